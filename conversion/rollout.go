@@ -8,15 +8,19 @@ import (
 	"strings"
 )
 
-// WarnOfRollout adds to each error below p's root what must precede an edit of a control plane Machine's providerSpec: an Active ControlPlaneMachineSet
-// replaces each Machine that differs from its template, whichever of the two was edited.
+// WarnOfRollout adds to each error below p's root what must precede an edit of the providerSpec of a control plane Machine, or of its template: an Active
+// ControlPlaneMachineSet replaces each Machine that differs from its template, whichever of the two was edited.
 func (p *Pass) WarnOfRollout() {
+	what := "this is a control plane Machine"
+	if p.Core.Template {
+		what = "control plane Machines are made from this template"
+	}
 	// A semicolon, because the text before it may end in a command that a person copies.
-	note := fmt.Sprintf("; this is a control plane Machine, and an Active ControlPlaneMachineSet, where there is one, "+
+	note := fmt.Sprintf("; %s, and an Active ControlPlaneMachineSet, where there is one, "+
 		"replaces each that differs from its template. "+
 		"Edit the template and every control plane Machine alike while its strategy is OnDelete, then set that back. Set it first: "+
 		`kubectl patch controlplanemachinesets.machine.openshift.io cluster -n %s --type=merge -p '{"spec":{"strategy":{"type":"OnDelete"}}}'`,
-		p.Env.MachineAPINamespace)
+		what, p.Env.MachineAPINamespace)
 	for _, e := range *p.errs {
 		if strings.HasPrefix(e.Field, p.root+".") {
 			e.Detail += note // not cut: the text before it is bounded, and may be a command

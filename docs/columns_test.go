@@ -22,11 +22,15 @@ func TestPagesAreNarrow(t *testing.T) {
 		t.Fatalf("%d pages, %v", len(pages), err)
 	}
 	for _, page := range append(pages, "../README.md", "../CONTRIBUTING.md") {
-		text, err := os.ReadFile(page)
+		raw, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, line := range wide(string(text)) {
+		text := string(raw)
+		if page == "rules.md" { // it is read most of those that are generated, and is wrapped as the others are
+			_, text, _ = strings.Cut(text, "\n")
+		}
+		for _, line := range wide(text) {
 			t.Errorf("%s:%s", page, line)
 		}
 	}

@@ -33,7 +33,7 @@ func Rules(set policies.Set, defaulters policies.Defaulters) string {
 	}
 	b.WriteString("# What is filled in\n\n")
 	for _, d := range defaulters {
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n- On: %s\n- Source: %s\n\n", d.ID, d.Description, Scopes(d.On), d.Clause)
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n%s\n%s\n\n", d.ID, wrapped("", d.Description), wrapped("- ", "On: "+Scopes(d.On)), wrapped("- ", "Source: "+d.Clause))
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
@@ -58,9 +58,9 @@ func sectionsOf(set policies.Set) []section {
 }
 
 func writeIndex(b *strings.Builder, sections []section, defaulters policies.Defaulters) {
-	b.WriteString("| rule | on |\n|---|---|\n")
+	b.WriteString("| rule | objects of |\n|---|---|\n")
 	row := func(id string, on []policies.Scope) {
-		fmt.Fprintf(b, "| [%s](#%s) | %s |\n", id, strings.ReplaceAll(id, "/", ""), Scopes(on))
+		fmt.Fprintf(b, "| [%s](#%s) | %s |\n", id, strings.ReplaceAll(id, "/", ""), sidesOf(on))
 	}
 	for _, s := range sections {
 		var on []policies.Scope
@@ -82,7 +82,8 @@ func (s section) write(b *strings.Builder) {
 		if r.Needs == nil {
 			cel = " (CEL too)"
 		}
-		fmt.Fprintf(b, "%s\n\n- On: %s%s\n- What to do: %s\n- Source: %s\n\n", r.Description, Scopes(r.On), cel, r.Remedy, r.Clause)
+		fmt.Fprintf(b, "%s\n\n%s\n%s\n%s\n\n", wrapped("", r.Description), wrapped("- ", "On: "+Scopes(r.On)+cel), wrapped("- ", "What to do: "+r.Remedy),
+			wrapped("- ", "Source: "+r.Clause))
 	}
 }
 
@@ -103,6 +104,17 @@ func scopeText(s policies.Scope) string {
 		}
 	}
 	return fmt.Sprintf("%s of %s %s", operationsText(s.Operations), sideText(s.Side), strings.Join(kinds, ", "))
+}
+
+// sidesOf names the APIs whose objects the scopes are about, each once.
+func sidesOf(on []policies.Scope) string {
+	var out []string
+	for _, s := range on {
+		if text := strings.TrimSuffix(sideText(s.Side), "'s"); !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 func operationsText(ops []admissionv1.Operation) string {

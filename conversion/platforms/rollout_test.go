@@ -39,6 +39,9 @@ func TestARemedyForAControlPlaneMachineBeginsNoRollout(t *testing.T) {
 				if got := strings.HasSuffix(e.Detail, order); got != (warned && inSpec) {
 					t.Errorf("of a %s, %s: %s", role, e.Field, e.Detail)
 				}
+				if strings.Contains(e.Detail, "this is a control plane Machine") {
+					t.Errorf("a set's template is called a Machine: %s", e.Detail)
+				}
 			}
 			if !edited {
 				t.Errorf("of a %s: %v", role, errs)

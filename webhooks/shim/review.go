@@ -168,7 +168,11 @@ func (c *conversion) accept(r *response) error {
 }
 
 func (i identity) String() string {
-	return fmt.Sprintf("%s %s %s/%s (uid %s)", i.APIVersion, i.Kind, i.Metadata.Namespace, i.Metadata.Name, i.Metadata.UID)
+	name := i.Metadata.Name
+	if i.Metadata.Namespace != "" { // an object of the cluster has a name alone
+		name = i.Metadata.Namespace + "/" + name
+	}
+	return fmt.Sprintf("%s %s %s (uid %s)", i.APIVersion, i.Kind, name, i.Metadata.UID)
 }
 
 // succeeded writes the answer of a conversion that was accepted.

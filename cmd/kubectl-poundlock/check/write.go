@@ -32,7 +32,7 @@ func (o *options) write(r report) error {
 		}
 		return nil
 	}
-	reader{o.Printer(), r, o.OutputFlags}.write()
+	reader{o.Printer().Uncut(o.Format == "wide"), r, o.OutputFlags}.write()
 	return nil
 }
 
@@ -99,7 +99,7 @@ func (w reader) table() {
 		}
 		rows = append(rows, row)
 	}
-	w.Table(w.Headless(rows))
+	w.TableWithText(w.Headless(rows))
 }
 
 func (w reader) answer(v readiness.Readiness) string {
@@ -120,6 +120,9 @@ func (w reader) why(f readiness.Finding) string {
 	var out []string
 	if f.Readiness == readiness.Unknown {
 		return fmt.Sprintf("needs %s [%d]", strings.Join(f.Needs, " and "), w.number(GroupsOf(f)[0]))
+	}
+	if back := f.Back(); back != "" {
+		out = append(out, back)
 	}
 	for _, g := range GroupsOf(f) {
 		text := g.Field

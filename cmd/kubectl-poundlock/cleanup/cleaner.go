@@ -97,7 +97,7 @@ func (c *cleaner) show(changes []Change, paused int, idle []string) {
 	for _, o := range c.marked {
 		rows = append(rows, []string{"1 mark", o.GroupResource().String() + "/" + o.name})
 	}
-	c.Table(rows)
+	c.TableWithText(rows)
 	c.Linef("\nWhat is paused stays paused (%s), and status stays as it is.", amount.Of(paused, "Cluster API object"))
 	if len(idle) == 0 {
 		return

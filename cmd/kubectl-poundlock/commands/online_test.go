@@ -103,6 +103,27 @@ func TestTheFirstLines(t *testing.T) {
 	}
 }
 
+// What status may not read of the feature gate is named, also where there is no object: else "nothing" and "not known" look alike.
+func TestStatusNamesWhatItMayNotRead(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	const forbidden = `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Forbidden","code":403}`
+	const gates, deployment = "/apis/config.openshift.io/v1/featuregates/cluster", "/apis/apps/v1/namespaces/openshift-cluster-api/deployments/poundlock"
+	for want, objects := range map[string]map[string]string{
+		"":                                       {},
+		"You may not read FeatureGate cluster. ": {gates: forbidden},
+		"You may not read Deployment openshift-cluster-api/poundlock and FeatureGate cluster. ": {gates: forbidden, deployment: forbidden},
+	} {
+		server := cluster(t, true, objects)
+		out, errOut, code := run(t, "", "status", "--server", server)
+		if text := strings.Join(strings.Fields(out), " "); code != 0 || !strings.Contains(text, want) || (want == "") == strings.Contains(text, "may not read") {
+			t.Errorf("exit code %d, want %q:\n%s%s", code, want, out, errOut)
+		}
+		if out, _, _ := run(t, "", "status", "--server", server, "-o", "json"); strings.Contains(out, `"gateUnknown"`) == (want == "") {
+			t.Errorf("%q: %s", want, out)
+		}
+	}
+}
+
 // What is not found is named as it was asked for.
 func TestNothingIsFoundOfWhatWasAskedFor(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
@@ -236,6 +257,40 @@ func TestTheTemplateOfACheckIsLookedFor(t *testing.T) {
 		out, errOut, code := run(t, "", "check", "--server", cluster(t, true, objects))
 		if text := strings.Join(strings.Fields(out), " "); code != 0 || strings.Contains(text, sought) != c.warns {
 			t.Errorf("%s: exit code %d:\n%s%s", name, code, out, errOut)
+		}
+	}
+}
+
+// migrate prints why an object cannot move once. Of one that is being deleted, that is the reason, and what else it lacks is no field.
+func TestAMissingTemplateIsNamedOnce(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	const (
+		cause = "AWSMachineTemplate openshift-cluster-api/a-1, to which the Cluster API MachineSet refers, does not exist."
+		set   = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"1","generation":1%s},
+"spec":{"authoritativeAPI":"ClusterAPI","selector":{"matchLabels":{"s":"a"}},"template":{"metadata":{"labels":{"s":"a"}},"spec":{}}},"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI","synchronizedGeneration":1,
+"conditions":[{"type":"Synchronized","status":"False","reason":"InfrastructureNotFound","message":"` + cause + `"},{"type":"AuthoritySettled","status":"False","reason":"TwinMissing","message":"no"}]}}`
+		twin = `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","metadata":{"name":"a","namespace":"openshift-cluster-api","uid":"2","generation":1},"spec":{"clusterName":"x","selector":{"matchLabels":{"s":"a"}},
+"template":{"metadata":{"labels":{"s":"a"}},"spec":{"clusterName":"x","bootstrap":{"dataSecretName":"worker-user-data"},"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachineTemplate","name":"a-1"}}}}}`
+	)
+	list := func(item string) string {
+		return `{"apiVersion":"v1","kind":"List","metadata":{},"items":[` + item + `]}`
+	}
+	for metadata, want := range map[string]struct {
+		times int
+		part  string
+	}{
+		"": {1, "Restore it, or correct spec.template.spec.infrastructureRef."},
+		`,"deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["a/b"]`: {0, "this MachineSet is being deleted"},
+	} {
+		server := cluster(t, true, map[string]string{
+			"/apis/config.openshift.io/v1/infrastructures/cluster":                                       `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"x","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`,
+			"/apis/machine.openshift.io/v1beta1/namespaces/openshift-machine-api/machinesets":            list(fmt.Sprintf(set, metadata)),
+			"/apis/cluster.x-k8s.io/v1beta2/namespaces/openshift-cluster-api/machinesets":                list(twin),
+			"/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/openshift-cluster-api/awsclusters": list(`{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta2","kind":"AWSCluster","metadata":{"name":"x","namespace":"openshift-cluster-api"},"spec":{"region":"us-east-1"}}`),
+		})
+		out, errOut, _ := run(t, "", "migrate", "machineset/a", "--to", "machineapi", "--dry-run", "client", "--server", server)
+		if text := strings.Join(strings.Fields(out+errOut), " "); strings.Count(text, cause) != want.times || !strings.Contains(text, want.part) {
+			t.Errorf("%d times, want %d, with %q:\n%s%s", strings.Count(text, cause), want.times, want.part, out, errOut)
 		}
 	}
 }
@@ -535,7 +590,7 @@ func TestTheRoleThatARefusedReadTakes(t *testing.T) {
 				"/apis/apps/v1": `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"apps/v1","resources":[{"name":"deployments","singularName":"deployment","namespaced":true,"kind":"Deployment","verbs":["get"]}]}`,
 				"/apis/apps/v1/namespaces/openshift-cluster-api-operator/deployments/capi-operator": refused("deployments"),
 			}, []string{"providers"},
-			"ClusterRole view, to which poundlock-viewer is aggregated, has the rights that this takes; bind it cluster-wide",
+			"Bind ClusterRole view cluster-wide: with poundlock-viewer, which Poundlock's manifests aggregate to it, it has all rights that this takes",
 		},
 		"version, without the Deployment": {map[string]string{"/apis/apps/v1/namespaces/openshift-cluster-api/deployments/poundlock": refused("deployments")}, []string{"version"},
 			"server: not known: no: " + inBoth},

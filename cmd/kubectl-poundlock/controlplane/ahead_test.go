@@ -274,3 +274,33 @@ func TestAMachineIsWaitedForOnce(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// What is waited for names a hook once: the plan's sentence about the Machine that it holds has more than the name.
+func TestAHookIsWaitedForOnce(t *testing.T) {
+	const owner = "clusteroperator/etcd"
+	for sentence, c := range map[string]struct {
+		plan string
+		why  []string
+		want []string
+	}{
+		"it holds the Machine": {
+			"m is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd; remove it", []string{"preDrain hook EtcdQuorumOperator of " + owner},
+			[]string{"m is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd; remove it"},
+		},
+		"and the drain": {
+			"m is being deleted, held by the hook A of b", []string{"its Node to be drained", "preTerminate hook A of b"},
+			[]string{"m is being deleted, held by the hook A of b", "m is being deleted, and waits for: its Node to be drained"},
+		},
+		"another one's": {
+			"n is being deleted, held by the hook A of b", []string{"preDrain hook A of b"},
+			[]string{"n is being deleted, held by the hook A of b", "m is being deleted, and waits for: preDrain hook A of b"},
+		},
+		"nothing holds it": {"m is being deleted", []string{"the finalizers f"}, []string{"m is being deleted, and waits for: the finalizers f"}},
+		"nothing is known": {"m is being deleted", nil, []string{"m is being deleted"}},
+	} {
+		s := Standing{Indexes: []Index{{Machines: []Machine{{Name: "m", Deleting: true, WaitsFor: c.why}}}}}
+		if diff := cmp.Diff(c.want, s.waits(controlplane.Plan{Waits: c.plan})); diff != "" {
+			t.Errorf("%s: %s", sentence, diff)
+		}
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	machinev1 "github.com/openshift/api/machine/v1"
 
@@ -63,7 +62,7 @@ func (w foresight) indexes(r Report) {
 			rows = append(rows, []string{fmt.Sprint(i.Index), printers.Dash(i.FailureDomain), "-", "-", "-", w.Yellow("none is there: created")})
 		}
 	}
-	w.Table(rows)
+	w.TableWithText(rows)
 }
 
 func (w foresight) yes(is bool) string {
@@ -112,7 +111,7 @@ func (w foresight) differences(r Report) {
 				if r.byPerson() && d.Effect == string(controlplane.Rollout) {
 					done += " once a person deletes it"
 				}
-				rows = append(rows, []string{m.Name, w.field(d.Path), w.value(d.Have), w.value(d.Want), done})
+				rows = append(rows, []string{m.Name, w.field(d.Path), d.Have, d.Want, done})
 			}
 		}
 	}
@@ -128,15 +127,6 @@ func (w foresight) field(path string) string {
 		return short
 	}
 	return path
-}
-
-// value is cut to a column's width. -o wide and json have the whole value.
-func (w foresight) value(text string) string {
-	const most = 40
-	if w.wide || utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return string([]rune(text)[:most-1]) + "…"
 }
 
 func (w foresight) steps(r Report) {

@@ -186,7 +186,7 @@ func (m *masters) propose(file *unstructured.Unstructured) (*unstructured.Unstru
 func (o *planOptions) write(r Report) error {
 	done, err := o.Document(o.OutputFlags, "ControlPlanePlan", r)
 	if !done {
-		foresight{o.Printer(), o.Format == "wide"}.write(r)
+		foresight{o.Printer().Uncut(o.Format == "wide"), o.Format == "wide"}.write(r)
 	}
 	if err == nil && r.Stuck() {
 		return cli.Exit(cli.CodeNo, "")

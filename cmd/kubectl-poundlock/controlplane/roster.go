@@ -83,10 +83,12 @@ func (w roster) set(s Standing) {
 		state += w.Yellow(" (being deleted)")
 	}
 	n := s.Numbers
-	w.Table([][]string{
-		{"SET", "STATE", "STRATEGY", "AUTHORITY", "REPLICAS", "MACHINES", "READY", "UPDATED", "UNAVAILABLE"},
-		{"controlplanemachineset/" + s.Name, state, s.Strategy, w.authority(s), fmt.Sprint(s.Replicas), fmt.Sprint(n.Replicas), fmt.Sprint(n.Ready),
-			fmt.Sprint(n.Updated), fmt.Sprint(n.Unavailable)},
+	w.Tables([][]string{
+		{"SET", "STATE", "STRATEGY", "AUTHORITY"},
+		{"controlplanemachineset/" + s.Name, state, s.Strategy, w.authority(s)},
+	}, [][]string{
+		{"REPLICAS", "MACHINES", "READY", "UPDATED", "UNAVAILABLE"},
+		{fmt.Sprint(s.Replicas), fmt.Sprint(n.Replicas), fmt.Sprint(n.Ready), fmt.Sprint(n.Updated), fmt.Sprint(n.Unavailable)},
 	})
 }
 
@@ -120,7 +122,7 @@ func (w roster) indexes(s Standing) {
 			rows = append(rows, []string{fmt.Sprint(i.Index), printers.Dash(i.FailureDomain), "-", w.Yellow("none is there")})
 		}
 	}
-	w.Table(rows)
+	w.TableWithText(rows)
 }
 
 func (w roster) phase(m Machine) string {

@@ -108,9 +108,11 @@ func (s Standing) waits(plan controlplane.Plan) []string {
 	for _, i := range s.Indexes {
 		for _, m := range i.Machines {
 			for _, why := range m.WaitsFor {
-				each = append(each, fmt.Sprintf("%s %s: %s", m.Name, m.doing(), why))
+				if !m.repeats(text, why) {
+					each = append(each, fmt.Sprintf("%s %s: %s", m.Name, m.doing(), why))
+				}
 			}
-			if len(m.WaitsFor) > 0 && strings.HasPrefix(text, m.Name+" is not ready yet") { // the Machine's sentence has the reason
+			if len(m.WaitsFor) > 0 && (strings.HasPrefix(text, m.Name+" is not ready yet") || text == m.Name+deleted) { // the Machine's sentence has the reason
 				text = ""
 			}
 		}
@@ -119,6 +121,15 @@ func (s Standing) waits(plan controlplane.Plan) []string {
 		out = append(out, text)
 	}
 	return append(out, each...)
+}
+
+// deleted is how the plan's sentence about a Machine that is being deleted goes on after the name.
+const deleted = " is being deleted"
+
+// repeats reports whether the plan's sentence has what the Machine waits for: the hook that holds it, by its name and owner, with what to do about it.
+func (m Machine) repeats(text, why string) bool {
+	_, hook, is := strings.Cut(why, " hook ")
+	return is && strings.HasPrefix(text, m.Name+deleted) && strings.Contains(text, "the hook "+hook)
 }
 
 func (m Machine) doing() string {

@@ -119,7 +119,7 @@ func (o *statusOptions) write(s Standing) error {
 	if done, err := o.Document(o.OutputFlags, "ControlPlaneStatus", s); done {
 		return err
 	}
-	roster{o.Printer(), o.Format == "wide", o.Now()}.write(s)
+	roster{o.Printer().Uncut(o.Format == "wide"), o.Format == "wide", o.Now()}.write(s)
 	return nil
 }
 
@@ -169,7 +169,7 @@ func (w *lookout) show(s Standing, err error) error {
 	if err != nil && (!w.began || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)) {
 		return err
 	}
-	paper := w.Printer()
+	paper := w.Printer().Uncut(w.Format == "wide")
 	inPlace := paper.Terminal && (w.Format == "table" || w.Format == "wide")
 	now, encodeErr := json.Marshal(s.unaged())
 	if err != nil {

@@ -146,6 +146,19 @@ func (p Pair) Set() string {
 	return o.Metadata.Labels[machineapi.MachineSetLabel]
 }
 
+// Reflected reports whether the mirror is to make a Machine API object for an object that only Cluster API has: a Machine whose MachineSet both APIs have, if
+// Cluster API is authoritative for that.
+func (f *Fleet) Reflected(p Pair) bool {
+	owner := controllerOf(p.ClusterAPI)
+	if p.MachineAPI != nil || owner == nil || p.ClusterAPI.Deleting() || p.Kind.Parent == "" || owner.Kind != p.Kind.Parent {
+		return false
+	}
+	return slices.ContainsFunc(f.all(), func(set Pair) bool {
+		return set.Kind.Name == p.Kind.Parent && set.Namespaces == p.Namespaces && set.MachineAPI != nil && set.ClusterAPI != nil &&
+			set.ClusterAPI.Metadata.UID == owner.UID && set.Authoritative() == authority.ClusterAPI
+	})
+}
+
 // Set is a ControlPlaneMachineSet, which has no twin.
 type Set struct {
 	Namespaces authority.Pair

@@ -6,10 +6,12 @@ package inventory
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // ViewerRole names the role of the manifests that has the rights to read what the plugin reads.
@@ -33,13 +35,38 @@ func Allowed(err error) error {
 	return withRole{err, ViewerRole + "; " + where}
 }
 
-// AllowedToView adds to a refusal the role that providers takes: the ConfigMaps of the providers are no part of the viewer's role, which is aggregated to this
-// one. Another error stays as it is.
+// AllowedToView adds to a refusal the right that is missing, and the role that has it. providers reads ConfigMaps and Deployments, which Kubernetes' own role
+// view has, and OpenShift's objects about the cluster, which view has only by aggregation. Another error stays as it is.
 func AllowedToView(err error) error {
 	if !apierrors.IsForbidden(err) {
 		return err
 	}
-	return withRole{err, "ClusterRole view, to which poundlock-viewer is aggregated, has the rights that this takes; bind it cluster-wide"}
+	const everything = "Bind ClusterRole view cluster-wide: with poundlock-viewer, which Poundlock's manifests aggregate to it, " +
+		"it has all rights that this takes"
+	right, ofCluster := rightIn(err)
+	switch {
+	case right == "":
+		return withRole{err, everything}
+	case ofCluster:
+		return withRole{err, "the right to " + right + " is in ClusterRole poundlock-viewer (manifests/base/access/users.yaml). " + everything}
+	}
+	return withRole{err, "the right to " + right + " is in ClusterRole view. " + everything}
+}
+
+// refusedRight finds the verb, resource, group and namespace in the message of an API server's refusal.
+var refusedRight = regexp.MustCompile(`cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?`)
+
+// rightIn is the right that a refusal names, as VERB RESOURCE in namespace N; "" if it names none. ofCluster reports that the resource has no namespace.
+func rightIn(err error) (right string, ofCluster bool) {
+	found := refusedRight.FindStringSubmatch(err.Error())
+	if found == nil {
+		return "", false
+	}
+	verb, resource, namespace := found[1], schema.GroupResource{Group: found[3], Resource: found[2]}.String(), found[4]
+	if namespace == "" {
+		return verb + " " + resource + " of the whole cluster", true
+	}
+	return verb + " " + resource + " in namespace " + namespace, false
 }
 
 // AllowedToAdministrators adds to a refusal the role that cleanup takes, in the place of the role of Allowed. Another error stays as it is.

@@ -59,7 +59,7 @@ func (r *Run) Cancels() string {
 		switch {
 		case o.stage == asked && o.arrived:
 			arrived++
-		case o.stage == asked:
+		case o.stage == asked && !o.back:
 			before++
 		}
 	}
@@ -102,7 +102,7 @@ func (m *mover) look(ctx context.Context, run *Run, f *inventory.Fleet) (bool, e
 		case errors.Is(err, context.Canceled):
 			return false, nil
 		}
-		m.report(pair.Ref(), "asked for", err)
+		m.report(pair.Ref(), askedOf(pair, m.to), err)
 		if err != nil {
 			return false, cli.Exit(cli.CodeNo, "")
 		}
@@ -126,9 +126,9 @@ func (m *mover) back(ctx context.Context, f *inventory.Fleet) error {
 		m.Linef("\nNothing was asked for (--dry-run=client).")
 		return nil
 	}
-	dryRun, done := "", "cancellation asked for: authority goes back"
+	dryRun, done := "", askedOf
 	if m.dryRun == "server" {
-		dryRun, done = metav1.DryRunAll, "would be cancelled (server dry run)"
+		dryRun, done = metav1.DryRunAll, rehearsedOf
 	} else if err := m.Confirm(ctx, m.yes, fmt.Sprintf("Cancel the moves of %s?", amount.Of(len(f.Pairs), "object"))); err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (m *mover) back(ctx context.Context, f *inventory.Fleet) error {
 			return cli.Exit(cli.CodeNo, pair.Ref()+": status does not say where authority came from (status.synchronizedAPI)")
 		}
 		err := m.request(ctx, pair, pair.Authoritative(), dryRun)
-		m.report(pair.Ref(), done, err)
+		m.report(pair.Ref(), done(pair, pair.Authoritative()), err)
 		if err != nil {
 			return cli.Exit(cli.CodeNo, "stopped at the first failure")
 		}

@@ -87,8 +87,8 @@ func (m *mover) forth(ctx context.Context, f *inventory.Fleet) error {
 	if err := m.mayMoveControlPlane(ctx, Of(plan, Ask)); err != nil {
 		return err
 	}
-	if n := len(Of(plan, Ask)); n > 0 {
-		if err := m.Confirm(ctx, m.yes, fmt.Sprintf("Move %s to %s?", amount.Of(n, "object"), m.to.Text())); err != nil {
+	if question := Question(plan, m.to); question != "" {
+		if err := m.Confirm(ctx, m.yes, question); err != nil {
 			return err
 		}
 	}
@@ -98,11 +98,11 @@ func (m *mover) forth(ctx context.Context, f *inventory.Fleet) error {
 	return m.follow(ctx, plan)
 }
 
-// mayMoveControlPlane confirms Machines of the control plane by name: a selector seldom means them, and etcd runs on them.
+// mayMoveControlPlane confirms Machines of the control plane by name: a selector seldom means them, and etcd runs on them. To take a request back is no move.
 func (m *mover) mayMoveControlPlane(ctx context.Context, steps []PlannedMove) error {
 	var names []string
 	for _, s := range steps {
-		if role(s.Pair) == controlPlaneRole {
+		if role(s.Pair) == controlPlaneRole && !s.GoesBack() {
 			names = append(names, s.Pair.Ref())
 		}
 	}
@@ -154,7 +154,7 @@ func (m *mover) rehearse(ctx context.Context, steps []PlannedMove) error {
 	m.Linef("")
 	for _, s := range steps {
 		err := m.request(ctx, s.Pair, m.to, metav1.DryRunAll)
-		m.report(s.Pair.Ref(), "would be asked for (server dry run)", err)
+		m.report(s.Pair.Ref(), rehearsedOf(s.Pair, m.to), err)
 		if err != nil {
 			failed = cli.Exit(cli.CodeNo, "")
 		}
@@ -167,7 +167,7 @@ func (m *mover) ask(ctx context.Context, steps []PlannedMove) error {
 	m.Linef("")
 	for _, s := range steps {
 		err := m.request(ctx, s.Pair, m.to, "")
-		m.report(s.Pair.Ref(), "asked for", err)
+		m.report(s.Pair.Ref(), askedOf(s.Pair, m.to), err)
 		if err != nil {
 			return cli.Exit(cli.CodeNo, "stopped at the first failure; the same command goes on from here")
 		}

@@ -4,10 +4,13 @@
 package migrate
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
+	"github.com/poundlock/poundlock/internal/amount"
+	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // Action is what to do with an object.
@@ -32,12 +35,58 @@ type PlannedMove struct {
 	Action  Action            `json:"action"`
 }
 
-// Text is the action in words. What is requested of an object that is already where it is to be takes back a request whose move has not begun.
+// Text is the action in words: a request may take back an earlier one.
 func (s PlannedMove) Text() string {
-	if s.Action == Ask && s.Pair.Shape().Current == s.Finding.To {
-		return readiness.PlanTakeBack
+	if s.GoesBack() {
+		return readiness.Back(s.Pair, s.Finding.To)
 	}
 	return string(s.Action)
+}
+
+// GoesBack reports whether the object is asked to stay with, or to go back to, the API that has it: nothing moves to another.
+func (s PlannedMove) GoesBack() bool {
+	return s.Action == Ask && readiness.Back(s.Pair, s.Finding.To) != ""
+}
+
+// Question is what a person confirms of a plan: how many objects move to an API, and how many earlier requests are taken back; "" for nothing.
+func Question(plan []PlannedMove, to authority.API) string {
+	moves, back := 0, 0
+	for _, s := range Of(plan, Ask) {
+		if s.GoesBack() {
+			back++
+		} else {
+			moves++
+		}
+	}
+	cancels := fmt.Sprintf("ancel the move%s of %s", map[bool]string{false: "s"}[back == 1], amount.Of(back, "object"))
+	switch {
+	case moves == 0 && back == 0:
+		return ""
+	case back == 0:
+		return fmt.Sprintf("Move %s to %s?", amount.Of(moves, "object"), to.Text())
+	case moves == 0:
+		return fmt.Sprintf("C%s, so that authority stays with %s?", cancels, to.Text())
+	}
+	return fmt.Sprintf("Move %s to %s, and c%s?", amount.Of(moves, "object"), to.Text(), cancels)
+}
+
+// askedOf is the progress of a request that was stored.
+func askedOf(p inventory.Pair, to authority.API) string {
+	switch readiness.Back(p, to) {
+	case readiness.PlanTakeBack:
+		return "request taken back"
+	case readiness.PlanCancel:
+		return "cancellation asked for: authority goes back"
+	}
+	return askedFor
+}
+
+// rehearsedOf is the result of a request that was not stored.
+func rehearsedOf(p inventory.Pair, to authority.API) string {
+	if readiness.Back(p, to) != "" {
+		return "would be cancelled (server dry run)"
+	}
+	return "would be asked for (server dry run)"
 }
 
 // Plan returns the action for each object, sets before their Machines, so that a set that cannot move stops the rest.

@@ -43,6 +43,10 @@ type object struct {
 	written string
 	// arrived: the API is authoritative, and only acknowledgements are missing.
 	arrived bool
+	// back: authority goes back, so that there is nothing to cancel.
+	back bool
+	// before is why authority was not settled when the object was requested: status has that until the manager has seen the request.
+	before string
 	// version is the resourceVersion of the last request.
 	version string
 }
@@ -134,7 +138,7 @@ func (r *Run) next(pairs map[key]inventory.Pair, out *Outcome) {
 // Asked records that a request was stored.
 func (r *Run) Asked(p inventory.Pair, now time.Time) {
 	if o := r.find(p); o != nil {
-		o.stage, o.since, o.version = asked, now, p.MachineAPI.Metadata.ResourceVersion
+		o.stage, o.since, o.version, o.before = asked, now, p.MachineAPI.Metadata.ResourceVersion, unsettled(standing.Of(p))
 		o.written = askedFor // the request has been reported, with its warnings
 	}
 }
@@ -199,7 +203,7 @@ func (r *Run) follow(o *object, p inventory.Pair, exists bool, now time.Time, ou
 		return
 	}
 	s := standing.Of(p)
-	o.arrived = s.Current == r.to
+	o.arrived, o.back = s.Current == r.to, readiness.GoesBack(p)
 	switch {
 	case s.Requested != r.to:
 		o.stage = ended
@@ -210,7 +214,7 @@ func (r *Run) follow(o *object, p inventory.Pair, exists bool, now time.Time, ou
 		arrived, total := r.count(there), len(r.objects)
 		left := now.Sub(r.began) / time.Duration(arrived) * time.Duration(total-arrived)
 		out.add(o, after, Line{What: r.to.Text() + " is authoritative", Good: true, Arrived: arrived, Total: total, Left: left})
-	case stuck(s):
+	case stuck(s) && o.before != unsettled(s):
 		out.add(o, after, Line{What: s.Reason, Detail: s.Message, Bad: true})
 		out.Failed = true
 	case r.timeout > 0 && after > r.timeout:
@@ -226,6 +230,14 @@ func stuck(s standing.Standing) bool {
 	return s.Settled == metav1.ConditionFalse && readiness.Stuck(s.Reason)
 }
 
+// unsettled is why authority is not settled; "" if it is.
+func unsettled(s standing.Standing) string {
+	if s.Settled != metav1.ConditionFalse {
+		return ""
+	}
+	return s.Reason + ": " + s.Message
+}
+
 // askedFor is the phase of a move before its first progress.
 const askedFor = "asked for"
 
@@ -236,6 +248,8 @@ func phase(s standing.Standing, to authority.API) string {
 		waits = " (" + s.Reason + ")"
 	}
 	switch {
+	case s.Current == authority.Migrating && s.Origin == to:
+		return "authority goes back" + waits
 	case s.Current == authority.Migrating:
 		return "authority is moving" + waits
 	case s.Current == to:

@@ -29,6 +29,9 @@ func rest(name string) pair { return pair{name, "1", "MachineAPI", "MachineAPI",
 func onTheWay(name string) pair {
 	return pair{name, "2", "ClusterAPI", "Migrating", "False", "WaitingForPause"}
 }
+func back(name string) pair {
+	return pair{name, "3", "MachineAPI", "Migrating", "False", "HandoffStarted"}
+}
 func arrived(name string) pair { return pair{name, "3", "ClusterAPI", "ClusterAPI", "True", "Settled"} }
 
 func fleetOf(t *testing.T, pairs ...pair) *inventory.Fleet {
@@ -182,5 +185,29 @@ func TestTheRestIsEstimated(t *testing.T) {
 	}
 	if !slices.ContainsFunc(out.Lines, func(l migrate.Line) bool { return l.Good }) {
 		t.Errorf("%+v", out.Lines)
+	}
+}
+
+// A move that is taken back shows that it goes back. What it waited for is no reason to stop, as status has it until Poundlock has seen the request.
+func TestARunThatGoesBack(t *testing.T) {
+	begun := pair{"a", "1", "ClusterAPI", "Migrating", "False", "NotSynchronized"}
+	fleet := fleetOf(t, begun)
+	r := migrate.NewRun(migrate.Plan(fleet.Pairs, []readiness.Finding{{To: authority.MachineAPI, Readiness: readiness.Ready}}), authority.MachineAPI, 0, time.Minute, start)
+	r.Asked(r.Look(fleet, start).Ask[0], start)
+	for _, step := range []struct {
+		now  pair
+		want string
+	}{
+		{pair{"a", "2", "MachineAPI", "Migrating", "False", "NotSynchronized"}, "authority goes back (NotSynchronized)"},
+		{pair{"a", "3", "MachineAPI", "Migrating", "False", "Pausing"}, "authority goes back (Pausing)"},
+		{pair{"a", "4", "MachineAPI", "MachineAPI", "True", "Settled"}, "Machine API is authoritative"},
+	} {
+		out := r.Look(fleetOf(t, step.now), start)
+		if len(out.Lines) != 1 || out.Lines[0].What != step.want || out.Failed {
+			t.Errorf("%+v, want %s", out, step.want)
+		}
+		if text := r.Cancels(); text != "" {
+			t.Errorf("%s: what goes back can be cancelled: %q", step.want, text)
+		}
 	}
 }

@@ -29,7 +29,7 @@ func (m *mover) show(plan []PlannedMove) {
 			rows[i] = slices.Delete(row, 1, 2)
 		}
 	}
-	m.Table(rows)
+	m.TableWithText(rows)
 	m.unread(plan)
 	for _, s := range plan {
 		m.record(event{Object: s.Pair.Ref(), Event: "plan: " + s.Text(), Message: firstReason(s.Finding), Failed: s.Action == Leave})

@@ -150,3 +150,22 @@ func (s Server) GateOff() string {
 	}
 	return "The feature gate " + FeatureGate + " is off: Poundlock mirrors and migrates nothing. " + where + "."
 }
+
+// GateUnknown returns what the user may not read of the feature gate, and the consequence; "" if the gate is known.
+func (s Server) GateUnknown() string {
+	deployment, gates := s.Refusal(KindDeployment) != "", s.Refusal(KindFeatureGate) != ""
+	here := KindDeployment + " " + s.Namespace + "/" + Name
+	const there = KindFeatureGate + " cluster"
+	switch {
+	case deployment && gates:
+		return fmt.Sprintf(unknown, here+" and "+there, "is on") + "; bind it cluster-wide."
+	case deployment: // its flag would override the FeatureGate, which was read
+		return fmt.Sprintf(unknown, here, "has a flag of the Deployment that overrides FeatureGate cluster") + "; bind it in both namespaces."
+	case gates && s.Gate == "":
+		return fmt.Sprintf(unknown, there, "is on") + "; bind it cluster-wide."
+	}
+	return ""
+}
+
+const unknown = "You may not read %s. So it is not known whether the feature gate " + FeatureGate + " %s. " +
+	"While the gate is off, Poundlock mirrors and migrates nothing. " + inventory.ViewerRole

@@ -5,6 +5,7 @@ package presence
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 
 	configv1 "github.com/openshift/api/config/v1"
@@ -47,5 +48,26 @@ func TestServerOf(t *testing.T) {
 				t.Errorf("%+v, want %+v", got, c.want)
 			}
 		})
+	}
+}
+
+// What the user may not read is named with what follows, unless the gate is known without it.
+func TestAGateThatIsNotKnown(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		unread []Unread
+		gate   string
+		want   string
+	}{
+		"all is read":                   {nil, "on", ""},
+		"nothing is there":              {nil, "", ""},
+		"the FeatureGate":               {[]Unread{{KindFeatureGate, "no"}}, "", "You may not read FeatureGate cluster. So it is not known whether the feature gate MachineAPIMigration is on. "},
+		"but a flag overrides it":       {[]Unread{{KindFeatureGate, "no"}}, "on", ""},
+		"the Deployment":                {[]Unread{{KindDeployment, "no"}}, "on", "You may not read Deployment n/poundlock. So it is not known whether the feature gate MachineAPIMigration has a flag "},
+		"neither the one nor the other": {[]Unread{{KindDeployment, "no"}, {KindFeatureGate, "no"}}, "", "You may not read Deployment n/poundlock and FeatureGate cluster. So "},
+	} {
+		got := Server{Namespace: "n", Unread: c.unread, Gate: c.gate}.GateUnknown()
+		if (got == "") != (c.want == "") || !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %q, want %q", sentence, got, c.want)
+		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"regexp"
-	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/term"
@@ -26,6 +25,14 @@ type Output struct {
 
 	// cuts: a row of a table that is wider than the terminal is cut, and takes no second line.
 	cuts bool
+	// uncut: tables are as wide as they are, as with -o wide.
+	uncut bool
+}
+
+// Uncut has tables keep all their content if all is asked for, however wide the terminal is.
+func (p Output) Uncut(all bool) Output {
+	p.uncut = all
+	return p
 }
 
 // OutputOf inspects w and the environment: NO_COLOR (https://no-color.org) and TERM=dumb switch colour off.
@@ -81,30 +88,6 @@ var escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // Wide is how many columns a text takes.
 func Wide(text string) int { return utf8.RuneCountInString(escapes.ReplaceAllString(text, "")) }
-
-// Table writes rows with aligned columns; the first row is the heading. A row with fewer cells ends early. Trailing spaces are not written.
-func (p Output) Table(rows [][]string) {
-	var widths []int
-	for _, row := range rows {
-		for i, cell := range row {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], Wide(cell))
-		}
-	}
-	if p.cuts {
-		fmt.Fprint(p, cut)
-		defer fmt.Fprint(p, wrap)
-	}
-	for _, row := range rows {
-		var b strings.Builder
-		for i, cell := range row {
-			b.WriteString(cell + strings.Repeat(" ", widths[i]-Wide(cell)+3))
-		}
-		fmt.Fprintln(p, strings.TrimRight(b.String(), " "))
-	}
-}
 
 // Dash replaces an empty cell.
 func Dash(text string) string {

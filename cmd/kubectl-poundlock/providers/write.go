@@ -116,7 +116,7 @@ func (o *options) writeTable(view *install.View) {
 		for _, provider := range view.Providers {
 			rows = append(rows, providerReportOf(provider).row(int(provider.Progress.Stage)))
 		}
-		out.Table(o.Headless(rows))
+		out.TableWithText(o.Headless(rows))
 	}
 	for _, provider := range view.Providers {
 		for _, entry := range provider.Dropped {

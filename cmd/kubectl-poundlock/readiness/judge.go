@@ -171,7 +171,7 @@ type Finding struct {
 	PausedCluster string `json:"pausedCluster,omitempty"`
 	Source        string `json:"source,omitempty"`
 
-	object string
+	object, back string
 }
 
 // Ref is KIND/NAME: machineset/worker-a.
@@ -179,6 +179,9 @@ func (f Finding) Ref() string { return inventory.RefOf(f.Kind, f.Name) }
 
 // Object is the object as other commands read it: machineset.machine.openshift.io/worker-a.
 func (f Finding) Object() string { return f.object }
+
+// Back is what a request takes back, in the words of a plan; "" for one that moves the object, or for none.
+func (f Finding) Back() string { return f.back }
 
 // Judge decides whether the pair could move to an API. unknown is why no conversion of it can be tried, nil if one can. lacks are what was not shown of its
 // cluster.
@@ -197,8 +200,10 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 			p.Kind.Name))
 	case settledThere(p, to):
 		return f.finding(There, "", "")
-	case p.Shape().Current == to: // whatever the move waited for
-		return f.finding(Ready, "", "the request to move to "+to.Other().Text()+" has not begun, and is taken back at once")
+	case Back(p, to) != "": // whatever the move waited for
+		return f.takeBack(p)
+	case GoesBack(p) && p.Authoritative() == to:
+		return f.step(authority.Next(state(p, to)), p)
 	case unknown != nil:
 		return f.unconverted(p, unknown)
 	}
@@ -247,6 +252,29 @@ func alone(f Finding, p inventory.Pair, env conversion.Env, unknown error, lacks
 	}
 	return f.finding(Blocked, ReasonNoObject, fmt.Sprintf(
 		"there is no Machine API %s of this name: create it with spec.authoritativeAPI: ClusterAPI, and move it once it is synchronized", p.Kind.Name))
+}
+
+// named leaves out what is no field's: the finding has another reason, and an infrastructure object that is gone is not named beside it.
+func named(all []Field) []Field {
+	return slices.DeleteFunc(slices.Clone(all), func(one Field) bool { return one.Path == "" })
+}
+
+// Unreflected is why an object that only Cluster API has does not convert to Machine API, in the mirror's words: a reason and a message. Both are "" if it
+// converts, or if that is not known.
+func Unreflected(f *inventory.Fleet, p inventory.Pair) (reason, message string) {
+	c := f.Describe(inventory.Cluster{})
+	env, unknown := f.Env(c, p)
+	if unknown != nil {
+		return "", ""
+	}
+	errs, _ := Unconvertible(p, env, f.Lacks(c, env))
+	if len(errs) == 0 {
+		return "", ""
+	}
+	if i := slices.IndexFunc(errs, func(e *field.Error) bool { return e.Field == "" }); i >= 0 {
+		return authority.ReasonInfraNotFound, errs[i].Detail
+	}
+	return ReasonFields, conversion.Sentences(errs)
 }
 
 // fields is the finding if fields do not convert. Where the infrastructure object is gone, no field is wrong.
@@ -299,15 +327,11 @@ func (f Finding) finding(v Readiness, reason, message string) Finding {
 
 // conclude returns the first problem in the order in which a person must fix them.
 func conclude(f Finding, p inventory.Pair, to authority.API, j policies.Judgement, needs Needs) Finding {
-	for _, finding := range j {
-		if finding.Rule == uninitialised {
-			continue // Poundlock has yet to initialise it, and the question is about the time after that
-		}
-		for _, denial := range finding.Denials {
-			return f.finding(Blocked, refusal(finding.Rule, denial.Detail), denial.Detail+" ["+finding.Rule+"]")
-		}
+	if refused, is := f.refused(j); is {
+		return refused
 	}
 	if p.Rival != "" {
+		f.Fields = named(f.Fields)
 		return f.finding(Blocked, ReasonRival, "Poundlock does nothing beside OpenShift's own migration: "+p.Rival)
 	}
 	if len(f.Fields) > 0 {
@@ -330,6 +354,33 @@ func conclude(f Finding, p inventory.Pair, to authority.API, j policies.Judgemen
 		return f.finding(Ready, "", "every field converts; the files do not have the Cluster API object, which may still be waited for")
 	}
 	return f.step(step, p)
+}
+
+// refused is the finding if a rule refuses the request.
+func (f Finding) refused(j policies.Judgement) (Finding, bool) {
+	for _, finding := range j {
+		if finding.Rule == uninitialised {
+			continue // Poundlock has yet to initialise it, and the question is about the time after that
+		}
+		for _, denial := range finding.Denials {
+			f.Fields = named(f.Fields)
+			return f.finding(Blocked, refusal(finding.Rule, denial.Detail), denial.Detail+" ["+finding.Rule+"]"), true
+		}
+	}
+	return f, false
+}
+
+// takeBack is the finding of a request that takes an earlier one back. It needs no conversion: the API that it asks for has the object.
+func (f Finding) takeBack(p inventory.Pair) Finding {
+	j := authority.Rules().Judge(request(p, f.To, nil))
+	if refused, is := f.refused(j); is {
+		return refused
+	}
+	f.Warnings, f.back = warnings(j), Back(p, f.To)
+	if f.back == PlanCancel {
+		return f.finding(Ready, "", "the move to "+f.To.Other().Text()+" has begun, and is cancelled: authority goes back to "+f.To.Text())
+	}
+	return f.finding(Ready, "", "the request to move to "+f.To.Other().Text()+" has not begun, and is taken back at once")
 }
 
 // unborn returns why a Machine without an instance's ID cannot move yet; "" for any other.

@@ -57,6 +57,7 @@ func TestJudge(t *testing.T) {
 		verdict   readiness.Readiness
 		reason    string
 		field     string
+		back      string
 	}{
 		"a set in step":                  {documents: []string{set, twin}, verdict: readiness.Ready},
 		"one that is there":              {documents: []string{set, twin}, to: authority.MachineAPI, verdict: readiness.There},
@@ -74,7 +75,7 @@ func TestJudge(t *testing.T) {
 "status":{"authoritativeAPI":"Migrating","synchronizedAPI":"ClusterAPI","conditions":[{"type":"Synchronized","status":"True"}]}}`,
 			`{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineHealthCheck","metadata":{"name":"a","namespace":"openshift-cluster-api","uid":"2","generation":1},
 "spec":{"clusterName":"lock","selector":{"matchLabels":{"a":"b"}},"checks":{"unhealthyNodeConditions":[{"type":"Ready","status":"False","timeoutSeconds":300}]}},
-"status":{"conditions":[{"type":"Paused","status":"False"}]}}`}, verdict: readiness.Moving, reason: authority.ReasonPausing},
+"status":{"conditions":[{"type":"Paused","status":"False"}]}}`}, to: authority.MachineAPI, verdict: readiness.Moving, reason: authority.ReasonPausing},
 		"a manifest that converts":        {documents: []string{awsCluster, with(`"uid":"1",`, "", `"status":{"authoritativeAPI":"MachineAPI",`, `"status":{`)}, verdict: readiness.Ready},
 		"a Machine with an instance":      {documents: []string{awsCluster, machine}, verdict: readiness.Ready},
 		"an instance is being created":    {documents: []string{awsCluster, strings.Replace(machine, `"providerID":"aws:///us-east-1a/i-1",`, "", 1)}, verdict: readiness.Waiting, reason: authority.ReasonInstanceUnknown},
@@ -90,8 +91,10 @@ func TestJudge(t *testing.T) {
 		"that the mirror has refused":     {documents: []string{with(`"Synchronized","status":"True"`, `"Synchronized","status":"False","reason":"FieldsNotConvertible"`, `"spec":{"providerSpec"`, `"spec":{"metadata":{"labels":{"example.com/a":"b"}},"providerSpec"`), twin}, verdict: readiness.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.metadata.labels[example.com/a]"},
 		"a label, and a field that stays": {documents: []string{with(`"spec":{"providerSpec"`, `"spec":{"metadata":{"labels":{"example.com/a":"b"}},"providerSpec"`, `"deviceIndex":0`, `"deviceIndex":1`), twin}, verdict: readiness.Blocked, reason: "FieldsNotConvertible", field: "spec.template.spec.providerSpec.value.deviceIndex"},
 		"a platform that cannot":          {documents: []string{strings.ReplaceAll(cluster, "AWS", "BareMetal"), set}, verdict: readiness.Blocked, reason: readiness.ReasonPlatform},
-		"a request that has not begun":    {documents: []string{with(`"spec":{"authoritativeAPI":"MachineAPI"`, `"spec":{"authoritativeAPI":"ClusterAPI"`), twin}, to: authority.MachineAPI, verdict: readiness.Ready},
-		"and waits for a field":           {documents: []string{with(`"spec":{"authoritativeAPI":"MachineAPI"`, `"spec":{"authoritativeAPI":"ClusterAPI"`, `"deviceIndex":0`, `"deviceIndex":1`), twin}, to: authority.MachineAPI, verdict: readiness.Ready},
+		"a request that has not begun":    {documents: []string{with(`"spec":{"authoritativeAPI":"MachineAPI"`, `"spec":{"authoritativeAPI":"ClusterAPI"`), twin}, to: authority.MachineAPI, verdict: readiness.Ready, back: readiness.PlanTakeBack},
+		"and waits for a field":           {documents: []string{with(`"spec":{"authoritativeAPI":"MachineAPI"`, `"spec":{"authoritativeAPI":"ClusterAPI"`, `"deviceIndex":0`, `"deviceIndex":1`), twin}, to: authority.MachineAPI, verdict: readiness.Ready, back: readiness.PlanTakeBack},
+		"in mid-move, and asked back":     {documents: []string{with(`"status":{"authoritativeAPI":"MachineAPI"`, `"status":{"authoritativeAPI":"Migrating"`, `"spec":{"authoritativeAPI":"MachineAPI"`, `"spec":{"authoritativeAPI":"ClusterAPI"`, `"deviceIndex":0`, `"deviceIndex":1`), twin}, to: authority.MachineAPI, verdict: readiness.Ready, back: readiness.PlanCancel},
+		"one that goes back already":      {documents: []string{with(`"status":{"authoritativeAPI":"MachineAPI"`, `"status":{"authoritativeAPI":"Migrating"`, `"deviceIndex":0`, `"deviceIndex":1`), twin}, to: authority.MachineAPI, verdict: readiness.Moving, reason: authority.ReasonNotPaused},
 		"a check without the fields":      {documents: []string{`{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineHealthCheck","metadata":{"name":"a","uid":"1"},"spec":{}}`}, verdict: readiness.Blocked, reason: readiness.ReasonNotManaged},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -106,6 +109,9 @@ func TestJudge(t *testing.T) {
 			got := judgeFrom(t, c.live, to, documents...)
 			if got.Readiness != c.verdict || got.Reason != c.reason {
 				t.Errorf("%s (%s): %s %v, want %s (%s)", got.Readiness, got.Reason, got.Message, got.Fields, c.verdict, c.reason)
+			}
+			if got.Back() != c.back {
+				t.Errorf("takes back %q, want %q", got.Back(), c.back)
 			}
 			if c.field != "" && (len(got.Fields) == 0 || got.Fields[0].Path != c.field) {
 				t.Errorf("fields %v, want %s", got.Fields, c.field)

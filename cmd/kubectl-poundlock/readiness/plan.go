@@ -3,10 +3,16 @@
 
 package readiness
 
+import (
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
 // The words of the columns PLAN and WHY of migrate, but for those that are answers of check too.
 const (
 	PlanAsk      = "move"
 	PlanTakeBack = "take the request back"
+	PlanCancel   = "cancel the move"
 	PlanFollow   = "on its way"
 	PlanLeave    = "cannot move"
 	PlanWillWait = "will wait"
@@ -17,6 +23,10 @@ func PlanMeanings() []Reason {
 	return []Reason{
 		{PlanAsk, "spec.authoritativeAPI is set to the other API, so that the object moves", "nothing"},
 		{PlanTakeBack, "spec.authoritativeAPI is set back: the move to the other API was asked for, and has not begun", "nothing"},
+		{
+			PlanCancel, "spec.authoritativeAPI is set back: the move to the other API has begun, and authority goes back to the API that it was leaving",
+			"nothing",
+		},
 		{PlanFollow, "the move was asked for before, and goes on", "wait, or take it back: `kubectl poundlock migrate KIND/NAME --cancel`"},
 		{
 			PlanLeave, "the object stays where it is, for the reason in the column WHY, and nothing is asked for",
@@ -27,4 +37,25 @@ func PlanMeanings() []Reason {
 			"nothing, or look the reason up: `kubectl poundlock explain` knows each",
 		},
 	}
+}
+
+// Back returns in the words of a plan what a request for an API that is authoritative, or is being left, takes back; "" for a request that moves the object, or
+// that changes nothing.
+func Back(p inventory.Pair, to authority.API) string {
+	shape := p.Shape()
+	switch {
+	case p.MachineAPI == nil || shape.Requested == to:
+		return ""
+	case shape.Current == to:
+		return PlanTakeBack
+	case shape.Current == authority.Migrating && shape.SynchronizedAPI == to:
+		return PlanCancel
+	}
+	return ""
+}
+
+// GoesBack reports whether authority is between the two APIs, and returns to the one that it was leaving.
+func GoesBack(p inventory.Pair) bool {
+	shape := p.Shape()
+	return p.MachineAPI != nil && shape.Current == authority.Migrating && shape.Requested == shape.SynchronizedAPI
 }

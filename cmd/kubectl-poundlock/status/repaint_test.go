@@ -46,3 +46,16 @@ func TestAWatchFitsTheTerminal(t *testing.T) {
 		}
 	}
 }
+
+// A move that is cancelled goes back to the API that has the object: it has no arrow to it.
+func TestAuthorityThatGoesBack(t *testing.T) {
+	for want, s := range map[string]standing.Standing{
+		"Machine API ⇒ Cluster API": {Origin: "MachineAPI", Current: "Migrating", Requested: "ClusterAPI"},
+		"back to Machine API":       {Origin: "MachineAPI", Current: "Migrating", Requested: "MachineAPI"},
+		"Machine API → Cluster API": {Current: "MachineAPI", Requested: "ClusterAPI"},
+	} {
+		if got := (glance{}).authority(s); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -68,7 +68,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	q.WithoutInfrastructure = true // nothing is converted here
+	q.WithoutInfrastructure, q.Parents = true, true // a Machine that only Cluster API has is converted if its set is mirrored, as far as that can be done
 	if o.watch {
 		return o.follow(ctx, q, t)
 	}
@@ -81,7 +81,8 @@ func (o *options) run(ctx context.Context, args []string) error {
 	}
 	s := surveyOf(f)
 	s.nothing = t.Nothing(o.Selector, "")
-	s.Away, s.GateOff, s.Terminating = o.away(ctx, q.Pairs[0].ClusterAPI), o.gateOff(ctx), o.terminating(ctx, q.Pairs)
+	s.Away, s.Terminating = o.away(ctx, q.Pairs[0].ClusterAPI), o.terminating(ctx, q.Pairs)
+	s.GateOff, s.GateUnknown = o.gate(ctx)
 	return o.writeSurvey(s)
 }
 
@@ -90,13 +91,13 @@ func (o *options) away(ctx context.Context, namespace string) string {
 	return presence.Signs(ctx, o.Plugin, namespace).Away(o.Now())
 }
 
-// gateOff returns that the feature gate is off, as far as the user may read it.
-func (o *options) gateOff(ctx context.Context) string {
+// gate returns that the feature gate is off, or what the user may not read of it.
+func (o *options) gate(ctx context.Context) (off, unknown string) {
 	s, err := presence.ReadServer(ctx, o.Plugin)
 	if err != nil {
-		return ""
+		return "", ""
 	}
-	return s.GateOff()
+	return s.GateOff(), s.GateUnknown()
 }
 
 func (o *options) writeSurvey(s survey) error {
@@ -113,8 +114,12 @@ func (o *options) writeSurvey(s survey) error {
 		}
 		return nil
 	}
-	glance{Output: o.Printer(), OutputFlags: o.OutputFlags, now: o.Now()}.write(s)
+	o.glance(o.OutputFlags).write(s)
 	return nil
+}
+
+func (o *options) glance(flags cli.OutputFlags) glance {
+	return glance{Output: o.Printer().Uncut(flags.Format == "wide"), OutputFlags: flags, now: o.Now()}
 }
 
 // follow redraws the fleet in place on a terminal; elsewhere it adds a line for each object that changed.
@@ -123,13 +128,14 @@ func (o *options) follow(ctx context.Context, q inventory.Query, t targets.List)
 	if err != nil {
 		return err
 	}
-	seen, away, gateOff, terminating := map[string]string{}, o.away(ctx, q.Pairs[0].ClusterAPI), o.gateOff(ctx), o.terminating(ctx, q.Pairs)
+	seen, away, terminating := map[string]string{}, o.away(ctx, q.Pairs[0].ClusterAPI), o.terminating(ctx, q.Pairs)
+	gateOff, gateUnknown := o.gate(ctx)
 	err = inventory.Follow(ctx, client, q, time.Second, func(f *inventory.Fleet) (bool, error) {
 		f.Narrow(t.Mean)
 		s := surveyOf(f)
 		s.nothing = t.Nothing(o.Selector, "")
-		s.Away, s.GateOff, s.Terminating = away, gateOff, terminating
-		w := glance{Output: o.Printer(), OutputFlags: o.OutputFlags, now: o.Now()}
+		s.Away, s.GateOff, s.GateUnknown, s.Terminating = away, gateOff, gateUnknown, terminating
+		w := o.glance(o.OutputFlags)
 		if w.Terminal && (o.Format == "table" || o.Format == "wide") {
 			w.repaint(s)
 			return false, nil
@@ -158,7 +164,7 @@ func (o *options) writeChanged(s survey, seen map[string]string) error {
 	if o.Format == "table" || o.Format == "wide" {
 		out := o.OutputFlags
 		out.NoHeaders = out.NoHeaders || len(seen) > len(changed) // the first lines have had the headings
-		glance{Output: o.Printer(), OutputFlags: out, now: o.Now()}.rows(changed)
+		o.glance(out).rows(changed)
 		return nil
 	}
 	return o.writeSurvey(survey{Objects: changed, Progress: s.Progress})

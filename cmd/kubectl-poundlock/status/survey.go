@@ -6,6 +6,8 @@ package status
 import (
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/standing"
@@ -24,6 +26,8 @@ type survey struct {
 	Away string `json:"away,omitempty"`
 	// GateOff reports that the feature gate is off, and the consequence.
 	GateOff string `json:"gateOff,omitempty"`
+	// GateUnknown reports what the user may not read of the feature gate, and the consequence.
+	GateUnknown string `json:"gateUnknown,omitempty"`
 	// Terminating names the pairs' namespaces that are being deleted, and the consequence.
 	Terminating string `json:"terminating,omitempty"`
 	// NoInfrastructure reports that the cluster's Infrastructure does not exist, and the remedy.
@@ -41,12 +45,26 @@ func surveyOf(f *inventory.Fleet) survey {
 			s.leftAlone++
 			continue
 		}
-		s.Objects = append(s.Objects, standing.Of(pair))
+		s.Objects = append(s.Objects, standingOf(f, pair))
 		if pair.MachineAPI != nil {
 			s.count(authority.Neighbours(pair.Kind.Name, pair.MachineAPI))
 		}
 	}
 	s.Progress = ProgressOf(s.Objects)
+	return s
+}
+
+// standingOf is the summary of a pair. A Machine that the mirror does not reflect, as it does not convert, has no condition: the conversion has the reason.
+func standingOf(f *inventory.Fleet, pair inventory.Pair) standing.Standing {
+	s := standing.Of(pair)
+	if s.Reason != "" || !f.Reflected(pair) {
+		return s
+	}
+	reason, message := readiness.Unreflected(f, pair)
+	if reason == "" {
+		return s
+	}
+	s.Reason, s.Message, s.Synchronized = reason, message, metav1.ConditionFalse
 	return s
 }
 

@@ -37,6 +37,7 @@ func (w glance) write(s survey) {
 	}
 	if len(s.Objects) == 0 {
 		w.Linef("%s", s.nothing)
+		w.unread(s)
 		return
 	}
 	w.rows(s.Objects)
@@ -50,6 +51,14 @@ func (w glance) write(s survey) {
 	}
 	w.messages(s.Objects)
 	w.others(s)
+	w.unread(s)
+}
+
+// unread is what the user may not read. It comes last: those with rights in the two namespaces alone have it in each answer.
+func (w glance) unread(s survey) {
+	if s.GateUnknown != "" {
+		w.Linef("\n%s", w.Dim(printers.Wrap(s.GateUnknown, "", w.Width)))
+	}
 }
 
 // repaint overwrites what was shown before, within the terminal's height.
@@ -110,7 +119,7 @@ func (w glance) rows(all []standing.Standing) {
 		rows = append(rows, []string{s.Ref(), w.authority(s), w.truth(s.Synchronized), yesNo(s.Paused.MachineAPI) + "/" +
 			yesNo(s.Paused.ClusterAPI), w.since(s), w.waits(s)})
 	}
-	w.Table(w.Headless(rows))
+	w.TableWithText(w.Headless(rows))
 }
 
 func yesNo(s metav1.ConditionStatus) string {
@@ -127,6 +136,8 @@ func (w glance) authority(s standing.Standing) string {
 	switch {
 	case s.Current == authority.Unset:
 		return w.Yellow("nobody yet → " + printers.Dash(s.Requested.Text()))
+	case s.Current == authority.Migrating && s.Origin == s.Requested:
+		return w.Yellow("back to " + s.Origin.Text())
 	case s.Current == authority.Migrating:
 		return w.Yellow(s.Origin.Text() + " ⇒ " + s.Requested.Text())
 	case s.Moving():

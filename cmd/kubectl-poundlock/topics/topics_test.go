@@ -224,7 +224,7 @@ func TestWhatIsPrintedIsExplained(t *testing.T) {
 // The reader of a plan, or of a page, looks up its words.
 func TestTheWordsOfAPlanAreExplained(t *testing.T) {
 	for _, word := range []string{
-		readiness.PlanAsk, readiness.PlanTakeBack, readiness.PlanFollow, readiness.PlanLeave, readiness.PlanWillWait, "is there", "unknown",
+		readiness.PlanAsk, readiness.PlanTakeBack, readiness.PlanCancel, readiness.PlanFollow, readiness.PlanLeave, readiness.PlanWillWait, "is there", "unknown",
 		"mirror", "twin", "being deleted",
 	} {
 		if len(topics.Topics().Find(word)) != 1 {
