@@ -414,10 +414,10 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/request-blocked", Clause: workflow,
-			Description: "A request for a move is refused only where it can never be fulfilled: the object, its twin or the infrastructure machine is being " +
-				"deleted, the object is the release's MachineHealthCheck machine-api-termination-handler, which the cluster-version-operator keeps as it is, " +
-				"or a MachineSet is annotated metal3.io/autoscale-to-hosts, by which a controller of Machine API decides its replicas whichever API is " +
-				"authoritative.",
+			Description: "A request for a move is refused only where it can never be fulfilled: the object, its twin, the infrastructure machine or what the " +
+				"provider keeps for the instance (a VSphereVM, an OpenStackServer) is being deleted, the object is the release's MachineHealthCheck " +
+				"machine-api-termination-handler, which the cluster-version-operator keeps as it is, or a MachineSet is annotated " +
+				"metal3.io/autoscale-to-hosts, by which a controller of Machine API decides its replicas whichever API is authoritative.",
 			Remedy: "Wait until the deletion is over; leave the release's MachineHealthCheck with Machine API; remove the annotation.",
 			On:     on(mapi(kinds, onUpdate)), Needs: when(moves, policies.NeedLiveTwin|policies.NeedInfra), Check: RequestBlocked,
 		},
