@@ -363,10 +363,14 @@ func failed(c policies.Change) bool {
 }
 
 // keepsRunning names the instance where there is one: its ID is known, and no deletion of Cluster API's infrastructure object has terminated it. Whether
-// the instance of a Failed Machine runs is unknown, and so is that of a Machine whose provider keeps an object for it that the review did not look at.
+// the instance of a Failed Machine runs is unknown, and so is that of a Machine whose provider keeps an object for it that the review did not look at,
+// or that runs by another Machine's infrastructure machine.
 func keepsRunning(c policies.Change, to API) string {
 	if to == MachineAPI && c.Facts.Infra != nil && c.Facts.InfraInstance == nil && InfraInstanceKind(c.Facts.Infra.Kind) != "" &&
 		!InfraInstanceNamedAlike(c.Facts.Infra) {
+		return ""
+	}
+	if to == MachineAPI && InfraOfAnother(c.Facts.Infra, c.Name) != "" {
 		return ""
 	}
 	if failed(c) || providerID(c.Old)+providerID(c.Facts.Twin)+providerID(c.Facts.Infra) == "" || to == MachineAPI && c.Facts.Infra == nil {
