@@ -159,6 +159,14 @@ func (o Objects) keptForOtherInstance(id string) bool {
 	return kept != "" && kept != providerBehind(o.InfraInstance).instanceKey(id)
 }
 
+// KeptForOther is the ID of the instance for which an object is kept if a Machine does not have it; "" if it does, or the object names none.
+func KeptForOther(kept, machine *policies.Object) string {
+	if !(Objects{InfraInstance: kept}).keptForOtherInstance(providerID(machine)) {
+		return ""
+	}
+	return KeptInstance(kept)
+}
+
 // instanceKeyKept is the key of that ID.
 func instanceKeyKept(kept *policies.Object) string {
 	return providerBehind(kept).instanceKey(KeptInstance(kept))
