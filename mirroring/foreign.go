@@ -129,7 +129,7 @@ func (s steps) foreign(o *unstructured.Unstructured) string {
 // commands are what a person types, in this order, to delete what is in the way, where a deletion alone is no way out: its controllers delete nothing while
 // it is paused. "" where nothing is.
 func (s steps) commands(o *unstructured.Unstructured) string {
-	if id := pairs.Nested(o, "spec", "providerID"); id != "" && id == pairs.Nested(s.MachineAPI, "spec", "providerID") {
+	if s.hasOwnInstance(o) || o == s.Core && s.hasOwnInstance(s.stranger(s.Infra)) {
 		return fmt.Sprintf(". Leave it paused, as its controllers would terminate this Machine's instance, and remove their finalizers: %s",
 			free(o))
 	}
@@ -147,6 +147,11 @@ func (s steps) commands(o *unstructured.Unstructured) string {
 		return ""
 	}
 	return ". Its controllers delete nothing while it is paused. To delete it, in this order: " + strings.Join(commands, "; ")
+}
+
+// hasOwnInstance reports whether an object has the ID of this Machine's instance, in any spelling.
+func (s steps) hasOwnInstance(o *unstructured.Unstructured) bool {
+	return o != nil && authority.SameInstance(pairs.ObjectOf(o), pairs.ObjectOf(s.MachineAPI))
 }
 
 // stranger is o if Poundlock did not make it, nil otherwise.

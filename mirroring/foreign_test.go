@@ -119,6 +119,12 @@ func TestTheWayOutBesideAPausedStranger(t *testing.T) {
 		"it may have begun, and no finalizer keeps its infrastructure machine": {nil, []change{paused, held, answered}, []change{paused, owned}, "with it what it runs",
 			[]string{deleteCore, unpauseCore}},
 		"an infrastructure machine without its Machine": {nil, nil, []change{paused, i1, held}, "with it what it runs", []string{deleteInfra, unpauseInfra}},
+		"it is being deleted, and has this Machine's instance by another spelling of its ID": {[]change{i1},
+			[]change{paused, going, held, runs("aws:///b/i-1")}, []change{paused, held, owned, i1}, "Leave it paused", []string{freeCore}},
+		"it is being deleted, and has this Machine's instance by an ID of another cloud": {[]change{i1},
+			[]change{paused, going, held, runs("gce://p/z/i-1")}, []change{paused, held, owned, i1}, "Leave it paused", []string{freeCore}},
+		"it is being deleted without an ID, and its infrastructure machine has this Machine's instance": {[]change{i1},
+			[]change{paused, going, held}, []change{paused, held, owned, i1}, "Leave it paused", []string{freeCore}},
 		"it is being deleted, and has this Machine's instance": {[]change{i1}, []change{paused, going, held, i1}, []change{paused, held, owned, i1}, "Leave it paused",
 			[]string{freeCore}},
 	} {

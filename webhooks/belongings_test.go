@@ -21,6 +21,7 @@ import (
 
 // The index finds Machines whose IDs have the same end. Those of another provider have another instance.
 func TestMachinesOfAnotherInstanceAreNotHolders(t *testing.T) {
+	const aws, gcp = "AWSMachineProviderConfig", "GCPMachineProviderSpec"
 	for _, c := range []struct {
 		id, key string
 		has     bool
@@ -47,6 +48,23 @@ func TestMachinesOfAnotherInstanceAreNotHolders(t *testing.T) {
 		}
 		if has := hasInstance(m, c.key); has != c.has {
 			t.Errorf("%s by %s: %v", c.id, c.key, has)
+		}
+	}
+	for _, c := range []struct {
+		id, platform, key string
+		has               bool
+	}{ // an ID of another cloud that was stored before it was refused: AWS's controllers read its end
+		{"gce://project/zone/i-0a", aws, instanceid.Key("aws:///us-east-1b/i-0a"), true},
+		{"gce://project/zone/i-0b", aws, instanceid.Key("aws:///us-east-1b/i-0a"), false},
+		{"aws://project/zone/name", gcp, instanceid.Key("gce://project/zone/name"), true},
+		{"aws:///zone/name", gcp, instanceid.Key("gce://project/zone/name"), false},
+	} {
+		m, err := policies.ParseObject(fmt.Appendf(nil, `{"spec":{"providerID":%q,"providerSpec":{"value":{"kind":%q}}}}`, c.id, c.platform))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if has := hasInstance(m, c.key); has != c.has {
+			t.Errorf("%s of %s by %s: %v", c.id, c.platform, c.key, has)
 		}
 	}
 }

@@ -79,6 +79,13 @@ var authoritySettled = Table{
 				"this wait allows it where the migration is requested. During a move cancel that first",
 		},
 		{
+			Names: []string{authority.ReasonInfraShared},
+			Means: "`spec.infrastructureRef` of the Cluster API Machine names an infrastructure machine that belongs to another Machine, which the message names. " +
+				"After a move the Machine API would act on the instance of that one",
+			Do: "leave both as they are: this Machine cannot migrate. Do not delete it: Cluster API would delete that infrastructure machine with it, and the " +
+				"instance. Or delete the other Machine, and with it what it runs. During a move cancel that first",
+		},
+		{
 			Names: []string{authority.ReasonNotPaused},
 			Means: "the controllers that lose authority have not set `Paused=True` on the object that the message names, or removed from Azure's machine " +
 				"the annotation `clusterctl.cluster.x-k8s.io/block-move`",

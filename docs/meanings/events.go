@@ -77,7 +77,7 @@ var events = Table{
 		{
 			Names: []string{"Released"},
 			Means: "Poundlock removed the finalizers or owner references that kept an object. It deletes no instance by that",
-			Do:    "nothing",
+			Do:    "nothing. A warning names an instance for which a provider kept the object, and which is not the Machine's: see in the cloud whether it runs",
 		},
 		{
 			Names: []string{"AutoscalerFollowed"},

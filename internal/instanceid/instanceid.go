@@ -27,6 +27,19 @@ func Key(id string) string {
 	return segments[len(segments)-1]
 }
 
+// KeyOn is the Key of an ID as controllers on the platform of a scheme read it. They look past the scheme of the ID itself, so that an ID with another cloud's
+// names an instance all the same. It is Key for a scheme that is empty.
+func KeyOn(platform, id string) string {
+	_, segments := parse(id)
+	switch {
+	case platform == "" || len(segments) == 0:
+		return Key(id)
+	case slices.Contains(byPath, platform):
+		return join(platform, segments)
+	}
+	return segments[len(segments)-1]
+}
+
 // Tail is the end that an instance's ID shares with its provider ID; "" for an ID that names nothing. Names decides which of the provider IDs with that end
 // names the instance.
 func Tail(id string) string {

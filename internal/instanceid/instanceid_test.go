@@ -43,6 +43,25 @@ func TestKey(t *testing.T) {
 	}
 }
 
+func TestKeyOn(t *testing.T) {
+	for _, c := range []struct{ platform, id, want string }{
+		{"aws", "aws:///us-east-1a/i-1", "i-1"}, {"aws", "gce://p/z/i-1", "i-1"}, {"aws", "azure:///subscriptions/a/I-1/", "i-1"}, {"aws", "i-1", "i-1"},
+		{"vsphere", "gce://p/z/4235-A", "4235-a"},
+		{"gce", "gce://p/z/n", "gce://p/z/n"}, {"gce", "aws://p/z/N", "gce://p/z/n"}, {"gce", "p/z/n", "gce://p/z/n"}, {"gce", "aws:///y/n", "gce://y/n"},
+		{"azure", "azure:///subscriptions/a/b", "azure://subscriptions/a/b"}, {"azure", "/subscriptions/A/b", "azure://subscriptions/a/b"},
+		{"", "gce://p/z/n", "gce://p/z/n"}, {"", "aws:///z/i-1", "i-1"},
+		{"aws", "", ""}, {"gce", "gce://", ""}, {"aws", " / ", ""},
+	} {
+		got := instanceid.KeyOn(c.platform, c.id)
+		if got != c.want || instanceid.KeyOn(c.platform, got) != got {
+			t.Errorf("%q on %q: %q, and of that %q, want %q", c.id, c.platform, got, instanceid.KeyOn(c.platform, got), c.want)
+		}
+		if instanceid.Tail(got) != instanceid.Tail(c.id) {
+			t.Errorf("%q on %q: an index by the end does not find %q", c.id, c.platform, got)
+		}
+	}
+}
+
 func TestScheme(t *testing.T) {
 	for id, want := range map[string]string{
 		"aws:///z/i-1": "aws", " AWS:///z/i-1": "aws", "gce://p/z/i-1": "gce", "i-1": "", "": "", "://i-1": "", "azure:///subscriptions/a://b": "azure",

@@ -207,7 +207,7 @@ func (l *nodeLook) target(ctx context.Context, m *machinev1beta1.Machine) (healt
 // renamed is the Node under which an instance has registered again, with another name than the one that its Machine refers to; nil if there is none. The
 // Machine controller updates the reference a moment later.
 func (l *nodeLook) renamed(ctx context.Context, m *machinev1beta1.Machine) (*corev1.Node, error) {
-	instance := instanceid.Key(providerIDOf(m))
+	instance := instanceKeyOf(m)
 	if instance == "" {
 		return nil, nil
 	}

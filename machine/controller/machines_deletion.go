@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	"github.com/poundlock/poundlock/internal/instanceid"
 	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/machine"
+	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // leaving is a pass over a Machine that is being deleted.
@@ -80,7 +80,7 @@ func (c *machines) keepShared(ctx context.Context, p *pass) (*stop, error) {
 
 // sharer names another Machine that has the same instance and is not being deleted; "" if there is none.
 func (c *machines) sharer(ctx context.Context, from client.Reader, m *machinev1beta1.Machine) (string, error) {
-	id := instanceid.Key(providerIDOf(m))
+	id := instanceKeyOf(m)
 	if id == "" {
 		return "", nil
 	}
@@ -93,11 +93,20 @@ func (c *machines) sharer(ctx context.Context, from client.Reader, m *machinev1b
 		return "", fmt.Errorf("finding out whether another Machine has the instance %s: %w", providerIDOf(m), err)
 	}
 	for i := range others.Items {
-		if o := &others.Items[i]; o.UID != m.UID && o.DeletionTimestamp.IsZero() && instanceid.Key(providerIDOf(o)) == id {
+		if o := &others.Items[i]; o.UID != m.UID && o.DeletionTimestamp.IsZero() && instanceKeyOf(o) == id {
 			return o.Name, nil
 		}
 	}
 	return "", nil
+}
+
+// instanceKeyOf is the key of a Machine's ID, as controllers on its platform read that.
+func instanceKeyOf(m *machinev1beta1.Machine) string {
+	var spec []byte
+	if v := m.Spec.ProviderSpec.Value; v != nil {
+		spec = v.Raw
+	}
+	return authority.InstanceKeyIn(spec, providerIDOf(m))
 }
 
 // preDrain and preTerminate wait without a time: removing a hook changes the Machine, which causes the next pass.

@@ -7,12 +7,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/machine"
@@ -288,4 +292,53 @@ func TestDrainOfANodeThatSomebodyUncordoned(t *testing.T) {
 	if s.runs("app") {
 		t.Error("the instance was removed under a pod that nobody evicted")
 	}
+}
+
+// TestACopyByAnIDOfAnotherCloud: controllers look past the scheme of an ID, so that one with another cloud's, which was stored before admission refused it, is a
+// copy's, too.
+func TestACopyByAnIDOfAnotherCloud(t *testing.T) {
+	machineOf := func(name, id, kind string) machinev1beta1.Machine {
+		m := machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
+		m.Spec.ProviderID = &id
+		m.Spec.ProviderSpec.Value = &runtime.RawExtension{Raw: fmt.Appendf(nil, `{"kind":%q}`, kind)}
+		return m
+	}
+	const aws, gcp = "AWSMachineProviderConfig", "GCPMachineProviderSpec"
+	for _, c := range []struct {
+		id, other, platform string
+		shared              bool
+	}{
+		{"aws:///us-east-1a/i-1", "gce://p/z/i-1", aws, true},
+		{"gce://p/z/i-1", "aws:///us-east-1a/i-1", aws, true},
+		{"gce://p/z/i-1", "gce://p/y/i-1", aws, true},
+		{"aws:///us-east-1a/i-1", "gce://p/z/i-2", aws, false},
+		{"gce://p/z/n", "gce://p/y/n", gcp, false},
+		{"gce://p/z/n", "aws://p/z/n", gcp, true},
+	} {
+		one, other := machineOf("one", c.id, c.platform), machineOf("other", c.other, c.platform)
+		read := listed{items: []machinev1beta1.Machine{one, other}}
+		got, err := (&machines{}).sharer(t.Context(), read, &one)
+		if err != nil || (got == "other") != c.shared {
+			t.Errorf("%s beside %s on %s: %q, %v", c.id, c.other, c.platform, got, err)
+		}
+		if key := "id/" + instanceKeyOf(&one); slices.Contains(machineKeys(&other), key) != c.shared {
+			t.Errorf("%s beside %s on %s: the index finds it by %s: %t", c.id, c.other, c.platform, key, !c.shared)
+		}
+	}
+	m := machineOf("one", "gce://p/z/i-1", aws)
+	node := corev1.Node{Spec: corev1.NodeSpec{ProviderID: "aws:///us-east-1a/i-1"}}
+	if machine.NodeOf(&m, []corev1.Node{node}) == nil {
+		t.Error("its Node is not its own, so that it would be deleted undrained")
+	}
+}
+
+// listed is a list of Machines as a client.Reader.
+type listed struct {
+	client.Reader
+	items []machinev1beta1.Machine
+}
+
+func (l listed) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	list.(*machinev1beta1.MachineList).Items = l.items
+	return nil
 }

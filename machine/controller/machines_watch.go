@@ -89,7 +89,11 @@ func machineKeys(m *machinev1beta1.Machine) []string {
 	if m.Status.NodeRef != nil {
 		name = m.Status.NodeRef.Name
 	}
-	return keysOf(ptr.Deref(m.Spec.ProviderID, ""), name, m.Status.Addresses)
+	keys := keysOf(ptr.Deref(m.Spec.ProviderID, ""), name, m.Status.Addresses)
+	if key := instanceKeyOf(m); key != "" && !slices.Contains(keys, "id/"+key) { // of an ID with another cloud's scheme
+		keys = append(keys, "id/"+key)
+	}
+	return keys
 }
 
 func keysOfNode(n *corev1.Node) []string {

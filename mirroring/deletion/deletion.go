@@ -4,6 +4,7 @@
 package deletion
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -280,9 +281,23 @@ func (s Pair) endInfraInstance(cause string) *pairs.Write {
 		return nil
 	}
 	if pairs.PresenceOf(s.InfraInstance) == authority.Deleting {
-		return releasePaused(s.InfraInstance)
+		return s.namingInstance(releasePaused(s.InfraInstance))
 	}
 	return deleted(s.InfraInstance, "MirrorDeleted", "deleted "+pairs.Describe(s.InfraInstance)+", because "+cause+" is being deleted")
+}
+
+// namingInstance has the release of what was kept for another instance than the Machine's warn of that one: nothing names it any more. It may be a stranger's,
+// whose machine was deleted without the provider's finalizer.
+func (s Pair) namingInstance(w *pairs.Write) *pairs.Write {
+	if w == nil {
+		return nil
+	}
+	if id := authority.KeptForOther(pairs.ObjectOf(s.InfraInstance), pairs.ObjectOf(s.MachineAPI)); id != "" {
+		w.Warning = true
+		w.Note += fmt.Sprintf(". It was kept for the instance %s, which is not that of %s: if that runs, no object names it any more. Look in the cloud, and "+
+			"terminate it if nobody needs it", id, pairs.Describe(s.MachineAPI))
+	}
+	return w
 }
 
 // instanceIsOurs reports whether what is kept for an instance belongs to the mirror, by its machine's mark, which it has not itself; where that machine has

@@ -160,6 +160,36 @@ func TestAnInstancesObjectIsLetGoWithItsMachine(t *testing.T) {
 	}
 }
 
+// What is kept for an instance may outlive a machine that lost its finalizer, and go by the collector: as a stranger's in the mirror's place that was deleted by
+// hand. Nobody is to terminate the instance unasked, but if it is not this Machine's, nothing names it any more: the event does, and is a warning.
+func TestTheInstanceThatNothingNamesAnyMore(t *testing.T) {
+	for _, c := range []struct {
+		about, id, uuid string
+		warns           bool
+	}{
+		{"it is this Machine's instance", "vsphere://4235-a", "4235-A", false},
+		{"it is another one", "vsphere://4235-a", "4235-b", true},
+		{"this Machine has no ID", "", "4235-b", true},
+		{"it names none", "vsphere://4235-a", "", false},
+	} {
+		kind, _ := authority.KindNamed("Machine")
+		platform, _ := platforms.For("VSphere")
+		s := &pairs.State{Kind: kind, Name: "m", Env: conversion.Env{Platform: platform}}
+		s.MachineAPI = mirroringtest.Object(t, `{metadata: {name: m}, spec: {providerID: "`+c.id+`"}, status: {authoritativeAPI: MachineAPI}}`)
+		s.InfraInstance = mirroringtest.Object(t, `{metadata: {name: m, deletionTimestamp: "2026-11-26T00:00:00Z", finalizers: [vspherevm.infrastructure.cluster.x-k8s.io],
+			annotations: {cluster.x-k8s.io/paused: ""}}, spec: {biosUUID: "`+c.uuid+`"}}`)
+		s.InfraInstance.SetGroupVersionKind(platform.InfraInstance.GroupVersionKind)
+		kinds(s)
+		w := Of(s).ReleaseInfraInstance()
+		if w == nil {
+			t.Fatalf("%s: it is not let go", c.about)
+		}
+		if named := strings.Contains(w.Note, "vsphere://"+c.uuid) && strings.Contains(w.Note, "no object names it"); w.Warning != c.warns || named != c.warns {
+			t.Errorf("%s: warning %t: %s", c.about, w.Warning, w.Note)
+		}
+	}
+}
+
 // What is kept for the instance of somebody else's machine is theirs, also where it has the mirror's name, is paused, and goes: their controller is to
 // terminate that.
 func TestAStrangersInstanceIsNotLetGo(t *testing.T) {

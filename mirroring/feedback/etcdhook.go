@@ -24,8 +24,8 @@ const etcdHookManager = "poundlock-etcd-hook"
 //
 // An addition is carried always: it only holds a drain. A removal lets the drain begin, and that the mirror lacks the hook proves no removal:
 // one that was just made or restored lacks it too, and managed fields keep no trace of who removed what. So Poundlock keeps a record on the
-// mirror that it saw this very object, by its UID, with the hook while Cluster API's had it. The removal is carried only from an object with
-// that record that is being deleted, which is when the operator removes it. That is sound, since
+// mirror that it saw this very object, by its UID, with the hook while Cluster API's had it, or was about to be created with it. The removal is carried only
+// from an object with that record that is being deleted, which is when the operator removes it. That is sound, since
 //   - the record is written only on top of the resourceVersion that has the hook, and admission lets nobody else write it;
 //   - who removes the hook from then on is the operator: admission lets nobody else, and the mirror itself removes it only together with the record;
 //   - an object that was recreated has another UID, and nothing comes back on one that is being deleted, so a stale look can only be too careful;
@@ -43,8 +43,10 @@ func (s hook) next() *pairs.Write {
 	switch {
 	case s.Source() == authority.MachineAPI && kept:
 		return s.forgetHook()
-	case s.Source() != authority.ClusterAPI || s.Core == nil:
+	case s.Source() != authority.ClusterAPI:
 		return nil
+	case s.Core == nil:
+		return s.recordFirst(record)
 	}
 	owner, there := s.Core.GetAnnotations()[authority.EtcdHookAnnotation]
 	here, seen := hasEtcdHook(s.MachineAPI), record == string(s.MachineAPI.GetUID())
@@ -87,6 +89,17 @@ func (s hook) forgetHook() *pairs.Write { return s.recordHook(nil) }
 func (s hook) recordHook(value any) *pairs.Write {
 	return &pairs.Write{Verb: pairs.Patch, By: etcdHookManager, Object: s.MachineAPI, Reason: "EtcdHookSeen",
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.EtcdHookSeenAnnotation: value}})}
+}
+
+// recordFirst records the hook before Cluster API's Machine is created with it. Afterwards the Machine API object may be deleted, and lose the hook, before the
+// mirror looks again. What is deleted before it has a twin holds nothing.
+func (s hook) recordFirst(record string) *pairs.Write {
+	uid := string(s.MachineAPI.GetUID())
+	if !hasEtcdHook(s.MachineAPI) || record == uid || pairs.PresenceOf(s.MachineAPI) != authority.Present ||
+		!slices.Contains(s.MachineAPI.GetFinalizers(), authority.SyncFinalizer) {
+		return nil
+	}
+	return s.recordHook(uid)
 }
 
 func hasEtcdHook(machineAPI *unstructured.Unstructured) bool {

@@ -239,7 +239,7 @@ func (s *State) RunsAnother(o *unstructured.Unstructured) string {
 			own = append(own, Nested(machine, "spec", "providerID"))
 		}
 	}
-	return authority.RunsAnother(s.Name, o.GetOwnerReferences(), Nested(o, "spec", "providerID"), own...)
+	return authority.RunsAnother(o.GetKind(), s.Name, o.GetOwnerReferences(), Nested(o, "spec", "providerID"), own...)
 }
 
 // IsTemplate reports whether the mirror made a template for this MachineSet. A person's copy of one has its mark, and another name.

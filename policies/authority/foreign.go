@@ -9,7 +9,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/poundlock/poundlock/internal/instanceid"
 	"github.com/poundlock/poundlock/internal/managedfields"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/ownership"
@@ -43,14 +42,14 @@ func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 		return NotForeign
 	}
 	instance := providerID(o)
-	another := RunsAnother(machineAPI.Metadata.Name, o.Metadata.OwnerReferences, instance, providerID(machineAPI)) != ""
+	another := runsAnother(providerBehind(o, machineAPI), machineAPI.Metadata.Name, o.Metadata.OwnerReferences, instance, providerID(machineAPI)) != ""
 	if o.Metadata.Annotations[MirrorAnnotation] == k.Name+"/"+machineAPI.Metadata.Name && !another {
 		return NotForeign
 	}
 	switch {
 	case o.Deleting():
 		return ForeignGoing
-	case instance != "" && instanceid.Key(instance) == InstanceKeyOf(machineAPI):
+	case SameInstance(o, machineAPI):
 		return NotForeign
 	case instance != "":
 		return ForeignInstance
@@ -65,11 +64,15 @@ func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 	return NotForeign
 }
 
-// RunsAnother names the Cluster API Machine to which a provider's machine belongs, if that is not the Machine of this name, and its instance is none of those
-// of the pair; "" otherwise. A mark that it has proves nothing: overwritten, that Machine's instance would belong to no object.
-func RunsAnother(machine string, owners []metav1.OwnerReference, instance string, own ...string) string {
-	key := instanceid.Key(instance)
-	if key == "" || slices.ContainsFunc(own, func(id string) bool { return instanceid.Key(id) == key }) {
+// RunsAnother names the Cluster API Machine to which a provider's machine of a kind belongs, if that is not the Machine of this name, and its instance is none of
+// those of the pair; "" otherwise. A mark that it has proves nothing: overwritten, that Machine's instance would belong to no object.
+func RunsAnother(kind, machine string, owners []metav1.OwnerReference, instance string, own ...string) string {
+	return runsAnother(providerOf(kind), machine, owners, instance, own...)
+}
+
+func runsAnother(p Provider, machine string, owners []metav1.OwnerReference, instance string, own ...string) string {
+	key := p.instanceKey(instance)
+	if key == "" || slices.ContainsFunc(own, func(id string) bool { return p.instanceKey(id) == key }) {
 		return ""
 	}
 	another := ""
@@ -103,8 +106,7 @@ func strange(c policies.Change) bool {
 		c.Old.HasAnnotation(MirrorAnnotation) {
 		return false
 	}
-	id := InstanceKeyOf(c.Old)
-	return (id == "" || id != InstanceKeyOf(c.Facts.Twin)) && ForeignTo(Kind{Name: "Machine"}, c.Facts.Twin, c.Old) != NotForeign
+	return !SameInstance(c.Old, c.Facts.Twin) && ForeignTo(Kind{Name: "Machine"}, c.Facts.Twin, c.Old) != NotForeign
 }
 
 // providerID is the instance's ID, which both sides write alike; "" where there is no object or no ID.

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	"github.com/poundlock/poundlock/internal/instanceid"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -156,8 +155,21 @@ func (o Objects) instanceOrphaned() bool {
 // keptForOtherInstance reports whether what the provider keeps for the instance names another instance than the Machine: its controller would act on that
 // one. A person or a backup may have written it.
 func (o Objects) keptForOtherInstance(id string) bool {
-	kept := instanceid.Key(KeptInstance(o.InfraInstance))
-	return kept != "" && kept != instanceid.Key(id)
+	kept := instanceKeyKept(o.InfraInstance)
+	return kept != "" && kept != providerBehind(o.InfraInstance).instanceKey(id)
+}
+
+// KeptForOther is the ID of the instance for which an object is kept if a Machine does not have it; "" if it does, or the object names none.
+func KeptForOther(kept, machine *policies.Object) string {
+	if !(Objects{InfraInstance: kept}).keptForOtherInstance(providerID(machine)) {
+		return ""
+	}
+	return KeptInstance(kept)
+}
+
+// instanceKeyKept is the key of that ID.
+func instanceKeyKept(kept *policies.Object) string {
+	return providerBehind(kept).instanceKey(KeptInstance(kept))
 }
 
 // KeptInstance is the ID of the instance for which an object is kept; "" where it has none or cannot be read. vSphere has the UUID of the virtual machine in

@@ -315,3 +315,52 @@ func TestAMoveWaitsForWhatIsRecreatedOnItsWay(t *testing.T) {
 		t.Errorf("to Machine API: %s (%s)", step.Action, step.Reason)
 	}
 }
+
+// What a review says of an instance whose provider's object is being deleted: what the provider keeps for it counts, where it keeps something.
+func TestARequestBesideAnInstanceThatEnds(t *testing.T) {
+	const (
+		runs  = " and its instance keeps running"
+		going = `, "deletionTimestamp": "2026-01-01T00:00:00Z"`
+		ends  = "its controller terminates the instance, so authority cannot move"
+	)
+	for _, c := range []struct{ about, from, infra, spec, infraGoing, keptGoing, denied, warned string }{
+		{"nothing is being deleted", "ClusterAPI", "VSphereMachine", ``, ``, ``, ``, runs},
+		{"the provider's machine is", "ClusterAPI", "VSphereMachine", ``, going, ``, "VSphereMachine capi/m is being deleted, and " + ends, ``},
+		{"what is kept is", "ClusterAPI", "VSphereMachine", ``, ``, going, "VSphereVM capi/m is being deleted, and " + ends, ``},
+		{"OpenStack's is", "ClusterAPI", "OpenStackMachine", ``, ``, going, "OpenStackServer capi/m is being deleted, and " + ends, ``},
+		{"the mirror's is, which Poundlock recreates", "MachineAPI", "VSphereMachine", ``, ``, going, "so authority cannot move. Try again when Poundlock has recreated it", ``},
+		{"it may have any name, and is not looked at", "ClusterAPI", "VSphereMachine", `, "namingStrategy": {}`, ``, "-", ``, ""},
+	} {
+		read := func(text string) *policies.Object {
+			o, err := policies.ParseObject([]byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return o
+		}
+		machine := func(asked API) *policies.Object {
+			return read(fmt.Sprintf(`{"kind": "Machine", "metadata": {"name": "m", "namespace": "mapi"}, "spec": {"authoritativeAPI": %q, "providerID": "vsphere://1"},
+				"status": {"authoritativeAPI": %q, "phase": "Running", "conditions": [{"type": "Synchronized", "status": "True"}]}}`, asked, c.from))
+		}
+		mark := `"annotations": {"` + MirrorAnnotation + `": "Machine/m"}`
+		change := policies.Change{
+			Subject: policies.Subject{Side: policies.SideMachineAPI, Kind: "Machine", Namespace: "mapi", Name: "m", TwinNamespace: "capi"},
+			Old:     machine(API(c.from)), New: machine(API(c.from).Other()), Operation: "UPDATE",
+			Facts: policies.Facts{
+				Twin: read(`{"kind": "Machine", "metadata": {"name": "m", "namespace": "capi", ` + mark + `}, "spec": {"providerID": "vsphere://1"}}`),
+				Infra: read(`{"kind": "` + c.infra + `", "metadata": {"name": "m", "namespace": "capi", ` + mark + c.infraGoing +
+					`}, "spec": {"providerID": "vsphere://1"` + c.spec + `}, "status": {"ready": true}}`),
+			},
+		}
+		if c.keptGoing != "-" {
+			change.Facts.InfraInstance = read(`{"kind": "` + InfraInstanceKind(c.infra) + `", "metadata": {"name": "m", "namespace": "capi"` + c.keptGoing + `}}`)
+		}
+		denials, warnings := RequestBlocked(change).Denials, strings.Join(RequestWarning(change).Warnings, "\n")
+		if len(denials) == 0 != (c.denied == "") || len(denials) > 0 && !strings.Contains(denials[0].Detail, c.denied) {
+			t.Errorf("%s: denied %v, want %q", c.about, denials, c.denied)
+		}
+		if strings.Contains(warnings, runs) != (c.warned != "") {
+			t.Errorf("%s: warned %q, want %q in it", c.about, warnings, c.warned)
+		}
+	}
+}

@@ -293,6 +293,18 @@ func belongsToAnother(infra *policies.Object, name string) string {
 	return ""
 }
 
+// InfraOfAnother names the Machine of another name to which a provider's machine belongs that a Machine refers to: its owner, or, where it has none, the one of
+// its mark; "" for none. Cluster API lets no second Machine become the owner.
+func InfraOfAnother(infra *policies.Object, machine string) string {
+	if infra == nil || slices.Contains(MachineOwners(infra), machine) {
+		return ""
+	}
+	if owners := MachineOwners(infra); len(owners) > 0 {
+		return owners[0]
+	}
+	return belongsToAnother(infra, machine)
+}
+
 // InfraReference is spec.infrastructureRef of a Cluster API Machine.
 type InfraReference struct {
 	APIGroup string `json:"apiGroup"`

@@ -28,6 +28,8 @@ const (
 	InstanceNotRequested
 	// InstanceShared: another Machine has the same ID.
 	InstanceShared
+	// InstanceOfAnother: the provider's machine to which the authoritative Machine of Cluster API refers belongs to another Machine.
+	InstanceOfAnother
 )
 
 const (
@@ -51,6 +53,8 @@ func (o Objects) instance(source API, shape Shape) Instance {
 	switch known := machine != "" && agrees(core, machine) && agrees(infra, machine) && !o.keptForOtherInstance(machine); {
 	case !o.Kind.InfraActs():
 		return InstanceKnown
+	case source == ClusterAPI && o.ClusterAPI != nil && InfraOfAnother(o.Infra, o.ClusterAPI.Metadata.Name) != "":
+		return InstanceOfAnother
 	case len(o.Holders) > 0:
 		return InstanceShared
 	case source == MachineAPI && known && infra != "": // by which the provider's controller finds the instance
@@ -161,6 +165,13 @@ func instanceWarnings(c policies.Change, s standing) []string {
 		default:
 			out = append(out, fmt.Sprintf("the move will wait until %s %s is provisioned", infra.Kind, infra.Metadata.Name))
 		}
+	case InstanceOfAnother:
+		if s.Condition(ConditionSynchronized).Reason == ReasonForeignTwin {
+			return nil // its message has been repeated
+		}
+		return []string{fmt.Sprintf("the move will not start: %[1]s %[2]s, to which the Cluster API Machine refers, belongs to Machine %[3]s, and Machine API "+
+			"would act on the instance of that one. Leave both as they are, or delete Machine %[3]s, and with it what it runs",
+			infra.Kind, infra.Metadata.Name, InfraOfAnother(infra, c.Facts.Twin.Metadata.Name))}
 	case InstanceShared:
 		out = append(out, fmt.Sprintf("the move will wait while Machine %s has the same spec.providerID: two APIs would act on one instance",
 			strings.Join(c.Facts.Holders, ", ")))

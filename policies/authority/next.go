@@ -136,6 +136,7 @@ const (
 	ReasonNotProvisioned  = "MachineNotProvisioned"
 	ReasonInstanceUnknown = "InstanceUnknown"
 	ReasonInstanceShared  = "InstanceShared"
+	ReasonInfraShared     = "InfrastructureShared"
 	ReasonNotPaused       = "WaitingForPause"
 	ReasonNotResumed      = "WaitingForResume"
 	ReasonPausedElsewhere = "PausedElsewhere"
@@ -274,6 +275,11 @@ func blocked(s State) (Step, bool) {
 	}
 	if s.Synchronized == "False" {
 		return s.wait(ReasonNotSynchronized, WhoMirror, "The move to %s does not start while Synchronized is False.", to), true
+	}
+	if s.Instance == InstanceOfAnother {
+		return s.wait(ReasonInfraShared, WhoInfra,
+			"The move to %s does not start: the infrastructure machine to which the Cluster API Machine refers belongs to another Machine, and Machine API would "+
+				"act on the instance of that one. Leave both as they are, or delete the other Machine, and with it what it runs.", to), true
 	}
 	if s.Instance == InstanceShared {
 		return s.wait(ReasonInstanceShared, WhoHolders,
@@ -451,6 +457,10 @@ func forth(s State) Step {
 	}
 	if s.Instance == InstanceUnknown { // asked again: the source may have asked for one until it paused
 		return unknown()
+	}
+	if s.Instance == InstanceOfAnother {
+		return s.wait(ReasonInfraShared, WhoInfra, "Cluster API has paused: the infrastructure machine to which its Machine refers belongs to another Machine, and "+
+			"Machine API would act on the instance of that one. Cancel the move.")
 	}
 	if step, ok := remade(s); ok {
 		return step

@@ -56,6 +56,7 @@ func toMachineAPI(s *State) { s.Requested = MachineAPI }
 func migrating(s *State)    { s.Current = Migrating }
 func unknown(s *State)      { s.Instance = InstanceUnknown }
 func shared(s *State)       { s.Instance = InstanceShared }
+func ofAnother(s *State)    { s.Instance = InstanceOfAnother }
 
 const everyObject = WhoMachineAPI | WhoClusterAPI | WhoInfra
 
@@ -162,6 +163,10 @@ func TestNext(t *testing.T) {
 			inMachineAPI(toClusterAPI, shared), Step{Action: Wait, On: WhoHolders, Reason: ReasonInstanceShared}},
 		"nor does it leave Cluster API with another's instance": {
 			inClusterAPI(toMachineAPI, shared), Step{Action: Wait, On: WhoHolders, Reason: ReasonInstanceShared}},
+		"nor with another's infrastructure machine": {
+			inClusterAPI(toMachineAPI, ofAnother), Step{Action: Wait, On: WhoInfra, Reason: ReasonInfraShared}},
+		"a Machine without a request may refer to another's infrastructure machine": {
+			inClusterAPI(ofAnother), Step{Action: Settle, Reason: ReasonSettled}},
 		"a Machine without a request may share its instance": {
 			inClusterAPI(shared), Step{Action: Settle, Reason: ReasonSettled}},
 		"a Machine for which nobody has asked for an instance moves": {
@@ -230,6 +235,9 @@ func TestNext(t *testing.T) {
 		"an instance that another Machine has by now is waited for": {
 			inMachineAPI(toClusterAPI, migrating, shared, func(s *State) { s.MachineAPI = held(standing) }),
 			Step{Action: Wait, On: WhoHolders, Reason: ReasonInstanceShared}},
+		"an infrastructure machine that is another's by now is waited for": {
+			inClusterAPI(toMachineAPI, migrating, ofAnother, func(s *State) { s.ClusterAPI, s.Infra = held(toldStands), held(toldStands) }),
+			Step{Action: Wait, On: WhoInfra, Reason: ReasonInfraShared}},
 		"an unknown instance does not keep a move from being cancelled": {
 			inMachineAPI(migrating, unknown, func(s *State) { s.MachineAPI = held(standing) }), Step{Action: Switch, To: MachineAPI, On: WhoMachineAPI, Cancelled: true,
 				Reason: ReasonCancelled}},

@@ -25,7 +25,7 @@ func (k Kind) NoInfra(infra string, known bool) string {
 // ReportNoInfra has a conversion report an infrastructure object that does not exist in the mirror's words, and as no field's: nothing is wrong with one, and a
 // person should not simply create an infrastructure machine. Other errors stay as they are.
 func (k Kind) ReportNoInfra(errs field.ErrorList, infra string, machineAPI, clusterAPI *policies.Object) {
-	known := InstanceKeyOf(clusterAPI) != "" && InstanceKeyOf(clusterAPI) == InstanceKeyOf(machineAPI)
+	known := SameInstance(clusterAPI, machineAPI)
 	for _, e := range errs {
 		if e.Type == field.ErrorTypeRequired && strings.HasSuffix(e.Field, "spec.infrastructureRef") {
 			e.Field, e.Detail = "", k.NoInfra(infra, known)

@@ -175,8 +175,15 @@ func HoldersOf(c policies.Change, machines []*policies.Object) []string {
 	return Holders(machines, append(MachineOwners(c.New), c.Name)[0], c.Name)
 }
 
-// InstanceKeyOf is the key of an object's ID.
-func InstanceKeyOf(o *policies.Object) string { return instanceid.Key(providerID(o)) }
+// InstanceKeyOf is the key of an object's ID, as controllers on its platform read that.
+func InstanceKeyOf(o *policies.Object) string { return providerBehind(o).instanceKey(providerID(o)) }
+
+// SameInstance reports whether two objects of a cluster have the ID of one instance, as controllers on its platform read it.
+func SameInstance(a, b *policies.Object) bool {
+	p := providerBehind(a, b)
+	key := p.instanceKey(providerID(a))
+	return key != "" && key == p.instanceKey(providerID(b))
+}
 
 // InstanceKeysOf are the keys of each ID that the object under review has. Those without a provider's prefix are AWS's and vSphere's.
 func InstanceKeysOf(c policies.Change) []string {
@@ -197,7 +204,7 @@ func InstanceKeysOf(c policies.Change) []string {
 		case name == biosField:
 			id = "vsphere://" + id
 		}
-		if key := instanceid.Key(id); key != "" && !slices.Contains(out, key) {
+		if key := providerIn(c).instanceKey(id); key != "" && !slices.Contains(out, key) {
 			out = append(out, key)
 		}
 	}

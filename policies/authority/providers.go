@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poundlock/poundlock/internal/instanceid"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -106,16 +107,54 @@ func providerIn(c policies.Change) Provider {
 	case policies.SideClusterAPI:
 		return providerOf(InfraReferenceOf(c.New).Kind)
 	}
+	return providerOfSpec(c.New)
+}
+
+// providerOfSpec finds a provider by the kind of a Machine API Machine's providerSpec; without one, it returns the zero value.
+func providerOfSpec(machine *policies.Object) Provider {
 	var spec struct {
 		ProviderSpec struct {
 			Value ofProvider `json:"value"`
 		} `json:"providerSpec"`
 	}
-	_ = json.Unmarshal(orNull(c.New.Spec), &spec) // what cannot be read is another rule's business
-	if i := slices.IndexFunc(providers, spec.ProviderSpec.Value.of); i >= 0 {
+	_ = json.Unmarshal(orNull(machine.Spec), &spec) // what cannot be read is another rule's business
+	return providerMaking(spec.ProviderSpec.Value)
+}
+
+func providerMaking(spec ofProvider) Provider {
+	if i := slices.IndexFunc(providers, spec.of); i >= 0 {
 		return providers[i]
 	}
 	return Provider{}
+}
+
+// providerBehind finds the provider of the first object that names one: a provider's object by its kind, a Cluster API Machine by the kind of its reference, a
+// Machine API Machine by that of its providerSpec.
+func providerBehind(objects ...*policies.Object) Provider {
+	for _, o := range objects {
+		if o == nil {
+			continue
+		}
+		for _, p := range []Provider{providerOf(o.Kind), providerOf(InfraReferenceOf(o).Kind), providerOfSpec(o)} {
+			if p.Machine != "" {
+				return p
+			}
+		}
+	}
+	return Provider{}
+}
+
+// instanceKey is the key of an instance's ID as this provider's controllers, and the Machine API's on its platform, read it. Of no provider the scheme of the ID
+// decides.
+func (p Provider) instanceKey(id string) string {
+	return instanceid.KeyOn(instanceid.Scheme(p.InstanceID), id)
+}
+
+// InstanceKeyIn is InstanceKeyOf for a Machine API Machine with this providerSpec and this ID.
+func InstanceKeyIn(providerSpec []byte, id string) string {
+	var spec ofProvider
+	_ = json.Unmarshal(orNull(providerSpec), &spec)
+	return providerMaking(spec).instanceKey(id)
 }
 
 // hasNoAccount reports whether this is a kind of a provider whose controllers have no account of their own.

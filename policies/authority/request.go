@@ -66,10 +66,27 @@ func RequestBlocked(c policies.Change) policies.Verdict {
 				hostsAnnotation)))
 	case c.Facts.Twin.Deleting():
 		return policies.Deny(field.Forbidden(requestPath, twinGoing(c)))
-	case actsOnInfra(c) && c.Facts.Infra.Deleting():
-		return policies.Deny(field.Forbidden(requestPath, infraGoing(c)))
+	}
+	if going := providersGoing(c); going != nil {
+		return policies.Deny(field.Forbidden(requestPath, infraGoing(c, going)))
 	}
 	return policies.Verdict{}
+}
+
+// providersGoing is the provider's object by which its controller terminates the instance: the infrastructure machine, or what the provider keeps for the
+// instance, whichever is being deleted; nil if neither is. The handoff waits for both (Objects.withInfraInstance).
+func providersGoing(c policies.Change) *policies.Object {
+	kind, _ := KindNamed(c.Kind)
+	o := Objects{Kind: kind, MachineAPI: c.Old, ClusterAPI: c.Facts.Twin, Infra: c.Facts.Infra, InfraInstance: c.Facts.InfraInstance}
+	switch {
+	case !kind.InfraActs():
+		return nil
+	case o.Infra.Deleting():
+		return o.Infra
+	case o.own().InfraInstance.Deleting():
+		return o.InfraInstance
+	}
+	return nil
 }
 
 // scaledByHosts reports whether a request would move a set whose replicas a controller of the Machine API decides that ignores authority.
@@ -88,12 +105,6 @@ func ofRelease(kind string, o *policies.Object) bool {
 		}))
 }
 
-// actsOnInfra reports whether controllers act on a cloud for the infrastructure object of this kind.
-func actsOnInfra(c policies.Change) bool {
-	kind, _ := KindNamed(c.Kind)
-	return kind.InfraActs()
-}
-
 // twinGoing is the refusal beside a twin that is being deleted. If the twin is authoritative, the object is deleted with it (DeletionState), so that waiting is
 // no remedy.
 func twinGoing(c policies.Change) string {
@@ -104,8 +115,8 @@ func twinGoing(c policies.Change) string {
 	return going + ": authority cannot move to or from it; try again when it is gone"
 }
 
-func infraGoing(c policies.Change) string {
-	infra := fmt.Sprintf("%s %s/%s is being deleted", c.Facts.Infra.Kind, c.TwinNamespace, c.Facts.Infra.Metadata.Name)
+func infraGoing(c policies.Change, object *policies.Object) string {
+	infra := fmt.Sprintf("%s %s/%s is being deleted", object.Kind, c.TwinNamespace, object.Metadata.Name)
 	if stand(c).authoritative() == MachineAPI {
 		return infra + ", so authority cannot move. Try again when Poundlock has recreated it"
 	}
@@ -352,8 +363,16 @@ func failed(c policies.Change) bool {
 }
 
 // keepsRunning names the instance where there is one: its ID is known, and no deletion of Cluster API's infrastructure object has terminated it. Whether
-// the instance of a Failed Machine runs is unknown.
+// the instance of a Failed Machine runs is unknown, and so is that of a Machine whose provider keeps an object for it that the review did not look at,
+// or that runs by another Machine's infrastructure machine.
 func keepsRunning(c policies.Change, to API) string {
+	if to == MachineAPI && c.Facts.Infra != nil && c.Facts.InfraInstance == nil && InfraInstanceKind(c.Facts.Infra.Kind) != "" &&
+		!InfraInstanceNamedAlike(c.Facts.Infra) {
+		return ""
+	}
+	if to == MachineAPI && InfraOfAnother(c.Facts.Infra, c.Name) != "" {
+		return ""
+	}
 	if failed(c) || providerID(c.Old)+providerID(c.Facts.Twin)+providerID(c.Facts.Infra) == "" || to == MachineAPI && c.Facts.Infra == nil {
 		return ""
 	}

@@ -318,12 +318,12 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/finalizers-owned", Clause: deletion,
-			Description: "Nobody may create a Machine, or a MachineSet of Cluster API, with a twin or without, if no owner that it names (a MachineSet, a " +
+			Description: "Nobody may create a Machine or a MachineSet, with a twin or without, if no owner that it names (a MachineSet, a " +
 				"ControlPlaneMachineSet, a MachineDeployment, the Cluster) exists by its UID: the garbage collector would delete the object, and the deletion " +
 				"would end instances. " +
 				"If it names an owner of another kind, which Poundlock may not read, and no owner that exists, a warning says so.",
 			Remedy: "Leave metadata.ownerReferences out of the manifest: Poundlock and the API's own controllers restore the owner.",
-			On:     on(mapi(machine, onCreate), capi([]string{"Machine", "MachineSet"}, onCreate)),
+			On:     on(mapi([]string{"Machine", "MachineSet"}, onCreate), capi([]string{"Machine", "MachineSet"}, onCreate)),
 			Needs:  when(createsOwned, policies.NeedLiveTwin|policies.NeedOwners), Check: CreateOwned,
 		},
 		{
@@ -331,7 +331,7 @@ func Rules() policies.Set {
 			Description: "Nor may an update leave one of them with owners that are all gone, whether it adds them or removes the last owner that exists. " +
 				"The object's own controllers and the garbage collector are not asked, nor is anybody while the object is being deleted.",
 			Remedy: "Keep an owner that exists, or leave none.",
-			On:     on(mapi(machine, onUpdate), capi([]string{"Machine", "MachineSet"}, onUpdate)),
+			On:     on(mapi([]string{"Machine", "MachineSet"}, onUpdate), capi([]string{"Machine", "MachineSet"}, onUpdate)),
 			Needs:  when(changesItsOwners, policies.NeedTwin|policies.NeedOwners), Check: LastOwner,
 		},
 		{
@@ -414,10 +414,10 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/request-blocked", Clause: workflow,
-			Description: "A request for a move is refused only where it can never be fulfilled: the object, its twin or the infrastructure machine is being " +
-				"deleted, the object is the release's MachineHealthCheck machine-api-termination-handler, which the cluster-version-operator keeps as it is, " +
-				"or a MachineSet is annotated metal3.io/autoscale-to-hosts, by which a controller of Machine API decides its replicas whichever API is " +
-				"authoritative.",
+			Description: "A request for a move is refused only where it can never be fulfilled: the object, its twin, the infrastructure machine or what the " +
+				"provider keeps for the instance (a VSphereVM, an OpenStackServer) is being deleted, the object is the release's MachineHealthCheck " +
+				"machine-api-termination-handler, which the cluster-version-operator keeps as it is, or a MachineSet is annotated " +
+				"metal3.io/autoscale-to-hosts, by which a controller of Machine API decides its replicas whichever API is authoritative.",
 			Remedy: "Wait until the deletion is over; leave the release's MachineHealthCheck with Machine API; remove the annotation.",
 			On:     on(mapi(kinds, onUpdate)), Needs: when(moves, policies.NeedLiveTwin|policies.NeedInfra), Check: RequestBlocked,
 		},

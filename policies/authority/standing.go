@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	"github.com/poundlock/poundlock/internal/instanceid"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -107,8 +106,8 @@ func seenToWithoutAccount(c policies.Change) bool {
 
 // keptFor reports whether what a provider keeps for an instance has this instance ID.
 func keptFor(kept *policies.Object, id string) bool {
-	key := instanceid.Key(KeptInstance(kept))
-	return key != "" && key == instanceid.Key(id)
+	key := instanceKeyKept(kept)
+	return key != "" && key == providerBehind(kept).instanceKey(id)
 }
 
 // controls reports whether the actor is a controller of this side's objects.

@@ -45,6 +45,15 @@ func moved(m *machinev1beta1.Machine) {
 		Reason: authority.ReasonAuthorityChanged}}
 }
 
+// born is a Machine that the set has created a moment ago, for which nobody has stored an authority.
+func born(m *machinev1beta1.Machine) { m.Status = machinev1beta1.MachineStatus{} }
+
+// bornThere is a Machine that was created for Cluster API, and whose mirror has written nothing yet.
+func bornThere(m *machinev1beta1.Machine) {
+	m.Spec.AuthoritativeAPI = machinev1beta1.MachineAuthorityClusterAPI
+	m.Status = machinev1beta1.MachineStatus{AuthoritativeAPI: machinev1beta1.MachineAuthorityClusterAPI}
+}
+
 func TestWhatAuthorityMakesOfAPlan(t *testing.T) {
 	labelled := func(v *controlplane.View) { template(v).ObjectMeta.Labels["team"] = "x" }
 	for text, c := range map[string]struct {
@@ -52,8 +61,14 @@ func TestWhatAuthorityMakesOfAPlan(t *testing.T) {
 		steps []string
 		waits string
 	}{
-		"a set that is moving":                                {do: []change{larger, labelled, func(v *controlplane.View) { v.Authority = authority.Migrating }}, waits: "the end of the set's move: status.authoritativeAPI is Migrating"},
-		"a set for which Cluster API is authoritative":        {do: []change{larger, func(v *controlplane.View) { v.Authority = authority.ClusterAPI }}, steps: []string{"Create 0 in a"}},
+		"a set that is moving":                              {do: []change{larger, labelled, func(v *controlplane.View) { v.Authority = authority.Migrating }}, waits: "the end of the set's move: status.authoritativeAPI is Migrating"},
+		"a set for which Cluster API is authoritative":      {do: []change{larger, func(v *controlplane.View) { v.Authority = authority.ClusterAPI }}, steps: []string{"Create 0 in a"}},
+		"a new one counts before anybody has written to it": {do: []change{larger, with("c-master-x-0", "a", true), on(3, born)}, waits: "c-master-x-0 is not ready yet"},
+		"and one of Cluster API's before its twin is made":  {do: []change{larger, func(v *controlplane.View) { v.Authority = authority.ClusterAPI }, with("c-master-x-0", "a", true), on(3, bornThere)}, waits: "c-master-x-0 is not ready yet"},
+		"so it does where it fills an index":                {do: []change{without(0), func(v *controlplane.View) { v.Authority = authority.ClusterAPI }, with("c-master-x-0", "a", true), on(2, bornThere)}, waits: "c-master-x-0 is not ready yet"},
+		"and replaces one that is being deleted":            {do: []change{on(0, going), func(v *controlplane.View) { v.Authority = authority.ClusterAPI }, with("c-master-x-0", "a", true), on(3, bornThere)}, waits: "c-master-0 is being deleted"},
+		"and right after a switch, when its mirror has yet to run": {do: []change{func(v *controlplane.View) { v.Authority = authority.ClusterAPI }, on(0, moved), on(1, moved), on(2, moved)},
+			waits: "the end of the move of c-master-0: its Synchronized is Unknown, as the mirror has not run in the new direction yet"},
 		"while one Machine moves, nothing is begun":           {do: []change{larger, on(2, ruledBy("Migrating"))}, waits: "the end of the move of c-master-2: its status.authoritativeAPI is Migrating"},
 		"a deleted one is replaced, whatever its mirror does": {do: []change{on(2, moved), on(2, going)}, steps: []string{"Create 2 in c"}},
 		"but one that somebody deletes is replaced":           {do: []change{larger, on(2, ruledBy("Migrating")), on(0, going)}, steps: []string{"Create 0 in a"}},

@@ -72,6 +72,8 @@ type setting struct {
 	Twin   json.RawMessage `json:"twin,omitempty"`
 	Stored json.RawMessage `json:"stored,omitempty"`
 	Infra  json.RawMessage `json:"infra,omitempty"`
+	// InfraInstance is what the provider keeps for the instance; null for none.
+	InfraInstance json.RawMessage `json:"infraInstance,omitempty"`
 	// Unconvertible are fields with reasons, as a conversion reports them.
 	Unconvertible []unconvertible `json:"unconvertible,omitempty"`
 	// Uncounted are Machines that one set counts and the other does not.
@@ -263,7 +265,7 @@ func (s setting) merge(over setting) (setting, error) {
 		at   *json.RawMessage
 		with json.RawMessage
 	}{{&s.Old, over.Old}, {&s.New, over.New}, {&s.Twin, over.Twin}, {&s.Stored, over.Stored}, {&s.Infra, over.Infra},
-		{&s.InfraNamesake, over.InfraNamesake}} {
+		{&s.InfraInstance, over.InfraInstance}, {&s.InfraNamesake, over.InfraNamesake}} {
 		var err error
 		if *pair.at, err = patch(*pair.at, pair.with); err != nil {
 			return s, err
@@ -364,6 +366,9 @@ func (s setting) facts(kind string) (f policies.Facts, err error) {
 	}
 	infra := setting{Side: policies.SideInfrastructure}
 	if f.Infra, err = infra.object("InfraMachine", s.Infra); err != nil {
+		return f, err
+	}
+	if f.InfraInstance, err = infra.object("InfraInstance", s.InfraInstance); err != nil {
 		return f, err
 	}
 	if f.InfraNamesake, err = infra.object("InfraMachine", s.InfraNamesake); err != nil {

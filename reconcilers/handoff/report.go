@@ -82,7 +82,7 @@ func severityOf(step authority.Step) string {
 	case authority.ReasonNotSynchronized, authority.ReasonUnknownOrigin, authority.ReasonUnknownAuthority:
 		return "Error"
 	case authority.ReasonDeleting, authority.ReasonPausedElsewhere, authority.ReasonTwinMissing, authority.ReasonUncounted, authority.ReasonJudged,
-		authority.ReasonRequestsOpen, authority.ReasonInstanceShared,
+		authority.ReasonRequestsOpen, authority.ReasonInstanceShared, authority.ReasonInfraShared,
 		authority.ReasonSurroundings, reasonStepFailed:
 		return "Warning"
 	}
@@ -214,6 +214,8 @@ func (p *pair) waitsFor(step authority.Step, o *unstructured.Unstructured) strin
 		return pairs.Describe(o) + " has the conditions HealthCheckSucceeded=False and ExternallyRemediated=False."
 	case step.Reason == authority.ReasonRequestsOpen:
 		return pairs.Describe(o) + " has fewer healthy Machines (status.currentHealthy) than it selects (status.expectedMachines)."
+	case step.Reason == authority.ReasonInfraShared:
+		return fmt.Sprintf("%s belongs to Machine %s.", pairs.Describe(o), authority.InfraOfAnother(p.objects.Infra, p.core.GetName()))
 	case step.Reason == authority.ReasonInstanceUnknown:
 		return fmt.Sprintf("The providerID of %s is %q.", pairs.Describe(o), machineID(o))
 	case step.Reason == authority.ReasonNotProvisioned && o == p.machineAPI:

@@ -35,6 +35,14 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 		return err
 	}
 	r.watcher = &served.Watcher{Controller: c, Cache: mgr.GetCache()}
+	if err := r.watch(r.known()...); err != nil {
+		return err
+	}
+	return c.Watch(served.Changes(mgr.GetCache(), func(ctx context.Context) []reconcile.Request { return r.woken().Everything(ctx, nil) }))
+}
+
+// known is what is watched whatever the cluster's platform is.
+func (r *reconciler) known() []watched {
 	woken := r.woken()
 	all := []watched{
 		{r.kind.MachineAPIGVK(), woken.Same, nil}, {r.kind.ClusterAPIGVK(), woken.Same, nil},
@@ -49,10 +57,7 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 		all = append(all, watched{r.kind.MachineAPIGVK(), woken.Masters, predicate.GenerationChangedPredicate{}})
 		all = append(all, watched{check.ClusterAPIGVK(), woken.Marked, predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{})})
 	}
-	if err := r.watch(all...); err != nil {
-		return err
-	}
-	return c.Watch(served.Changes(mgr.GetCache(), func(ctx context.Context) []reconcile.Request { return woken.Everything(ctx, nil) }))
+	return all
 }
 
 func (r *reconciler) woken() pairfacts.Woken {

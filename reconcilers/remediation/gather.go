@@ -241,8 +241,8 @@ func (r *reconciler) target(ctx context.Context, from client.Reader, m *machinev
 // renamed is the Node by which an instance has registered again, under another name than the one that its Machine refers to; nil if there is none. The Machine
 // controller sees to the reference a moment later.
 func renamed(ctx context.Context, from client.Reader, m *machinev1beta1.Machine) (*corev1.Node, error) {
-	instance := instanceid.Key(ptr.Deref(m.Spec.ProviderID, ""))
-	if instance == "" {
+	id := ptr.Deref(m.Spec.ProviderID, "")
+	if instanceid.Key(id) == "" {
 		return nil, nil
 	}
 	found := &corev1.NodeList{}
@@ -250,7 +250,7 @@ func renamed(ctx context.Context, from client.Reader, m *machinev1beta1.Machine)
 		return nil, fmt.Errorf("looking for the Node of Machine %s under another name: %w", m.Name, err)
 	}
 	for i := range found.Items {
-		if instanceid.Key(found.Items[i].Spec.ProviderID) == instance {
+		if of := found.Items[i].Spec.ProviderID; instanceid.KeyOn(instanceid.Scheme(of), id) == instanceid.Key(of) { // whose scheme is the platform's
 			return &found.Items[i], nil
 		}
 	}

@@ -528,7 +528,7 @@ func (f Finding) step(step authority.Step, p inventory.Pair) Finding {
 func Stuck(reason string) bool {
 	return slices.Contains([]string{
 		authority.ReasonNotSynchronized, authority.ReasonDeleting, authority.ReasonUnknownOrigin,
-		authority.ReasonUnknownAuthority, authority.ReasonDisabled, authority.ReasonPausedElsewhere,
+		authority.ReasonUnknownAuthority, authority.ReasonDisabled, authority.ReasonPausedElsewhere, authority.ReasonInfraShared,
 		ReasonFields, ReasonPlatform, ReasonNoObject, ReasonNotManaged, ReasonRefused, ReasonRival, ReasonNotServed,
 	}, reason)
 }

@@ -100,7 +100,7 @@ func TestEveryReasonThatOneWaitsForIsExplained(t *testing.T) {
 	for _, reason := range []string{
 		authority.ReasonDisabled, authority.ReasonUnknownOrigin, authority.ReasonDeleting, authority.ReasonNotSynchronized, authority.ReasonTwinMissing,
 		authority.ReasonCatchingUp, authority.ReasonNotProvisioned, authority.ReasonInstanceUnknown, authority.ReasonInstanceShared, authority.ReasonNotPaused,
-		authority.ReasonNotResumed, authority.ReasonPausedElsewhere, authority.ReasonUncounted, authority.ReasonJudged, authority.ReasonRequestsOpen,
+		authority.ReasonInfraShared, authority.ReasonNotResumed, authority.ReasonPausedElsewhere, authority.ReasonUncounted, authority.ReasonJudged, authority.ReasonRequestsOpen,
 		readiness.ReasonFields, readiness.ReasonNoObject, readiness.ReasonNotManaged, readiness.ReasonRefused,
 	} {
 		if len(all.Find(reason)) == 0 {
