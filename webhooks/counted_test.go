@@ -131,7 +131,7 @@ func TestUncountedMachinesWithoutTheirDefinition(t *testing.T) {
 }
 
 // Nearly all Machines of OpenStack and vSphere have Poundlock's hook while Machine API runs their instances: a deletion of the set would not leave these
-// behind.
+// behind. Nor would one past the hooks of others, which a set without a twin may have of its own.
 func TestTheMachinesWhoseInstancesAreUnknown(t *testing.T) {
 	object := func(name, annotations, status string) *policies.Object {
 		o, err := policies.ParseObject([]byte(`{"metadata":{"name":"` + name + `","uid":"c","annotations":{` + annotations + `}},"status":{"authoritativeAPI":"` + status + `"}}`))
@@ -141,7 +141,9 @@ func TestTheMachinesWhoseInstancesAreUnknown(t *testing.T) {
 		return o
 	}
 	const hook = `"pre-terminate.delete.hook.machine.cluster.x-k8s.io/poundlock-until-provider-knows-instance":"poundlock"`
-	twins := map[string]string{"ours": "MachineAPI", "theirs": "ClusterAPI", "moving": "Migrating", "known": "ClusterAPI"}
+	const etcd = `"pre-drain.delete.hook.machine.cluster.x-k8s.io/EtcdQuorumOperator":"clusteroperator/etcd"`
+	twins := map[string]string{"ours": "MachineAPI", "theirs": "ClusterAPI", "moving": "Migrating", "known": "ClusterAPI", "master": "ClusterAPI", "both": "Migrating",
+		"mirror": "MachineAPI"}
 	l := Lookups{
 		Cached: ReaderFunc(func(_ context.Context, ref Ref) (*policies.Object, error) {
 			if status, has := twins[ref.Name]; has && ref.Group == "machine.openshift.io" && ref.Kind == "Machine" && ref.Namespace == "there" {
@@ -153,7 +155,8 @@ func TestTheMachinesWhoseInstancesAreUnknown(t *testing.T) {
 			if gvk.Group != "cluster.x-k8s.io" || gvk.Kind != "Machine" || namespace != "here" || owner != "c" {
 				t.Errorf("asked for %s in %s of %s", gvk, namespace, owner)
 			}
-			return []*policies.Object{object("theirs", hook, ""), object("ours", hook, ""), object("moving", hook, ""), object("known", "", ""), object("alone", hook, "")}, nil
+			return []*policies.Object{object("theirs", hook, ""), object("ours", hook, ""), object("moving", hook, ""), object("known", "", ""), object("alone", hook, ""),
+				object("master", etcd, ""), object("both", hook+","+etcd, ""), object("mirror", etcd, ""), object("independent", etcd, "")}, nil
 		}),
 	}
 	c := policies.Change{Subject: policies.Subject{Side: policies.SideClusterAPI, Kind: "MachineSet", Namespace: "here", TwinNamespace: "there", Name: "a"},
@@ -161,8 +164,11 @@ func TestTheMachinesWhoseInstancesAreUnknown(t *testing.T) {
 	if doubts := l.advisory(t.Context(), &c, policies.NeedUnknownInstances); len(doubts) > 0 {
 		t.Error(doubts)
 	}
-	if diff := cmp.Diff([]string{"alone", "moving", "theirs"}, c.Facts.UnknownInstances); diff != "" {
+	if diff := cmp.Diff([]string{"alone", "both", "moving", "theirs"}, c.Facts.UnknownInstances); diff != "" {
 		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"both", "master"}, c.Facts.Hooked); diff != "" {
+		t.Errorf("those that hooks hold up: %s", diff)
 	}
 }
 

@@ -129,13 +129,15 @@ func TestPlan(t *testing.T) {
 			want: want{Members: []string{"a", "b"}, Adopt: []string{"b"}, Delete: []string{"b"}}},
 		"one that is nobody's and Cluster API's counts, but is neither taken in nor deleted": {
 			set: set(1), in: machines{machine("a", orphaned, of("ClusterAPI", "ClusterAPI"))}, want: want{Members: []string{"a"}}},
+		"one that is nobody's and Cluster API's has none of the set's deleted in its place": {
+			set: set(1), in: machines{machine("a"), machine("b", orphaned, of("ClusterAPI", "ClusterAPI"))}, want: want{Members: []string{"a", "b"}}},
+		"one too many goes beside it": {
+			set: set(1, policy("Oldest")), in: machines{machine("a", aged(time.Hour)), machine("b", orphaned, of("ClusterAPI", "ClusterAPI")), machine("c")},
+			want: want{Members: []string{"a", "b", "c"}, Delete: []string{"a"}}},
 		"one that is nobody's and moves is taken in when it has settled": {
 			set: set(1), in: machines{machine("a", orphaned, of("MachineAPI", "Migrating"))}, want: want{Members: []string{"a"}}},
 		"one that is nobody's and to be Cluster API's from birth": {
 			set: set(1), in: machines{machine("a", orphaned, of("ClusterAPI", ""))}, want: want{Members: []string{"a"}}},
-		"one too many that is not ours to delete: one of ours goes": {
-			set: set(1), in: machines{machine("a", orphaned, of("ClusterAPI", "ClusterAPI")), machine("b")},
-			want: want{Members: []string{"a", "b"}, Delete: []string{"b"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			selector, err := scaling.Selector(c.set)

@@ -236,6 +236,9 @@ func (s setting) merge(over setting) (setting, error) {
 	if over.Unknown != nil {
 		s.Unknown = over.Unknown
 	}
+	if over.Hooked != nil {
+		s.Hooked = over.Hooked
+	}
 	if over.Ending != nil {
 		s.Ending = over.Ending
 	}
