@@ -33,6 +33,31 @@ func (s steps) inTheWay() string {
 	return s.foreign(s.Infra)
 }
 
+// standOff marks a Machine of the Machine API's that has not begun, so that it does not begin while no replica answers either (cel.BeginsBesideForeign).
+func (s steps) standOff() *pairs.Write {
+	if s.Kind.Name != "Machine" || s.Source() != authority.MachineAPI || slices.Contains(s.MachineAPI.GetFinalizers(), authority.MachineAPIMachineFinalizer) ||
+		pairs.PresenceOf(s.MachineAPI) != authority.Present {
+		return nil
+	}
+	if _, has := s.MachineAPI.GetAnnotations()[authority.BesideForeignAnnotation]; has {
+		return nil
+	}
+	return s.besideForeign("")
+}
+
+// standOffNoMore takes the mark off when nothing is in the way any more.
+func (s steps) standOffNoMore() *pairs.Write {
+	if _, has := s.MachineAPI.GetAnnotations()[authority.BesideForeignAnnotation]; !has {
+		return nil
+	}
+	return s.besideForeign(nil)
+}
+
+func (s steps) besideForeign(value any) *pairs.Write {
+	return &pairs.Write{Verb: pairs.Patch, Object: s.MachineAPI, Reason: authority.ReasonForeignTwin,
+		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.BesideForeignAnnotation: value}})}
+}
+
 // runsAnother is why the infrastructure machine of another Machine is left alone, and the way out that ends nothing first. Who deletes it alone terminates
 // the instance of that Machine, which goes on referring to it.
 func (s steps) runsAnother(owner string) string {

@@ -272,7 +272,7 @@ func TestTheInstanceOfAnotherMachineIsLeftAlone(t *testing.T) {
 		for _, core := range cores {
 			for _, infra := range [][]change{{runs("aws:///a/i-1"), of}, {runs("aws:///a/i-1"), of, marked}, {runs("aws:///a/i-1"), of, paused, marked}} {
 				for _, id := range []string{"", "aws:///a/i-2"} {
-					s := stranger(t, []change{runs(id)}, core, infra)
+					s := stranger(t, []change{runs(id), standsOff}, core, infra)
 					s.MachineAPI.Object["status"] = map[string]any{"authoritativeAPI": source, "synchronizedGeneration": int64(0)} // else that comes first (status.Exists)
 					s.Env.Platform, _ = platforms.Named("AWSMachine")
 					w := Next(s, time.Now())
@@ -355,6 +355,32 @@ func TestAStrangersInstanceThatItsProviderDoesNotKnow(t *testing.T) {
 	} {
 		if !strings.Contains(got, want) || strings.Contains(got, "in the cloud") {
 			t.Errorf("%q has not %q", got, want)
+		}
+	}
+}
+
+// standsOff: it is known to stand beside a stranger.
+func standsOff(o *unstructured.Unstructured) {
+	pairs.Put(o, "", "metadata", "annotations", authority.BesideForeignAnnotation)
+}
+
+// TestAMachineBesideAStrangerIsMarked: until it begins, so that it does not begin either while nobody answers. The mark goes with what was in the way.
+func TestAMachineBesideAStrangerIsMarked(t *testing.T) {
+	begun := func(o *unstructured.Unstructured) { o.SetFinalizers([]string{authority.MachineAPIMachineFinalizer}) }
+	const mark, unmark = `{"metadata":{"annotations":{"poundlock.openshift.io/beside-foreign":""}`, `{"metadata":{"annotations":{"poundlock.openshift.io/beside-foreign":null}`
+	for name, c := range map[string]struct {
+		machineAPI, core []change
+		want             string
+	}{
+		"before it begins":             {nil, []change{held}, mark},
+		"once":                         {[]change{standsOff}, []change{held}, `"reason":"ForeignTwin"`},
+		"not after it has begun":       {[]change{begun}, []change{held}, `"reason":"ForeignTwin"`},
+		"and no longer than necessary": {[]change{standsOff}, nil, unmark},
+	} {
+		s := stranger(t, c.machineAPI, c.core, nil)
+		w := Next(s, time.Now())
+		if w == nil || w.Object != s.MachineAPI || !strings.Contains(mustJSON(t, w.Patch), c.want) {
+			t.Errorf("%s: %+v, want %s", name, w, c.want)
 		}
 	}
 }

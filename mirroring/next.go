@@ -106,7 +106,10 @@ func (s steps) releaseInfra() *pairs.Write { return s.deletion.ReleaseInfra(s.In
 func (s steps) toClusterAPI() *pairs.Write {
 	if why := s.inTheWay(); why != "" {
 		// What the mirror made may belong to a stranger that goes, and go with it.
-		return pairs.First(s.releaseInfra, s.failing(authority.ReasonForeignTwin, why))
+		return pairs.First(s.standOff, s.releaseInfra, s.failing(authority.ReasonForeignTwin, why))
+	}
+	if w := s.standOffNoMore(); w != nil {
+		return w
 	}
 	if why := s.lingers(); why != "" {
 		return pairs.First(s.releaseInfra, s.failing(authority.ReasonDeleting, why))

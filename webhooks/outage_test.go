@@ -61,8 +61,11 @@ const (
 	held      = `{metadata: {name: a, finalizers: [sync.machine.openshift.io/finalizer]}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI}}`
 	standsOff = `{metadata: {name: a}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI, conditions: [{type: Synchronized, status: 'False', reason: ForeignTwin}]}}`
 	empty     = `{metadata: {name: a}}`
-	nulls     = `{metadata: {name: a, annotations: null, finalizers: null, ownerReferences: null}, spec: null, status: null}`
-	odd       = `{metadata: {name: a}, spec: text, status: [1]}`
+
+	besideForeign = `{metadata: {name: a, annotations: {poundlock.openshift.io/beside-foreign: ''}}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI}}`
+
+	nulls = `{metadata: {name: a, annotations: null, finalizers: null, ownerReferences: null}, spec: null, status: null}`
+	odd   = `{metadata: {name: a}, spec: text, status: [1]}`
 
 	stranger   = `{metadata: {name: a}, spec: {clusterName: x}}`
 	paused     = `{metadata: {name: a, annotations: {cluster.x-k8s.io/paused: ""}}, spec: {clusterName: x}}`
@@ -157,6 +160,8 @@ func TestWhatFailsClosed(t *testing.T) {
 		"an addition of the sync finalizer":                 {asked{resource: machinesHere, before: unmoved, after: held}, true},
 		"a removal of the sync finalizer":                   {asked{resource: setsHere, before: held, after: unmoved}, true},
 		"a Machine that stands beside a foreign one begins": {asked{resource: machinesHere, before: standsOff, after: strings.Replace(standsOff, "name: a", "name: a, finalizers: [machine.machine.openshift.io]", 1)}, true},
+		"it begins, and its controller has replaced the conditions": {asked{resource: machinesHere, before: besideForeign,
+			after: strings.Replace(besideForeign, "name: a", "name: a, finalizers: [machine.machine.openshift.io]", 1)}, true},
 		"it is edited":           {asked{resource: machinesHere, before: standsOff, after: strings.Replace(standsOff, "name: a", "name: a, labels: {b: c}", 1)}, false},
 		"another Machine begins": {asked{resource: machinesHere, before: unmoved, after: strings.Replace(unmoved, "name: a", "name: a, finalizers: [machine.machine.openshift.io]", 1)}, false},
 		"a value of authority that this build does not know": {asked{resource: machinesHere, before: unmoved, after: `{metadata: {name: a}, spec: {authoritativeAPI: Both}}`}, true},

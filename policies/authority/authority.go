@@ -39,6 +39,9 @@ const (
 	AutoscalerManager = "cluster-autoscaler"
 	// ReasonForeignTwin is why Synchronized is False while something that Poundlock did not make stands in the mirror's place (Foreign).
 	ReasonForeignTwin = "ForeignTwin"
+	// BesideForeignAnnotation is on a Machine of the Machine API's with that reason, until it begins or nothing is in the way: a condition does not last, as the
+	// Machine API's controllers replace the whole list while Poundlock is away.
+	BesideForeignAnnotation = Domain + "/beside-foreign"
 	// ConditionSynchronized reports, on the Machine API object, whether the mirror equals the authority.
 	ConditionSynchronized = "Synchronized"
 	// ReasonAuthorityChanged is why Synchronized is Unknown from the end of a move until the mirror has run in the new direction.

@@ -47,11 +47,15 @@ func DeleteHooked(c policies.Change) policies.Verdict {
 	case !inForeground(c) || twin == nil || Read(twin).Current == MachineAPI:
 		return policies.Verdict{}
 	case Hooked(c.Old, twin):
-		hooks := hooksOf(c.Old)
+		hooks, which := hooksOf(c.Old), "this hook"
+		if len(hooks) > 1 {
+			which = "this Machine's " + amount.Of(len(hooks), "hook")
+		}
 		return policies.Deny(field.Forbidden(field.NewPath("metadata", "annotations").Key(hooks[0]), fmt.Sprintf(
 			"in the foreground the garbage collector deletes the provider's machine, and with it the instance, without waiting for %s. "+
-				"Delete the Machine in the background, which waits: %s --cascade=background", amount.Of(len(hooks), "hook"), deleteCommand(c))))
-	case c.Actor == policies.Anyone && nodeOf(c.Old) != "" && !c.Old.HasAnnotation(clusterv1.ExcludeNodeDrainingAnnotation):
+				"Delete the Machine in the background, which waits: %s --cascade=background", which, deleteCommand(c))))
+	case c.Actor == policies.Anyone && nodeOf(c.Old) != "" && !c.Facts.Undrained && // else the background drains nothing either (DeleteUndrained)
+		!c.Old.HasAnnotation(clusterv1.ExcludeNodeDrainingAnnotation):
 		return policies.Warn(fmt.Sprintf("in the foreground the garbage collector deletes the provider's machine, and with it the instance, before Node %s is "+
 			"drained. With --cascade=background it is drained first", nodeOf(c.Old)))
 	}

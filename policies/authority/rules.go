@@ -537,7 +537,7 @@ func Rules() policies.Set {
 				"preTerminate hook, such as etcd's on a control plane Machine: the garbage collector would delete the provider's machine past the hook. " +
 				"Without a hook, a warning names the Node that is not drained. What the garbage collector and the namespace controller delete is not held up.",
 			Remedy: "Delete it in the background, which waits for hooks and drains the Node.",
-			On:     on(capi(machine, onDelete)), Needs: when(inForeground, policies.NeedTwin), Check: DeleteHooked,
+			On:     on(capi(machine, onDelete)), Needs: when(inForeground, policies.NeedTwin|policies.NeedUndrained), Check: DeleteHooked,
 		},
 		{
 			ID: "authority/delete-hooked", Clause: "converting › Machine lifecycle hooks",

@@ -57,12 +57,13 @@ func Mirrored() string {
 }
 
 // BeginsBesideForeign reports whether a Machine gets the finalizer after which Machine API has an instance created, while the mirror reports (Synchronized)
-// another Machine of its name in Cluster API.
+// another Machine of its name in Cluster API, or has marked it for that.
 func BeginsBesideForeign() string {
 	return fmt.Sprintf(`request.operation == "UPDATE" && %[1]q in %[2]s && !(%[1]q in %[3]s) && `+
-		`%[4]s.exists(c, c.?type.orValue("") == %[5]q && c.?reason.orValue("") == %[6]q)`,
+		`(%[7]q in %[8]s || %[4]s.exists(c, c.?type.orValue("") == %[5]q && c.?reason.orValue("") == %[6]q))`,
 		authority.MachineAPIMachineFinalizer, list("dyn(object).metadata", "finalizers"), list("dyn(oldObject).metadata", "finalizers"),
-		list(object("dyn(oldObject)", "status"), "conditions"), authority.ConditionSynchronized, authority.ReasonForeignTwin)
+		list(object("dyn(oldObject)", "status"), "conditions"), authority.ConditionSynchronized, authority.ReasonForeignTwin,
+		authority.BesideForeignAnnotation, object("dyn(oldObject).metadata", "annotations"))
 }
 
 // PausedInstance reports whether an object is what a provider keeps for an instance, of these kinds, and is paused before the request: it has no mark of the

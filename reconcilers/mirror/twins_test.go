@@ -284,6 +284,9 @@ func (w *twins) strangerGoes(t *testing.T) {
 	w.say(t, w.mapi(t, "goes"), 2)
 	w.strange(t, "goes", "is not paused")
 	w.shown(t, "goes", "ForeignTwin")
+	if _, marked := w.mapi(t, "goes").GetAnnotations()[authority.BesideForeignAnnotation]; marked != (w.kind.Name == "Machine") {
+		t.Errorf("a %s is marked: %t", w.kind.Name, marked)
+	}
 	w.untouched(t, theirs)
 	if o := w.mapi(t, "goes"); slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) {
 		t.Error("an object without a mirror has the sync finalizer")
@@ -296,6 +299,9 @@ func (w *twins) strangerGoes(t *testing.T) {
 	w.patch(t, w.core(t, "goes"), "", `{"metadata":{"finalizers":null}}`)
 	if now := w.mirrored(t, "goes", 2); now.GetUID() == theirs.GetUID() || now.GetAnnotations()[authority.PausedAnnotation] == "" {
 		t.Errorf("%s", show(now))
+	}
+	if _, marked := w.mapi(t, "goes").GetAnnotations()[authority.BesideForeignAnnotation]; marked {
+		t.Error("the mark stays when nothing is in the way")
 	}
 	w.shown(t, "goes", "")
 }
