@@ -42,6 +42,12 @@ var annotations = Table{
 			Do:    "nothing",
 		},
 		{
+			Names: []string{authority.BesideForeignAnnotation},
+			Means: "of a Machine API Machine whose instance was not asked for yet: something that Poundlock did not make stands in its mirror's place (Synchronized, " +
+				"`ForeignTwin`), so that the Machine may not begin, also while no replica of Poundlock answers",
+			Do: "what ForeignTwin advises. Poundlock removes it when nothing is in the way any more",
+		},
+		{
 			Names: []string{authority.InfraGenerationAnnotation, authority.CoreGenerationAnnotation},
 			Means: "of a Machine API object for which Cluster API is authoritative: from which generation of Cluster API's objects it was mirrored. " +
 				"Poundlock removes it after a move back",
