@@ -33,11 +33,13 @@ func (s steps) inTheWay() string {
 	return s.foreign(s.Infra)
 }
 
-// standOff marks a Machine of the Machine API's that has not begun, so that it does not begin while no replica answers either (cel.BeginsBesideForeign).
+// standOff marks a Machine of the Machine API's until it begins, so that it does not begin while no replica answers either (cel.BeginsBesideForeign).
 func (s steps) standOff() *pairs.Write {
-	if s.Kind.Name != "Machine" || s.Source() != authority.MachineAPI || slices.Contains(s.MachineAPI.GetFinalizers(), authority.MachineAPIMachineFinalizer) ||
-		pairs.PresenceOf(s.MachineAPI) != authority.Present {
+	if s.Kind.Name != "Machine" || s.Source() != authority.MachineAPI || pairs.PresenceOf(s.MachineAPI) != authority.Present {
 		return nil
+	}
+	if slices.Contains(s.MachineAPI.GetFinalizers(), authority.MachineAPIMachineFinalizer) {
+		return s.standOffNoMore()
 	}
 	if _, has := s.MachineAPI.GetAnnotations()[authority.BesideForeignAnnotation]; has {
 		return nil
@@ -45,7 +47,7 @@ func (s steps) standOff() *pairs.Write {
 	return s.besideForeign("")
 }
 
-// standOffNoMore takes the mark off when nothing is in the way any more.
+// standOffNoMore takes the mark off.
 func (s steps) standOffNoMore() *pairs.Write {
 	if _, has := s.MachineAPI.GetAnnotations()[authority.BesideForeignAnnotation]; !has {
 		return nil

@@ -375,6 +375,7 @@ func TestAMachineBesideAStrangerIsMarked(t *testing.T) {
 		"before it begins":             {nil, []change{held}, mark},
 		"once":                         {[]change{standsOff}, []change{held}, `"reason":"ForeignTwin"`},
 		"not after it has begun":       {[]change{begun}, []change{held}, `"reason":"ForeignTwin"`},
+		"nor when it has":              {[]change{standsOff, begun}, []change{held}, unmark},
 		"and no longer than necessary": {[]change{standsOff}, nil, unmark},
 	} {
 		s := stranger(t, c.machineAPI, c.core, nil)
