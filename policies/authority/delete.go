@@ -172,8 +172,7 @@ func DeleteUnknownInstance(c policies.Change) policies.Verdict {
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "annotations").Key(InstanceHookAnnotation), fmt.Sprintf(
 		"the provider does not know this Machine's instance yet, which would keep running if the garbage collector deleted the provider's machine. "+
-			"Delete the Machine in the background: kubectl -n %s delete %s.%s %s --cascade=background",
-		c.Namespace, c.Resource.Resource, c.Resource.Group, c.Name)))
+			"Delete the Machine in the background: %s --cascade=background", deleteCommand(c))))
 }
 
 // unknownInForeground reports whether somebody deletes a Machine with Poundlock's hook in the foreground.
@@ -181,9 +180,11 @@ func unknownInForeground(c policies.Change) bool {
 	return inForeground(c) && c.Old.HasAnnotation(InstanceHookAnnotation)
 }
 
-// inForeground reports whether somebody asks for a deletion in the foreground. It is false for the cleaners, whose requests nobody reads an answer to.
+// inForeground reports whether somebody asks for a deletion in the foreground, be it of what is already being deleted in the background: the API server adds the
+// finalizer then too. It is false for the cleaners, whose requests nobody reads an answer to.
 func inForeground(c policies.Change) bool {
-	return !cleans(c) && !c.Old.Deleting() && propagation(c) == metav1.DeletePropagationForeground
+	already := c.Old.Deleting() && c.Old.HasFinalizer(metav1.FinalizerDeleteDependents)
+	return !cleans(c) && !already && propagation(c) == metav1.DeletePropagationForeground
 }
 
 func cleans(c policies.Change) bool {
@@ -196,14 +197,17 @@ func DeleteSetOfUnknownInstance(c policies.Change) policies.Verdict {
 	if !inForeground(c) || len(unknown) == 0 {
 		return policies.Verdict{}
 	}
-	more := ""
-	if len(unknown) > 1 {
-		more = fmt.Sprintf(" (and of %s of this set)", amount.Of(len(unknown)-1, "more Machine"))
-	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
 		"the provider does not know the instance of Machine %s yet%s, which would keep running if the garbage collector deleted the provider's machine. "+
-			"Delete the set in the background: kubectl -n %s delete %s.%s %s --cascade=background",
-		unknown[0], more, c.Namespace, c.Resource.Resource, c.Resource.Group, c.Name)))
+			"Delete the set in the background: %s --cascade=background", unknown[0], andMore(unknown), deleteCommand(c))))
+}
+
+// andMore counts those of a set's Machines that a message does not name.
+func andMore(machines []string) string {
+	if len(machines) < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" (and of %s of this set)", amount.Of(len(machines)-1, "more Machine"))
 }
 
 // endsAtOnce reports whether somebody deletes surroundings, and with them the provider's machines, regardless of hooks.

@@ -51,9 +51,12 @@ func DeleteHooked(c policies.Change) policies.Verdict {
 		if len(hooks) > 1 {
 			which = "this Machine's " + amount.Of(len(hooks), "hook")
 		}
+		instead := fmt.Sprintf("Delete the Machine in the background, which waits: %s --cascade=background", deleteCommand(c))
+		if c.Old.Deleting() {
+			instead = "The Machine is being deleted already, and waits: whoever has set the hook removes the annotation"
+		}
 		return policies.Deny(field.Forbidden(field.NewPath("metadata", "annotations").Key(hooks[0]), fmt.Sprintf(
-			"in the foreground the garbage collector deletes the provider's machine, and with it the instance, without waiting for %s. "+
-				"Delete the Machine in the background, which waits: %s --cascade=background", which, deleteCommand(c))))
+			"in the foreground the garbage collector deletes the provider's machine, and with it the instance, without waiting for %s. %s", which, instead)))
 	case c.Actor == policies.Anyone && nodeOf(c.Old) != "" && !c.Facts.Undrained && // else the background drains nothing either (DeleteUndrained)
 		!c.Old.HasAnnotation(clusterv1.ExcludeNodeDrainingAnnotation):
 		return policies.Warn(fmt.Sprintf("in the foreground the garbage collector deletes the provider's machine, and with it the instance, before Node %s is "+
@@ -68,13 +71,9 @@ func DeleteSetOfHooked(c policies.Change) policies.Verdict {
 	if !inForeground(c) || len(hooked) == 0 {
 		return policies.Verdict{}
 	}
-	more := ""
-	if len(hooked) > 1 {
-		more = fmt.Sprintf(" (and of %s of this set)", amount.Of(len(hooked)-1, "more Machine"))
-	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
 		"in the foreground the garbage collector deletes the providers' machines, and with them the instances, without waiting for the hooks of Machine %s%s. "+
-			"Delete the set in the background, which waits: %s --cascade=background", hooked[0], more, deleteCommand(c))))
+			"Delete the set in the background, which waits: %s --cascade=background", hooked[0], andMore(hooked), deleteCommand(c))))
 }
 
 // deleteCommand is the command of a deletion under review.
