@@ -8,6 +8,7 @@ import (
 	"maps"
 	"reflect"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -281,9 +282,11 @@ func tooMuch(t reflect.Type, use func(any)) {
 	}
 }
 
-// TestTimeGrowsWithWhatIsListed: eight times as many items take about eight times as much work, and not sixty-four times.
+// TestTimeGrowsWithWhatIsListed: eight times as many items take about eight times as much work, and not sixty-four times. What is quadratic is so in each of
+// ten tries; what other work on the machine adds is not. The garbage collector's share, which depends on all that the process holds, is left out.
 func TestTimeGrowsWithWhatIsListed(t *testing.T) {
-	const few, times = 1000, 8
+	const few, times, tries = 1000, 8, 10
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for _, kit := range platformstest.Kits() {
 		t.Run(kit.Platform.Name, func(t *testing.T) {
 			env, secret := kit.Env(), "worker-user-data"
@@ -299,19 +302,22 @@ func TestTimeGrowsWithWhatIsListed(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						least := time.Hour
-						for range 3 {
-							before := processor(t)
-							side.convert(conversion.NewPass(&env, &conversion.Core{BootstrapSecret: &secret, Template: true}, "x"), raw)
-							least = min(least, processor(t)-before)
+						before := processor(t)
+						side.convert(conversion.NewPass(&env, &conversion.Core{BootstrapSecret: &secret, Template: true}, "x"), raw)
+						return processor(t) - before
+					}
+					var small, large time.Duration
+					for range tries {
+						small, large = took(few), took(few*times)
+						if large <= 60*time.Millisecond || large <= 3*times*small {
+							return
 						}
-						return least
+						runtime.GC()
 					}
-					if many := took(few * times); many > 60*time.Millisecond && many > 3*times*took(few) {
-						t.Errorf("%s: %v for %d, %v for %d", path, took(few), few, many, few*times)
-					}
+					t.Errorf("%s: %v for %d, %v for %d, and no better in %d tries", path, small, few, large, few*times, tries)
 				})
 			}
+			runtime.GC()
 		})
 	}
 }
