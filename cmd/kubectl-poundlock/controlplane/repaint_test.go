@@ -45,6 +45,10 @@ func TestAWatchFitsTheTerminal(t *testing.T) {
 			if !strings.HasPrefix(text, "SET ") {
 				t.Errorf("the first line is not the set's:\n%s", text)
 			}
+			// Where AUTHORITY does not fit beside them, the counts stand below, and are not cut off.
+			if head, _, _ := strings.Cut(text, "\n\n"); height != 8 && height != 12 && !regexp.MustCompile(`(?m)^REPLICAS .*UNAVAILABLE$`).MatchString(head) {
+				t.Errorf("the set's counts are cut:\n%s", text)
+			}
 			switch more := strings.Contains(text, "lines more"); {
 			case height == 0 && (more || !strings.Contains(text, "Condition9")):
 				t.Errorf("without a height something is left out:\n%s", text)

@@ -16,14 +16,14 @@ func (p Output) Table(rows [][]string) { p.table(rows, false) }
 // TableWithText is Table for rows whose last cell is a text: one that does not fit beside the others is wrapped beneath them, and loses nothing.
 func (p Output) TableWithText(rows [][]string) { p.table(rows, !p.cuts) }
 
-// Tables writes two tables of as many rows side by side, as one; on a terminal that is narrower, one below the other. What is
-// repainted has no line to spare.
+// Tables writes two tables of as many rows side by side, as one; on a terminal that is narrower, one below the other, unless what is
+// repainted has few lines.
 func (p Output) Tables(left, right [][]string) {
 	var both [][]string
 	for i, row := range left {
 		both = append(both, slices.Concat(row, right[i]))
 	}
-	if widths := widthsOf(both); p.cuts || p.fits(widths, gap) || p.fits(widths, narrowGap) {
+	if widths := widthsOf(both); p.cuts && p.low() || p.fits(widths, gap) || p.fits(widths, narrowGap) {
 		p.Table(both)
 		return
 	}
@@ -95,6 +95,9 @@ func widthsOf(rows [][]string) []int {
 
 // bounded: a table is not to be wider than the terminal.
 func (p Output) bounded() bool { return p.Width > 0 && !p.uncut }
+
+// low: two lines more are worth more than a table's last columns.
+func (p Output) low() bool { return p.Height > 0 && p.Height < 16 }
 
 func (p Output) fits(widths []int, between int) bool {
 	return !p.bounded() || len(widths) == 0 || sum(widths)+between*(len(widths)-1) <= p.Width
