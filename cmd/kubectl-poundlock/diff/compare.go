@@ -120,6 +120,9 @@ func (c *Comparison) convertBoth(p inventory.Pair, env conversion.Env) (left, ri
 		propagated = leave(p, made.Core, twin.Core)
 	}
 	back, errs := core.ToMachineAPI(p.Kind.Name, twin, env)
+	if ref := p.InfraRef(); twin.Infra == nil && ref.Name != "" { // as the mirror and the other commands word it
+		p.Kind.ReportNoInfra(errs, fmt.Sprintf("%s %s/%s", ref.Kind, p.Namespaces.ClusterAPI, ref.Name), p.MachineAPI, p.ClusterAPI)
+	}
 	c.cannot(authority.ClusterAPI, errs)
 	if len(c.Unspeakable) > 0 {
 		return nil, nil, nil, nil

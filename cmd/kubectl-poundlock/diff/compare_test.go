@@ -198,6 +198,12 @@ func TestWhatDoesNotConvertIsNamedWithItsSide(t *testing.T) {
 		c.Unspeakable[0].Path != "spec.template.spec.version" || c.Same() {
 		t.Errorf("%v %+v", err, c)
 	}
+	pair, _, env = mirrored(t, platformstest.Kits()[0])
+	pair.Infra = nil
+	if c, err = diff.Compare(pair, authority.MachineAPI, env, byNone); err != nil || len(c.Unspeakable) != 1 || c.Unspeakable[0].Path != "" ||
+		!strings.Contains(c.Unspeakable[0].Reason, "Poundlock does not recreate it") {
+		t.Errorf("a missing template, for which the mirror and check have a sentence: %v %+v", err, c.Unspeakable)
+	}
 	pair.ClusterAPI = nil
 	if _, err := diff.Compare(pair, authority.MachineAPI, env, byNone); err == nil {
 		t.Error("half a pair was compared")

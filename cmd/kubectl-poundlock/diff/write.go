@@ -71,7 +71,9 @@ func (w difference) write(c Comparison) {
 	if len(c.Unspeakable) > 0 {
 		w.Linef("The two sides of %s cannot be compared in the words of one API:", w.pair.Ref())
 		for _, u := range c.Unspeakable {
-			w.Linef("\n%s  %s", w.Bold(u.Path), w.Dim("of "+u.Side.Text()))
+			if w.Linef(""); u.Path != "" {
+				w.Linef("%s  %s", w.Bold(u.Path), w.Dim("of "+u.Side.Text()))
+			}
 			w.Linef("%s", printers.Wrap(u.Reason, "    ", w.Width))
 		}
 		return
