@@ -18,7 +18,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// The indices of a cache of Machines; that by the owner is one of Cluster API's MachineSets, too. Reviews and reconcilers share them: an entry takes some 300 bytes, and the cache keeps two for each value.
+// The indices of a cache of Machines; that by the owner is one of Cluster API's MachineSets, too. Reviews and reconcilers share them: an entry takes some 300
+// bytes, and the cache keeps two for each value.
 const (
 	byInstance = "poundlock.instance"
 	byOwner    = "poundlock.owner"

@@ -57,8 +57,8 @@ func besideMirror(c policies.Change) bool {
 	return twin.Metadata.Annotations[MirrorAnnotation] == c.Kind+"/"+c.Name || c.Kind == "Machine" && SameInstance(twin, c.New)
 }
 
-// keptBeside is what the provider keeps for the instance of the twin, nil for nothing. By it the provider's controller acts on an instance, whatever the provider's
-// machine is.
+// keptBeside is what the provider keeps for the instance of the twin, nil for nothing. By it the provider's controller acts on an instance, whatever the
+// provider's machine is.
 func keptBeside(c policies.Change) *policies.Object {
 	kept := c.Facts.InfraInstance
 	if kept == nil || KeptForAnother(kept.Kind, kept.Metadata.OwnerReferences, InfraReferenceOf(c.Facts.Twin).Name) {

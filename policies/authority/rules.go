@@ -336,8 +336,8 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/finalizers-owned", Clause: deletion,
-			Description: "Nor may anybody create a MachineDeployment none of whose owners exists: the garbage collector would delete it, and with it its MachineSets, " +
-				"their Machines and the instances.",
+			Description: "Nor may anybody create a MachineDeployment none of whose owners exists: the garbage collector would delete it, and with it its " +
+				"MachineSets, their Machines and the instances.",
 			Remedy: "Leave metadata.ownerReferences out of the manifest: Cluster API's controllers restore the owner.",
 			On:     on(capi([]string{MachineDeployment}, onCreate)), Needs: when(createsOwned, policies.NeedOwners), Check: CreateOwned,
 		},

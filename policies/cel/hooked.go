@@ -18,8 +18,8 @@ import (
 
 // HookedPolicies refuse, while no webhook answers, what authority/delete-hooked and authority/delete-unknown-instance refuse of one Machine: a deletion in the
 // foreground of a Cluster API Machine with a hook. The Machine's own annotations have the hooks, and what Poundlock has paused, Cluster API does not run. They
-// are no twins of the rules, which look up the Machine API object: they let through the deletion of a Machine that is paused because its authority moves. Nor do
-// they see a MachineSet's or a MachineDeployment's Machines. They fail open, as deletions do (DESIGN §3.1).
+// are no twins of the rules, which look up the Machine API object: they let through the deletion of a Machine that is paused because its authority moves. Nor
+// do they see a MachineSet's or a MachineDeployment's Machines. They fail open, as deletions do (DESIGN §3.1).
 func HookedPolicies(o Options) []Policy {
 	const name = "poundlock-delete-hooked"
 	machine, _ := authority.KindNamed("Machine")
