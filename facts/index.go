@@ -18,7 +18,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// The indices of a cache of Machines. Reviews and reconcilers share them: an entry takes some 300 bytes, and the cache keeps two for each value.
+// The indices of a cache of Machines; that by the owner is one of Cluster API's MachineSets, too. Reviews and reconcilers share them: an entry takes some 300
+// bytes, and the cache keeps two for each value.
 const (
 	byInstance = "poundlock.instance"
 	byOwner    = "poundlock.owner"
@@ -26,9 +27,9 @@ const (
 	byInfra    = "poundlock.infra"
 )
 
-// IndexByOwner has a cache find Machines by their owner, before it is started.
-func IndexByOwner(ctx context.Context, cache client.FieldIndexer, machines schema.GroupVersionKind) error {
-	return index(ctx, cache, machines, byOwner, func(o client.Object) []string {
+// IndexByOwner has a cache find Machines or MachineSets by their owner, before it is started.
+func IndexByOwner(ctx context.Context, cache client.FieldIndexer, kind schema.GroupVersionKind) error {
+	return index(ctx, cache, kind, byOwner, func(o client.Object) []string {
 		if owner := OwnerOf(o); owner != nil {
 			return owner
 		}
@@ -83,7 +84,7 @@ func index(ctx context.Context, cache client.FieldIndexer, machines schema.Group
 // Nobody stands for the owner of the Machines that have no controller.
 const Nobody types.UID = "nobody"
 
-// OwnedBy selects the Machines whose controller has the UID, or that are Nobody's.
+// OwnedBy selects the Machines or MachineSets whose controller has the UID, or that are Nobody's.
 func OwnedBy(owner types.UID) client.ListOption { return client.MatchingFields{byOwner: string(owner)} }
 
 // OfControlPlane selects the Machines of the control plane.

@@ -19,7 +19,7 @@ func celPolicies() ([]any, error) {
 	}
 	all, err := cel.Policies(o)
 	var out []any
-	for _, p := range slices.Concat(all, cel.ScalePolicies(o), cel.BesidePolicies(o), cel.ForSetPolicies(o)) {
+	for _, p := range slices.Concat(all, cel.ScalePolicies(o), cel.BesidePolicies(o), cel.ForSetPolicies(o), cel.HookedPolicies(o)) {
 		out = append(out, p.Policy, p.Binding)
 	}
 	return out, err

@@ -297,9 +297,8 @@ func (s steps) recognize() *pairs.Write {
 		!slices.Contains(s.MachineAPI.GetFinalizers(), authority.SyncFinalizer) {
 		return nil
 	}
-	id := pairs.Nested(s.MachineAPI, "spec", "providerID")
 	for _, o := range []*unstructured.Unstructured{s.Core, s.Infra} {
-		if o != nil && (id == "" || pairs.Nested(o, "spec", "providerID") != id || !pairs.IsPaused(o)) {
+		if o != nil && (!authority.SameInstance(pairs.ObjectOf(o), pairs.ObjectOf(s.MachineAPI)) || !pairs.IsPaused(o)) {
 			return nil
 		}
 	}

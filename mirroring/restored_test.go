@@ -102,6 +102,7 @@ func TestAMachineIsDeletedBeforeItsRestoredMirrorIsRecognized(t *testing.T) {
 		{"authority is stored", "authoritativeAPI: MachineAPI", "sync.machine.openshift.io/finalizer", id, id, authority.PausedAnnotation, true},
 		{"authority is not stored yet", "", "sync.machine.openshift.io/finalizer", id, id, authority.PausedAnnotation, true},
 		{"without an infrastructure machine", "authoritativeAPI: MachineAPI", "sync.machine.openshift.io/finalizer", id, "", authority.PausedAnnotation, true},
+		{"with other spellings of the ID", "authoritativeAPI: MachineAPI", "sync.machine.openshift.io/finalizer", "aws:///b/I-1", id + "/", authority.PausedAnnotation, true},
 		{"Cluster API acts", "authoritativeAPI: MachineAPI", "sync.machine.openshift.io/finalizer", id, id, "a", false},
 		{"of another instance", "authoritativeAPI: MachineAPI", "sync.machine.openshift.io/finalizer", id + "2", id + "2", authority.PausedAnnotation, false},
 		{"its infrastructure machine has another instance", "authoritativeAPI: MachineAPI", "sync.machine.openshift.io/finalizer", id, id + "2", authority.PausedAnnotation, false},

@@ -22,6 +22,7 @@ func TestAMachineWithoutItsInfrastructureObject(t *testing.T) {
 	platform, _ := platforms.For("AWS")
 	for _, c := range []struct{ sentence, core, mapi, want, contains string }{
 		{"both have the ID", "aws:///us-east-1a/i-1", "aws:///us-east-1a/i-1", "", ""},
+		{"both have the ID, spelled in two ways", "aws:///us-east-1a/i-1", "aws:///us-east-1b/I-1/", "", ""},
 		{"no instance was ever made", "", "", "InfrastructureNotFound", "create it again without spec.providerID, or delete the Machine"},
 	} {
 		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Env: conversion.Env{Platform: platform, ClusterName: "c", Region: "us-east-1",

@@ -98,9 +98,9 @@ type Facts struct {
 	ConversionRun bool
 	// Uncounted are the Machines that one MachineSet of the pair counts and the other does not, by name.
 	Uncounted []Uncounted
-	// UnknownInstances are the names of those Machines of a Cluster API MachineSet whose instances their provider does not hold yet.
+	// UnknownInstances are the names of those Machines of a Cluster API MachineSet or MachineDeployment whose instances their provider does not hold yet.
 	UnknownInstances []string
-	// Hooked are the names of those Machines of a Cluster API MachineSet whose deletion somebody's hooks hold up.
+	// Hooked are the names of those Machines of a Cluster API MachineSet or MachineDeployment whose deletion somebody's hooks hold up.
 	Hooked []string
 	// Ending are the names of Machines that are deleted with the object under review, and with their instances: of a MachineSet that is deleted in the foreground
 	// those that its API runs, of surroundings those of the control plane. ControlPlaneSize is how many Machines the control plane has.
@@ -225,7 +225,7 @@ const (
 	NeedSets
 	// NeedSurroundings asks for Facts.Leaving and Facts.PausedCluster, from the API server.
 	NeedSurroundings
-	// NeedUnknownInstances asks for Facts.UnknownInstances, and of a MachineSet for Facts.Hooked, from an indexed cache.
+	// NeedUnknownInstances asks for Facts.UnknownInstances, and of a MachineSet or a MachineDeployment for Facts.Hooked, from an indexed cache.
 	NeedUnknownInstances
 	// NeedControlPlaneSet asks for Facts.ControlPlane with its Set, from the API server.
 	NeedControlPlaneSet

@@ -47,7 +47,7 @@ var needed = []string{
 	"machinehealthchecks.machine.openshift.io", "machinehealthchecks.cluster.x-k8s.io",
 	"machines.cluster.x-k8s.io", "machinesets.cluster.x-k8s.io", "awsmachines.infrastructure.cluster.x-k8s.io",
 	"awsmachinetemplates.infrastructure.cluster.x-k8s.io", "awsclusters.infrastructure.cluster.x-k8s.io",
-	"controlplanemachinesets.machine.openshift.io",
+	"controlplanemachinesets.machine.openshift.io", "machinedeployments.cluster.x-k8s.io",
 }
 
 const (
@@ -80,6 +80,7 @@ func TestOnAnAPIServer(t *testing.T) {
 		{"an instance has one Machine, by any spelling of its ID, and by any reference to it", oneInstance},
 		{"an infrastructure machine is not created again without the instance of its Machine", recreates},
 		{"an owner that is gone is refused, and one that may not be read is warned of", ownersThatAreGone},
+		{"a MachineDeployment gets no owner that is gone, and is not deleted in the foreground past its Machines' hooks", deployment},
 		{"a Machine does not get the name of an infrastructure machine that another Machine runs", namedAsInfra},
 		{"a lock holds, dry run or not, and not for Poundlock", lock},
 		{"kubectl scale of the wrong set is refused", scale},

@@ -116,21 +116,28 @@ func TestWhatIsKeptForAnInstanceIsAFact(t *testing.T) {
 		fresh        bool
 		want         string
 	}{
+		{"of a machine that has gone, to which the Cluster API Machine refers", ``, true, "live infrastructure.cluster.x-k8s.io VSphereVM capi/gone"},
 		{"vSphere's", `{"kind":"VSphereMachine","metadata":{"name":"m","namespace":"capi"}}`, true, "live infrastructure.cluster.x-k8s.io VSphereVM capi/m"},
 		{"from the cache", `{"kind":"VSphereMachine","metadata":{"name":"m","namespace":"capi"}}`, false, "cached infrastructure.cluster.x-k8s.io VSphereVM capi/m"},
 		{"OpenStack's", `{"kind":"OpenStackMachine","metadata":{"name":"m","namespace":"capi"}}`, true, "live infrastructure.cluster.x-k8s.io OpenStackServer capi/m"},
 		{"of another name", `{"kind":"VSphereMachine","metadata":{"name":"m","namespace":"capi"},"spec":{"namingStrategy":{"template":"x"}}}`, true, ""},
 		{"a provider that keeps none", `{"kind":"AWSMachine","metadata":{"name":"m","namespace":"capi"}}`, true, ""},
-		{"no machine", ``, true, ""},
+		{"no machine", `null`, true, ""},
 	} {
 		reader := func(source string) Reader {
 			return ReaderFunc(func(_ context.Context, ref Ref) (*policies.Object, error) {
 				return policies.ParseObject(fmt.Appendf(nil, `{"metadata":{"name":%q}}`, source+" "+ref.String()))
 			})
 		}
-		var change policies.Change
-		if c.infra != "" {
-			var err error
+		change, err := policies.Change{Subject: policies.Subject{Side: policies.SideMachineAPI, Kind: "Machine"}}, error(nil)
+		switch c.infra {
+		case "null":
+		case "":
+			if change.Facts.Twin, err = policies.ParseObject([]byte(`{"metadata":{"name":"m","namespace":"capi"},
+				"spec":{"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"VSphereMachine","name":"gone"}}}`)); err != nil {
+				t.Fatal(err)
+			}
+		default:
 			if change.Facts.Infra, err = policies.ParseObject([]byte(c.infra)); err != nil {
 				t.Fatal(err)
 			}

@@ -106,19 +106,17 @@ func (l Lookups) definitions(ctx context.Context, child authority.Kind, machine 
 	return nil
 }
 
-// heldUp names those Machines of a Cluster API set under review whose provider does not have the instance's ID yet, and those that somebody's hooks hold up; of
-// surroundings the former alone.
+// heldUp names those Machines of a Cluster API MachineSet or MachineDeployment under review whose provider does not have the instance's ID yet, and those that
+// somebody's hooks hold up; of surroundings the former alone.
 func (l Lookups) heldUp(ctx context.Context, c *policies.Change) (err error) {
 	if c.Side == policies.Surroundings {
 		c.Facts.UnknownInstances, err = l.unknownIn(ctx, *c)
 		return err
 	}
-	kind, _ := authority.KindNamed(c.Kind)
-	child, ok := kind.Children()
-	if !ok || l.Owned == nil || c.Old == nil {
+	if l.Owned == nil || c.Old == nil {
 		return nil
 	}
-	machines, err := l.Owned.Of(ctx, child.ClusterAPIGVK(), c.Namespace, c.Old.Metadata.UID)
+	machines, err := l.machinesBeneath(ctx, *c)
 	if err != nil {
 		return err
 	}
@@ -127,7 +125,7 @@ func (l Lookups) heldUp(ctx context.Context, c *policies.Change) (err error) {
 		if !authority.HasHook(m) {
 			continue // most Machines, and that needs no twin
 		}
-		twin, err := l.Cached.Get(ctx, Ref{GroupVersionKind: child.MachineAPIGVK(), Namespace: c.TwinNamespace, Name: m.Metadata.Name})
+		twin, err := l.Cached.Get(ctx, Ref{GroupVersionKind: coreKind(policies.SideMachineAPI, "Machine"), Namespace: c.TwinNamespace, Name: m.Metadata.Name})
 		if err != nil {
 			return err
 		}
@@ -140,6 +138,26 @@ func (l Lookups) heldUp(ctx context.Context, c *policies.Change) (err error) {
 	}
 	c.Facts.UnknownInstances, c.Facts.Hooked = slices.Sorted(slices.Values(unknown)), slices.Sorted(slices.Values(hooked))
 	return nil
+}
+
+// machinesBeneath lists the Machines of a Cluster API MachineSet, or those of all MachineSets of a MachineDeployment.
+func (l Lookups) machinesBeneath(ctx context.Context, c policies.Change) ([]*policies.Object, error) {
+	sets := []*policies.Object{c.Old}
+	if c.Kind == authority.MachineDeployment {
+		var err error
+		if sets, err = l.Owned.Of(ctx, coreKind(policies.SideClusterAPI, "MachineSet"), c.Namespace, c.Old.Metadata.UID); err != nil {
+			return nil, err
+		}
+	}
+	var out []*policies.Object
+	for _, set := range sets {
+		machines, err := l.Owned.Of(ctx, coreKind(policies.SideClusterAPI, "Machine"), c.Namespace, set.Metadata.UID)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, machines...)
+	}
+	return out, nil
 }
 
 // unknownIn names such Machines in a deleted namespace, of its Cluster, or of all namespaces. A Machine whose own deletion waits for the hook counts too.

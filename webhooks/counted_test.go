@@ -172,6 +172,52 @@ func TestTheMachinesWhoseInstancesAreUnknown(t *testing.T) {
 	}
 }
 
+// A deletion of a MachineDeployment in the foreground deletes its sets' Machines in the foreground, too.
+func TestTheMachinesOfAMachineDeploymentThatHooksHoldUp(t *testing.T) {
+	object := func(name, uid, annotations, status string) *policies.Object {
+		o, err := policies.ParseObject([]byte(`{"metadata":{"name":"` + name + `","uid":"` + uid + `","annotations":{` + annotations + `}},"status":{"authoritativeAPI":"` + status + `"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	const hook = `"pre-terminate.delete.hook.machine.cluster.x-k8s.io/poundlock-until-provider-knows-instance":"poundlock"`
+	const backup = `"pre-drain.delete.hook.machine.cluster.x-k8s.io/backup":"mine"`
+	owned := map[string][]*policies.Object{
+		"MachineSet of d":      {object("old", "s-1", "", ""), object("new", "s-2", "", "")},
+		"Machine of s-1":       {object("old-1", "", backup, ""), object("old-2", "", "", "")},
+		"Machine of s-2":       {object("new-1", "", backup, ""), object("new-2", "", hook, "")},
+		"Machine of d":         {object("never", "", backup, "")},
+		"MachineSet of nobody": {object("other", "s-3", "", "")},
+		"Machine of s-3":       {object("other-1", "", backup, "")},
+	}
+	l := Lookups{
+		Cached: ReaderFunc(func(_ context.Context, ref Ref) (*policies.Object, error) {
+			if ref.Group != "machine.openshift.io" || ref.Kind != "Machine" || ref.Namespace != "there" {
+				t.Errorf("asked for %s", ref)
+			}
+			return object(ref.Name, "", "", "ClusterAPI"), nil
+		}),
+		Owned: OwnedFunc(func(_ context.Context, gvk schema.GroupVersionKind, namespace string, owner types.UID) ([]*policies.Object, error) {
+			if gvk.Group != "cluster.x-k8s.io" || namespace != "here" {
+				t.Errorf("asked for %s in %s", gvk, namespace)
+			}
+			return owned[gvk.Kind+" of "+string(owner)], nil
+		}),
+	}
+	c := policies.Change{Subject: policies.Subject{Side: policies.SideClusterAPI, Kind: authority.MachineDeployment, Namespace: "here", TwinNamespace: "there", Name: "d"},
+		Operation: admissionv1.Delete, Old: object("d", "d", "", "")}
+	if doubts := l.advisory(t.Context(), &c, policies.NeedUnknownInstances); len(doubts) > 0 {
+		t.Error(doubts)
+	}
+	if diff := cmp.Diff([]string{"new-1", "old-1"}, c.Facts.Hooked); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"new-2"}, c.Facts.UnknownInstances); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // An object that is deleted with its namespace does not wait for the hook. A Machine whose own deletion waits for it does.
 func TestTheMachinesThatWouldGoWithTheirNamespace(t *testing.T) {
 	const hook = `"annotations":{"pre-terminate.delete.hook.machine.cluster.x-k8s.io/poundlock-until-provider-knows-instance":"poundlock"}`

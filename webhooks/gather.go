@@ -456,21 +456,27 @@ func (l Lookups) remediation(ctx context.Context, c policies.Change) policies.Ex
 	return policies.Exists
 }
 
-// infraInstance reads the object that the provider keeps for the instance of the pair's machine, if it has that machine's name.
+// infraInstance reads the object that the provider keeps for the instance of the pair's machine, if it has that machine's name. It may have outlived that
+// machine, to which the Cluster API Machine still refers.
 func (l Lookups) infraInstance(ctx context.Context, c policies.Change, fresh bool) (*policies.Object, error) {
-	infra := c.Facts.Infra
-	if infra == nil || !authority.InfraInstanceNamedAlike(infra) {
-		return nil, nil
+	infra, machine := c.Facts.Infra, Ref{}
+	switch core := coreOf(c); {
+	case infra != nil:
+		machine = Ref{GroupVersionKind: schema.GroupVersionKind{Kind: infra.Kind}, Namespace: infra.Metadata.Namespace, Name: infra.Metadata.Name}
+	case core != nil:
+		machine, _ = infraRef(core, c.Kind, l.Platforms)
 	}
-	i := slices.IndexFunc(l.Platforms, func(p conversion.Platform) bool { return !p.InfraInstance.Empty() && p.InfraMachine.Kind == infra.Kind })
-	if i < 0 {
+	i := slices.IndexFunc(l.Platforms, func(p conversion.Platform) bool {
+		return !p.InfraInstance.Empty() && p.InfraMachine.Kind == machine.Kind
+	})
+	if i < 0 || !authority.InfraInstanceNamedAlike(infra) {
 		return nil, nil
 	}
 	from := l.Cached
 	if fresh {
 		from = l.Live
 	}
-	return from.Get(ctx, Ref{GroupVersionKind: l.Platforms[i].InfraInstance.GroupVersionKind, Namespace: infra.Metadata.Namespace, Name: infra.Metadata.Name})
+	return from.Get(ctx, Ref{GroupVersionKind: l.Platforms[i].InfraInstance.GroupVersionKind, Namespace: machine.Namespace, Name: machine.Name})
 }
 
 // coreOf is the Cluster API object of the pair.

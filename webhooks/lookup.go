@@ -183,6 +183,9 @@ func index(ctx context.Context, c cluster.Cluster) error {
 	if err := c.GetFieldIndexer().IndexField(ctx, set, templateIndex, templateOf); err != nil {
 		return fmt.Errorf("indexing Cluster API MachineSets by template: %w", err)
 	}
+	if err := facts.IndexByOwner(ctx, c.GetFieldIndexer(), set.GroupVersionKind()); err != nil {
+		return err
+	}
 	for _, side := range []policies.Side{policies.SideMachineAPI, policies.SideClusterAPI} {
 		machines, indexer := coreKind(side, "Machine"), c.GetFieldIndexer()
 		if err := errors.Join(facts.IndexByOwner(ctx, indexer, machines), facts.IndexByInstance(ctx, indexer, machines)); err != nil {

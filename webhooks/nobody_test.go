@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -68,6 +69,7 @@ func TestNobodyAnswers(t *testing.T) {
 		{"a namespace that holds mirrors is deleted", "poundlock-surroundings", func() error {
 			return p.admin.Delete(t.Context(), &corev1.Namespace{ObjectMeta: ctrl.ObjectMeta{Name: "c"}}, client.DryRunAll)
 		}},
+		{"a Machine that Cluster API runs is deleted in the foreground past its hook", "poundlock-delete-hooked", p.deletesInForeground("hooked")},
 		{"a Machine is created beside one that acts", "poundlock-create-machines", p.creates(machineManifest("acts", ""))},
 		{"a Machine without a spec is created beside one that acts", "poundlock-create-machines", p.creates(`{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {namespace: m, name: acts}}`)},
 		{"a Machine is created beside one that is paused and acts on", "poundlock-create-machines", p.creates(machineManifest("stopping", ""))},
@@ -100,6 +102,9 @@ func TestNobodyAnswers(t *testing.T) {
 		{"a provider's own Machine is edited", "", p.patch(mirroredMachine, "own", `{"metadata":{"labels":{"a":"b"}}}`)},
 		{"a provider's own Machine is deleted", "", p.deletes(mirroredMachine, "own")},
 		{"a mirror is deleted", "", p.deletes(capiMachine, "mirror")},
+		{"a Machine with a hook is deleted in the background", "", p.deletes(capiMachine, "hooked")},
+		{"a mirror with a hook is deleted in the foreground", "", p.deletesInForeground("held")},
+		{"a Machine with a hook that nothing mirrors is deleted in the foreground", "", p.deletesInForeground("alone")},
 		{"a control plane's set is created", "", p.creates(setManifest("cluster", "Inactive", "a"))},
 	} {
 		t.Run(c.what, func(t *testing.T) {
@@ -164,7 +169,8 @@ func newOutage(t *testing.T) outage {
 	policyOptions := cel.Options{Identities: options.Identities, Pairs: options.Pairs}
 	twins, err := cel.Policies(policyOptions)
 	p.must(t, err)
-	for _, twin := range slices.Concat(twins, cel.ScalePolicies(policyOptions), cel.BesidePolicies(policyOptions), cel.ForSetPolicies(policyOptions)) {
+	for _, twin := range slices.Concat(twins, cel.ScalePolicies(policyOptions), cel.BesidePolicies(policyOptions), cel.ForSetPolicies(policyOptions),
+		cel.HookedPolicies(policyOptions)) {
 		p.must(t, p.admin.Create(t.Context(), twin.Policy))
 		p.must(t, p.admin.Create(t.Context(), twin.Binding))
 	}
@@ -175,6 +181,7 @@ func newOutage(t *testing.T) outage {
 		"poundlock-create-machines":    p.creates(machineManifest("acts", "")),
 		"poundlock-create-machinesets": p.creates(actsSet),
 		"poundlock-create-for-set":     p.makes("moved"),
+		"poundlock-delete-hooked":      p.deletesInForeground("hooked"),
 		"poundlock-surroundings": func() error {
 			return p.admin.Delete(t.Context(), toward(corev1.SchemeGroupVersion.WithKind("Namespace"), "", "c"), client.DryRunAll)
 		},
@@ -226,6 +233,7 @@ func (p outage) furnish(t *testing.T) {
 	infra := func(name string) string {
 		return fmt.Sprintf(`{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSMachine, metadata: {namespace: c, name: %s, annotations: {cluster.x-k8s.io/paused: ""}}, spec: {instanceType: m6i.large}}`, name)
 	}
+	const hook, pausedAlone = `pre-drain.delete.hook.machine.cluster.x-k8s.io/backup: mine`, `cluster.x-k8s.io/paused: ""`
 	here, there := setManifests("set")
 	_, acts := setManifests("acts")
 	movedSet, _ := setManifests("moved")
@@ -236,6 +244,9 @@ func (p outage) furnish(t *testing.T) {
 	for _, text := range []string{
 		machineManifest("unmoved", ""), machineManifest("fresh", ""), here, there, movedSet, leavingSet, leftSet, markOf("MachineSet", mirrorSet), markOf("MachineSet", copied),
 		strings.Replace(acts, pausedText, "", 1), twinManifest("own"), twinManifest("stopping"), withInstance(twinManifest("halted"), "aws:///a/i-1"),
+		strings.Replace(twinManifest("hooked"), "annotations: {"+pausedAlone, "finalizers: [sync.machine.openshift.io/finalizer], annotations: {"+hook, 1),
+		strings.Replace(twinManifest("held"), "annotations: {", "finalizers: [sync.machine.openshift.io/finalizer], annotations: {"+hook+", ", 1),
+		strings.Replace(twinManifest("alone"), "annotations: {"+pausedAlone, "annotations: {"+hook, 1),
 		strings.Replace(twinManifest("acts"), pausedText, "", 1), infra("own"), mark(twinManifest("mirror")), mark(infra("mirror")),
 		strings.Replace(machineManifest("moved", ""), "spec:", "spec:\n  authoritativeAPI: ClusterAPI", 1),
 		strings.Replace(machineManifest("asking", ""), "spec:", "spec:\n  authoritativeAPI: ClusterAPI", 1),
@@ -251,6 +262,13 @@ func (p outage) furnish(t *testing.T) {
 	p.patchStatus(t, mapiSet, "m", "leaving", fmt.Sprintf(leaving, "False"))
 	p.patchStatus(t, mapiSet, "m", "left", fmt.Sprintf(leaving, "True"))
 	p.patchStatus(t, mapiMachine, "m", "moved", `{"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`)
+}
+
+// deletesInForeground has the collector delete first what a Cluster API Machine owns.
+func (p outage) deletesInForeground(name string) func() error {
+	return func() error {
+		return p.admin.Delete(p.t.Context(), toward(capiMachine, "c", name), client.DryRunAll, client.PropagationPolicy(metav1.DeletePropagationForeground))
+	}
 }
 
 func withInstance(manifest, id string) string {

@@ -273,9 +273,12 @@ func TestWhatIsKeptForAnInstanceIsAskedAbout(t *testing.T) {
 	}
 }
 
-// TestADeploymentIsAskedAboutForItsSelector: each rollout and each scaling of one is an update, too.
-func TestADeploymentIsAskedAboutForItsSelector(t *testing.T) {
+// TestADeploymentIsAskedAboutForItsSelectorAndOwners: each rollout and each scaling of one is an update, too.
+func TestADeploymentIsAskedAboutForItsSelectorAndOwners(t *testing.T) {
 	doors := everyDoor(t)
+	ownedBy := func(deployment, uid string) string {
+		return strings.Replace(deployment, "{name: a}", "{name: a, ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, name: c, uid: \""+uid+"\"}]}", 1)
+	}
 	selects := func(app string, replicas int) string {
 		return fmt.Sprintf(`{metadata: {name: a}, spec: {replicas: %d, selector: {matchLabels: {app: %s}}}}`, replicas, app)
 	}
@@ -287,6 +290,9 @@ func TestADeploymentIsAskedAboutForItsSelector(t *testing.T) {
 		"it is created with nothing": {asked{resource: deploymentsThere, after: empty}, true},
 		"it is scaled":               {asked{resource: deploymentsThere, before: selects("a", 1), after: selects("a", 2)}, false},
 		"it selects others":          {asked{resource: deploymentsThere, before: selects("a", 1), after: selects("b", 1)}, true},
+		"it gets an owner":           {asked{resource: deploymentsThere, before: selects("a", 1), after: ownedBy(selects("a", 1), "1")}, true},
+		"it gets another owner":      {asked{resource: deploymentsThere, before: ownedBy(selects("a", 1), "1"), after: ownedBy(selects("a", 1), "2")}, true},
+		"it keeps its owner":         {asked{resource: deploymentsThere, before: ownedBy(selects("a", 1), "1"), after: ownedBy(selects("a", 2), "1")}, false},
 		"it has no spec":             {asked{resource: deploymentsThere, before: empty, after: empty}, false},
 		"it is full of null":         {asked{resource: deploymentsThere, before: nulls, after: nulls}, false},
 	} {

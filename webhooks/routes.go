@@ -148,11 +148,13 @@ func Routes(c Catalog) []Route {
 			closed: mirrored + " || " + cel.BeginsToAct(c.Identities) + " || " + binds,
 		},
 		{
-			// A MachineDeployment is not mirrored. This webhook only warns.
+			// A MachineDeployment is not mirrored. This webhook warns, and refuses owners that are gone.
 			Name: "cluster-api-deployment", Side: policies.SideClusterAPI, Subjects: deploymentSubjects(), Operations: ops(create, update), FailurePolicy: ignore,
-			Conditions: conditions("selects-anew", `request.operation == "CREATE" || object.?spec.selector != oldObject.?spec.selector`),
+			Conditions: conditions("selects-anew-or-is-owned-anew", `request.operation == "CREATE" || object.?spec.selector != oldObject.?spec.selector || `+
+				`object.metadata.?ownerReferences != oldObject.metadata.?ownerReferences`),
 		},
 		{
+			// It refuses a deletion in the foreground past hooks, and warns of what is deleted with it.
 			Name: "cluster-api-deployment-delete", Side: policies.SideClusterAPI, Subjects: deploymentSubjects(), Operations: ops(remove), FailurePolicy: ignore,
 		},
 		{Name: "cluster-api-scale", Side: policies.SideClusterAPI, Subjects: scaled(capi), Subresource: "scale", Operations: ops(update), FailurePolicy: ignore},

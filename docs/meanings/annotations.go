@@ -60,8 +60,9 @@ var annotations = Table{
 		},
 		{
 			Names: []string{authority.EtcdHookSeenAnnotation},
-			Means: "of a control plane Machine: Poundlock saw the etcd operator's hook on it. The value is the UID of the Machine API object",
-			Do:    "leave it",
+			Means: "of a control plane Machine: Poundlock saw the etcd operator's hook on it. The value is the UID of the Machine API object, with " +
+				"`/to-be-added` behind it until Cluster API's Machine has the hook",
+			Do: "leave it",
 		},
 		{
 			Names: []string{"poundlock.openshift.io/health-check"},

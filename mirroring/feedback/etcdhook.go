@@ -24,8 +24,9 @@ const etcdHookManager = "poundlock-etcd-hook"
 //
 // An addition is carried always: it only holds a drain. A removal lets the drain begin, and that the mirror lacks the hook proves no removal:
 // one that was just made or restored lacks it too, and managed fields keep no trace of who removed what. So Poundlock keeps a record on the
-// mirror that it saw this very object, by its UID, with the hook while Cluster API's had it, or was about to be created with it. The removal is carried only
-// from an object with that record that is being deleted, which is when the operator removes it. That is sound, since
+// mirror that it saw this very object, by its UID, with the hook. The removal is carried only from an object with that record that is being deleted, which is
+// when the operator removes it. The record comes before Cluster API's Machine has the hook, and until then its value has an end of its own
+// (authority.EtcdHookRecord): a hook that is to be added to the authority is not one that the authority has lost. That is sound, since
 //   - the record is written only on top of the resourceVersion that has the hook, and admission lets nobody else write it;
 //   - who removes the hook from then on is the operator: admission lets nobody else, and the mirror itself removes it only together with the record;
 //   - an object that was recreated has another UID, and nothing comes back on one that is being deleted, so a stale look can only be too careful;
@@ -49,15 +50,18 @@ func (s hook) next() *pairs.Write {
 		return s.recordFirst(record)
 	}
 	owner, there := s.Core.GetAnnotations()[authority.EtcdHookAnnotation]
-	here, seen := hasEtcdHook(s.MachineAPI), record == string(s.MachineAPI.GetUID())
+	uid, here := string(s.MachineAPI.GetUID()), hasEtcdHook(s.MachineAPI)
+	seen, toCome := authority.ReadEtcdHookRecord(record, uid)
 	deleting := pairs.PresenceOf(s.MachineAPI) == authority.Deleting
 	switch {
 	case here && !there && !seen:
+		return s.recordHook(authority.EtcdHookRecord(uid, false)) // else nothing proves a removal that follows the addition at once
+	case here && !there && toCome:
 		return s.carryHook(authority.EtcdHookOwner, "added the hook %s to %s")
 	case here && !there && !deleting:
 		return s.dropHook()
-	case here && owner == authority.EtcdHookOwner && !seen:
-		return s.recordHook(string(s.MachineAPI.GetUID()))
+	case here && owner == authority.EtcdHookOwner && (!seen || toCome):
+		return s.recordHook(authority.EtcdHookRecord(uid, true))
 	case !here && seen && deleting && owner == authority.EtcdHookOwner:
 		return s.carryHook(nil, "removed the hook %s from %s")
 	case !here && seen && !deleting:
@@ -95,11 +99,11 @@ func (s hook) recordHook(value any) *pairs.Write {
 // mirror looks again. What is deleted before it has a twin holds nothing.
 func (s hook) recordFirst(record string) *pairs.Write {
 	uid := string(s.MachineAPI.GetUID())
-	if !hasEtcdHook(s.MachineAPI) || record == uid || pairs.PresenceOf(s.MachineAPI) != authority.Present ||
+	if seen, _ := authority.ReadEtcdHookRecord(record, uid); seen || !hasEtcdHook(s.MachineAPI) || pairs.PresenceOf(s.MachineAPI) != authority.Present ||
 		!slices.Contains(s.MachineAPI.GetFinalizers(), authority.SyncFinalizer) {
 		return nil
 	}
-	return s.recordHook(uid)
+	return s.recordHook(authority.EtcdHookRecord(uid, true))
 }
 
 func hasEtcdHook(machineAPI *unstructured.Unstructured) bool {

@@ -398,8 +398,7 @@ func (s *State) Propagated() bool {
 
 // InstanceKnown reports whether the Machines of both APIs have the ID of the instance.
 func (s *State) InstanceKnown() bool {
-	id := Nested(s.Core, "spec", "providerID")
-	return id != "" && s.MachineAPI != nil && Nested(s.MachineAPI, "spec", "providerID") == id
+	return s.Core != nil && s.MachineAPI != nil && authority.SameInstance(ObjectOf(s.Core), ObjectOf(s.MachineAPI))
 }
 
 // BelongsTo reports whether the Cluster API object names the set as its owner.

@@ -4,6 +4,7 @@
 package authority
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -33,9 +34,9 @@ func CreateMachineAPI(c policies.Change) policies.Verdict {
 			"%s is being deleted, and this %s could be deleted with it: create it again when that one is gone, or under another name", there(c), c.Kind)))
 	case asked == ClusterAPI:
 		return otherSelector(c)
-	case besideMirror(c) && stopped(c.Facts.Infra):
+	case besideMirror(c) && stopped(c.Facts.Infra) && stopped(keptBeside(c)):
 		return sameInstance(c)
-	case stopped(c.Facts.Twin) && stopped(c.Facts.Infra):
+	case stopped(c.Facts.Twin) && stopped(c.Facts.Infra) && stopped(keptBeside(c)):
 		if v := sameInstance(c); len(v.Denials) > 0 {
 			return v
 		}
@@ -53,8 +54,17 @@ func besideMirror(c policies.Change) bool {
 	if twin == nil || !stopped(twin) {
 		return false
 	}
-	id := providerID(twin)
-	return twin.Metadata.Annotations[MirrorAnnotation] == c.Kind+"/"+c.Name || c.Kind == "Machine" && id != "" && id == providerID(c.New)
+	return twin.Metadata.Annotations[MirrorAnnotation] == c.Kind+"/"+c.Name || c.Kind == "Machine" && SameInstance(twin, c.New)
+}
+
+// keptBeside is what the provider keeps for the instance of the twin, nil for nothing. By it the provider's controller acts on an instance, whatever the
+// provider's machine is.
+func keptBeside(c policies.Change) *policies.Object {
+	kept := c.Facts.InfraInstance
+	if kept == nil || KeptForAnother(kept.Kind, kept.Metadata.OwnerReferences, InfraReferenceOf(c.Facts.Twin).Name) {
+		return nil
+	}
+	return kept
 }
 
 // stopped reports whether an object of Cluster API is paused and its controllers have not reported that they still act. Of a restored object they have
@@ -63,18 +73,25 @@ func stopped(o *policies.Object) bool {
 	return o == nil || o.HasAnnotation(PausedAnnotation) && answer(Paused(o).Status) != AcknowledgedUnpaused
 }
 
-// sameInstance requires the ID of the mirror's instance: without it, the Machine API's controllers may create a second instance.
+// sameInstance requires the ID of the mirror's instance: without it, the Machine API's controllers may create a second instance. What the provider keeps may
+// have the ID before both Machines do, and may not be another instance's.
 func sameInstance(c policies.Change) policies.Verdict {
-	has := providerID(c.Facts.Twin)
-	if has == "" {
-		has = providerID(c.Facts.Infra)
-	}
-	if c.Kind != "Machine" || has == "" || has == providerID(c.New) {
+	kept, p, path := keptBeside(c), providerBehind(c.Facts.Infra, c.Facts.Twin, c.New), specPath.Child("providerID")
+	has := cmp.Or(providerID(c.Facts.Twin), providerID(c.Facts.Infra), KeptInstance(kept))
+	switch {
+	case c.Kind != "Machine" || has == "":
 		return policies.Verdict{}
+	case p.instanceKey(has) != p.instanceKey(providerID(c.New)):
+		return policies.Deny(field.Invalid(path, providerID(c.New), fmt.Sprintf(
+			"%s is paused and has the instance %s: without this ID Machine API could create a second one: set spec.providerID: %s, and create it again",
+			there(c), has, has)))
+	case KeptForOther(kept, c.New) != "":
+		return policies.Deny(field.Invalid(path, providerID(c.New), fmt.Sprintf(
+			"%s %s/%s names another instance (%s: %s), and Cluster API would act on that one after a move. See in the cloud which of the two is this Machine's. "+
+				"Correct the ID on all of these objects, or delete that object and its finalizers, which leaves its instance running, and create the Machine again",
+			kept.Kind, c.TwinNamespace, kept.Metadata.Name, keptInstanceField(kept), KeptInstance(kept))))
 	}
-	return policies.Deny(field.Invalid(specPath.Child("providerID"), providerID(c.New), fmt.Sprintf(
-		"%s is paused and has the instance %s: without this ID Machine API could create a second one: set spec.providerID: %s, and create it again",
-		there(c), has, has)))
+	return policies.Verdict{}
 }
 
 // otherSelector refuses a selector that differs from the existing mirror's: Machine API's own webhook refuses each change of a selector, so the mirror

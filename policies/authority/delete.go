@@ -191,7 +191,7 @@ func cleans(c policies.Change) bool {
 	return slices.Contains([]policies.Actor{policies.Poundlock, policies.GarbageCollector, policies.NamespaceController}, c.Actor)
 }
 
-// DeleteSetOfUnknownInstance does the same for a MachineSet: the collector deletes its Machines in the foreground, too.
+// DeleteSetOfUnknownInstance does the same for a MachineSet or a MachineDeployment: the collector deletes its Machines in the foreground, too.
 func DeleteSetOfUnknownInstance(c policies.Change) policies.Verdict {
 	unknown := c.Facts.UnknownInstances
 	if !inForeground(c) || len(unknown) == 0 {
@@ -199,15 +199,15 @@ func DeleteSetOfUnknownInstance(c policies.Change) policies.Verdict {
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
 		"the provider does not know the instance of Machine %s yet%s, which would keep running if the garbage collector deleted the provider's machine. "+
-			"Delete the set in the background: %s --cascade=background", unknown[0], andMore(unknown), deleteCommand(c))))
+			"Delete the %s in the background: %s --cascade=background", unknown[0], andMore(c, unknown), c.Kind, deleteCommand(c))))
 }
 
-// andMore counts those of a set's Machines that a message does not name.
-func andMore(machines []string) string {
+// andMore counts those Machines of a MachineSet or a MachineDeployment that a message does not name.
+func andMore(c policies.Change, machines []string) string {
 	if len(machines) < 2 {
 		return ""
 	}
-	return fmt.Sprintf(" (and of %s of this set)", amount.Of(len(machines)-1, "more Machine"))
+	return fmt.Sprintf(" (and of %s of this %s)", amount.Of(len(machines)-1, "more Machine"), c.Kind)
 }
 
 // endsAtOnce reports whether somebody deletes surroundings, and with them the provider's machines, regardless of hooks.

@@ -23,9 +23,27 @@ const (
 	EtcdHookOwner = "clusteroperator/etcd"
 	// EtcdHookAnnotation is the hook on a Machine of Cluster API; its value is the owner.
 	EtcdHookAnnotation = clusterv1.PreDrainDeleteHookAnnotationPrefix + "/" + EtcdHookName
-	// EtcdHookSeenAnnotation, on a Machine API Machine, records by the object's UID that Poundlock saw the hook on it and on Cluster API's Machine.
+	// EtcdHookSeenAnnotation, on a Machine API Machine, records by the object's UID that Poundlock saw the hook on it (EtcdHookRecord).
 	EtcdHookSeenAnnotation = Domain + "/etcd-hook-seen"
 )
+
+// etcdHookToCome ends the record of a hook that Cluster API's Machine does not have yet.
+const etcdHookToCome = "/to-be-added"
+
+// EtcdHookRecord is the record of the hook on a Machine API Machine: there reports whether Cluster API's Machine has the hook, too, or is about to be
+// created with it.
+func EtcdHookRecord(uid string, there bool) string {
+	if there {
+		return uid
+	}
+	return uid + etcdHookToCome
+}
+
+// ReadEtcdHookRecord reports whether a record is that of this very object, and whether the hook was to be added to Cluster API's Machine when it was written.
+func ReadEtcdHookRecord(record, uid string) (seen, toCome bool) {
+	toCome = record == EtcdHookRecord(uid, false)
+	return uid != "" && (toCome || record == uid), uid != "" && toCome
+}
 
 // preDrainField is the list that has the hook.
 const preDrainField = "spec.lifecycleHooks.preDrain"
@@ -149,9 +167,10 @@ func EtcdHookRemoved(c policies.Change) policies.Verdict {
 	at, back := preDrainField, []string(nil)
 	if c.Side == policies.SideClusterAPI {
 		mapi := c.Facts.Twin
-		if mapi != nil && mapi.Metadata.UID != "" && mapi.Metadata.Annotations[EtcdHookSeenAnnotation] == string(mapi.Metadata.UID) &&
-			!hasEtcdHook(policies.SideMachineAPI, mapi) {
-			return policies.Verdict{}
+		if mapi != nil && !hasEtcdHook(policies.SideMachineAPI, mapi) {
+			if seen, _ := ReadEtcdHookRecord(mapi.Metadata.Annotations[EtcdHookSeenAnnotation], string(mapi.Metadata.UID)); seen {
+				return policies.Verdict{}
+			}
 		}
 		at, back = "metadata.annotations", []string{fmt.Sprintf("to put the hook back before the drain begins: kubectl -n %s annotate %s %s %s=%s",
 			c.Namespace, c.Resource, c.Name, EtcdHookAnnotation, EtcdHookOwner)}

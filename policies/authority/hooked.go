@@ -65,7 +65,8 @@ func DeleteHooked(c policies.Change) policies.Verdict {
 	return policies.Verdict{}
 }
 
-// DeleteSetOfHooked does the same for a MachineSet: the collector deletes its Machines in the foreground, too.
+// DeleteSetOfHooked does the same for a MachineSet: the collector deletes its Machines in the foreground, too, and so it does with the sets of a
+// MachineDeployment.
 func DeleteSetOfHooked(c policies.Change) policies.Verdict {
 	hooked := c.Facts.Hooked
 	if !inForeground(c) || len(hooked) == 0 {
@@ -73,7 +74,7 @@ func DeleteSetOfHooked(c policies.Change) policies.Verdict {
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
 		"in the foreground the garbage collector deletes the providers' machines, and with them the instances, without waiting for the hooks of Machine %s%s. "+
-			"Delete the set in the background, which waits: %s --cascade=background", hooked[0], andMore(hooked), deleteCommand(c))))
+			"Delete the %s in the background, which waits: %s --cascade=background", hooked[0], andMore(c, hooked), c.Kind, deleteCommand(c))))
 }
 
 // deleteCommand is the command of a deletion under review.

@@ -68,6 +68,8 @@ func holds(c policies.Change, ref metav1.OwnerReference) bool {
 // endsWith is what the collector's deletion of an object would end.
 func endsWith(c policies.Change) string {
 	switch {
+	case c.Kind == MachineDeployment:
+		return "its MachineSets with it, and their Machines with their instances"
 	case c.Kind == "MachineSet":
 		return "the Machines that it has made with it"
 	case c.Facts.Twin != nil && c.Side != policies.SideInfrastructure:

@@ -335,6 +335,19 @@ func Rules() policies.Set {
 			Needs:  when(changesItsOwners, policies.NeedTwin|policies.NeedOwners), Check: LastOwner,
 		},
 		{
+			ID: "authority/finalizers-owned", Clause: deletion,
+			Description: "Nor may anybody create a MachineDeployment none of whose owners exists: the garbage collector would delete it, and with it its " +
+				"MachineSets, their Machines and the instances.",
+			Remedy: "Leave metadata.ownerReferences out of the manifest: Cluster API's controllers restore the owner.",
+			On:     on(capi([]string{MachineDeployment}, onCreate)), Needs: when(createsOwned, policies.NeedOwners), Check: CreateOwned,
+		},
+		{
+			ID: "authority/finalizers-owned", Clause: deletion,
+			Description: "Nor may an update leave a MachineDeployment with owners that are all gone.",
+			Remedy:      "Keep an owner that exists, or leave none.",
+			On:          on(capi([]string{MachineDeployment}, onUpdate)), Needs: when(changesItsOwners, policies.NeedOwners), Check: LastOwner,
+		},
+		{
 			ID: "authority/finalizer-fence", Clause: deletion,
 			Description: "Nobody may add machine.machine.openshift.io to a Machine while the authority over it (status, or spec while status is empty) is " +
 				"not MachineAPI: controllers add it before they call a cloud.",
@@ -388,7 +401,8 @@ func Rules() policies.Set {
 			ID: "authority/create-machineapi", Clause: admission,
 			Description: "A Machine API object may be created beside its Cluster API twin only with spec.authoritativeAPI: " +
 				"ClusterAPI, while that is not being deleted, and a MachineSet only with the twin's selector, but for the label of the cluster. " +
-				"Beside its own paused mirror, as in a restore, it may be created for Machine API, a Machine with the mirror's spec.providerID.",
+				"Beside its own paused mirror, as in a restore, it may be created for Machine API, a Machine with the mirror's spec.providerID. What the provider " +
+				"keeps for the instance (an OpenStackServer, a VSphereVM) must be paused, too, and name that instance or none.",
 			Remedy: "Set spec.authoritativeAPI: ClusterAPI and the selector that the message has, create it, wait until it is synchronized, then move it.",
 			On:     on(mapi(kinds, onCreate)), Needs: besideTwin, Check: CreateMachineAPI,
 		},
@@ -512,9 +526,11 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/delete-unknown-instance", Clause: deletion,
-			Description: "Nor may a Cluster API MachineSet be deleted in the foreground while a provider does not know the instance of one of its Machines.",
-			Remedy:      "Delete it in the background, or try again when Poundlock has removed the hook from the Machine that is named.",
-			On:          on(capi(machineSet, onDelete)), Needs: when(inForeground, policies.NeedUnknownInstances), Check: DeleteSetOfUnknownInstance,
+			Description: "Nor may a Cluster API MachineSet, or a MachineDeployment, be deleted in the foreground while a provider does not know the instance of one " +
+				"of its Machines.",
+			Remedy: "Delete it in the background, or try again when Poundlock has removed the hook from the Machine that is named.",
+			On:     on(capi(machineSet, onDelete), capi([]string{MachineDeployment}, onDelete)),
+			Needs:  when(inForeground, policies.NeedUnknownInstances), Check: DeleteSetOfUnknownInstance,
 		},
 		{
 			ID: "authority/delete-unknown-instance", Clause: deletion,
@@ -541,9 +557,10 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/delete-hooked", Clause: "converting › Machine lifecycle hooks",
-			Description: "Nor may a Cluster API MachineSet be deleted in the foreground while one of its Machines has such a hook.",
+			Description: "Nor may a Cluster API MachineSet, or a MachineDeployment, be deleted in the foreground while one of its Machines has such a hook.",
 			Remedy:      "Delete it in the background, which waits for hooks and drains Nodes.",
-			On:          on(capi(machineSet, onDelete)), Needs: when(inForeground, policies.NeedUnknownInstances), Check: DeleteSetOfHooked,
+			On:          on(capi(machineSet, onDelete), capi([]string{MachineDeployment}, onDelete)),
+			Needs:       when(inForeground, policies.NeedUnknownInstances), Check: DeleteSetOfHooked,
 		},
 		{
 			ID: "authority/delete-propagates", Clause: deletion,
@@ -668,8 +685,11 @@ func keeperMatters(c policies.Change) policies.Need {
 
 // besideTwin: what is to mirror fits beside any twin that is not being deleted, whatever its infrastructure machine.
 func besideTwin(c policies.Change) policies.Need {
-	if Read(c.New).Requested == ClusterAPI {
+	switch {
+	case Read(c.New).Requested == ClusterAPI:
 		return policies.NeedLiveTwin
+	case c.Kind == "Machine":
+		return policies.NeedLiveTwin | policies.NeedLiveInfra | policies.NeedInfra
 	}
 	return policies.NeedLiveTwin | policies.NeedLiveInfra
 }

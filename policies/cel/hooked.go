@@ -1,0 +1,87 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cel
+
+import (
+	"fmt"
+	"slices"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// HookedPolicies refuse, while no webhook answers, what authority/delete-hooked and authority/delete-unknown-instance refuse of one Machine: a deletion in the
+// foreground of a Cluster API Machine with a hook. The Machine's own annotations have the hooks, and what Poundlock has paused, Cluster API does not run. They
+// are no twins of the rules, which look up the Machine API object: they let through the deletion of a Machine that is paused because its authority moves. Nor
+// do they see a MachineSet's or a MachineDeployment's Machines. They fail open, as deletions do (DESIGN §3.1).
+func HookedPolicies(o Options) []Policy {
+	const name = "poundlock-delete-hooked"
+	machine, _ := authority.KindNamed("Machine")
+	var namespaces []string
+	for _, p := range o.Pairs {
+		namespaces = append(namespaces, p.ClusterAPI)
+	}
+	cleaners := slices.Concat(o.Identities[policies.Poundlock], o.Identities[policies.GarbageCollector], o.Identities[policies.NamespaceController])
+	annotations := object("dyn(oldObject).metadata", "annotations")
+	deleting := `has(dyn(oldObject).metadata.deletionTimestamp)`
+	ignore, equivalent := admissionregistrationv1.Ignore, admissionregistrationv1.Equivalent
+	p := &admissionregistrationv1.ValidatingAdmissionPolicy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingAdmissionPolicy"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: o.Labels},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+			FailurePolicy: &ignore,
+			MatchConstraints: &admissionregistrationv1.MatchResources{
+				MatchPolicy: &equivalent,
+				NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+					Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: namespaces,
+				}}},
+				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{
+					resourceRule(kind{name: machine.Name, resource: machine.Resource, version: machine.ClusterAPI}, "",
+						[]admissionregistrationv1.OperationType{admissionregistrationv1.Delete}),
+				},
+			},
+			MatchConditions: []admissionregistrationv1.MatchCondition{
+				{Name: "not-by-cleaners", Expression: fmt.Sprintf("!(request.userInfo.username in %s)", quoteAll(cleaners))},
+				{Name: "in-the-foreground", Expression: fmt.Sprintf("%s && !(%s && %s)", InForeground(), deleting, Dependents("dyn(oldObject)"))},
+				{Name: "not-paused", Expression: fmt.Sprintf("!(%q in %s)", authority.PausedAnnotation, annotations)},
+			},
+			Validations: []admissionregistrationv1.Validation{{
+				Expression:        `variables.unknown == '' && variables.hooked == ''`,
+				MessageExpression: `[variables.unknown, variables.hooked].filter(s, s != '').join('; ')`,
+				Message: "A Machine with a hook may not be deleted in the foreground: the garbage collector would delete the provider's machine past the hook. " +
+					"Remedy: delete it in the background. [authority/delete-hooked]",
+			}},
+			Variables: []admissionregistrationv1.Variable{
+				variable("annotations", annotations),
+				variable("hooks", fmt.Sprintf(`%q in %s || %q in variables.annotations ? `+
+					`variables.annotations.filter(k, k != %q && (string(k).startsWith(%q) || string(k).startsWith(%q))) : []`,
+					authority.SyncFinalizer, list("dyn(oldObject).metadata", "finalizers"), authority.MirrorAnnotation, authority.InstanceHookAnnotation,
+					clusterv1.PreDrainDeleteHookAnnotationPrefix, clusterv1.PreTerminateDeleteHookAnnotationPrefix)),
+				variable("background", fmt.Sprintf(`"Delete the Machine in the background%%s: kubectl -n " + request.namespace + `+
+					`" delete %s.%s " + dyn(oldObject).metadata.name + " --cascade=background"`, machine.Resource, machine.ClusterAPI.Group)),
+				variable("unknown", fmt.Sprintf(`!(%[1]q in variables.annotations) ? '' : "metadata.annotations[%[1]s]: Forbidden: `+
+					`the provider does not know this Machine's instance yet, which would keep running if the garbage collector deleted the provider's machine. " + `+
+					`variables.background.replace("%%s", "") + " [authority/delete-unknown-instance]"`, authority.InstanceHookAnnotation)),
+				variable("hooked", fmt.Sprintf(`variables.hooks.size() == 0 ? '' : "metadata.annotations[" + `+
+					`string(variables.hooks.filter(h, variables.hooks.all(o, string(h) <= string(o)))[0]) + "]: Forbidden: `+
+					`in the foreground the garbage collector deletes the provider's machine, and with it the instance, without waiting for " + `+
+					`(variables.hooks.size() == 1 ? "this hook" : "this Machine's " + string(variables.hooks.size()) + " hooks") + ". " + `+
+					`(%s ? "The Machine is being deleted already, and waits: whoever has set the hook removes the annotation" `+
+					`: variables.background.replace("%%s", ", which waits")) + " [authority/delete-hooked]"`, deleting)),
+			},
+		},
+	}
+	return []Policy{{Policy: p, Binding: &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "admissionregistration.k8s.io/v1", Kind: "ValidatingAdmissionPolicyBinding"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: o.Labels},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: name, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+		},
+	}}}
+}
