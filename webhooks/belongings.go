@@ -63,7 +63,7 @@ func hasInstance(m *policies.Object, key string) bool {
 	return id == key || instanceid.Tail(id) == key
 }
 
-// belongings looks up the owners of the object under review, the namesakes of what it is to belong to, and the other holders of its instance.
+// belongings looks up the owners of the object under review, and the other holders of its instance.
 func (l Lookups) belongings(ctx context.Context, c *policies.Change, needs policies.Need) (err error) {
 	if needs.Has(policies.NeedOwners) && c.Operation != admissionv1.Delete {
 		if c.Facts.Owners, err = l.owners(ctx, *c); err != nil {
@@ -91,11 +91,6 @@ func (l Lookups) belongings(ctx context.Context, c *policies.Change, needs polic
 	if needs.Has(policies.NeedNamesake) && c.Side == policies.SideMachineAPI && c.Facts.Twin == nil {
 		if c.Facts.InfraNamesake, err = l.infraNamed(ctx, c.TwinNamespace, c.Name); err != nil {
 			return err
-		}
-	}
-	if needs.Has(policies.NeedOwnerSet) {
-		if err := l.ownerSet(ctx, c); err != nil {
-			return errors.Join(errNotBegun, err)
 		}
 	}
 	if needs.Has(policies.NeedHolders) {

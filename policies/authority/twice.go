@@ -127,7 +127,7 @@ func SetCreatedTwice(c policies.Change) policies.Verdict {
 		"a set that has none creates none. %s", clusterAPI.Metadata.Name, KeepOneSet(machineAPI, clusterAPI))))
 }
 
-// KeepOneSet has the commands by which a person decides between two MachineSets of one name, each of which acts.
+// KeepOneSet has the commands by which a person keeps one of two MachineSets of one name that both act.
 func KeepOneSet(machineAPI, clusterAPI *policies.Object) string {
 	kind, _ := KindNamed("MachineSet")
 	command := func(api API, o *policies.Object, verb, more string) string {

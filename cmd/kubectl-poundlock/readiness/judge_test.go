@@ -281,7 +281,7 @@ func TestASetWhoseMachineHasNoMirror(t *testing.T) {
 			`"ownerReferences":[{"apiVersion":"` + group + `","kind":"MachineSet","name":"a","uid":"` + owner + `","controller":true}]},"spec":{}}`
 	}
 	here, there := machine("machine.openshift.io/v1beta1", "openshift-machine-api", "1"), machine("cluster.x-k8s.io/v1beta2", "openshift-cluster-api", "2")
-	for want, documents := range map[readiness.Readiness][]string{readiness.Waiting: {set, whole, here}, readiness.Ready: {set, whole, here, there}} {
+	for want, documents := range map[readiness.Readiness][]string{readiness.Waiting: {set, whole, here}, readiness.Ready: {set, whole, here, there}, readiness.Blocked: {set, whole, there}} {
 		f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(strings.Join(documents, "\n---\n")), authority.Pairs{inventory.DefaultPair})
 		if err != nil || len(f.Pairs) != 2 {
 			t.Fatal(err, f.Problems)
@@ -292,6 +292,10 @@ func TestASetWhoseMachineHasNoMirror(t *testing.T) {
 			t.Errorf("%d documents: %s (%s: %s), want %s", len(documents), got.Readiness, got.Reason, got.Message, want)
 		}
 		if want == readiness.Waiting && (got.Reason != authority.ReasonUncounted || !strings.Contains(got.Message, "Machine a-x: it has no Cluster API object")) {
+			t.Errorf("%s: %s", got.Reason, got.Message)
+		}
+		if want == readiness.Blocked && (got.Reason != authority.ReasonUncounted || strings.Contains(got.Message, "does not convert") ||
+			!strings.Contains(got.Message, "kubectl -n openshift-cluster-api delete machines.cluster.x-k8s.io a-x")) {
 			t.Errorf("%s: %s", got.Reason, got.Message)
 		}
 	}
