@@ -193,16 +193,19 @@ func TestWhatIsKeptForAnInstance(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		vm       string
 		file     bool
+		failed   bool
 		unread   string
 		verdict  readiness.Readiness
 		reason   string
 		warned   string
 		contains string
 	}{
-		"it is there, and paused":              {vm: vm, verdict: readiness.Ready},
-		"it names another virtual machine":     {vm: with("42-a", "42-b"), verdict: readiness.Blocked, reason: authority.ReasonInstanceUnknown, warned: "names another instance (spec.biosUUID)", contains: "Delete the object, which Poundlock creates again: kubectl -n openshift-cluster-api delete vspherevm.infrastructure.cluster.x-k8s.io a"},
-		"it is not paused":                     {vm: with(`"cluster.x-k8s.io/paused":"true"`, ``), verdict: readiness.Waiting, reason: authority.ReasonPausing},
-		"it has not acknowledged its pause":    {vm: with(paused, `"conditions":[]`), verdict: readiness.Waiting, reason: authority.ReasonNotPaused},
+		"it is there, and paused":           {vm: vm, verdict: readiness.Ready},
+		"it names another virtual machine":  {vm: with("42-a", "42-b"), verdict: readiness.Blocked, reason: authority.ReasonInstanceUnknown, warned: "names another instance (spec.biosUUID)", contains: "Delete the object, which Poundlock creates again: kubectl -n openshift-cluster-api delete vspherevm.infrastructure.cluster.x-k8s.io a"},
+		"it is not paused":                  {vm: with(`"cluster.x-k8s.io/paused":"true"`, ``), verdict: readiness.Waiting, reason: authority.ReasonPausing},
+		"it has not acknowledged its pause": {vm: with(paused, `"conditions":[]`), verdict: readiness.Waiting, reason: authority.ReasonNotPaused},
+		"the Machine has failed": {vm: vm, failed: true, verdict: readiness.Blocked, reason: authority.ReasonNotProvisioned,
+			warned: "which never changes", contains: "which never changes. Delete the Machine, and with it its instance, and create another."},
 		"it is not there yet":                  {verdict: readiness.Waiting, reason: authority.ReasonCatchingUp},
 		"the file does not have it":            {file: true, verdict: readiness.Ready},
 		"it belongs to a machine that is gone": {vm: with(`"uid":"3"`, `"uid":"0"`), verdict: readiness.Waiting, reason: authority.ReasonCatchingUp},
@@ -210,6 +213,9 @@ func TestWhatIsKeptForAnInstance(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			documents := []string{vsphere, machine, core, infra}
+			if c.failed {
+				documents[1], documents[3] = strings.Replace(machine, "Running", "Failed", 1), strings.Replace(infra, `"ready":true`, `"ready":false`, 1)
+			}
 			if c.vm != "" {
 				documents = append(documents, c.vm)
 			}
