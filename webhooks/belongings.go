@@ -102,8 +102,8 @@ func (l Lookups) belongings(ctx context.Context, c *policies.Change, needs polic
 // errNotBegun marks that it could not be looked up whether a MachineSet without Machines may create its first one: the creation is refused then.
 var errNotBegun = errors.New("looking up the MachineSets of the Machine in both APIs")
 
-// ownerSet reads the MachineSet for which a Machine is created, and the one of its name in the other API. Once a set has Machines the cache shows it, and nothing
-// is read from the API server.
+// ownerSet reads the MachineSet for which a Machine is created, and the one of its name in the other API. Once a set has Machines the cache shows it, and
+// nothing is read from the API server.
 func (l Lookups) ownerSet(ctx context.Context, c *policies.Change) (err error) {
 	other := policies.SideClusterAPI
 	if c.Side == policies.SideClusterAPI {

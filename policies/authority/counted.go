@@ -114,8 +114,8 @@ func (r Roster) undefined(api API) string {
 	return ""
 }
 
-// unreflected reports whether Cluster API's set has a Machine of its own although Machine API is authoritative for the set: the mirror makes no Machine API object
-// for it, as nobody has said which of the two sets is to have it.
+// unreflected reports whether Cluster API's set has a Machine of its own although Machine API is authoritative for the set: the mirror makes no Machine API
+// object for it, as nobody has said which of the two sets is to have it.
 func (r Roster) unreflected(u policies.Uncounted, machine map[API]*policies.Object) bool {
 	own := machine[ClusterAPI]
 	return API(u.By) == ClusterAPI && machine[MachineAPI] == nil && own != nil && !own.HasAnnotation(PausedAnnotation) && owned(own) &&

@@ -80,13 +80,14 @@ func besideClusterAPI(c policies.Change, o *policies.Object, name string) string
 	return ""
 }
 
-// creationsAtOnce is within what time two creations may be such that the review of neither saw the other: a request may take a minute, and the clocks of two API
-// servers differ.
+// creationsAtOnce is within what time two creations may be such that the review of neither saw the other: a request may take a minute, and the clocks of two
+// API servers differ.
 const creationsAtOnce = 5 * time.Minute
 
 // CreatesForSet reports whether a request creates a Machine for a MachineSet of its own API.
 func CreatesForSet(c policies.Change) bool {
-	return c.Operation == admissionv1.Create && c.Subresource == "" && c.Kind == "Machine" && c.Actor != policies.Poundlock && OwningSet(c.New, c.Side) != ""
+	return c.Operation == admissionv1.Create && c.Subresource == "" && c.Kind == "Machine" && c.Actor != policies.Poundlock &&
+		OwningSet(c.New, c.Side) != ""
 }
 
 // HasMachines reports whether a MachineSet's controller has reported a Machine.
@@ -102,8 +103,8 @@ func reportedReplicas(set *policies.Object) int64 {
 	return status.Replicas
 }
 
-// SetsCreatedTwice reports whether two MachineSets of one name were created at the same moment and both act: the review of neither creation saw the other. Sets
-// that were created one after the other were there before Poundlock, which leaves both alone.
+// SetsCreatedTwice reports whether two MachineSets of one name were created at the same moment and both act: the review of neither creation saw the other.
+// Sets that were created one after the other were there before Poundlock, which leaves both alone.
 func SetsCreatedTwice(machineAPI, clusterAPI *policies.Object) bool {
 	return machineAPI != nil && clusterAPI != nil && !machineAPI.Deleting() && !clusterAPI.Deleting() &&
 		Authoritative(Read(machineAPI)) == MachineAPI && !stopped(clusterAPI) &&

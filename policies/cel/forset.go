@@ -12,10 +12,10 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// ForSetPolicies refuse, while no webhook answers, the Machine that a set's controllers create: what authority/create-for-set refuses, for a set which Cluster
-// API scales, and what authority/created-twice refuses, for a set whose namesake in the other API acts, too, where the mirror has marked that. Each MachineSet of
-// the Machine API's namespace is a parameter; the one that controls the Machine, or has the name of the one that does, decides. They are no twins of the rules,
-// because the API server reads parameters from its cache, which may lag.
+// ForSetPolicies refuse, while no webhook answers, the Machine that a set's controllers create: what authority/create-for-set refuses, for a set which
+// Cluster API scales, and what authority/created-twice refuses, for a set whose namesake in the other API acts, too, where the mirror has marked that. Each
+// MachineSet of the Machine API's namespace is a parameter; the one that controls the Machine, or has the name of the one that does, decides. They are no
+// twins of the rules, because the API server reads parameters from its cache, which may lag.
 func ForSetPolicies(o Options) []Policy {
 	out := []Policy{forMachineAPISet(o)}
 	for i, pair := range o.Pairs {
