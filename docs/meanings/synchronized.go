@@ -77,8 +77,10 @@ var synchronizedFalse = Table{
 				"If both Machines were created at the same moment, neither API creates an instance (`authority/created-twice`), as long as a replica of Poundlock " +
 				"answers; without one Cluster API's may begin, and Machine API's then does not, as Poundlock has marked it (`poundlock.openshift.io/beside-foreign`). " +
 				"Where somebody has also removed the label `poundlock.openshift.io/admission`, nothing keeps both from beginning",
-			Do: "the message names it. Of two MachineSets delete the one that you do not want, by the message's command: it deletes that set's Machines too. Do not pause " +
-				"a Cluster API MachineSet that has Machines: it becomes the mirror, and they have no Machine API object (`MachinesWithoutCounterpart`). If it belongs to a Cluster API Machine of another name, do not delete it alone, since that Machine would lose its instance: give the " +
+			Do: "the message names it. Of two MachineSets delete the one that you do not want, by the message's command: it deletes that set's Machines " +
+				"too. Do not pause " +
+				"a Cluster API MachineSet that has Machines: it becomes the mirror, and they have no Machine API object (`MachinesWithoutCounterpart`). " +
+				"If it belongs to a Cluster API Machine of another name, do not delete it alone, since that Machine would lose its instance: give the " +
 				"Machine API Machine another name, or delete the Cluster API Machine as a whole. Otherwise delete it, which deletes what it runs: if it is paused, its controllers delete nothing until `cluster.x-k8s.io/paused` is " +
 				"off it and its infrastructure machine: type the message's commands in their order, as admission refuses the last one before Cluster API deletes " +
 				"the infrastructure machine; or leave both as they are: each API acts on its own object, and the Machine API object cannot migrate; " +
