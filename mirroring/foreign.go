@@ -33,18 +33,43 @@ func (s steps) inTheWay() string {
 	return s.foreign(s.Infra)
 }
 
-// standOff marks a Machine of the Machine API's until it begins, so that it does not begin while no replica answers either (cel.BeginsBesideForeign).
+// standOff marks a Machine of the Machine API's until it begins, so that it does not begin while no replica answers either (cel.BeginsBesideForeign), and a
+// MachineSet that was created together with one of Cluster API's, so that no more than one of them begins then (cel.ForSetPolicies).
 func (s steps) standOff() *pairs.Write {
-	if s.Kind.Name != "Machine" || s.Source() != authority.MachineAPI || pairs.PresenceOf(s.MachineAPI) != authority.Present {
+	if s.Source() != authority.MachineAPI || pairs.PresenceOf(s.MachineAPI) != authority.Present {
 		return nil
 	}
-	if slices.Contains(s.MachineAPI.GetFinalizers(), authority.MachineAPIMachineFinalizer) {
+	switch {
+	case s.Kind.Name == "Machine" && !slices.Contains(s.MachineAPI.GetFinalizers(), authority.MachineAPIMachineFinalizer):
+	case s.Kind.Name == "MachineSet" && s.oneSetWaits():
+	default:
 		return s.standOffNoMore()
 	}
 	if _, has := s.MachineAPI.GetAnnotations()[authority.BesideForeignAnnotation]; has {
 		return nil
 	}
 	return s.besideForeign("")
+}
+
+// oneSetWaits reports whether admission keeps a MachineSet of the pair from its first Machine, as both were created at the same moment.
+func (s steps) oneSetWaits() bool {
+	machineAPI, clusterAPI := pairs.ObjectOf(s.MachineAPI), pairs.ObjectOf(s.Core)
+	return authority.SetsCreatedTwice(machineAPI, clusterAPI) && !(authority.HasMachines(machineAPI) && authority.HasMachines(clusterAPI))
+}
+
+// setActs is why a MachineSet of Cluster API that acts is left alone, and the ways out. Paused, one with Machines would become the mirror, and they would have
+// no Machine API object.
+func (s steps) setActs() string {
+	both := "Both may stay as they are: each API then creates Machines of its own, and neither set can migrate"
+	if s.oneSetWaits() {
+		both = "Both were created at the same moment. So that each replica is created once, a set that has no Machines creates none (authority/created-twice)"
+	}
+	pause := ""
+	if authority.HasMachines(pairs.ObjectOf(s.Core)) {
+		pause = ". Do not pause that one: its Machines would have no Machine API object, and the set could not migrate"
+	}
+	return fmt.Sprintf("%s, which is not its mirror, is not paused, so Cluster API acts on it. %s. %s%s",
+		pairs.Describe(s.Core), both, authority.KeepOneSet(pairs.ObjectOf(s.MachineAPI), pairs.ObjectOf(s.Core)), pause)
 }
 
 // standOffNoMore takes the mark off.
@@ -131,6 +156,9 @@ func (s steps) foreign(o *unstructured.Unstructured) string {
 		return fmt.Sprintf("%s, which is not its mirror, has an instance of its own, %s, that would be nobody's if it became the mirror: %s%s",
 			pairs.Describe(o), pairs.Nested(o, "spec", "providerID"), free, s.commands(o))
 	case authority.ForeignActs:
+		if s.Kind.Name == "MachineSet" && o == s.Core {
+			return s.setActs()
+		}
 		if o == s.Infra && s.Core == nil && len(authority.MachineOwners(pairs.ObjectOf(o))) == 0 {
 			return fmt.Sprintf("%s, which is not its mirror, belongs to no Machine: delete it, or, to make it the mirror, and overwrite its spec, annotate it with %s",
 				pairs.Describe(o), authority.PausedAnnotation)

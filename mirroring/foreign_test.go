@@ -385,3 +385,56 @@ func TestAMachineBesideAStrangerIsMarked(t *testing.T) {
 		}
 	}
 }
+
+// TestTwoSetsOfOneName: of two MachineSets that were created at the same moment no more than one begins, also while nobody answers, and the message has what a
+// person types to keep either.
+func TestTwoSetsOfOneName(t *testing.T) {
+	const (
+		deleteThere = "To keep Machine API's: kubectl -n capi delete machinesets.cluster.x-k8s.io m"
+		deleteHere  = "To keep Cluster API's: kubectl -n mapi delete machinesets.machine.openshift.io m"
+		pauseThere  = "kubectl -n capi annotate machinesets.cluster.x-k8s.io m cluster.x-k8s.io/paused="
+		mark, none  = `"poundlock.openshift.io/beside-foreign":""`, `"poundlock.openshift.io/beside-foreign":null`
+	)
+	set := func(side, more string, replicas int) *unstructured.Unstructured {
+		version := map[string]string{"mapi": "machine.openshift.io/v1beta1", "capi": "cluster.x-k8s.io/v1beta2"}[side]
+		return mirroringtest.Object(t, fmt.Sprintf(`{apiVersion: %s, kind: MachineSet, metadata: {name: m, namespace: %s, uid: %[2]s, %s},
+			spec: {}, status: {replicas: %d, authoritativeAPI: MachineAPI}}`, version, side, more, replicas))
+	}
+	const first, second, marked = `creationTimestamp: "2026-01-01T00:00:00Z"`, `creationTimestamp: "2026-01-01T00:00:01Z"`, `, annotations: {poundlock.openshift.io/beside-foreign: ""}`
+	for name, c := range map[string]struct {
+		machineAPI, core string
+		here, there      int
+		write            string
+		has              []string
+	}{
+		"neither has begun": {first, second, 0, 0, mark, nil},
+		"neither has begun, and it is marked": {first + marked, second, 0, 0, `"reason":"ForeignTwin"`,
+			[]string{"created at the same moment", deleteThere + ", or, to make it the mirror, " + pauseThere + ". ", deleteHere}},
+		"Cluster API's has begun": {first, second, 0, 2, mark, nil},
+		"Cluster API's has begun, and it is marked": {first + marked, second, 0, 2, `"reason":"ForeignTwin"`,
+			[]string{deleteThere + " (deletes its Machines too, 2 now, and what they run). " + deleteHere + ". Do not pause that one"}},
+		"Machine API's has begun, and it is marked": {first + marked, second, 3, 0, `"reason":"ForeignTwin"`,
+			[]string{pauseThere, deleteHere + " (deletes its Machines too, 3 now, and what they run)"}},
+		"both have begun, and it is marked": {first + marked, second, 3, 2, none, nil},
+		"both have begun":                   {first, second, 3, 2, `"reason":"ForeignTwin"`, []string{"Both may stay as they are", deleteThere, deleteHere}},
+		"both were there before Poundlock": {first, `creationTimestamp: "2025-01-01T00:00:00Z"`, 0, 0, `"reason":"ForeignTwin"`,
+			[]string{"Both may stay as they are", deleteThere, deleteHere}},
+		"that one is being deleted": {first + marked, second + `, deletionTimestamp: "2026-01-02T00:00:00Z", finalizers: [theirs]`, 0, 2, none, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &pairs.State{Kind: mirroringtest.Kind(t, "MachineSet"), Name: "m", MachineAPI: set("mapi", c.machineAPI, c.here), Core: set("capi", c.core, c.there)}
+			w := Next(s, time.Now())
+			if w == nil || w.Object != s.MachineAPI {
+				t.Fatalf("%+v", w)
+			}
+			if patch := mustJSON(t, w.Patch); !strings.Contains(patch, c.write) {
+				t.Errorf("%s, want %s", patch, c.write)
+			}
+			for _, want := range c.has {
+				if why := (steps{State: s}).inTheWay(); !strings.Contains(why, want) {
+					t.Errorf("%q has not %q", why, want)
+				}
+			}
+		})
+	}
+}

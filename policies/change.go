@@ -85,6 +85,9 @@ type Facts struct {
 	// what is kept for its instance, the MachineSet of a Machine, and the Clusters. Of a provider's object that is deleted they are its Cluster API Machine,
 	// from a cache.
 	Owners []*Object
+	// OwnerSet is the MachineSet that controls a Machine which is created, and OwnerSetTwin the one of its name in the other API; nil where there is none, or
+	// where OwnerSet has Machines already.
+	OwnerSet, OwnerSetTwin *Object
 	// Namesake reports that a Machine API Machine has the name of the provider's machine that a Cluster API Machine refers to (authority.Namesake).
 	Namesake bool
 	// InfraNamesake is the provider's machine of the name of a Machine API Machine that is created without a twin, nil for none.
@@ -148,6 +151,8 @@ type Uncounted struct {
 	Why string `json:"why"`
 	// Undefined reports that the definition of its kind is missing in the other API, or is being deleted.
 	Undefined bool `json:"undefined,omitempty"`
+	// Unreflected reports that the mirror makes no Machine API object for it, whether it converts or not.
+	Unreflected bool `json:"unreflected,omitempty"`
 }
 
 // ControlPlane is a cluster's control plane as a shell has read it. Nothing in it is changed.
@@ -237,6 +242,8 @@ const (
 	NeedRemediation
 	// NeedNamesake asks for Facts.Namesake of a Cluster API Machine, and for Facts.InfraNamesake of a Machine API Machine, from the API server.
 	NeedNamesake
+	// NeedOwnerSet asks for Facts.OwnerSet and Facts.OwnerSetTwin, from the API server unless the cache shows that OwnerSet has Machines.
+	NeedOwnerSet
 )
 
 // Has reports whether n includes all of other.

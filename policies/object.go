@@ -38,6 +38,7 @@ type Metadata struct {
 	UID               types.UID               `json:"uid,omitempty"`
 	ResourceVersion   string                  `json:"resourceVersion,omitempty"`
 	Generation        int64                   `json:"generation,omitempty"`
+	CreationTimestamp metav1.Time             `json:"creationTimestamp,omitzero"`
 	DeletionTimestamp *metav1.Time            `json:"deletionTimestamp,omitempty"`
 	Labels            map[string]string       `json:"labels,omitempty"`
 	Annotations       map[string]string       `json:"annotations,omitempty"`
@@ -104,6 +105,8 @@ func (m *Metadata) field(name string) any {
 		return &m.ResourceVersion
 	case "generation":
 		return &m.Generation
+	case "creationTimestamp":
+		return &m.CreationTimestamp
 	case "deletionTimestamp":
 		return &m.DeletionTimestamp
 	case "labels":

@@ -92,6 +92,7 @@ func TestOnAnAPIServer(t *testing.T) {
 		{"what would be fought over is not moved", neverMoves},
 		{"a request to move warns of each controller that will be refused", namesNeighbours},
 		{"Machine API's controllers are let through by field, and create nothing for a set of Cluster API's", controllers},
+		{"of two sets of one name, created in both APIs at once, at most one begins", twoSets},
 		{"Cluster API's pause is not put on a set of the Machine API, and can be taken off", takesPauseOff},
 		{"a restored object without a twin loses the finalizer that nobody would remove", withoutTwin},
 		{"the control plane does not end with a namespace by a slip", endsControlPlane},
@@ -845,6 +846,70 @@ func controllers(t *testing.T, p *place) {
 	denied(t, c.Patch(t.Context(), machine.DeepCopy(), merge(`{"spec":{"providerID":"aws:///eu-west-1a/i-second"}}`)), "authority/spec-locked", "spec.providerID")
 	p.must(t, c.Patch(t.Context(), machine.DeepCopy(), merge(`{"metadata":{"labels":{"machine.openshift.io/zone":"eu-west-1a"},"annotations":{"machine.openshift.io/instance-state":"running"}}}`)))
 	p.must(t, c.Status().Patch(t.Context(), machine.DeepCopy(), merge(`{"status":{"phase":"Running","nodeRef":{"kind":"Node","name":"n"}}}`)))
+}
+
+// twoSets has each API's controller act as soon as its set is stored.
+func twoSets(t *testing.T, p *place) {
+	as := func(user string) client.Client {
+		config, err := p.plane.As(user, "system:masters")
+		p.must(t, err)
+		return quiet(t, config)
+	}
+	type half struct {
+		client.Client
+		set     schema.GroupVersionKind
+		machine string
+	}
+	here, there := half{as(controllerUser), mapiSet, machineManifest("%s", "")}, half{as(capiManager), capiSet, strings.Replace(twinManifest("%[1]s"), pausedText, "", 1)}
+	first := func(h half, set *unstructured.Unstructured, options ...client.CreateOption) error {
+		machine := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(fmt.Sprintf(h.machine, set.GetName()+"-1")), &machine.Object); err != nil {
+			return err
+		}
+		controls := true
+		machine.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: set.GetAPIVersion(), Kind: set.GetKind(), Name: set.GetName(), UID: set.GetUID(), Controller: &controls}})
+		return h.Create(t.Context(), machine, options...)
+	}
+	for i := range 20 {
+		one, other := setManifests(fmt.Sprintf("raced-%d", i))
+		other = strings.Replace(other, pausedText, "", 1)
+		var began [2]error
+		var both sync.WaitGroup
+		for side, h := range []half{here, there} {
+			set := p.object(t, []string{one, other}[side])
+			both.Go(func() {
+				if began[side] = p.admin.Create(t.Context(), set); began[side] == nil {
+					began[side] = first(h, set)
+				}
+			})
+		}
+		both.Wait()
+		if began[0] == nil && began[1] == nil {
+			t.Errorf("raced-%d: both sets create Machines", i)
+		}
+	}
+	one, other := setManifests("twofold")
+	p.create(t, p.admin, one)
+	p.create(t, p.poundlock, strings.Replace(other, pausedText, "", 1)) // as if its review had not seen the other one
+	read := func(h half) *unstructured.Unstructured {
+		o := in(h.set, "twofold")
+		p.must(t, p.admin.Get(t.Context(), client.ObjectKeyFromObject(o), o))
+		return o
+	}
+	want := func(what string, h half, refused bool) {
+		t.Helper()
+		err := first(h, read(h), client.DryRunAll)
+		if refused != (err != nil) || refused && !strings.Contains(err.Error(), "authority/created-twice") {
+			t.Errorf("%s: refused %t is wanted, got %v", what, refused, err)
+		}
+	}
+	want("neither has begun: Machine API's", here, true)
+	want("neither has begun: Cluster API's", there, true)
+	p.patchStatus(t, capiSet, "c", "twofold", `{"status":{"replicas":1}}`)
+	want("Cluster API's has begun: Cluster API's", there, false)
+	want("Cluster API's has begun: Machine API's", here, true)
+	p.must(t, p.admin.Delete(t.Context(), in(capiSet, "twofold")))
+	want("Cluster API's is deleted: Machine API's", here, false)
 }
 
 // takesPauseOff: the autoscaler skips a set of the Machine API with Cluster API's annotation, whichever API is authoritative.

@@ -6,12 +6,14 @@ package webhooks
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	machinev1 "github.com/openshift/api/machine/v1"
 	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -95,6 +97,34 @@ func (l Lookups) belongings(ctx context.Context, c *policies.Change, needs polic
 		c.Facts.Holders, err = l.holders(ctx, *c)
 	}
 	return err
+}
+
+// errNotBegun marks that it could not be looked up whether a MachineSet without Machines may create its first one: the creation is refused then.
+var errNotBegun = errors.New("looking up the MachineSets of the Machine in both APIs")
+
+// ownerSet reads the MachineSet for which a Machine is created, and the one of its name in the other API. Once a set has Machines the cache shows it, and
+// nothing is read from the API server.
+func (l Lookups) ownerSet(ctx context.Context, c *policies.Change) (err error) {
+	other := policies.SideClusterAPI
+	if c.Side == policies.SideClusterAPI {
+		other = policies.SideMachineAPI
+	}
+	own := Ref{GroupVersionKind: coreKind(c.Side, "MachineSet"), Namespace: c.Namespace, Name: authority.OwningSet(c.New, c.Side)}
+	if cached, err := l.Cached.Get(ctx, own); err == nil && cached != nil && authority.HasMachines(cached) && owns(cached, c.New) {
+		c.Facts.OwnerSet = cached
+		return nil
+	}
+	twin := Ref{GroupVersionKind: coreKind(other, "MachineSet"), Namespace: c.TwinNamespace, Name: own.Name}
+	if c.Facts.OwnerSetTwin, err = l.live(ctx, twin); err != nil || c.Facts.OwnerSetTwin == nil {
+		return err
+	}
+	c.Facts.OwnerSet, err = l.live(ctx, own)
+	return err
+}
+
+// owns reports whether an owner reference of an object has the set's UID: the cache may have a deleted set of the name.
+func owns(set, o *policies.Object) bool {
+	return slices.ContainsFunc(o.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == set.Metadata.UID })
 }
 
 // infraNamed reads a machine of the cluster's provider by its name, nil if there is none or its platform is not known or not converted. The platform is

@@ -84,7 +84,7 @@ func (l Lookups) uncounted(ctx context.Context, c policies.Change) ([]policies.U
 		if err := l.definitions(ctx, child, machine, roster); err != nil {
 			return nil, err
 		}
-		if roster.Explain(&out[i], machine); !out[i].Undefined {
+		if roster.Explain(&out[i], machine); !out[i].Undefined && !out[i].Unreflected {
 			out[i].Why += l.whyNotMirrored(ctx, c, child, machine)
 		}
 	}

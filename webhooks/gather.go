@@ -123,6 +123,11 @@ func emptiesNamespace(c policies.Change) bool {
 
 // decisive looks up facts on which a denial may depend.
 func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policies.Need) (err error) {
+	if needs.Has(policies.NeedOwnerSet) { // first: its error refuses, whatever the route
+		if err := l.ownerSet(ctx, c); err != nil {
+			return fmt.Errorf("%w: %w", errNotBegun, err)
+		}
+	}
 	if emptiesNamespace(*c) {
 		namespace, err := l.live(ctx, Ref{GroupVersionKind: corev1.SchemeGroupVersion.WithKind(authority.Namespace), Name: c.Namespace})
 		if err != nil {

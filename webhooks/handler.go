@@ -163,7 +163,7 @@ func (h *handler) unknown(c policies.Change, err error) *admissionv1.AdmissionRe
 		asked = "the Machines and Nodes of the control plane"
 	}
 	follows := "so nothing was changed; try again in a moment"
-	open := h.open() && !authority.Begins(c)
+	open := h.open() && !authority.Begins(c) && !errors.Is(err, errNotBegun)
 	if open {
 		follows = "and the request is carried out all the same"
 	}

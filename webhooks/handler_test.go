@@ -405,6 +405,49 @@ func TestAMachineDoesNotBeginUnchecked(t *testing.T) {
 	}
 }
 
+// The first Machine of a MachineSet is created only once the set of its name in the other API was looked up. Once the cache shows that the set has Machines,
+// nothing is read from the API server for that.
+func TestASetDoesNotBeginUnchecked(t *testing.T) {
+	const mapiSet, capiSet = "machine.openshift.io MachineSet m/workers", "cluster.x-k8s.io MachineSet c/workers"
+	const here = `{"metadata":{"name":"workers","namespace":"m","uid":"u"%s},"spec":{"authoritativeAPI":"MachineAPI"},"status":{"authoritativeAPI":"MachineAPI","replicas":%d}}`
+	const there = `{"metadata":{"name":"workers","namespace":"c","uid":"u"%s},"status":{"replicas":%d}}`
+	owned := `,"operation":"CREATE","object":{"metadata":{"name":"workers-1","ownerReferences":[{"apiVersion":"%s","kind":"MachineSet","name":"workers","uid":"u","controller":true}]},"spec":{}}`
+	paused := `,"annotations":{"cluster.x-k8s.io/paused":""}`
+	for path, c := range map[string]struct {
+		review   string
+		set, own string
+	}{
+		"/validate/machine-api-open": {mapiMachines + fmt.Sprintf(owned, "machine.openshift.io/v1beta1"), mapiSet, here},
+		"/validate/cluster-api-open": {capiMachines + fmt.Sprintf(owned, "cluster.x-k8s.io/v1beta2"), capiSet, there},
+	} {
+		both := func(paused string) map[string]string {
+			return map[string]string{mapiSet: fmt.Sprintf(here, "", 0), capiSet: fmt.Sprintf(there, paused, 0)}
+		}
+		w := &world{liveErr: context.DeadlineExceeded, cached: both("")}
+		h, _ := serve(t, All(platforms.List()...), w)
+		want := func(what, refusal string) {
+			t.Helper()
+			got := ask(t, h, path, c.review)
+			if got.Allowed != (refusal == "") || refusal != "" && !strings.Contains(got.Result.Message, refusal) {
+				t.Errorf("%s, %s: want %q, got %+v", path, what, refusal, got)
+			}
+		}
+		want("unchecked", "try again in a moment")
+		w.cached = map[string]string{c.set: fmt.Sprintf(c.own, "", 2)}
+		want("unchecked, and has Machines", "")
+		w.liveErr, w.live = nil, both("")
+		want("has Machines", "")
+		w.cached = nil
+		want("beside one that acts", "[authority/created-twice]")
+		w.cached = map[string]string{c.set: strings.Replace(fmt.Sprintf(c.own, "", 2), `"uid":"u"`, `"uid":"before"`, 1)}
+		want("beside one that acts, and one of its name that is gone had Machines", "[authority/created-twice]")
+		w.live = both(paused)
+		want("beside the mirror", "")
+		w.live = map[string]string{c.set: fmt.Sprintf(c.own, "", 0)}
+		want("alone", "")
+	}
+}
+
 func TestAConversionThatCannotBeTriedIsAWarning(t *testing.T) {
 	w := &world{
 		live: map[string]string{capiA: `{"metadata":{"name":"a"}}`},

@@ -77,6 +77,8 @@ func TestNobodyAnswers(t *testing.T) {
 		{"a Machine of another instance is created beside it", "poundlock-create-machines", p.creates(withInstance(machineManifest("halted", ""), "aws:///a/i-2"))},
 		{"a MachineSet is created beside one that acts", "poundlock-create-machinesets", p.creates(actsSet)},
 		{"Machine API's controller makes a Machine for a set that moved", "poundlock-create-for-set", p.makes("moved")},
+		{"Machine API's controller makes the first Machine for a set that was created twice", "authority/created-twice", p.makes("twice")},
+		{"Cluster API's controller makes one for a set that was created twice, where Machine API's has some", "authority/created-twice", p.makesThere("twice-begun")},
 		{"and for one that moves, whose pause it has acknowledged", "poundlock-create-for-set", p.makes("left")},
 
 		{"the same Machine is restored beside it, with its instance's ID", "", p.creates(withInstance(machineManifest("halted", ""), "aws:///a/i-1"))},
@@ -98,6 +100,8 @@ func TestNobodyAnswers(t *testing.T) {
 			return p.capi.Create(t.Context(), p.object(t, madeForASet()), client.DryRunAll)
 		}},
 		{"Machine API's set makes a Machine", "", p.makes("set")},
+		{"so does one that was created twice, and has Machines", "", p.makes("twice-begun")},
+		{"Cluster API's set that was created twice makes one, where Machine API's has none", "", p.makesThere("twice")},
 		{"so does one that is yet to pause", "", p.makes("leaving")},
 		{"a provider's own Machine is edited", "", p.patch(mirroredMachine, "own", `{"metadata":{"labels":{"a":"b"}}}`)},
 		{"a provider's own Machine is deleted", "", p.deletes(mirroredMachine, "own")},
@@ -182,6 +186,8 @@ func newOutage(t *testing.T) outage {
 		"poundlock-create-machinesets": p.creates(actsSet),
 		"poundlock-create-for-set":     p.makes("moved"),
 		"poundlock-delete-hooked":      p.deletesInForeground("hooked"),
+
+		"poundlock-create-for-cluster-api-set": p.makesThere("twice-begun"),
 		"poundlock-surroundings": func() error {
 			return p.admin.Delete(t.Context(), toward(corev1.SchemeGroupVersion.WithKind("Namespace"), "", "c"), client.DryRunAll)
 		},
@@ -258,6 +264,11 @@ func (p outage) furnish(t *testing.T) {
 		`{"status":{"conditions":[{"type":"Paused","status":"False","reason":"NotPaused","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`)
 	p.patchStatus(t, mapiSet, "m", "set", settledState)
 	p.patchStatus(t, mapiSet, "m", "moved", `{"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`)
+	for name, replicas := range map[string]int{"twice": 0, "twice-begun": 2} {
+		twice, _ := setManifests(name)
+		p.create(t, p.admin, strings.Replace(twice, "name: "+name, "name: "+name+`, annotations: {poundlock.openshift.io/beside-foreign: ""}`, 1))
+		p.patchStatus(t, mapiSet, "m", name, fmt.Sprintf(`{"status":{"authoritativeAPI":"MachineAPI","replicas":%d}}`, replicas))
+	}
 	const leaving = `{"status":{"authoritativeAPI":"Migrating","synchronizedAPI":"MachineAPI","conditions":[{"type":"Paused","status":"%s","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`
 	p.patchStatus(t, mapiSet, "m", "leaving", fmt.Sprintf(leaving, "False"))
 	p.patchStatus(t, mapiSet, "m", "left", fmt.Sprintf(leaving, "True"))
@@ -284,6 +295,13 @@ func (p outage) makes(set string) func() error {
 	return func() error {
 		return p.mapi.Create(p.t.Context(), p.object(p.t, strings.Replace(machineManifest("new", ""), "name: new",
 			"name: new, ownerReferences: [{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, name: "+set+", uid: u, controller: true}]", 1)), client.DryRunAll)
+	}
+}
+
+// makesThere creates a Machine for a set as Cluster API's MachineSet controller does.
+func (p outage) makesThere(set string) func() error {
+	return func() error {
+		return p.capi.Create(p.t.Context(), p.object(p.t, strings.Replace(madeForASet(), "name: set,", "name: "+set+",", 1)), client.DryRunAll)
 	}
 }
 

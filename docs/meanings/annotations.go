@@ -44,7 +44,8 @@ var annotations = Table{
 		{
 			Names: []string{authority.BesideForeignAnnotation},
 			Means: "of a Machine API Machine whose instance was not asked for yet: something that Poundlock did not make stands in its mirror's place (Synchronized, " +
-				"`ForeignTwin`), so that the Machine may not begin, also while no replica of Poundlock answers",
+				"`ForeignTwin`), so that the Machine may not begin, also while no replica of Poundlock answers. Of a Machine API MachineSet: Cluster API has one of " +
+				"its name that was created at the same moment and acts, so that no more than one of the two may create Machines",
 			Do: "what ForeignTwin advises. Poundlock removes it when nothing is in the way any more",
 		},
 		{

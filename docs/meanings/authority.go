@@ -34,7 +34,7 @@ var authoritySettled = Table{
 			Names: []string{authority.ReasonNotProvisioned},
 			Means: "the Machine is still being created",
 			Do: "wait for phase `Provisioned`. A Machine in phase `Failed` stays so: " +
-				"cancel the migration, delete the Machine, and with it its instance, and create another. A move never interrupts the creation of an instance. " +
+				"delete the Machine, and with it its instance, and create another. A move never interrupts the creation of an instance. " +
 				"Cluster API must have found it, too: a cloud may hide a new instance for some seconds, and Machine API's controllers fail a Machine for good " +
 				"whose instance they do not find",
 		},
@@ -43,6 +43,8 @@ var authoritySettled = Table{
 			Means: "only one of the two MachineSets counts the Machines that the message names. The other would create a Machine in the place of each, or delete one",
 			Do: "most waits end in seconds, when the mirror has made the Machine or its owner reference. `FieldsNotConvertible`: " +
 				"edit the Machine, or delete it and its set replaces it. No reason behind a Machine of Cluster API: `kubectl poundlock convert` names the fields. " +
+				"A Machine that Cluster API's MachineSet made while Machine API was authoritative for the set, as where that set was created in both APIs: Poundlock " +
+				"creates no Machine API object for it. Delete it, and with it what it runs, or keep it by the message's steps. " +
 				"A Machine that no set owns, and that the other set would adopt: change its labels, or migrate it first. " +
 				"A CustomResourceDefinition that is missing or is being deleted: the message names it, and whose installation creates it again. " +
 				"Neither edit nor delete a Machine for that. Or set `spec.authoritativeAPI` back",

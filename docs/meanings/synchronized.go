@@ -72,10 +72,15 @@ var synchronizedFalse = Table{
 			Names: []string{authority.ReasonForeignTwin},
 			Means: "an object that is not the mirror has its name: Cluster API acts on it, it has an instance of its own, it is another Machine's, or it is being deleted. " +
 				"Poundlock does not write to it, and the Machine API acts as it did before. " +
+				"If two MachineSets were created at the same moment, one that has no Machines creates none (`authority/created-twice`); without a replica of Poundlock " +
+				"policies keep that, as Poundlock has marked the Machine API's (`poundlock.openshift.io/beside-foreign`). " +
 				"If both Machines were created at the same moment, neither API creates an instance (`authority/created-twice`), as long as a replica of Poundlock " +
 				"answers; without one Cluster API's may begin, and Machine API's then does not, as Poundlock has marked it (`poundlock.openshift.io/beside-foreign`). " +
 				"Where somebody has also removed the label `poundlock.openshift.io/admission`, nothing keeps both from beginning",
-			Do: "the message names it. If it belongs to a Cluster API Machine of another name, do not delete it alone, since that Machine would lose its instance: give the " +
+			Do: "the message names it. Of two MachineSets delete the one that you do not want, by the message's command: it deletes that set's Machines " +
+				"too. Do not pause " +
+				"a Cluster API MachineSet that has Machines: it becomes the mirror, and they have no Machine API object (`MachinesWithoutCounterpart`). " +
+				"If it belongs to a Cluster API Machine of another name, do not delete it alone, since that Machine would lose its instance: give the " +
 				"Machine API Machine another name, or delete the Cluster API Machine as a whole. Otherwise delete it, which deletes what it runs: if it is paused, its controllers delete nothing until `cluster.x-k8s.io/paused` is " +
 				"off it and its infrastructure machine: type the message's commands in their order, as admission refuses the last one before Cluster API deletes " +
 				"the infrastructure machine; or leave both as they are: each API acts on its own object, and the Machine API object cannot migrate; " +

@@ -340,6 +340,9 @@ func only(f policies.Facts, n policies.Need) policies.Facts {
 	if !n.Has(policies.NeedNamesake) {
 		f.Namesake, f.InfraNamesake = false, nil
 	}
+	if !n.Has(policies.NeedOwnerSet) {
+		f.OwnerSet, f.OwnerSetTwin = nil, nil
+	}
 	if !n.Has(policies.NeedSurroundings) {
 		f.Leaving, f.PausedCluster = "", ""
 	}

@@ -90,6 +90,7 @@ func (r Roster) Explain(u *policies.Uncounted, machine map[API]*policies.Object)
 	other := API(u.By).Other()
 	missing := r.undefined(other)
 	u.Undefined = machine[other] == nil && missing != ""
+	u.Unreflected = !u.Undefined && r.unreflected(*u, machine)
 	if u.Why = r.why(*u, machine); u.Undefined {
 		u.Why = fmt.Sprintf("it has no %s object: %s", other.Text(), missing)
 	}
@@ -113,12 +114,26 @@ func (r Roster) undefined(api API) string {
 	return ""
 }
 
+// unreflected reports whether Cluster API's set has a Machine of its own although Machine API is authoritative for the set: the mirror makes no Machine API
+// object for it, as nobody has said which of the two sets is to have it.
+func (r Roster) unreflected(u policies.Uncounted, machine map[API]*policies.Object) bool {
+	own := machine[ClusterAPI]
+	return API(u.By) == ClusterAPI && machine[MachineAPI] == nil && own != nil && !own.HasAnnotation(PausedAnnotation) && owned(own) &&
+		Source(Read(r.Sets[MachineAPI])) == MachineAPI
+}
+
 func (r Roster) why(u policies.Uncounted, machine map[API]*policies.Object) string {
 	other := API(u.By).Other()
 	switch twin := machine[other]; {
 	case machine[API(u.By)] != nil && !owned(machine[API(u.By)]):
 		return fmt.Sprintf("no MachineSet owns it, and %s's would adopt it by its labels. Change its labels, or migrate it to %s first",
 			API(u.By).Text(), other.Text())
+	case u.Unreflected:
+		return fmt.Sprintf("it has no Machine API object, and Poundlock creates none while Machine API is authoritative for its MachineSet. "+
+			"Delete it, and with it what it runs: kubectl -n %s delete machines.%s %s. "+
+			"Or keep it: add one to spec.replicas of Machine API's MachineSet, and then create it in Machine API with spec.authoritativeAPI: ClusterAPI "+
+			"(kubectl poundlock convert writes it)",
+			machine[ClusterAPI].Metadata.Namespace, clusterv1.GroupVersion.Group, u.Name)
 	case twin == nil && other == MachineAPI && notReflected(machine[ClusterAPI]) != "":
 		return "it has no Machine API object" + notReflected(machine[ClusterAPI])
 	case twin == nil:

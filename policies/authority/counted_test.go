@@ -96,6 +96,29 @@ func TestUncounted(t *testing.T) {
 	}
 }
 
+// Cluster API's set has a Machine of its own, and Machine API is authoritative for the set: the mirror makes no object for it, whether it converts or not.
+func TestUncountedForWantOfAReflection(t *testing.T) {
+	for name, c := range map[string]struct {
+		set, machine string
+		want         bool
+	}{
+		"Machine API is authoritative":  {"MachineAPI", "}", true},
+		"it moves from Machine API":     {`Migrating","synchronizedAPI":"MachineAPI`, "}", true},
+		"Cluster API is":                {"ClusterAPI", "}", false},
+		"it moves from Cluster API":     {`Migrating","synchronizedAPI":"ClusterAPI`, "}", false},
+		"it is paused, a former mirror": {"MachineAPI", `,"annotations":{"cluster.x-k8s.io/paused":""}}`, false},
+		"no API is authoritative yet":   {"", "}", false},
+	} {
+		r := authority.Roster{Sets: map[authority.API]*policies.Object{
+			authority.MachineAPI: parsed(t, `{"metadata":{"name":"a","uid":"m"},"status":{"authoritativeAPI":"`+c.set+`"}}`)}}
+		u := policies.Uncounted{Name: "x", By: policies.SideClusterAPI}
+		r.Explain(&u, map[authority.API]*policies.Object{authority.ClusterAPI: parsed(t, member("x", "c", c.machine))})
+		if u.Unreflected != c.want || strings.Contains(u.Why, "delete machines.cluster.x-k8s.io x.") != c.want {
+			t.Errorf("%s: %t, %q", name, u.Unreflected, u.Why)
+		}
+	}
+}
+
 // The kind of the Machines that a set does not count may be missing: a definition that is being deleted is not one that is gone, and a Machine that converts
 // is not to be edited or deleted.
 func TestUncountedForWantOfADefinition(t *testing.T) {

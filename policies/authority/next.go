@@ -307,6 +307,10 @@ func blocked(s State) (Step, bool) {
 			return s.wait(ReasonNotProvisioned, WhoInfra,
 				"The move to Machine API starts once Cluster API has found the instance provisioned: Machine API's controllers might not find it yet."), true
 		}
+		if s.Failed {
+			return s.wait(ReasonNotProvisioned, WhoMachineAPI, `The move to Cluster API does not start: the phase of this Machine is "Failed", which never changes. `+
+				"Delete the Machine, and with it its instance, and create another."), true
+		}
 		return s.wait(ReasonNotProvisioned, WhoMachineAPI|WhoInfra,
 			"The move to Cluster API starts once the Machine is past Provisioning and its infrastructure is provisioned."), true
 	}
@@ -325,9 +329,9 @@ func blocked(s State) (Step, bool) {
 }
 
 // uncounted waits until both sets count the same Machines, and names what a person can do where one never converts. Where a definition is missing, the Machines
-// are all right: each is named with the way to get the definition back.
+// are all right, and so are those that the mirror does not reflect: each is named with its own way out.
 func (s State) uncounted(format string, args ...any) Step {
-	if !s.Undefined {
+	if !s.Undefined && !s.Unreflected {
 		format += " If a Machine does not convert, edit or delete it."
 	}
 	return s.wait(ReasonUncounted, WhoMachines, format, args...)

@@ -155,6 +155,9 @@ func TestNext(t *testing.T) {
 		"a Machine that is being made does not leave the Machine API": {
 			inMachineAPI(toClusterAPI, func(s *State) { s.Instance = InstanceStarting }),
 			Step{Action: Wait, On: WhoMachineAPI | WhoInfra, Reason: ReasonNotProvisioned}},
+		"nor does one that has failed before": {
+			inMachineAPI(toClusterAPI, func(s *State) { s.Instance, s.Failed = InstanceStarting, true }),
+			Step{Action: Wait, On: WhoMachineAPI, Reason: ReasonNotProvisioned}},
 		"a Machine whose instance is unknown does not leave the Machine API": {
 			inMachineAPI(toClusterAPI, unknown), Step{Action: Wait, On: everyObject, Reason: ReasonInstanceUnknown}},
 		"nor does it leave Cluster API": {
@@ -489,6 +492,27 @@ func TestWhoCreatesWhatIsMissing(t *testing.T) {
 		if creates := strings.Contains(step.Message, "mirror has made"); creates != c.creates {
 			t.Errorf("%s: %s", sentence, step.Message)
 		}
+	}
+}
+
+// A Failed Machine never gets past Provisioning, so that nobody is to wait for that.
+func TestAFailedMachineIsNotWaitedFor(t *testing.T) {
+	for _, failed := range []bool{false, true} {
+		step := Next(inMachineAPI(toClusterAPI, func(s *State) { s.Instance, s.Failed = InstanceStarting, failed }))
+		if strings.Contains(step.Message, "past Provisioning") == failed || strings.Contains(step.Message, "Delete the Machine") != failed {
+			t.Errorf("failed: %t: %s", failed, step.Message)
+		}
+	}
+}
+
+// A Machine that the mirror does not reflect may convert: its own sentence has what to do.
+func TestAWaitForMachinesThatAreNotReflected(t *testing.T) {
+	step := Next(inMachineAPI(toClusterAPI, aSet, func(s *State) { s.Uncounted, s.Unreflected = WhoClusterAPI, true }))
+	if step.Reason != ReasonUncounted || strings.Contains(step.Message, "convert") {
+		t.Errorf("%s: %s", step.Reason, step.Message)
+	}
+	if s := (Objects{Uncounted: []policies.Uncounted{{By: policies.SideClusterAPI, Unreflected: true}}}).State(); !s.Unreflected {
+		t.Error("the state does not have it")
 	}
 }
 

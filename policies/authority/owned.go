@@ -237,8 +237,12 @@ func PausedOwned(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	for _, m := range metadataChanges(c) {
-		if pauses(c, m) && !stops(c, m) && !lets(c, m) {
+		switch {
+		case !pauses(c, m):
+		case !stops(c, m) && !lets(c, m):
 			return policies.Deny(field.Forbidden(m.path(), pausedReason(c)))
+		case !m.removed && c.Kind == "MachineSet" && HasMachines(c.Old):
+			return policies.Warn(pausedWithMachines(c))
 		}
 	}
 	return policies.Verdict{}
@@ -288,6 +292,13 @@ const CheckPausedReason = "Cluster API's check is authoritative, and only this a
 
 // checkAtRest stops a check of Cluster API as a pause does, which is Poundlock's.
 const checkAtRest = "set spec.remediation.triggerIf.unhealthyLessThanOrEqualTo of Cluster API's check to 0"
+
+// pausedWithMachines warns of what becomes of the Machines of a MachineSet that becomes the mirror.
+func pausedWithMachines(c policies.Change) string {
+	return fmt.Sprintf("this MachineSet becomes the mirror of %s, and nobody can unpause it then. Poundlock makes no Machine API object for those of its "+
+		"Machines (%d) that have none, nobody replaces them, and neither set can migrate until you have deleted each of them, and with it what it runs",
+		there(c), reportedReplicas(c.Old))
+}
 
 func pausedReason(c policies.Change) string {
 	s := stand(c)

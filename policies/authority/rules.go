@@ -373,6 +373,14 @@ func Rules() policies.Set {
 			On: on(capi(machine, onUpdate)), Needs: when(Begins, policies.NeedLiveTwin), Check: CreatedTwice,
 		},
 		{
+			ID: "authority/created-twice", Clause: authOf,
+			Description: "Nobody may create the first Machine of a MachineSet while the other API has a MachineSet of the same name that was created at the same " +
+				"moment (within five minutes) and acts, too: each would create as many Machines as were asked for. A set that has Machines goes on. " +
+				"Where the other set cannot be looked up, the controller has to try again.",
+			Remedy: "Delete one of the two MachineSets, or, where that of Cluster API has no Machines, annotate it with cluster.x-k8s.io/paused to make it the mirror.",
+			On:     on(mapi(machine, onCreate), capi(machine, onCreate)), Needs: when(CreatesForSet, policies.NeedOwnerSet), Check: SetCreatedTwice,
+		},
+		{
 			ID: "authority/status-owned", Clause: "converting › API Extensions",
 			Description: "status.authoritativeAPI, status.synchronizedAPI, status.synchronizedGeneration and the condition Synchronized are Poundlock's " +
 				"alone; an empty authoritativeAPI may become the stored spec's, and an absent synchronizedGeneration 0 with it for ClusterAPI. " +

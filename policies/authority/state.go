@@ -49,6 +49,8 @@ type State struct {
 	CaughtUp bool
 	// Instance is what is known of the instance.
 	Instance Instance
+	// Failed reports that the Machine API's controller has given the Machine up. It never takes that back.
+	Failed bool
 	// InfraNamesInstance reports that the provider's object names an instance, so that its controllers can terminate it.
 	InfraNamesInstance bool
 	// TargetLeaves reports that surroundings of the other API's objects are being deleted, and the objects with them. It is gathered before authority goes
@@ -61,6 +63,8 @@ type State struct {
 	Uncounted Who
 	// Undefined reports that a Machine is not counted because the definition of its kind is missing in the other API, or is being deleted.
 	Undefined bool
+	// Unreflected reports that a Machine is not counted although it may convert: the mirror makes no Machine API object for it.
+	Unreflected bool
 	// Judged reports that the Cluster API set would delete a Machine because of the mark of a check that no longer selects it (Roster.Judged).
 	Judged bool
 	// Detached reports that the Machine API object was detached from its set, which still owns it: the garbage collector will delete it at some time.
@@ -161,11 +165,13 @@ func (o Objects) State() State {
 		Synchronized: shape.Condition(ConditionSynchronized).Status,
 		InfraActs:    o.Kind.InfraActs(),
 		TargetLeaves: o.Leaving != "", ClusterPaused: PausesAll(o.Cluster),
-		Judged:    len(o.Judged) > 0,
-		Undefined: slices.ContainsFunc(o.Uncounted, func(u policies.Uncounted) bool { return u.Undefined }),
-		Ended:     shape.Phase == "Deleting",
-		Loose:     !o.MachineAPI.HasFinalizer(SyncFinalizer),
-		Detached:  o.MachineAPI.HasAnnotation(DetachedAnnotation) && OwningSet(o.MachineAPI, policies.SideMachineAPI) != "",
+		Judged:      len(o.Judged) > 0,
+		Undefined:   slices.ContainsFunc(o.Uncounted, func(u policies.Uncounted) bool { return u.Undefined }),
+		Unreflected: slices.ContainsFunc(o.Uncounted, func(u policies.Uncounted) bool { return u.Unreflected }),
+		Failed:      shape.Phase == "Failed",
+		Ended:       shape.Phase == "Deleting",
+		Loose:       !o.MachineAPI.HasFinalizer(SyncFinalizer),
+		Detached:    o.MachineAPI.HasAnnotation(DetachedAnnotation) && OwningSet(o.MachineAPI, policies.SideMachineAPI) != "",
 	}
 	s.MachineAPI, s.Blind = o.machineAPIParty(shape)
 	s.Instance = o.instance(s.source(), shape)

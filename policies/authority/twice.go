@@ -4,7 +4,9 @@
 package authority
 
 import (
+	"encoding/json"
 	"fmt"
+	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -76,4 +78,72 @@ func besideClusterAPI(c policies.Change, o *policies.Object, name string) string
 			name, PausedAnnotation)
 	}
 	return ""
+}
+
+// creationsAtOnce is within what time two creations may be such that the review of neither saw the other: a request may take a minute, and the clocks of two
+// API servers differ.
+const creationsAtOnce = 5 * time.Minute
+
+// CreatesForSet reports whether a request creates a Machine for a MachineSet of its own API.
+func CreatesForSet(c policies.Change) bool {
+	return c.Operation == admissionv1.Create && c.Subresource == "" && c.Kind == "Machine" && c.Actor != policies.Poundlock &&
+		OwningSet(c.New, c.Side) != ""
+}
+
+// HasMachines reports whether a MachineSet's controller has reported a Machine.
+func HasMachines(set *policies.Object) bool { return reportedReplicas(set) > 0 }
+
+func reportedReplicas(set *policies.Object) int64 {
+	var status struct {
+		Replicas int64 `json:"replicas"`
+	}
+	if set != nil {
+		_ = json.Unmarshal(orNull(set.Status), &status)
+	}
+	return status.Replicas
+}
+
+// SetsCreatedTwice reports whether two MachineSets of one name were created at the same moment and both act: the review of neither creation saw the other.
+// Sets that were created one after the other were there before Poundlock, which leaves both alone.
+func SetsCreatedTwice(machineAPI, clusterAPI *policies.Object) bool {
+	return machineAPI != nil && clusterAPI != nil && !machineAPI.Deleting() && !clusterAPI.Deleting() &&
+		Authoritative(Read(machineAPI)) == MachineAPI && !stopped(clusterAPI) &&
+		machineAPI.Metadata.CreationTimestamp.Sub(clusterAPI.Metadata.CreationTimestamp.Time).Abs() < creationsAtOnce
+}
+
+// SetCreatedTwice: of two MachineSets that were created at the same moment, one in each API, at most one begins to create Machines. Each set is stored before
+// its first Machine is reviewed, so of the two reviews at least one sees the other set. A set that has Machines goes on.
+func SetCreatedTwice(c policies.Change) policies.Verdict {
+	machineAPI, clusterAPI := c.Facts.OwnerSet, c.Facts.OwnerSetTwin
+	if !CreatesForSet(c) || HasMachines(machineAPI) {
+		return policies.Verdict{}
+	}
+	if c.Side == policies.SideClusterAPI {
+		machineAPI, clusterAPI = clusterAPI, machineAPI
+	}
+	if !SetsCreatedTwice(machineAPI, clusterAPI) {
+		return policies.Verdict{}
+	}
+	return policies.Deny(field.Forbidden(ownersPath, fmt.Sprintf("MachineSet %s was created in both APIs at the same moment, and each would create its Machines: "+
+		"a set that has none creates none. %s", clusterAPI.Metadata.Name, KeepOneSet(machineAPI, clusterAPI))))
+}
+
+// KeepOneSet has the commands by which a person keeps one of two MachineSets of one name that both act.
+func KeepOneSet(machineAPI, clusterAPI *policies.Object) string {
+	kind, _ := KindNamed("MachineSet")
+	command := func(api API, o *policies.Object, verb, more string) string {
+		return fmt.Sprintf("kubectl -n %s %s %s %s%s", o.Metadata.Namespace, verb, kind.DefinitionIn(api), o.Metadata.Name, more)
+	}
+	with := func(o *policies.Object) string {
+		if n := reportedReplicas(o); n > 0 {
+			return fmt.Sprintf(" (deletes its Machines too, %d now, and what they run)", n)
+		}
+		return ""
+	}
+	mirror := ""
+	if !HasMachines(clusterAPI) {
+		mirror = ", or, to make it the mirror, " + command(ClusterAPI, clusterAPI, "annotate", " "+PausedAnnotation+"=")
+	}
+	return fmt.Sprintf("To keep Machine API's: %s%s%s. To keep Cluster API's: %s%s",
+		command(ClusterAPI, clusterAPI, "delete", ""), with(clusterAPI), mirror, command(MachineAPI, machineAPI, "delete", ""), with(machineAPI))
 }

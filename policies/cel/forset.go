@@ -12,10 +12,42 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// ForSetPolicies refuse, while no webhook answers, what authority/create-for-set refuses: a Machine that Machine API's controllers create for a set which
-// Cluster API scales. Each MachineSet of the namespace is a parameter; the one that controls the Machine decides. They are no twins of the rule, because the
-// API server reads parameters from its cache, which may lag.
+// ForSetPolicies refuse, while no webhook answers, the Machine that a set's controllers create: what authority/create-for-set refuses, for a set which
+// Cluster API scales, and what authority/created-twice refuses, for a set whose namesake in the other API acts, too, where the mirror has marked that. Each
+// MachineSet of the Machine API's namespace is a parameter; the one that controls the Machine, or has the name of the one that does, decides. They are no
+// twins of the rules, because the API server reads parameters from its cache, which may lag.
 func ForSetPolicies(o Options) []Policy {
+	out := []Policy{forMachineAPISet(o)}
+	for i, pair := range o.Pairs {
+		name := "poundlock-create-for-cluster-api-set"
+		if i > 0 {
+			name += "-" + pair.MachineAPI
+		}
+		out = append(out, Policy{Policy: forClusterAPISet(o, name, pair), Binding: bindingToEach(o, name, pair.MachineAPI)})
+	}
+	return out
+}
+
+// marked and hasMachines are what the rules ask of a set (authority.SetsCreatedTwice, authority.HasMachines).
+func marked() string {
+	return fmt.Sprintf("%q in %s", authority.BesideForeignAnnotation, object("dyn(params).metadata", "annotations"))
+}
+
+func hasMachines() string {
+	return fmt.Sprintf("%s[?'replicas'].orValue(0) != 0", object("dyn(params)", "status"))
+}
+
+// ofAnotherSet reports that a parameter does not have the name of the set of an API that controls the new Machine.
+func ofAnotherSet(group string) string {
+	return fmt.Sprintf(`!%s.exists(r, r.?controller.orValue(false) == true && r.?kind.orValue('') == "MachineSet" && `+
+		`string(r.?apiVersion.orValue('')).startsWith("%s/") && r.?name.orValue('') == dyn(params).metadata.name)`,
+		list("dyn(object).metadata", "ownerReferences"), group)
+}
+
+const twiceMessage = `"metadata.ownerReferences: Forbidden: MachineSet " + dyn(params).metadata.name + " was created in both APIs at the same moment, ` +
+	`and this one has no Machines: delete one of the two MachineSets [authority/created-twice]"`
+
+func forMachineAPISet(o Options) Policy {
 	const name = "poundlock-create-for-set"
 	set, _ := authority.KindNamed("MachineSet")
 	machine, _ := authority.KindNamed("Machine")
@@ -25,16 +57,14 @@ func ForSetPolicies(o Options) []Policy {
 	}
 	status := object("dyn(params)", "status")
 	current := text(status, "authoritativeAPI")
-	other := fmt.Sprintf(`!%s.exists(r, r.?controller.orValue(false) == true && r.?kind.orValue('') == "MachineSet" && `+
-		`string(r.?apiVersion.orValue('')).startsWith("machine.openshift.io/") && r.?name.orValue('') == dyn(params).metadata.name)`,
-		list("dyn(object).metadata", "ownerReferences"))
+	other := ofAnotherSet(set.MachineAPI.Group)
 	left := fmt.Sprintf(`%[1]s == "ClusterAPI" || %[1]s == "Migrating" && (%[2]s == "ClusterAPI" || `+
 		`%[3]s.exists(c, c.?type.orValue('') == %[4]q && c.?status.orValue('') == "True"))`,
 		current, text(status, "synchronizedAPI"), list(status, "conditions"), authority.ConditionPaused)
 	p := policyOfEach(o, name, set.MachineAPIGVK(), nil, namespaces, admissionregistrationv1.Validation{
-		Expression: fmt.Sprintf("%s || !(%s)", other, left),
+		Expression: fmt.Sprintf("%s || !(%s || %s && !(%s))", other, left, marked(), hasMachines()),
 		MessageExpression: other + // evaluated for each parameter (otherSet)
-			` ? '' : "metadata.ownerReferences: Forbidden: Cluster API creates the Machines of MachineSet ` +
+			` ? '' : !(` + left + `) ? ` + twiceMessage + ` : "metadata.ownerReferences: Forbidden: Cluster API creates the Machines of MachineSet ` +
 			`" + dyn(params).metadata.name + " (its authoritativeAPI is " + ` +
 			current + ` + "): no Machine API controller may. Turn its feature gate MachineAPIMigration on, or migrate the set [authority/create-for-set]"`,
 		Message: "Cluster API creates the Machines of this MachineSet. Remedy: turn the feature gate MachineAPIMigration of Machine API's controllers on, " +
@@ -46,5 +76,22 @@ func ForSetPolicies(o Options) []Policy {
 	}
 	p.Spec.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "by-machine-api",
 		Expression: fmt.Sprintf("request.userInfo.username in %s", quoteAll(o.Identities[policies.MachineAPIController]))}}
-	return []Policy{{Policy: p, Binding: bindingToEach(o, name, "")}}
+	return Policy{Policy: p, Binding: bindingToEach(o, name, "")}
+}
+
+// forClusterAPISet lets Cluster API's set go on where Machine API's has no Machines, which the other policy keeps from its first one.
+func forClusterAPISet(o Options, name string, pair authority.Pair) *admissionregistrationv1.ValidatingAdmissionPolicy {
+	set, _ := authority.KindNamed("MachineSet")
+	machine, _ := authority.KindNamed("Machine")
+	other := ofAnotherSet(set.ClusterAPI.Group)
+	p := policyOfEach(o, name, set.MachineAPIGVK(), o.Identities[policies.Poundlock], []string{pair.ClusterAPI}, admissionregistrationv1.Validation{
+		Expression:        fmt.Sprintf("%s || !(%s && %s)", other, marked(), hasMachines()),
+		MessageExpression: other + ` ? '' : ` + twiceMessage, // evaluated for each parameter (otherSet)
+		Message:           "Machine API has a MachineSet of this name with Machines. Remedy: delete one of the two MachineSets. [authority/created-twice]",
+	})
+	p.Spec.MatchConstraints.ResourceRules = []admissionregistrationv1.NamedRuleWithOperations{
+		resourceRule(kind{name: machine.Name, resource: machine.Resource, version: machine.ClusterAPI}, "",
+			[]admissionregistrationv1.OperationType{admissionregistrationv1.Create}),
+	}
+	return p
 }

@@ -99,6 +99,9 @@ type setting struct {
 	Deployments []json.RawMessage `json:"deployments,omitempty"`
 	// Holders are other Machines with the same ID.
 	Holders []string `json:"holders,omitempty"`
+	// OwnerSet is the MachineSet for which a Machine is created, OwnerSetTwin that of its name in the other API; null for none.
+	OwnerSet     json.RawMessage `json:"ownerSet,omitempty"`
+	OwnerSetTwin json.RawMessage `json:"ownerSetTwin,omitempty"`
 	// Namesake reports that a Machine API Machine has the name of the provider's machine that is referred to.
 	Namesake *bool `json:"namesake,omitempty"`
 	// InfraNamesake is the provider's machine that has the name of a Machine API Machine; null for none.
@@ -268,7 +271,8 @@ func (s setting) merge(over setting) (setting, error) {
 		at   *json.RawMessage
 		with json.RawMessage
 	}{{&s.Old, over.Old}, {&s.New, over.New}, {&s.Twin, over.Twin}, {&s.Stored, over.Stored}, {&s.Infra, over.Infra},
-		{&s.InfraInstance, over.InfraInstance}, {&s.InfraNamesake, over.InfraNamesake}} {
+		{&s.InfraInstance, over.InfraInstance}, {&s.InfraNamesake, over.InfraNamesake},
+		{&s.OwnerSet, over.OwnerSet}, {&s.OwnerSetTwin, over.OwnerSetTwin}} {
 		var err error
 		if *pair.at, err = patch(*pair.at, pair.with); err != nil {
 			return s, err
@@ -362,6 +366,12 @@ func (s setting) facts(kind string) (f policies.Facts, err error) {
 		twin.Side = policies.SideMachineAPI
 	}
 	if f.Twin, err = twin.object(coreKind(kind), s.Twin); err != nil {
+		return f, err
+	}
+	if f.OwnerSet, err = s.object("MachineSet", s.OwnerSet); err != nil {
+		return f, err
+	}
+	if f.OwnerSetTwin, err = twin.object("MachineSet", s.OwnerSetTwin); err != nil {
 		return f, err
 	}
 	if f.Stored, err = s.object(kind, s.Stored); err != nil {

@@ -279,7 +279,8 @@ func TestAFailedMachine(t *testing.T) {
 		w.pass()
 	}
 	value := w.shape().Condition(authority.ConditionSettled)
-	if value.Reason != authority.ReasonNotProvisioned || !strings.Contains(value.Message, "Cancel the migration, delete the Machine") {
+	if value.Reason != authority.ReasonNotProvisioned || !strings.Contains(value.Message, "which never changes. Delete the Machine") ||
+		strings.Contains(value.Message, "past Provisioning") {
 		t.Errorf("%s: %s", value.Reason, value.Message)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -219,11 +218,7 @@ func (p *pair) waitsFor(step authority.Step, o *unstructured.Unstructured) strin
 	case step.Reason == authority.ReasonInstanceUnknown:
 		return fmt.Sprintf("The providerID of %s is %q.", pairs.Describe(o), machineID(o))
 	case step.Reason == authority.ReasonNotProvisioned && o == p.machineAPI:
-		if phase := authority.Read(p.objects.MachineAPI).Phase; phase != machinev1beta1.PhaseFailed {
-			return fmt.Sprintf("Its phase is %q.", phase)
-		}
-		return `Its phase is "Failed", which never changes: this Machine cannot be migrated. ` +
-			`Cancel the migration, delete the Machine, and with it its instance, and create another.`
+		return fmt.Sprintf("Its phase is %q.", authority.Read(p.objects.MachineAPI).Phase)
 	case step.Reason == authority.ReasonNotProvisioned:
 		return pairs.Describe(o) + " has the state of its provisioning."
 	}

@@ -75,6 +75,7 @@ func TestTwins(t *testing.T) {
 	t.Run("a Machine is mirrored in few requests", machines.isFrugal)
 	t.Run("another instance than the Machine's is nobody's to take", machines.keepsInstance)
 	t.Run("no mirror belongs to a set that is a stranger", machines.keepsFromStranger)
+	t.Run("two sets that are created at once", machines.setsCreatedTwice)
 }
 
 // isFrugal: each object and each status costs one write, and one event has all of it.
@@ -284,7 +285,7 @@ func (w *twins) strangerGoes(t *testing.T) {
 	w.say(t, w.mapi(t, "goes"), 2)
 	w.strange(t, "goes", "is not paused")
 	w.shown(t, "goes", "ForeignTwin")
-	if _, marked := w.mapi(t, "goes").GetAnnotations()[authority.BesideForeignAnnotation]; marked != (w.kind.Name == "Machine") {
+	if _, marked := w.mapi(t, "goes").GetAnnotations()[authority.BesideForeignAnnotation]; w.kind.Name != "MachineSet" && marked != (w.kind.Name == "Machine") {
 		t.Errorf("a %s is marked: %t", w.kind.Name, marked)
 	}
 	w.untouched(t, theirs)
@@ -663,4 +664,26 @@ func (w *twins) keepsFromStranger(t *testing.T) {
 		}
 		return ""
 	})
+}
+
+// setsCreatedTwice: neither has a Machine. The mark keeps both from their first one also while nobody answers, until a person has decided.
+func (w *twins) setsCreatedTwice(t *testing.T) {
+	set, _ := authority.KindNamed("MachineSet")
+	sets := &twins{w.world, set}
+	theirs := sets.stranger(t, "twice")
+	sets.say(t, theirs, 0)
+	sets.adopt(t, "twice", authority.MachineAPI)
+	sets.strange(t, "twice", "Both were created at the same moment")
+	sets.strange(t, "twice", "kubectl -n openshift-cluster-api delete machinesets.cluster.x-k8s.io twice")
+	if _, marked := sets.mapi(t, "twice").GetAnnotations()[authority.BesideForeignAnnotation]; !marked {
+		t.Error("it is not marked")
+	}
+	sets.untouched(t, sets.core(t, "twice"))
+	if err := w.Delete(t.Context(), sets.core(t, "twice")); err != nil {
+		t.Fatal(err)
+	}
+	sets.mirrored(t, "twice", 0)
+	if _, marked := sets.mapi(t, "twice").GetAnnotations()[authority.BesideForeignAnnotation]; marked {
+		t.Error("the mark stays when nothing is in the way")
+	}
 }

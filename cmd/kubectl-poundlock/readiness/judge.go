@@ -515,7 +515,8 @@ func (f Finding) step(step authority.Step, p inventory.Pair) Finding {
 		return f.finding(Ready, "", "")
 	case step.Reason == authority.ReasonNotSynchronized:
 		return f.unsynchronized(p)
-	case Stuck(step.Reason):
+	case Stuck(step.Reason), step.Reason == authority.ReasonNotProvisioned && p.Shape().Phase == "Failed",
+		step.Reason == authority.ReasonUncounted && slices.ContainsFunc(p.Uncounted, func(u policies.Uncounted) bool { return u.Unreflected }):
 		return f.finding(Blocked, step.Reason, because(step, p))
 	}
 	if why := authority.OtherInstance(request(p, f.To, nil)); why != "" && step.Reason == authority.ReasonInstanceUnknown {

@@ -193,16 +193,19 @@ func TestWhatIsKeptForAnInstance(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		vm       string
 		file     bool
+		failed   bool
 		unread   string
 		verdict  readiness.Readiness
 		reason   string
 		warned   string
 		contains string
 	}{
-		"it is there, and paused":              {vm: vm, verdict: readiness.Ready},
-		"it names another virtual machine":     {vm: with("42-a", "42-b"), verdict: readiness.Blocked, reason: authority.ReasonInstanceUnknown, warned: "names another instance (spec.biosUUID)", contains: "Delete the object, which Poundlock creates again: kubectl -n openshift-cluster-api delete vspherevm.infrastructure.cluster.x-k8s.io a"},
-		"it is not paused":                     {vm: with(`"cluster.x-k8s.io/paused":"true"`, ``), verdict: readiness.Waiting, reason: authority.ReasonPausing},
-		"it has not acknowledged its pause":    {vm: with(paused, `"conditions":[]`), verdict: readiness.Waiting, reason: authority.ReasonNotPaused},
+		"it is there, and paused":           {vm: vm, verdict: readiness.Ready},
+		"it names another virtual machine":  {vm: with("42-a", "42-b"), verdict: readiness.Blocked, reason: authority.ReasonInstanceUnknown, warned: "names another instance (spec.biosUUID)", contains: "Delete the object, which Poundlock creates again: kubectl -n openshift-cluster-api delete vspherevm.infrastructure.cluster.x-k8s.io a"},
+		"it is not paused":                  {vm: with(`"cluster.x-k8s.io/paused":"true"`, ``), verdict: readiness.Waiting, reason: authority.ReasonPausing},
+		"it has not acknowledged its pause": {vm: with(paused, `"conditions":[]`), verdict: readiness.Waiting, reason: authority.ReasonNotPaused},
+		"the Machine has failed": {vm: vm, failed: true, verdict: readiness.Blocked, reason: authority.ReasonNotProvisioned,
+			warned: "which never changes", contains: "which never changes. Delete the Machine, and with it its instance, and create another."},
 		"it is not there yet":                  {verdict: readiness.Waiting, reason: authority.ReasonCatchingUp},
 		"the file does not have it":            {file: true, verdict: readiness.Ready},
 		"it belongs to a machine that is gone": {vm: with(`"uid":"3"`, `"uid":"0"`), verdict: readiness.Waiting, reason: authority.ReasonCatchingUp},
@@ -210,6 +213,9 @@ func TestWhatIsKeptForAnInstance(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			documents := []string{vsphere, machine, core, infra}
+			if c.failed {
+				documents[1], documents[3] = strings.Replace(machine, "Running", "Failed", 1), strings.Replace(infra, `"ready":true`, `"ready":false`, 1)
+			}
 			if c.vm != "" {
 				documents = append(documents, c.vm)
 			}
@@ -281,7 +287,7 @@ func TestASetWhoseMachineHasNoMirror(t *testing.T) {
 			`"ownerReferences":[{"apiVersion":"` + group + `","kind":"MachineSet","name":"a","uid":"` + owner + `","controller":true}]},"spec":{}}`
 	}
 	here, there := machine("machine.openshift.io/v1beta1", "openshift-machine-api", "1"), machine("cluster.x-k8s.io/v1beta2", "openshift-cluster-api", "2")
-	for want, documents := range map[readiness.Readiness][]string{readiness.Waiting: {set, whole, here}, readiness.Ready: {set, whole, here, there}} {
+	for want, documents := range map[readiness.Readiness][]string{readiness.Waiting: {set, whole, here}, readiness.Ready: {set, whole, here, there}, readiness.Blocked: {set, whole, there}} {
 		f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(strings.Join(documents, "\n---\n")), authority.Pairs{inventory.DefaultPair})
 		if err != nil || len(f.Pairs) != 2 {
 			t.Fatal(err, f.Problems)
@@ -292,6 +298,10 @@ func TestASetWhoseMachineHasNoMirror(t *testing.T) {
 			t.Errorf("%d documents: %s (%s: %s), want %s", len(documents), got.Readiness, got.Reason, got.Message, want)
 		}
 		if want == readiness.Waiting && (got.Reason != authority.ReasonUncounted || !strings.Contains(got.Message, "Machine a-x: it has no Cluster API object")) {
+			t.Errorf("%s: %s", got.Reason, got.Message)
+		}
+		if want == readiness.Blocked && (got.Reason != authority.ReasonUncounted || strings.Contains(got.Message, "does not convert") ||
+			!strings.Contains(got.Message, "kubectl -n openshift-cluster-api delete machines.cluster.x-k8s.io a-x")) {
 			t.Errorf("%s: %s", got.Reason, got.Message)
 		}
 	}
