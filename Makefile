@@ -23,6 +23,9 @@ NOUNS := (^|/)(policies|conversion|controlplanetemplate|mirroring|bundle|bundlin
 # is a proof of its own (raced-stories); the code of those binaries is tested with it in the packages of its own.
 STORIES := (^|/)(test/(journeys|absent|schemas|installed|platforms|private(/converter)?|modelcheck)|kubectl-poundlock/e2e)$$
 
+# Those of them that have long stories.
+PLAYED := (^|/)(test/(journeys|absent|installed|platforms)|kubectl-poundlock/e2e)$$
+
 # What takes longest begins first: the last to end would otherwise run alone.
 LONGEST := /(reconcilers/(mirror|install)|webhooks|test/(journeys|installed))$$
 
@@ -87,11 +90,11 @@ proof-race: plane
 	if [ -n "$$raced" ]; then GOGC=400 $(TESTSUM) -race -p $(P) -timeout 40m $(ARGS) $$raced || failed=1; fi; \
 	exit $$failed
 
-# The stories that `make test` leaves out: each test that calls stories.Long, or that has a part which does (PARTLY; test/stories holds it complete). .ci/run plays this, too.
+# The stories that `make test` leaves out: each test that calls stories.Long or Times, or that has a part which does (PARTLY; test/stories holds it complete). .ci/run plays this, too.
 PARTLY := TestMirror|TestOnAnAPIServer
 proof-stories: plane
 	files=$$(git grep -l 'poundlock/test/stories"' -- '*_test.go'); \
-	long=$$({ tr '|' '\n' <<<'$(PARTLY)'; awk '/^func /{name=""} match($$0,/^func Test[A-Za-z0-9_]*/){name=substr($$0,6,RLENGTH-5)} /stories\.Long\(/&&name!=""{print name}' $$files; } | sort -u | $(DRAWN) | paste -sd'|'); \
+	long=$$({ tr '|' '\n' <<<'$(PARTLY)'; awk '/^func /{name=""} match($$0,/^func Test[A-Za-z0-9_]*/){name=substr($$0,6,RLENGTH-5)} /stories\.(Long|Times)\(/&&name!=""{print name}' $$files; } | sort -u | $(DRAWN) | paste -sd'|'); \
 	$(TESTSUM) -p $(P) -timeout 40m -run "^($$long)$$" $$(xargs -n1 dirname <<<"$$files" | sort -u | sed 's,^,./,') $(or $(ARGS),-long)
 
 # Every state that people, controllers, caches and crashes can lead to.
@@ -109,7 +112,7 @@ proof-chaos: plane
 
 # One story on a stage of each platform, or of those that ON=azure,gcp names; CONTROL_PLANE=3 plays that of a control plane, too.
 proof-platforms: plane
-	go test -count=1 -timeout 1h -v ./test/platforms -on=$(or $(ON),all) -control-plane=$(CONTROL_PLANE) $(ARGS)
+	go test -count=1 -timeout 1h -v ./test/platforms -long -on=$(or $(ON),all) -control-plane=$(CONTROL_PLANE) $(ARGS)
 
 # Random worlds of a control plane, twenty times as many as in `make test`, and each write of a rollout cut off.
 proof-rollouts: plane
@@ -123,7 +126,7 @@ proof-neighbours: plane
 # All stories of the installer: `make test` plays those that 90 seconds are enough for. Among the others are every provider's real manifests, installed on a platform of each,
 # and an upgrade of Cluster API's core with its real conversion.
 proof-providers: plane
-	go test -count=1 -timeout 2h -v ./reconcilers/install $(or $(ARGS),-complete)
+	go test -count=1 -timeout 2h -v ./reconcilers/install -long $(or $(ARGS),-complete)
 
 # Private types: the real core manager of an older and a newer release, a cluster's whole life with real providers, AWS's until it needs a cloud, a thousand objects of each kind through the conversion shim and the real converter (from a new
 # seed, which the log has), five minutes of load on the proxy, and alerts and dashboard by promtool. What is missing is built at the first time.
@@ -139,8 +142,9 @@ proof-restarts: plane
 # The stories with the race detector in the binaries that they play, and what works in one goroutine.
 proof-raced-stories: plane
 	go test -count=1 -race -p 1 -timeout 2h $$(go list ./... | grep -E '$(ALONE)' | grep -v "/install$$") $(ARGS)
-	go test -count=1 -race -timeout 2h -skip '^TestUpgradeOfRealCore$$|^TestRealProviders$$/^([^a]|azure)' ./reconcilers/install $(or $(ARGS),-complete)
-	go test -count=1 -race -p 1 -timeout 2h $$(go list ./... | grep -E '$(STORIES)') $(ARGS)
+	go test -count=1 -race -timeout 2h -skip '^TestUpgradeOfRealCore$$|^TestRealProviders$$/^([^a]|azure)' ./reconcilers/install -long $(or $(ARGS),-complete)
+	go test -count=1 -race -p 1 -timeout 2h $$(go list ./... | grep -E '$(STORIES)' | grep -vE '$(PLAYED)') $(ARGS)
+	go test -count=1 -race -p 1 -timeout 4h $$(go list ./... | grep -E '$(PLAYED)|/(certs|reconcilers/mirror|test/(simulation|capimanager))$$') -long $(ARGS)
 
 # Each fuzz target for a time: ARGS=-fuzztime=10m.
 proof-fuzz:

@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/test/embedded"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // TestOnAnAPIServer plays its stories one after the other on one control plane. Each has a namespace and names of its own.
@@ -325,6 +326,7 @@ func (m *team) request() error {
 // rotateUnderReviews has lifetimes of seconds, real time, and the API server itself as the client: it refuses a request
 // when a review fails.
 func rotateUnderReviews(t *testing.T, p *place) {
+	stories.Long(t)
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: p.name}}
 	p.targets = []Target{{Kind: ValidatingWebhooks, Name: p.name}}
 	var replicas []*SelfManaged
@@ -333,7 +335,7 @@ func rotateUnderReviews(t *testing.T, p *place) {
 		source, err := NewSelfManaged(SelfManagedOptions{
 			Client: p, Secret: p.secret(), Targets: p.targets,
 			Names:      Names{IPs: []net.IP{net.IPv4(127, 0, 0, 1)}},
-			Lifetimes:  Lifetimes{CA: 18 * time.Second, Serving: 6 * time.Second}, // a busy machine leaves a replica without a turn for two seconds
+			Lifetimes:  Lifetimes{CA: 36 * time.Second, Serving: 12 * time.Second}, // a busy machine leaves a replica without a turn for some seconds
 			TrustDelay: 500 * time.Millisecond, Interval: 100 * time.Millisecond,
 		})
 		must(t, err)

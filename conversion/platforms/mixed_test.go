@@ -24,13 +24,14 @@ import (
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/internal/machineapi"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // Combinations of what the corpus has one by one: a manifest, several variants of it, the tags of the Infrastructure, the writes of admission and controllers,
 // and the spellings of people and tools. Each that moves round-trips, and converts to the same again. CONVERSION_RUNS is how many objects are generated for
 // each platform.
 func TestMixedManifestsComeBack(t *testing.T) {
-	runs := 150
+	runs := stories.Times(40, 150)
 	if n, err := strconv.Atoi(os.Getenv("CONVERSION_RUNS")); err == nil {
 		runs = n
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
 	"github.com/poundlock/poundlock/test/embedded"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // oddTexts are texts that some CRD accepts and another one refuses.
@@ -143,7 +144,7 @@ func TestNoStatusIsRefused(t *testing.T) {
 	for n, kit := range platformstest.Kits() {
 		t.Run(kit.Platform.Name, func(t *testing.T) {
 			r, env := rand.New(rand.NewPCG(seed, uint64(n))), kit.Env()
-			for i := range 150 {
+			for i := range stories.Times(30, 150) {
 				from := &unstructured.Unstructured{Object: map[string]any{
 					"spec":   map[string]any{"providerID": []any{kit.ProviderID("a"), "", "x", "odd://", int64(1)}[r.IntN(5)]},
 					"status": oddStatus(r, i%2 == 0),

@@ -31,6 +31,7 @@ import (
 	"github.com/poundlock/poundlock/installation"
 	"github.com/poundlock/poundlock/test/chaos/wire"
 	"github.com/poundlock/poundlock/test/standin"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // These are stories of what people do around an installer: they delete, edit and forbid what it depends on.
@@ -89,6 +90,7 @@ func (c *cluster) things(n int) {
 
 // Content that became ready keeps the images and values that it had then: those of a newer release belong to newer manifests.
 func TestKeptContentKeepsItsImagesAndValues(t *testing.T) {
+	stories.Long(t)
 	c := newCluster(t)
 	needing := replaced("${AWS_MODE:=quiet}", "${AWS_MODE}")
 	values := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: bundle.Namespace, Name: bundle.VariablesConfigMap},
@@ -149,6 +151,7 @@ func imagesOf(release, aws string) *corev1.ConfigMap {
 
 // A release is applied one ConfigMap after the other. Older manifests do not get newer images between two of them, nor newer ones older images.
 func TestAReleaseThatComesInPartsWaits(t *testing.T) {
+	stories.Long(t)
 	c := newCluster(t)
 	next := func(release, version string) []*corev1.ConfigMap {
 		return marked(release, provider(t, "cluster-api", version), provider(t, "infrastructure-aws", version))
@@ -364,6 +367,7 @@ func TestADeadConversionHoldsNothingElseBack(t *testing.T) {
 
 // A provider brings an object of a group that the installer's role does not name. The others are installed, and the status says what is wrong.
 func TestAKindThatTheInstallerMayNotRead(t *testing.T) {
+	stories.Long(t)
 	c := newCluster(t)
 	anything := &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: ptr.To(true)}
 	if err := plane.InstallCRDs(t.Context(), &apiextensionsv1.CustomResourceDefinition{
@@ -426,6 +430,7 @@ func TestWhatCannotBeReadIsShown(t *testing.T) {
 
 // One provider's definition lacks the version of its objects: nothing of the whole set is written.
 func TestStoredVersionsHoldTheSet(t *testing.T) {
+	stories.Long(t)
 	c := newCluster(t)
 	c.release(both(t)...)
 	c.untilDone()
@@ -487,6 +492,7 @@ func TestAWebhookThatMovesRefusesNothing(t *testing.T) {
 
 // The process dies after each of its writes of an upgrade in which everything happens at once.
 func TestDiesAtEachWriteOfAnUpgrade(t *testing.T) {
+	stories.Long(t)
 	for name, effect := range drawn(t, map[string]wire.Effect{"after it": wire.LoseAnswer(), "instead of it": wire.LoseRequest()}) {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t)

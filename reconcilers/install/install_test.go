@@ -31,6 +31,7 @@ import (
 	"github.com/poundlock/poundlock/bundle"
 	"github.com/poundlock/poundlock/installation"
 	"github.com/poundlock/poundlock/test/chaos/wire"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 const (
@@ -472,6 +473,7 @@ func TestALabelDoesNotMakeATransport(t *testing.T) {
 
 // Nothing of a set is written while something in it is wrong, and what is installed stays in force.
 func TestPreflightHoldsTheSet(t *testing.T) {
+	stories.Long(t)
 	c := newCluster(t)
 	core := provider(t, "cluster-api", "v1.0.0")
 	c.release(core, provider(t, "infrastructure-aws", "v1.0.0", replaced("${AWS_MODE:=quiet}", "${AWS_MODE}")))

@@ -15,12 +15,14 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/stories"
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 // autoscales plays the autoscaler, past admission, which is not here to ask who it is (test/journeys has that): it writes to the mirror, on the
 // object and through /scale. What people wrote while Cluster API was authoritative is no news when it no longer is.
 func (w *world) autoscales(t *testing.T) {
+	stories.Long(t)
 	w.createSet(t, "auto", nil)
 	core := func() *unstructured.Unstructured { return w.get(t, clusterAPISet, capi, "auto") }
 	is := func(t *testing.T, want int64) {

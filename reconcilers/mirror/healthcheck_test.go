@@ -18,7 +18,6 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/yaml"
@@ -36,10 +35,6 @@ var (
 
 // The cluster's platform is one that Poundlock converts no machines of: a check is the same on all.
 const checkedCluster = `
-{apiVersion: v1, kind: Namespace, metadata: {name: openshift-machine-api}}
----
-{apiVersion: v1, kind: Namespace, metadata: {name: openshift-cluster-api}}
----
 apiVersion: config.openshift.io/v1
 kind: Infrastructure
 metadata: {name: cluster}
@@ -61,28 +56,7 @@ spec:
 
 // TestMirrorOfAHealthCheck is a story on an API server, with the test as the controllers and the handoff.
 func TestMirrorOfAHealthCheck(t *testing.T) {
-	crds, err := embedded.CRDs(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	plane := embedded.ForTest(t, embedded.Options{CRDs: crds})
-	admin, err := client.New(plane.Admin(), client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{Client: admin, writes: &writes{}}
-	for text := range strings.SplitSeq(checkedCluster, "---") {
-		o := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Create(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w.patch(t, w.get(t, schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}, "", "cluster"), "status",
-		`{"status":{"infrastructureName":"lock-7x2k9","controlPlaneTopology":"HighlyAvailable","infrastructureTopology":"HighlyAvailable","platformStatus":{"type":"None"}}}`)
-	w.mirror(t, plane)
+	w := sharedWorld(t, checkedCluster, `{"type":"None"}`)
 	t.Run("a Machine beside it is told that its platform cannot be migrated yet", w.platformTold)
 	t.Run("it appears in Cluster API, paused, and what it counts too", w.checkAppears)
 	t.Run("nothing is left to write", w.checkRests)

@@ -24,7 +24,6 @@ import (
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/ownership"
-	"github.com/poundlock/poundlock/test/embedded"
 )
 
 const (
@@ -54,12 +53,7 @@ func TestCreations(t *testing.T) {
 
 func serverFor(t *testing.T) client.Client {
 	t.Helper()
-	crds, err := embedded.CRDs(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	plane := embedded.ForTest(t, embedded.Options{CRDs: crds})
-	c, err := client.New(plane.Admin(), client.Options{Scheme: clientgoscheme.Scheme})
+	c, err := client.New(Shared.Plane(t).Admin(), client.Options{Scheme: clientgoscheme.Scheme})
 	if err == nil {
 		err = c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns"}})
 	}

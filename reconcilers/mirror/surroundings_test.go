@@ -29,6 +29,7 @@ var (
 // manager. None of that ends an instance of a Machine that Machine API is authoritative for, whether a set owns it or not, and whichever API the set is
 // in the hands of. Everything that is deleted does go, and the mirrors come back with their surroundings.
 func (w *world) surroundings(t *testing.T) {
+	stories.Long(t)
 	for _, name := range []string{"surrounded", "mixed"} {
 		w.createSet(t, name, func(o *unstructured.Unstructured) {
 			_ = unstructured.SetNestedField(o.Object, int64(1), "spec", "replicas")
@@ -58,9 +59,6 @@ func (w *world) surroundings(t *testing.T) {
 		{namespace, "", capi, false, false},
 	} {
 		t.Run(fmt.Sprintf("%s %s, with its infrastructure cluster: %t", c.gvk.Kind, c.name, c.infra), func(t *testing.T) {
-			if c.gvk != namespace {
-				stories.Long(t)
-			}
 			if c.mixed {
 				w.move(t, machineAPISet, "mixed", authority.ClusterAPI)
 			}

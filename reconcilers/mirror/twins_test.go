@@ -4,29 +4,29 @@
 package mirror_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/reconcilers/mirror"
 	"github.com/poundlock/poundlock/test/embedded"
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 const twinsCluster = `
-{apiVersion: v1, kind: Namespace, metadata: {name: openshift-machine-api}}
----
-{apiVersion: v1, kind: Namespace, metadata: {name: openshift-cluster-api}}
----
 apiVersion: config.openshift.io/v1
 kind: Infrastructure
 metadata: {name: cluster}
@@ -114,23 +114,69 @@ func (w *twins) isFrugal(t *testing.T) {
 // twinsWorld is a cluster of AWS with the mirror alone.
 func twinsWorld(t *testing.T) *world {
 	t.Helper()
-	crds, err := embedded.CRDs(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	plane := embedded.ForTest(t, embedded.Options{CRDs: crds})
+	return sharedWorld(t, twinsCluster, `{"type":"AWS","aws":{"region":"us-east-1"}}`)
+}
+
+// sharedWorld has the objects of a cluster of this platform, and the mirror alone, on the shared control plane. When the test ends, so does the mirror, and
+// then the objects are removed.
+func sharedWorld(t *testing.T, cluster, platform string) *world {
+	t.Helper()
+	plane := mirror.Shared.Plane(t)
 	admin, err := client.New(plane.Admin(), client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &world{Client: admin, writes: &writes{}}
-	for text := range strings.SplitSeq(twinsCluster, "---") {
+	for _, name := range []string{mapi, capi} {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if err := client.IgnoreAlreadyExists(w.Create(t.Context(), ns)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { empties(t, plane) })
+	for text := range strings.SplitSeq(cluster, "---") {
 		w.make(t, text)
 	}
 	w.patch(t, w.get(t, schema.GroupVersionKind{Group: "config.openshift.io", Version: "v1", Kind: "Infrastructure"}, "", "cluster"), "status",
-		`{"status":{"infrastructureName":"lock-7x2k9","controlPlaneTopology":"HighlyAvailable","infrastructureTopology":"HighlyAvailable","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`)
+		`{"status":{"infrastructureName":"lock-7x2k9","controlPlaneTopology":"HighlyAvailable","infrastructureTopology":"HighlyAvailable","platformStatus":`+platform+`}}`)
 	w.mirror(t, plane)
 	return w
+}
+
+// empties removes every custom object, whatever its finalizers: there is no controller left that would.
+func empties(t *testing.T, plane *embedded.Plane) {
+	ctx := context.WithoutCancel(t.Context())
+	admin, err := client.New(plane.Admin(), client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	crds, err := embedded.CRDs(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, crd := range crds {
+		kind := schema.GroupVersionKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}
+		for _, v := range crd.Spec.Versions {
+			if v.Storage {
+				kind.Version = v.Name
+			}
+		}
+		l := &unstructured.UnstructuredList{}
+		l.SetGroupVersionKind(kind)
+		if err := admin.List(ctx, l); err != nil {
+			t.Fatal(err)
+		}
+		for i := range l.Items {
+			o := &l.Items[i]
+			err := admin.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
+			if err == nil {
+				err = admin.Delete(ctx, o)
+			}
+			if client.IgnoreNotFound(err) != nil {
+				t.Errorf("removing %s %s: %v", kind.Kind, o.GetName(), err)
+			}
+		}
+	}
 }
 
 func (w *world) make(t *testing.T, text string) *unstructured.Unstructured {

@@ -15,10 +15,12 @@ import (
 
 	"github.com/poundlock/poundlock/test/capimanager"
 	"github.com/poundlock/poundlock/test/embedded"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // TestLife is one story, since each start costs seconds: the manager works, is killed, and is started again.
 func TestLife(t *testing.T) {
+	stories.Long(t)
 	// The infrastructure's CRDs too: a reference of the old version names a version of them, and conversion looks up which.
 	crds, err := embedded.CRDs(t.Context())
 	if err != nil {

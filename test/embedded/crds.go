@@ -177,22 +177,26 @@ func install(ctx context.Context, client dynamic.Interface, lister discovery.Dis
 		return err
 	}
 	var why error
-	began, touched := time.Now(), false
+	asked, touched := time.Now(), false
 	return poll(ctx, 50*time.Millisecond, func() (bool, error) {
-		current, err := crds.Get(ctx, crd.Name, metav1.GetOptions{})
-		if err == nil {
-			err = established(current)
+		err := listed(lister, crd)
+		// Discovery is small, and lists what is established. A CRD may have half a megabyte, so it is read once at the end, and where that takes long.
+		if err != nil && time.Since(asked) < patience {
+			why = err
+			return false, nil
 		}
-		if errors.Is(err, errAccepted) && !touched && time.Since(began) > patience {
+		asked = time.Now()
+		current, failed := crds.Get(ctx, crd.Name, metav1.GetOptions{})
+		if failed == nil {
+			failed = established(current)
+		}
+		if errors.Is(failed, errAccepted) && !touched {
 			touched = true
-			_, failed := crds.Patch(ctx, crd.Name, types.MergePatchType, fmt.Appendf(nil, touch, time.Now().UTC().Format(time.RFC3339)), metav1.PatchOptions{})
-			err = errors.Join(err, failed)
+			_, refused := crds.Patch(ctx, crd.Name, types.MergePatchType, fmt.Appendf(nil, touch, time.Now().UTC().Format(time.RFC3339)), metav1.PatchOptions{})
+			failed = errors.Join(failed, refused)
 		}
-		if err == nil {
-			err = listed(lister, crd)
-		}
-		why = err
-		return err == nil, nil
+		why = errors.Join(err, failed)
+		return why == nil, nil
 	}, func() error { return fmt.Errorf("%w: %w", context.Cause(ctx), why) })
 }
 

@@ -20,7 +20,7 @@
 //		}))
 //	}
 //
-// A test that kills parts takes one for itself: ForTest.
+// A test that kills parts takes one for itself: ForTest. Where only some tests of a package need one, the first of them starts it: Shared.
 //
 // Nothing of a control plane remains when its process is gone. Children die with it, even by SIGKILL (Linux), and the
 // folder's lock opens. A later start removes a temporary folder that is left.

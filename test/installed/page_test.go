@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/poundlock/poundlock/test/stories"
 
@@ -114,7 +115,10 @@ func (p *place) underLoad(t *testing.T, do func()) {
 	var clients sync.WaitGroup
 	for range 4 {
 		clients.Go(func() {
+			next := time.NewTicker(pace())
+			defer next.Stop()
 			for ctx.Err() == nil {
+				<-next.C
 				set := &machinev1beta1.MachineSet{}
 				set.Namespace, set.Name = "openshift-machine-api", "worker-a"
 				move := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"authoritativeAPI":"ClusterAPI"}}`))
@@ -148,6 +152,14 @@ func (p *place) underLoad(t *testing.T, do func()) {
 // slow is a replica's own answer, that the API server took longer than a second for a read: a machine is busy, and nobody was restarted.
 func slow(err error) bool {
 	return strings.Contains(err.Error(), "denied the request") && strings.Contains(err.Error(), "context deadline exceeded")
+}
+
+// pace is the time from one request of a client to the next: ten a second are a load, and leave a processor to those who restart.
+func pace() time.Duration {
+	if *complete {
+		return time.Millisecond
+	}
+	return 100 * time.Millisecond
 }
 
 func restarts() int {

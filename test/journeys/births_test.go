@@ -22,6 +22,7 @@ import (
 // Machines are asked to move, either way, after the cloud has made their instances and before the answer has arrived: a move waits for the ID, and
 // no Machine ever has a second instance. story holds the ledger against that.
 func TestMachinesMoveWhileTheirInstancesAreCreated(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	type birth struct {

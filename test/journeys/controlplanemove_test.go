@@ -16,10 +16,12 @@ import (
 
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/test/simulation"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // converting › Test Plan › Migration of ControlPlaneMachineSet to Cluster API. Before, one Machine of the control plane goes there by hand, and back.
 func TestAControlPlaneMovesToClusterAPI(t *testing.T) {
+	stories.Long(t)
 	cpms := controlPlane(t, true)
 	before := masters(t)
 	one := mapiMachine(before[0].Name)

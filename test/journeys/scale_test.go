@@ -89,6 +89,7 @@ func TestASetIsScaledJustBeforeAndJustAfterTheRequestToMoveIt(t *testing.T) {
 
 // A set whose Machines are of both APIs keeps its count and gives up either kind (converting › Scenarios with mixed Machines).
 func TestAMixedSetGivesUpMachinesOfEitherAPI(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	set := newSet(t, "mixed", 2)

@@ -23,6 +23,7 @@ import (
 
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/test/simulation"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // setDeletion is a cell of the matrix: a MachineSet with two Machines is deleted.
@@ -99,7 +100,7 @@ func (d setDeletion) promise() authority.Outcome {
 }
 
 // TestDeletionsOfASet plays each row of the guide's table of cascades, at rest, while authority moves and right after it has moved: what the
-// review promises is what comes of it. One cell for each promise is drawn, unless -complete is set.
+// review promises is what comes of it. One cell for each promise is drawn, unless -complete is set, and `make test` plays two of these.
 func TestDeletionsOfASet(t *testing.T) {
 	all := matrix()
 	if !*complete {
@@ -109,6 +110,7 @@ func TestDeletionsOfASet(t *testing.T) {
 	defer holdSwitches(t)()
 	table := &rows{}
 	defer table.log(t)
+	const short = 2
 	// Cells wait most of the time, so several are played at a time, whatever the number of processors is.
 	places := make(chan struct{}, 8)
 	t.Run("cells", func(t *testing.T) {
@@ -118,7 +120,12 @@ func TestDeletionsOfASet(t *testing.T) {
 			places <- struct{}{}
 			group.Go(func() {
 				defer func() { <-places }()
-				t.Run(d.String(), func(t *testing.T) { play{setDeletion: d, table: table}.all(t, fmt.Sprintf("cell-%03d", i)) })
+				t.Run(d.String(), func(t *testing.T) {
+					if i >= short && !*complete {
+						stories.Long(t)
+					}
+					play{setDeletion: d, table: table}.all(t, fmt.Sprintf("cell-%03d", i))
+				})
 			})
 		}
 	})

@@ -6,6 +6,8 @@ package journeys
 import (
 	"strings"
 	"testing"
+
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // attempt is one thing that a person tries on the side that is not authoritative.
@@ -18,6 +20,7 @@ type attempt struct {
 }
 
 func TestTheWrongSideAnswersAtOnce(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	set := newSet(t, "wrong-side", 1)

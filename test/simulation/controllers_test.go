@@ -25,6 +25,7 @@ import (
 
 	"github.com/poundlock/poundlock/machine/machinetest"
 	"github.com/poundlock/poundlock/test/simulation"
+	"github.com/poundlock/poundlock/test/stories"
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
@@ -36,6 +37,7 @@ const (
 // TestControllers is one story on a cluster without Poundlock, since a control plane costs seconds: what each side's controllers do by
 // themselves, how they pause, and that they fall silent.
 func TestControllers(t *testing.T) {
+	stories.Long(t)
 	stage, err := testcluster.Set(t.Context(), testcluster.Options{Bare: true, Out: os.Stderr})
 	if err != nil {
 		t.Fatal(err)

@@ -19,3 +19,11 @@ func Long(t *testing.T) {
 	t.Run("left to make proof WHAT=stories", func(t *testing.T) { t.Skip("needs -long") })
 	t.SkipNow()
 }
+
+// Times is how often a test draws: few times, and as often as many with -long.
+func Times(few, many int) int {
+	if *long {
+		return many
+	}
+	return few
+}

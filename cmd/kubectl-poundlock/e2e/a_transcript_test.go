@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // entry is one command of the transcript and what it printed.
@@ -66,6 +68,7 @@ func TestTheTranscriptIsTrue(t *testing.T) { holds(t, "", 8) }
 
 // TestTheControlPlanesTranscriptIsTrue does the same with `make run CONTROL_PLANE=3`.
 func TestTheControlPlanesTranscriptIsTrue(t *testing.T) {
+	stories.Long(t)
 	if out, code := sh(t, "kubectl poundlock controlplane status"); code != 1 ||
 		!strings.Contains(out, "there is no ControlPlaneMachineSet cluster in openshift-machine-api") {
 		t.Errorf("without a set: exit code %d:\n%s", code, out)

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/poundlock/poundlock/bundle"
 	"github.com/poundlock/poundlock/test/build"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 var update = flag.Bool("update", false, "write the summaries of the providers' bundles")
@@ -94,6 +96,9 @@ func TestRealProviders(t *testing.T) {
 		t.Run(p.file, func(t *testing.T) {
 			if testing.Short() && p.module != "" {
 				t.Skip("renders a provider of several hundred thousand bytes")
+			}
+			if !slices.Contains([]string{"core", "kubeadm-control-plane", "aws", "metal3"}, p.file) && !*update {
+				stories.Long(t)
 			}
 			dir := t.TempDir()
 			args := p.args(t, dir)

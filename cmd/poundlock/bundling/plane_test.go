@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,6 +22,7 @@ import (
 
 	"github.com/poundlock/poundlock/bundle"
 	"github.com/poundlock/poundlock/test/embedded"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // onPlane is an API server with OpenShift's Infrastructure and the namespace.
@@ -32,39 +32,18 @@ type onPlane struct {
 	plane *embedded.Plane
 }
 
-// plane is shared by the tests that ask an API server, and started by the first of them.
-var plane = sync.OnceValues(func() (*embedded.Plane, error) {
-	crds, err := embedded.CRDs(context.Background())
-	if err != nil {
-		return nil, err
-	}
-	crds = slices.DeleteFunc(crds, func(crd *apiextensionsv1.CustomResourceDefinition) bool {
+var plane = &embedded.Shared{Options: func(ctx context.Context) (embedded.Options, error) {
+	crds, err := embedded.CRDs(ctx)
+	return embedded.Options{CRDs: slices.DeleteFunc(crds, func(crd *apiextensionsv1.CustomResourceDefinition) bool {
 		return crd.Name != "infrastructures.config.openshift.io"
-	})
-	p, err := embedded.Start(context.Background(), embedded.Options{CRDs: crds, Out: os.Stderr})
-	if err == nil {
-		stopPlane = p.Stop
-	}
-	return p, err
-})
+	})}, err
+}}
 
-var stopPlane = func() error { return nil }
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if err := stopPlane(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = max(code, 1)
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(plane.Main(m)) }
 
 func startPlane(t *testing.T) onPlane {
 	t.Helper()
-	shared, err := plane()
-	if err != nil {
-		t.Fatal(err)
-	}
+	shared := plane.Plane(t)
 	admin, err := client.New(shared.Admin(), client.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -129,26 +108,30 @@ func TestAPIServerTakesBundles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a control plane")
 	}
-	p := startPlane(t)
 	for _, provider := range realProviders() {
 		if !slices.Contains([]string{"core", "aws", "nutanix", "metal3"}, provider.file) {
 			continue
 		}
-		dir := t.TempDir()
-		args := provider.args(t, dir)
-		if provider.file == "metal3" {
-			args = append(args, "--exclude", "ServiceMonitor/*") // OpenShift serves this kind, a bare API server does not
-		}
-		if _, _, err := runBundle(t, args...); err != nil {
-			t.Fatal(err)
-		}
-		p.kubectlApply(dir)
-		documents := provider.installable(t, dir)
-		p.apply(documents, func(stage bundle.Stage) bool { return stage != bundle.Webhooks })
-		if provider.file == "aws" {
-			p.protects("infrastructure.cluster.x-k8s.io/v1beta2", "AWSCluster")
-		}
-		p.apply(documents, func(stage bundle.Stage) bool { return stage == bundle.Webhooks })
+		t.Run(provider.file, func(t *testing.T) {
+			if provider.file != "aws" {
+				stories.Long(t)
+			}
+			p, dir := startPlane(t), t.TempDir()
+			args := provider.args(t, dir)
+			if provider.file == "metal3" {
+				args = append(args, "--exclude", "ServiceMonitor/*") // OpenShift serves this kind, a bare API server does not
+			}
+			if _, _, err := runBundle(t, args...); err != nil {
+				t.Fatal(err)
+			}
+			p.kubectlApply(dir)
+			documents := provider.installable(t, dir)
+			p.apply(documents, func(stage bundle.Stage) bool { return stage != bundle.Webhooks })
+			if provider.file == "aws" {
+				p.protects("infrastructure.cluster.x-k8s.io/v1beta2", "AWSCluster")
+			}
+			p.apply(documents, func(stage bundle.Stage) bool { return stage == bundle.Webhooks })
+		})
 	}
 }
 
