@@ -325,6 +325,28 @@ func TestASetForClusterAPIListsItsOnlyZone(t *testing.T) {
 	}
 }
 
+// What a failure domain would set is not missed in the template where the Infrastructure does not have that failure domain.
+func TestAFailureDomainThatTheInfrastructureDoesNotHave(t *testing.T) {
+	for _, kit := range platformstest.Kits() {
+		if !described(kit) {
+			continue
+		}
+		spec, domains := master(kit)
+		for _, v := range domains {
+			if list, ok := v.([]any); ok && len(list) > 0 {
+				list[0] = map[string]any{"name": "absent"}
+			}
+		}
+		for _, member := range []string{"workspace", "template"} {
+			delete(spec, member)
+		}
+		template, errs := Reflect(read(t, machineAPI(t, spec, domains)), kit.Env())
+		if template != nil || len(errs) != 1 || !strings.Contains(errs[0].Detail, "no such failure domain") {
+			t.Errorf("%s: %v", kit.Platform.Name, errs)
+		}
+	}
+}
+
 // Where the infrastructure cluster object has no account of the cloud, as OpenShift's operator writes Azure's, it is read from elsewhere.
 func TestTheAccountIsReadFromElsewhere(t *testing.T) {
 	for _, kit := range platformstest.Kits() {

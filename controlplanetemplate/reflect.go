@@ -30,16 +30,20 @@ func IsOwn(mark, name string) bool {
 
 // Reflect is the infrastructure machine template that a set's template for Machine API stands for, as a MachineSet's is made: its name has a
 // hash of its content. It means what the set's template does. Where a platform converts only what is somewhere, it is in the first of the
-// set's failure domains. Fields that do not convert, in whichever of the failure domains, are errors, by their path in the set. A set that has
+// set's failure domains. Those that the Infrastructure does not have are the only errors then: what they would set is missing in the template, and is not to be
+// written there. Fields that do not convert, in whichever of the failure domains, are errors, by their path in the set. A set that has
 // the other member is what it refers to: there is nothing to reflect, and both are nil.
 func Reflect(set *machinev1.ControlPlaneMachineSet, env conversion.Env) (*unstructured.Unstructured, field.ErrorList) {
 	t := set.Spec.Template.OpenShiftMachineV1Beta1Machine
 	if t == nil {
 		return nil, nil
 	}
-	where, err := places(set, env)
+	where, absent, err := places(set, env)
 	if err != nil {
 		return nil, field.ErrorList{field.InternalError(nil, err)}
+	}
+	if len(absent) > 0 {
+		return nil, absent
 	}
 	var out *unstructured.Unstructured
 	var errs field.ErrorList

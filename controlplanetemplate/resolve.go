@@ -6,6 +6,7 @@ package controlplanetemplate
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	configv1 "github.com/openshift/api/config/v1"
@@ -68,7 +69,7 @@ func resolve(get environment.Get, account Account, pair authority.Pair, set *mac
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading %s %s/%s: %w", t.Spec.InfrastructureRef.Kind, pair.ClusterAPI, t.Spec.InfrastructureRef.Name, err)
 	}
-	where, err := places(set, env)
+	where, _, err := places(set, env)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -116,13 +117,13 @@ func clusterAPISet(t *controlplane.ClusterAPITemplate, failureDomain string, env
 }
 
 // places are where a set makes Machines. The plan reports one that the Infrastructure does not describe.
-func places(set *machinev1.ControlPlaneMachineSet, env conversion.Env) ([]controlplane.Place, error) {
+func places(set *machinev1.ControlPlaneMachineSet, env conversion.Env) ([]controlplane.Place, field.ErrorList, error) {
 	about := &configv1.Infrastructure{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(env.Infrastructure, about); err != nil {
-		return nil, fmt.Errorf("reading Infrastructure cluster: %w", err)
+		return nil, nil, fmt.Errorf("reading Infrastructure cluster: %w", err)
 	}
-	all, _ := controlplane.Places(set, about)
-	return all, nil
+	all, errs := controlplane.Places(set, about)
+	return all, slices.DeleteFunc(errs, func(e *field.Error) bool { return e.Type != field.ErrorTypeNotFound }), nil
 }
 
 // unzoned names the field in which a set has the zone of its Machines: a Cluster API Machine has it in spec.failureDomain, a set for Cluster API in its failure

@@ -37,7 +37,7 @@ func IndexByOwner(ctx context.Context, cache client.FieldIndexer, kind schema.Gr
 	})
 }
 
-// IndexByInstance has a cache find Machines by their instance, before it is started.
+// IndexByInstance has a cache find Machines, or what a provider keeps for instances, by the instance.
 func IndexByInstance(ctx context.Context, cache client.FieldIndexer, machines schema.GroupVersionKind) error {
 	return index(ctx, cache, machines, byInstance, instanceOf)
 }
@@ -109,14 +109,23 @@ func OwnerOf(o client.Object) []string {
 	return nil
 }
 
+// instanceFields are where an object of a kind has the ID of its instance (authority.KeptInstance).
+func instanceFields(kind string) [][]string {
+	if authority.KeepsInstances(kind) {
+		return [][]string{{"spec", "biosUUID"}, {"status", "instanceID"}}
+	}
+	return [][]string{{"spec", "providerID"}}
+}
+
 func instanceOf(o client.Object) []string {
 	u, ok := o.(*unstructured.Unstructured)
 	if !ok {
 		return nil
 	}
-	id, _, _ := unstructured.NestedString(u.Object, "spec", "providerID")
-	if id == "" {
-		return nil
+	for _, path := range instanceFields(u.GetKind()) {
+		if id, _, _ := unstructured.NestedString(u.Object, path...); id != "" {
+			return []string{instanceid.Tail(id)}
+		}
 	}
-	return []string{instanceid.Tail(id)}
+	return nil
 }

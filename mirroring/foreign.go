@@ -30,7 +30,41 @@ func (s steps) inTheWay() string {
 			"and its deletion would not end: %s; or see to it that Machine %[1]s ends or refers to another one, and the mirror is made",
 			s.Referrer, s.InfraKind().Kind, s.InfraName(), s.renamed())
 	}
-	return s.foreign(s.Infra)
+	if why := s.foreign(s.Infra); why != "" {
+		return why
+	}
+	return s.foreignKept()
+}
+
+// foreignKept is why what somebody else has made in the place of what the provider keeps for the Machine's instance does not become the mirror's: its spec is not
+// that of the Machine.
+func (s steps) foreignKept() string {
+	o := s.InfraInstance
+	if s.Source() != authority.MachineAPI || !authority.ForeignKept(pairs.ObjectOf(o), pairs.ObjectOf(s.MachineAPI)) {
+		return ""
+	}
+	why := fmt.Sprintf("%s, which is not its mirror's, belongs to no machine of the provider", pairs.Describe(o))
+	id := authority.KeptInstance(pairs.ObjectOf(o))
+	switch {
+	case pairs.PresenceOf(o) == authority.Deleting:
+		return why + ", and is being deleted: the mirror is made when it is gone"
+	case id != "" && !pairs.IsPaused(o):
+		return fmt.Sprintf("%s, and has an instance of its own, %s: delete it, and with it what it runs: %s", why, id, command(o, "delete", "--wait=false"))
+	case id != "":
+		why = fmt.Sprintf("%s, and names another instance, %s, which keeps running", why, id)
+	}
+	return fmt.Sprintf("%s: delete it, which terminates nothing, as it is paused, and Poundlock makes the mirror: %s", why, command(o, "delete", "--wait=false"))
+}
+
+// pauseKept pauses it where it names no instance: its controller may find this Machine's by the name, and would terminate that when the object is deleted.
+func (s steps) pauseKept() *pairs.Write {
+	o := s.InfraInstance
+	if s.foreignKept() == "" || pairs.IsPaused(o) || authority.KeptInstance(pairs.ObjectOf(o)) != "" {
+		return nil
+	}
+	return &pairs.Write{Verb: pairs.Patch, Object: o, Reason: authority.ReasonForeignTwin,
+		Note:  "paused " + pairs.Describe(o) + ", whose controller could act on the instance of " + pairs.Describe(s.MachineAPI),
+		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.PausedAnnotation: "true"}})}
 }
 
 // standOff marks a Machine of the Machine API's until it begins, so that it does not begin while no replica answers either (cel.BeginsBesideForeign), and a

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/mirroring/deletion"
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
@@ -436,5 +437,48 @@ func TestTwoSetsOfOneName(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWhatIsKeptForAnInstanceAndIsNotTheMirrors: a person's object in the place of what the provider keeps for the Machine's instance is reported, and not taken
+// for the mirror's. Where its controller could find that instance by the name alone, it is paused first.
+func TestWhatIsKeptForAnInstanceAndIsNotTheMirrors(t *testing.T) {
+	platform, _ := platforms.For("VSphere")
+	const (
+		pausedNow = `cluster.x-k8s.io/paused: ""`
+		goes      = `, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [vspherevm.infrastructure.cluster.x-k8s.io]`
+		itsOwner  = `, ownerReferences: [{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: VSphereMachine, name: m, uid: u}]`
+		remove    = "kubectl -n capi delete vspherevm.infrastructure.cluster.x-k8s.io m --wait=false"
+	)
+	for _, c := range []struct {
+		about, annotations, more, spec, want, write string
+	}{
+		{"it is the mirror's", pausedNow, itsOwner, ``, "", ""},
+		{"it has the Machine's instance", pausedNow, ``, `biosUUID: 4210-A`, "", ""},
+		{"it is paused, and names nothing", pausedNow, ``, ``, "belongs to no machine of the provider: delete it, which terminates nothing", ""},
+		{"it is not paused, and names nothing", ``, ``, ``, "delete it, which terminates nothing, as it is paused", "paused VSphereVM"},
+		{"it is paused, and names another instance", pausedNow, ``, `biosUUID: 4210-b`, "names another instance, vsphere://4210-b, which keeps running: delete it", ""},
+		{"it is not paused, and names another instance", ``, ``, `biosUUID: 4210-b`, "an instance of its own, vsphere://4210-b: delete it, and with it what it runs: " + remove, ""},
+		{"it is being deleted, and paused", pausedNow, goes, ``, "is being deleted: the mirror is made when it is gone", "removed the finalizers"},
+		{"it is being deleted, and names nothing", ``, goes, ``, "is being deleted", "paused VSphereVM"},
+		{"it is being deleted, with an instance of its own", ``, goes, `biosUUID: 4210-b`, "is being deleted", ""},
+	} {
+		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Env: conversion.Env{Platform: platform, ClusterName: "c"}}
+		s.MachineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m, namespace: mapi, finalizers: [machine.machine.openshift.io]}, spec: {providerID: "vsphere://4210-a"}, status: {authoritativeAPI: MachineAPI}}`)
+		s.InfraInstance = mirroringtest.Object(t, fmt.Sprintf(`{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: VSphereVM, metadata: {name: m, namespace: capi, annotations: {%s}%s}, spec: {%s}}`, c.annotations, c.more, c.spec))
+		steps := stepsOf(s, time.Unix(0, 0))
+		if got := steps.inTheWay(); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.about, got, c.want)
+		}
+		if c.want == "" {
+			continue
+		}
+		w := steps.toClusterAPI()
+		if w == nil || c.write == "" && !strings.Contains(fmt.Sprint(w.Patch), authority.ReasonForeignTwin) || !strings.Contains(w.Note, c.write) {
+			t.Errorf("%s: %+v, want %q", c.about, w, c.write)
+		}
+		if paused := w != nil && w.Object == s.InfraInstance && strings.Contains(fmt.Sprint(w.Patch), authority.PausedAnnotation); paused != strings.HasPrefix(c.write, "paused") {
+			t.Errorf("%s: paused: %t", c.about, paused)
+		}
 	}
 }

@@ -106,7 +106,7 @@ func (s steps) releaseInfra() *pairs.Write { return s.deletion.ReleaseInfra(s.In
 func (s steps) toClusterAPI() *pairs.Write {
 	if why := s.inTheWay(); why != "" {
 		// What the mirror made may belong to a stranger that goes, and go with it.
-		return pairs.First(s.standOff, s.releaseInfra, s.failing(authority.ReasonForeignTwin, why))
+		return pairs.First(s.standOff, s.pauseKept, s.releaseInfra, s.failing(authority.ReasonForeignTwin, why))
 	}
 	if w := s.standOffNoMore(); w != nil {
 		return w

@@ -92,8 +92,12 @@ type Facts struct {
 	Namesake bool
 	// InfraNamesake is the provider's machine of the name of a Machine API Machine that is created without a twin, nil for none.
 	InfraNamesake *Object
+	// KeptNamesake is what the provider keeps for an instance under that name, nil for nothing.
+	KeptNamesake *Object
 	// Holders are the names of other Machines with the object's spec.providerID.
 	Holders []string
+	// AlsoKept are the objects, as a kind and a name, that a provider keeps for the instance of a Machine that is to move, and that are not its pair's.
+	AlsoKept []string
 	// Unconvertible are the fields of the authority that the other API cannot express: from a conversion run in the
 	// review itself, paths those of the authority's object.
 	Unconvertible field.ErrorList
@@ -224,7 +228,7 @@ const (
 	NeedOwners
 	// NeedLiveInfra asks for Facts.Infra from the API server.
 	NeedLiveInfra
-	// NeedHolders asks for Facts.Holders, from an indexed cache.
+	// NeedHolders asks for Facts.Holders, and of a Machine API Machine for Facts.AlsoKept, from an indexed cache.
 	NeedHolders
 	// NeedSets asks for Facts.Sets, from a cache, and for Facts.Deployments, from the API server.
 	NeedSets
@@ -240,7 +244,8 @@ const (
 	NeedUndrained
 	// NeedRemediation asks for Facts.Remediation, from the API server.
 	NeedRemediation
-	// NeedNamesake asks for Facts.Namesake of a Cluster API Machine, and for Facts.InfraNamesake of a Machine API Machine, from the API server.
+	// NeedNamesake asks for Facts.Namesake of a Cluster API Machine, and for Facts.InfraNamesake and Facts.KeptNamesake of a Machine API
+	// Machine, from the API server.
 	NeedNamesake
 	// NeedOwnerSet asks for Facts.OwnerSet and Facts.OwnerSetTwin, from the API server unless the cache shows that OwnerSet has Machines.
 	NeedOwnerSet

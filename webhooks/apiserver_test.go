@@ -82,6 +82,7 @@ func TestOnAnAPIServer(t *testing.T) {
 		{"an owner that is gone is refused, and one that may not be read is warned of", ownersThatAreGone},
 		{"a MachineDeployment gets no owner that is gone, and is not deleted in the foreground past its Machines' hooks", deployment},
 		{"a Machine does not get the name of an infrastructure machine that another Machine runs", namedAsInfra},
+		{"what vSphere's provider keeps for the instance of a Machine is not deleted, nor is a Machine created beside it", keptOnVSphere},
 		{"a lock holds, dry run or not, and not for Poundlock", lock},
 		{"kubectl scale of the wrong set is refused", scale},
 		{"a provider's template is locked through its set", template},

@@ -4,6 +4,7 @@
 package webhooks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/instanceid"
 	"github.com/poundlock/poundlock/internal/served"
@@ -27,7 +29,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// Holding lists the Machines of a kind that have an instance's ID, by its authority.InstanceKey or authority.InstanceTail. Its cost does not grow with the
+// Holding lists the Machines of a kind, or what a provider keeps for instances, that have an instance's ID, by its authority.InstanceKey or authority.InstanceTail. Its cost does not grow with the
 // fleet.
 type Holding interface {
 	With(ctx context.Context, gvk schema.GroupVersionKind, namespace, key string) ([]*policies.Object, error)
@@ -89,12 +91,14 @@ func (l Lookups) belongings(ctx context.Context, c *policies.Change, needs polic
 		c.Facts.Namesake = o != nil
 	}
 	if needs.Has(policies.NeedNamesake) && c.Side == policies.SideMachineAPI && c.Facts.Twin == nil {
-		if c.Facts.InfraNamesake, err = l.infraNamed(ctx, c.TwinNamespace, c.Name); err != nil {
+		if c.Facts.InfraNamesake, c.Facts.KeptNamesake, err = l.infraNamed(ctx, c.TwinNamespace, c.Name); err != nil {
 			return err
 		}
 	}
 	if needs.Has(policies.NeedHolders) {
-		c.Facts.Holders, err = l.holders(ctx, *c)
+		if c.Facts.Holders, err = l.holders(ctx, *c); err == nil {
+			c.Facts.AlsoKept, err = l.alsoKept(ctx, *c)
+		}
 	}
 	return err
 }
@@ -127,12 +131,30 @@ func owns(set, o *policies.Object) bool {
 	return slices.ContainsFunc(o.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == set.Metadata.UID })
 }
 
-// infraNamed reads a machine of the cluster's provider by its name, nil if there is none or its platform is not known or not converted. The platform is
-// from the cache, as it does not change.
-func (l Lookups) infraNamed(ctx context.Context, namespace, name string) (*policies.Object, error) {
+// alsoKept lists what the provider keeps for the instance of a Machine API Machine and that is not its pair's.
+func (l Lookups) alsoKept(ctx context.Context, c policies.Change) ([]string, error) {
+	kind, id := authority.KeptKindFor(c.Old), authority.InstanceKeyOf(c.Old)
+	i := slices.IndexFunc(l.Platforms, func(p conversion.Platform) bool { return kind != "" && p.InfraInstance.Kind == kind })
+	if i < 0 || id == "" || c.Side != policies.SideMachineAPI || l.Holding == nil {
+		return nil, nil
+	}
+	kept, err := l.Holding.With(ctx, l.Platforms[i].InfraInstance.GroupVersionKind, c.TwinNamespace, id)
+	if err != nil {
+		return nil, fmt.Errorf("listing what the provider keeps for an instance: %w", err)
+	}
+	infra := c.Name
+	if core := c.Facts.Twin; core != nil {
+		infra = cmp.Or(authority.InfraReferenceOf(core).Name, infra)
+	}
+	return authority.AlsoKept(kept, c.Name, infra), nil
+}
+
+// infraNamed reads a machine of the cluster's provider by its name, and what the provider keeps for an instance by the same; nil if there is none or its platform
+// is not known or not converted. The platform is from the cache, as it does not change.
+func (l Lookups) infraNamed(ctx context.Context, namespace, name string) (machine, kept *policies.Object, err error) {
 	about, err := l.Cached.Get(ctx, infrastructure)
 	if err != nil || about == nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var status struct {
 		PlatformStatus struct {
@@ -141,11 +163,16 @@ func (l Lookups) infraNamed(ctx context.Context, namespace, name string) (*polic
 	}
 	_ = json.Unmarshal(about.Status, &status) // one that cannot be read names no platform
 	for _, p := range l.Platforms {
-		if p.Name == status.PlatformStatus.Type {
-			return l.live(ctx, Ref{GroupVersionKind: p.InfraMachine.GroupVersionKind, Namespace: namespace, Name: name})
+		if p.Name != status.PlatformStatus.Type {
+			continue
 		}
+		machine, err = l.live(ctx, Ref{GroupVersionKind: p.InfraMachine.GroupVersionKind, Namespace: namespace, Name: name})
+		if err == nil && !p.InfraInstance.Empty() {
+			kept, err = l.live(ctx, Ref{GroupVersionKind: p.InfraInstance.GroupVersionKind, Namespace: namespace, Name: name})
+		}
+		return machine, kept, err
 	}
-	return nil, nil
+	return nil, nil, nil
 }
 
 // owners reads what owns the object, or is to own it: the sets of either API, the Clusters, the Machines of a provider's machine, and the provider's machine of

@@ -69,6 +69,47 @@ func TestMachinesOfAnotherInstanceAreNotHolders(t *testing.T) {
 	}
 }
 
+// TestWhatElseIsKeptForAnInstanceIsAFact: of a Machine that is to move, on a platform whose provider keeps something for instances.
+func TestWhatElseIsKeptForAnInstanceIsAFact(t *testing.T) {
+	parse := func(text string) *policies.Object {
+		o, err := policies.ParseObject([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	asked := ""
+	l := Lookups{Platforms: platforms.List(), Holding: HoldingFunc(func(_ context.Context, gvk schema.GroupVersionKind, namespace, key string) ([]*policies.Object, error) {
+		if gvk.Kind == "Machine" {
+			return nil, nil
+		}
+		asked = gvk.Kind + " " + namespace + " " + key
+		return []*policies.Object{parse(`{"kind":"VSphereVM","metadata":{"name":"f2"},"spec":{"biosUUID":"4210-A"}}`), parse(`{"kind":"VSphereVM","metadata":{"name":"i"},"spec":{"biosUUID":"4210-A"}}`)}, nil
+	})}
+	twin := parse(`{"metadata":{"name":"m"},"spec":{"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"VSphereMachine","name":"i"}}}`)
+	for _, c := range []struct {
+		kind, id, asked string
+		want            []string
+	}{
+		{"VSphereMachineProviderSpec", "vsphere://4210-A", "VSphereVM c 4210-a", []string{"VSphereVM f2"}},
+		{"VSphereMachineProviderSpec", "", "", nil},
+		{"AWSMachineProviderConfig", "aws:///a/i-1", "", nil},
+	} {
+		asked = ""
+		m := parse(fmt.Sprintf(`{"metadata":{"name":"m"},"spec":{"providerID":%q,"providerSpec":{"value":{"kind":%q}}}}`, c.id, c.kind))
+		change := policies.Change{Subject: policies.Subject{Side: policies.SideMachineAPI, Kind: "Machine", Name: "m", Namespace: "m", TwinNamespace: "c"},
+			Operation: admissionv1.Update, Old: m, New: m, Facts: policies.Facts{Twin: twin}}
+		if err := l.belongings(t.Context(), &change, policies.NeedHolders); err != nil || asked != c.asked || !slices.Equal(change.Facts.AlsoKept, c.want) {
+			t.Errorf("%s %q: asked about %q, %v, %v", c.kind, c.id, asked, change.Facts.AlsoKept, err)
+		}
+	}
+	for _, key := range []string{"4210-a", "/4210-a"} {
+		if !hasInstance(parse(`{"kind":"VSphereVM","metadata":{"name":"f2"},"spec":{"biosUUID":"4210-A"}}`), key) {
+			t.Errorf("a VSphereVM has not the instance %s", key)
+		}
+	}
+}
+
 // TestTheOwnersThatAreRead: the MachineSet of a Machine, in the Machine's own API and namespace, the Machines of a provider's machine, and the provider's
 // machine of what is kept for its instance.
 func TestTheOwnersThatAreRead(t *testing.T) {
@@ -129,7 +170,8 @@ func TestWhatIsKeptForAnInstanceIsAFact(t *testing.T) {
 				return policies.ParseObject(fmt.Appendf(nil, `{"metadata":{"name":%q}}`, source+" "+ref.String()))
 			})
 		}
-		change, err := policies.Change{Subject: policies.Subject{Side: policies.SideMachineAPI, Kind: "Machine"}}, error(nil)
+		var err error
+		change := policies.Change{Subject: policies.Subject{Side: policies.SideMachineAPI, Kind: "Machine"}}
 		switch c.infra {
 		case "null":
 		case "":

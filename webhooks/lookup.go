@@ -177,7 +177,7 @@ func lookups(c cluster.Cluster, o Options, m *metrics) Lookups {
 }
 
 // index prepares the cache for the lists, before it is started.
-func index(ctx context.Context, c cluster.Cluster) error {
+func index(ctx context.Context, c cluster.Cluster, platforms []conversion.Platform) error {
 	set := &unstructured.Unstructured{}
 	set.SetGroupVersionKind(coreKind(policies.SideClusterAPI, "MachineSet"))
 	if err := c.GetFieldIndexer().IndexField(ctx, set, templateIndex, templateOf); err != nil {
@@ -189,6 +189,14 @@ func index(ctx context.Context, c cluster.Cluster) error {
 	for _, side := range []policies.Side{policies.SideMachineAPI, policies.SideClusterAPI} {
 		machines, indexer := coreKind(side, "Machine"), c.GetFieldIndexer()
 		if err := errors.Join(facts.IndexByOwner(ctx, indexer, machines), facts.IndexByInstance(ctx, indexer, machines)); err != nil {
+			return err
+		}
+	}
+	for _, p := range platforms {
+		if p.InfraInstance.Empty() {
+			continue
+		}
+		if err := facts.IndexByInstance(ctx, c.GetFieldIndexer(), p.InfraInstance.GroupVersionKind); err != nil && !served.Missing(err) {
 			return err
 		}
 	}

@@ -81,6 +81,17 @@ func TestNobodyAnswers(t *testing.T) {
 		{"Cluster API's controller makes one for a set that was created twice, where Machine API's has some", "authority/created-twice", p.makesThere("twice-begun")},
 		{"and for one that moves, whose pause it has acknowledged", "poundlock-create-for-set", p.makes("left")},
 
+		{"a VSphereVM is created with the UUID of a Machine's instance", unanswered, p.creates(keptManifest("new", "4210-1"))},
+		{"it is created paused", unanswered, p.creates(strings.Replace(keptManifest("new", "4210-1"), "name: new", "name: new"+pausedText, 1))},
+		{"a VSphereVM gets it", unanswered, p.patch(keptMachine, "of-nobody", `{"spec":{"biosUUID":"4210-1"}}`)},
+		{"a VSphereVM that has it from before is deleted", "poundlock-delete-kept", p.deletes(keptMachine, "of-another")},
+
+		{"a VSphereVM of no instance is created", "", p.creates(keptManifest("new", ""))},
+		{"a VSphereVM is edited", "", p.patch(keptMachine, "of-another", `{"metadata":{"labels":{"a":"b"}}}`)},
+		{"a VSphereVM is paused", "", p.patch(keptMachine, "of-another", `{"metadata":{"annotations":{"cluster.x-k8s.io/paused":""}}}`)},
+		{"a VSphereVM that has an instance of no Machine is deleted", "", p.deletes(keptMachine, "of-its-own")},
+		{"a VSphereVM without an instance is deleted", "", p.deletes(keptMachine, "of-nobody")},
+		{"a VSphereVM of an instance that Cluster API runs is deleted", "", p.deletes(keptMachine, "of-cluster-api")},
 		{"the same Machine is restored beside it, with its instance's ID", "", p.creates(withInstance(machineManifest("halted", ""), "aws:///a/i-1"))},
 		{"a Machine is restored beside its paused mirror", "", p.creates(machineManifest("mirror", ""))},
 		{"a Machine is created", "", p.creates(machineManifest("new", ""))},
@@ -135,7 +146,11 @@ func (p outage) cancelled(t *testing.T) {
 
 const pausedText = `, annotations: {cluster.x-k8s.io/paused: ""}`
 
-var mirroredMachine = platforms.List()[0].InfraMachine.GroupVersionKind
+var (
+	mirroredMachine = platforms.List()[0].InfraMachine.GroupVersionKind
+	// keptMachine is what vSphere's provider keeps for an instance.
+	keptMachine = mirroredMachine.GroupKind().WithVersion("v1beta1").GroupVersion().WithKind("VSphereVM")
+)
 
 // outage is a control plane with objects in every state, which were created before Poundlock was lost.
 type outage struct {
@@ -147,11 +162,13 @@ type outage struct {
 
 func newOutage(t *testing.T) outage {
 	t.Helper()
-	crds, err := embedded.CRDs(t.Context())
+	crds, err := embedded.CRDs(t.Context(), "AWS", "VSphere")
 	if err != nil {
 		t.Fatal(err)
 	}
-	crds = slices.DeleteFunc(crds, func(c *apiextensionsv1.CustomResourceDefinition) bool { return !slices.Contains(needed, c.Name) })
+	crds = slices.DeleteFunc(crds, func(c *apiextensionsv1.CustomResourceDefinition) bool {
+		return !slices.Contains(append(needed, "vspherevms.infrastructure.cluster.x-k8s.io"), c.Name)
+	})
 	plane := embedded.ForTest(t, embedded.Options{CRDs: crds})
 	as := func(name string) client.Client {
 		cfg, err := plane.As(name, "system:masters")
@@ -170,11 +187,12 @@ func newOutage(t *testing.T) outage {
 	validating, mutating := Configurations(options)
 	p.must(t, p.admin.Create(t.Context(), validating))
 	p.must(t, p.admin.Create(t.Context(), mutating))
-	policyOptions := cel.Options{Identities: options.Identities, Pairs: options.Pairs}
+	policyOptions := cel.Options{Identities: options.Identities, Pairs: options.Pairs,
+		InfraInstances: []schema.GroupResource{{Group: keptMachine.Group, Resource: "vspherevms"}}}
 	twins, err := cel.Policies(policyOptions)
 	p.must(t, err)
 	for _, twin := range slices.Concat(twins, cel.ScalePolicies(policyOptions), cel.BesidePolicies(policyOptions), cel.ForSetPolicies(policyOptions),
-		cel.HookedPolicies(policyOptions)) {
+		cel.HookedPolicies(policyOptions), cel.KeptPolicies(policyOptions)) {
 		p.must(t, p.admin.Create(t.Context(), twin.Policy))
 		p.must(t, p.admin.Create(t.Context(), twin.Binding))
 	}
@@ -186,6 +204,7 @@ func newOutage(t *testing.T) outage {
 		"poundlock-create-machinesets": p.creates(actsSet),
 		"poundlock-create-for-set":     p.makes("moved"),
 		"poundlock-delete-hooked":      p.deletesInForeground("hooked"),
+		"poundlock-delete-kept":        p.deletes(keptMachine, "of-another"),
 
 		"poundlock-create-for-cluster-api-set": p.makesThere("twice-begun"),
 		"poundlock-surroundings": func() error {
@@ -249,6 +268,9 @@ func (p outage) furnish(t *testing.T) {
 	_, copied := setManifests("copied")
 	for _, text := range []string{
 		machineManifest("unmoved", ""), machineManifest("fresh", ""), here, there, movedSet, leavingSet, leftSet, markOf("MachineSet", mirrorSet), markOf("MachineSet", copied),
+		withInstance(machineManifest("on-vsphere", ""), "vsphere://4210-1"), keptManifest("of-another", "4210-1"), keptManifest("of-its-own", "4210-2"),
+		keptManifest("of-nobody", ""), keptManifest("of-cluster-api", "4210-3"),
+		strings.Replace(withInstance(machineManifest("on-cluster-api", ""), "vsphere://4210-3"), "spec:", "spec:\n  authoritativeAPI: ClusterAPI", 1),
 		strings.Replace(acts, pausedText, "", 1), twinManifest("own"), twinManifest("stopping"), withInstance(twinManifest("halted"), "aws:///a/i-1"),
 		strings.Replace(twinManifest("hooked"), "annotations: {"+pausedAlone, "finalizers: [sync.machine.openshift.io/finalizer], annotations: {"+hook, 1),
 		strings.Replace(twinManifest("held"), "annotations: {", "finalizers: [sync.machine.openshift.io/finalizer], annotations: {"+hook+", ", 1),
@@ -280,6 +302,16 @@ func (p outage) deletesInForeground(name string) func() error {
 	return func() error {
 		return p.admin.Delete(p.t.Context(), toward(capiMachine, "c", name), client.DryRunAll, client.PropagationPolicy(metav1.DeletePropagationForeground))
 	}
+}
+
+// keptManifest is a VSphereVM that belongs to nobody, and that its controller holds.
+func keptManifest(name, uuid string) string {
+	spec := "template: t, network: {devices: [{networkName: net}]}"
+	if uuid != "" {
+		spec += ", biosUUID: " + uuid
+	}
+	return fmt.Sprintf("{apiVersion: %s, kind: VSphereVM, metadata: {namespace: c, name: %s, finalizers: [vspherevm.%s]}, spec: {%s}}",
+		keptMachine.GroupVersion(), name, keptMachine.Group, spec)
 }
 
 func withInstance(manifest, id string) string {

@@ -304,6 +304,43 @@ func TestADeploymentIsAskedAboutForItsSelectorAndOwners(t *testing.T) {
 	}
 }
 
+// TestWhatGivesAKeptObjectAnInstanceFailsClosed: by the ID the provider's controller acts on the instance, without an owner, too, and terminates it when the
+// object is deleted. OpenStack's has the ID in its status alone.
+func TestWhatGivesAKeptObjectAnInstanceFailsClosed(t *testing.T) {
+	doors := everyDoor(t)
+	const (
+		vms, servers = "vspherevms.v1beta1.infrastructure.cluster.x-k8s.io", "openstackservers.v1alpha1.infrastructure.cluster.x-k8s.io"
+		with, other  = `{metadata: {name: a}, spec: {biosUUID: u-1}}`, `{metadata: {name: a}, spec: {biosUUID: u-2}}`
+		server       = `{metadata: {name: a}, status: {instanceID: u-1}}`
+	)
+	for what, c := range map[string]struct {
+		asked
+		closed bool
+	}{
+		"it is created with one":           {asked{resource: vms, after: with}, true},
+		"it is created with one, paused":   {asked{resource: vms, after: strings.Replace(with, "name: a", "name: a, annotations: {cluster.x-k8s.io/paused: ''}", 1)}, true},
+		"it gets one":                      {asked{resource: vms, before: stranger, after: with}, true},
+		"it gets another one":              {asked{resource: vms, before: with, after: other}, true},
+		"it keeps the one":                 {asked{resource: vms, before: with, after: strings.Replace(with, "name: a", "name: a, labels: {b: c}", 1)}, false},
+		"it is created without":            {asked{resource: vms, after: stranger}, false},
+		"it is created full of null":       {asked{resource: vms, after: nulls}, false},
+		"it is edited full of null":        {asked{resource: vms, before: nulls, after: nulls}, false},
+		"it is created odd":                {asked{resource: vms, after: odd}, false},
+		"a server gets one":                {asked{resource: servers, subresource: "status", before: empty, after: server}, true},
+		"OpenStack's provider writes it":   {asked{resource: servers, subresource: "status", before: empty, after: server, by: capoManager}, false},
+		"a server's status says the same":  {asked{resource: servers, subresource: "status", before: server, after: server}, false},
+		"a server is created":              {asked{resource: servers, after: stranger}, false},
+		"OpenStack's provider creates one": {asked{resource: servers, after: stranger, by: capoManager}, false},
+	} {
+		if got := doors.closed(t, c.asked, labels.Set{authority.AdmissionLabel: authority.Enforced}); got != c.closed {
+			t.Errorf("%s: fails closed: %t, want %t", what, got, c.closed)
+		}
+		if doors.closed(t, c.asked, nil) {
+			t.Errorf("%s: fails closed before any replica has answered", what)
+		}
+	}
+}
+
 // everyDoor is both configurations' webhooks, as an API server of this module's version reads them.
 func everyDoor(t *testing.T) doors {
 	t.Helper()

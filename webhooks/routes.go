@@ -172,8 +172,10 @@ func Routes(c Catalog) []Route {
 		},
 		{
 			// OpenStack's own requests do not reach this webhook. vSphere's provider has no account of its own (authority.OpenShiftIdentities), so its requests
-			// do, and new instances must not wait for Poundlock. What another user creates during an outage is paused as soon as Poundlock runs.
-			Name: "infrastructure-instance-create", Side: policies.SideInfrastructure, Subjects: instancesOf(infra), Operations: ops(create), FailurePolicy: ignore,
+			// do, and new instances, which have no ID yet, must not wait for Poundlock. What another user creates without an ID during an outage is paused as
+			// soon as Poundlock runs.
+			Name: "infrastructure-instance-create", Side: policies.SideInfrastructure, Subjects: instancesOf(infra), Operations: ops(create), FailurePolicy: fail,
+			closed:     binds,
 			Conditions: conditions("is-not-the-providers", cel.NotByProvider(c.Identities)),
 		},
 		// No rule refuses a deletion by Kubernetes' own controllers (authority.Grants). A namespace that is being deleted must not wait for a Poundlock that

@@ -79,7 +79,7 @@ func New(ctx context.Context, c cluster.Cluster, o Options) (*Server, error) {
 	if o.LookupTimeout == 0 {
 		o.LookupTimeout = time.Second
 	}
-	if err := index(ctx, c); err != nil {
+	if err := index(ctx, c, o.Catalog.Platforms); err != nil {
 		return nil, err
 	}
 	m, err := newMetrics(o.Registerer)

@@ -76,9 +76,12 @@ var authoritySettled = Table{
 		{
 			Names: []string{authority.ReasonInstanceShared},
 			Means: "another Machine, which the message names, has the same `spec.providerID`. " +
-				"After a move two APIs would act on one instance, and the deletion of either Machine would terminate it",
+				"After a move two APIs would act on one instance, and the deletion of either Machine would terminate it. " +
+				"Or the message names a VSphereVM or an OpenStackServer that the provider keeps for the same instance and that is not this Machine's: " +
+				"its controller acts on the instance, and terminates it when that object is deleted",
 			Do: "look in the cloud whose instance it is. Correct or remove `spec.providerID` of the other Machine: " +
-				"this wait allows it where the migration is requested. During a move cancel that first",
+				"this wait allows it where the migration is requested. During a move cancel that first. " +
+				"A VSphereVM or an OpenStackServer: type the message's commands, which delete it paused, so that the instance keeps running",
 		},
 		{
 			Names: []string{authority.ReasonInfraShared},

@@ -48,10 +48,12 @@ var synchronizedFalse = Table{
 		{
 			Names: []string{authority.ReasonInfraNotFound},
 			Means: "the Cluster API object refers to a provider's object that does not exist",
-			Do: "restore it with its `spec.providerID`, or repair the reference; `kubectl get events` shows who deleted it. " +
+			Do: "of a Machine: restore it with its `spec.providerID`, or repair the reference; `kubectl get events` shows who deleted it. " +
 				"If both Machines have the `spec.providerID`, you can also move the Machine to Machine API. " +
 				"If the instance is gone too, the Machine API says Failed and creates none. If no Machine has a `spec.providerID`, look in the cloud; " +
-				"if there is no instance, create the object again without an ID, and Cluster API creates the instance, or delete the Machine",
+				"if there is no instance, create the object again without an ID, and Cluster API creates the instance, or delete the Machine. " +
+				"Of a MachineSet it is the template that is missing: create it again under its name, or have the set refer to another one. Until then the set " +
+				"creates no Machine, and its Machines run on",
 		},
 		{
 			Names: []string{"MirrorRefused"},
@@ -70,7 +72,9 @@ var synchronizedFalse = Table{
 		},
 		{
 			Names: []string{authority.ReasonForeignTwin},
-			Means: "an object that is not the mirror has its name: Cluster API acts on it, it has an instance of its own, it is another Machine's, or it is being deleted. " +
+			Means: "an object that is not the mirror has its name: Cluster API acts on it, it has an instance of its own, it is another Machine's, or it is being deleted; " +
+				"or what the provider would keep for the instance (a VSphereVM, an OpenStackServer) is a person's, belongs to no machine of the provider and does not " +
+				"name that instance: Poundlock pauses it where it names none, as its controller may find the Machine's instance by the name. " +
 				"Poundlock does not write to it, and the Machine API acts as it did before. " +
 				"If two MachineSets were created at the same moment, one that has no Machines creates none (`authority/created-twice`); without a replica of Poundlock " +
 				"policies keep that, as Poundlock has marked the Machine API's (`poundlock.openshift.io/beside-foreign`). " +

@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
+	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -165,6 +167,89 @@ func KeptForOther(kept, machine *policies.Object) string {
 		return ""
 	}
 	return KeptInstance(kept)
+}
+
+// KeptAlone reports whether what a provider keeps for an instance belongs to no machine of the provider. The provider and the mirror create each for a machine,
+// so a person has.
+func KeptAlone(kept *policies.Object) bool {
+	return kept != nil && !slices.ContainsFunc(kept.Metadata.OwnerReferences, func(ref metav1.OwnerReference) bool { return OwnsInfraInstance(kept.Kind, ref) })
+}
+
+// ForeignKept reports whether what a provider would keep for the instance of a Machine is a person's, of no machine of the provider's, and is not kept for that
+// instance: it is no part of the mirror, though it has the name.
+func ForeignKept(kept, machineAPI *policies.Object) bool {
+	return KeptAlone(kept) && (instanceKeyKept(kept) == "" || !keptFor(kept, providerID(machineAPI)))
+}
+
+// BesideKept refuses a Machine under the name of what a provider keeps for an instance, if a controller acts by that: it may find the instance of the Machine by
+// its name. Its mirror's is paused.
+func BesideKept(c policies.Change) policies.Verdict {
+	kept := c.Facts.KeptNamesake
+	if kept == nil || !namesAnew(c) || c.Facts.Twin != nil || stopped(kept) {
+		return policies.Verdict{}
+	}
+	at := fmt.Sprintf("%s.%s %s", strings.ToLower(kept.Kind), infraGroupOf(kept), kept.Metadata.Name)
+	what := fmt.Sprintf("%s %s/%s is not paused", kept.Kind, c.TwinNamespace, kept.Metadata.Name)
+	remedy := fmt.Sprintf("delete it first, and with it what it runs (kubectl -n %s delete %s)", c.TwinNamespace, at)
+	if kept.Deleting() {
+		what = fmt.Sprintf("%s %s/%s is being deleted", kept.Kind, c.TwinNamespace, kept.Metadata.Name)
+		remedy = "create it again when that one is gone"
+	}
+	return policies.Deny(field.Invalid(field.NewPath("metadata", "name"), c.Name, fmt.Sprintf(
+		"%s, and its controller could act on the instance of this Machine, which it may find by the name: %s, or create the Machine under another name",
+		what, remedy)))
+}
+
+// AlsoKept names, as a kind and a name, those of the objects that a provider keeps, all for one instance, that are not those of a Machine and of its provider's
+// machine.
+func AlsoKept(kept []*policies.Object, machine, infra string) []string {
+	var out []string
+	for _, o := range kept {
+		owned := func(ref metav1.OwnerReference) bool { return OwnsInfraInstance(o.Kind, ref) && ref.Name == infra }
+		if o.Metadata.Name != machine && o.Metadata.Name != infra && !slices.ContainsFunc(o.Metadata.OwnerReferences, owned) {
+			out = append(out, o.Kind+" "+o.Metadata.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// LetGoOfKept is how a person deletes the first of AlsoKept, and the instance keeps running: once it is paused, no controller acts by it, and none removes its
+// finalizers.
+func LetGoOfKept(namespace string, kept []string) string {
+	kind, name, _ := strings.Cut(kept[0], " ")
+	at := fmt.Sprintf("%s.%s %s", strings.ToLower(kind), clusterv1.GroupVersionInfrastructure.Group, name)
+	return fmt.Sprintf("To delete %[4]s and keep the instance: kubectl -n %[1]s annotate %[2]s %[3]s=; "+
+		`kubectl -n %[1]s delete --wait=false %[2]s; kubectl -n %[1]s patch %[2]s --type merge -p '{"metadata":{"finalizers":null}}'`,
+		namespace, at, PausedAnnotation, kept[0])
+}
+
+// KeptOfAnother refuses what has a provider's controller act on the instance of another Machine: the deletion of the object by which it does, which terminates
+// the instance, and the end of that object's pause.
+func KeptOfAnother(c policies.Change) policies.Verdict {
+	id := KeptInstance(c.Old)
+	if !endsOrFreesKept(c) || len(c.Facts.Holders) == 0 || id == "" {
+		return policies.Verdict{}
+	}
+	does := "act on it"
+	if c.Operation == admissionv1.Delete {
+		does = "terminate it"
+	}
+	return policies.Deny(field.Forbidden(field.NewPath(keptInstanceField(c.Old)), fmt.Sprintf(
+		"%s is the instance of Machine %s, and the provider's controller would %s. %s",
+		id, strings.Join(c.Facts.Holders, ", "), does, LetGoOfKept(c.Namespace, []string{kindOf(c) + " " + c.Name}))))
+}
+
+// endsOrFreesKept reports whether somebody deletes what a provider keeps for an instance, and its controller acts by it, or ends its pause. Kubernetes' own
+// cleaners follow another deletion.
+func endsOrFreesKept(c policies.Change) bool {
+	if cleans(c) || c.Old == nil || KeptInstance(c.Old) == "" {
+		return false
+	}
+	if c.Operation == admissionv1.Delete {
+		return !c.Old.HasAnnotation(PausedAnnotation) && !c.Old.Deleting()
+	}
+	return c.Old.HasAnnotation(PausedAnnotation) && !c.New.HasAnnotation(PausedAnnotation)
 }
 
 // instanceKeyKept is the key of that ID.

@@ -206,7 +206,7 @@ func TestAMoveIsWarnedOfAnotherInstance(t *testing.T) {
 		machine = `{"metadata": {"name": "m"}, "spec": {"authoritativeAPI": %q, "providerID": "vsphere://42-a"}, "status": {"authoritativeAPI": %q, "phase": "Running"}}`
 		core    = `{"metadata": {"name": "m", "annotations": {"cluster.x-k8s.io/paused": ""}}, "spec": {"providerID": "vsphere://42-a"}}`
 		infra   = `{"kind": "VSphereMachine", "metadata": {"name": "m"}, "spec": {"providerID": "vsphere://42-a"}, "status": {"ready": true}}`
-		vm      = `{"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "VSphereVM", "metadata": {"name": "m-vm"}, "spec": {"biosUUID": %q}}`
+		vm      = `{"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "VSphereVM", "metadata": {"name": "m-vm", "namespace": "capi"}, "spec": {"biosUUID": %q}}`
 	)
 	for _, c := range []struct {
 		about, uuid string
@@ -229,6 +229,15 @@ func TestAMoveIsWarnedOfAnotherInstance(t *testing.T) {
 		got := strings.Join(RequestWarning(change).Warnings, "\n")
 		if c.want == "" && strings.Contains(got, "names another") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %s", c.about, got)
+		}
+		// The condition says the same, and not that an ID is missing.
+		o := Objects{MachineAPI: change.Old, ClusterAPI: change.Facts.Twin, Infra: change.Facts.Infra, InfraInstance: change.Facts.InfraInstance}
+		if got := o.KeptForOtherInstance(); got != c.want {
+			t.Errorf("%s, in the condition: %q, want %q", c.about, got, c.want)
+		}
+		o.Infra = read(`{"kind": "VSphereMachine", "metadata": {"name": "m"}, "spec": {"providerID": "vsphere://42-c"}}`)
+		if got := o.KeptForOtherInstance(); got != "" {
+			t.Errorf("%s, beside another ID that waits: %q", c.about, got)
 		}
 	}
 }
@@ -362,5 +371,40 @@ func TestARequestBesideAnInstanceThatEnds(t *testing.T) {
 		if strings.Contains(warnings, runs) != (c.warned != "") {
 			t.Errorf("%s: warned %q, want %q in it", c.about, warnings, c.warned)
 		}
+	}
+}
+
+// TestAnInstanceThatIsKeptTwice: an object that is neither a Machine's nor its provider's machine's has a controller act on the instance, whatever it is called.
+func TestAnInstanceThatIsKeptTwice(t *testing.T) {
+	parse := func(text string) *policies.Object {
+		o, err := policies.ParseObject([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	kept := func(name, owner string) *policies.Object {
+		return parse(fmt.Sprintf(`{"kind":"VSphereVM","metadata":{"name":%q,"ownerReferences":[{"kind":"VSphereMachine","name":%q}]},"spec":{"biosUUID":"4210-1"}}`, name, owner))
+	}
+	for _, c := range []struct {
+		about       string
+		name, owner string
+		want        int
+	}{
+		{"its own, by its name", "m", "i", 0},
+		{"its own, by its provider's machine's name", "i", "i", 0},
+		{"its own, under a name that the provider made up", "x", "i", 0},
+		{"another's", "f2", "f2", 1},
+	} {
+		got := AlsoKept([]*policies.Object{kept(c.name, c.owner)}, "m", "i")
+		if len(got) != c.want || c.want > 0 && got[0] != "VSphereVM "+c.name {
+			t.Errorf("%s: %v", c.about, got)
+		}
+	}
+	kind, _ := KindNamed("Machine")
+	o := Objects{Kind: kind, Enabled: true, AlsoKept: []string{"VSphereVM f2"},
+		MachineAPI: parse(`{"metadata":{"generation":1},"spec":{"authoritativeAPI":"ClusterAPI","providerID":"vsphere://4210-1"},"status":{"authoritativeAPI":"MachineAPI","synchronizedGeneration":1,"conditions":[{"type":"Synchronized","status":"True"}]}}`)}
+	if s := o.State(); s.Instance != InstanceAlsoKept {
+		t.Errorf("instance %v", s.Instance)
 	}
 }

@@ -28,6 +28,8 @@ const (
 	InstanceNotRequested
 	// InstanceShared: another Machine has the same ID.
 	InstanceShared
+	// InstanceAlsoKept: the provider keeps an object for the same ID that is not the pair's. Its controller acts on the instance by that.
+	InstanceAlsoKept
 	// InstanceOfAnother: the provider's machine to which the authoritative Machine of Cluster API refers belongs to another Machine.
 	InstanceOfAnother
 )
@@ -57,6 +59,8 @@ func (o Objects) instance(source API, shape Shape) Instance {
 		return InstanceOfAnother
 	case len(o.Holders) > 0:
 		return InstanceShared
+	case len(o.AlsoKept) > 0:
+		return InstanceAlsoKept
 	case source == MachineAPI && known && infra != "": // by which the provider's controller finds the instance
 		return o.started(shape)
 	case source == ClusterAPI && known && (infra != "" || core != ""):
@@ -140,7 +144,8 @@ func instanceWarnings(c policies.Change, s standing) []string {
 	kind, _ := KindNamed(c.Kind)
 	from, infra := s.authoritative(), c.Facts.Infra
 	var out []string
-	o := Objects{Kind: kind, MachineAPI: c.Old, ClusterAPI: c.Facts.Twin, Infra: infra, InfraInstance: c.Facts.InfraInstance, Holders: c.Facts.Holders}
+	o := Objects{Kind: kind, MachineAPI: c.Old, ClusterAPI: c.Facts.Twin, Infra: infra, InfraInstance: c.Facts.InfraInstance, Holders: c.Facts.Holders,
+		AlsoKept: c.Facts.AlsoKept}
 	switch o.instance(from, s.Shape) {
 	case InstanceUnknown:
 		if why := OtherInstance(c); why != "" {
@@ -175,6 +180,9 @@ func instanceWarnings(c policies.Change, s standing) []string {
 	case InstanceShared:
 		out = append(out, fmt.Sprintf("the move will wait while Machine %s has the same spec.providerID: two APIs would act on one instance",
 			strings.Join(c.Facts.Holders, ", ")))
+	case InstanceAlsoKept:
+		out = append(out, fmt.Sprintf("the move will wait while %s names the instance of this Machine, too: its controller acts on the instance, and terminates "+
+			"it when the object is deleted. %s", strings.Join(c.Facts.AlsoKept, ", "), LetGoOfKept(c.TwinNamespace, c.Facts.AlsoKept)))
 	case InstanceKnown, InstanceNotRequested:
 	}
 	return out
@@ -187,13 +195,31 @@ func OtherInstance(c policies.Change) string {
 	if id == "" || !(Objects{InfraInstance: kept}).keptForOtherInstance(id) {
 		return ""
 	}
-	why := fmt.Sprintf("the move will not start: %s %s names another instance (%s) than spec.providerID here", kept.Kind, kept.Metadata.Name,
-		keptInstanceField(kept))
+	return "the move will not start: " + otherInstance(kept, from, c.TwinNamespace)
+}
+
+func otherInstance(kept *policies.Object, from API, namespace string) string {
+	why := fmt.Sprintf("%s %s names another instance (%s) than spec.providerID here", kept.Kind, kept.Metadata.Name, keptInstanceField(kept))
 	if from != MachineAPI {
 		return why + ". Correct spec.providerID, or restore the object"
 	}
 	return fmt.Sprintf("%s, and Cluster API would act on that one. Delete the object, which Poundlock creates again: kubectl -n %s delete %s.%s %s",
-		why, c.TwinNamespace, strings.ToLower(kept.Kind), infraGroupOf(kept), kept.Metadata.Name)
+		why, namespace, strings.ToLower(kept.Kind), infraGroupOf(kept), kept.Metadata.Name)
+}
+
+// KeptForOtherInstance is the same of a Machine that waits, in whose way nothing else is: no ID that a person writes ends that wait. "" where the object does not
+// exist, or names the Machine's instance or none.
+func (o Objects) KeptForOtherInstance() string {
+	id := providerID(o.MachineAPI)
+	if id == "" || !o.keptForOtherInstance(id) || !agrees(providerID(o.ClusterAPI), id) || !agrees(providerID(o.Infra), id) {
+		return ""
+	}
+	shape := Read(o.MachineAPI)
+	why := otherInstance(o.InfraInstance, Authoritative(shape), o.InfraInstance.Metadata.Namespace)
+	if shape.Current == Migrating {
+		return "Cancel the move first. " + why
+	}
+	return why
 }
 
 func infraGroupOf(o *policies.Object) string {

@@ -123,7 +123,7 @@ func kindOf(c policies.Change) string {
 // denyInfraDelete allows deletions by Kubernetes' own cleaners, because they follow another deletion. Anybody may delete what keeps a Machine from moving.
 func denyInfraDelete(c policies.Change, reason string) policies.Verdict {
 	path := field.NewPath("metadata", "name")
-	if Granted(c, path.String(), Deletes) || strange(c) || keepsOther(c) {
+	if Granted(c, path.String(), Deletes) || strange(c) || keepsOther(c) || keptInTheWay(c) {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(path, "it may not be deleted: "+reason))
@@ -135,6 +135,13 @@ func keepsOther(c policies.Change) bool {
 	id := providerID(c.Facts.Twin)
 	return c.Kind == InfraInstance && id != "" && Read(c.Facts.Twin).Current == MachineAPI && c.Old.HasAnnotation(PausedAnnotation) &&
 		(Objects{InfraInstance: c.Old}).keptForOtherInstance(id)
+}
+
+// keptInTheWay reports whether the object under review is a person's in the place of what is kept for the instance of the Machine that Machine API runs
+// (ForeignKept), and its deletion terminates nothing of that Machine's: it is paused, or kept for another instance.
+func keptInTheWay(c policies.Change) bool {
+	return c.Kind == InfraInstance && Read(c.Facts.Twin).Current == MachineAPI && ForeignKept(c.Old, c.Facts.Twin) &&
+		(c.Old.HasAnnotation(PausedAnnotation) || keepsStrangersInstance(c))
 }
 
 // denyInfraMetadata leaves out metadata that other rules decide about: the pause annotation, what Cluster API propagates, and the owner references and

@@ -78,7 +78,7 @@ const (
 	WhoMirror
 	// WhoMachines are the Machines that a MachineSet owns.
 	WhoMachines
-	// WhoHolders are other Machines of the same instance.
+	// WhoHolders are other Machines of the same instance, or other objects that a provider keeps for it.
 	WhoHolders
 	// WhoSurroundings are the namespace, the definitions and the Cluster that an API's objects live in.
 	WhoSurroundings
@@ -287,6 +287,11 @@ func blocked(s State) (Step, bool) {
 				"If it is not the instance of this Machine, correct or remove spec.providerID here. Otherwise request the migration of the other Machine too, "+
 				"and correct it there.", to), true
 	}
+	if s.Instance == InstanceAlsoKept {
+		return s.wait(ReasonInstanceShared, WhoHolders,
+			"The move to %s does not start while the provider keeps another object for the instance of this Machine: its controller acts on the instance by that, "+
+				"and terminates it when that object is deleted.", to), true
+	}
 	if who := s.missing(); who != 0 {
 		return s.wait(ReasonTwinMissing, who, "%s", s.awaited(who, fmt.Sprintf("The move to %s starts once the mirror has made the twin.", to))), true
 	}
@@ -472,6 +477,11 @@ func forth(s State) Step {
 	if s.Instance == InstanceShared {
 		return s.wait(ReasonInstanceShared, WhoHolders,
 			"%s has paused: waiting while another Machine has the same spec.providerID. Two APIs would act on one instance. Cancel the move to correct it.",
+			s.Origin.Text())
+	}
+	if s.Instance == InstanceAlsoKept {
+		return s.wait(ReasonInstanceShared, WhoHolders,
+			"%s has paused: waiting while the provider keeps another object for the instance of this Machine, by which its controller acts on the instance.",
 			s.Origin.Text())
 	}
 	return last(s)

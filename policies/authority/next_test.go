@@ -56,6 +56,7 @@ func toMachineAPI(s *State) { s.Requested = MachineAPI }
 func migrating(s *State)    { s.Current = Migrating }
 func unknown(s *State)      { s.Instance = InstanceUnknown }
 func shared(s *State)       { s.Instance = InstanceShared }
+func alsoKept(s *State)     { s.Instance = InstanceAlsoKept }
 func ofAnother(s *State)    { s.Instance = InstanceOfAnother }
 
 const everyObject = WhoMachineAPI | WhoClusterAPI | WhoInfra
@@ -166,6 +167,15 @@ func TestNext(t *testing.T) {
 			inMachineAPI(toClusterAPI, shared), Step{Action: Wait, On: WhoHolders, Reason: ReasonInstanceShared}},
 		"nor does it leave Cluster API with another's instance": {
 			inClusterAPI(toMachineAPI, shared), Step{Action: Wait, On: WhoHolders, Reason: ReasonInstanceShared}},
+		"nor while the provider keeps another object for its instance": {
+			inMachineAPI(toClusterAPI, alsoKept), Step{Action: Wait, On: WhoHolders, Reason: ReasonInstanceShared}},
+		"nor does it leave Cluster API then": {
+			inClusterAPI(toMachineAPI, alsoKept), Step{Action: Wait, On: WhoHolders, Reason: ReasonInstanceShared}},
+		"a Machine without a request may have another object kept for its instance": {
+			inMachineAPI(alsoKept), Step{Action: Settle, Reason: ReasonSettled}},
+		"another object that the provider keeps by now is waited for": {
+			inMachineAPI(toClusterAPI, migrating, alsoKept, func(s *State) { s.MachineAPI = held(standing) }),
+			Step{Action: Wait, On: WhoHolders, Reason: ReasonInstanceShared}},
 		"nor with another's infrastructure machine": {
 			inClusterAPI(toMachineAPI, ofAnother), Step{Action: Wait, On: WhoInfra, Reason: ReasonInfraShared}},
 		"a Machine without a request may refer to another's infrastructure machine": {

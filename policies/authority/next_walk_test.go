@@ -46,9 +46,9 @@ func everyState(visit func(State)) {
 						continue // read in transit alone
 					}
 					for _, synchronized := range []metav1.ConditionStatus{"", "True", "False"} {
-						for bits := range 10 {
-							instance := []Instance{InstanceKnown, InstanceUnknown, InstanceStarting, InstanceShared, InstanceOfAnother}[bits/2]
-							if current == Migrating && instance == InstanceStarting || bits == 2 || bits == 6 || bits == 8 {
+						for bits := range 12 {
+							instance := []Instance{InstanceKnown, InstanceUnknown, InstanceStarting, InstanceShared, InstanceOfAnother, InstanceAlsoKept}[bits/2]
+							if current == Migrating && instance == InstanceStarting || bits == 2 || bits == 6 || bits == 8 || bits == 10 {
 								continue // asked before a move alone, and of what is caught up
 							}
 							if source := current; instance == InstanceOfAnother && source != ClusterAPI && (source != Migrating || origin != ClusterAPI) {
@@ -147,7 +147,7 @@ func brokenBy(s State, step Step) (broken []string) {
 			return !p.Exists || p.Acknowledged == AcknowledgedPaused && (p.PauseRequested || s.Origin == MachineAPI)
 		}), "the source stands still")
 		claim(step.To == s.Origin || gone || s.Synchronized == "True" && s.CaughtUp, "the mirror has caught up")
-		claim(step.To == s.Origin || gone || s.Instance != InstanceUnknown && s.Instance != InstanceShared && s.Instance != InstanceOfAnother, "the instance is known, and nobody else's")
+		claim(step.To == s.Origin || gone || s.Instance != InstanceUnknown && s.Instance != InstanceShared && s.Instance != InstanceAlsoKept && s.Instance != InstanceOfAnother, "the instance is known, and nobody else's")
 		claim(step.To == s.Requested || step.To == s.Origin || gone, "a switch goes where it is asked to, or back")
 		claim(step.To == s.Origin || gone || s.Uncounted == 0, "both sets count the same Machines")
 		claim(step.To == s.Origin || gone || !s.RequestsOpen, "no request to remediate outlives a move")

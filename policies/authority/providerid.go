@@ -164,9 +164,12 @@ func HoldersOf(c policies.Change, machines []*policies.Object) []string {
 		return Holders(machines, c.Name, InfraReferenceOf(c.New).Name)
 	}
 	if c.Kind == InfraInstance { // it is its provider's machine's, whose name it has as a rule
-		infra := c.Name
-		for _, ref := range c.New.Metadata.OwnerReferences {
-			if OwnsInfraInstance(c.New.Kind, ref) {
+		o, infra := c.New, c.Name
+		if o == nil {
+			o = c.Old
+		}
+		for _, ref := range o.Metadata.OwnerReferences {
+			if OwnsInfraInstance(o.Kind, ref) {
 				infra = ref.Name
 			}
 		}
@@ -176,7 +179,15 @@ func HoldersOf(c policies.Change, machines []*policies.Object) []string {
 }
 
 // InstanceKeyOf is the key of an object's ID, as controllers on its platform read that.
-func InstanceKeyOf(o *policies.Object) string { return providerBehind(o).instanceKey(providerID(o)) }
+func InstanceKeyOf(o *policies.Object) string {
+	if o != nil && KeepsInstances(o.Kind) {
+		return instanceKeyKept(o)
+	}
+	return providerBehind(o).instanceKey(providerID(o))
+}
+
+// KeptKindFor is the kind of what the provider of a Machine keeps for its instance, "" for none or where the Machine names no provider.
+func KeptKindFor(machine *policies.Object) string { return providerBehind(machine).Instance }
 
 // SameInstance reports whether two objects of a cluster have the ID of one instance, as controllers on its platform read it.
 func SameInstance(a, b *policies.Object) bool {
@@ -187,6 +198,9 @@ func SameInstance(a, b *policies.Object) bool {
 
 // InstanceKeysOf are the keys of each ID that the object under review has. Those without a provider's prefix are AWS's and vSphere's.
 func InstanceKeysOf(c policies.Change) []string {
+	if c.New == nil || c.Kind == InfraInstance && endsOrFreesKept(c) {
+		return []string{instanceKeyKept(c.Old)}
+	}
 	var out []string
 	for _, id := range statusIDsAnew(c) {
 		out = append(out, instanceid.Tail(id))

@@ -174,6 +174,11 @@ func InfraInstanceKind(infraMachine string) string {
 	return ""
 }
 
+// KeepsInstances reports whether this is a kind of what providers keep for instances.
+func KeepsInstances(kind string) bool {
+	return kind != "" && slices.ContainsFunc(providers, func(p Provider) bool { return p.Instance == kind })
+}
+
 // InfraFinalizer is the finalizer under which a provider's machine controller cleans up: by the convention of all providers but one,
 // awsmachine.infrastructure.cluster.x-k8s.io.
 func InfraFinalizer(group, kind string) string {

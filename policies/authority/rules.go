@@ -226,6 +226,14 @@ func Rules() policies.Set {
 			Needs:  when(namesInstance, policies.NeedHolders), Check: ProviderIDUnique,
 		},
 		{
+			ID: "authority/provider-id", Clause: deletion,
+			Description: "Nobody may delete what a provider keeps for an instance (a VSphereVM, an OpenStackServer) that another Machine has, unless the object is " +
+				"paused, nor take its pause off: its controller would terminate the instance, or act on it, without an owner, too.",
+			Remedy: "Pause it with the annotation cluster.x-k8s.io/paused, delete it, and remove its finalizers last: the message has the commands.",
+			On:     on(infra([]string{InfraInstance}, []admissionv1.Operation{admissionv1.Update, admissionv1.Delete})),
+			Needs:  when(endsOrFreesKept, policies.NeedHolders), Check: KeptOfAnother,
+		},
+		{
 			ID: "authority/provider-id", Clause: authOf,
 			Description: "A provider's machine may be created for a Machine that has an instance only with its spec.providerID, or paused while Machine API " +
 				"is authoritative.",
@@ -413,6 +421,13 @@ func Rules() policies.Set {
 				"keeps for the instance (an OpenStackServer, a VSphereVM) must be paused, too, and name that instance or none.",
 			Remedy: "Set spec.authoritativeAPI: ClusterAPI and the selector that the message has, create it, wait until it is synchronized, then move it.",
 			On:     on(mapi(kinds, onCreate)), Needs: besideTwin, Check: CreateMachineAPI,
+		},
+		{
+			ID: "authority/create-machineapi", Clause: authOf,
+			Description: "Nor may a Machine be created under the name of what the provider keeps for an instance (a VSphereVM, an OpenStackServer) while that is not " +
+				"paused: the provider's controller may find the Machine's instance by the name, and terminates what it finds when that object is deleted.",
+			Remedy: "Delete that object first, wait until it is gone, or create the Machine under another name.",
+			On:     on(mapi(machine, onCreate)), Needs: when(namesAnew, policies.NeedLiveTwin|policies.NeedNamesake), Check: BesideKept,
 		},
 		{
 			ID: "authority/create-for-set", Clause: authOf,

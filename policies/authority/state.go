@@ -144,9 +144,10 @@ type Objects struct {
 	Leaving string
 	// Cluster is the Cluster of ClusterAPI, gathered where State.ClusterMatters.
 	Cluster *policies.Object
-	// Holders are the names of other Machines with the same ID, gathered where State.HoldersMatter.
-	Holders []string
-	Enabled bool
+	// Holders are the names of other Machines with the same ID, gathered where State.HoldersMatter. AlsoKept are the objects, as a kind and a name, that a
+	// provider keeps for that ID and that are not the pair's.
+	Holders, AlsoKept []string
+	Enabled           bool
 }
 
 // InfraActs reports whether controllers act on a cloud for the kind's infrastructure object. They do for a machine. A template is only read (its

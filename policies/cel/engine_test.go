@@ -48,10 +48,11 @@ func users() policies.Identities {
 
 func options() cel.Options {
 	aws := schema.GroupVersionResource{Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta2", Resource: "awsclusters"}
-	return cel.Options{Identities: users(), InfraClusters: []schema.GroupVersionResource{aws}, Pairs: authority.Pairs{
-		{MachineAPI: "elsewhere", ClusterAPI: "elsewhere-too"},
-		{MachineAPI: policiestest.MachineAPINamespace, ClusterAPI: policiestest.ClusterAPINamespace},
-	}}
+	return cel.Options{Identities: users(), InfraClusters: []schema.GroupVersionResource{aws},
+		InfraInstances: []schema.GroupResource{{Group: aws.Group, Resource: "vspherevms"}}, Pairs: authority.Pairs{
+			{MachineAPI: "elsewhere", ClusterAPI: "elsewhere-too"},
+			{MachineAPI: policiestest.MachineAPINamespace, ClusterAPI: policiestest.ClusterAPINamespace},
+		}}
 }
 
 // engine is the policies as an API server of this module's version evaluates them, with its limits of cost.

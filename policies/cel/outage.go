@@ -110,6 +110,7 @@ func Binds(identities policies.Identities) string {
 	cases := []string{
 		fmt.Sprintf(`!(%s in [dyn(null), dyn(""), %s])`, field(is, "providerID"), field(was, "providerID")),
 		fmt.Sprintf(`!(%s in [dyn(null), dyn(""), %s])`, field(is, "instanceID"), field(was, "instanceID")),
+		fmt.Sprintf(`!(%s in [dyn(null), dyn(""), %s])`, field(is, "biosUUID"), field(was, "biosUUID")),
 		fmt.Sprintf(`%s.exists(r, %s && !(%s in %s))`, list(is+".metadata", "ownerReferences"), machine, "r", list(was+".metadata", "ownerReferences")),
 		fmt.Sprintf(`%s && !(%s) && %s.exists(r, %s)`, paused(was), paused(is), list(is+".metadata", "ownerReferences"), machine),
 		fmt.Sprintf(`request.operation == "UPDATE" && %s != %s`, field(is, "infrastructureRef"), field(was, "infrastructureRef")),

@@ -29,6 +29,8 @@ type Options struct {
 	Pairs      authority.Pairs
 	// InfraClusters are the providers' clusters.
 	InfraClusters []schema.GroupVersionResource
+	// InfraInstances are what providers keep for instances, in any version.
+	InfraInstances []schema.GroupResource
 	// Labels stand on every object.
 	Labels map[string]string
 }

@@ -106,6 +106,8 @@ type setting struct {
 	Namesake *bool `json:"namesake,omitempty"`
 	// InfraNamesake is the provider's machine that has the name of a Machine API Machine; null for none.
 	InfraNamesake json.RawMessage `json:"infraNamesake,omitempty"`
+	// KeptNamesake is what the provider keeps for an instance under that name; null for nothing.
+	KeptNamesake json.RawMessage `json:"keptNamesake,omitempty"`
 	// Leaving is what of the surroundings is being deleted.
 	Leaving string `json:"leaving,omitempty"`
 	// PausedCluster is the Cluster of the twin, if it is paused.
@@ -272,7 +274,7 @@ func (s setting) merge(over setting) (setting, error) {
 		with json.RawMessage
 	}{{&s.Old, over.Old}, {&s.New, over.New}, {&s.Twin, over.Twin}, {&s.Stored, over.Stored}, {&s.Infra, over.Infra},
 		{&s.InfraInstance, over.InfraInstance}, {&s.InfraNamesake, over.InfraNamesake},
-		{&s.OwnerSet, over.OwnerSet}, {&s.OwnerSetTwin, over.OwnerSetTwin}} {
+		{&s.OwnerSet, over.OwnerSet}, {&s.OwnerSetTwin, over.OwnerSetTwin}, {&s.KeptNamesake, over.KeptNamesake}} {
 		var err error
 		if *pair.at, err = patch(*pair.at, pair.with); err != nil {
 			return s, err
@@ -385,6 +387,9 @@ func (s setting) facts(kind string) (f policies.Facts, err error) {
 		return f, err
 	}
 	if f.InfraNamesake, err = infra.object("InfraMachine", s.InfraNamesake); err != nil {
+		return f, err
+	}
+	if f.KeptNamesake, err = infra.object("InfraInstance", s.KeptNamesake); err != nil {
 		return f, err
 	}
 	for _, u := range s.Unconvertible {

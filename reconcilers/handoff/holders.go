@@ -51,5 +51,20 @@ func (r *reconciler) gatherHolders(ctx context.Context, p *pair) error {
 	}
 	machines = slices.DeleteFunc(machines, func(m *policies.Object) bool { return authority.InstanceKeyOf(m) != id })
 	p.objects.Holders = authority.Holders(machines, p.machineAPI.GetName(), "")
+	return r.gatherAlsoKept(ctx, p, namespaces.ClusterAPI, id, which...)
+}
+
+// gatherAlsoKept finds what the provider keeps for the same instance and is not the pair's, in the version in which the pair's was looked for.
+func (r *reconciler) gatherAlsoKept(ctx context.Context, p *pair, namespace, id string, which ...client.ListOption) error {
+	if p.keptKind.Empty() {
+		return nil
+	}
+	kept, err := list(ctx, r.cache, p.keptKind, namespace, which...)
+	if err != nil {
+		return fmt.Errorf("listing what the provider keeps for the instance %s: %w", id, err)
+	}
+	kept = slices.DeleteFunc(kept, func(o *policies.Object) bool { return authority.InstanceKeyOf(o) != id })
+	_, infra := p.infraRef()
+	p.objects.AlsoKept = authority.AlsoKept(kept, p.machineAPI.GetName(), infra)
 	return nil
 }

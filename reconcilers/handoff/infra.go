@@ -108,6 +108,7 @@ func (r *reconciler) readInfraInstance(ctx context.Context, from client.Reader, 
 		if served.Missing(err) {
 			continue
 		}
+		p.keptKind = version
 		if err != nil || instance == nil {
 			return err
 		}

@@ -5,10 +5,14 @@ package handoff
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
 
+	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -122,5 +126,68 @@ func TestAPauseAndAReleaseThatEndHalfWay(t *testing.T) {
 		if !w.pausedSince(w.instance()) {
 			t.Errorf("%s: the VSphereVM stays unpaused", half)
 		}
+	}
+}
+
+// TestAnInstanceThatIsKeptForAnotherToo: an object that names the instance of a Machine and is not that Machine's keeps it from moving, either way, until it is
+// gone.
+func TestAnInstanceThatIsKeptForAnotherToo(t *testing.T) {
+	for _, from := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
+		w := onVSphere(t)
+		w.machineAPI(authority.ClusterAPI)
+		w.waitSettled(authority.ClusterAPI)
+		w.request(from)
+		w.waitSettled(from)
+		id := w.of(w.mapi()).Object["spec"].(map[string]any)["providerID"].(string)
+		w.create(fmt.Sprintf("{apiVersion: %s, kind: VSphereVM, metadata: {name: f2, namespace: %s}, spec: {biosUUID: %q, template: rhcos, network: {devices: [{networkName: net}]}}}",
+			w.infra.GroupVersion(), w.pair.ClusterAPI, strings.ToUpper(id[strings.LastIndex(id, "/")+1:])))
+		w.request(from.Other())
+		for range 6 {
+			w.everybody()
+			w.pass()
+		}
+		c := w.shape().Condition(authority.ConditionSettled)
+		if w.shape().Current != from || c.Reason != authority.ReasonInstanceShared || !strings.Contains(c.Message, "also of VSphereVM f2.") ||
+			!strings.Contains(c.Message, "annotate vspherevm."+infraGroup+" f2 cluster.x-k8s.io/paused=") {
+			t.Fatalf("status %s, %s: %s", w.shape().Current, c.Reason, c.Message)
+		}
+		if n := w.pass(); n != 0 {
+			t.Errorf("waiting wrote %d times", n)
+		}
+		f2 := &unstructured.Unstructured{}
+		f2.SetGroupVersionKind(w.instance().GroupVersionKind)
+		f2.SetNamespace(w.pair.ClusterAPI)
+		f2.SetName("f2")
+		if err := w.Delete(w.Context(), f2); err != nil {
+			t.Fatal(err)
+		}
+		w.waitSettled(from.Other())
+		w.authoritative(from.Other())
+	}
+}
+
+// TestWhatIsKeptForAnotherInstanceIsNamed: no ID that a person could write ends the wait, and no decision that there is no instance.
+func TestWhatIsKeptForAnotherInstanceIsNamed(t *testing.T) {
+	read := func(text string) (*unstructured.Unstructured, *policies.Object) {
+		o := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+			t.Fatal(err)
+		}
+		parsed, err := parse(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o, parsed
+	}
+	kind, _ := authority.KindNamed("Machine")
+	p := &pair{kind: kind}
+	p.machineAPI, p.objects.MachineAPI = read(`{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m, namespace: mapi}, spec: {providerID: "vsphere://42-a"}, status: {authoritativeAPI: MachineAPI}}`)
+	p.infraInstance, p.objects.InfraInstance = read(`{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: VSphereVM, metadata: {name: m, namespace: capi}, spec: {biosUUID: 42-b}}`)
+	step := authority.Step{Action: authority.Wait, Reason: authority.ReasonInstanceUnknown}
+	if got := p.decision(step, "2026-01-01T00:00:00Z"); !strings.HasSuffix(got, "kubectl -n capi delete vspherevm.infrastructure.cluster.x-k8s.io m") || strings.Contains(got, "no-instance") {
+		t.Errorf("the way out: %s", got)
+	}
+	if got := p.waitsFor(step, p.infraInstance); !strings.HasSuffix(got, `is "vsphere://42-b".`) || strings.Contains(got, "providerID") {
+		t.Errorf("what is waited for: %s", got)
 	}
 }

@@ -113,7 +113,10 @@ func (p *pair) details(step authority.Step) []string {
 	if step.On.Has(authority.WhoSurroundings) {
 		out = append(out, p.objects.Leaving+".")
 	}
-	if step.On.Has(authority.WhoHolders) {
+	if kept := p.objects.AlsoKept; step.On.Has(authority.WhoHolders) && len(kept) > 0 && len(p.objects.Holders) == 0 {
+		out = append(out, fmt.Sprintf("It is %q, also of %s. %s.", machineID(p.machineAPI), strings.Join(kept, ", "),
+			authority.LetGoOfKept(p.core.GetNamespace(), kept)))
+	} else if step.On.Has(authority.WhoHolders) {
 		out = append(out, fmt.Sprintf("It is %q, also of Machine %s.", machineID(p.machineAPI), strings.Join(p.objects.Holders, ", ")))
 	}
 	if step.On.Has(authority.WhoInfra) && p.infra == nil && p.core != nil { // else it was not looked for
@@ -133,6 +136,9 @@ func (p *pair) decision(step authority.Step, since string) string {
 	at, err := time.Parse(time.RFC3339, since)
 	if step.Reason != authority.ReasonInstanceUnknown || err != nil {
 		return ""
+	}
+	if why := p.objects.KeptForOtherInstance(); why != "" {
+		return " " + why
 	}
 	s, first, source := p.state(), "", p.machineAPI
 	from := s.Current
@@ -215,6 +221,8 @@ func (p *pair) waitsFor(step authority.Step, o *unstructured.Unstructured) strin
 		return pairs.Describe(o) + " has fewer healthy Machines (status.currentHealthy) than it selects (status.expectedMachines)."
 	case step.Reason == authority.ReasonInfraShared:
 		return fmt.Sprintf("%s belongs to Machine %s.", pairs.Describe(o), authority.InfraOfAnother(p.objects.Infra, p.core.GetName()))
+	case step.Reason == authority.ReasonInstanceUnknown && o == p.infraInstance:
+		return fmt.Sprintf("The instance of %s is %q.", pairs.Describe(o), authority.KeptInstance(p.objects.InfraInstance))
 	case step.Reason == authority.ReasonInstanceUnknown:
 		return fmt.Sprintf("The providerID of %s is %q.", pairs.Describe(o), machineID(o))
 	case step.Reason == authority.ReasonNotProvisioned && o == p.machineAPI:

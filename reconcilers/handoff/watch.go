@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/facts/pairfacts"
 	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/internal/served"
@@ -35,7 +36,14 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 	}
 	w := &served.Watcher{Controller: c, Cache: mgr.GetCache()}
 	r.follow = func(kind schema.GroupVersionKind) error {
-		return w.Once(kind, func() error { return w.Watch(kind, r.behind) })
+		return w.Once(kind, func() error {
+			if r.indexed && authority.KeepsInstances(kind.Kind) {
+				if err := facts.IndexByInstance(context.Background(), mgr.GetFieldIndexer(), kind); err != nil {
+					return err
+				}
+			}
+			return w.Watch(kind, r.behind)
+		})
 	}
 	err = errors.Join(w.Watch(r.kind.MachineAPIGVK(), r.behind), w.Watch(r.kind.ClusterAPIGVK(), r.behind))
 	if child, ok := r.kind.Children(); ok {

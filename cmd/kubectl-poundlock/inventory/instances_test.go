@@ -116,3 +116,26 @@ func TestWhatIsKeptForAnInstanceInACluster(t *testing.T) {
 		}
 	}
 }
+
+// What is kept for the same instance and is not the pair's keeps a Machine from moving.
+func TestWhatElseIsKeptForAnInstance(t *testing.T) {
+	const here = `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m, namespace: openshift-machine-api}, spec: {providerID: "vsphere://4210-a", providerSpec: {value: {kind: VSphereMachineProviderSpec}}}}`
+	other := strings.Replace(instance, "name: i,", "name: f2,", 1)
+	with := func(o, id string) string { return strings.TrimSuffix(o, "}") + ", spec: {biosUUID: " + id + "}}" }
+	for about, c := range map[string]struct{ instance, want string }{
+		"another's of this instance":     {with(other, "4210-A"), "VSphereVM f2"},
+		"another's of another instance":  {with(other, "4210-b"), ""},
+		"another's of none":              {other, ""},
+		"its own":                        {with(instance, "4210-a"), ""},
+		"another's in another namespace": {strings.Replace(with(other, "4210-a"), "openshift-cluster-api", "elsewhere", 1), ""},
+	} {
+		f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(strings.Join([]string{here, vcore, vmachine, c.instance}, "\n---\n")),
+			authority.Pairs{inventory.DefaultPair})
+		if err != nil || len(f.Pairs) != 1 {
+			t.Fatal(about, err, f.Problems)
+		}
+		if got := strings.Join(f.Pairs[0].AlsoKept, ", "); got != c.want {
+			t.Errorf("%s: %q, want %q", about, got, c.want)
+		}
+	}
+}

@@ -56,8 +56,9 @@ type Pair struct {
 	NotServed string
 	// Uncounted are the Machines, among those that were read, that only one MachineSet of the pair counts.
 	Uncounted []policies.Uncounted
-	// Holders are the names of other Machines, among those that were read, with the same spec.providerID.
-	Holders []string
+	// Holders are the names of other Machines, among those that were read, with the same spec.providerID. AlsoKept are the objects, as a kind and a name, that
+	// a provider keeps for that instance and that are not the pair's.
+	Holders, AlsoKept []string
 	// Rival names the running parts of OpenShift's own migration (authority.Rival), "" for none.
 	Rival string
 	// Undrained reports that Cluster API finds no Machine of the control plane in the namespace, and deletes Machines without a drain. Files cannot show that.
@@ -417,11 +418,28 @@ func (f *Fleet) hold() {
 			}
 		}
 	}
+	kept := map[string][]*policies.Object{}
+	for key, o := range f.infra {
+		if id := authority.InstanceKeyOf(o); id != "" && authority.KeepsInstances(key.kind) {
+			kept[id] = append(kept[id], o)
+		}
+	}
 	for i, p := range f.Pairs {
 		if p.Kind.InfraActs() {
 			f.Pairs[i].Holders = authority.Holders(with[authority.InstanceKeyOf(p.MachineAPI)], p.Name, "")
+			f.Pairs[i].AlsoKept = f.alsoKept(p, kept[authority.InstanceKeyOf(p.MachineAPI)])
 		}
 	}
+}
+
+func (f *Fleet) alsoKept(p Pair, kept []*policies.Object) []string {
+	var here []*policies.Object
+	for _, o := range kept {
+		if o.Metadata.Namespace == p.Namespaces.ClusterAPI {
+			here = append(here, o)
+		}
+	}
+	return authority.AlsoKept(here, p.Name, cmp.Or(p.InfraRef().Name, p.Name))
 }
 
 func (f *Fleet) uncounted(set Pair, machines []Pair) []policies.Uncounted {

@@ -549,7 +549,9 @@ func because(step authority.Step, p inventory.Pair) string {
 	if step.On.Has(authority.WhoMachines) {
 		message += " " + strings.Join(authority.NameUncounted(p.Uncounted), "; ") + "."
 	}
-	if step.On.Has(authority.WhoHolders) {
+	if kept := p.AlsoKept; step.On.Has(authority.WhoHolders) && len(kept) > 0 && len(p.Holders) == 0 {
+		message += " That is " + strings.Join(kept, ", ") + ". " + authority.LetGoOfKept(p.Namespaces.ClusterAPI, kept) + "."
+	} else if step.On.Has(authority.WhoHolders) {
 		message += " It is also the instance of Machine " + strings.Join(p.Holders, ", ") + "."
 	}
 	return message
@@ -562,7 +564,7 @@ func state(p inventory.Pair, to authority.API) authority.State {
 	}
 	s := authority.Objects{
 		Kind: p.Kind, MachineAPI: asked, ClusterAPI: p.ClusterAPI, Infra: p.Infra, InfraInstance: p.InfraInstance, InstancesUnserved: p.InstancesUnknown,
-		InfraFinalizer: InfraFinalizer(p), Uncounted: p.Uncounted, Holders: p.Holders, Enabled: true,
+		InfraFinalizer: InfraFinalizer(p), Uncounted: p.Uncounted, Holders: p.Holders, AlsoKept: p.AlsoKept, Enabled: true,
 	}.Foresee()
 	s.ClusterPaused = p.PausedCluster != ""
 	return s
@@ -656,7 +658,7 @@ func request(p inventory.Pair, to authority.API, errs field.ErrorList) policies.
 		Operation: admissionv1.Update, DryRun: true,
 		Old: p.MachineAPI, New: asking(p.MachineAPI, to),
 		Facts: policies.Facts{Twin: p.ClusterAPI, TwinLive: true, Infra: p.Infra, InfraInstance: p.InfraInstance, Unconvertible: errs, ConversionRun: true,
-			Uncounted: p.Uncounted, Holders: p.Holders, Remediation: p.Remediation, Rival: p.Rival, Undrained: p.Undrained,
+			Uncounted: p.Uncounted, Holders: p.Holders, AlsoKept: p.AlsoKept, Remediation: p.Remediation, Rival: p.Rival, Undrained: p.Undrained,
 			PausedCluster: p.PausedCluster},
 	}
 }

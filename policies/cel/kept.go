@@ -1,0 +1,64 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cel
+
+import (
+	"fmt"
+	"slices"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// KeptPolicies refuse, while no webhook answers, what authority/provider-id refuses: the deletion of what a provider keeps for an instance that a Machine of
+// the Machine API has. Its controller would terminate the instance, with or without an owner. They have each Machine of the Machine API as a parameter, and
+// judge those that Cluster API is not authoritative for. They are no twins of the rule: they see what the API server's cache has, and not which Machines of
+// Cluster API have the instance.
+func KeptPolicies(o Options) []Policy {
+	var out []Policy
+	for i, pair := range o.Pairs {
+		name := "poundlock-delete-kept"
+		if i > 0 {
+			name += "-" + pair.MachineAPI
+		}
+		out = append(out, Policy{Policy: kept(o, name, pair), Binding: bindingToEach(o, name, pair.MachineAPI)})
+	}
+	return out
+}
+
+func kept(o Options, name string, pair authority.Pair) *admissionregistrationv1.ValidatingAdmissionPolicy {
+	machine, _ := authority.KindNamed("Machine")
+	exempt := slices.Concat(o.Identities[policies.Poundlock], o.Identities[policies.GarbageCollector], o.Identities[policies.NamespaceController])
+	theirs := text(object("dyn(params)", "spec"), "providerID")
+	runs := fmt.Sprintf(`%s in ["", %q] && %s != %q`, text(object("dyn(params)", "status"), "authoritativeAPI"), authority.MachineAPI,
+		text(object("dyn(params)", "spec"), "authoritativeAPI"), authority.ClusterAPI)
+	ends := fmt.Sprintf(`variables.id != '' && %s.lowerAscii().endsWith("/" + variables.id) && %s`, theirs, runs)
+	message := fmt.Sprintf(`!(%s) ? '' : `, ends) + // evaluated for each parameter (otherSet)
+		`variables.at + ": Forbidden: it is the instance of Machine " + dyn(params).metadata.name + ", which its controller would terminate. ` +
+		`To delete this " + request.kind.kind + " and keep the instance, first annotate it with ` + authority.PausedAnnotation + `, and remove its finalizers last ` +
+		`[authority/provider-id]"`
+	p := policyOfEach(o, name, machine.MachineAPIGVK(), exempt, []string{pair.ClusterAPI}, admissionregistrationv1.Validation{
+		Expression:        fmt.Sprintf("!(%s)", ends),
+		MessageExpression: message,
+		Message: "What a provider keeps for the instance of a Machine may not be deleted while its controller acts. Remedy: annotate it with " +
+			authority.PausedAnnotation + " first. [authority/provider-id]",
+	})
+	for _, r := range o.InfraInstances {
+		p.Spec.MatchConstraints.ResourceRules = append(p.Spec.MatchConstraints.ResourceRules,
+			resourceRule(kind{name: authority.InfraInstance, resource: r.Resource, version: schema.GroupVersion{Group: r.Group, Version: "*"}}, "",
+				[]admissionregistrationv1.OperationType{admissionregistrationv1.Delete}))
+	}
+	p.Spec.MatchConditions = append(p.Spec.MatchConditions, admissionregistrationv1.MatchCondition{Name: "its-controller-acts",
+		Expression: fmt.Sprintf(`!(%q in %s) && !has(dyn(oldObject).metadata.deletionTimestamp)`, authority.PausedAnnotation,
+			object("dyn(oldObject).metadata", "annotations"))})
+	id := func(part, member string) string { return text(object("dyn(oldObject)", part), member) }
+	p.Spec.Variables = []admissionregistrationv1.Variable{
+		variable("at", fmt.Sprintf(`%s != '' ? 'spec.biosUUID' : 'status.instanceID'`, id("spec", "biosUUID"))),
+		variable("id", fmt.Sprintf(`(%[1]s != '' ? %[1]s : %[2]s).lowerAscii()`, id("spec", "biosUUID"), id("status", "instanceID"))),
+	}
+	return p
+}
