@@ -36,8 +36,8 @@ func (s steps) inTheWay() string {
 	return s.foreignKept()
 }
 
-// foreignKept is why what somebody else has made in the place of what the provider keeps for the Machine's instance does not become the mirror's: its spec is not
-// that of the Machine.
+// foreignKept is why what somebody else has made in the place of what the provider keeps for the Machine's instance does not become the mirror's: its spec is
+// not that of the Machine.
 func (s steps) foreignKept() string {
 	o := s.InfraInstance
 	if s.Source() != authority.MachineAPI || !authority.ForeignKept(pairs.ObjectOf(o), pairs.ObjectOf(s.MachineAPI)) {

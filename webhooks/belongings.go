@@ -29,8 +29,8 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// Holding lists the Machines of a kind, or what a provider keeps for instances, that have an instance's ID, by its authority.InstanceKey or authority.InstanceTail. Its cost does not grow with the
-// fleet.
+// Holding lists the Machines of a kind, or what a provider keeps for instances, that have an instance's ID, by its authority.InstanceKey or
+// authority.InstanceTail. Its cost does not grow with the fleet.
 type Holding interface {
 	With(ctx context.Context, gvk schema.GroupVersionKind, namespace, key string) ([]*policies.Object, error)
 }
@@ -149,8 +149,8 @@ func (l Lookups) alsoKept(ctx context.Context, c policies.Change) ([]string, err
 	return authority.AlsoKept(kept, c.Name, infra), nil
 }
 
-// infraNamed reads a machine of the cluster's provider by its name, and what the provider keeps for an instance by the same; nil if there is none or its platform
-// is not known or not converted. The platform is from the cache, as it does not change.
+// infraNamed reads a machine of the cluster's provider by its name, and what the provider keeps for an instance by the same; nil if there is none or its
+// platform is not known or not converted. The platform is from the cache, as it does not change.
 func (l Lookups) infraNamed(ctx context.Context, namespace, name string) (machine, kept *policies.Object, err error) {
 	about, err := l.Cached.Get(ctx, infrastructure)
 	if err != nil || about == nil {

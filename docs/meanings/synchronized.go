@@ -72,7 +72,8 @@ var synchronizedFalse = Table{
 		},
 		{
 			Names: []string{authority.ReasonForeignTwin},
-			Means: "an object that is not the mirror has its name: Cluster API acts on it, it has an instance of its own, it is another Machine's, or it is being deleted; " +
+			Means: "an object that is not the mirror has its name: Cluster API acts on it, it has an instance of its own, it is another Machine's, or it is being " +
+				"deleted; " +
 				"or what the provider would keep for the instance (a VSphereVM, an OpenStackServer) is a person's, belongs to no machine of the provider and does not " +
 				"name that instance: Poundlock pauses it where it names none, as its controller may find the Machine's instance by the name. " +
 				"Poundlock does not write to it, and the Machine API acts as it did before. " +

@@ -181,8 +181,8 @@ func ForeignKept(kept, machineAPI *policies.Object) bool {
 	return KeptAlone(kept) && (instanceKeyKept(kept) == "" || !keptFor(kept, providerID(machineAPI)))
 }
 
-// BesideKept refuses a Machine under the name of what a provider keeps for an instance, if a controller acts by that: it may find the instance of the Machine by
-// its name. Its mirror's is paused.
+// BesideKept refuses a Machine under the name of what a provider keeps for an instance, if a controller acts by that: it may find the instance of the Machine
+// by its name. Its mirror's is paused.
 func BesideKept(c policies.Change) policies.Verdict {
 	kept := c.Facts.KeptNamesake
 	if kept == nil || !namesAnew(c) || c.Facts.Twin != nil || stopped(kept) {

@@ -207,8 +207,8 @@ func otherInstance(kept *policies.Object, from API, namespace string) string {
 		why, namespace, strings.ToLower(kept.Kind), infraGroupOf(kept), kept.Metadata.Name)
 }
 
-// KeptForOtherInstance is the same of a Machine that waits, in whose way nothing else is: no ID that a person writes ends that wait. "" where the object does not
-// exist, or names the Machine's instance or none.
+// KeptForOtherInstance is the same of a Machine that waits, in whose way nothing else is: no ID that a person writes ends that wait. "" where the object does
+// not exist, or names the Machine's instance or none.
 func (o Objects) KeptForOtherInstance() string {
 	id := providerID(o.MachineAPI)
 	if id == "" || !o.keptForOtherInstance(id) || !agrees(providerID(o.ClusterAPI), id) || !agrees(providerID(o.Infra), id) {
