@@ -313,7 +313,7 @@ func DeleteInfrastructure(c policies.Change) policies.Verdict {
 		return policies.Warn(fmt.Sprintf("Machine %s needs this %s to create its instance: Cluster API is authoritative, and Poundlock does not recreate it. %s",
 			name, kindOf(c), instead))
 	}
-	if endsUnknown(c) {
+	if endsUnknown(c) || hookedBehind(c) != nil {
 		return policies.Verdict{}
 	}
 	if unknownToProvider(c) {

@@ -77,6 +77,40 @@ func DeleteSetOfHooked(c policies.Change) policies.Verdict {
 			"Delete the %s in the background, which waits: %s --cascade=background", hooked[0], andMore(c, hooked), c.Kind, deleteCommand(c))))
 }
 
+// DeleteInfraOfHooked protects the provider's machine itself, and what the provider keeps for its instance: a person who deletes that ends the instance past
+// the hooks, as the garbage collector does.
+func DeleteInfraOfHooked(c policies.Change) policies.Verdict {
+	machine := hookedBehind(c)
+	if machine == nil {
+		return policies.Verdict{}
+	}
+	hooks := hooksOf(machine)
+	which := "the hook " + hooks[0]
+	if len(hooks) > 1 {
+		which = fmt.Sprintf("its %s (%s)", amount.Of(len(hooks), "hook"), hooks[0])
+	}
+	instead := fmt.Sprintf("Delete the Machine, which waits: kubectl -n %s delete machines.cluster.x-k8s.io %s", c.Namespace, machine.Metadata.Name)
+	if machine.Deleting() {
+		instead = "The Machine is being deleted already, and waits: whoever has set the hook removes the annotation"
+	}
+	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
+		"the provider would terminate the instance of Machine %s without waiting for %s, and before its Node is drained. %s", machine.Metadata.Name, which, instead)))
+}
+
+// hookedBehind is the Cluster API Machine of a provider's object that a person deletes while Cluster API is authoritative, if somebody's hooks hold up its
+// deletion; nil otherwise.
+func hookedBehind(c policies.Change) *policies.Object {
+	if c.Kind != InfraMachine && c.Kind != InfraInstance || c.Actor != policies.Anyone || c.Old.Deleting() ||
+		c.Facts.Twin == nil || Read(c.Facts.Twin).Current != ClusterAPI {
+		return nil
+	}
+	i := slices.IndexFunc(c.Facts.Owners, func(o *policies.Object) bool { return Hooked(o, c.Facts.Twin) })
+	if i < 0 {
+		return nil
+	}
+	return c.Facts.Owners[i]
+}
+
 // deleteCommand is the command of a deletion under review.
 func deleteCommand(c policies.Change) string {
 	return fmt.Sprintf("kubectl -n %s delete %s.%s %s", c.Namespace, c.Resource.Resource, c.Resource.Group, c.Name)

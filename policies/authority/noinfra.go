@@ -38,7 +38,7 @@ func NoInfraRecreated(known bool) string {
 	const why = "Poundlock does not recreate it while Cluster API is authoritative, as Cluster API could create another instance. "
 	if known {
 		return why + "Restore it with its spec.providerID, or correct spec.infrastructureRef. You can also migrate the Machine to the Machine API, as " +
-			"both Machines have the spec.providerID."
+			"both Machines have the spec.providerID. If the instance was terminated, delete the Machine."
 	}
 	return why + "Not both Machines have a spec.providerID, so look in the cloud for an instance of this Machine. " +
 		"If there is one, restore the object with its spec.providerID. " +

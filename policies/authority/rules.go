@@ -586,6 +586,13 @@ func Rules() policies.Set {
 			Needs:       when(inForeground, policies.NeedUnknownInstances), Check: DeleteSetOfHooked,
 		},
 		{
+			ID: "authority/delete-hooked", Clause: "converting › Machine lifecycle hooks",
+			Description: "Nor may anybody but controllers delete the provider's machine of a Machine with such a hook, or what the provider keeps for its instance, " +
+				"while Cluster API is authoritative: the provider terminates the instance, past the hook and before the Node is drained.",
+			Remedy: "Delete the Cluster API Machine, which waits for hooks, drains the Node, and deletes the provider's machine last.",
+			On:     on(infra([]string{InfraMachine, InfraInstance}, onDelete)), Needs: always(policies.NeedTwin | policies.NeedOwners), Check: DeleteInfraOfHooked,
+		},
+		{
 			ID: "authority/delete-propagates", Clause: deletion,
 			Description: "Deleting an owned Machine that is not authoritative warns: the Machine that is, and its instance, are deleted too.",
 			Remedy:      "None is needed where the machine is to go.",
