@@ -18,6 +18,9 @@ import (
 // A deletion in the foreground has the garbage collector delete the provider's machine at once, which its controller answers by terminating the instance.
 // Cluster API's controller waits for hooks and drains the Node meanwhile, too late. So whatever holds a deletion up, the collector passes it.
 
+// waitsForHook is what remains to be done for a Machine that waits for a hook.
+const waitsForHook = "The Machine is being deleted already, and waits: the controller or the person that set the hook removes the annotation"
+
 // hooksOf are the annotations by which somebody has Cluster API wait before it drains a Machine or terminates its instance, but for Poundlock's own.
 func hooksOf(machine *policies.Object) []string {
 	var out []string
@@ -51,9 +54,9 @@ func DeleteHooked(c policies.Change) policies.Verdict {
 		if len(hooks) > 1 {
 			which = "this Machine's " + amount.Of(len(hooks), "hook")
 		}
-		instead := fmt.Sprintf("Delete the Machine in the background, which waits: %s --cascade=background", deleteCommand(c))
-		if c.Old.Deleting() {
-			instead = "The Machine is being deleted already, and waits: whoever has set the hook removes the annotation"
+		instead := waitsForHook
+		if !c.Old.Deleting() {
+			instead = fmt.Sprintf("Delete the Machine in the background, which waits: %s --cascade=background", deleteCommand(c))
 		}
 		return policies.Deny(field.Forbidden(field.NewPath("metadata", "annotations").Key(hooks[0]), fmt.Sprintf(
 			"in the foreground the garbage collector deletes the provider's machine, and with it the instance, without waiting for %s. %s", which, instead)))
@@ -89,9 +92,9 @@ func DeleteInfraOfHooked(c policies.Change) policies.Verdict {
 	if len(hooks) > 1 {
 		which = fmt.Sprintf("its %s (%s)", amount.Of(len(hooks), "hook"), hooks[0])
 	}
-	instead := fmt.Sprintf("Delete the Machine, which waits: kubectl -n %s delete machines.cluster.x-k8s.io %s", c.Namespace, machine.Metadata.Name)
-	if machine.Deleting() {
-		instead = "The Machine is being deleted already, and waits: whoever has set the hook removes the annotation"
+	instead := waitsForHook
+	if !machine.Deleting() {
+		instead = fmt.Sprintf("Delete the Machine, which waits: kubectl -n %s delete machines.cluster.x-k8s.io %s", c.Namespace, machine.Metadata.Name)
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
 		"the provider would terminate the instance of Machine %s without waiting for %s, and before its Node is drained. %s", machine.Metadata.Name, which, instead)))

@@ -190,13 +190,16 @@ func BesideKept(c policies.Change) policies.Verdict {
 	}
 	at := fmt.Sprintf("%s.%s %s", strings.ToLower(kept.Kind), infraGroupOf(kept), kept.Metadata.Name)
 	what := fmt.Sprintf("%s %s/%s is not paused", kept.Kind, c.TwinNamespace, kept.Metadata.Name)
-	remedy := fmt.Sprintf("delete it first, and with it what it runs (kubectl -n %s delete %s)", c.TwinNamespace, at)
-	if kept.Deleting() {
+	remedy := fmt.Sprintf("delete it first, and with it what it runs (kubectl -n %s delete %s), or ", c.TwinNamespace, at)
+	switch {
+	case kept.Deleting():
 		what = fmt.Sprintf("%s %s/%s is being deleted", kept.Kind, c.TwinNamespace, kept.Metadata.Name)
-		remedy = "create it again when that one is gone"
+		remedy = "create it again when that one is gone, or "
+	case !KeptAlone(kept):
+		remedy = "" // it runs another Machine's instance
 	}
 	return policies.Deny(field.Invalid(field.NewPath("metadata", "name"), c.Name, fmt.Sprintf(
-		"%s, and its controller could act on the instance of this Machine, which it may find by the name: %s, or create the Machine under another name",
+		"%s, and its controller could act on the instance of this Machine, which it may find by the name: %screate the Machine under another name",
 		what, remedy)))
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poundlock/poundlock/policies"
@@ -406,5 +407,26 @@ func TestAnInstanceThatIsKeptTwice(t *testing.T) {
 		MachineAPI: parse(`{"metadata":{"generation":1},"spec":{"authoritativeAPI":"ClusterAPI","providerID":"vsphere://4210-1"},"status":{"authoritativeAPI":"MachineAPI","synchronizedGeneration":1,"conditions":[{"type":"Synchronized","status":"True"}]}}`)}
 	if s := o.State(); s.Instance != InstanceAlsoKept {
 		t.Errorf("instance %v", s.Instance)
+	}
+}
+
+// TestBesideWhatAnotherMachineKeeps: a person is not advised to delete what runs another Machine's instance.
+func TestBesideWhatAnotherMachineKeeps(t *testing.T) {
+	for owners, advised := range map[string]bool{
+		``: true,
+		`,"ownerReferences":[{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta1","kind":"VSphereMachine","name":"m","uid":"u"}]`: false,
+	} {
+		kept, err := policies.ParseObject([]byte(`{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta1","kind":"VSphereVM","metadata":{"name":"m"` + owners + `}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := policies.Change{
+			Subject:   policies.Subject{Side: policies.SideMachineAPI, Kind: "Machine", Name: "m", TwinNamespace: "capi"},
+			Operation: admissionv1.Create, New: &policies.Object{}, Facts: policies.Facts{KeptNamesake: kept},
+		}
+		v := BesideKept(c)
+		if len(v.Denials) != 1 || strings.Contains(v.Denials[0].Error(), "kubectl") != advised || !strings.Contains(v.Denials[0].Error(), "under another name") {
+			t.Errorf("%q: %v", owners, v)
+		}
 	}
 }

@@ -17,15 +17,7 @@ import (
 // MachineSet of the Machine API's namespace is a parameter; the one that controls the Machine, or has the name of the one that does, decides. They are no
 // twins of the rules, because the API server reads parameters from its cache, which may lag.
 func ForSetPolicies(o Options) []Policy {
-	out := []Policy{forMachineAPISet(o)}
-	for i, pair := range o.Pairs {
-		name := "poundlock-create-for-cluster-api-set"
-		if i > 0 {
-			name += "-" + pair.MachineAPI
-		}
-		out = append(out, Policy{Policy: forClusterAPISet(o, name, pair), Binding: bindingToEach(o, name, pair.MachineAPI)})
-	}
-	return out
+	return append([]Policy{forMachineAPISet(o)}, ofEachPair(o, "poundlock-create-for-cluster-api-set", forClusterAPISet)...)
 }
 
 // marked and hasMachines are what the rules ask of a set (authority.SetsCreatedTwice, authority.HasMachines).

@@ -72,7 +72,7 @@ func HookedPolicies(o Options) []Policy {
 					`string(variables.hooks.filter(h, variables.hooks.all(o, string(h) <= string(o)))[0]) + "]: Forbidden: `+
 					`in the foreground the garbage collector deletes the provider's machine, and with it the instance, without waiting for " + `+
 					`(variables.hooks.size() == 1 ? "this hook" : "this Machine's " + string(variables.hooks.size()) + " hooks") + ". " + `+
-					`(%s ? "The Machine is being deleted already, and waits: whoever has set the hook removes the annotation" `+
+					`(%s ? "The Machine is being deleted already, and waits: the controller or the person that set the hook removes the annotation" `+
 					`: variables.background.replace("%%s", ", which waits")) + " [authority/delete-hooked]"`, deleting)),
 			},
 		},

@@ -19,15 +19,7 @@ import (
 // judge those that Cluster API is not authoritative for. They are no twins of the rule: they see what the API server's cache has, and not which Machines of
 // Cluster API have the instance.
 func KeptPolicies(o Options) []Policy {
-	var out []Policy
-	for i, pair := range o.Pairs {
-		name := "poundlock-delete-kept"
-		if i > 0 {
-			name += "-" + pair.MachineAPI
-		}
-		out = append(out, Policy{Policy: kept(o, name, pair), Binding: bindingToEach(o, name, pair.MachineAPI)})
-	}
-	return out
+	return ofEachPair(o, "poundlock-delete-kept", kept)
 }
 
 func kept(o Options, name string, pair authority.Pair) *admissionregistrationv1.ValidatingAdmissionPolicy {

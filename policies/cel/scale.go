@@ -154,6 +154,19 @@ func (s scaled) binding(o Options) *admissionregistrationv1.ValidatingAdmissionP
 	return bindingToEach(o, s.name, "")
 }
 
+// ofEachPair are policies that have what is in the Machine API's namespace as parameters: one of each pair of namespaces, the first without the pair in its name.
+func ofEachPair(o Options, name string, of func(Options, string, authority.Pair) *admissionregistrationv1.ValidatingAdmissionPolicy) []Policy {
+	var out []Policy
+	for i, pair := range o.Pairs {
+		its := name
+		if i > 0 {
+			its += "-" + pair.MachineAPI
+		}
+		out = append(out, Policy{Policy: of(o, its, pair), Binding: bindingToEach(o, its, pair.MachineAPI)})
+	}
+	return out
+}
+
 // bindingToEach gives a policy every object of its parameter's kind in a namespace; in the request's, where that is empty.
 func bindingToEach(o Options, name, namespace string) *admissionregistrationv1.ValidatingAdmissionPolicyBinding {
 	allow := admissionregistrationv1.AllowAction
