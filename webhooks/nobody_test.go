@@ -69,7 +69,13 @@ func TestNobodyAnswers(t *testing.T) {
 		{"a namespace that holds mirrors is deleted", "poundlock-surroundings", func() error {
 			return p.admin.Delete(t.Context(), &corev1.Namespace{ObjectMeta: ctrl.ObjectMeta{Name: "c"}}, client.DryRunAll)
 		}},
-		{"a Machine that Cluster API runs is deleted in the foreground past its hook", "poundlock-delete-hooked", p.deletesInForeground("hooked")},
+		{"a Machine that Cluster API runs is deleted in the foreground past its hook", "poundlock-delete-hooked", p.deletesInForeground(capiMachine, "hooked")},
+		{"what its provider keeps for its instance is deleted", "metadata.name: Forbidden: the provider would terminate the instance of Machine hooked without " +
+			"waiting for the hook pre-drain.delete.hook.machine.cluster.x-k8s.io/backup, and before its Node is drained. Delete the Machine, which waits: " +
+			"kubectl -n c delete machines.cluster.x-k8s.io hooked [authority/delete-hooked]", p.deletes(keptMachine, "of-hooked")},
+		{"the set of one is deleted in the foreground", "metadata.name: Forbidden: in the foreground the garbage collector deletes the providers' machines, and with " +
+			"them the instances, without waiting for the hooks of Machine hooked. Delete the MachineSet in the background, which waits: " +
+			"kubectl -n c delete machinesets.cluster.x-k8s.io of-hooked --cascade=background [authority/delete-hooked]", p.deletesInForeground(capiSet, "of-hooked")},
 		{"a Machine is created beside one that acts", "poundlock-create-machines", p.creates(machineManifest("acts", ""))},
 		{"a Machine without a spec is created beside one that acts", "poundlock-create-machines", p.creates(`{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {namespace: m, name: acts}}`)},
 		{"a Machine is created beside one that is paused and acts on", "poundlock-create-machines", p.creates(machineManifest("stopping", ""))},
@@ -117,9 +123,12 @@ func TestNobodyAnswers(t *testing.T) {
 		{"a provider's own Machine is edited", "", p.patch(mirroredMachine, "own", `{"metadata":{"labels":{"a":"b"}}}`)},
 		{"a provider's own Machine is deleted", "", p.deletes(mirroredMachine, "own")},
 		{"a mirror is deleted", "", p.deletes(capiMachine, "mirror")},
+		{"what a provider keeps for a mirror with a hook is deleted", "", p.deletes(keptMachine, "of-held")},
+		{"the set of a Machine with a hook is deleted in the background", "", p.deletes(capiSet, "of-hooked")},
+		{"the set of a mirror with a hook is deleted in the foreground", "", p.deletesInForeground(capiSet, "of-held")},
 		{"a Machine with a hook is deleted in the background", "", p.deletes(capiMachine, "hooked")},
-		{"a mirror with a hook is deleted in the foreground", "", p.deletesInForeground("held")},
-		{"a Machine with a hook that nothing mirrors is deleted in the foreground", "", p.deletesInForeground("alone")},
+		{"a mirror with a hook is deleted in the foreground", "", p.deletesInForeground(capiMachine, "held")},
+		{"a Machine with a hook that nothing mirrors is deleted in the foreground", "", p.deletesInForeground(capiMachine, "alone")},
 		{"a control plane's set is created", "", p.creates(setManifest("cluster", "Inactive", "a"))},
 	} {
 		t.Run(c.what, func(t *testing.T) {
@@ -192,7 +201,7 @@ func newOutage(t *testing.T) outage {
 	twins, err := cel.Policies(policyOptions)
 	p.must(t, err)
 	for _, twin := range slices.Concat(twins, cel.ScalePolicies(policyOptions), cel.BesidePolicies(policyOptions), cel.ForSetPolicies(policyOptions),
-		cel.HookedPolicies(policyOptions), cel.KeptPolicies(policyOptions)) {
+		cel.HookedPolicies(policyOptions), cel.PastHooksPolicies(policyOptions), cel.KeptPolicies(policyOptions)) {
 		p.must(t, p.admin.Create(t.Context(), twin.Policy))
 		p.must(t, p.admin.Create(t.Context(), twin.Binding))
 	}
@@ -203,8 +212,9 @@ func newOutage(t *testing.T) outage {
 		"poundlock-create-machines":    p.creates(machineManifest("acts", "")),
 		"poundlock-create-machinesets": p.creates(actsSet),
 		"poundlock-create-for-set":     p.makes("moved"),
-		"poundlock-delete-hooked":      p.deletesInForeground("hooked"),
+		"poundlock-delete-hooked":      p.deletesInForeground(capiMachine, "hooked"),
 		"poundlock-delete-kept":        p.deletes(keptMachine, "of-another"),
+		"poundlock-delete-past-hooks":  p.deletes(keptMachine, "of-hooked"),
 
 		"poundlock-create-for-cluster-api-set": p.makesThere("twice-begun"),
 		"poundlock-surroundings": func() error {
@@ -281,6 +291,9 @@ func (p outage) furnish(t *testing.T) {
 	} {
 		p.create(t, p.admin, text)
 	}
+	for _, name := range []string{"hooked", "held"} {
+		p.belongs(t, name)
+	}
 	p.patchStatus(t, mapiMachine, "m", "unmoved", settledState)
 	p.patchStatus(t, capiMachine, "c", "stopping",
 		`{"status":{"conditions":[{"type":"Paused","status":"False","reason":"NotPaused","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`)
@@ -297,10 +310,25 @@ func (p outage) furnish(t *testing.T) {
 	p.patchStatus(t, mapiMachine, "m", "moved", `{"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`)
 }
 
-// deletesInForeground has the collector delete first what a Cluster API Machine owns.
-func (p outage) deletesInForeground(name string) func() error {
+// belongs gives a Cluster API Machine a set, and has its provider keep an object for its instance.
+func (p outage) belongs(t *testing.T, machine string) {
+	t.Helper()
+	_, set := setManifests("of-" + machine)
+	p.create(t, p.admin, strings.Replace(set, pausedText, "", 1))
+	stored := &unstructured.Unstructured{}
+	stored.SetGroupVersionKind(capiSet)
+	p.must(t, p.admin.Get(t.Context(), client.ObjectKey{Namespace: "c", Name: "of-" + machine}, stored))
+	p.must(t, p.admin.Patch(t.Context(), toward(capiMachine, "c", machine), merge(fmt.Sprintf(
+		`{"metadata":{"ownerReferences":[{"apiVersion":%q,"kind":"MachineSet","name":%q,"uid":%q,"controller":true}]}}`,
+		capiSet.GroupVersion(), stored.GetName(), stored.GetUID()))))
+	p.create(t, p.admin, strings.Replace(keptManifest("of-"+machine, ""), "namespace: c", fmt.Sprintf(
+		"namespace: c, ownerReferences: [{apiVersion: %s, kind: AWSMachine, name: %s, uid: u}]", keptMachine.GroupVersion(), machine), 1))
+}
+
+// deletesInForeground has the collector delete first what a Cluster API object owns.
+func (p outage) deletesInForeground(kind schema.GroupVersionKind, name string) func() error {
 	return func() error {
-		return p.admin.Delete(p.t.Context(), toward(capiMachine, "c", name), client.DryRunAll, client.PropagationPolicy(metav1.DeletePropagationForeground))
+		return p.admin.Delete(p.t.Context(), toward(kind, "c", name), client.DryRunAll, client.PropagationPolicy(metav1.DeletePropagationForeground))
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 // A deletion in the foreground has the garbage collector delete the provider's machine at once, which its controller answers by terminating the instance.
 // Cluster API's controller waits for hooks and drains the Node meanwhile, too late. So whatever holds a deletion up, the collector passes it.
 
-// waitsForHook is what remains to be done for a Machine that waits for a hook.
-const waitsForHook = "The Machine is being deleted already, and waits: the controller or the person that set the hook removes the annotation"
+// WaitsForHook is what remains to be done for a Machine that waits for a hook.
+const WaitsForHook = "The Machine is being deleted already, and waits: the controller or the person that set the hook removes the annotation"
 
 // hooksOf are the annotations by which somebody has Cluster API wait before it drains a Machine or terminates its instance, but for Poundlock's own.
 func hooksOf(machine *policies.Object) []string {
@@ -54,7 +54,7 @@ func DeleteHooked(c policies.Change) policies.Verdict {
 		if len(hooks) > 1 {
 			which = "this Machine's " + amount.Of(len(hooks), "hook")
 		}
-		instead := waitsForHook
+		instead := WaitsForHook
 		if !c.Old.Deleting() {
 			instead = fmt.Sprintf("Delete the Machine in the background, which waits: %s --cascade=background", deleteCommand(c))
 		}
@@ -92,7 +92,7 @@ func DeleteInfraOfHooked(c policies.Change) policies.Verdict {
 	if len(hooks) > 1 {
 		which = fmt.Sprintf("its %s (%s)", amount.Of(len(hooks), "hook"), hooks[0])
 	}
-	instead := waitsForHook
+	instead := WaitsForHook
 	if !machine.Deleting() {
 		instead = fmt.Sprintf("Delete the Machine, which waits: kubectl -n %s delete machines.cluster.x-k8s.io %s", c.Namespace, machine.Metadata.Name)
 	}

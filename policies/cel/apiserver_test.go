@@ -141,7 +141,7 @@ func (s *story) install(t *testing.T) {
 	client := s.admin.AdmissionregistrationV1()
 	// There is no Cluster API here: those with its objects as parameters refuse nothing.
 	for _, p := range slices.Concat(all, cel.ScalePolicies(options()), cel.BesidePolicies(options()), cel.ForSetPolicies(options()),
-		cel.HookedPolicies(options()), cel.KeptPolicies(options())) {
+		cel.HookedPolicies(options()), cel.PastHooksPolicies(options()), cel.KeptPolicies(options())) {
 		if _, err := client.ValidatingAdmissionPolicies().Create(t.Context(), p.Policy, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
