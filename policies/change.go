@@ -121,6 +121,9 @@ type Facts struct {
 	Sets []*Object
 	// MachineAPISets are the MachineSets of the Machine API beside Sets, where a MachineDeployment is deleted.
 	MachineAPISets []*Object
+	// Siblings are the MachineSets beside one under review, itself included; of a deletion those of both APIs. Adoptable are Machines that they may adopt: those
+	// that the deletion leaves without a set, else those of the set's API that no set owns.
+	Siblings, Adoptable []*Object
 	// Deployments are the MachineDeployments of Cluster API, to which a MachineSet is to move.
 	Deployments []*Object
 	// Leaving is what of the surroundings of the API that an object is to move to is being deleted, in a sentence; "" for nothing.
@@ -249,6 +252,8 @@ const (
 	NeedNamesake
 	// NeedOwnerSet asks for Facts.OwnerSet and Facts.OwnerSetTwin, from the API server unless the cache shows that OwnerSet has Machines.
 	NeedOwnerSet
+	// NeedSiblings asks for Facts.Siblings and Facts.Adoptable, from an indexed cache.
+	NeedSiblings
 )
 
 // Has reports whether n includes all of other.

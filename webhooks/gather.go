@@ -203,6 +203,11 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 		}
 		c.Facts.Uncounted = uncounted
 	}
+	if needs.Has(policies.NeedSiblings) {
+		if err := l.siblings(ctx, c); err != nil {
+			doubts = append(doubts, fmt.Sprintf("whether another MachineSet selects the same Machines could not be checked: %v", err))
+		}
+	}
 	if needs.Has(policies.NeedUnknownInstances) {
 		if err := l.heldUp(ctx, c); err != nil {
 			doubts = append(doubts, fmt.Sprintf("whether the provider knows the instances of its Machines, and which have hooks, could not be looked at: %v", err))

@@ -213,8 +213,7 @@ func shapeBeside(c policies.Change, set *policies.Object) Shape {
 	return Shape{}
 }
 
-// wouldAdopt reports whether a MachineDeployment's selector matches a set's labels. An empty selector, which would match everything, adopts nothing.
+// wouldAdopt reports whether a MachineDeployment's selector matches a set's labels.
 func wouldAdopt(deployment, set *policies.Object) bool {
-	selector := SelectorOf(deployment)
-	return !selector.Empty() && selector.Matches(labels.Set(set.Metadata.Labels))
+	return takes(deployment, set.Metadata.Labels)
 }

@@ -334,6 +334,9 @@ func only(f policies.Facts, n policies.Need) policies.Facts {
 	if !n.Has(policies.NeedSets) {
 		f.Sets, f.MachineAPISets = nil, nil
 	}
+	if !n.Has(policies.NeedSiblings) {
+		f.Siblings, f.Adoptable = nil, nil
+	}
 	if !n.Has(policies.NeedHolders) {
 		f.Holders = nil
 	}
@@ -361,7 +364,7 @@ func TestRulesStand(t *testing.T) {
 		"authority/finalizers-owned", "authority/finalizer-fence", "authority/created-twice", "authority/status-owned", "authority/paused-owned",
 		"authority/check-paused",
 		"authority/create-machineapi", "authority/create-for-set", "authority/create-clusterapi", "authority/uninitialised", "authority/request-blocked",
-		"authority/request-warning", "authority/unconvertible", "authority/set-adopts", "authority/deployment-adopts", "authority/deployment-deletes", "authority/delete-detached", "authority/delete-recreated",
+		"authority/request-warning", "authority/unconvertible", "authority/set-adopts", "authority/selectors-overlap", "authority/deployment-adopts", "authority/deployment-deletes", "authority/delete-detached", "authority/delete-recreated",
 		"authority/delete-orphans", "authority/delete-unknown-instance", "authority/delete-hooked", "authority/delete-propagates", "authority/delete-paused", "authority/delete-undrained", "authority/delete-infrastructure",
 		"authority/template-authority", "authority/surroundings", "authority/control-plane-ends", "authority/control-plane-last", "authority/etcd-hook", "authority/machine-finalizer", "authority/status-default", "authority/default", "authority/request-kept", "authority/finalizers-kept", "authority/mark-kept",
 	}

@@ -499,6 +499,25 @@ func Rules() policies.Set {
 			On:     on(mapi(machine, onCreate)), Needs: when(comesUnowned, policies.NeedSets), Check: SetAdopts,
 		},
 		{
+			ID: "authority/selectors-overlap", Clause: authOf,
+			Description: "The creation of a MachineSet, or a change of its selector or of its template's labels, warns if it and another MachineSet of its API " +
+				"select new Machines of one another, and if it adopts Machines that no MachineSet owns. A set that adopts Machines deletes those beyond its " +
+				"replicas, with their instances.",
+			Remedy: "Give each MachineSet a label of its own in spec.selector and spec.template.metadata.labels.",
+			On:     on(mapi(machineSet, onWrite), capi(machineSet, onWrite)),
+			Needs:  when(selectsMachinesAnew, policies.NeedSiblings), Check: SelectorsOverlap,
+		},
+		{
+			ID: "authority/selectors-overlap", Clause: deletion,
+			Description: "The deletion of a MachineSet with --cascade=orphan is refused if another MachineSet, on which its API acts, selects Machines that are left " +
+				"without a set, and has fewer replicas than Machines then: it would adopt them, and delete its surplus with the instances, although the deletion " +
+				"asks to keep them. Where it has room for them, a warning names it.",
+			Remedy: "First delete the other MachineSet if nobody needs it, or remove from the Machines a label that only its selector has. " +
+				"To delete the Machines too, leave out --cascade=orphan.",
+			On:    on(mapi(machineSet, onDelete), capi(machineSet, onDelete)),
+			Needs: when(leavesOrphans, policies.NeedTwin|policies.NeedSiblings), Check: OrphansAdopted,
+		},
+		{
 			ID: "authority/deployment-adopts", Clause: authOf,
 			Description: "Poundlock warns if the selector of a MachineDeployment matches a mirrored MachineSet that no MachineDeployment owns, whichever of " +
 				"the two comes last. The MachineDeployment adopts the set as soon as Cluster API is authoritative for it, and may replace its Machines by those " +

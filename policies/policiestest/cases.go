@@ -95,6 +95,9 @@ type setting struct {
 	Sets []json.RawMessage `json:"sets,omitempty"`
 	// MachineAPISets are the Machine API's MachineSets beside Sets.
 	MachineAPISets []json.RawMessage `json:"machineAPISets,omitempty"`
+	// Siblings are the MachineSets beside one under review, Adoptable the Machines that they may adopt.
+	Siblings  []json.RawMessage `json:"siblings,omitempty"`
+	Adoptable []json.RawMessage `json:"adoptable,omitempty"`
 	// Deployments are Cluster API's MachineDeployments.
 	Deployments []json.RawMessage `json:"deployments,omitempty"`
 	// Holders are other Machines with the same ID.
@@ -261,6 +264,12 @@ func (s setting) merge(over setting) (setting, error) {
 	if over.MachineAPISets != nil {
 		s.MachineAPISets = over.MachineAPISets
 	}
+	if over.Siblings != nil {
+		s.Siblings = over.Siblings
+	}
+	if over.Adoptable != nil {
+		s.Adoptable = over.Adoptable
+	}
 	if over.Deployments != nil {
 		s.Deployments = over.Deployments
 	}
@@ -422,6 +431,15 @@ func (s setting) facts(kind string) (f policies.Facts, err error) {
 			return f, err
 		}
 		f.MachineAPISets = append(f.MachineAPISets, set)
+	}
+	for from, to := range map[*[]json.RawMessage]*[]*policies.Object{&s.Siblings: &f.Siblings, &s.Adoptable: &f.Adoptable} {
+		for _, raw := range *from {
+			o, err := policies.ParseObject(raw)
+			if err != nil {
+				return f, err
+			}
+			*to = append(*to, o)
+		}
 	}
 	for _, raw := range s.Deployments {
 		deployment, err := setting{Side: policies.SideClusterAPI}.object("MachineDeployment", raw)

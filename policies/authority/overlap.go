@@ -1,0 +1,168 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/poundlock/poundlock/internal/amount"
+	"github.com/poundlock/poundlock/policies"
+)
+
+// selectsMachinesAnew reports whether a person creates a MachineSet, or changes by which labels it has its Machines.
+func selectsMachinesAnew(c policies.Change) bool {
+	if c.Actor != policies.Anyone || c.Kind != "MachineSet" || c.New == nil {
+		return false
+	}
+	return c.Operation == admissionv1.Create || SelectorOf(c.Old).String() != SelectorOf(c.New).String() ||
+		labels.Set(madeWith(c.Old)).String() != labels.Set(madeWith(c.New)).String()
+}
+
+// SelectorsOverlap warns where a MachineSet and another of its API select Machines of one another, and where the set adopts Machines that no set owns. A set
+// counts only the Machines that it owns, so nothing happens as long as they have an owner. Without one, a set that selects them adopts them, and deletes its
+// surplus.
+func SelectorsOverlap(c policies.Change) policies.Verdict {
+	if !selectsMachinesAnew(c) {
+		return policies.Verdict{}
+	}
+	anew := func(does func(own *policies.Object) bool) bool { return does(c.New) && (c.Old == nil || !does(c.Old)) }
+	var others, by, free []string
+	for _, set := range c.Facts.Siblings {
+		switch {
+		case set.Metadata.Name == c.Name || set.Deleting():
+		case anew(func(own *policies.Object) bool { return takes(own, madeWith(set)) }):
+			others = append(others, set.Metadata.Name)
+		case anew(func(own *policies.Object) bool { return takes(set, madeWith(own)) }):
+			by = append(by, set.Metadata.Name)
+		}
+	}
+	for _, m := range c.Facts.Adoptable {
+		if own := apiOf(m); !m.Deleting() && adoptable(m, own) && acts(c.New, own) &&
+			anew(func(set *policies.Object) bool { return takes(set, m.Metadata.Labels) }) {
+			free = append(free, m.Metadata.Name)
+		}
+	}
+	const then = ": if one of these sets is deleted with --cascade=orphan, another adopts its Machines, and deletes those beyond its own spec.replicas " +
+		"with their instances. To prevent that, give each set a label of its own in spec.selector and spec.template.metadata.labels"
+	var out []string
+	for _, found := range []struct {
+		names      []string
+		text, then string
+	}{
+		{free, "spec.selector matches Machine %s without a MachineSet", ": this set adopts each, and deletes those beyond its spec.replicas with their " +
+			"instances. To prevent that, use other labels"},
+		{others, "spec.selector also matches new Machines of MachineSet %s", then},
+		{by, "spec.template.metadata.labels: MachineSet %s selects new Machines of this set, too", then},
+	} {
+		if len(found.names) > 0 {
+			out = append(out, fmt.Sprintf(found.text, nameSome(slices.Sorted(slices.Values(found.names))))+found.then)
+		}
+	}
+	return policies.Warn(out...)
+}
+
+// leavesOrphans reports whether a person deletes a MachineSet and wants to keep its Machines.
+func leavesOrphans(c policies.Change) bool {
+	return c.Actor == policies.Anyone && c.Old != nil && !c.Old.Deleting() && propagation(c) == metav1.DeletePropagationOrphan
+}
+
+// OrphansAdopted refuses the deletion of a MachineSet with orphans if another set adopts them and deletes its surplus: whoever asks for orphans wants their
+// instances to run on, and an instance does not come back. Where the other set has room for them, it warns. In the other API the Machines lose their set only
+// if this one is authoritative.
+func OrphansAdopted(c policies.Change) policies.Verdict {
+	if !leavesOrphans(c) {
+		return policies.Verdict{}
+	}
+	d, _ := deleted(c)
+	var v policies.Verdict
+	for _, set := range c.Facts.Siblings {
+		api := apiOf(set)
+		if set.Metadata.Name == c.Name || set.Deleting() || !acts(set, api) || api != d.On && d.On != d.Authority {
+			continue
+		}
+		var names []string
+		for _, m := range c.Facts.Adoptable {
+			if apiOf(m) == api && !m.Deleting() && acts(m, api) && takes(set, m.Metadata.Labels) {
+				names = append(names, m.Metadata.Name)
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		slices.Sort(names)
+		what := fmt.Sprintf("%s's MachineSet %s selects Machine %s of this set, and adopts what this deletion leaves without a set",
+			api.Text(), set.Metadata.Name, nameSome(names))
+		keep := fmt.Sprintf("delete MachineSet %s if nobody needs it, or remove from these Machines a label that only its selector has", set.Metadata.Name)
+		if surplus := int64(len(names)) + setReplicas(set) - wantedReplicas(set); surplus > 0 {
+			v.Denials = append(v.Denials, field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
+				"%s. It would then delete %s beyond its spec.replicas, with the instances. To keep them, first %s%s",
+				what, amount.Of(int(surplus), "Machine"), keep, endThem(d))))
+			continue
+		}
+		v.Warnings = append(v.Warnings, fmt.Sprintf("%s: from then on they count as its replicas, and are deleted with it. To prevent that, first %s", what, keep))
+	}
+	return v
+}
+
+// endThem is the way for those who want the Machines deleted.
+func endThem(d DeletionRequest) string {
+	if d.On != d.Authority {
+		return ""
+	}
+	return ". To delete the Machines too, delete this set without --cascade=orphan"
+}
+
+// takes reports whether the selector of a MachineSet or MachineDeployment matches labels. An empty selector, which would match everything, adopts nothing.
+func takes(set *policies.Object, of map[string]string) bool {
+	selector := SelectorOf(set)
+	return !selector.Empty() && selector.Matches(labels.Set(of))
+}
+
+// madeWith are the labels of a MachineSet's new Machines. Cluster API's controller adds the name of the cluster.
+func madeWith(set *policies.Object) map[string]string {
+	var spec struct {
+		ClusterName string `json:"clusterName"`
+	}
+	_ = json.Unmarshal(orNull(set.Spec), &spec) // what cannot be read is another rule's business
+	out := maps.Clone(specOfSet(set).Template.Metadata.Labels)
+	if spec.ClusterName != "" {
+		out = labels.Merge(out, labels.Set{clusterv1.ClusterNameLabel: spec.ClusterName})
+	}
+	return out
+}
+
+// acts reports whether an API's controllers act on its object.
+func acts(o *policies.Object, api API) bool {
+	if api == ClusterAPI {
+		return !o.HasAnnotation(PausedAnnotation)
+	}
+	return Authoritative(Read(o)) == MachineAPI
+}
+
+// apiOf is the API of a MachineSet or a Machine.
+func apiOf(o *policies.Object) API {
+	if strings.HasPrefix(o.APIVersion, clusterv1.GroupVersion.Group+"/") {
+		return ClusterAPI
+	}
+	return MachineAPI
+}
+
+// wantedReplicas is a MachineSet's spec.replicas, whose absence means one.
+func wantedReplicas(set *policies.Object) int64 {
+	spec := struct {
+		Replicas int64 `json:"replicas"`
+	}{1}
+	_ = json.Unmarshal(orNull(set.Spec), &spec)
+	return spec.Replicas
+}

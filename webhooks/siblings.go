@@ -1,0 +1,53 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package webhooks
+
+import (
+	"context"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/poundlock/poundlock/facts"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// siblings lists the MachineSets beside the one under review, and the Machines that they may adopt: those that its deletion leaves without a set in either API,
+// else those of its API that no set owns. Its cost grows with the sets, and with those Machines, but not with the fleet.
+func (l Lookups) siblings(ctx context.Context, c *policies.Change) error {
+	if l.Sets == nil || l.Owned == nil {
+		return nil
+	}
+	type place struct {
+		side      policies.Side
+		namespace string
+		owner     types.UID
+	}
+	places := []place{{c.Side, c.Namespace, facts.Nobody}}
+	if c.Operation == admissionv1.Delete {
+		places[0].owner = c.Old.Metadata.UID
+		if twin := c.Facts.Twin; twin != nil {
+			other := policies.SideClusterAPI
+			if c.Side == policies.SideClusterAPI {
+				other = policies.SideMachineAPI
+			}
+			places = append(places, place{other, c.TwinNamespace, twin.Metadata.UID})
+		}
+	}
+	kind, _ := authority.KindNamed(c.Kind)
+	child, _ := kind.Children()
+	for _, p := range places {
+		sets, err := l.Sets.All(ctx, coreKind(p.side, c.Kind), p.namespace)
+		if err != nil {
+			return err
+		}
+		machines, err := l.Owned.Of(ctx, coreKind(p.side, child.Name), p.namespace, p.owner)
+		if err != nil {
+			return err
+		}
+		c.Facts.Siblings, c.Facts.Adoptable = append(c.Facts.Siblings, sets...), append(c.Facts.Adoptable, machines...)
+	}
+	return nil
+}
