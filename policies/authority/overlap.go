@@ -77,7 +77,7 @@ func leavesOrphans(c policies.Change) bool {
 	return c.Actor == policies.Anyone && c.Old != nil && !c.Old.Deleting() && propagation(c) == metav1.DeletePropagationOrphan
 }
 
-// OrphansAdopted refuses the deletion of a MachineSet with orphans if another set adopts them and deletes its surplus: whoever asks for orphans wants their
+// OrphansAdopted refuses the deletion of a MachineSet with orphans if another set adopts them and deletes its surplus: a user who asks for orphans wants their
 // instances to run on, and an instance does not come back. Where the other set has room for them, it warns. In the other API the Machines lose their set only
 // if this one is authoritative.
 func OrphansAdopted(c policies.Change) policies.Verdict {
