@@ -385,13 +385,18 @@ func resource(o *unstructured.Unstructured) string {
 	return strings.ToLower(kind)
 }
 
-// unnamed: a mirror that names an instance which its Machine does not name, as after a restore. If the mirror were overwritten, no object would name the
-// instance.
+// unnamed: a mirror that names an instance which its Machine does not name, as after a restore, or while Machine API's controllers write the Machine anew. If
+// the mirror were overwritten, no object would name the instance.
 func (s steps) unnamed(mirror *unstructured.Unstructured) string {
 	id := pairs.Nested(mirror, "spec", "providerID")
 	if s.Kind.Name != "Machine" || s.Source() != authority.MachineAPI || id == "" || pairs.Nested(s.MachineAPI, "spec", "providerID") != "" ||
 		s.MachineAPI.GetDeletionTimestamp() != nil {
 		return ""
+	}
+	if phase := pairs.Nested(s.MachineAPI, "status", "phase"); phase == "Provisioned" || phase == "Running" {
+		return fmt.Sprintf("%s has the instance %s, and this Machine, whose phase is %s, has no spec.providerID at the moment: wait until Machine API's "+
+			"controllers write it again, which they do as soon as they find the instance. If they do not, set spec.providerID: %[2]s",
+			pairs.Describe(mirror), id, phase)
 	}
 	return fmt.Sprintf("%s has the instance %s, and this Machine has no spec.providerID: set spec.providerID: %[2]s, or delete this Machine",
 		pairs.Describe(mirror), id)

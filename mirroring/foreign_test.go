@@ -482,3 +482,22 @@ func TestWhatIsKeptForAnInstanceAndIsNotTheMirrors(t *testing.T) {
 		}
 	}
 }
+
+// Machine API's controllers may write a Machine without its ID for a moment. Nobody deletes a Machine that runs because of that.
+func TestAMirrorWhoseMachineHasNoIDAtTheMoment(t *testing.T) {
+	for phase, want := range map[string]string{
+		"": "or delete this Machine", "Provisioning": "or delete this Machine",
+		"Provisioned": "wait until Machine API's controllers", "Running": "wait until Machine API's controllers",
+	} {
+		s := stranger(t, []change{held}, []change{paused, runs("aws:///a/i-1"), func(o *unstructured.Unstructured) {
+			o.SetAnnotations(map[string]string{authority.PausedAnnotation: "", authority.MirrorAnnotation: "Machine/m"})
+		}}, nil)
+		if err := unstructured.SetNestedField(s.MachineAPI.Object, phase, "status", "phase"); err != nil {
+			t.Fatal(err)
+		}
+		why := stepsOf(s, time.Unix(0, 0)).inTheWay()
+		if !strings.Contains(why, want) || strings.Contains(why, "delete") != strings.Contains(want, "delete") {
+			t.Errorf("in phase %q: %s", phase, why)
+		}
+	}
+}
