@@ -107,8 +107,13 @@ func cut(text string, n int, atStops bool) int {
 			}
 		}
 	}
-	if i := strings.LastIndexByte(short, ' '); i > len(short)/2 {
+	i := strings.LastIndexByte(short, ' ')
+	if i > len(short)/2 {
 		return min(i, open)
+	}
+	// A long word, such as an instance's ID, is copied whole: it moves to the rest, if it fits there between two ellipses.
+	if word, _, _ := strings.Cut(text[i+1:], " "); i > 0 && runes(word) <= n-2 {
+		return i
 	}
 	return len(short)
 }

@@ -43,6 +43,8 @@ func TestParts(t *testing.T) {
 				"…" + words(22) + ", " + words(27) + "… [a/b]", "…" + words(3) + ", " + words(30) + ", " + words(16) + " [a/b]"}},
 		"a command longer than a warning is": {sentence{words(10) + ": kubectl " + words(60), "a/b"},
 			[]string{words(10) + ":… [a/b]", "kubectl " + words(48) + "… [a/b]", "…" + words(12) + " [a/b]"}},
+		"a long ID is not parted": {sentence{words(10) + " " + strings.Repeat("i", 230) + ": " + words(3), "a/b"},
+			[]string{words(10) + "… [a/b]", "…" + strings.Repeat("i", 230) + ": " + words(3) + " [a/b]"}},
 		"one long word is parted where it must be": {sentence{strings.Repeat("é", 300), "a/b"},
 			[]string{strings.Repeat("é", 249) + "… [a/b]", "…" + strings.Repeat("é", 51) + " [a/b]"}},
 	} {
