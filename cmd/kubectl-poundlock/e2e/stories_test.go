@@ -85,7 +85,7 @@ func TestAMoveIsInterruptedAndResumed(t *testing.T) {
 		return "\x03"
 	}
 	out, code := s.run()
-	if code != 130 || !strings.Contains(out, "interrupted: 0 there, 1 on the way") {
+	if code != 130 || !strings.Contains(out, "interrupted: 0 done, 1 on the way") {
 		t.Fatalf("exit code %d:\n%s", code, out)
 	}
 	if got := authorityOf(t, "interrupted"); got != "ClusterAPI Migrating" {

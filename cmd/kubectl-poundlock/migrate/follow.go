@@ -68,8 +68,8 @@ func (r *Run) Cancels() string {
 		text += "; --cancel takes back what has not arrived"
 	}
 	if arrived > 0 {
-		text += fmt.Sprintf("; of %s %s is authoritative already, and waits for what is said above: that cannot be taken back, only moved back once it is over",
-			amount.Of(arrived, "object"), r.to.Text())
+		text += fmt.Sprintf("; %s on the way %s with %s already, waiting for what is said above: nobody can cancel that, only move it back once it is over",
+			amount.Of(arrived, "object"), isAre(arrived), r.to.Text())
 	}
 	return text
 }

@@ -177,7 +177,7 @@ func (t Tally) Total() int { return t.Arrived + t.OnTheWay + t.Ended + t.Left }
 
 // Text is the tally in words. about is what becomes of the objects in progress, in brackets, or "".
 func (t Tally) Text(about string) string {
-	text := fmt.Sprintf("%d there, %d on the way%s, ", t.Arrived, t.OnTheWay, about)
+	text := fmt.Sprintf("%d done, %d on the way%s, ", t.Arrived, t.OnTheWay, about)
 	if t.Ended > 0 {
 		text += fmt.Sprintf("%d cancelled or deleted, ", t.Ended)
 	}
@@ -218,7 +218,11 @@ func (r *Run) follow(o *object, p inventory.Pair, exists bool, now time.Time, ou
 		out.add(o, after, Line{What: s.Reason, Detail: s.Message, Bad: true})
 		out.Failed = true
 	case r.timeout > 0 && after > r.timeout:
-		out.add(o, after, Line{What: "is not there in time", Detail: s.Message, Bad: true})
+		what := "is not there in time"
+		if o.arrived {
+			what = "is with " + r.to.Text() + ", but not settled in time"
+		}
+		out.add(o, after, Line{What: what, Detail: s.Message, Bad: true})
 		out.TimedOut = true
 	default:
 		out.add(o, after, Line{What: phase(s, r.to)})
