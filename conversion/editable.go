@@ -4,9 +4,13 @@
 package conversion
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Editable lists the fields in the spec of an infrastructure machine, and of its template, that the provider lets a user change after the object's creation. A
@@ -15,6 +19,9 @@ type Editable struct{ Machine, Template []string }
 
 // Everything is all fields: the provider's CRD and webhooks accept any change.
 const Everything = "*"
+
+// replacement begins the remedy for a field that is immutable. A semicolon, because the text before it may end in a command that a person copies.
+const replacement = "; nobody can change this in a stored "
 
 // WarnOfReplacement adds a remedy to each error below p's root, which is an infrastructure object's, if the field is immutable once the object is stored: the
 // provider refuses the message's own remedy then, such as to remove the field.
@@ -25,8 +32,7 @@ func (p *Pass) WarnOfReplacement() {
 		kind, editable = p.Env.Platform.InfraMachineTemplate.Kind, p.Env.Platform.Editable.Template
 		todo = "refer to a corrected copy instead, or leave authority with Cluster API"
 	}
-	// A semicolon, because the text before it may end in a command that a person copies.
-	note := fmt.Sprintf("; nobody can change this in a stored %s: %s", kind, todo)
+	note := fmt.Sprintf(replacement+"%s: %s", kind, todo)
 	for _, e := range *p.errs {
 		if path, ok := strings.CutPrefix(e.Field, p.root); ok && !editableAt(editable, strings.TrimPrefix(path, ".")) {
 			e.Detail += note // not cut: the text before it is bounded, and may be a command
@@ -40,4 +46,33 @@ func editableAt(fields []string, path string) bool {
 		rest, under := strings.CutPrefix(path, field)
 		return field == Everything || under && (rest == "" || rest[0] == '.' || rest[0] == '[')
 	})
+}
+
+// WithoutReplacement takes that remedy off each error of a field that a request changes, by the specs before and after: where the provider does not take the
+// change, it refuses the request with its own reason. Where it does, the field can be changed.
+func WithoutReplacement(errs field.ErrorList, before, after json.RawMessage) {
+	was, is := infraMembers(before), infraMembers(after)
+	for _, e := range errs {
+		_, path, _ := strings.Cut(e.Field, ".spec.")
+		name := strings.TrimPrefix(path, "template.spec.")
+		if i := strings.IndexAny(name, ".["); i >= 0 {
+			name = name[:i]
+		}
+		if detail, _, noted := strings.Cut(e.Detail, replacement); noted && !bytes.Equal(was[name], is[name]) {
+			e.Detail = detail
+		}
+	}
+}
+
+// infraMembers are the members of an infrastructure machine's spec, or of the one in a template's.
+func infraMembers(spec json.RawMessage) map[string]json.RawMessage {
+	var members map[string]json.RawMessage
+	var template struct {
+		Spec map[string]json.RawMessage `json:"spec"`
+	}
+	_ = json.Unmarshal(spec, &members)
+	if err := json.Unmarshal(members["template"], &template); err == nil && template.Spec != nil { // vSphere's machine has a template, which is a name
+		return template.Spec
+	}
+	return members
 }

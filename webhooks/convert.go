@@ -124,7 +124,11 @@ func (v conversions) provided(ctx context.Context, c policies.Change) (field.Err
 	if without := lacksInfraCluster(kind, env); len(without) > 0 {
 		return without, nil
 	}
-	return core.CheckTwin(kind, capi.Raw(), c.New.Raw(), env), nil
+	errs := core.CheckTwin(kind, capi.Raw(), c.New.Raw(), env)
+	if c.Old != nil {
+		conversion.WithoutReplacement(errs, c.Old.Spec, c.New.Spec)
+	}
+	return errs, nil
 }
 
 // reflected tries the conversion behind Cluster API's side of a control plane's set.
