@@ -113,7 +113,19 @@ func (s Pair) explained(w *pairs.Write, mirror *unstructured.Unstructured) *pair
 		w.Note += ". Its Machine keeps running, and Poundlock recreates it: it was deleted while the feature gate MachineAPIMigration was off, or less than " +
 			authority.GateLag.String() + " after it was turned on. To delete the Machine, delete it again"
 	}
+	if w != nil && w.Object == mirror && s.lostItsSet(mirror) {
+		w.Warning = true
+		w.Note += ". Its Machine keeps running, and Poundlock recreates it: no MachineSet owned it any more, as when its set is deleted with --cascade=orphan. " +
+			"To delete the Machine, delete " + pairs.Describe(s.MachineAPI)
+	}
 	return w
+}
+
+// lostItsSet reports whether the mirror of a Cluster API Machine that is being deleted has no set, and its authority has one. The deletion of an owned mirror
+// is that of the Machine. Who asked for it may not see that the set was orphaned in between.
+func (s Pair) lostItsSet(mirror *unstructured.Unstructured) bool {
+	return mirror == s.Core && s.Kind.Name == "Machine" && pairs.PresenceOf(s.MachineAPI) == authority.Present &&
+		pairs.ControllerOf(mirror) == nil && pairs.ControllerOf(s.MachineAPI) != nil
 }
 
 // hold puts the sync finalizer on a mirror that is about to be deleted; nil if it has it. It was removed with Poundlock, and without it the mirror would go at

@@ -4,6 +4,7 @@
 package deletion
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,6 +37,32 @@ func TestAMachineDetachedFromASetThatGoesWithItsCluster(t *testing.T) {
 			}
 			if owners := pairs.List(metadata["ownerReferences"]); len(owners) != 0 {
 				t.Errorf("owned by %v", owners)
+			}
+		})
+	}
+}
+
+// While Poundlock was away, somebody deleted a mirror, and its set with orphans: the Machine stays, and the event is the only trace of what was asked.
+func TestADeletionThatIsDroppedWithItsSet(t *testing.T) {
+	const owner = `ownerReferences: [{kind: MachineSet, name: s, uid: set, controller: true}]`
+	for name, c := range map[string]struct {
+		owner  string
+		warned bool
+	}{"the set was orphaned": {owner, true}, "there was no set": {"labels: {a: b}", false}} {
+		t.Run(name, func(t *testing.T) {
+			s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m",
+				MachineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m, namespace: mapi, `+c.owner+`},
+  spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI}}`),
+				Core: mirroringtest.Machine(t, `{metadata: {name: m, deletionTimestamp: "2026-01-01T12:00:00Z", finalizers: [sync.machine.openshift.io/finalizer],
+  annotations: {cluster.x-k8s.io/paused: "", poundlock.openshift.io/mirror-of: Machine/m}}}`),
+			}
+			step := Asked(s).Next()
+			w := Of(s).Next(step)
+			if step != authority.ReleaseMirror || w == nil {
+				t.Fatalf("%s: %v", step, w)
+			}
+			if said := strings.Contains(w.Note, "To delete the Machine, delete Machine.machine.openshift.io mapi/m"); said != c.warned || w.Warning != c.warned {
+				t.Errorf("warning %t: %s", w.Warning, w.Note)
 			}
 		})
 	}
