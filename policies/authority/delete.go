@@ -86,6 +86,7 @@ func deleteThere(c policies.Change) string {
 	return fmt.Sprintf("kubectl -n %s delete %s %s", c.TwinNamespace, resource, c.Name)
 }
 
+// setReplicas is the number of Machines that a MachineSet reports.
 func setReplicas(o *policies.Object) int64 {
 	var status struct {
 		Replicas int64 `json:"replicas"`

@@ -297,7 +297,7 @@ const checkAtRest = "set spec.remediation.triggerIf.unhealthyLessThanOrEqualTo o
 func pausedWithMachines(c policies.Change) string {
 	return fmt.Sprintf("this MachineSet becomes the mirror of %s, and nobody can unpause it then. Poundlock makes no Machine API object for those of its "+
 		"Machines (%d) that have none, nobody replaces them, and neither set can migrate until you have deleted each of them, and with it what it runs",
-		there(c), reportedReplicas(c.Old))
+		there(c), setReplicas(c.Old))
 }
 
 func pausedReason(c policies.Change) string {

@@ -4,7 +4,6 @@
 package authority
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -91,17 +90,7 @@ func CreatesForSet(c policies.Change) bool {
 }
 
 // HasMachines reports whether a MachineSet's controller has reported a Machine.
-func HasMachines(set *policies.Object) bool { return reportedReplicas(set) > 0 }
-
-func reportedReplicas(set *policies.Object) int64 {
-	var status struct {
-		Replicas int64 `json:"replicas"`
-	}
-	if set != nil {
-		_ = json.Unmarshal(orNull(set.Status), &status)
-	}
-	return status.Replicas
-}
+func HasMachines(set *policies.Object) bool { return setReplicas(set) > 0 }
 
 // SetsCreatedTwice reports whether two MachineSets of one name were created at the same moment and both act: the review of neither creation saw the other.
 // Sets that were created one after the other were there before Poundlock, which leaves both alone.
@@ -135,7 +124,7 @@ func KeepOneSet(machineAPI, clusterAPI *policies.Object) string {
 		return fmt.Sprintf("kubectl -n %s %s %s %s%s", o.Metadata.Namespace, verb, kind.DefinitionIn(api), o.Metadata.Name, more)
 	}
 	with := func(o *policies.Object) string {
-		if n := reportedReplicas(o); n > 0 {
+		if n := setReplicas(o); n > 0 {
 			return fmt.Sprintf(" (deletes its Machines too, %d now, and what they run)", n)
 		}
 		return ""
