@@ -13,7 +13,7 @@ TOOL := go tool -modfile=tools/go.mod
 # Test binaries without DWARF and symbols: a hundred are linked, and no debugger looks at them; stack traces have names all the same. And by Go's own linker: what can load kustomize's plugins is otherwise linked once more, by
 # the C compiler's, which takes as long again.
 LINKED := -ldflags='-s -w$(if $(filter Linux,$(shell uname)), -linkmode=internal)'
-TESTSUM := $(TOOL) gotestsum --format pkgname --format-hide-empty-pkg -- $(LINKED)
+TESTSUM := $(TOOL) gotestsum --format pkgname --format-hide-empty-pkg -- $(LINKED) -vet=off
 
 # What decides or renders, and starts no goroutine: the race detector would find nothing there, and take three times as long.
 NOUNS := (^|/)(policies|conversion|controlplanetemplate|mirroring|bundle|bundling|installation|translation|docs|manifests|$\

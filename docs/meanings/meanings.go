@@ -14,7 +14,8 @@ import (
 type Table struct {
 	// Section is the heading above the table, and in the output of explain.
 	Section string
-	// Head has the three headings of the columns. A table without them is written as a paragraph for each name.
+	// Head has the three headings of the columns. A table without them is written as a paragraph for each name, and one with a row that is wider than a page as
+	// a list.
 	Head [3]string
 	Rows []Row
 }
@@ -89,6 +90,9 @@ func Fill(page string, tables []Table) (string, error) {
 	return b.String() + rest, nil
 }
 
+// width is that of a page: a row that is longer makes a list of its table, since a terminal and a review show no table then.
+const width = 160
+
 func (t Table) markdown() string {
 	var b strings.Builder
 	if t.Head == [3]string{} {
@@ -99,7 +103,51 @@ func (t Table) markdown() string {
 	}
 	fmt.Fprintf(&b, "| %s |\n|---|---|---|\n", strings.Join(t.Head[:], " | "))
 	for _, r := range t.Rows {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", r.quoted(), r.Means, r.Do)
+		line := fmt.Sprintf("| %s | %s | %s |", r.quoted(), r.Means, r.Do)
+		if len(line) > width {
+			return t.list()
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+func (t Table) list() string {
+	var b strings.Builder
+	for _, r := range t.Rows {
+		b.WriteString(wrapped("- ", "**"+r.quoted()+"**: "+r.Means))
+		if r.Do != "" {
+			b.WriteString("\\\n" + wrapped("  ", "*"+t.Head[2]+":* "+r.Do))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// wrapped breaks Markdown into lines that fit a page, and no code, which people copy.
+func wrapped(first, text string) string {
+	inCode := false
+	words := strings.FieldsFunc(text, func(r rune) bool {
+		if r == '`' {
+			inCode = !inCode
+		}
+		return r == ' ' && !inCode
+	})
+	var b strings.Builder
+	b.WriteString(first)
+	length := len(first)
+	for i, word := range words {
+		switch {
+		case i == 0:
+		case length+1+len(word) > width:
+			b.WriteString("\n  ")
+			length = len("  ")
+		default:
+			b.WriteString(" ")
+			length++
+		}
+		b.WriteString(word)
+		length += len(word)
 	}
 	return b.String()
 }

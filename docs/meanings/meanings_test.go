@@ -45,6 +45,17 @@ func TestFill(t *testing.T) {
 	}
 }
 
+// Code is copied: it stays on one line, whatever its length.
+func TestAWideTableIsAList(t *testing.T) {
+	long := strings.Repeat("word ", 30) + "`kubectl get machines -o yaml` " + strings.Repeat("word ", 5) + "end"
+	got := Table{Head: [3]string{"reason", "means", "what to do"}, Rows: []Row{{Names: []string{"X", "Y"}, Means: long, Do: "d"}, {Names: []string{"Z"}, Means: "m"}}}.markdown()
+	want := "- **`X`, `Y`**: " + strings.Repeat("word ", 28) + "word\n  word `kubectl get machines -o yaml` " + strings.Repeat("word ", 5) + "end\\\n" +
+		"  *what to do:* d\n- **`Z`**: m\n"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 // A person who asks explain for one name sees one row: there is nothing above it, and nothing below.
 func TestNoRowRefersToItsPlaceOnAPage(t *testing.T) {
 	place := regexp.MustCompile(`(?i)\b(above|below)\b`)
