@@ -6,6 +6,8 @@ package docs
 import (
 	"fmt"
 	"strings"
+
+	"github.com/poundlock/poundlock/internal/paragraph"
 )
 
 // consequence is what follows from the writes of others for locks and mirrors.
@@ -146,20 +148,23 @@ var consequences = []consequence{
 	},
 }
 
-// consequencesTable is the table of the page, Markdown.
-func consequencesTable() string {
+// consequencesList is the list of the page, Markdown.
+func consequencesList() string {
 	var b strings.Builder
-	b.WriteString("\n## What follows, and the tests that hold it\n\n" +
-		"The survey of these writers ends with fifteen consequences for locks and mirrors. [decisions](decisions.md) has the reasons for what was decided " +
-		"otherwise. `TestOnAnAPIServer` sends each request of the survey to a real API server, at each stage of a move.\n\n" +
-		"| # | what follows | decided otherwise | held by |\n|---|---|---|---|\n")
+	fmt.Fprintf(&b, "\n## What follows, and the tests that hold it\n\n%s\n\n", paragraph.Wrapped("",
+		"The survey of these writers ends with fifteen consequences for locks and mirrors. [decisions](decisions.md) has the reasons for what was decided "+
+			"otherwise. `TestOnAnAPIServer` sends each request of the survey to a real API server, at each stage of a move."))
 	for i, c := range consequences {
 		var tests []string
 		for _, h := range c.held {
 			folder := h.file[:strings.LastIndex(h.file, "/")]
 			tests = append(tests, folder+": "+code(h.tests))
 		}
-		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", i+1, c.sentence, c.not, strings.Join(tests, "<br>"))
+		text := c.sentence + "."
+		if c.not != "" {
+			text += " *Decided otherwise:* " + c.not + "."
+		}
+		b.WriteString(paragraph.Wrapped(fmt.Sprintf("%d. ", i+1), text+" *Held by* "+strings.Join(tests, ", ")) + "\n")
 	}
 	return b.String()
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poundlock/poundlock/internal/paragraph"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -24,22 +25,23 @@ fleet, and TestNeighboursMeetTheLock in test/journeys sends their requests at ea
 
 ## Exceptions of the locks
 
-A row lets one identity through one lock, for the fields that it names. *Carried over*: the mirror writes it to the authoritative object too.
-
+Each item lets one identity through one lock, for the fields that it names. *Carried over*: the mirror writes it to the authoritative object too.
 `
 
 // Neighbours is the page of everybody else who writes to the two APIs' objects, Markdown.
 func Neighbours() string {
 	var b strings.Builder
 	b.WriteString(neighboursIntro)
-	b.WriteString("| writer | writes | on | while | what becomes of it | why |\n|---|---|---|---|---|---|\n")
-	identities := authority.OpenShiftIdentities()
+	identities, before := authority.OpenShiftIdentities(), ""
 	for _, g := range authority.Grants() {
-		fmt.Fprintf(&b, "| %s%s | %s | %s: %s | %s | %s | %s |\n", marked(g.Writer, g.Unverified), named(identities[g.Actor]...),
-			code(g.Fields), g.Side, strings.Join(g.Kinds, ", "),
-			g.While, g.Treatment(), g.Why)
+		if writer := marked(g.Writer, g.Unverified) + named(identities[g.Actor]...); writer != before {
+			fmt.Fprintf(&b, "\n%s\n\n", paragraph.Wrapped("", writer+":"))
+			before = writer
+		}
+		fmt.Fprintf(&b, "%s\n", paragraph.Wrapped("- ", fmt.Sprintf("%s of %s %s, while %s: *%s*. %s",
+			code(g.Fields), g.Side, strings.Join(g.Kinds, " and "), g.While, g.Treatment(), sentence(g.Why))))
 	}
-	b.WriteString("\n## What ordinary rules decide\n\n| writer | writes | what becomes of it | rule | what follows |\n|---|---|---|---|---|\n")
+	b.WriteString("\n## What ordinary rules decide\n\nEach item has the writer, what it writes, what becomes of that by which rule, and what follows.\n\n")
 	for _, o := range authority.Others() {
 		writer := marked(o.Writer, o.Unverified)
 		if o.Identity != "" {
@@ -47,17 +49,17 @@ func Neighbours() string {
 		}
 		rule := ""
 		if o.Rule != "" {
-			rule = fmt.Sprintf("[%s](rules.md#%s)", o.Rule, strings.ReplaceAll(o.Rule, "/", ""))
+			rule = fmt.Sprintf(" by [%s](rules.md#%s)", o.Rule, strings.ReplaceAll(o.Rule, "/", ""))
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", writer, o.Writes, o.Treatment, rule, o.Why)
+		b.WriteString(paragraph.Wrapped("- ", fmt.Sprintf("%s: %s. *%s*%s: %s", writer, o.Writes, o.Treatment, rule, o.Why)) + "\n")
 	}
-	b.WriteString("\n## Names that stay on their object\n\nBy these labels and annotations somebody recognizes an object. " +
-		"They are free on either side and are not mirrored, but for a label by which a MachineSet selects its Machines: " +
-		code(authority.TheirNames()) + ". A `/` at the end stands for a domain.\n\n")
-	b.WriteString("Controllers of the Machine API keep these up to date whichever API is authoritative, and the mirror leaves them as they are: of Machines " +
-		code(slices.Concat(authority.LeftAlone("Machine", "metadata.labels"), authority.LeftAlone("Machine", "metadata.annotations"))) +
-		", of MachineSets " + code(authority.LeftAlone("MachineSet", "metadata.annotations")) + ".\n")
-	b.WriteString(consequencesTable())
+	fmt.Fprintf(&b, "\n## Names that stay on their object\n\n%s\n\n%s\n", paragraph.Wrapped("", "By these labels and annotations somebody recognizes an object. "+
+		"They are free on either side and are not mirrored, but for a label by which a MachineSet selects its Machines: "+
+		code(authority.TheirNames())+". A `/` at the end stands for a domain."),
+		paragraph.Wrapped("", "Controllers of the Machine API keep these up to date whichever API is authoritative, and the mirror leaves them as they are: of Machines "+
+			code(slices.Concat(authority.LeftAlone("Machine", "metadata.labels"), authority.LeftAlone("Machine", "metadata.annotations")))+
+			", of MachineSets "+code(authority.LeftAlone("MachineSet", "metadata.annotations"))+"."))
+	b.WriteString(consequencesList())
 	return b.String()
 }
 
@@ -73,8 +75,11 @@ func named(identities ...string) string {
 	if len(identities) == 0 {
 		return ""
 	}
-	return "<br>" + strings.Join(identities, "<br>")
+	return " (" + code(identities) + ")"
 }
+
+// sentence begins with a capital letter.
+func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 func code(names []string) string {
 	var out []string

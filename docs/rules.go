@@ -10,6 +10,7 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 
+	"github.com/poundlock/poundlock/internal/paragraph"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -33,7 +34,7 @@ func Rules(set policies.Set, defaulters policies.Defaulters) string {
 	}
 	b.WriteString("# What is filled in\n\n")
 	for _, d := range defaulters {
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n%s\n%s\n\n", d.ID, wrapped("", d.Description), wrapped("- ", "On: "+Scopes(d.On)), wrapped("- ", "Source: "+d.Clause))
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n%s\n%s\n\n", d.ID, paragraph.Wrapped("", d.Description), paragraph.Wrapped("- ", "On: "+Scopes(d.On)), paragraph.Wrapped("- ", "Source: "+d.Clause))
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
@@ -82,8 +83,8 @@ func (s section) write(b *strings.Builder) {
 		if r.Needs == nil {
 			cel = " (CEL too)"
 		}
-		fmt.Fprintf(b, "%s\n\n%s\n%s\n%s\n\n", wrapped("", r.Description), wrapped("- ", "On: "+Scopes(r.On)+cel), wrapped("- ", "What to do: "+r.Remedy),
-			wrapped("- ", "Source: "+r.Clause))
+		fmt.Fprintf(b, "%s\n\n%s\n%s\n%s\n\n", paragraph.Wrapped("", r.Description), paragraph.Wrapped("- ", "On: "+Scopes(r.On)+cel), paragraph.Wrapped("- ", "What to do: "+r.Remedy),
+			paragraph.Wrapped("- ", "Source: "+r.Clause))
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/poundlock/poundlock/internal/paragraph"
 )
 
 // Table explains the names of one section of a page.
@@ -90,9 +92,7 @@ func Fill(page string, tables []Table) (string, error) {
 	return b.String() + rest, nil
 }
 
-// width is that of a page: a row that is longer makes a list of its table, since a terminal and a review show no table then.
-const width = 160
-
+// markdown is a table, or a list if a row is wider than a page: a terminal and a review show no table then.
 func (t Table) markdown() string {
 	var b strings.Builder
 	if t.Head == [3]string{} {
@@ -104,7 +104,7 @@ func (t Table) markdown() string {
 	fmt.Fprintf(&b, "| %s |\n|---|---|---|\n", strings.Join(t.Head[:], " | "))
 	for _, r := range t.Rows {
 		line := fmt.Sprintf("| %s | %s | %s |", r.quoted(), r.Means, r.Do)
-		if len(line) > width {
+		if len(line) > paragraph.Columns {
 			return t.list()
 		}
 		b.WriteString(line + "\n")
@@ -115,39 +115,11 @@ func (t Table) markdown() string {
 func (t Table) list() string {
 	var b strings.Builder
 	for _, r := range t.Rows {
-		b.WriteString(wrapped("- ", "**"+r.quoted()+"**: "+r.Means))
+		b.WriteString(paragraph.Wrapped("- ", "**"+r.quoted()+"**: "+r.Means))
 		if r.Do != "" {
-			b.WriteString("\\\n" + wrapped("  ", "*"+t.Head[2]+":* "+r.Do))
+			b.WriteString("\\\n" + paragraph.Wrapped("  ", "*"+t.Head[2]+":* "+r.Do))
 		}
 		b.WriteString("\n")
-	}
-	return b.String()
-}
-
-// wrapped breaks Markdown into lines that fit a page, and no code, which people copy.
-func wrapped(first, text string) string {
-	inCode := false
-	words := strings.FieldsFunc(text, func(r rune) bool {
-		if r == '`' {
-			inCode = !inCode
-		}
-		return r == ' ' && !inCode
-	})
-	var b strings.Builder
-	b.WriteString(first)
-	length := len(first)
-	for i, word := range words {
-		switch {
-		case i == 0:
-		case length+1+len(word) > width:
-			b.WriteString("\n  ")
-			length = len("  ")
-		default:
-			b.WriteString(" ")
-			length++
-		}
-		b.WriteString(word)
-		length += len(word)
 	}
 	return b.String()
 }

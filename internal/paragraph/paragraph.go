@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package docs
+package paragraph
 
 import (
 	"regexp"
@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// columns is how wide a page is.
-const columns = 160
+// Columns is how wide a page is.
+const Columns = 160
 
-// wrapped breaks a paragraph between words. A mark stands before its first line, as "- " of a list, and the others are indented below it.
-func wrapped(mark, text string) string {
+// Wrapped breaks a paragraph between words. A mark stands before its first line, as "- " of a list, and the others are indented below it.
+func Wrapped(mark, text string) string {
 	var b strings.Builder
 	b.WriteString(mark)
 	at := utf8.RuneCountInString(mark)
@@ -21,7 +21,7 @@ func wrapped(mark, text string) string {
 		wide := utf8.RuneCountInString(word)
 		switch {
 		case i == 0:
-		case at+1+wide > columns:
+		case at+1+wide > Columns:
 			b.WriteString("\n" + strings.Repeat(" ", len(mark)))
 			at = len(mark)
 		default:
