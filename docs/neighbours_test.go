@@ -28,7 +28,7 @@ func TestNeighboursPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("neighbours.md is not what the items say; `go generate ./docs` writes it (-want +got):\n%s", diff)
+		t.Errorf("neighbours.md is not what the rows say; `go generate ./docs` writes it (-want +got):\n%s", diff)
 	}
 }
 
