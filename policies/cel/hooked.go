@@ -23,10 +23,6 @@ import (
 func HookedPolicies(o Options) []Policy {
 	const name = "poundlock-delete-hooked"
 	machine, _ := authority.KindNamed("Machine")
-	var namespaces []string
-	for _, p := range o.Pairs {
-		namespaces = append(namespaces, p.ClusterAPI)
-	}
 	cleaners := slices.Concat(o.Identities[policies.Poundlock], o.Identities[policies.GarbageCollector], o.Identities[policies.NamespaceController])
 	annotations := object("dyn(oldObject).metadata", "annotations")
 	deleting := `has(dyn(oldObject).metadata.deletionTimestamp)`
@@ -39,7 +35,7 @@ func HookedPolicies(o Options) []Policy {
 			MatchConstraints: &admissionregistrationv1.MatchResources{
 				MatchPolicy: &equivalent,
 				NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
-					Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: namespaces,
+					Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpIn, Values: o.clusterAPINamespaces(),
 				}}},
 				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{
 					resourceRule(kind{name: machine.Name, resource: machine.Resource, version: machine.ClusterAPI}, "",
@@ -59,10 +55,8 @@ func HookedPolicies(o Options) []Policy {
 			}},
 			Variables: []admissionregistrationv1.Variable{
 				variable("annotations", annotations),
-				variable("hooks", fmt.Sprintf(`%q in %s || %q in variables.annotations ? `+
-					`variables.annotations.filter(k, k != %q && (string(k).startsWith(%q) || string(k).startsWith(%q))) : []`,
-					authority.SyncFinalizer, list("dyn(oldObject).metadata", "finalizers"), authority.MirrorAnnotation, authority.InstanceHookAnnotation,
-					clusterv1.PreDrainDeleteHookAnnotationPrefix, clusterv1.PreTerminateDeleteHookAnnotationPrefix)),
+				variable("hooks", fmt.Sprintf(`%q in %s || %q in variables.annotations ? %s : []`, authority.SyncFinalizer,
+					list("dyn(oldObject).metadata", "finalizers"), authority.MirrorAnnotation, hooksOf("variables.annotations"))),
 				variable("background", fmt.Sprintf(`"Delete the Machine in the background%%s: kubectl -n " + request.namespace + `+
 					`" delete %s.%s " + dyn(oldObject).metadata.name + " --cascade=background"`, machine.Resource, machine.ClusterAPI.Group)),
 				variable("unknown", fmt.Sprintf(`!(%[1]q in variables.annotations) ? '' : "metadata.annotations[%[1]s]: Forbidden: `+
@@ -84,4 +78,18 @@ func HookedPolicies(o Options) []Policy {
 			PolicyName: name, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
 		},
 	}}}
+}
+
+// hooksOf are the names of somebody's hooks among a Machine's annotations, as the rules' hooksOf has them.
+func hooksOf(annotations string) string {
+	return fmt.Sprintf(`%s.filter(k, k != %q && (string(k).startsWith(%q) || string(k).startsWith(%q)))`, annotations,
+		authority.InstanceHookAnnotation, clusterv1.PreDrainDeleteHookAnnotationPrefix, clusterv1.PreTerminateDeleteHookAnnotationPrefix)
+}
+
+func (o Options) clusterAPINamespaces() []string {
+	var out []string
+	for _, p := range o.Pairs {
+		out = append(out, p.ClusterAPI)
+	}
+	return out
 }

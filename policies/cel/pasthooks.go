@@ -23,16 +23,11 @@ func PastHooksPolicies(o Options) []Policy {
 	const name = "poundlock-delete-past-hooks"
 	machine, _ := authority.KindNamed("Machine")
 	set, _ := authority.KindNamed("MachineSet")
-	var namespaces []string
-	for _, p := range o.Pairs {
-		namespaces = append(namespaces, p.ClusterAPI)
-	}
 	exempt := slices.Concat(o.Identities[policies.Poundlock], o.Identities[policies.GarbageCollector], o.Identities[policies.NamespaceController])
 	controllers := slices.Concat(o.Identities[policies.ClusterAPIController], o.Identities[policies.InfrastructureController])
 	const asked = `(request.kind.kind in ["MachineSet", "MachineDeployment"])`
 	annotations, ref := object("dyn(params).metadata", "annotations"), object("dyn(params).spec", "infrastructureRef")
-	hooks := fmt.Sprintf(`%s.filter(k, k != %q && (string(k).startsWith(%q) || string(k).startsWith(%q)))`,
-		annotations, authority.InstanceHookAnnotation, clusterv1.PreDrainDeleteHookAnnotationPrefix, clusterv1.PreTerminateDeleteHookAnnotationPrefix)
+	hooks := hooksOf(annotations)
 	ends := fmt.Sprintf(`(%[1]q in %[2]s || %[3]q in %[4]s) && !(%[5]q in %[4]s) && `+
 		`(request.kind.kind == "MachineSet" ? %[6]s.exists(r, r.uid == dyn(oldObject).metadata.uid) : `+
 		`request.kind.kind == "MachineDeployment" ? %[7]s == dyn(oldObject).metadata.name : `+
@@ -55,7 +50,7 @@ func PastHooksPolicies(o Options) []Policy {
 			`", and before its Node is drained. " + (has(dyn(params).metadata.deletionTimestamp) ? "%s" : "Delete the Machine, which waits: %s") + `+
 			`" [authority/delete-hooked]"`, hooks, authority.WaitsForHook, command(theirs, `dyn(params).metadata.name`)),
 	}, " : ")
-	p := policyOfEach(o, name, machine.ClusterAPIGVK(), exempt, namespaces, admissionregistrationv1.Validation{
+	p := policyOfEach(o, name, machine.ClusterAPIGVK(), exempt, o.clusterAPINamespaces(), admissionregistrationv1.Validation{
 		Expression: fmt.Sprintf("!(%s)", ends), MessageExpression: message,
 		Message: "What ends the instance of a Machine with a hook may not be deleted past the hook. Remedy: delete the Machine itself, or its set in the " +
 			"background, which waits. [authority/delete-hooked]",
