@@ -67,7 +67,7 @@ test: plane ## Run vet, unit, CEL and the main journeys on a real API server: so
 
 # What is proved at length: all, or some of these with commas between. ARGS goes to each.
 WHAT ?= all
-# SHARE=3 plays a third of the long stories, and of the packages that take longest under the race detector, as SEED draws them: .ci/run has forty minutes, and each run draws another third.
+# SHARE=5 plays a fifth of the long stories, and of the packages that take longest under the race detector, as SEED draws them: .ci/run has forty minutes, and each run draws another fifth.
 SHARE ?= 1
 SEED ?= $(shell date +%s)
 # The lines of standard input that are drawn; the same for the same seed on every machine.

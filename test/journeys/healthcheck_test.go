@@ -14,6 +14,7 @@ import (
 
 	"github.com/poundlock/poundlock/test/stories"
 
+	"github.com/poundlock/poundlock/machine"
 	"github.com/poundlock/poundlock/machine/machinetest"
 	"github.com/poundlock/poundlock/test/simulation"
 )
@@ -177,18 +178,20 @@ func TestAnInstanceThatIsCreatedAfterAMoveIsNotEndedForItsMachinesAge(t *testing
 
 	request(t, m, "ClusterAPI")
 	text := ""
-	for _, heal := range []bool{false, true} {
-		eventually(t, "a question", func() string {
-			now := messageOf(t, m, "AuthoritySettled")
-			return fmt.Sprint(now != text && strings.Contains(now, "no-instance="))
-		}, "true")
-		text = messageOf(t, m, "AuthoritySettled")
-		if heal {
+	for _, paused := range []bool{false, true} {
+		if paused {
+			authorityIs(t, m, "Migrating")
 			must(t, append(m.args("label"), "checked=late")...) // before the move Poundlock would delete it in the check's stead
 			if err := stage.Cloud.Heal(); err != nil {
 				t.Fatal(err)
 			}
 		}
+		// After the pause the Machine API's controller waits until nothing that it asked for can appear any more, and only then acknowledges.
+		within(t, machine.Grace+patience, "a question", func() string {
+			now := messageOf(t, m, "AuthoritySettled")
+			return fmt.Sprint(now != text && strings.Contains(now, "no-instance="))
+		}, "true")
+		text = messageOf(t, m, "AuthoritySettled")
 		shell(t, regexp.MustCompile(`kubectl -n \S+ annotate --overwrite \S+ \S+ \S+no-instance=\S+`).FindString(text))
 	}
 	authorityIs(t, m, "ClusterAPI")

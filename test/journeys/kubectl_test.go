@@ -140,12 +140,18 @@ const patience = 2 * time.Minute
 // eventually waits until a state is there, and fails with the last one that was.
 func eventually(t *testing.T, what string, state func() string, want string) {
 	t.Helper()
+	within(t, patience, what, state, want)
+}
+
+// within does the same for what takes its own time.
+func within(t *testing.T, limit time.Duration, what string, state func() string, want string) {
+	t.Helper()
 	var got string
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, patience, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, limit, true, func(context.Context) (bool, error) {
 		got = state()
 		return got == want, nil
 	})
 	if err != nil {
-		t.Fatalf("%s: %q after %s, want %q", what, got, patience, want)
+		t.Fatalf("%s: %q after %s, want %q", what, got, limit, want)
 	}
 }
