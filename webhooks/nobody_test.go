@@ -124,6 +124,7 @@ func TestNobodyAnswers(t *testing.T) {
 		{"a provider's own Machine is deleted", "", p.deletes(mirroredMachine, "own")},
 		{"a mirror is deleted", "", p.deletes(capiMachine, "mirror")},
 		{"what a provider keeps for a mirror with a hook is deleted", "", p.deletes(keptMachine, "of-held")},
+		{"what is kept for a Machine is deleted after Cluster API has passed its hook", "", p.deletes(keptMachine, "of-passed")},
 		{"the set of a Machine with a hook is deleted in the background", "", p.deletes(capiSet, "of-hooked")},
 		{"the set of a mirror with a hook is deleted in the foreground", "", p.deletesInForeground(capiSet, "of-held")},
 		{"a Machine with a hook is deleted in the background", "", p.deletes(capiMachine, "hooked")},
@@ -283,6 +284,7 @@ func (p outage) furnish(t *testing.T) {
 		strings.Replace(withInstance(machineManifest("on-cluster-api", ""), "vsphere://4210-3"), "spec:", "spec:\n  authoritativeAPI: ClusterAPI", 1),
 		strings.Replace(acts, pausedText, "", 1), twinManifest("own"), twinManifest("stopping"), withInstance(twinManifest("halted"), "aws:///a/i-1"),
 		strings.Replace(twinManifest("hooked"), "annotations: {"+pausedAlone, "finalizers: [sync.machine.openshift.io/finalizer], annotations: {"+hook, 1),
+		strings.Replace(twinManifest("passed"), "annotations: {"+pausedAlone, "finalizers: [sync.machine.openshift.io/finalizer], annotations: {"+hook, 1),
 		strings.Replace(twinManifest("held"), "annotations: {", "finalizers: [sync.machine.openshift.io/finalizer], annotations: {"+hook+", ", 1),
 		strings.Replace(twinManifest("alone"), "annotations: {"+pausedAlone, "annotations: {"+hook, 1),
 		strings.Replace(twinManifest("acts"), pausedText, "", 1), infra("own"), mark(twinManifest("mirror")), mark(infra("mirror")),
@@ -291,9 +293,12 @@ func (p outage) furnish(t *testing.T) {
 	} {
 		p.create(t, p.admin, text)
 	}
-	for _, name := range []string{"hooked", "held"} {
+	for _, name := range []string{"hooked", "held", "passed"} {
 		p.belongs(t, name)
 	}
+	p.must(t, p.admin.Delete(t.Context(), toward(capiMachine, "c", "passed")))
+	p.patchStatus(t, capiMachine, "c", "passed",
+		`{"status":{"conditions":[{"type":"Deleting","status":"True","reason":"WaitingForInfrastructureDeletion","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`)
 	p.patchStatus(t, mapiMachine, "m", "unmoved", settledState)
 	p.patchStatus(t, capiMachine, "c", "stopping",
 		`{"status":{"conditions":[{"type":"Paused","status":"False","reason":"NotPaused","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`)

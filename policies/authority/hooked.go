@@ -38,6 +38,13 @@ func HasHook(machine *policies.Object) bool {
 	return slices.ContainsFunc(slices.Collect(maps.Keys(machine.Metadata.Annotations)), isHook)
 }
 
+// PastHooks lists the reasons of the condition Deleting of a Cluster API Machine for which no hook holds up what is left of its deletion. Cluster API goes there
+// with a preDrain hook that it skips (undrained).
+func PastHooks() []string {
+	return []string{clusterv1.MachineDeletingWaitingForInfrastructureDeletionReason, clusterv1.MachineDeletingWaitingForBootstrapDeletionReason,
+		clusterv1.MachineDeletingDeletingNodeReason, clusterv1.MachineDeletingDeletionCompletedReason}
+}
+
 // Hooked reports whether somebody's hooks hold up the deletion of a Machine that Cluster API runs, or is about to run. twin is its Machine API object.
 func Hooked(machine, twin *policies.Object) bool {
 	return twin != nil && Read(twin).Current != MachineAPI && len(hooksOf(machine)) > 0
@@ -81,7 +88,8 @@ func DeleteSetOfHooked(c policies.Change) policies.Verdict {
 }
 
 // DeleteInfraOfHooked protects the provider's machine itself, and what the provider keeps for its instance: a person who deletes that ends the instance past
-// the hooks, as the garbage collector does.
+// the hooks, as the garbage collector does. Once Cluster API has deleted the machine, the provider deletes what it keeps, on vSphere by an account that may be
+// anybody's.
 func DeleteInfraOfHooked(c policies.Change) policies.Verdict {
 	machine := hookedBehind(c)
 	if machine == nil {
@@ -107,7 +115,9 @@ func hookedBehind(c policies.Change) *policies.Object {
 		c.Facts.Twin == nil || Read(c.Facts.Twin).Current != ClusterAPI {
 		return nil
 	}
-	i := slices.IndexFunc(c.Facts.Owners, func(o *policies.Object) bool { return Hooked(o, c.Facts.Twin) })
+	i := slices.IndexFunc(c.Facts.Owners, func(o *policies.Object) bool {
+		return Hooked(o, c.Facts.Twin) && !(o.Deleting() && slices.Contains(PastHooks(), find(ReadConditions(o), clusterv1.MachineDeletingCondition).Reason))
+	})
 	if i < 0 {
 		return nil
 	}

@@ -607,7 +607,8 @@ func Rules() policies.Set {
 		{
 			ID: "authority/delete-hooked", Clause: "converting › Machine lifecycle hooks",
 			Description: "Nor may anybody but controllers delete the provider's machine of a Machine with such a hook, or what the provider keeps for its instance, " +
-				"while Cluster API is authoritative: the provider terminates the instance, past the hook and before the Node is drained.",
+				"while Cluster API is authoritative: the provider terminates the instance, past the hook and before the Node is drained. " +
+				"Once Cluster API waits for the infrastructure of a Machine that is being deleted, no hook is left to wait for.",
 			Remedy: "Delete the Cluster API Machine, which waits for hooks, drains the Node, and deletes the provider's machine last.",
 			On:     on(infra([]string{InfraMachine, InfraInstance}, onDelete)), Needs: always(policies.NeedTwin | policies.NeedOwners), Check: DeleteInfraOfHooked,
 		},

@@ -28,14 +28,16 @@ func PastHooksPolicies(o Options) []Policy {
 	const asked = `(request.kind.kind in ["MachineSet", "MachineDeployment"])`
 	annotations, ref := object("dyn(params).metadata", "annotations"), object("dyn(params).spec", "infrastructureRef")
 	hooks := hooksOf(annotations)
+	past := fmt.Sprintf(`(has(dyn(params).metadata.deletionTimestamp) && %s.exists(c, c.?reason.orValue('') in %s))`,
+		ofType(object("dyn(params)", "status"), fmt.Sprintf("%q", clusterv1.MachineDeletingCondition)), quoteAll(authority.PastHooks()))
 	ends := fmt.Sprintf(`(%[1]q in %[2]s || %[3]q in %[4]s) && !(%[5]q in %[4]s) && `+
 		`(request.kind.kind == "MachineSet" ? %[6]s.exists(r, r.uid == dyn(oldObject).metadata.uid) : `+
 		`request.kind.kind == "MachineDeployment" ? %[7]s == dyn(oldObject).metadata.name : `+
-		`%[8]s.exists(r, r.kind == %[9]s && r.name == %[10]s)) && %[11]s.size() > 0`,
+		`%[8]s.exists(r, r.kind == %[9]s && r.name == %[10]s) && !%[12]s) && %[11]s.size() > 0`,
 		authority.SyncFinalizer, list("dyn(params).metadata", "finalizers"), authority.MirrorAnnotation, annotations, authority.PausedAnnotation,
 		list("dyn(params).metadata", "ownerReferences"),
 		fmt.Sprintf(`string(%s[?%q].orValue(""))`, object("dyn(params).metadata", "labels"), clusterv1.MachineDeploymentNameLabel),
-		list("dyn(oldObject).metadata", "ownerReferences"), text(ref, "kind"), text(ref, "name"), hooks)
+		list("dyn(oldObject).metadata", "ownerReferences"), text(ref, "kind"), text(ref, "name"), hooks, past)
 	command := func(resource, object string) string {
 		return fmt.Sprintf(`kubectl -n " + request.namespace + " delete " + %s + " " + %s + "`, resource, object)
 	}
