@@ -47,6 +47,10 @@ func (s steps) next() *pairs.Write {
 	switch {
 	case s.recognize() != nil:
 		return s.recognize()
+	case s.deletion.LetGoOfSet() != nil:
+		return s.deletion.LetGoOfSet()
+	case feedback.Role(s.State) != nil:
+		return feedback.Role(s.State)
 	case hook != nil:
 		return hook // before a deletion goes over to the other side: what holds a drain, and the record that it did
 	case step == authority.AwaitAuthority:

@@ -468,3 +468,24 @@ func (s Pair) LeftBySet() *pairs.Write {
 		Patch:  pairs.MetadataPatch(map[string]any{"labels": map[string]any{clusterv1.MachineSetNameLabel: nil}}),
 		Reason: "Released", Note: "removed the label of its former MachineSet from " + pairs.Describe(s.Core) + ", so that it is deleted with the Cluster"}
 }
+
+// LetGoOfSet takes the reference to its MachineSet from a Machine of Cluster API's that is being deleted, if the set is gone. Cluster API's controller reads the
+// set that a Machine refers to before all else, and without it never ends the deletion. A set that is deleted waits for the Machines that its selector selects.
+// One that it owns and does not select, because somebody has removed a label, the collector deletes afterwards.
+func (s Pair) LetGoOfSet() *pairs.Write {
+	kind, ok := authority.KindNamed(s.Kind.Parent)
+	owner := pairs.ControllerOf(s.Core)
+	if !ok || owner == nil || owner.Kind != s.Kind.Parent || owner.Name != s.ParentName() || s.Parents[authority.ClusterAPI] != nil ||
+		pairs.PresenceOf(s.Core) != authority.Deleting || pairs.IsPaused(s.Core) || !slices.Contains(s.Core.GetFinalizers(), authority.SyncFinalizer) {
+		return nil
+	}
+	set := &unstructured.Unstructured{}
+	set.SetGroupVersionKind(kind.ClusterAPIGVK())
+	set.SetNamespace(s.Core.GetNamespace())
+	set.SetName(owner.Name)
+	rest := slices.DeleteFunc(s.Core.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner.UID })
+	return &pairs.Write{Verb: pairs.Patch, Object: s.Core, Provided: pairs.Proviso{Gone: set},
+		Patch:  pairs.MetadataPatch(map[string]any{"ownerReferences": rest}),
+		Reason: "Released", Note: "removed the owner reference to MachineSet " + owner.Name + ", which is gone, from " + pairs.Describe(s.Core) +
+			", so that Cluster API ends its deletion"}
+}

@@ -4,10 +4,13 @@
 package deletion
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/mirroring/pairs"
@@ -63,6 +66,48 @@ func TestADeletionThatIsDroppedWithItsSet(t *testing.T) {
 			}
 			if said := strings.Contains(w.Note, "To delete the Machine, delete Machine.machine.openshift.io mapi/m"); said != c.warned || w.Warning != c.warned {
 				t.Errorf("warning %t: %s", w.Warning, w.Note)
+			}
+		})
+	}
+}
+
+// A set that is gone ends no deletion of a Machine that refers to it: Cluster API's controller asks for the set first. Nobody else takes the reference away.
+func TestAMachineWhoseSetIsGone(t *testing.T) {
+	const core = `{metadata: {name: m, namespace: capi%s, finalizers: [sync.machine.openshift.io/finalizer]%s,
+  ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, name: s, uid: set, controller: true}, {kind: ConfigMap, name: c, uid: other}]}}`
+	const deleting = `, deletionTimestamp: "2026-01-01T12:00:00Z"`
+	for name, c := range map[string]struct {
+		core string
+		set  string
+		lets bool
+	}{
+		"it is being deleted":                      {fmt.Sprintf(core, deleting, ""), "", true},
+		"it stays":                                 {fmt.Sprintf(core, "", ""), "", false},
+		"its set goes yet":                         {fmt.Sprintf(core, deleting, ""), "set", false},
+		"another set of the name, which answers":   {fmt.Sprintf(core, deleting, ""), "another", false},
+		"it is a mirror, which Poundlock releases": {fmt.Sprintf(core, deleting, `, annotations: {cluster.x-k8s.io/paused: "true"}`), "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Parents: map[authority.API]*unstructured.Unstructured{},
+				MachineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m, namespace: mapi},
+  spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: ClusterAPI}}`),
+				Core: mirroringtest.Machine(t, c.core)}
+			if c.set != "" {
+				s.Parents[authority.ClusterAPI] = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: s, uid: `+c.set+`}}`)
+			}
+			w := Of(s).LetGoOfSet()
+			if (w != nil) != c.lets {
+				t.Fatalf("%v", w)
+			}
+			if w == nil {
+				return
+			}
+			owners := pairs.Under(w.Patch, "metadata")["ownerReferences"].([]metav1.OwnerReference)
+			if len(owners) != 1 || owners[0].Name != "c" {
+				t.Errorf("owned by %v", owners)
+			}
+			if gone := w.Provided.Gone; gone == nil || gone.GetName() != "s" || gone.GetNamespace() != "capi" || gone.GetKind() != "MachineSet" {
+				t.Errorf("provided that %v is gone", gone)
 			}
 		})
 	}

@@ -55,6 +55,8 @@ type Write struct {
 type Proviso struct {
 	// Stays is a set that must exist and not be deleted: the collector deletes what names an owner that is gone, and with an authoritative Machine its instance.
 	Stays *unstructured.Unstructured
+	// Gone is a set that must not exist: the cache may not have it yet.
+	Gone *unstructured.Unstructured
 	// Childless reports that no Machine may have come to belong to the set since its Machines were listed.
 	Childless bool
 	// Unchanged reports that what is deleted must be as it was read.

@@ -83,6 +83,13 @@ func (r *reconciler) holds(ctx context.Context, s *pairs.State, w *pairs.Write) 
 		}
 		return err
 	}
+	if set := w.Provided.Gone; set != nil {
+		now, err := served.Read(ctx, r.facts.Live, set.GroupVersionKind(), set.GetNamespace(), set.GetName())
+		if err == nil && now != nil {
+			err = versioned.Changed(set)
+		}
+		return err
+	}
 	if !w.Provided.Childless {
 		return nil
 	}

@@ -261,3 +261,24 @@ func TestADeletionWhoseFinalizerIsRemovedByHandEndsTheInstance(t *testing.T) {
 		})
 	}
 }
+
+// A person takes a Machine out of its set's selector, and the set is deleted. It does not wait for that Machine, which the collector deletes afterwards.
+func TestASetIsDeletedThatNoLongerSelectsOneOfItsMachines(t *testing.T) {
+	stories.Long(t)
+	together(t)
+	story(t)
+	set := newSet(t, "unselected", 2)
+	machines := machinesOf(t, set.name)
+	must(t, append(mapiMachine(machines[0]).args("label"), "machine.openshift.io/cluster-api-machineset-")...)
+	eventually(t, "the set makes another", func() string { return fmt.Sprint(running(set.name)) }, "3")
+	for _, m := range machinesOf(t, set.name) {
+		move(t, mapiMachine(m), "ClusterAPI")
+	}
+	move(t, mapiMachine(machines[0]), "ClusterAPI")
+	move(t, set, "ClusterAPI")
+	must(t, capiSet(set.name).args("delete", "--wait=false")...)
+	for _, m := range machines {
+		gone(t, m)
+	}
+	eventually(t, "instances", func() string { return fmt.Sprint(running(set.name)) }, "0")
+}
