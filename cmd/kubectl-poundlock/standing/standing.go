@@ -67,6 +67,8 @@ func Of(p inventory.Pair) Standing {
 		s.Requested, s.Current = authority.ClusterAPI, authority.ClusterAPI
 		if why := authority.DeletionPaused(p.Kind, p.ClusterAPI); why != nil && s.Deleting {
 			s.Reason, s.Message, s.Since = ReasonDeletionPaused, strings.Join(why, ". ")+".", *p.ClusterAPI.Metadata.DeletionTimestamp
+		} else if s.Deleting {
+			s.deletion(p)
 		} else if why := authority.NotReflected(p.Kind, p.ClusterAPI); why != "" {
 			s.Reason, s.Message = authority.ReasonTwinMissing, why+"."
 		}
@@ -76,6 +78,7 @@ func Of(p inventory.Pair) Standing {
 		s.Origin = shape.SynchronizedAPI
 	}
 	s.explain(shape)
+	s.deletion(p)
 	return s
 }
 

@@ -150,3 +150,44 @@ func TestAPausedMachineOfASetWithoutAMachineAPIObject(t *testing.T) {
 		}
 	}
 }
+
+// What a deletion waits for is in the conditions of the object whose controller ends the instance.
+func TestWhatADeletionWaitsFor(t *testing.T) {
+	const going = `"deletionTimestamp":"2026-01-01T00:00:00Z"`
+	const mapi = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"a","namespace":"openshift-machine-api",` + going +
+		`},"spec":{"authoritativeAPI":%[1]q},"status":{"authoritativeAPI":%[1]q,"conditions":[%[2]s]}}`
+	const capi = `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","metadata":{"name":"a","namespace":"openshift-cluster-api",` + going +
+		`},"spec":{},"status":{"conditions":[%s]}}`
+	const held = `{"type":"Drainable","status":"False","reason":"HookPresent","message":"Drain operation currently blocked by: [{Name:a Owner:b}]"}`
+	const waits = `{"type":"Deleting","status":"True","reason":"WaitingForPreDrainHook","message":"Waiting for pre-drain hooks to complete (hooks: a)"}`
+	const not = `{"type":"Deleting","status":"False","reason":"NotDeleting"}`
+	for sentence, c := range map[string]struct {
+		api                                   authority.API
+		mapi, capi, wantReason, wantInMessage string
+	}{
+		"Machine API waits for a hook": {
+			authority.MachineAPI, held, "", "HookPresent", "Machine API is deleting this Machine. Drain operation currently blocked by",
+		},
+		"Machine API waits for nothing": {
+			authority.MachineAPI, `{"type":"Drainable","status":"True"}`, waits, "", "",
+		},
+		"Cluster API waits for a hook": {
+			authority.ClusterAPI, held, waits, "WaitingForPreDrainHook", "Cluster API is deleting this Machine. Waiting for pre-drain hooks",
+		},
+		"Cluster API's controller does not begin": {
+			authority.ClusterAPI, "", not, "DeletionNotBegun", "Its log has the reason",
+		},
+		"Cluster API reports nothing": {
+			authority.ClusterAPI, held, "", "", "",
+		},
+	} {
+		text := fmt.Sprintf(mapi, c.api, c.mapi) + "\n---\n" + fmt.Sprintf(capi, c.capi)
+		f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(text), authority.Pairs{inventory.DefaultPair})
+		if err != nil || len(f.Pairs) != 1 {
+			t.Fatalf("%s: %v", sentence, err)
+		}
+		if s := standing.Of(f.Pairs[0]); s.Reason != c.wantReason || !strings.Contains(s.Message, c.wantInMessage) || s.Since.IsZero() != (c.wantReason == "") {
+			t.Errorf("%s: %+v", sentence, s)
+		}
+	}
+}

@@ -64,7 +64,10 @@ func readinesses() []Topic {
 		reasonTopic(standing.ReasonDeletionPaused, "reason of kubectl poundlock status",
 			"only Cluster API has the object, which is paused and is being deleted. Cluster API leaves what is paused alone, so that the deletion does not end",
 			"remove the annotation `cluster.x-k8s.io/paused`, also from the infrastructure machine: Cluster API then terminates the instance. "+
-				"The message has the command")}
+				"The message has the command"),
+		reasonTopic(standing.ReasonDeletionNotBegun, "reason of kubectl poundlock status",
+			"a Machine of Cluster API's is being deleted, and its condition Deleting does not show it: its controller fails before it begins, or is not running",
+			"read the log of Cluster API's controller, which names the Machine")}
 	for _, v := range readiness.Meanings() {
 		out = append(out, reasonTopic(v.Name, "verdict of kubectl poundlock check", v.Means, v.Do))
 		if answer := readiness.Answers()[readiness.Readiness(v.Name)]; answer != "" {

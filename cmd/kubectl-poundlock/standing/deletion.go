@@ -1,0 +1,63 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package standing
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// ReasonDeletionNotBegun is why a Machine that is being deleted stays, although nothing holds it up that its conditions show.
+const ReasonDeletionNotBegun = "DeletionNotBegun"
+
+// deletion is what the deletion of a Machine waits for, in the words of the API that ends its instance; nothing if its conditions do not show it.
+func (s *Standing) deletion(p inventory.Pair) {
+	going, find := p.MachineAPI, holdsUpMachineAPI
+	if p.Authoritative() == authority.ClusterAPI {
+		going, find = p.ClusterAPI, holdsUpClusterAPI
+	}
+	if s.Reason != "" || !p.Kind.InfraActs() || !going.Deleting() {
+		return
+	}
+	if reason, message := find(going); reason != "" {
+		s.Reason, s.Message, s.Since = reason, message, *going.Metadata.DeletionTimestamp
+	}
+}
+
+// holdsUpClusterAPI reads the condition by which Cluster API's controller reports each step of a deletion.
+func holdsUpClusterAPI(core *policies.Object) (reason, message string) {
+	all := authority.ReadConditions(core)
+	i := slices.IndexFunc(all, func(c authority.Condition) bool { return c.Type == clusterv1.MachineDeletingCondition })
+	switch {
+	case i < 0:
+		return "", ""
+	case all[i].Status != metav1.ConditionTrue:
+		return ReasonDeletionNotBegun, "Cluster API's controller has not begun this deletion. Its log has the reason: it names the Machine."
+	}
+	return all[i].Reason, deletes("Cluster API", all[i].Message)
+}
+
+// holdsUpMachineAPI reads the conditions by which the Machine API's controller reports what a deletion waits for, in the order in which it waits.
+func holdsUpMachineAPI(machine *policies.Object) (reason, message string) {
+	shape := authority.Read(machine)
+	for _, name := range []machinev1beta1.ConditionType{machinev1beta1.MachineDrainable, machinev1beta1.MachineDrained, machinev1beta1.MachineTerminable} {
+		if c := shape.Condition(string(name)); c.Status == metav1.ConditionFalse {
+			return c.Reason, deletes("Machine API", c.Message)
+		}
+	}
+	return "", ""
+}
+
+func deletes(by, message string) string {
+	return strings.TrimSpace(fmt.Sprintf("%s is deleting this Machine. %s", by, strings.TrimSpace(message)))
+}
