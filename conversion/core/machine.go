@@ -40,6 +40,8 @@ type capiMachine struct {
 	Spec     clusterv1.MachineSpec `json:"spec"`
 
 	infra infra
+	// set is the name of the MachineSet whose template it is; "" for a Machine.
+	set string
 }
 
 // infra is the infrastructure object of a Machine or template: the result, or the source.

@@ -212,7 +212,7 @@ func templateFrom(p *pass, c *capiSet, m *mapiSet) {
 		p.Unsupported("spec.template."+annotation(clusterv1.PausedAnnotation), v, "Cluster API would copy it to each Machine of the set again and again, "+
 			"and Poundlock alone pauses a Machine that Machine API has too: remove it from the template")
 	}
-	from, to := capiMachine{Metadata: metadata{Labels: t.Labels, Annotations: t.Annotations}, Spec: t.Spec, infra: c.infra}, mapiMachine{}
+	from, to := capiMachine{Metadata: metadata{Labels: t.Labels, Annotations: t.Annotations}, Spec: t.Spec, infra: c.infra, set: c.Metadata.Name}, mapiMachine{}
 	Machines.ToMachineAPI(p.At("spec.template"), &from, &to)
 	m.Spec.Template = machinev1beta1.MachineTemplateSpec{
 		ObjectMeta: machinev1beta1.ObjectMeta{Labels: to.Metadata.Labels, Annotations: to.Metadata.Annotations}, Spec: to.Spec,

@@ -139,8 +139,7 @@ func labelsFrom(p *pass, c *capiMachine, m *mapiMachine) {
 		put(&m.Spec.Labels, machineapi.InterruptibleLabel, "")
 	}
 	if control != controlPlane(m.Metadata.Labels) {
-		p.Invalid(label(clusterv1.MachineControlPlaneLabel), "",
-			"Machine API knows control plane Machines by their role, master: set both this label and node-role.kubernetes.io/master, or neither")
+		p.Invalid(label(clusterv1.MachineControlPlaneLabel), "", halfControlPlane(p, c))
 	}
 }
 

@@ -127,8 +127,7 @@ func within(domain, of string) bool { return domain == of || strings.HasSuffix(d
 
 // controlPlane recognizes a control plane Machine of the Machine API, by its role.
 func controlPlane(labels map[string]string) bool {
-	role := labels[roleLabel]
-	return role == "master" || role == "control-plane"
+	return isControlPlane(labels[roleLabel])
 }
 
 func label(key string) string      { return "metadata.labels[" + key + "]" }

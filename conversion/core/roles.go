@@ -1,0 +1,70 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+)
+
+// Names of the control plane's role. Machines of OpenShift have the first.
+const (
+	master      = "master"
+	masterToday = "control-plane"
+)
+
+// halfControlPlane is what is wrong with a Cluster API Machine, or a set's template, that one API takes for one of the control plane and the other does not:
+// the label that is missing, how to set it, and how to take the Machine out of the control plane.
+func halfControlPlane(p *pass, c *capiMachine) string {
+	own := c.Metadata.Labels
+	_, control := own[clusterv1.MachineControlPlaneLabel]
+	why, in, out := "", map[string]any{}, map[string]any{}
+	if control {
+		why = fmt.Sprintf("in Cluster API this is a control plane Machine, and in Machine API it is none: the label %s=%s is missing", roleLabel, master)
+		if role, has := own[roleLabel]; has {
+			why += fmt.Sprintf(" (it is %q)", role)
+		}
+		in[roleLabel] = master
+		if _, has := own[typeLabel]; !has {
+			in[typeLabel] = master // a Machine that has a role gets no type by its Node's
+		}
+		out[clusterv1.MachineControlPlaneLabel] = nil
+	} else {
+		why = fmt.Sprintf("in Machine API this is a control plane Machine, and in Cluster API it is none: the label %s is missing", clusterv1.MachineControlPlaneLabel)
+		in[clusterv1.MachineControlPlaneLabel] = ""
+		for _, k := range sorted(own) {
+			name, ofNode := strings.CutPrefix(k, nodeRole)
+			if (k == roleLabel || k == typeLabel) && isControlPlane(own[k]) || ofNode && isControlPlane(name) {
+				out[k] = nil
+			}
+		}
+	}
+	return fmt.Sprintf("%s. If it is a control plane Machine: %s. If not: %s", why, relabel(p, c, in), relabel(p, c, out))
+}
+
+// isControlPlane recognizes a name of the control plane's role.
+func isControlPlane(role string) bool { return role == master || role == masterToday }
+
+// relabel is the command that gives a Machine labels, or a set's template; nil is none.
+func relabel(p *pass, c *capiMachine, labels map[string]any) string {
+	if c.set != "" {
+		raw, _ := json.Marshal(map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": map[string]any{"labels": labels}}}})
+		return fmt.Sprintf("kubectl -n %s patch machinesets.%s %s --type merge -p '%s'", p.Env.ClusterAPINamespace, clusterv1.GroupVersion.Group, c.set, raw)
+	}
+	var args []string
+	for k, v := range labels {
+		if v == nil {
+			args = append(args, k+"-")
+		} else {
+			args = append(args, fmt.Sprintf("%s=%s", k, v))
+		}
+	}
+	slices.Sort(args)
+	return fmt.Sprintf("kubectl -n %s label --overwrite machines.%s %s %s", p.Env.ClusterAPINamespace, clusterv1.GroupVersion.Group, c.Metadata.Name,
+		strings.Join(args, " "))
+}
