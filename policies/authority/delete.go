@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -292,11 +293,14 @@ func owner(o *policies.Object) string {
 
 // DeleteInfrastructure warns: when an infrastructure machine, or what the provider keeps for its instance, is deleted, the provider's controller terminates
 // the instance, and the Machine stays without one. Without its template, a MachineSet creates none. While the Machine API is authoritative, InfraLocked
-// refuses this; a deletion of its Machine or set deletes it all the same.
+// refuses this; a deletion of its Machine or set deletes it all the same. A ControlPlaneMachineSet's template has a sentence of its own.
 func DeleteInfrastructure(c policies.Change) policies.Verdict {
 	machine := c.Facts.Twin
 	if c.Actor != policies.Anyone || c.Old.Deleting() || machine == nil || machine.Deleting() || Read(machine).Current != ClusterAPI {
 		return policies.Verdict{}
+	}
+	if c.Kind == InfraMachineTemplate && machine.Kind == ControlPlane {
+		return deleteControlPlanesTemplate(c)
 	}
 	if c.Kind == InfraMachineTemplate {
 		return policies.Warn(
@@ -323,6 +327,44 @@ func DeleteInfrastructure(c policies.Change) policies.Verdict {
 	}
 	return policies.Warn(fmt.Sprintf("this terminates the instance %s of Machine %s: Cluster API is authoritative, and Poundlock does not recreate this %s. %s",
 		id, name, kindOf(c), instead))
+}
+
+// deleteControlPlanesTemplate warns what becomes of a template that Poundlock made for a ControlPlaneMachineSet. It is what the set's template for the Machine
+// API means in Cluster API, and made again as long as the set has that. A set that refers to it instead creates no Machine without it. Where neither is so,
+// Poundlock deletes it too.
+func deleteControlPlanesTemplate(c policies.Change) policies.Verdict {
+	set := c.Facts.Twin
+	change := fmt.Sprintf("kubectl -n %s edit controlplanemachinesets.%s %s", c.TwinNamespace, machinev1beta1.GroupName, set.Metadata.Name)
+	switch refers := templateOf(set); {
+	case refers == c.Name:
+		return policies.Warn(fmt.Sprintf("while %s %s refers to this %s, it creates no Machine without it, and Poundlock does not recreate it. "+
+			"To change new Machines, have the set refer to another one: %s", ControlPlane, set.Metadata.Name, kindOf(c), change))
+	case refers != "":
+		return policies.Verdict{}
+	}
+	when := ""
+	if Read(set).Condition(ConditionSynchronized).Status == metav1.ConditionFalse {
+		when = ", once Synchronized of the set is no longer False"
+	}
+	return policies.Warn(fmt.Sprintf("Poundlock recreates this %s, which it makes from spec.template of %s %s%s: no Machine is created from it. "+
+		"To change new Machines, change the set: %s", kindOf(c), ControlPlane, set.Metadata.Name, when, change))
+}
+
+// templateOf is the template that a ControlPlaneMachineSet refers to; "" for a set that has one of its own, for the Machine API.
+func templateOf(set *policies.Object) string {
+	var spec struct {
+		Template struct {
+			ClusterAPI struct {
+				Spec struct {
+					InfrastructureRef struct {
+						Name string `json:"name"`
+					} `json:"infrastructureRef"`
+				} `json:"spec"`
+			} `json:"machines_v1beta2_cluster_x_k8s_io"`
+		} `json:"template"`
+	}
+	_ = json.Unmarshal(set.Spec, &spec) // the API server's schema admits no other
+	return spec.Template.ClusterAPI.Spec.InfrastructureRef.Name
 }
 
 // unknownToProvider reports whether Poundlock's hook on the Machine shows that the provider holds no object for the instance. The provider terminates an

@@ -647,9 +647,10 @@ func Rules() policies.Set {
 			Description: "Deleting a provider's machine, or what the provider keeps for its instance, while Cluster API is authoritative for its Machine " +
 				"warns: its controller terminates the instance, and the Machine stays without one; or, where Poundlock's hook on the Machine shows that the " +
 				"provider does not hold the object for its instance yet, the instance keeps running. Deleting a template warns: " +
-				"its MachineSet creates no Machine without it.",
-			Remedy: "Delete the Cluster API Machine, whose infrastructure machine is deleted with it; have a set refer to another template first.",
-			On:     on(infra(pausedInfra, onDelete)), Needs: always(policies.NeedTwin | policies.NeedOwners), Check: DeleteInfrastructure,
+				"its MachineSet creates no Machine without it. The template that Poundlock made for a ControlPlaneMachineSet is recreated, and the warning says so.",
+			Remedy: "Delete the Cluster API Machine, whose infrastructure machine is deleted with it; have a set refer to another template first. To change " +
+				"new Machines of the control plane, change the ControlPlaneMachineSet.",
+			On: on(infra(pausedInfra, onDelete)), Needs: always(policies.NeedTwin | policies.NeedOwners), Check: DeleteInfrastructure,
 		},
 		{
 			ID: "authority/template-authority", Clause: "converting › Creation of new Machines",
