@@ -114,13 +114,14 @@ func (k Kind) Children() (Kind, bool) {
 	return Kind{}, false
 }
 
-// Definitions are the names of the CRDs that mirrors live in: those of all kinds in both APIs, and the Cluster's.
+// Definitions are the names of the CRDs that mirrors live in: those of all kinds in both APIs, and of what owns mirrors without being one. The API server
+// deletes the objects of a CRD without asking admission, and the mirrors that they own go with them.
 func Definitions() []string {
 	var out []string
 	for _, k := range Kinds() {
 		out = append(out, k.Resource+"."+k.MachineAPI.Group, k.Resource+"."+k.ClusterAPI.Group)
 	}
-	return append(out, "clusters."+clusterAPI.Group)
+	return append(out, "clusters."+clusterAPI.Group, "machinedeployments."+clusterAPI.Group, "controlplanemachinesets."+machineAPI.Group)
 }
 
 // Definitions are the names of the CRDs that objects of this kind need in both APIs: the kind's own, and the one of its owners.

@@ -41,3 +41,15 @@ func TestSurroundingsOfAMachine(t *testing.T) {
 		}
 	}
 }
+
+// The CRDs that carry the mark: those of what is mirrored in both APIs, and of what owns mirrors without being one.
+func TestDefinitions(t *testing.T) {
+	want := []string{
+		"machines.machine.openshift.io", "machines.cluster.x-k8s.io", "machinesets.machine.openshift.io", "machinesets.cluster.x-k8s.io",
+		"machinehealthchecks.machine.openshift.io", "machinehealthchecks.cluster.x-k8s.io", "clusters.cluster.x-k8s.io", "machinedeployments.cluster.x-k8s.io",
+		"controlplanemachinesets.machine.openshift.io",
+	}
+	if diff := cmp.Diff(want, authority.Definitions()); diff != "" {
+		t.Error(diff)
+	}
+}

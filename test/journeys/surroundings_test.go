@@ -26,6 +26,8 @@ func TestWhatMirrorsLiveInIsNotDeleted(t *testing.T) {
 	for _, o := range []object{
 		{resource: "namespaces", name: mapi}, {resource: "namespaces", name: capi},
 		{resource: "customresourcedefinitions.apiextensions.k8s.io", name: "machines.cluster.x-k8s.io"},
+		{resource: "customresourcedefinitions.apiextensions.k8s.io", name: "controlplanemachinesets.machine.openshift.io"},
+		{resource: "customresourcedefinitions.apiextensions.k8s.io", name: "machinedeployments.cluster.x-k8s.io"},
 		{resource: "customresourcedefinitions.apiextensions.k8s.io", name: "awsmachines.infrastructure.cluster.x-k8s.io"},
 		{resource: "clusters.cluster.x-k8s.io", namespace: capi, name: name},
 		{resource: "awsclusters.infrastructure.cluster.x-k8s.io", namespace: capi, name: name},
