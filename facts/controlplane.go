@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
@@ -75,12 +76,29 @@ func otherNodes(ctx context.Context, r client.Reader, out *policies.ControlPlane
 	return nil
 }
 
-// unselected reads the Machines of Nodes to which no selected Machine refers: as a rule there are none, and nothing is read.
+// unselected reads the Machines of Nodes to which no selected Machine refers: as a rule there are none, and nothing is read. A Node whose Machine Cluster API
+// has created may name no Machine.
 func unselected(ctx context.Context, r client.Reader, namespace string, kind schema.GroupVersionKind, out *policies.ControlPlane) error {
+	all := sync.OnceValues(func() (all []machinev1beta1.Machine, err error) {
+		return all, listInto(ctx, r, &all, kind, client.InNamespace(namespace))
+	})
 	for _, n := range out.Nodes {
 		name, own := strings.CutPrefix(n.Annotations[machineapi.NodeAnnotation], namespace+"/")
 		refers := func(m machinev1beta1.Machine) bool { return m.Status.NodeRef != nil && m.Status.NodeRef.Name == n.Name }
-		if !own || slices.ContainsFunc(out.Machines, func(m machinev1beta1.Machine) bool { return refers(m) || m.Name == name }) {
+		if slices.ContainsFunc(out.Machines, func(m machinev1beta1.Machine) bool { return refers(m) || own && m.Name == name }) {
+			continue
+		}
+		if n.Annotations[machineapi.NodeAnnotation] == "" {
+			machines, err := all()
+			if err != nil {
+				return err
+			}
+			if i := slices.IndexFunc(machines, refers); i >= 0 {
+				out.Unselected = append(out.Unselected, machines[i])
+			}
+			continue
+		}
+		if !own {
 			continue
 		}
 		u, err := served.Get(ctx, r, kind, namespace, name)

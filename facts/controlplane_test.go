@@ -26,6 +26,8 @@ type shelf struct {
 	unselected []unstructured.Unstructured
 	nodes      []corev1.Node
 	gets       []string
+	// lists is how often all Machines were listed.
+	lists int
 }
 
 func (s *shelf) List(_ context.Context, into client.ObjectList, opts ...client.ListOption) error {
@@ -40,6 +42,9 @@ func (s *shelf) List(_ context.Context, into client.ObjectList, opts ...client.L
 		}
 	case *unstructured.UnstructuredList:
 		into.Items = s.machines
+		if asked.LabelSelector == nil {
+			into.Items, s.lists = append(slices.Clone(s.machines), s.unselected...), s.lists+1
+		}
 	}
 	return nil
 }
@@ -121,5 +126,19 @@ func TestMachinesThatTheSelectorDoesNotMatch(t *testing.T) {
 	}
 	if len(in.Unselected) != 1 || in.Unselected[0].Name != "m-b" {
 		t.Errorf("Machines that only the selector does not match: %v, want m-b", in.Unselected)
+	}
+	s = &shelf{
+		nodes: []corev1.Node{named("a", ""), named("b", ""), named("c", ""), named("d", "")}, machines: []unstructured.Unstructured{machine("m-a", "a")},
+		unselected: []unstructured.Unstructured{machine("m-b", "b"), machine("m-c", "c")},
+	}
+	if in, err = facts.ControlPlane(t.Context(), s, "ns", labels.Everything(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if len(in.Unselected) != 2 || in.Unselected[0].Name != "m-b" || in.Unselected[1].Name != "m-c" || s.lists != 1 {
+		t.Errorf("Nodes that name no Machine: Machines that only the selector does not match: %v, want m-b and m-c; listed %d times, want once", in.Unselected, s.lists)
+	}
+	s = &shelf{nodes: []corev1.Node{named("a", "")}, machines: []unstructured.Unstructured{machine("m-a", "a")}}
+	if _, err = facts.ControlPlane(t.Context(), s, "ns", labels.Everything(), time.Now()); err != nil || s.lists != 0 {
+		t.Errorf("where each Node has its Machine: %v, listed %d times", err, s.lists)
 	}
 }

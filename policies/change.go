@@ -170,8 +170,10 @@ type ControlPlane struct {
 	Nodes []corev1.Node
 	// OtherNodes are those without that role that one of the Machines refers to.
 	OtherNodes []corev1.Node
-	// Unselected are Machines that one of the Nodes names as its own, and that the set's selector does not match: they may have lost a label.
+	// Unselected are Machines that belong to one of the Nodes, and that the set's selector does not match: they may have lost a label.
 	Unselected []machinev1beta1.Machine
+	// ClusterAPINamespace is where Cluster API has the Machines for which it is authoritative.
+	ClusterAPINamespace string
 	// Infrastructure is the one named cluster; nil where there is none.
 	Infrastructure *configv1.Infrastructure
 	// Templates are what the templates of sets under review stand for that name one of Cluster API's.

@@ -90,6 +90,7 @@ func (l Lookups) selected(ctx context.Context, c policies.Change, set *policies.
 	if err != nil {
 		return nil, fmt.Errorf("reading the control plane: %w", err)
 	}
+	out.ClusterAPINamespace = c.TwinNamespace
 	return out, nil
 }
 

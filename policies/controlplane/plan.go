@@ -17,6 +17,8 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies"
@@ -410,14 +412,52 @@ func (p *Plan) Numbers() Numbers {
 	return n
 }
 
-// unselected is a Node's Machine if it exists and only the selector does not match it; "" for none.
+// unselected is a Node's Machine if it exists and only the selector does not match it, with what it lacks and the remedy; "" for none.
 func unselected(v View, n *corev1.Node) string {
 	for i := range v.Unselected {
 		if m := &v.Unselected[i]; refers(m, n) && m.DeletionTimestamp == nil {
-			return m.Name
+			return m.Name + " " + v.lacks(m)
 		}
 	}
 	return ""
+}
+
+// machinesOf is how kubectl calls the Machines of an API.
+func machinesOf(api authority.API) string {
+	kind, _ := authority.KindNamed("Machine")
+	return kind.DefinitionIn(api)
+}
+
+// lacks is a clause about a Machine that the selector does not match: the labels, and how to restore them on the object that is authoritative. On the other
+// one the mirror would take them back.
+func (v View) lacks(m *machinev1beta1.Machine) string {
+	selector, err := Selector(v.Set)
+	if err != nil {
+		return "is not matched by the set's selector"
+	}
+	var unmet, args []string
+	requirements, _ := selector.Requirements()
+	for _, r := range requirements {
+		if !r.Matches(labels.Set(m.Labels)) {
+			unmet, args = append(unmet, r.String()), append(args, meets(r))
+		}
+	}
+	api, namespace := authority.MachineAPI, v.Set.Namespace
+	if of := m.Status; of.AuthoritativeAPI == machinev1beta1.MachineAuthorityClusterAPI ||
+		of.AuthoritativeAPI == machinev1beta1.MachineAuthorityMigrating && of.SynchronizedAPI == machinev1beta1.ClusterAPISynchronized {
+		api, namespace = authority.ClusterAPI, v.ClusterAPINamespace
+	}
+	return fmt.Sprintf("lacks a label that the set selects by (%s): kubectl -n %s label --overwrite %s %s %s",
+		strings.Join(unmet, ", "), namespace, machinesOf(api), m.Name, strings.Join(args, " "))
+}
+
+// meets is the argument of kubectl label after which a Machine meets a requirement.
+func meets(r labels.Requirement) string {
+	switch r.Operator() {
+	case selection.DoesNotExist, selection.NotIn, selection.NotEquals:
+		return r.Key() + "-"
+	}
+	return fmt.Sprintf("%s=%s", r.Key(), strings.Join(slices.Sorted(maps.Keys(r.Values()))[:min(1, len(r.Values()))], "")) // without one any will do
 }
 
 // graceEnds is when the first of the Nodes that are without a Machine, or not ready, reaches the end of its grace.
@@ -451,11 +491,12 @@ func strays(v View) []corev1.Node {
 func (p *Plan) left() string {
 	for _, n := range strays(p.view) {
 		if m := unselected(p.view, &n); m != "" {
-			return fmt.Sprintf("Machine %s of Node %s lacks a label that the set selects by: restore the label", m, n.Name)
+			return fmt.Sprintf("the Machine of Node %s is there: %s", n.Name, m)
 		}
 		if _, had := p.view.Unlinked[n.UID]; had && p.view.standingOf(&n).ready {
 			return fmt.Sprintf("Node %s, which has just lost its Machine, is still ready: a Machine is created once it is not. "+
-				"If its Machine has only lost a label that the set selects by, restore the label", n.Name)
+				"If its Machine has only lost a label that the set selects by (%s), restore it: on %s if Cluster API is authoritative for the Machine, "+
+				"else on %s", n.Name, metav1.FormatLabelSelector(&p.set.Spec.Selector), machinesOf(authority.ClusterAPI), machinesOf(authority.MachineAPI))
 		}
 	}
 	return ""

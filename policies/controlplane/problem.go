@@ -113,7 +113,7 @@ func unmanaged(v View) []string {
 	for _, n := range strays(v) {
 		if !v.alone(&n).Add(Grace).After(v.Now) {
 			if m := unselected(v, &n); m != "" {
-				out = append(out, fmt.Sprintf("%s (its Machine %s lacks a label that the set selects by: restore the label)", n.Name, m))
+				out = append(out, fmt.Sprintf("%s (its Machine %s)", n.Name, m))
 			} else {
 				out = append(out, n.Name)
 			}

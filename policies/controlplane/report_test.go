@@ -323,10 +323,45 @@ func TestANodeThatOutlivesItsMachine(t *testing.T) {
 	}
 }
 
+// TestTheLabelThatAMachineLost: the message has a command that restores it, on the object that is authoritative.
+func TestTheLabelThatAMachineLost(t *testing.T) {
+	selector := metav1.LabelSelector{MatchLabels: map[string]string{"role": "master", "type": "master"}}
+	for sentence, c := range map[string]struct {
+		labels   map[string]string
+		status   machinev1beta1.MachineStatus
+		selector metav1.LabelSelector
+		want     string
+	}{
+		"of Machine API":                  {map[string]string{"role": "master"}, machinev1beta1.MachineStatus{}, selector, "(type=master): kubectl -n m label --overwrite machines.machine.openshift.io c-master-0 type=master"},
+		"with another value":              {map[string]string{"role": "master", "type": "x"}, machinev1beta1.MachineStatus{}, selector, "(type=master): kubectl -n m label --overwrite machines.machine.openshift.io c-master-0 type=master"},
+		"of Cluster API":                  {map[string]string{"role": "master"}, machinev1beta1.MachineStatus{AuthoritativeAPI: "ClusterAPI"}, selector, "(type=master): kubectl -n c label --overwrite machines.cluster.x-k8s.io c-master-0 type=master"},
+		"while it moves from Cluster API": {map[string]string{"type": "master"}, machinev1beta1.MachineStatus{AuthoritativeAPI: "Migrating", SynchronizedAPI: "ClusterAPI"}, selector, "(role=master): kubectl -n c label --overwrite machines.cluster.x-k8s.io c-master-0 role=master"},
+		"while it moves from Machine API": {map[string]string{"type": "master"}, machinev1beta1.MachineStatus{AuthoritativeAPI: "Migrating", SynchronizedAPI: "MachineAPI"}, selector, "(role=master): kubectl -n m label --overwrite machines.machine.openshift.io c-master-0 role=master"},
+		"all of them":                     {nil, machinev1beta1.MachineStatus{}, selector, "(role=master, type=master): kubectl -n m label --overwrite machines.machine.openshift.io c-master-0 role=master type=master"},
+		"of expressions": {map[string]string{"d": "", "e": "x"}, machinev1beta1.MachineStatus{}, metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+			{Key: "a", Operator: "In", Values: []string{"z", "y"}}, {Key: "b", Operator: "Exists"}, {Key: "d", Operator: "DoesNotExist"}, {Key: "e", Operator: "NotIn", Values: []string{"x"}},
+		}}, "(a in (y,z), b, !d, e notin (x)): kubectl -n m label --overwrite machines.machine.openshift.io c-master-0 a=y b= d- e-"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			v := world()
+			v.Set.Namespace, v.ClusterAPINamespace, v.Set.Spec.Selector = "m", "c", c.selector
+			lost := v.Machines[0]
+			v.Machines, v.Unselected = v.Machines[1:], []machinev1beta1.Machine{lost}
+			v.Nodes[0].UID, v.Unlinked = "left", map[types.UID]time.Time{"left": noon.Add(-time.Minute)}
+			v.Unselected[0].Namespace, v.Unselected[0].Labels = "m", c.labels
+			v.Unselected[0].Status.AuthoritativeAPI, v.Unselected[0].Status.SynchronizedAPI = c.status.AuthoritativeAPI, c.status.SynchronizedAPI
+			if p := controlplane.Make(*v); !strings.HasSuffix(p.Waits, c.want) {
+				t.Errorf("waits for %q, want %q", p.Waits, c.want)
+			}
+		})
+	}
+}
+
 // TestANodeThatServesWithoutItsMachine: somebody took a label off a Machine, or its finalizers, and its instance runs on. Another one in its place would be
 // one too many.
 func TestANodeThatServesWithoutItsMachine(t *testing.T) {
 	v := world()
+	v.Set.Spec.Selector.MatchLabels = map[string]string{"role": "master"}
 	v.Nodes[0].UID = "left"
 	v.Machines = v.Machines[1:]
 	v.Unlinked = map[types.UID]time.Time{"left": noon.Add(-time.Minute)}
@@ -334,10 +369,16 @@ func TestANodeThatServesWithoutItsMachine(t *testing.T) {
 	if got := steps(p); len(got) > 0 || !strings.Contains(p.Waits, "Node c-master-0, which has just lost its Machine, is still ready") || p.Next.IsZero() {
 		t.Errorf("%q, waits for %q, looks again at %s", got, p.Waits, p.Next)
 	}
+	for _, words := range []string{"a label that the set selects by (role=master)", "on machines.cluster.x-k8s.io if Cluster API is authoritative", "else on machines.machine.openshift.io"} {
+		if !strings.Contains(p.Waits, words) {
+			t.Errorf("without %q: %s", words, p.Waits)
+		}
+	}
 	notReady(0)(v)
 	v.Unselected = world().Machines[:1]
+	v.Unselected[0].Labels = nil
 	p = controlplane.Make(*v)
-	if got := steps(p); len(got) > 0 || !strings.Contains(p.Waits, "Machine c-master-0 of Node c-master-0 lacks a label") {
+	if got := steps(p); len(got) > 0 || !strings.Contains(p.Waits, "the Machine of Node c-master-0 is there: c-master-0 lacks a label that the set selects by (role=master): kubectl") {
 		t.Errorf("not ready, and its Machine is there: %q, waits for %q", got, p.Waits)
 	}
 	v.Now = noon.Add(controlplane.Grace)

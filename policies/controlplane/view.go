@@ -42,6 +42,8 @@ type View struct {
 	OtherNodes []corev1.Node
 	// Unselected are Machines of Nodes that the selector does not match.
 	Unselected []machinev1beta1.Machine
+	// ClusterAPINamespace is where Cluster API has the Machines for which it is authoritative.
+	ClusterAPINamespace string
 	// Infrastructure is the one named cluster; nil where there is none.
 	Infrastructure *configv1.Infrastructure
 	// Trials are the results of dry runs of the plan's Trials. Without one, a Machine is compared with the template alone.
@@ -146,7 +148,8 @@ func ViewOf(set *machinev1.ControlPlaneMachineSet, in policies.ControlPlane) Vie
 	}
 	return View{
 		Set: set, Nodes: in.Nodes, OtherNodes: in.OtherNodes, Unselected: in.Unselected, Infrastructure: in.Infrastructure, Trials: in.Trials, Now: in.Now,
-		MayRecreate: in.MayRecreate, NotReadyGrace: NotReadyGrace,
+		ClusterAPINamespace: in.ClusterAPINamespace,
+		MayRecreate:         in.MayRecreate, NotReadyGrace: NotReadyGrace,
 		Machines: slices.DeleteFunc(slices.Clone(in.Machines), func(m machinev1beta1.Machine) bool { return !selector.Matches(labels.Set(m.Labels)) }),
 	}
 }

@@ -122,7 +122,7 @@ func (r *reconciler) view(ctx context.Context, from client.Reader, set *unstruct
 	if err != nil {
 		return nil, err
 	}
-	found.MayRecreate = r.mayRecreate
+	found.MayRecreate, found.ClusterAPINamespace = r.mayRecreate, r.pair.ClusterAPI
 	v := controlplane.ViewOf(resolved.Set, *found)
 	v.NotReadyGrace, v.Unlinked = r.notReadyGrace, r.links.unlinked(found, v.Now)
 	v.Unresolved = resolved.Unresolved

@@ -135,8 +135,18 @@ func (m *masters) see(ctx context.Context, source string, set *unstructured.Unst
 	if err != nil {
 		return nil, fmt.Errorf("reading the control plane: %w", inventory.Allowed(err))
 	}
-	in.MayRecreate, in.Templates = MayRecreate(m.stored), known
+	in.MayRecreate, in.Templates, in.ClusterAPINamespace = MayRecreate(m.stored), known, m.clusterAPINamespace()
 	return &sight{*in, resolved.Set, resolved.Unresolved, currentOf(m.stored), m.reflected(set)}, nil
+}
+
+// clusterAPINamespace is the other namespace of the pair.
+func (m *masters) clusterAPINamespace() string {
+	pairs, err := m.Pairs()
+	if err != nil {
+		return ""
+	}
+	pair, _ := pairs.Of(m.namespace)
+	return pair.ClusterAPI
 }
 
 func currentOf(set *unstructured.Unstructured) authority.API {
