@@ -330,7 +330,7 @@ func DeleteInfrastructure(c policies.Change) policies.Verdict {
 }
 
 // deleteControlPlanesTemplate warns what becomes of a template that Poundlock made for a ControlPlaneMachineSet. It is what the set's template for the Machine
-// API means in Cluster API, and made again as long as the set has that. A set that refers to it instead creates no Machine without it. Where neither is so,
+// API means in Cluster API, and recreated as long as the set has that. A set that refers to it instead creates no Machine without it. Where neither is so,
 // Poundlock deletes it too.
 func deleteControlPlanesTemplate(c policies.Change) policies.Verdict {
 	set := c.Facts.Twin

@@ -50,7 +50,7 @@ func Groups(findings []readiness.Finding) []Group {
 
 // GroupsOf returns the groups of an object, without Objects: one for each field, or one for its reason.
 func GroupsOf(f readiness.Finding) []Group {
-	if f.Readiness == readiness.Ready || f.Readiness == readiness.There {
+	if f.Readiness == readiness.Ready || f.Readiness == readiness.There && f.Reason == "" {
 		return nil
 	}
 	if f.Reason != readiness.ReasonFields || len(f.Fields) == 0 { // the mirror has named fields that convert by now, or with what was not shown

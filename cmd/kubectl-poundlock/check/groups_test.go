@@ -30,6 +30,13 @@ func TestGroups(t *testing.T) {
 		{Kind: "Machine", Name: "n", Readiness: readiness.Blocked, Reason: readiness.ReasonFields, Message: "as the mirror had it"},
 		{Kind: "Machine", Name: "m", Readiness: readiness.Blocked, Reason: readiness.ReasonFields, Fields: []readiness.Field{field("spec.providerSpec.value.disks[7].x")}},
 	})
+	there := Groups([]readiness.Finding{
+		{Kind: "Machine", Name: "a", Readiness: readiness.There},
+		{Kind: "Machine", Name: "b", Readiness: readiness.There, Reason: readiness.ReasonFields, Message: "its mirror does not follow it"},
+	})
+	if len(there) != 1 || there[0].Message != "its mirror does not follow it" || strings.Join(there[0].Objects, " ") != "machine/b" {
+		t.Errorf("of those that are there: %+v", there)
+	}
 	if len(got) != 3 || got[1].Message != "as the mirror had it" || got[0].Field != "disks[].x" || strings.Join(got[0].Objects, " ") != "machineset/s machine/m" || got[2].Reason != "CatchingUp" {
 		t.Errorf("%+v", got)
 	}

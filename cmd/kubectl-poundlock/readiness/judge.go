@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -199,7 +200,7 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 		return f.finding(Blocked, ReasonNotManaged, fmt.Sprintf("the CRD of %ss has no authoritativeAPI: Poundlock leaves them alone (manifests/crds adds it)",
 			p.Kind.Name))
 	case settledThere(p, to):
-		return f.finding(There, "", "")
+		return f.there(p)
 	case Back(p, to) != "": // whatever the move waited for
 		return f.takeBack(p)
 	case GoesBack(p) && p.Authoritative() == to:
@@ -232,6 +233,16 @@ func affects(p inventory.Pair, to authority.API) bool {
 // settledThere reports that no move is requested or in progress. A manifest that requests Cluster API has arrived.
 func settledThere(p inventory.Pair, to authority.API) bool {
 	return !p.Moving() && p.Authoritative() == to
+}
+
+// there is the finding of an object that has arrived. If the mirror does not follow it, it has the mirror's reason and message, which name the remedy: nobody
+// asks whether such an object can move.
+func (f Finding) there(p inventory.Pair) Finding {
+	c := p.Shape().Condition(authority.ConditionSynchronized)
+	if !p.Stored() || c.Status != metav1.ConditionFalse {
+		return f.finding(There, "", "")
+	}
+	return f.finding(There, c.Reason, "it is there, and its mirror does not follow it: "+c.Message)
 }
 
 // alone judges an object that only Cluster API has: it has arrived already, or lacks the Machine API object that would move.
