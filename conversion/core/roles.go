@@ -35,7 +35,8 @@ func halfControlPlane(p *pass, c *capiMachine) string {
 		}
 		out[clusterv1.MachineControlPlaneLabel] = nil
 	} else {
-		why = fmt.Sprintf("in Machine API this is a control plane Machine, and in Cluster API it is none: the label %s is missing", clusterv1.MachineControlPlaneLabel)
+		why = fmt.Sprintf("in Machine API this is a control plane Machine, and in Cluster API it is none: the label %s is missing",
+			clusterv1.MachineControlPlaneLabel)
 		in[clusterv1.MachineControlPlaneLabel] = ""
 		for _, k := range sorted(own) {
 			name, ofNode := strings.CutPrefix(k, nodeRole)
