@@ -24,15 +24,6 @@ func (p Pairs) Of(namespace string) (Pair, bool) {
 	return Pair{}, false
 }
 
-// Namespaces lists every namespace of the pairs, in order.
-func (p Pairs) Namespaces() []string {
-	var out []string
-	for _, pair := range p {
-		out = append(out, pair.MachineAPI, pair.ClusterAPI)
-	}
-	return out
-}
-
 // ParsePairs reads "machine-api-namespace=cluster-api-namespace" texts, as --namespaces takes them.
 func ParsePairs(texts []string) (Pairs, error) {
 	var out Pairs

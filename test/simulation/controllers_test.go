@@ -54,6 +54,7 @@ func TestControllers(t *testing.T) {
 	t.Run("what is paused acknowledges it, is still labelled by its set, and hangs when deleted", func(t *testing.T) { pauses(t, c) })
 	t.Run("a pod runs on its Node, ends when it is deleted, and waits while the Node is silent", func(t *testing.T) { podsLive(t, c) })
 	t.Run("a stopped instance's Node is silent", func(t *testing.T) { stops(t, stage) })
+	t.Run("a copy in the other API's namespace is left alone", func(t *testing.T) { keepToTheirNamespaces(t, c) })
 	t.Run("etcd's operator holds a Machine until its replacement votes", func(t *testing.T) { etcdHolds(t, stage) })
 	t.Run("a fleet at rest writes nothing", func(t *testing.T) { rests(t, c) })
 	t.Run("what an instance leaves behind goes with it", func(t *testing.T) { leavesNothing(t, stage) })
@@ -187,6 +188,77 @@ func stops(t *testing.T, stage *testcluster.Stage) {
 		t.Fatal(err)
 	}
 	ready(t, stage.Admin, i.DNS(), corev1.ConditionTrue, "simulated")
+}
+
+// keepToTheirNamespaces: Machines of each API in the other's namespace, which have the ID of an instance that runs, and then one in its own namespace.
+func keepToTheirNamespaces(t *testing.T, c client.Client) {
+	workers, cluster := &machinev1beta1.MachineList{}, &clusterv1.Cluster{}
+	list(t, c, workers, client.InNamespace(mapi), client.MatchingLabels{"machine.openshift.io/cluster-api-machineset": "worker-a"})
+	spec := workers.Items[0].Spec
+	get(t, c, capi, "lock-7x2k9", cluster)
+	elsewhere := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: mapi, Name: cluster.Name}, Spec: cluster.Spec}
+	create(t, c, elsewhere)
+	running := *spec.ProviderID
+	wrong := []client.Object{machineAPIMachine(t, c, capi, spec, running), awsMachine(t, c, mapi, running)}
+	right := []client.Object{machineAPIMachine(t, c, mapi, spec, ""), awsMachine(t, c, capi, "")}
+	for _, o := range right {
+		eventually(t, fmt.Sprintf("the finalizer of %T %s", o, o.GetName()), func() bool {
+			get(t, c, o.GetNamespace(), o.GetName(), o)
+			return len(o.GetFinalizers()) > 0
+		})
+	}
+	for _, o := range wrong {
+		get(t, c, o.GetNamespace(), o.GetName(), o)
+		if len(o.GetFinalizers()) > 0 {
+			t.Errorf("%T in %s has the finalizers %v", o, o.GetNamespace(), o.GetFinalizers())
+		}
+	}
+	for _, o := range append(wrong, elsewhere, &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: mapi, Name: "copied"}},
+		right[0], &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: capi, Name: "copied"}}) {
+		if err := c.Delete(t.Context(), o); err != nil {
+			t.Error(err)
+		}
+	}
+	gone(t, c, right[0])
+	gone(t, c, right[1])
+}
+
+// machineAPIMachine makes a Machine whose instance is known, or is to be made.
+func machineAPIMachine(t *testing.T, c client.Client, namespace string, spec machinev1beta1.MachineSpec, id string) *machinev1beta1.Machine {
+	t.Helper()
+	m := &machinev1beta1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "copy"}, Spec: *spec.DeepCopy()}
+	m.Spec.ProviderID = nil
+	if id != "" {
+		m.Spec.ProviderID = &id
+	}
+	create(t, c, m)
+	return m
+}
+
+// awsMachine makes an AWSMachine with the Machine that owns it.
+func awsMachine(t *testing.T, c client.Client, namespace, id string) *awsv1.AWSMachine {
+	t.Helper()
+	secret := "worker-user-data"
+	owner := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "copied"}}
+	owner.Spec = clusterv1.MachineSpec{
+		ClusterName: "lock-7x2k9", Bootstrap: clusterv1.Bootstrap{DataSecretName: &secret}, ProviderID: id,
+		InfrastructureRef: clusterv1.ContractVersionedObjectReference{APIGroup: awsv1.GroupVersion.Group, Kind: "AWSMachine", Name: "copied"},
+	}
+	create(t, c, owner)
+	m := &awsv1.AWSMachine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "copied"}, Spec: awsv1.AWSMachineSpec{InstanceType: "m6i.large"}}
+	m.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(owner, clusterv1.GroupVersion.WithKind("Machine"))}
+	if id != "" {
+		m.Spec.ProviderID = &id
+	}
+	create(t, c, m)
+	return m
+}
+
+func create(t *testing.T, c client.Client, o client.Object) {
+	t.Helper()
+	if err := c.Create(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func etcdHolds(t *testing.T, stage *testcluster.Stage) {

@@ -86,20 +86,20 @@ func Run(ctx context.Context, o Options, sides ...Side) error {
 type lot struct {
 	// identity is impersonated; "" is Config's own.
 	identity string
-	// everywhere: not only in the namespaces of the pairs.
-	everywhere bool
-	add        func(manager.Manager, Options) error
+	// in is the namespace of a pair that the controllers are limited to, as --namespace limits a cluster's; nil is everywhere.
+	in  func(authority.Pair) string
+	add func(manager.Manager, Options) error
 }
 
 // lots lists what runs.
 func lots(p platform) map[Side][]lot {
 	return map[Side][]lot{
-		MachineAPI: {{MachineAPIControllers, false, addMachineAPI}},
+		MachineAPI: {{MachineAPIControllers, func(p authority.Pair) string { return p.MachineAPI }, addMachineAPI}},
 		Infrastructure: {
-			{p.identity(), false, addInfraMachine},
-			{"", true, addKubelets},
+			{p.identity(), func(p authority.Pair) string { return p.ClusterAPI }, addInfraMachine},
+			{"", nil, addKubelets},
 		},
-		Etcd: {{neighbours.EtcdOperator{}.Identity(), true, addEtcd}},
+		Etcd: {{neighbours.EtcdOperator{}.Identity(), nil, addEtcd}},
 	}
 }
 
@@ -150,13 +150,14 @@ func (l lot) options(o Options) manager.Options {
 	}
 }
 
+// namespaces limits the cache; nil is everywhere. What has no namespace, such as a Node, is not affected.
 func (l lot) namespaces(pairs authority.Pairs) map[string]cache.Config {
-	if l.everywhere {
+	if l.in == nil {
 		return nil
 	}
 	out := map[string]cache.Config{}
-	for _, ns := range pairs.Namespaces() {
-		out[ns] = cache.Config{}
+	for _, pair := range pairs {
+		out[l.in(pair)] = cache.Config{}
 	}
 	return out
 }
