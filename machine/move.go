@@ -61,5 +61,5 @@ func Existence(m Move) machinev1beta1.Condition {
 		return False(machinev1beta1.InstanceExistsCondition, machinev1beta1.ConditionSeverityInfo, machinev1beta1.InstanceMissingReason,
 			"The provider does not show the instance yet that it took the order for")
 	}
-	return False(machinev1beta1.InstanceExistsCondition, machinev1beta1.ConditionSeverityError, machinev1beta1.InstanceMissingReason, Missing)
+	return False(machinev1beta1.InstanceExistsCondition, machinev1beta1.ConditionSeverityWarning, machinev1beta1.InstanceMissingReason, Missing)
 }

@@ -130,6 +130,21 @@ func TestNext(t *testing.T) {
 	}
 }
 
+// OpenShift's controllers store the same status, severity and reason.
+func TestExistence(t *testing.T) {
+	for move, want := range map[machine.Move]machinev1beta1.Condition{
+		machine.Update: {Status: corev1.ConditionTrue},
+		machine.Create: {Status: corev1.ConditionFalse, Severity: machinev1beta1.ConditionSeverityWarning, Reason: machinev1beta1.InstanceNotCreatedReason},
+		machine.GiveUp: {Status: corev1.ConditionFalse, Severity: machinev1beta1.ConditionSeverityWarning, Reason: machinev1beta1.InstanceMissingReason},
+	} {
+		got := machine.Existence(move)
+		got.Message = ""
+		if want.Type = machinev1beta1.InstanceExistsCondition; got != want {
+			t.Errorf("%s: %+v, want %+v", move, got, want)
+		}
+	}
+}
+
 func TestCreationOpen(t *testing.T) {
 	for name, c := range map[string]struct {
 		m    *machinev1beta1.Machine

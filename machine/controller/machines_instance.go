@@ -108,6 +108,7 @@ func (c *machines) disown(ctx context.Context, p *pass, m *machinev1beta1.Machin
 // living is a pass over a Machine that is not being deleted.
 func (c *machines) living() []passStep {
 	return []passStep{
+		{name: "ForgetError", take: c.forgetError},
 		{name: "AddFinalizer", take: c.addFinalizer},
 		{name: "TellHooks", take: c.reportHooks},
 		{name: "LeaveFailed", take: c.leaveFailed},
@@ -119,6 +120,16 @@ func (c *machines) living() []passStep {
 		{name: "FurnishNode", take: c.furnishNode},
 		{name: "Rest", take: c.rest},
 	}
+}
+
+// forgetError removes an error without the phase Failed. This controller stores the two at once, so the error is what Cluster API reported while it was
+// authoritative. As OpenShift's controllers do, the pass looks for the instance and decides anew: nobody looks for that of a Machine in phase Failed, and its
+// condition InstanceExists would stay as Cluster API had it.
+func (c *machines) forgetError(_ context.Context, p *pass) (*stop, error) {
+	if s := &p.machine.Status; ptr.Deref(s.Phase, "") != machinev1beta1.PhaseFailed {
+		s.ErrorReason, s.ErrorMessage = nil, nil
+	}
+	return nil, nil
 }
 
 // addFinalizer comes before any call, because what a provider creates for a Machine is deleted only while the Machine exists. Admission refuses the

@@ -15,6 +15,8 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/poundlock/poundlock/machine"
@@ -350,6 +352,58 @@ func TestInstanceThatDisappearsFailsTheMachine(t *testing.T) {
 		_, _ = s.pass("one")
 	}
 	s.instances(1)
+}
+
+// TestErrorThatClusterAPIReported: Cluster API reports a failure without a phase for it, the mirror carries it over, and the Machine moves to the Machine API.
+func TestErrorThatClusterAPIReported(t *testing.T) {
+	arrive := func(t *testing.T, ended bool) *scene {
+		s := newScene(t)
+		s.running("one")
+		if ended {
+			if err := s.cloud.Act(t.Context(), s.instances(1)[0].ID, machinetest.End); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.patch(s.get("one"), `{"metadata":{"finalizers":null}}`)
+		const failure = `{"status":{"errorReason":"UpdateError","errorMessage":"Failure detected from referenced resource"}}`
+		if err := s.Status().Patch(t.Context(), s.get("one"), client.RawPatch(types.MergePatchType, []byte(failure))); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	t.Run("the instance is gone", func(t *testing.T) {
+		s := arrive(t, true)
+		s.phase("one", machinev1beta1.PhaseFailed)
+		if got := deref(s.get("one").Status.ErrorMessage); got != machine.Missing {
+			t.Errorf("errorMessage %q", got)
+		}
+		if c := s.condition("one", machinev1beta1.InstanceExistsCondition); c.Status != corev1.ConditionFalse || c.Reason != machinev1beta1.InstanceMissingReason {
+			t.Errorf("%+v", c)
+		}
+	})
+	t.Run("the instance runs", func(t *testing.T) {
+		s := arrive(t, false)
+		s.until("one", "has no error", func(m *machinev1beta1.Machine) bool {
+			return m.Status.ErrorMessage == nil && m.Status.ErrorReason == nil
+		})
+		if got := deref(s.get("one").Status.Phase); got != machinev1beta1.PhaseRunning {
+			t.Errorf("phase %s", got)
+		}
+	})
+	t.Run("the provider does not answer at first", func(t *testing.T) {
+		s := arrive(t, true)
+		inner := s.c.actuator
+		s.c.actuator = spoilt{Actuator: inner, exists: func(context.Context, *machinev1beta1.Machine) error { return errors.New("no answer") }}
+		s.until("one", "InstanceExists is Unknown", func(m *machinev1beta1.Machine) bool {
+			c, _ := conditionOfType(m.Status.Conditions, machinev1beta1.InstanceExistsCondition)
+			return c.Status == corev1.ConditionUnknown
+		})
+		s.c.actuator = inner
+		s.phase("one", machinev1beta1.PhaseFailed)
+		if c := s.condition("one", machinev1beta1.InstanceExistsCondition); c.Status != corev1.ConditionFalse {
+			t.Errorf("%+v", c)
+		}
+	})
 }
 
 func TestPauseIsAcknowledgedWhenACreationIsOver(t *testing.T) {

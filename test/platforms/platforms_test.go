@@ -104,6 +104,7 @@ func (p play) all(t *testing.T) {
 	}
 	p.kept(t, "gone")
 	p.deletedTooEarly(t, like)
+	p.lostItsInstance(t, like)
 }
 
 // deletedTooEarly: a Machine moves and is deleted before its provider could make the object that it keeps for the instance. The instance ends nevertheless,
@@ -115,17 +116,7 @@ func (p play) deletedTooEarly(t *testing.T, like *unstructured.Unstructured) {
 		return
 	}
 	const name = "early"
-	early := p.machineAPI("Machine", name)
-	early.SetLabels(like.GetLabels())
-	early.Object["spec"] = map[string]any{"providerSpec": like.Object["spec"].(map[string]any)["providerSpec"], "authoritativeAPI": "MachineAPI"}
-	if err := p.Admin.Create(t.Context(), early); err != nil {
-		t.Fatal(err)
-	}
-	p.eventually(t, "Machine early runs, and is mirrored", func() string {
-		now := p.get(t, early)
-		phase, _, _ := unstructured.NestedString(now.Object, "status", "phase")
-		return phase + " " + condition(now, "Synchronized", "status")
-	}, "Running True")
+	early := p.another(t, name, like)
 	lift := p.refuseInstances(t, platform.InfraInstance)
 	p.move(t, early, "ClusterAPI")
 	twin := p.clusterAPI("Machine", name)
@@ -140,9 +131,60 @@ func (p play) deletedTooEarly(t *testing.T, like *unstructured.Unstructured) {
 		}
 	}
 	lift()
-	p.eventually(t, "Machine early and its instance are gone", func() string {
-		err := p.Admin.Get(t.Context(), client.ObjectKeyFromObject(twin), twin.DeepCopy())
-		left := slices.DeleteFunc(p.Cloud.InstancesOf(name), machinetest.Instance.Gone)
+	p.leavesNothing(t, twin)
+}
+
+// lostItsInstance: somebody deletes what the provider keeps for the instance of a Machine of Cluster API's, and the provider terminates the instance. Each API
+// reports that it is gone, once it is authoritative.
+func (p play) lostItsInstance(t *testing.T, like *unstructured.Unstructured) {
+	t.Helper()
+	platform, _ := platforms.For(p.platform)
+	kind := platform.InfraInstance
+	if kind.Empty() {
+		return
+	}
+	lost := p.another(t, "lost", like)
+	p.move(t, lost, "ClusterAPI")
+	if err := p.Admin.Delete(t.Context(), named(kind.GroupVersion().String(), kind.Kind, p.Pairs[0].ClusterAPI, lost.GetName())); err != nil {
+		t.Fatal(err)
+	}
+	p.eventually(t, "the mirror of a Machine whose instance is gone", func() string { return condition(p.get(t, lost), "InstanceExists", "status") }, "False")
+	p.eventually(t, "a move is allowed, once what was deleted is gone", func() string {
+		err := p.Admin.Patch(t.Context(), lost.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"authoritativeAPI":"MachineAPI"}}`)))
+		return fmt.Sprint(err)
+	}, "<nil>")
+	p.move(t, lost, "MachineAPI")
+	// It fails the Machine two minutes after its creation.
+	p.eventually(t, "the Machine API has looked for it", func() string { return condition(p.get(t, lost), "InstanceExists", "reason") }, "InstanceMissing")
+	if err := p.Admin.Delete(t.Context(), lost.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	p.leavesNothing(t, lost)
+}
+
+// another makes a Machine of the Machine API like one that there is, and waits until it runs and is mirrored.
+func (p play) another(t *testing.T, name string, like *unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+	m := p.machineAPI("Machine", name)
+	m.SetLabels(like.GetLabels())
+	m.Object["spec"] = map[string]any{"providerSpec": like.Object["spec"].(map[string]any)["providerSpec"], "authoritativeAPI": "MachineAPI"}
+	if err := p.Admin.Create(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	p.eventually(t, "Machine "+name+" runs, and is mirrored", func() string {
+		now := p.get(t, m)
+		phase, _, _ := unstructured.NestedString(now.Object, "status", "phase")
+		return phase + " " + condition(now, "Synchronized", "status")
+	}, "Running True")
+	return m
+}
+
+// leavesNothing waits until a Machine that is being deleted and its instance are gone.
+func (p play) leavesNothing(t *testing.T, m *unstructured.Unstructured) {
+	t.Helper()
+	p.eventually(t, "Machine "+m.GetName()+" and its instance are gone", func() string {
+		err := p.Admin.Get(t.Context(), client.ObjectKeyFromObject(m), m.DeepCopy())
+		left := slices.DeleteFunc(p.Cloud.InstancesOf(m.GetName()), machinetest.Instance.Gone)
 		return fmt.Sprintf("%t, %d instances", apierrors.IsNotFound(err), len(left))
 	}, "true, 0 instances")
 }

@@ -17,6 +17,9 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
+// newConditions is the list in which a provider whose status has the old kind of conditions keeps the new kind.
+const newConditions = "status.v1beta2.conditions"
+
 // blockMove is the annotation of conversiontest.ByBlockMove.
 const blockMove = clusterctlv1.BlockMoveAnnotation
 
@@ -29,7 +32,7 @@ func (r *infraMachine) acknowledge(ctx context.Context, a *unstructured.Unstruct
 		paused(cause).put(a, "status.conditions")
 		return versioned.PatchStatusFrom(ctx, r, before, a)
 	case conversiontest.ByNewCondition:
-		paused(cause).put(a, "status.v1beta2.conditions")
+		paused(cause).put(a, newConditions)
 		return versioned.PatchStatusFrom(ctx, r, before, a)
 	case conversiontest.ByBlockMove:
 		mark(a, cause == "")
@@ -67,6 +70,15 @@ func paused(cause string) condition {
 	return condition{kind: authority.ConditionPaused, status: corev1.ConditionFalse, reason: "NotPaused"}
 }
 
+// inNewList is a condition of the old kind as one of the new.
+func (c condition) inNewList() condition {
+	c.severity = ""
+	if c.reason == "" {
+		c.reason = c.kind
+	}
+	return c
+}
+
 // put writes the condition into the list at a path, where it says something else.
 func (c condition) put(a *unstructured.Unstructured, path string) {
 	now := map[string]any{"type": c.kind, "status": string(c.status), "lastTransitionTime": time.Now().UTC().Format(time.RFC3339)}
@@ -76,7 +88,7 @@ func (c condition) put(a *unstructured.Unstructured, path string) {
 	if c.reason != "" {
 		now["reason"] = c.reason
 	}
-	if c.message != "" || strings.Contains(path, "v1beta2") {
+	if c.message != "" || path == newConditions {
 		now["message"] = c.message
 	}
 	all, _, _ := unstructured.NestedSlice(a.Object, strings.Split(path, ".")...)

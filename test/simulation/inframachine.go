@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/machine/machinetest"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -236,6 +237,9 @@ func (r *infraMachine) report(a *unstructured.Unstructured, i machinetest.Instan
 	for _, kind := range []string{r.platform.Ready, clusterv1.ReadyCondition} { // the second is the one that Cluster API's Machine copies
 		ready.kind = kind
 		ready.put(a, "status.conditions")
+	}
+	if r.platform.Answers == conversiontest.ByNewCondition {
+		ready.inNewList().put(a, newConditions) // Cluster API's Machine copies from there where the list exists
 	}
 }
 

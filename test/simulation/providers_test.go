@@ -18,6 +18,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
+	"github.com/poundlock/poundlock/internal/conditionlist"
 	"github.com/poundlock/poundlock/machine/machinetest"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -44,6 +45,40 @@ func TestEachPlatformIsSimulated(t *testing.T) {
 			t.Errorf("%s: it answers to a pause in way %d, and Poundlock listens in way %d", kit.Platform.Name, ways[p.Answers], want)
 		}
 	}
+}
+
+// What a provider reports of an instance that was terminated arrives at Cluster API's Machine, which reads the new kind of conditions where a status has them.
+// A provider without a condition of its own leaves InfrastructureReady as it was.
+func TestATerminatedInstanceIsNotReady(t *testing.T) {
+	for _, kit := range platformstest.Kits() {
+		p, err := platformNamed(kit.Platform.Name)
+		ok(t, err)
+		if p.Ready == "" {
+			continue
+		}
+		r := infraMachine{platform: p}
+		for state, want := range map[machinetest.State]metav1.ConditionStatus{
+			machinetest.Running: metav1.ConditionTrue, machinetest.Terminated: metav1.ConditionFalse,
+		} {
+			a := r.object()
+			if p.Answers == conversiontest.ByNewCondition {
+				paused("").put(a, "status.v1beta2.conditions")
+			}
+			r.report(a, machinetest.Instance{ID: "i-1", State: state})
+			if got := readyForCore(a); got != string(want) {
+				t.Errorf("%s: Ready is %q where the instance is %s, want %s", p.infra.Kind, got, state, want)
+			}
+		}
+	}
+}
+
+// readyForCore is the condition Ready as Cluster API's core reads it (conditions.UnstructuredGet): from one list alone.
+func readyForCore(a *unstructured.Unstructured) string {
+	all, found, _ := unstructured.NestedSlice(a.Object, "status", "v1beta2", "conditions")
+	if !found {
+		all, _, _ = unstructured.NestedSlice(a.Object, "status", "conditions")
+	}
+	return conditionlist.Text(conditionlist.Find(all, clusterv1.ReadyCondition), "status")
 }
 
 // On platforms whose provider IDs contain a zone it is the one that the Machine asks for, on either side: a Machine that has its instance still converts.
