@@ -23,7 +23,8 @@ const (
 func halfControlPlane(p *pass, c *capiMachine) string {
 	own := c.Metadata.Labels
 	_, control := own[clusterv1.MachineControlPlaneLabel]
-	why, in, out := "", map[string]any{}, map[string]any{}
+	var why string
+	in, out := map[string]any{}, map[string]any{}
 	if control {
 		why = fmt.Sprintf("in Cluster API this is a control plane Machine, and in Machine API it is none: the label %s=%s is missing", roleLabel, master)
 		if role, has := own[roleLabel]; has {
