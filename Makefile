@@ -47,12 +47,18 @@ MANAGER ?= on
 # More arguments for `go test`, such as ARGS='-run Rotate -v'.
 ARGS ?=
 
+# What may be given as NAME=VALUE. Another name, a misspelt one say, would be passed over in silence.
+GIVEN := P PKG PLATFORM platform CONTROL_PLANE MANAGER BARE NEIGHBOURS INSTALL PRIVATE ARGS WHAT SHARE SEED VERSION PUSH
+UNKNOWN := $(filter-out $(GIVEN) GO% CGO_% SHELL MAKE%,$(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$v)))
+$(if $(UNKNOWN),$(error $(UNKNOWN): there is no such variable. There are $(GIVEN); make help has what they are for))
+
 .PHONY: help
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: ## Start a control plane, Poundlock, the real Cluster API, a simulated cloud (PLATFORM=azure, …) and a small fleet (CONTROL_PLANE=3 and its masters; MANAGER=off and no manager, BARE=1 and no Poundlock; NEIGHBOURS=1 and OpenShift's other writers; INSTALL=1 and nothing but Cluster API, by its installer; PRIVATE=1 and private types); up until Ctrl-C
+	$(if $(filter-out on off,$(MANAGER)),$(error MANAGER is on or off, and not $(MANAGER)))
 	@echo "Building what runs the stage. The first start also builds etcd, Kubernetes and Cluster API: six to twelve minutes on two cores"
 	@go build -o .run/bin/run ./test/run # no go run: that would not hand a SIGTERM on
 	@exec .run/bin/run --platform=$(PLATFORM) --control-plane=$(CONTROL_PLANE) --neighbours=$(if $(filter 1,$(NEIGHBOURS)),true,false) --install=$(if $(filter 1,$(INSTALL)),true,false) \

@@ -31,7 +31,7 @@ func (s steps) vanished() string {
 		lost = "If its instance runs, and Cluster API is to have it again"
 	}
 	return fmt.Sprintf("Cluster API is authoritative, and its %[1]s %[2]s/%[3]s, which existed, is gone. Poundlock does not recreate it, as somebody "+
-		"may have deleted it while Poundlock was not installed. "+
+		"may have deleted it before it was mirrored, or while Poundlock was not installed. "+
 		"To delete this mirror too: kubectl -n %[4]s delete %[5]s.%[6]s %[3]s%[7]s. %[8]s, delete this mirror, and create it again with "+
 		"spec.authoritativeAPI: ClusterAPI",
 		s.Kind.Name, s.Pair.ClusterAPI, s.Name, s.Pair.MachineAPI, s.Kind.Resource, s.Kind.MachineAPI.Group, end, lost)

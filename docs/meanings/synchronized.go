@@ -65,7 +65,8 @@ var synchronizedFalse = Table{
 		{
 			Names: []string{"AuthoritativeObjectMissing"},
 			Means: "Cluster API is authoritative, and its object, which existed, is gone: " +
-				"it was deleted while Poundlock was not installed, or its finalizers were removed by hand. Poundlock does not recreate it: " +
+				"it was deleted before it was mirrored (it did not convert, or its infrastructure machine was missing), or while Poundlock was not installed, " +
+				"or its finalizers were removed by hand. Poundlock does not recreate it: " +
 				"Cluster API could create another instance, or its set delete another Machine in its place",
 			Do: "look in the cloud whether the instance of a Machine runs. Delete the mirror by the command in the message. " +
 				"To have the object again, create the mirror again afterwards with `spec.authoritativeAPI: ClusterAPI`, a Machine with its `spec.providerID`",
