@@ -31,7 +31,8 @@ var alerts = Table{
 			Names: []string{"PoundlockMachineSetOutlived"},
 			Means: "a Machine API MachineSet was deleted while Cluster API was authoritative, and its instances run on",
 			Do: "delete the Cluster API MachineSet (`kubectl -n openshift-cluster-api delete machinesets.cluster.x-k8s.io NAME`), which terminates its instances, " +
-				"or recreate the Machine API's with `spec.authoritativeAPI: ClusterAPI`",
+				"or recreate the Machine API's: apply what `kubectl poundlock convert machineset/NAME` prints. The runbook MirroredInMachineAPI is False " +
+				"has the command that lists such sets",
 		},
 		{
 			Names: []string{"PoundlockNobodyLeads"},

@@ -184,7 +184,8 @@ var outlived = Table{
 		Means: "the Machine API's MachineSet was deleted while Cluster API was authoritative. The MachineSet of Cluster API keeps its Machines, and " +
 			"their instances run.",
 		Do: "To delete them: `kubectl -n openshift-cluster-api delete machinesets.cluster.x-k8s.io NAME`. " +
-			"To have the MachineSet in the Machine API again, recreate it there with `spec.authoritativeAPI: ClusterAPI`",
+			"To have the MachineSet in the Machine API again, recreate it there with `spec.authoritativeAPI: ClusterAPI`: " +
+			"apply what `kubectl poundlock convert machineset/NAME` prints",
 	}},
 }
 
