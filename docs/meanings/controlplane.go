@@ -145,7 +145,9 @@ var controlPlaneDegraded = Table{
 			Names: []string{string(controlplane.IndexTaken)},
 			Means: "a Machine that the set neither owns nor made, such as one that a person created, is at the index of another: the number that ends its name. " +
 				"Which of the two is to go only a person knows",
-			Do: "delete the one that is not needed, once etcd is healthy without it; or remove from one the label that the set selects by. " +
+			Do: "delete the one that is not needed, once etcd is healthy without it: `kubectl get clusteroperators etcd` shows AVAILABLE True and DEGRADED " +
+				"False. Or remove from one the label that the set selects by: " +
+				"`kubectl -n openshift-machine-api label machines.machine.openshift.io NAME machine.openshift.io/cluster-api-machine-role-`. " +
 				"The set goes on with the other",
 		},
 		{
