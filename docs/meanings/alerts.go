@@ -20,7 +20,7 @@ var alerts = Table{
 		{
 			Names: []string{"PoundlockMirrorWritesFail"},
 			Means: "the API server keeps refusing what Poundlock writes to mirrors",
-			Do:    "`kubectl -n openshift-cluster-api logs deployment/poundlock` has each refusal",
+			Do:    "`kubectl -n openshift-cluster-api logs -l app.kubernetes.io/name=poundlock --tail=-1` has each refusal",
 		},
 		{
 			Names: []string{"PoundlockStandsStill"},
@@ -53,14 +53,15 @@ var alerts = Table{
 		{
 			Names: []string{"PoundlockAway"},
 			Means: "no replica answers",
-			Do:    "`kubectl -n openshift-cluster-api get pods,events`, and `kubectl -n openshift-cluster-api logs deployment/poundlock`",
+			Do: "`kubectl -n openshift-cluster-api get pods,events`, and " +
+				"`kubectl -n openshift-cluster-api logs -l app.kubernetes.io/name=poundlock --tail=100`",
 		},
 		{
 			Names: []string{"PoundlockNotEnforced"},
 			Means: "the API server does not reach the webhooks, or a webhook configuration is missing",
 			Do: "`kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations` shows whether both named `poundlock` exist. " +
 				"The manifests of your installation create a missing one again: `kubectl apply -k deploy`, with the folder of docs/install.md. " +
-				"Otherwise `kubectl -n openshift-cluster-api logs deployment/poundlock` has the reason",
+				"Otherwise `kubectl -n openshift-cluster-api logs -l app.kubernetes.io/name=poundlock --tail=100` has the reason",
 		},
 		{
 			Names: []string{"PoundlockCertificateExpires"},
