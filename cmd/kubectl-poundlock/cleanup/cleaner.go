@@ -38,6 +38,8 @@ type cleaner struct {
 	// marked are the surroundings of mirrors with Poundlock's annotations. leaving are the surroundings that are being deleted or are gone.
 	marked  []owned
 	leaving Leaving
+	// checks are the Machine API's MachineHealthChecks that stay paused.
+	checks []PausedCheck
 	// lingers is how long a refusal by admission that was deleted is no refusal yet.
 	lingers time.Duration
 }
@@ -54,6 +56,7 @@ func (c *cleaner) clean(ctx context.Context, f *inventory.Fleet, namespace strin
 	}
 	items := f.Items()
 	changes := Changes(f, c.leaving)
+	c.checks = PausedChecks(f)
 	manager, err := c.manager(ctx, namespace)
 	if err != nil {
 		return err
@@ -84,6 +87,7 @@ func (c *cleaner) clean(ctx context.Context, f *inventory.Fleet, namespace strin
 func (c *cleaner) show(changes []Change, paused int, idle []string) {
 	if len(c.own)+len(changes)+len(c.marked) == 0 {
 		c.Linef("There is nothing of Poundlock's admission, finalizers or marks here.")
+		c.freeChecks()
 		return
 	}
 	c.Linef("To be taken off:\n")
@@ -99,6 +103,7 @@ func (c *cleaner) show(changes []Change, paused int, idle []string) {
 	}
 	c.TableWithText(rows)
 	c.Linef("\nWhat is paused stays paused (%s), and status stays as it is.", amount.Of(paused, "Cluster API object"))
+	c.moveChecks()
 	if len(idle) == 0 {
 		return
 	}
@@ -110,6 +115,32 @@ func (c *cleaner) show(changes []Change, paused int, idle []string) {
 	}
 	if more := len(idle) - most; more > 0 {
 		c.Linef("- %d more: kubectl poundlock status has them", more)
+	}
+}
+
+// moveChecks names the checks of Machine API's that stay paused, and how each moves before Poundlock is stopped.
+func (c *cleaner) moveChecks() {
+	if len(c.checks) == 0 {
+		return
+	}
+	c.Linef("\n%s", printers.Wrap(c.Yellow("Health checks of Machine API's stay paused.")+
+		" Cluster API's act instead, and skip every Machine for which Machine API is authoritative. To have one of Machine API's act, move it first, while Poundlock runs:", "", c.Width))
+	for _, check := range c.checks {
+		c.Linef("- %s: %s", check.Ref, check.Move)
+	}
+}
+
+// freeChecks names the same checks when nobody can move them any more, each with the commands that have it act.
+func (c *cleaner) freeChecks() {
+	if !slices.ContainsFunc(c.checks, func(check PausedCheck) bool { return check.Free != "" }) {
+		return
+	}
+	c.Linef("\n%s", printers.Wrap(c.Yellow("Health checks of Machine API's are paused.")+
+		" Cluster API's act instead, and skip every Machine for which Machine API is authoritative. To have one of Machine API's act:", "", c.Width))
+	for _, check := range c.checks {
+		if check.Free != "" {
+			c.Linef("- %s: %s", check.Ref, check.Free)
+		}
 	}
 }
 
@@ -255,6 +286,9 @@ func (c *cleaner) carryOut(ctx context.Context, namespace string, changes []Chan
 		return cli.Exit(cli.CodeNo, fmt.Sprintf("%s not cleaned: the same command tries again", amount.Of(left, "object")))
 	}
 	c.Linef("\nDone%s. docs/plugin.md › Cleaning up lists what is left to do.", c.rehearsed())
+	if c.dryRun == "none" { // before that, admission refuses it
+		c.freeChecks()
+	}
 	return nil
 }
 

@@ -276,15 +276,57 @@ func (c Change) StatusPatch() map[string]any {
 	return map[string]any{"status": map[string]any{"authoritativeAPI": authority.MachineAPI}}
 }
 
-// Paused counts the Cluster API objects that stay paused, and the machines that only Machine API runs.
+// Paused counts the Cluster API objects that stay paused.
 func Paused(items []inventory.Item) int {
 	n := 0
 	for _, item := range items {
-		if item.Object.HasAnnotation(authority.PausedAnnotation) {
+		if item.Resource.Group != machinev1.GroupName && item.Object.HasAnnotation(authority.PausedAnnotation) {
 			n++
 		}
 	}
 	return n
+}
+
+// PausedCheck is a MachineHealthCheck of Machine API's that does not act while Cluster API's does.
+type PausedCheck struct {
+	Ref string
+	// Move is the command that has it act while Poundlock runs. Free are the commands that have it act without Poundlock, "" if there are none.
+	Move, Free string
+}
+
+// PausedChecks lists the Machine API's checks that stay paused. Cluster API's check skips Machines that are paused, which those of the Machine API are in
+// Cluster API. Without Poundlock, no check acts on them then.
+func PausedChecks(f *inventory.Fleet) []PausedCheck {
+	var out []PausedCheck
+	for _, p := range f.Pairs {
+		if p.Kind.Name != "MachineHealthCheck" || p.MachineAPI == nil || p.MachineAPI.Deleting() {
+			continue
+		}
+		annotated := p.MachineAPI.Metadata.Annotations[authority.PausedAnnotation] == authority.PausedByPoundlock
+		if !annotated && p.Authoritative() != authority.ClusterAPI {
+			continue
+		}
+		check := PausedCheck{Ref: p.Ref(), Move: fmt.Sprintf("kubectl poundlock migrate %s --to machineapi --wait", p.Ref())}
+		if annotated {
+			check.Free = freed(p)
+		}
+		if annotated && !p.Kind.HasAuthority(p.MachineAPI) { // Poundlock leaves such a check alone, and admission too
+			check.Move = check.Free
+		}
+		out = append(out, check)
+	}
+	return out
+}
+
+// freed returns the commands that have the Machine API's check act: Cluster API's is deleted first, so that never both act.
+func freed(p inventory.Pair) string {
+	unpause := fmt.Sprintf("kubectl -n %s annotate %s.%s %s %s-",
+		p.MachineAPI.Metadata.Namespace, p.Kind.Resource, p.Kind.MachineAPI.Group, p.Name, authority.PausedAnnotation)
+	if p.ClusterAPI == nil {
+		return unpause
+	}
+	return fmt.Sprintf("kubectl -n %s delete %s.%s %s && %s",
+		p.ClusterAPI.Metadata.Namespace, p.Kind.Resource, p.Kind.ClusterAPI.Group, p.Name, unpause)
 }
 
 // Idle lists, in sentences, the objects that Cluster API is authoritative for and on which nobody acts, as they are paused there: those of a move whose target
