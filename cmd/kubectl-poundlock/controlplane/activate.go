@@ -33,8 +33,8 @@ func newActivate(p *cli.Plugin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "activate",
 		Short: "Activate the ControlPlaneMachineSet, after a look at what it will do",
-		Long: `Activate the ControlPlaneMachineSet. What it will do is shown and confirmed first; a set that could do nothing, or that admission would refuse, is
-not activated; nor is any while Poundlock does not answer.
+		Long: `Activate the ControlPlaneMachineSet. What it will do, and what admission warns of, is shown and confirmed first; a set that could do nothing, or that
+admission would refuse, is not activated; nor is any while Poundlock does not answer.
 
 An Active set cannot be made Inactive again. To stop it, delete it in the background: its Machines stay, and a new, Inactive one is generated.`,
 		Example: `  kubectl poundlock controlplane activate
@@ -75,6 +75,8 @@ type activation struct {
 	printers.Output
 	*trial
 	flags *activateOptions
+	// shown are the warnings that are printed already.
+	shown []string
 }
 
 func (a *activation) activate(ctx context.Context, r Report, in policies.ControlPlane) error {
@@ -100,12 +102,26 @@ func (a *activation) activate(ctx context.Context, r Report, in policies.Control
 	if err := a.carriedOut(ctx); err != nil { // as a server dry run, too: no webhook would say what it thinks
 		return err
 	}
-	if a.flags.dryRun == "none" {
-		if err := a.Confirm(ctx, a.flags.yes, "Activate it? It cannot be made Inactive again."); err != nil {
-			return err
-		}
+	if err := a.patch(ctx, metav1.DryRunAll); err != nil { // the warnings come before the question: nobody can take the answer back
+		return err
 	}
-	return a.patch(ctx)
+	if a.flags.dryRun == "server" {
+		a.done("would be activated (server dry run)")
+		return nil
+	}
+	if err := a.Confirm(ctx, a.flags.yes, "Activate it? It cannot be made Inactive again."); err != nil {
+		return err
+	}
+	if err := a.patch(ctx); err != nil {
+		return err
+	}
+	a.done("is Active")
+	a.Linef("\nIts operator carries it out: kubectl poundlock controlplane status --watch")
+	return nil
+}
+
+func (a *activation) done(what string) {
+	a.Linef("\ncontrolplanemachineset/%s %s.", a.stored.GetName(), a.Green(what))
 }
 
 // carriedOut refuses an activation that Poundlock could not execute: an activation cannot be taken back.
@@ -153,8 +169,8 @@ func (a *activation) allowed(r Report, in policies.ControlPlane) error {
 	return nil
 }
 
-// patch changes spec.state, if the set has not changed since it was read.
-func (a *activation) patch(ctx context.Context) error {
+// patch changes spec.state, if the set has not changed since it was read, and prints what admission warns of.
+func (a *activation) patch(ctx context.Context, dryRun ...string) error {
 	active, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"resourceVersion": a.stored.GetResourceVersion()},
 		"spec":     map[string]any{"state": "Active"},
@@ -162,27 +178,31 @@ func (a *activation) patch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	options, done := metav1.PatchOptions{FieldManager: cli.FieldManager}, "is Active"
-	if a.flags.dryRun == "server" {
-		options.DryRun, done = []string{metav1.DryRunAll}, "would be activated (server dry run)"
-	}
 	a.warned = nil
+	options := metav1.PatchOptions{FieldManager: cli.FieldManager, DryRun: dryRun}
 	_, err = a.client.Resource(controlPlaneSets).Namespace(a.namespace).Patch(ctx, a.stored.GetName(), types.MergePatchType, active, options)
-	a.Linef("")
-	for _, text := range printers.Whole(a.warned) {
-		if o := (Opinion{Message: text}); !forecasts(o) { // already printed
-			foresight{a.Output, false}.opinion(a.Yellow("warning: "), o)
-		}
-	}
+	a.warn()
 	switch {
 	case versioned.Outdated(err):
 		return cli.Exit(cli.CodeNo, "the set was changed since the plan was made: nothing was changed; the same command again makes a new plan")
 	case err != nil:
 		return cli.Exit(cli.CodeNo, fmt.Sprintf("refused: %v", err))
 	}
-	a.Linef("controlplanemachineset/%s %s.", a.stored.GetName(), a.Green(done))
-	if a.flags.dryRun == "none" {
-		a.Linef("\nIts operator carries it out: kubectl poundlock controlplane status --watch")
-	}
 	return nil
+}
+
+// warn prints the warnings of the last request that are not printed yet.
+func (a *activation) warn() {
+	first := true
+	for _, text := range printers.Whole(a.warned) {
+		o := Opinion{Message: text}
+		if forecasts(o) || slices.Contains(a.shown, text) { // the plan above has the forecast
+			continue
+		}
+		if first {
+			a.Linef("")
+		}
+		first, a.shown = false, append(a.shown, text)
+		foresight{a.Output, false}.opinion(a.Yellow("warning: "), o)
+	}
 }

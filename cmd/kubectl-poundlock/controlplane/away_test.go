@@ -77,8 +77,14 @@ func silent(t *testing.T, stored *int) *httptest.Server {
 // execute runs a command of controlplane.
 func execute(t *testing.T, out *bytes.Buffer, args ...string) error {
 	t.Helper()
+	return executeWith(t, "", out, args...)
+}
+
+// executeWith runs one with what a person types.
+func executeWith(t *testing.T, typed string, out *bytes.Buffer, args ...string) error {
+	t.Helper()
 	p := &cli.Plugin{Options: cli.Options{
-		IOStreams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: out, ErrOut: out},
+		IOStreams: genericiooptions.IOStreams{In: strings.NewReader(typed), Out: out, ErrOut: out},
 		Env:       func(string) string { return "" }, Now: time.Now,
 	}}
 	root := &cobra.Command{SilenceErrors: true, SilenceUsage: true}
