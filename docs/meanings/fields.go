@@ -38,5 +38,13 @@ var authorityFields = Table{
 			Do: "compare it with `metadata.generation` of the authoritative object: where it is lower, the mirror is behind. If that stays, read the condition " +
 				"`Synchronized`",
 		},
+		{
+			Names: []string{"metadata.ownerReferences"},
+			Means: "the owners of the object. Each API has its own: Poundlock gives a mirror the owner that corresponds to the authoritative object's. Behind " +
+				"`FieldsNotConvertible` it is an owner that would go on to create, replace and delete Machines: a MachineDeployment of a MachineSet, or a " +
+				"MachinePool or control plane of Cluster API's of a Machine",
+			Do: "leave authority with Cluster API. To take a MachineSet off its MachineDeployment: see the runbook *A MachineDeployment owns the MachineSet*, " +
+				"whose commands the message has",
+		},
 	},
 }

@@ -58,7 +58,8 @@ func (o *options) run(asked string) error {
 		if similar := all.Similar(asked); len(similar) > 0 {
 			text += "; did you mean " + strings.Join(similar, ", ") + "?"
 		} else {
-			text += ": give a rule, a reason, a condition, an event, an alert, a metric, a phase, an annotation, a field or another writer, as Poundlock prints it"
+			text += ": give a rule, a reason, a condition, an event, an alert, a metric, a phase, an annotation, a field or another writer, as Poundlock prints it. " +
+				"A field that a message calls unknown is misspelt, or newer than this version of Poundlock: remove it, or correct its name"
 		}
 		return cli.Exit(cli.CodeError, text)
 	}

@@ -167,6 +167,7 @@ func TestWhatMessagesNameIsExplained(t *testing.T) {
 		"clusterctlv1.BlockMoveAnnotation":                 clusterctlv1.BlockMoveAnnotation,
 		"clusterv1.ClusterNameLabel":                       clusterv1.ClusterNameLabel,
 		"clusterv1.DeleteMachineAnnotation":                clusterv1.DeleteMachineAnnotation,
+		"clusterv1.MachineControlPlaneLabel":               clusterv1.MachineControlPlaneLabel,
 		"clusterv1.MachineDeploymentNameLabel":             clusterv1.MachineDeploymentNameLabel,
 		"machinev1beta1.MachineFinalizer":                  machinev1beta1.MachineFinalizer,
 		"clusterv1.MachineSkipRemediationAnnotation":       clusterv1.MachineSkipRemediationAnnotation,

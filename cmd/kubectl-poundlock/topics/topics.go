@@ -32,6 +32,8 @@ type Topic struct {
 
 	kind  kind
 	paths []string
+	// ofProvider is set for a field of a providerSpec or of an infrastructure machine.
+	ofProvider bool
 }
 
 // Part is a paragraph with its heading, which may be empty.
@@ -99,6 +101,9 @@ func signals() []Topic {
 			t.Parts = []Part{{"What it measures", s.Means}, {"Labels", s.Do}}
 		case meanings.FieldsSection:
 			t.About, t.kind, t.paths = "field of a Machine API object", field, []string{s.Name}
+			if strings.HasPrefix(s.Name, "metadata.") {
+				t.About = "field of an object of either API"
+			}
 		case meanings.OthersSection:
 			t.About, t.Parts = "name of others", []Part{{"What it is", s.Means}, {"What Poundlock does with it", s.Do}}
 		}
@@ -157,7 +162,11 @@ func fields() []Topic {
 		table("MachineHealthCheck", core.MachineHealthChecks.Lines()),
 	)
 	for _, p := range platforms.List() {
-		out = append(out, table(p.ProviderSpec.Kind+" and "+p.InfraMachine.Kind+" ("+p.Name+")", p.Spec.Lines())...)
+		rows := table(p.ProviderSpec.Kind+" and "+p.InfraMachine.Kind+" ("+p.Name+")", p.Spec.Lines())
+		for i := range rows {
+			rows[i].ofProvider = true
+		}
+		out = append(out, rows...)
 	}
 	return out
 }
@@ -206,31 +215,36 @@ func list(paths []string) string {
 	return strings.Join(paths, ", ")
 }
 
-// Find returns the topics for a word, the nearest first: those with that name, else those that end in it or are below it. It is empty if there are none.
+// Find returns the topics for a word: those with that name, else those that end in it or are below it. It is empty if there are none. The
+// metadata of an object are not those in a providerSpec, and are explained by those only if nothing else is: `check` leaves out the path to the providerSpec.
 func (c Catalog) Find(asked string) []Topic {
+	whole := unbracketed(asked)
 	asked = normal(asked)
 	if strings.Trim(asked, ".*/") == "" {
 		return nil
 	}
-	var exact, near []Topic
+	metadata, inProvider := strings.HasPrefix(strings.ToLower(asked), "metadata"), asked != whole
+	found := map[match][]Topic{}
 	for _, t := range c {
-		switch t.matches(asked) {
-		case exactly:
-			exact = append(exact, t)
-		case nearly:
-			near = append(near, t)
+		m := t.matches(asked)
+		if m != not && metadata && t.kind == field && t.ofProvider != inProvider {
+			m = hardly
+		}
+		found[m] = append(found[m], t)
+	}
+	for _, m := range []match{exactly, nearly, hardly} {
+		if len(found[m]) > 0 {
+			return found[m]
 		}
 	}
-	if len(exact) > 0 {
-		return exact
-	}
-	return near
+	return nil
 }
 
 type match int
 
 const (
 	not match = iota
+	hardly
 	nearly
 	exactly
 )
@@ -244,15 +258,20 @@ var (
 // normal removes from a word what differs between objects: indexes, and the path to the providerSpec or to the infrastructure machine's spec. It also removes
 // the brackets of a rule's id in a message.
 func normal(asked string) string {
-	asked = strings.TrimSpace(asked)
-	if strings.HasPrefix(asked, "[") && strings.HasSuffix(asked, "]") {
-		asked = asked[1 : len(asked)-1]
-	}
-	asked = index.ReplaceAllString(asked, "[]")
+	asked = unbracketed(asked)
 	if way := ways.FindStringIndex(asked); way != nil && asked[way[1]:] != "" {
 		return asked[way[1]:]
 	}
 	return asked
+}
+
+// unbracketed removes indexes, and the brackets of a rule's id.
+func unbracketed(asked string) string {
+	asked = strings.TrimSpace(asked)
+	if strings.HasPrefix(asked, "[") && strings.HasSuffix(asked, "]") {
+		asked = asked[1 : len(asked)-1]
+	}
+	return index.ReplaceAllString(asked, "[]")
 }
 
 func (t Topic) matches(asked string) match {

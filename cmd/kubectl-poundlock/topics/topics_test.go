@@ -94,6 +94,34 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// An object's metadata is not that inside a providerSpec.
+func TestMetadataOfAnObject(t *testing.T) {
+	all := topics.Topics()
+	for asked, inProviderSpec := range map[string]bool{
+		"metadata.ownerReferences":                   false,
+		"metadata.labels[node-role.kubernetes.io/x]": false,
+		"metadata.labels":                            false,
+		"metadata":                                   false,
+		"spec.template.metadata.ownerReferences":     false,
+		"spec.template.spec.providerSpec.value.metadata.ownerReferences":     true,
+		"spec.providerSpec.value.metadata.labels[node-role.kubernetes.io/x]": true,
+		"metadata.creationTimestamp":                                         true, // only there does anybody print it
+	} {
+		found := all.Find(asked)
+		if len(found) == 0 {
+			t.Errorf("%s: nothing", asked)
+		}
+		for _, topic := range found {
+			if strings.Contains(topic.Parts[len(topic.Parts)-1].Text, "inside a providerSpec") != inProviderSpec {
+				t.Errorf("%s: %s, %s: %+v", asked, topic.Name, topic.About, topic.Parts)
+			}
+		}
+	}
+	if found := all.Find("metadata.ownerReferences"); len(found) != 1 || found[0].Name != "metadata.ownerReferences" {
+		t.Errorf("owners: %+v", found)
+	}
+}
+
 // Every condition that a person reads while waiting is explained.
 func TestEveryReasonThatOneWaitsForIsExplained(t *testing.T) {
 	all := topics.Topics()
