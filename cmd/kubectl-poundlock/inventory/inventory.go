@@ -76,9 +76,10 @@ type Pair struct {
 // Shape returns the Machine API object's fields about authority.
 func (p Pair) Shape() authority.Shape { return authority.Read(p.MachineAPI) }
 
-// Authoritative is the API that acts now. Without a Machine API object that is Cluster API.
+// Authoritative is the API that acts now. Without a Machine API object that is Cluster API, and also for a check whose CRD has lost the fields of authority
+// while Poundlock had it paused.
 func (p Pair) Authoritative() authority.API {
-	if p.MachineAPI == nil {
+	if p.MachineAPI == nil || !p.Kind.HasAuthority(p.MachineAPI) && p.MachineAPI.Metadata.Annotations[authority.PausedAnnotation] == authority.PausedByPoundlock {
 		return authority.ClusterAPI
 	}
 	return authority.Authoritative(p.Shape())

@@ -26,6 +26,21 @@ func TestARivalIsNamedFirst(t *testing.T) {
 	}
 }
 
+// Checks whose CRD has no fields of authority are there, also where nothing else was asked for.
+func TestChecksThatAreLeftAloneAreCounted(t *testing.T) {
+	const check = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineHealthCheck","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"1"},"spec":{}}`
+	f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(check), authority.Pairs{inventory.DefaultPair})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, s := &bytes.Buffer{}, surveyOf(f)
+	s.nothing = "No MachineHealthCheck was found."
+	glance{Output: printers.Output{Writer: out, Width: 200}, now: time.Now()}.write(s)
+	if want := "1 MachineHealthCheck left alone: the CRD has no authoritativeAPI.\n"; out.String() != want {
+		t.Errorf("%q, want %q", out, want)
+	}
+}
+
 // A Machine that a set of Cluster API has made, and that does not convert, has no Machine API object to report that on.
 func TestAMachineThatIsNotReflectedHasItsReason(t *testing.T) {
 	const (

@@ -36,7 +36,11 @@ func (w glance) write(s survey) {
 		w.Linef("%s\n", w.Red(printers.Wrap(text, "", w.Width)))
 	}
 	if len(s.Objects) == 0 {
-		w.Linef("%s", s.nothing)
+		if s.leftAlone > 0 {
+			w.leftAlone(s)
+		} else {
+			w.Linef("%s", s.nothing)
+		}
 		w.unread(s)
 		return
 	}
@@ -46,12 +50,17 @@ func (w glance) write(s survey) {
 	for _, p := range s.Progress {
 		w.Linef("%s", w.bar(p))
 	}
-	if s.leftAlone > 0 {
-		w.Linef("%s", w.Dim(fmt.Sprintf("%s left alone: the CRD has no authoritativeAPI.", amount.Of(s.leftAlone, "MachineHealthCheck"))))
-	}
+	w.leftAlone(s)
 	w.messages(s.Objects)
 	w.others(s)
 	w.unread(s)
+}
+
+// leftAlone counts the checks that are there and have no authority.
+func (w glance) leftAlone(s survey) {
+	if s.leftAlone > 0 {
+		w.Linef("%s", w.Dim(fmt.Sprintf("%s left alone: the CRD has no authoritativeAPI.", amount.Of(s.leftAlone, "MachineHealthCheck"))))
+	}
 }
 
 // unread is what the user may not read. It comes last: those with rights in the two namespaces alone have it in each answer.
