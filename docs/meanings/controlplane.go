@@ -147,7 +147,7 @@ var controlPlaneDegraded = Table{
 				"Which of the two is to go only a person knows",
 			Do: "delete the one that is not needed, once etcd is healthy without it: `kubectl get clusteroperators etcd` shows AVAILABLE True and DEGRADED " +
 				"False. Or remove from one the label that the set selects by: " +
-				"`kubectl -n openshift-machine-api label machines.machine.openshift.io NAME machine.openshift.io/cluster-api-machine-role-`. " +
+				"`kubectl -n openshift-machine-api label machines.machine.openshift.io NAME machine.openshift.io/cluster-api-machine-type-`. " +
 				"The set goes on with the other",
 		},
 		{
