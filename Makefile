@@ -49,7 +49,7 @@ ARGS ?=
 
 # What may be given as NAME=VALUE. Another name, a misspelt one say, would be passed over in silence.
 GIVEN := P PKG PLATFORM platform CONTROL_PLANE MANAGER BARE NEIGHBOURS INSTALL PRIVATE ARGS WHAT SHARE SEED VERSION PUSH
-UNKNOWN := $(filter-out $(GIVEN) GO% CGO_% SHELL MAKE%,$(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$v)))
+UNKNOWN := $(filter-out $(GIVEN) GO% CGO_% KUBE% SHELL MAKE%,$(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$v)))
 $(if $(UNKNOWN),$(error $(UNKNOWN): there is no such variable. There are $(GIVEN); make help has what they are for))
 
 .PHONY: help

@@ -213,5 +213,8 @@ func ReadConditions(o *policies.Object) []Condition {
 	return append(status.V1Beta2.Conditions, status.Conditions...)
 }
 
+// ConditionOf returns the condition of a type of a Cluster API object, the zero value where there is none.
+func ConditionOf(o *policies.Object, kind string) Condition { return find(ReadConditions(o), kind) }
+
 // Paused reports whether a Cluster API object's controllers have acknowledged that they are paused.
-func Paused(o *policies.Object) Condition { return find(ReadConditions(o), ConditionPaused) }
+func Paused(o *policies.Object) Condition { return ConditionOf(o, ConditionPaused) }

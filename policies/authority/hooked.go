@@ -116,7 +116,7 @@ func hookedBehind(c policies.Change) *policies.Object {
 		return nil
 	}
 	i := slices.IndexFunc(c.Facts.Owners, func(o *policies.Object) bool {
-		return Hooked(o, c.Facts.Twin) && !(o.Deleting() && slices.Contains(PastHooks(), find(ReadConditions(o), clusterv1.MachineDeletingCondition).Reason))
+		return Hooked(o, c.Facts.Twin) && !(o.Deleting() && slices.Contains(PastHooks(), ConditionOf(o, clusterv1.MachineDeletingCondition).Reason))
 	})
 	if i < 0 {
 		return nil

@@ -5,7 +5,6 @@ package standing
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
@@ -36,15 +35,14 @@ func (s *Standing) deletion(p inventory.Pair) {
 
 // holdsUpClusterAPI reads the condition by which Cluster API's controller reports each step of a deletion.
 func holdsUpClusterAPI(core *policies.Object) (reason, message string) {
-	all := authority.ReadConditions(core)
-	i := slices.IndexFunc(all, func(c authority.Condition) bool { return c.Type == clusterv1.MachineDeletingCondition })
-	switch {
-	case i < 0:
+	c := authority.ConditionOf(core, clusterv1.MachineDeletingCondition)
+	switch c.Status {
+	case "":
 		return "", ""
-	case all[i].Status != metav1.ConditionTrue:
+	case metav1.ConditionFalse, metav1.ConditionUnknown:
 		return ReasonDeletionNotBegun, "Cluster API's controller has not begun this deletion. Its log has the reason: it names the Machine."
 	}
-	return all[i].Reason, deletes("Cluster API", all[i].Message)
+	return c.Reason, deletes("Cluster API", c.Message)
 }
 
 // holdsUpMachineAPI reads the conditions by which the Machine API's controller reports what a deletion waits for, in the order in which it waits.
