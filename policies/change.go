@@ -121,8 +121,8 @@ type Facts struct {
 	Sets []*Object
 	// MachineAPISets are the MachineSets of the Machine API beside Sets, where a MachineDeployment is deleted.
 	MachineAPISets []*Object
-	// Siblings are the MachineSets beside one under review, itself included; of a deletion those of both APIs. Adoptable are Machines that they may adopt: those
-	// that the deletion leaves without a set, else those of the set's API that no set owns.
+	// Siblings are the MachineSets beside one under review, itself included; of a deletion those of both APIs; for a Machine those of its API. Adoptable are
+	// Machines that they may adopt: those that the deletion leaves without a set, else those of the set's API that no set owns.
 	Siblings, Adoptable []*Object
 	// Deployments are the MachineDeployments of Cluster API, to which a MachineSet is to move.
 	Deployments []*Object

@@ -15,10 +15,16 @@ import (
 )
 
 // siblings lists the MachineSets beside the one under review, and the Machines that they may adopt: those that its deletion leaves without a set in either API,
-// else those of its API that no set owns. Its cost grows with the sets, and with those Machines, but not with the fleet.
+// else those of its API that no set owns. For a Machine it lists the MachineSets of its API. Its cost grows with the sets, and with those Machines, but not
+// with the fleet.
 func (l Lookups) siblings(ctx context.Context, c *policies.Change) error {
 	if l.Sets == nil || l.Owned == nil {
 		return nil
+	}
+	if c.Kind == "Machine" {
+		sets, err := l.Sets.All(ctx, coreKind(c.Side, "MachineSet"), c.Namespace)
+		c.Facts.Siblings = sets
+		return err
 	}
 	type place struct {
 		side      policies.Side

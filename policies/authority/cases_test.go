@@ -198,7 +198,7 @@ func TestTheRemedyOfADeletionOfSurroundings(t *testing.T) {
 		}
 		for _, d := range verdict(authority.Rules(), c).Denials {
 			seen++
-			first, then := strings.Index(d.Detail, "First migrate them to the API that stays, then run: kubectl poundlock cleanup"),
+			first, then := strings.Index(d.Detail, "First migrate them to the API that stays, then stop Poundlock and run: kubectl poundlock cleanup"),
 				strings.Index(d.Detail, authority.AllowDeletionAnnotation+"="+authority.AllowsDeletion)
 			if first < 0 || then < first {
 				t.Errorf("%s: %s", c.Name, d.Detail)
@@ -364,7 +364,7 @@ func TestRulesStand(t *testing.T) {
 		"authority/finalizers-owned", "authority/finalizer-fence", "authority/created-twice", "authority/status-owned", "authority/paused-owned",
 		"authority/check-paused",
 		"authority/create-machineapi", "authority/create-for-set", "authority/create-clusterapi", "authority/uninitialised", "authority/request-blocked",
-		"authority/request-warning", "authority/unconvertible", "authority/set-adopts", "authority/selectors-overlap", "authority/deployment-adopts", "authority/deployment-deletes", "authority/delete-detached", "authority/delete-recreated",
+		"authority/request-warning", "authority/unconvertible", "authority/set-adopts", "authority/selectors-overlap", "authority/relabelled", "authority/deployment-adopts", "authority/deployment-deletes", "authority/delete-detached", "authority/delete-recreated",
 		"authority/delete-orphans", "authority/delete-unknown-instance", "authority/delete-hooked", "authority/delete-propagates", "authority/delete-paused", "authority/delete-undrained", "authority/delete-infrastructure",
 		"authority/template-authority", "authority/surroundings", "authority/control-plane-ends", "authority/control-plane-last", "authority/etcd-hook", "authority/machine-finalizer", "authority/status-default", "authority/default", "authority/request-kept", "authority/finalizers-kept", "authority/mark-kept",
 	}

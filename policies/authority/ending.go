@@ -104,17 +104,27 @@ func ControlPlaneEnds(c policies.Change) policies.Verdict {
 		what, "machine/"+strings.Join(ending, " machine/"), strings.ToLower(string(Ends(c).Other())), allowAs(c, AllowsControlPlane))))
 }
 
-// endsMaster reports whether somebody deletes a Machine of the control plane, of either API. Deletions by Cluster API's own controllers and by the cleaners
-// follow from another deletion.
-func endsMaster(c policies.Change) bool {
-	_, there := c.Old.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
-	return (there || c.Old.Metadata.Labels[machineapi.RoleLabel] == "master") && !cleans(c) && c.Actor != policies.ClusterAPIController && !c.Old.Deleting()
+// mayEndMaster reports whether somebody deletes a Machine that Cluster API may count among the control plane's, of either API. A mirror for the Machine API may
+// have lost its label: then that of its twin, which is looked up, decides. Deletions by Cluster API's own controllers and by the cleaners follow from another
+// deletion.
+func mayEndMaster(c policies.Change) bool {
+	mirror := c.Side == policies.SideMachineAPI && Authoritative(Read(c.Old)) == ClusterAPI
+	return (mirror || isMaster(c.Old)) && !cleans(c) && c.Actor != policies.ClusterAPIController && !c.Old.Deleting()
+}
+
+// isMaster reports whether a Machine of either API is one of the control plane, by its label.
+func isMaster(o *policies.Object) bool {
+	if o == nil {
+		return false
+	}
+	_, there := o.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
+	return there || o.Metadata.Labels[machineapi.RoleLabel] == "master"
 }
 
 // ControlPlaneLast: while every Machine of the control plane that it finds is being deleted, Cluster API's controller skips the preDrain hooks and the
 // drain of all Machines. Etcd's hook would hold none of them.
 func ControlPlaneLast(c policies.Change) policies.Verdict {
-	if len(c.Facts.Ending) == 0 || c.Facts.ControlPlaneSize > 1 || !endsMaster(c) {
+	if len(c.Facts.Ending) == 0 || c.Facts.ControlPlaneSize > 1 || !mayEndMaster(c) || !isMaster(c.Old) && !isMaster(c.Facts.Twin) {
 		return policies.Verdict{}
 	}
 	if d, asks := deleted(c); asks && d.Outcome().Object == MadeAgain {

@@ -72,6 +72,34 @@ func SelectorsOverlap(c policies.Change) policies.Verdict {
 	return policies.Warn(out...)
 }
 
+// relabels reports whether a person changes the labels of a Machine on the object of the API that acts on it.
+func relabels(c policies.Change) bool {
+	return c.Actor == policies.Anyone && !c.Old.Deleting() && acts(c.Old, apiOf(c.Old)) && !maps.Equal(c.Old.Metadata.Labels, c.New.Metadata.Labels)
+}
+
+// Relabelled warns where a MachineSet counts another number of Machines because of new labels. It neither gives up a Machine that it owns and no longer
+// selects, nor counts it. One that no set owns is adopted.
+func Relabelled(c policies.Change) policies.Verdict {
+	if !relabels(c) {
+		return policies.Verdict{}
+	}
+	var out []string
+	for _, set := range c.Facts.Siblings {
+		before, after := takes(set, c.Old.Metadata.Labels), takes(set, c.New.Metadata.Labels)
+		switch name := set.Metadata.Name; {
+		case set.Deleting() || before == after:
+		case before && controlledBy(c.Old, set):
+			out = append(out, fmt.Sprintf("metadata.labels: MachineSet %s no longer selects this Machine, and creates another one in its place. This one "+
+				"runs on, and is deleted with the set. To keep it counted, keep the labels of the set's spec.selector; to replace it, delete it", name))
+		case after && !owned(c.Old) && acts(set, apiOf(c.Old)):
+			out = append(out, fmt.Sprintf("metadata.labels: MachineSet %s selects this Machine, which no set owns: it adopts the Machine, and deletes those beyond its "+
+				"spec.replicas with their instances. To prevent that, use other labels", name))
+		}
+	}
+	slices.Sort(out)
+	return policies.Warn(out...)
+}
+
 // leavesOrphans reports whether a person deletes a MachineSet and wants to keep its Machines.
 func leavesOrphans(c policies.Change) bool {
 	return c.Actor == policies.Anyone && c.Old != nil && !c.Old.Deleting() && propagation(c) == metav1.DeletePropagationOrphan

@@ -30,11 +30,25 @@ func FinalizersOwned(c policies.Change) policies.Verdict {
 		errs = append(errs, field.Forbidden(finalizersPath, fmt.Sprintf(
 			"Poundlock adds and removes %s itself, while %s exists: leave it as it is", SyncFinalizer, there(c))))
 	}
+	if asksForForeground(c) {
+		errs = append(errs, field.Forbidden(finalizersPath, fmt.Sprintf(
+			"with %s, everybody's deletion of this %s would be one in the foreground, also its set's, and the garbage collector would delete the provider's machine "+
+				"past hooks and before the Node is drained. Leave it out, and ask for the foreground when you delete it: %s --cascade=foreground",
+			metav1.FinalizerDeleteDependents, c.Kind, deleteCommand(c))))
+	}
 	if !mayOwn(c, s) && !sameOwners(c) {
 		errs = append(errs, field.Forbidden(ownersPath, fmt.Sprintf(
 			"they decide what is deleted together with what, on %s too: they belong to Poundlock and the authoritative controllers", there(c))))
 	}
 	return policies.Deny(errs...)
+}
+
+// asksForForeground reports whether a request adds to a Cluster API object the finalizer that turns a later deletion into one in the foreground. The API server
+// adds it itself, in such a deletion. Without one, nobody would see it before the garbage collector or a controller deletes the object, and of those nobody
+// is refused a deletion.
+func asksForForeground(c policies.Change) bool {
+	return c.Side == policies.SideClusterAPI && slices.Contains([]string{"Machine", "MachineSet"}, c.Kind) &&
+		c.New.HasFinalizer(metav1.FinalizerDeleteDependents) && !c.Old.HasFinalizer(metav1.FinalizerDeleteDependents)
 }
 
 // mirrored reports whether the object has a twin. A Machine API object without a status stays editable, unless it is to become a mirror: a MachineSet's

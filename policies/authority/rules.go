@@ -320,8 +320,10 @@ func Rules() policies.Set {
 				"release it, whichever API is authoritative. The ClusterVersion may become the owner of the release's MachineHealthCheck " +
 				"machine-api-termination-handler. ACM's AppliedManifestWork may become an owner beside others, which controls nothing. " +
 				"A person may take a MachineDeployment off the owners of a Cluster API MachineSet for which Cluster API is authoritative, or that is moving " +
-				"from it: the set cannot move to Machine API before.",
-			Remedy: "Leave them as they are: delete the authoritative object, or the parent, to end a mirror.",
+				"from it: the set cannot move to Machine API before. " +
+				"Nobody may add the finalizer foregroundDeletion to a Cluster API Machine or MachineSet: each later deletion of it would be one in the " +
+				"foreground, past hooks.",
+			Remedy: "Leave them as they are: delete the authoritative object, or the parent, to end a mirror. Ask for the foreground with the deletion itself.",
 			On:     on(mapi(kinds, onUpdate), capi(kinds, onUpdate)), Needs: when(ownershipMatters, policies.NeedTwin), Check: FinalizersOwned,
 		},
 		{
@@ -508,6 +510,15 @@ func Rules() policies.Set {
 			Needs:  when(selectsMachinesAnew, policies.NeedSiblings), Check: SelectorsOverlap,
 		},
 		{
+			ID: "authority/relabelled", Clause: authOf,
+			Description: "A change of a Machine's labels, in the API that is authoritative for it, warns if the MachineSet that owns the Machine no longer " +
+				"selects it, and if another set selects it while no set owns it. A set creates a Machine in the place of one that it does not select, and " +
+				"deletes those that it selects beyond its replicas.",
+			Remedy: "Keep the labels of spec.selector. To replace a Machine, delete it.",
+			On:     on(mapi(machine, onUpdate), capi(machine, onUpdate)),
+			Needs:  when(relabels, policies.NeedSiblings), Check: Relabelled,
+		},
+		{
 			ID: "authority/selectors-overlap", Clause: deletion,
 			Description: "The deletion of a MachineSet with --cascade=orphan is refused if another MachineSet, on which its API acts, selects Machines that are left " +
 				"without a set, and has fewer replicas than Machines then: it would adopt them, and delete its surplus with the instances, although the deletion " +
@@ -662,7 +673,7 @@ func Rules() policies.Set {
 			ID: "authority/surroundings", Clause: "DESIGN §3.3 › Deletion of the surroundings",
 			Description: "The namespaces, CRDs, the Cluster and the infrastructure cluster in which mirrors live may not be deleted while they carry " +
 				"poundlock.openshift.io/holds-mirrors, which nobody but Poundlock removes.",
-			Remedy: "Migrate everything to the API that stays, then run kubectl poundlock cleanup. Or annotate the object with " +
+			Remedy: "Migrate everything to the API that stays, then stop Poundlock and run kubectl poundlock cleanup. Or annotate the object with " +
 				"poundlock.openshift.io/allow-deletion=true, then delete it.",
 			On: on(policies.Scope{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster, InfraCluster},
 				Operations: []admissionv1.Operation{admissionv1.Update, admissionv1.Delete}}), Check: SurroundingsKept,
@@ -686,7 +697,7 @@ func Rules() policies.Set {
 			Remedy: "Wait until the others are replaced. To end the control plane, annotate the Machine with " +
 				"poundlock.openshift.io/allow-deletion=" + AllowsControlPlane + ".",
 			On:    on(mapi(machine, onDelete), capi(machine, onDelete)),
-			Needs: when(endsMaster, policies.NeedTwin|policies.NeedEnding), Check: ControlPlaneLast,
+			Needs: when(mayEndMaster, policies.NeedTwin|policies.NeedEnding), Check: ControlPlaneLast,
 		},
 		{
 			ID: "authority/etcd-hook", Clause: "converting › Machine lifecycle hooks",
@@ -717,7 +728,7 @@ func metadataMatters(c policies.Change) bool {
 }
 
 func ownershipMatters(c policies.Change) bool {
-	return c.Old.HasFinalizer(SyncFinalizer) != c.New.HasFinalizer(SyncFinalizer) ||
+	return c.Old.HasFinalizer(SyncFinalizer) != c.New.HasFinalizer(SyncFinalizer) || asksForForeground(c) ||
 		!sameOwners(c)
 }
 
