@@ -73,7 +73,7 @@ test: plane ## Run vet, unit, CEL and the main journeys on a real API server: so
 
 # What is proved at length: all, or some of these with commas between. ARGS goes to each.
 WHAT ?= all
-# SHARE=5 plays a fifth of the long stories, and of the packages that take longest under the race detector, as SEED draws them: .ci/run has forty minutes, and each run draws another fifth.
+# SHARE=5 plays a fifth of the long stories, and of the packages that run under the race detector, as SEED draws them: .ci/run has forty minutes, and each run draws another fifth.
 SHARE ?= 1
 SEED ?= $(shell date +%s)
 # The lines of standard input that are drawn; the same for the same seed on every machine.
@@ -88,7 +88,7 @@ proof: plane ## Prove at length what `make test` plays in part: WHAT=race,storie
 
 # The race detector wherever anything is concurrent. .ci/run plays this.
 proof-race: plane
-	all=$$(go list $(PKG)); all=$$({ grep -E '$(LONGEST)' <<<"$$all" || true; } | $(DRAWN); grep -vE '$(LONGEST)' <<<"$$all" || true); \
+	all=$$(go list $(PKG) | $(DRAWN)); all=$$(grep -E '$(LONGEST)' <<<"$$all" || true; grep -vE '$(LONGEST)' <<<"$$all" || true); \
 	raced=$$(grep -vE '$(NOUNS)|$(STORIES)|$(ALONE)|^$$' <<<"$$all" || true); \
 	alone=$$(grep -E '$(ALONE)' <<<"$$all" || true); \
 	failed=0; \
