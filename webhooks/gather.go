@@ -165,72 +165,56 @@ func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policie
 // doubt, which the requester reads as a warning, and no error, which would refuse the request.
 func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policies.Need) []string {
 	var doubts []string
+	doubt := func(what string, err error) {
+		if err != nil {
+			doubts = append(doubts, what+": "+unanswered(err))
+		}
+	}
 	if c.Kind == authority.InfraInstance {
 		needs &^= policies.NeedInfra // the provider's machine, which is looked up
 	}
 	if needs.Has(policies.NeedInfra) && c.Facts.Infra == nil {
 		infra, err := l.infra(ctx, *c, needs.Has(policies.NeedLiveTwin))
-		if err != nil {
-			doubts = append(doubts, fmt.Sprintf("the infrastructure object could not be looked at: %v", err))
-		}
+		doubt("the infrastructure object could not be looked at", err)
 		c.Facts.Infra = infra
 	}
 	if needs.Has(policies.NeedInfra) {
 		instance, err := l.infraInstance(ctx, *c, needs.Has(policies.NeedLiveTwin))
-		if err != nil {
-			doubts = append(doubts, fmt.Sprintf("the provider's object for the instance could not be looked at: %v", err))
-		}
+		doubt("the provider's object for the instance could not be looked at", err)
 		c.Facts.InfraInstance = instance
 	}
 	if needs.Has(policies.NeedOwners) && c.Operation == admissionv1.Delete {
 		owners, err := l.behind(ctx, *c)
-		if err != nil {
-			doubts = append(doubts, fmt.Sprintf("whether the provider knows the instance could not be looked at: %v", err))
-		}
+		doubt("whether the provider knows the instance could not be looked at", err)
 		c.Facts.Owners = owners
 	}
 	if needs.Has(policies.NeedConversion) && l.Converter != nil {
 		errs, err := l.Converter.Unconvertible(ctx, *c)
-		if err != nil {
-			doubts = append(doubts, fmt.Sprintf("whether every field can be expressed in the other API could not be checked: %v", err))
-		}
+		doubt("whether every field can be expressed in the other API could not be checked", err)
 		c.Facts.Unconvertible, c.Facts.ConversionRun = errs, err == nil
 	}
 	if needs.Has(policies.NeedUncounted) {
 		uncounted, err := l.uncounted(ctx, *c)
-		if err != nil {
-			doubts = append(doubts, fmt.Sprintf("whether both MachineSets count the same Machines could not be checked: %v", err))
-		}
+		doubt("whether both MachineSets count the same Machines could not be checked", err)
 		c.Facts.Uncounted = uncounted
 	}
 	if needs.Has(policies.NeedSiblings) {
-		if err := l.siblings(ctx, c); err != nil {
-			doubts = append(doubts, fmt.Sprintf("whether another MachineSet selects the same Machines could not be checked: %v", err))
-		}
+		doubt("whether another MachineSet selects the same Machines could not be checked", l.siblings(ctx, c))
 	}
 	if needs.Has(policies.NeedUnknownInstances) {
-		if err := l.heldUp(ctx, c); err != nil {
-			doubts = append(doubts, fmt.Sprintf("whether the provider knows the instances of its Machines, and which have hooks, could not be looked at: %v", err))
-		}
+		doubt("whether the provider knows the instances of its Machines, and which have hooks, could not be looked at", l.heldUp(ctx, c))
 	}
 	if needs.Has(policies.NeedEnding) {
-		if err := l.ending(ctx, c); err != nil {
-			doubts = append(doubts, fmt.Sprintf("which Machines are deleted too could not be looked at: %v", err))
-		}
+		doubt("which Machines are deleted too could not be looked at", l.ending(ctx, c))
 	}
 	if needs.Has(policies.NeedUndrained) && l.Masters != nil {
 		undrained, err := l.undrained(ctx, *c)
-		if err != nil {
-			doubts = append(doubts, fmt.Sprintf("whether Cluster API finds a Machine of the control plane, without which it drains no Node, could not be "+
-				"looked up: %v", err))
-		}
+		doubt("whether Cluster API finds a Machine of the control plane, without which it drains no Node, could not be looked up", err)
 		c.Facts.Undrained = undrained
 	}
 	if needs.Has(policies.NeedSurroundings) {
 		leaving, paused, err := l.surroundings(ctx, *c)
-		if err != nil {
-			doubts = append(doubts, fmt.Sprintf("whether what the twin lives in is being deleted, or is paused, could not be checked: %v", err))
-		}
+		doubt("whether what the twin lives in is being deleted, or is paused, could not be checked", err)
 		c.Facts.Leaving, c.Facts.PausedCluster = leaving, paused
 	}
 	if needs.Has(policies.NeedRemediation) {
@@ -238,13 +222,11 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 	}
 	if needs.Has(policies.NeedControlPlaneSet) {
 		in, err := l.controlPlaneSet(ctx, *c)
-		if err != nil {
-			what := "Machine"
-			if c.Side == policies.SideInfrastructure {
-				what = "template"
-			}
-			doubts = append(doubts, fmt.Sprintf("what the ControlPlaneMachineSet makes of the %s could not be checked: %v", what, err))
+		what := "Machine"
+		if c.Side == policies.SideInfrastructure {
+			what = "template"
 		}
+		doubt(fmt.Sprintf("what the ControlPlaneMachineSet makes of the %s could not be checked", what), err)
 		c.Facts.ControlPlane = in
 	}
 	if needs.Has(policies.NeedSets) && l.Deployments != nil && c.Kind == "MachineSet" &&
@@ -254,21 +236,16 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 			namespace = c.Namespace
 		}
 		deployments, err := l.Deployments.All(ctx, coreKind(policies.SideClusterAPI, "MachineSet").GroupVersion().WithKind(authority.MachineDeployment), namespace)
-		if err != nil {
-			doubts = append(doubts, fmt.Sprintf("whether a MachineDeployment adopts the MachineSet could not be checked: %v", err))
-		}
+		doubt("whether a MachineDeployment adopts the MachineSet could not be checked", err)
 		c.Facts.Deployments = deployments
 	}
 	if needs.Has(policies.NeedSets) && l.Sets != nil {
 		sets, err := l.sets(ctx, *c)
-		if err != nil {
-			doubts = append(doubts, fmt.Sprintf("which object adopts which could not be checked: %v", err))
-		}
+		doubt("which object adopts which could not be checked", err)
 		c.Facts.Sets = sets
 		if c.Kind == authority.MachineDeployment && c.Operation == admissionv1.Delete {
-			if c.Facts.MachineAPISets, err = l.Sets.All(ctx, coreKind(policies.SideMachineAPI, "MachineSet"), c.TwinNamespace); err != nil {
-				doubts = append(doubts, fmt.Sprintf("which MachineSets are moving could not be checked: %v", err))
-			}
+			c.Facts.MachineAPISets, err = l.Sets.All(ctx, coreKind(policies.SideMachineAPI, "MachineSet"), c.TwinNamespace)
+			doubt("which MachineSets are moving could not be checked", err)
 		}
 	}
 	return doubts

@@ -11,13 +11,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poundlock/poundlock/policies"
@@ -168,7 +171,31 @@ func (h *handler) unknown(c policies.Change, err error) *admissionv1.AdmissionRe
 		follows = "and the request is carried out all the same"
 	}
 	return h.undecided(open, failureFacts, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable,
-		fmt.Sprintf("Poundlock could not look up %s, %s (%v)", asked, follows, err))
+		fmt.Sprintf("Poundlock could not look up %s, %s (%s)", asked, follows, unanswered(err)))
+}
+
+// unanswered is why a lookup failed, in words for the person whose request is under review: what was looked up, and that it took too long, which each client
+// says in words of its own.
+func unanswered(err error) string {
+	late := errors.Is(err, context.DeadlineExceeded) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) ||
+		strings.Contains(err.Error(), "would exceed context deadline") // of the client's own limit of requests, which has no type
+	if !late {
+		return err.Error()
+	}
+	cause := err
+	for !clients(cause) && errors.Unwrap(cause) != nil {
+		cause = errors.Unwrap(cause)
+	}
+	return strings.TrimSuffix(err.Error(), cause.Error()) + "the API server did not answer in time"
+}
+
+// clients reports whether an error is a client's own, from which on nothing is for people.
+func clients(err error) bool {
+	switch err.(type) { //nolint:errorlint // of this error itself, and of none that it wraps
+	case *url.Error, apierrors.APIStatus:
+		return true
+	}
+	return strings.HasPrefix(err.Error(), "client rate limiter")
 }
 
 // open reports whether the route only warns.

@@ -147,7 +147,8 @@ var authoritySettled = Table{
 			Names: []string{"StepFailed"},
 			Means: "the API server refuses what the handoff writes next, as when Cluster API's webhooks are down, or serves no version of the provider's machines any " +
 				"more, whose definition exists",
-			Do: "the message has the refusal; it is tried again at least every quarter of a minute",
+			Do: "the message has the refusal; it is tried again at least every quarter of a minute. In a move, no API acts on the object meanwhile once the one " +
+				"that it leaves has paused: set spec.authoritativeAPI back to cancel the move",
 		},
 		{
 			Names: []string{authority.ReasonPausing, authority.ReasonHandingOver, authority.ReasonReleasing},

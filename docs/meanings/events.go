@@ -40,7 +40,7 @@ var events = Table{
 		},
 		{
 			Names: []string{"MirrorEnded"},
-			Means: "an object has no mirror any more, and its own API acts on it alone, or, while it is paused, nobody does",
+			Means: "an object has no mirror any more, and its own API acts on it alone, also to complete its deletion, or, while it is paused, nobody does",
 			Do:    "nothing, unless the note says that it is paused: the note has what works then, also while the object is being deleted",
 		},
 		{

@@ -388,7 +388,10 @@ func (s Pair) unmark(o *unstructured.Unstructured) *pairs.Write {
 
 // ended is what becomes of an object whose twin is gone. Beside one that is being deleted, admission refuses a Machine API object.
 func (s Pair) ended(o *unstructured.Unstructured) string {
-	if !pairs.IsPaused(o) {
+	switch paused := pairs.IsPaused(o); {
+	case !paused && pairs.PresenceOf(o) == authority.Deleting:
+		return pairs.Describe(o) + " has no twin any more, and its own controllers complete its deletion"
+	case !paused:
 		return pairs.Describe(o) + " has no twin any more and acts on its own"
 	}
 	alone := pairs.Describe(o) + " has no twin any more, and no controller acts on it, as it is paused"

@@ -196,7 +196,8 @@ func reservedReason(c policies.Change, s standing, refused []metadataChange) str
 	if s.Current == Unset {
 		return lockedReason(c, s)
 	}
-	if (len(refused) > 1 || slices.ContainsFunc(refused, metadataChange.poundlocks)) &&
+	withPause := slices.ContainsFunc(metadataChanges(c), func(m metadataChange) bool { return m.removed && pauses(c, m) })
+	if (len(refused) > 1 || withPause || slices.ContainsFunc(refused, metadataChange.poundlocks)) &&
 		!slices.ContainsFunc(refused, func(m metadataChange) bool { return !m.removed }) {
 		return LeftOutReason + there(c)
 	}

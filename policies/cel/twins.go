@@ -50,7 +50,8 @@ func authorityTwins() []Twin {
 				`variables.reservedAnnotations.map(k, "metadata.annotations[" + string(k) + "]")).join(', ') : ''`,
 			Reason: `variables.moving ` +
 				`? "names of Kubernetes, OpenShift and Poundlock are kept still during a move: " + variables.transit ` +
-				`: (size(variables.reservedLabels) + size(variables.reservedAnnotations) > 1 || ` +
+				fmt.Sprintf(`: (size(variables.reservedLabels) + size(variables.reservedAnnotations) > 1 || variables.pausesCheck && !(%q in %s) || `,
+					authority.PausedAnnotation, object("variables.is.metadata", "annotations")) +
 				`(variables.reservedLabels + variables.reservedAnnotations).exists(k, string(k).startsWith("` + authority.Domain + `/"))) && ` +
 				none("reservedLabels", "labels") + ` && ` + none("reservedAnnotations", "annotations") + ` ? ` + quote(authority.LeftOutReason) + ` + variables.there ` +
 				`: size(variables.settableLabels) + size(variables.settableAnnotations) == 0 ? ` + quote(authority.LeftAloneReason) +
@@ -131,7 +132,7 @@ func authorityTwins() []Twin {
 				authority.HoldsMirrorsAnnotation),
 			Reason: `(request.operation == "DELETE" ` +
 				`? "Poundlock mirrors " + variables.mark + ", which need this " + request.kind.kind + variables.notAllowed + ". ` +
-				`First migrate them to the API that stays, then run: kubectl poundlock cleanup. ` +
+				`First migrate them to the API that stays, then stop Poundlock and run: kubectl poundlock cleanup. ` +
 				`To delete it at once, with the instances that the deleted API is authoritative for, those of the control plane included: " ` +
 				`: "Poundlock keeps this mark while it mirrors " + variables.mark + ", which need this " + request.kind.kind + variables.notAllowed + ". ` +
 				`Leave the mark as it is, also in a manifest that replaces the object. To allow its deletion: ") + variables.allow`,

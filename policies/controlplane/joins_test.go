@@ -36,7 +36,8 @@ func TestAMachineThatSomebodyAdds(t *testing.T) {
 	stops := func(text string) []string {
 		return []string{"the ControlPlaneMachineSet will do nothing from then on, until this is fixed: " + text}
 	}
-	const remedy = ". At each of these indexes delete the Machine that is not needed, once etcd is healthy without it; or remove from one the label that the set selects by"
+	remedy := ". At each of these indexes delete the Machine that is not needed, once etcd is healthy without it; or remove from one a label that the set selects by (" +
+		metav1.FormatLabelSelector(&reviewed().Set.Spec.Selector) + ")"
 	for message, c := range map[string]struct {
 		do   []change
 		name string

@@ -12,6 +12,7 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/policies/authority"
@@ -89,7 +90,7 @@ func (p *Plan) judge(v View) {
 	add(IndexTaken, p.taken(),
 		"Machines that the set neither owns nor made are at the index of another, the number that ends their names: %s. "+
 			"At each of these indexes delete the Machine that is not needed, once etcd is healthy without it; "+
-			"or remove from one the label that the set selects by")
+			"or remove from one a label that the set selects by ("+strings.ReplaceAll(metav1.FormatLabelSelector(&p.set.Spec.Selector), "%", "%%")+")")
 	if len(p.Indexes) > p.Replicas {
 		add(ExcessIndexes, p.excess(),
 			fmt.Sprintf("The names of the Machines have %d indexes, and the set %d replicas: %%s. Delete the Machines of one index that is too many, "+

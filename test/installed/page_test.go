@@ -151,7 +151,7 @@ func (p *place) underLoad(t *testing.T, do func()) {
 
 // slow is a replica's own answer, that the API server took longer than a second for a read: a machine is busy, and nobody was restarted.
 func slow(err error) bool {
-	return strings.Contains(err.Error(), "denied the request") && strings.Contains(err.Error(), "context deadline exceeded")
+	return strings.Contains(err.Error(), "denied the request") && strings.Contains(err.Error(), "did not answer in time")
 }
 
 // pace is the time from one request of a client to the next: ten a second are a load, and leave a processor to those who restart.

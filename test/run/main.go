@@ -161,15 +161,15 @@ func hint(out io.Writer, stage *testcluster.Stage, o testcluster.Options) error 
 	return welcome.Execute(out, greeting{
 		Kubeconfig: stage.Plane.KubeconfigPath(), KubectlDir: kubectl, Plugin: filepath.Join(root, "bin"),
 		Logs: short(filepath.Dir(stage.Plane.Log(testcluster.Poundlock))),
-		Dir:  short(o.Dir), Cloud: stage.Cloud.URL(), Alone: stage.Alone(), Why: stage.WhyNot(), ControlPlane: stage.ManagesControlPlane(),
+		Dir:  short(o.Dir), Cloud: stage.Cloud.URL(), Metrics: stage.MetricsURL(), Alone: stage.Alone(), Why: stage.WhyNot(), ControlPlane: stage.ManagesControlPlane(),
 		Stopped: o.WithoutManager, Bare: o.Bare,
 	})
 }
 
 // greeting is what a person reads once everything is up.
 type greeting struct {
-	Kubeconfig, KubectlDir, Plugin, Logs, Dir, Cloud, Alone, Why string
-	ControlPlane, Stopped, Bare                                  bool
+	Kubeconfig, KubectlDir, Plugin, Logs, Dir, Cloud, Metrics, Alone, Why string
+	ControlPlane, Stopped, Bare                                           bool
 }
 
 var welcome = template.Must(template.New("welcome").Parse(`
@@ -203,6 +203,10 @@ A bare "machineset" means Cluster API's, which comes first in the alphabet: say 
      kubectl -n openshift-machine-api patch machinesets.machine.openshift.io worker-b --type merge -p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'
 6  See who asked the cloud for what, and have it go wrong: the first page tells how:
      curl {{.Cloud}}  {{.Cloud}}/instances  '{{.Cloud}}/ledger?machine={{.Alone}}'  {{.Cloud}}/audit
+{{- if not .Bare}}
+   And read Poundlock's own metrics, which the runbooks name:
+     curl -s {{.Metrics}} | grep ^poundlock_
+{{- end}}
 {{- if .ControlPlane}}
 7  Read what to make the control plane's set Active would do, do so, and ask for larger machines; then see how they come and go, and etcd's members with them:
      kubectl -n openshift-machine-api patch controlplanemachinesets.machine.openshift.io cluster --type merge -p '{"spec":{"state":"Active"}}' --dry-run=server

@@ -49,7 +49,7 @@ func away(p Presence, l Lease, now time.Time) string {
 	case p == Silent && l.held(now):
 		return "Poundlock's manager runs, and the API server does not reach its webhooks."
 	case p == Silent && l.Renewed.IsZero():
-		return "Poundlock does not answer, and no Lease shows since when. Is it installed, and does its manager run?"
+		return "Poundlock does not answer, and no Lease shows since when. Is it installed, does its manager run, and is --namespaces right?"
 	case p == Silent:
 		return "Poundlock does not answer " + since + ". Nothing is mirrored or migrated, and what follows may be old."
 	case !l.Renewed.IsZero() && !l.held(now):
