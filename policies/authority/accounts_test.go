@@ -42,7 +42,7 @@ func TestAnInstanceInFlight(t *testing.T) {
 			Operation: admissionv1.Update, Actor: actor, Old: object(""), New: object(`"providerID":"cloud://i-1"`),
 			Facts: policies.Facts{Twin: machine("Migrating", "")},
 		}
-		if refused := !authority.Rules().Judge(change).Allowed(); refused != (p.Account == "") {
+		if refused := !rules.Judge(change).Allowed(); refused != (p.Account == "") {
 			t.Errorf("%s, as %q: writes down the instance in flight: refused: %t", p.Machine, actor, refused)
 		}
 

@@ -58,7 +58,7 @@ func TestProvidersMayAcknowledgeAPause(t *testing.T) {
 				Facts: policies.Facts{Twin: parse(t, fmt.Sprintf(`{"metadata":{"name":"x"},"status":%s}`, status))},
 			}
 			var value []string
-			for _, f := range authority.Rules().Judge(change) {
+			for _, f := range rules.Judge(change) {
 				for _, e := range f.Denials {
 					value = append(value, e.Field+" "+f.Rule)
 				}

@@ -31,7 +31,7 @@ func load(t testing.TB) []policiestest.Case {
 func TestRules(t *testing.T) {
 	for _, c := range load(t) {
 		t.Run(c.Rule+"/"+c.Name, func(t *testing.T) {
-			v := verdict(authority.Rules(), c)
+			v := verdict(rules, c)
 			if diff := cmp.Diff(c.Denied, fields(v)); diff != "" {
 				t.Errorf("denied fields (-want +got):\n%s", diff)
 			}
@@ -50,7 +50,7 @@ func TestRules(t *testing.T) {
 // TestMessagesNameKinds wants the object's own kind in every message: nobody has an InfraMachine.
 func TestMessagesNameKinds(t *testing.T) {
 	for _, c := range load(t) {
-		v := verdict(authority.Rules(), c)
+		v := verdict(rules, c)
 		for _, e := range v.Denials {
 			v.Warnings = append(v.Warnings, e.Detail)
 		}
@@ -66,7 +66,7 @@ func TestMessagesNameKinds(t *testing.T) {
 func TestMessagesCount(t *testing.T) {
 	many := regexp.MustCompile(`\b1 more (Machines|fields)\b|(^|[^f] |\()1 (\w+ )?(Machines|fields|replicas|pods|indexes)\b`)
 	for _, c := range load(t) {
-		v := verdict(authority.Rules(), c)
+		v := verdict(rules, c)
 		for _, e := range v.Denials {
 			v.Warnings = append(v.Warnings, e.Detail)
 		}
@@ -95,7 +95,7 @@ func TestReservedRemedy(t *testing.T) {
 		if c.Rule != "authority/metadata-reserved" || !strings.Contains(c.Name, "deletion mark is reserved") {
 			continue
 		}
-		v := verdict(authority.Rules(), c)
+		v := verdict(rules, c)
 		if want := " worker-a cluster.x-k8s.io/delete-machine=true --overwrite"; len(v.Denials) != 1 || !strings.HasSuffix(v.Denials[0].Detail, want) {
 			t.Errorf("%s: %v, want %q", c.Name, v.Denials, want)
 		}
@@ -115,7 +115,7 @@ func TestTheRemedyForMarksAndDerivedLabels(t *testing.T) {
 			if c.Rule != "authority/metadata-reserved" || !strings.Contains(c.Name, sentence) {
 				continue
 			}
-			for _, d := range verdict(authority.Rules(), c).Denials {
+			for _, d := range verdict(rules, c).Denials {
 				seen++
 				if !strings.Contains(d.Detail, want) {
 					t.Errorf("%s: %s: %s", c.Name, d.Field, d.Detail)
@@ -137,7 +137,7 @@ func TestTheRemedyForWhatOthersWrite(t *testing.T) {
 			if c.Rule != "authority/metadata-reserved" || !strings.Contains(c.Name, sentence) {
 				continue
 			}
-			for _, d := range verdict(authority.Rules(), c).Denials {
+			for _, d := range verdict(rules, c).Denials {
 				seen++
 				if !strings.Contains(d.Detail, want) || strings.Contains(d.Detail, "kubectl -n") {
 					t.Errorf("%s: %s: %s", c.Name, d.Field, d.Detail)
@@ -157,7 +157,7 @@ func TestMarkRemedy(t *testing.T) {
 		if !strings.Contains(c.Name, "Poundlock's mark is removed (") || c.Rule == "authority/propagation" {
 			continue
 		}
-		for _, d := range verdict(authority.Rules(), c).Denials {
+		for _, d := range verdict(rules, c).Denials {
 			seen++
 			if strings.Contains(d.Detail, "mirror-of") || strings.Contains(d.Detail, "annotate") || !strings.Contains(d.Detail, `"authoritativeAPI":"ClusterAPI"`) ||
 				!strings.Contains(d.Detail, "kubectl poundlock cleanup") {
@@ -177,7 +177,7 @@ func TestTheRemedyOfALostMark(t *testing.T) {
 		if c.Rule != "authority/surroundings" || c.Change.Operation != admissionv1.Update {
 			continue
 		}
-		for _, d := range verdict(authority.Rules(), c).Denials {
+		for _, d := range verdict(rules, c).Denials {
 			seen++
 			if leave, allow := strings.Index(d.Detail, "Leave the mark as it is"), strings.Index(d.Detail, "To allow its deletion"); leave < 0 || allow < leave {
 				t.Errorf("%s: %s", c.Name, d.Detail)
@@ -196,7 +196,7 @@ func TestTheRemedyOfADeletionOfSurroundings(t *testing.T) {
 		if c.Rule != "authority/surroundings" || c.Change.Operation != admissionv1.Delete {
 			continue
 		}
-		for _, d := range verdict(authority.Rules(), c).Denials {
+		for _, d := range verdict(rules, c).Denials {
 			seen++
 			first, then := strings.Index(d.Detail, "First migrate them to the API that stays, then stop Poundlock and run: kubectl poundlock cleanup"),
 				strings.Index(d.Detail, authority.AllowDeletionAnnotation+"="+authority.AllowsDeletion)
@@ -214,7 +214,7 @@ func TestTheRemedyOfADeletionOfSurroundings(t *testing.T) {
 func TestTheCommandThatAllowsADeletionOverwrites(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range load(t) {
-		for _, d := range verdict(authority.Rules(), c).Denials {
+		for _, d := range verdict(rules, c).Denials {
 			if !strings.Contains(d.Detail, authority.AllowDeletionAnnotation+"=") {
 				continue
 			}
@@ -260,7 +260,7 @@ func TestCasesCoverRules(t *testing.T) {
 		}
 	}
 	known := map[string]bool{}
-	for _, r := range authority.Rules() {
+	for _, r := range rules {
 		known[r.ID] = true
 		// A row that documents an exception never speaks.
 		if r.ID != "authority/metadata-free" && speaks[r.ID] == 0 {
@@ -281,7 +281,7 @@ func TestCasesCoverRules(t *testing.T) {
 // TestCasesReachRules wants every case to fall in the scope of its rule: one outside proves nothing.
 func TestCasesReachRules(t *testing.T) {
 	for _, c := range load(t) {
-		applies := slices.ContainsFunc(authority.Rules().Applying(c.Change), func(r policies.Rule) bool { return r.ID == c.Rule })
+		applies := slices.ContainsFunc(rules.Applying(c.Change), func(r policies.Rule) bool { return r.ID == c.Rule })
 		if !applies {
 			t.Errorf("%s: %s: the rule does not see this change", c.Rule, c.Name)
 		}
@@ -292,7 +292,7 @@ func TestCasesReachRules(t *testing.T) {
 // did not ask for would answer differently in a review in which nobody else asked either.
 func TestNeeds(t *testing.T) {
 	for _, c := range load(t) {
-		for _, r := range authority.Rules().Applying(c.Change) {
+		for _, r := range rules.Applying(c.Change) {
 			declared := c.Change
 			declared.Facts = only(c.Change.Facts, needs(r, c.Change))
 			if diff := cmp.Diff(r.Check(c.Change), r.Check(declared)); diff != "" {
@@ -355,6 +355,9 @@ func only(f policies.Facts, n policies.Need) policies.Facts {
 	return f
 }
 
+// rules are those under test: nobody changes them, and to list them anew for each question is half of what a question costs.
+var rules = authority.Rules()
+
 // TestRulesStand compares the rows with the table of the design for the kinds that exist.
 func TestRulesStand(t *testing.T) {
 	want := []string{
@@ -369,7 +372,7 @@ func TestRulesStand(t *testing.T) {
 		"authority/template-authority", "authority/surroundings", "authority/control-plane-ends", "authority/control-plane-last", "authority/etcd-hook", "authority/machine-finalizer", "authority/status-default", "authority/default", "authority/request-kept", "authority/finalizers-kept", "authority/mark-kept",
 	}
 	got := map[string]bool{}
-	for _, r := range authority.Rules() {
+	for _, r := range rules {
 		got[r.ID] = true
 		if r.Clause == "" || r.Description == "" || r.Remedy == "" || len(r.On) == 0 || r.Check == nil {
 			t.Errorf("%s: a row needs a clause, a sentence, a remedy, a scope and a check", r.ID)
@@ -396,7 +399,7 @@ func TestTheRemedyOfALockedObjectThatIsDeleted(t *testing.T) {
 			continue
 		}
 		deleted := c.Change.Old.Deleting() || c.Change.Side != policies.SideMachineAPI && c.Change.Facts.Twin.Deleting()
-		for _, d := range verdict(authority.Rules(), c).Denials {
+		for _, d := range verdict(rules, c).Denials {
 			if deleted && !strings.Contains(d.Detail, " is moving from ") && (strings.Contains(d.Detail, "move it first") || !strings.Contains(d.Detail, "It is being deleted")) {
 				t.Errorf("%s: %s", c.Name, d.Detail)
 			}
@@ -424,7 +427,7 @@ func TestTheRemedyBesideATwinThatIsDeleted(t *testing.T) {
 		if strings.Contains(c.Name, "back, ") {
 			want = "goes with it: its authority cannot move. Create another " + c.Change.Kind + " for Machine API instead"
 		}
-		if got := verdict(authority.Rules(), c).Denials[0].Detail; !strings.Contains(got, want) {
+		if got := verdict(rules, c).Denials[0].Detail; !strings.Contains(got, want) {
 			t.Errorf("%s: %q has not the words %q", c.Name, got, want)
 		}
 		seen[want]++

@@ -86,7 +86,7 @@ func meets(t *testing.T, w policiestest.Write, c policies.Change, stage string) 
 		}
 	}
 	var refuses, warns []string
-	for _, f := range authority.Rules().Judge(c) {
+	for _, f := range rules.Judge(c) {
 		name := strings.TrimPrefix(f.Rule, "authority/")
 		if len(f.Denials) > 0 && !slices.Contains(refuses, name) {
 			refuses = append(refuses, name)

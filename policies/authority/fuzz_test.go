@@ -50,7 +50,7 @@ func changes(before, after, fact *policies.Object) []policies.Change {
 
 // ask puts a change to all that may be asked of it. The defaulters may refuse what is no object; they never panic.
 func ask(c policies.Change) {
-	rules, defaulters := authority.Rules(), policies.Defaulters(authority.Defaulters())
+	defaulters := policies.Defaulters(authority.Defaulters())
 	rules.Needs(c)
 	rules.Judge(c)
 	if c.New != nil {

@@ -32,8 +32,8 @@ func FinalizersOwned(c policies.Change) policies.Verdict {
 	}
 	if asksForForeground(c) {
 		errs = append(errs, field.Forbidden(finalizersPath, fmt.Sprintf(
-			"with %s, everybody's deletion of this %s would be one in the foreground, also its set's, and the garbage collector would delete the provider's machine "+
-				"past hooks and before the Node is drained. Leave it out, and ask for the foreground when you delete it: %s --cascade=foreground",
+			"with %s, each later deletion of this %s, also a controller's, would be one in the foreground, and the garbage collector would delete providers' "+
+				"machines past hooks and before Nodes are drained. Leave it out, and ask for the foreground when you delete it: %s --cascade=foreground",
 			metav1.FinalizerDeleteDependents, c.Kind, deleteCommand(c))))
 	}
 	if !mayOwn(c, s) && !sameOwners(c) {

@@ -64,12 +64,12 @@ func TestRival(t *testing.T) {
 func TestARequestWhileTheGateIsOff(t *testing.T) {
 	seen := 0
 	for _, c := range load(t) {
-		if c.Rule != "authority/request-warning" || len(verdict(authority.Rules(), c).Warnings) == 0 {
+		if c.Rule != "authority/request-warning" || len(verdict(rules, c).Warnings) == 0 {
 			continue
 		}
-		before := verdict(authority.Rules(), c).Warnings
+		before := verdict(rules, c).Warnings
 		c.Change.Facts.GateOff = true
-		if after := verdict(authority.Rules(), c).Warnings; len(after) == len(before)+1 {
+		if after := verdict(rules, c).Warnings; len(after) == len(before)+1 {
 			seen++
 			if !strings.HasPrefix(after[0], "nothing moves: the feature gate MachineAPIMigration is off") {
 				t.Errorf("%s: %q", c.Name, after)
