@@ -30,7 +30,25 @@ func Endless(raw []byte) bool {
 			return true
 		}
 	}
-	return (bytes.Contains(raw, []byte("e-")) || bytes.Contains(raw, []byte("E-"))) && tiny.Match(raw)
+	return likeTiny(raw) && tiny.Match(raw)
+}
+
+// likeTiny spares almost every text the expression: many names have an "e-", and few a digit before it and four after it.
+func likeTiny(raw []byte) bool {
+	for from := 0; ; {
+		i := bytes.IndexByte(raw[from:], '-')
+		if i < 0 {
+			return false
+		}
+		i += from
+		from = i + 1
+		if i < 2 || raw[i-1]|0x20 != 'e' || !isDigit(raw[i-2]) && raw[i-2] != '.' || len(raw) < i+5 {
+			continue
+		}
+		if isDigit(raw[i+1]) && isDigit(raw[i+2]) && isDigit(raw[i+3]) && isDigit(raw[i+4]) {
+			return true
+		}
+	}
 }
 
 // MaxExponent is far more than a quantity needs, and far less than what takes time.

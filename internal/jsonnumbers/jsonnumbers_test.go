@@ -14,7 +14,7 @@ import (
 
 func TestEndless(t *testing.T) {
 	for text, want := range map[string]bool{
-		`{"a":"1e-999999999"}`: true, `{"a":1E-9999}`: true, `[-.5e-1000]`: true, `{"a":"` + strings.Repeat("9", 200) + `"}`: true,
+		`{"a":"1e-999999999"}`: true, `{"a":1E-9999}`: true, `[-.5e-1000]`: true, `[5.e-1000]`: true, `1e-9999`: true, `{"a":"image-e-12345-1e-9999"}`: false, `{"a":"vm1e-99999x"}`: false, `{"a":"` + strings.Repeat("9", 200) + `"}`: true,
 		`{"a":"16Gi","b":1e-9,"c":"vm-e-99999","d":1e30}`: false, `{"a":"` + strings.Repeat("a", 2000) + `"}`: false, ``: false,
 	} {
 		if got := jsonnumbers.Endless([]byte(text)); got != want {
