@@ -26,8 +26,8 @@ func On(platform string, all []Bundle) []Bundle {
 	return out
 }
 
-// Preflight returns what is wrong with providers that shall run together: none may be there twice, share an object or a certificate's Secret with another,
-// or keep a contract that the core provider does not support.
+// Preflight returns what is wrong with providers that are to run together. Each may be there once only. None may share an object or a certificate's Secret with
+// another, or have a contract that the core provider does not support.
 func Preflight(all []Bundle) []error {
 	var problems []error
 	core := slices.IndexFunc(all, func(b Bundle) bool { return b.Provider.Type == Core })

@@ -330,9 +330,9 @@ func Vanishing(o, live *unstructured.Unstructured) []int {
 	return out
 }
 
-// Moving are the positions of entries of a live webhook configuration that fail closed and that new content has at another place, such as another
-// path. Neither server
-// answers at both: while they change, such an entry must not refuse what the wrong one was asked for.
+// Moving returns the positions of the entries of a live webhook configuration that fail closed and that new content has at another place, such as another path.
+// While the servers are replaced, an old and a new one run, and neither answers at both places. Meanwhile such an entry must not refuse a request that reached
+// the wrong one.
 func Moving(o, live *unstructured.Unstructured) []int {
 	if live == nil || !isWebhooks(live) {
 		return nil

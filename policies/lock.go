@@ -22,8 +22,8 @@ type Difference struct {
 	Old, New any // nil: absent
 }
 
-// Comparison selects how two JSON values are compared: whole, so that a field that this build does not have counts too.
-// This is the lock by exception of DESIGN §3.1. Absent and null are equal.
+// Comparison selects how two JSON values are compared. They are compared as a whole, so that a field that this build does
+// not have counts too: the lock by exception of DESIGN §3.1. Absent and null are equal.
 type Comparison struct {
 	// Except are paths of fields that may differ, with all beneath them. Paths are spelled from the root on: spec.replicas.
 	Except []string

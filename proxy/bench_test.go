@@ -166,8 +166,8 @@ func allocated() float64 {
 
 func median(values []float64) float64 { return slices.Sorted(slices.Values(values))[len(values)/2] }
 
-// A list of 64 MB (test/private has one of 100) passes in the memory of a short one: of client, proxy and server together, the heap at its largest while the
-// list is read. What is allocated in all would not do: under the race detector a pool gives back only some of what it got.
+// TestMemory: a list of 64 MB passes in the memory of a short one (test/private has a list of 100 MB). It compares the largest heap while the list is read, of
+// client, proxy and server together. The sum of all allocations would not do: under the race detector a pool gives back only some of what it got.
 func TestMemory(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(100)) // whatever the environment has
 	_, addresses := servers(t)

@@ -56,8 +56,9 @@ func All(mgr ctrl.Manager, o Options) error {
 	)
 }
 
-// compared are the pairs that the mirror has found or made equal since this process began, and the edition of what it made the mirror from. An object's
-// Synchronized may be an older release's, whose mirror left out what this one's would write before a move; and it does not cover labels and annotations.
+// compared has the pairs that the mirror has found or made equal since this process began, each with the edition of the content that it was made from. The
+// condition Synchronized does not suffice. An older release may have set it, whose mirror left out fields that this release writes before a move. Nor does it
+// cover labels and annotations.
 type compared struct{ pairs sync.Map }
 
 type pairKey struct {

@@ -1,13 +1,13 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package translation exchanges API group names in the documents of the Kubernetes API. So Cluster API's controllers run
-// unmodified on private types.
+// Package translation exchanges API group names in the documents of the Kubernetes API. With it, Cluster API's
+// controllers run unmodified on private types.
 //
 // A client uses cluster.x-k8s.io and the groups beneath it (Standard). The API server stores
-// cluster.hypershift.openshift.io (Private). In go bytes, a Direction and their Document. Out come the same bytes, but
-// for the values that Rows names. Everything else stays byte for byte. Never lists the strings that look like a group
-// name and are none.
+// cluster.hypershift.openshift.io (Private). In go bytes, a Direction and their Document. Out come the bytes, in which
+// the values that Rows names are translated. Everything else stays byte for byte. The list Never has the strings that
+// only look like a group name.
 //
 //	path, query ──▶ Endpoint ──▶ Document ──▶ Scanner (JSON), Patch (JSON patch), YAML, Protobuf
 //	                                             ▲

@@ -221,8 +221,8 @@ func TestWhatAnInfraSpecMayHave(t *testing.T) {
 	}
 }
 
-// Machine API gives each instance the Infrastructure's resourceTags unless the providerSpec has another value, and of a repeated tag the first; Cluster API
-// gives it the AWSCluster's.
+// TestWhatMachineAPITagsByItself: Machine API gives each instance the Infrastructure's resourceTags, unless the providerSpec has another value for the tag. If
+// the providerSpec repeats a tag, the first one counts. Cluster API gives the instance the tags of the AWSCluster.
 func TestWhatMachineAPITagsByItself(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		tags, cluster, there, back string

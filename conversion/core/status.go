@@ -254,9 +254,9 @@ func machineStatusFrom(t Twin, env *conversion.Env) map[string]any {
 	return out
 }
 
-// infrastructureDeleted reports that Cluster API has failed a Machine because the provider's object is missing, or was missing: it never takes that back. That
-// is no proof that the instance is terminated. The Machine API checks the cloud once it is authoritative, but leaves a Machine that is Failed so for ever, and
-// its check deletes it. So that failure is not carried over; the condition InstanceExists is.
+// infrastructureDeleted reports that Cluster API has failed a Machine because the provider's object is or was missing. Cluster API never takes this failure
+// back, and it does not prove that the instance is terminated. The Machine API checks the cloud once it is authoritative. But it leaves a Machine Failed
+// for ever, and its check deletes the Machine. So the mirror does not get this failure; it gets the condition InstanceExists.
 func infrastructureDeleted(c clusterv1.MachineStatus) bool {
 	if d := c.Deprecated; d == nil || d.V1Beta1 == nil || d.V1Beta1.FailureMessage == nil {
 		return false

@@ -1,11 +1,11 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package azuresizes spells the sizes of Azure's virtual machines. Azure takes them in any case, Cluster API's provider only as Azure lists them, and a
-// ControlPlaneMachineSet replaces no Machine for a spelling.
+// Package azuresizes writes the names of Azure's virtual machine sizes as Azure lists them. Azure accepts any case, and Cluster API's provider accepts only the
+// listed spelling. A ControlPlaneMachineSet compares the listed spellings, so a difference in case alone replaces no Machine.
 //
 // A name goes in; a name comes out.
 //
 // Non-goals:
-//   - whether a size exists: Azure says that
+//   - whether a size exists: only Azure can answer that
 package azuresizes

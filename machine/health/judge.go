@@ -54,8 +54,8 @@ func (j Judgement) Restriction() string {
 		j.Unhealthy(), amount.Of(j.Expected, "Machine"), j.MaxUnhealthy)
 }
 
-// Judge judges all Machines that the check selects. mine selects those that the caller remediates; nil means all. The
-// error is a sentence about the field of the spec that cannot be what its author meant; nothing may be remediated then.
+// Judge judges all Machines that the check selects. mine selects the Machines that the caller remediates; nil selects all. The error is a sentence about a
+// field of the spec with an invalid value. The caller may then remediate nothing.
 func Judge(spec *machinev1beta1.MachineHealthCheckSpec, targets []Target, now time.Time, mine func(*machinev1beta1.Machine) bool) (Judgement, error) {
 	j := Judgement{Expected: len(targets)}
 	var err error

@@ -223,9 +223,9 @@ func (s Pair) endsInstance() bool {
 	return s.InfraInstance != nil && !pairs.IsPaused(s.InfraInstance) && s.Source() == authority.MachineAPI && pairs.PresenceOf(s.MachineAPI) == authority.Present
 }
 
-// Replace deletes the provider's machine of a mirror that the API server refuses to change, and the mirror then recreates it as it should be. Providers make
-// most of its fields immutable, and Machine API's own webhook may add a default of a later release to a Machine, which nobody can remove again. No controller
-// acts on the machine while it is paused. nil while anything else changes.
+// Replace deletes the provider's machine of a mirror if the API server refuses to change it. The mirror then recreates it with the right content. Providers
+// make most of its fields immutable. Machine API's own webhook may add a default of a later release to a Machine, and nobody can remove that again. The machine
+// is paused, so no controller acts on it. Replace returns nil while anything else changes.
 func (s Pair) Replace(refused *pairs.Write) *pairs.Write {
 	if refused.Verb != pairs.Apply || s.Kind.Infra != authority.InfraMachine || s.Infra == nil || refused.Object.GetUID() != s.Infra.GetUID() {
 		return nil

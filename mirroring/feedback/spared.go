@@ -17,8 +17,8 @@ import (
 // sparedFor is how long after its move Cluster API's checks pass over a Machine whose infrastructure does not become ready: twice their default for a start.
 const sparedFor = 20 * time.Minute
 
-// Spared lets Cluster API's checks remediate a Machine that has moved without an instance: once its infrastructure is ready, from which they count its start,
-// or its move is sparedFor ago.
+// Spared removes the annotation that keeps Cluster API's checks from remediating a Machine that has moved without an instance. It does so once the Machine's
+// infrastructure is ready, from which the checks count its start, or once sparedFor has passed since the move.
 func Spared(s *pairs.State, now time.Time) *pairs.Write {
 	if until := sparedUntil(s); !spared(s) || !ready(s) && (until.IsZero() || now.Before(until)) {
 		return nil

@@ -493,8 +493,8 @@ func (s *State) LacksInstances(kind schema.GroupVersionKind, defined bool) {
 	}
 }
 
-// WaitsForKind reports whether the pair must not change until a kind is served: that objects are gone with their kind is no request about a Machine. An object
-// of the Machine API that Machine API itself runs may still be deleted.
+// WaitsForKind reports whether the pair must not change until a kind is served. If objects disappear with their kind, that is no request to delete a Machine. A
+// Machine API object for which the Machine API is authoritative may still be deleted.
 func (s *State) WaitsForKind() bool {
 	return !s.Unserved.Empty() && (PresenceOf(s.MachineAPI) != authority.Deleting || s.Source() != authority.MachineAPI)
 }

@@ -84,8 +84,7 @@ func ended(wanted, live, out map[string]any) {
 	}
 }
 
-// conditions carries the wanted conditions into the live ones, in place: a list has no order that means anything, so
-// the one that is there stays.
+// conditions merges the wanted conditions into the live list, and keeps the live order, because the order has no meaning.
 func (r Reporter) conditions(wanted, live []any) (merged []any, changed bool) {
 	merged = live
 	for _, w := range wanted {

@@ -521,8 +521,8 @@ func (w *world) rests(t *testing.T) {
 	w.quiet(t, before)
 }
 
-// quiet waits until the generator has gone through what it knows of, and compares its writes. Of two passes begun one after the other, the second began after
-// all that was there before the first.
+// quiet waits until the generator has processed all changes, and compares its writes with those before. It causes two passes, one after the other: the first
+// may have begun before the last change, and the second did not.
 func (w *world) quiet(t *testing.T, before []string) {
 	t.Helper()
 	for i := range 2 {

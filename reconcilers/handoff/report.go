@@ -165,8 +165,8 @@ func (p *pair) pausedCluster(step authority.Step) string {
 	return " " + authority.NamePausedCluster(p.objects.Cluster)
 }
 
-// lastError is why an acknowledgement may take minutes, of the first object that lacks one, with the command that shows it; "" where no controller
-// acknowledges.
+// lastError returns why an acknowledgement may take minutes, and the command that shows the controller's last error. It names the first object whose
+// acknowledgement is missing. It is "" if there is no such object, or if no controller acknowledges.
 func (p *pair) lastError(step authority.Step) string {
 	missing := missingAnswer(step)
 	for _, o := range p.of(step.On) {

@@ -163,8 +163,8 @@ func intact(kept []corev1.ConfigMap, c content) bool {
 	return err == nil && hasNeeds
 }
 
-// keep stores content that became ready, compressed, with the images and values that it was made with. It is what stays applied if the release's
-// ConfigMaps are deleted or become invalid: older manifests do not get newer images.
+// keep stores content that became ready, compressed, with the images and values that it was made with. If the release's ConfigMaps are deleted or become
+// invalid, this content stays applied, with its own images: older manifests do not get newer images.
 func (r *reconciler) keep(ctx context.Context, c content) error {
 	b := c.bundle
 	needs, err := json.Marshal(c.needs)

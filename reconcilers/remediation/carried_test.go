@@ -12,8 +12,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// TestCarriedFromWhatWasRecreated: a check that was restored begins with generation 1, and its mirror has the rules of the former one until the mirror was
-// recreated. By those no Machine is deleted.
+// TestCarriedFromWhatWasRecreated: a restored check begins with generation 1 again. Until Poundlock has mirrored it, its mirror has the rules of the former
+// check. Poundlock deletes no Machine by those.
 func TestCarriedFromWhatWasRecreated(t *testing.T) {
 	for name, c := range map[string]struct {
 		record       string

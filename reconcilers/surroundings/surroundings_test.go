@@ -50,8 +50,8 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Everything that mirrors live in is marked with their number while there are any, a pass over right marks writes nothing, numbers are corrected once a
-// minute and no sooner, and the marks go with the last mirror.
+// TestMarks: Poundlock annotates each object that mirrors live in with their number, while there are any. A pass over correct annotations writes nothing.
+// Numbers are corrected once a minute and no sooner. The annotations are removed with the last mirror.
 func TestMarks(t *testing.T) {
 	crds, err := embedded.CRDs(t.Context())
 	if err != nil {

@@ -6,14 +6,14 @@
 // the simulated cloud. Each story runs again and again:
 //
 //   - crash_test.go kills the manager right before and right after each of its writes.
-//   - faults_test.go spoils what passes between the manager and the API server, and the API server itself.
+//   - faults_test.go injects faults into the API server, and into the requests and answers between it and the manager.
 //   - webhooks_test.go cuts the API server off from the webhooks.
 //   - leaders_test.go runs two managers, and kills one, or resumes it after its lease expired.
 //
-// Whatever happens, a story must end as it does when nothing happens. Both sides have the same objects, finalizers,
-// owners, pauses and conditions included. The cloud's ledger is clean, and nothing is left when all of it is deleted.
+// A story must end as it does without the fault. Both sides have the same objects, with the same finalizers, owners,
+// pauses and conditions. The cloud's ledger is clean, and nothing is left once everything is deleted.
 //
-// `make test` only compiles it, as yet. With -complete (`make proof WHAT=chaos`) it plays all stories. With -part (`make
-// proof WHAT=chaos ARGS=-part`) it plays a part in some minutes, and logs the seed. Set POUNDLOCK_KEEP to keep the
-// folder with all logs.
+// `make test` only compiles these tests. With -complete (`make proof WHAT=chaos`) they play all stories. With -part
+// (`make proof WHAT=chaos ARGS=-part`) they play a part in some minutes, and log the seed. Set POUNDLOCK_KEEP to keep
+// the folder with all logs.
 package chaos

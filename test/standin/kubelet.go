@@ -34,9 +34,9 @@ import (
 // Node is the name of the Kubelet's.
 const Node = "standin"
 
-// Kubelet runs the pods of a namespace as processes of this machine. A process gets the first container's arguments, in which the places of
-// mounted Secrets are folders of this machine, and acts as the pod's ServiceAccount. The Kubelet follows the readiness probe, starts again
-// what ended, and ends what is deleted within its grace period.
+// Kubelet runs the pods of a namespace as processes of this machine. A process gets the arguments of the first container, with the places of mounted Secrets
+// replaced by folders of this machine. It acts as the pod's ServiceAccount. The Kubelet follows the readiness probe and restarts a process that exits. It stops
+// the process of a deleted pod within the grace period.
 type Kubelet struct {
 	Client    client.Client
 	Plane     *embedded.Plane

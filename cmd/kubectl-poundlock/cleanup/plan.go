@@ -187,8 +187,8 @@ type Change struct {
 	Detached types.UID
 }
 
-// Changes lists what to remove from which objects: the sync finalizer, annotations of Poundlock's domain, requests to move that have not begun (a later
-// installation would execute them), and every finalizer of mirrors that are deleted with their place.
+// Changes lists what to remove from which objects: the sync finalizer, annotations of Poundlock's domain, and requests to move that have not begun. A later
+// installation would execute such a request. A mirror that is deleted together with its namespace, CRD or Cluster loses every finalizer.
 func Changes(f *inventory.Fleet, leaving Leaving) []Change {
 	var out []Change
 	released, back, detached := leaving.released(f), leaving.takenBack(f), leaving.detached(f)

@@ -115,8 +115,8 @@ func toMachineAPI(pair inventory.Pair, env conversion.Env, selects func(label st
 	return []piece{{made, from.Core, header, rows}}, nil
 }
 
-// mirrors has the object say that Cluster API is authoritative, as its mirror's creator must. A set's template says so of new Machines, unless the stored
-// set has a word of its user's.
+// mirrors sets the object's spec.authoritativeAPI to ClusterAPI, as the creator of a mirror must. A set's template gets the same value, for new Machines. If
+// the set is stored already, its template keeps the stored value, or none.
 func mirrors(pair inventory.Pair, made *unstructured.Unstructured) error {
 	if err := unstructured.SetNestedField(made.Object, string(authority.ClusterAPI), "spec", "authoritativeAPI"); err != nil {
 		return err

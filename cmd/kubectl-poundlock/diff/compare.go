@@ -76,9 +76,9 @@ func Compare(p inventory.Pair, in authority.API, env conversion.Env, selects fun
 	return c, nil
 }
 
-// own reports whether the mirror does not change a label or annotation: one that another writer adds to the mirror alone, one that the Machine API's
-// controllers update whichever API is authoritative, and a name by which someone recognizes an object. A label by which its MachineSet selects it is none of
-// these.
+// own reports whether the mirror leaves a label or annotation as it is. That holds for one that another writer adds to the mirror alone, for one that the
+// Machine API's controllers update whichever API is authoritative, and for a name by which someone recognizes an object. A label that the MachineSet's selector
+// uses is none of these.
 func own(p inventory.Pair, r Row, selects func(label string) bool) bool {
 	for _, of := range []string{"metadata.labels", "metadata.annotations"} {
 		rest, is := strings.CutPrefix(r.Path, of)

@@ -333,8 +333,8 @@ func asking(t *testing.T) (name, authority string) {
 	return name, authority
 }
 
-// TestZCleanup runs last: nothing of Poundlock is left after it. Everything has moved, so each object is locked, and Poundlock's policies refuse what its
-// webhooks would refuse: that is no sign of a running manager. One Machine has only a request to move: it is taken back.
+// TestZCleanup runs last: nothing of Poundlock is left after it. Everything has moved, so each object is locked. Poundlock's policies refuse what its webhooks
+// would refuse, which does not prove that a manager runs. One Machine has only a request to move, and cleanup takes it back.
 func TestZCleanup(t *testing.T) {
 	moveEverything(t)
 	asks, authority := asking(t)

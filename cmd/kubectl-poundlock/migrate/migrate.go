@@ -168,8 +168,8 @@ func (m *mover) answered(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// carriedOut refuses a request that Poundlock could not execute, or whose move would lack admission's locks. Without locks a move may still be taken back: that
-// shortens the time without them.
+// carriedOut returns an error if Poundlock could not execute a request, or if the move would lack admission's locks. Without locks a move may still be
+// cancelled, which shortens the time without them.
 func (o *options) carriedOut(ctx context.Context, namespace string) error {
 	seen, err := presence.Try(ctx, o.Plugin, namespace)
 	if err != nil || o.cancel && seen.Presence != presence.Silent {

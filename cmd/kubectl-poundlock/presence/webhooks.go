@@ -67,8 +67,8 @@ func (s Seen) Refuse(now time.Time) error {
 	return nil
 }
 
-// Refusal returns why nothing is requested of Poundlock: it would not execute it, or admission would not lock out others meanwhile. It is "" if no reason is
-// known.
+// Refusal returns why the plugin must not request anything of Poundlock: Poundlock would not execute the request, or admission would not lock out other writers
+// meanwhile. It is "" if no such reason is known.
 func (s Seen) Refusal(now time.Time) string {
 	if lost := s.lost(now); lost != "" {
 		return lost + " Nothing was asked for"

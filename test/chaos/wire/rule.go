@@ -50,8 +50,8 @@ func Every(n int, m Match) Match {
 	return func(r Request) bool { return m(r) && seen.Add(1)%int64(n) == 0 }
 }
 
-// OneOf matches one of each n requests that m matches, at another place each time. With Every, a controller whose pass sends n requests would fail at the same
-// request each time.
+// OneOf matches one of each n requests that m matches, at a position that changes each time. With Every, a controller whose pass sends n requests would fail at
+// the same request each time.
 func OneOf(n int, m Match) Match {
 	var seen atomic.Uint64
 	return func(r Request) bool {
