@@ -27,7 +27,7 @@ func (s steps) inTheWay() string {
 	}
 	if s.Infra == nil && s.Referrer != "" {
 		return fmt.Sprintf("Machine %s of Cluster API refers to %s %s, which does not exist. If the mirror took that name, that Machine would refer to the mirror, "+
-			"and its deletion would not end: %s; or see to it that Machine %[1]s ends or refers to another one, and the mirror is made",
+			"and its deletion would not end: %s; or delete Machine %[1]s, or correct its infrastructureRef: Poundlock then creates the mirror",
 			s.Referrer, s.InfraKind().Kind, s.InfraName(), s.renamed())
 	}
 	if why := s.foreign(s.Infra); why != "" {
@@ -187,7 +187,7 @@ func (s steps) foreign(o *unstructured.Unstructured) string {
 	case authority.ForeignGoing:
 		return pairs.Describe(o) + ", which is not its mirror, is being deleted: the mirror is made when it is gone" + s.commands(o)
 	case authority.ForeignInstance:
-		return fmt.Sprintf("%s, which is not its mirror, has an instance of its own, %s, that would be nobody's if it became the mirror: %s%s",
+		return fmt.Sprintf("%s, which is not its mirror, has an instance of its own, %s, that no object would name if it became the mirror: %s%s",
 			pairs.Describe(o), pairs.Nested(o, "spec", "providerID"), free, s.commands(o))
 	case authority.ForeignActs:
 		if s.Kind.Name == "MachineSet" && o == s.Core {

@@ -59,6 +59,8 @@ func (s steps) next() *pairs.Write {
 		return pairs.First(func() *pairs.Write { return s.Outlived(s.State) }, s.deletion.Forget)
 	case step == authority.ReleaseMirror && s.deletion.Restores():
 		return pairs.First(func() *pairs.Write { return feedback.LastChosen(s.State) }, func() *pairs.Write { return s.deletion.Next(step) })
+	case s.deletion.Held() != "":
+		return s.Fails(s.State, authority.ReasonWouldBeAdopted, s.deletion.Held())
 	case step != authority.KeepMirroring:
 		return s.deletion.Next(step)
 	case s.MachineAPI == nil:
@@ -133,6 +135,7 @@ func (s steps) toClusterAPI() *pairs.Write {
 		s.releaseInfra,
 		func() *pairs.Write { return s.firstCore(wantCore) },
 		func() *pairs.Write { return s.becomeInfra(wantInfra) },
+		func() *pairs.Write { return s.changeOwner(wantCore) },
 		func() *pairs.Write { return fields.Become(s.State, wantCore, s.Core) },
 		twin.Of(s.State).Kept,
 		func() *pairs.Write { return s.Report(s.Core, coreStatus) },
@@ -158,7 +161,8 @@ func (s steps) lingers() string {
 	if len(others) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s, its mirror, is being deleted, and is kept by the finalizers of others (%s): they remove them, or you do: kubectl -n %s edit %s %s. "+
+	return fmt.Sprintf("%s, its mirror, is being deleted, and is kept by the finalizers of others (%s): wait until they remove them, or remove them yourself: "+
+		"kubectl -n %s edit %s %s. "+
 		"Poundlock then recreates it", pairs.Describe(s.Infra), strings.Join(others, ", "), s.Infra.GetNamespace(), resource(s.Infra), s.Infra.GetName())
 }
 

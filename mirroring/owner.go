@@ -36,6 +36,24 @@ func (s steps) restoreOwner() *pairs.Write {
 	}
 }
 
+// changeOwner gives a mirror of Cluster API's from one MachineSet to another, if that has adopted the Machine in the Machine API, as when the first was deleted
+// with --cascade=orphan there. An apply cannot: Cluster API's set has written the reference to itself, too, and an object has one controller at most. The
+// former set no longer counts the Machine, in either API.
+func (s steps) changeOwner(want *unstructured.Unstructured) *pairs.Write {
+	is, wanted := pairs.ControllerOf(s.Core), pairs.ControllerOf(want)
+	if is == nil || wanted == nil || is.UID == wanted.UID || is.Kind != s.Kind.Parent || wanted.Kind != s.Kind.Parent ||
+		pairs.PresenceOf(s.Core) != authority.Present || !s.IsMirror(s.Core) || !pairs.IsPaused(s.Core) {
+		return nil
+	}
+	refs := slices.DeleteFunc(s.Core.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == is.UID || r.UID == wanted.UID })
+	return &pairs.Write{
+		Verb: pairs.Patch, Object: s.Core, Provided: pairs.Proviso{Stays: s.Parents[authority.ClusterAPI]},
+		Patch:  pairs.MetadataPatch(map[string]any{"ownerReferences": append(refs, *wanted)}),
+		Reason: "OwnerRestored", Note: "gave " + pairs.Describe(s.Core) + " from MachineSet " + is.Name + " to MachineSet " + wanted.Name +
+			", which owns its Machine API object",
+	}
+}
+
 // countedBy reports whether the set of the mirror's side, which stays, owns the mirror.
 func (s steps) countedBy(set *unstructured.Unstructured) bool {
 	mirror, _ := s.Mirror()

@@ -135,3 +135,41 @@ func TestRestoreOwner(t *testing.T) {
 		t.Error("a Machine was given to a foreign set")
 	}
 }
+
+// TestChangeOwner: the mirror of a Machine that another set of the Machine API has adopted goes to that set's twin in one write, whoever wrote the former owner.
+func TestChangeOwner(t *testing.T) {
+	const ref = `{apiVersion: cluster.x-k8s.io/v1beta2, kind: %s, name: %s, uid: %s, controller: %t}`
+	for sentence, c := range map[string]struct {
+		owner, annotations, wanted string
+		changes                    bool
+	}{
+		"another set had it":             {fmt.Sprintf(ref, "MachineSet", "a", "a", true), `cluster.x-k8s.io/paused: ""`, fmt.Sprintf(ref, "MachineSet", "b", "b", true), true},
+		"it has it already":              {fmt.Sprintf(ref, "MachineSet", "b", "b", true), `cluster.x-k8s.io/paused: ""`, fmt.Sprintf(ref, "MachineSet", "b", "b", true), false},
+		"a set of its name was replaced": {fmt.Sprintf(ref, "MachineSet", "b", "old", true), `cluster.x-k8s.io/paused: ""`, fmt.Sprintf(ref, "MachineSet", "b", "b", true), true},
+		"nobody had it":                  {fmt.Sprintf(ref, "Cluster", "c", "c", false), `cluster.x-k8s.io/paused: ""`, fmt.Sprintf(ref, "MachineSet", "b", "b", true), false},
+		"no set is to have it":           {fmt.Sprintf(ref, "MachineSet", "a", "a", true), `cluster.x-k8s.io/paused: ""`, fmt.Sprintf(ref, "Cluster", "c", "c", false), false},
+		"Cluster API acts on it":         {fmt.Sprintf(ref, "MachineSet", "a", "a", true), `x: y`, fmt.Sprintf(ref, "MachineSet", "b", "b", true), false},
+	} {
+		object := func(owner string) *unstructured.Unstructured {
+			o := mirroringtest.Machine(t, `{metadata: {name: m, uid: m, annotations: {poundlock.openshift.io/mirror-of: Machine/m, `+c.annotations+`}, ownerReferences: [`+
+				`{apiVersion: v1, kind: ConfigMap, name: x, uid: x}, `+owner+`]}, spec: {}}`)
+			o.SetAPIVersion(groupVersion[authority.ClusterAPI])
+			return o
+		}
+		s := &pairs.State{Kind: mirroringtest.Kind(t, "Machine"), Name: "m", Core: object(c.owner)}
+		w := steps{State: s}.changeOwner(object(c.wanted))
+		if (w != nil) != c.changes {
+			t.Errorf("%s: %v", sentence, w)
+		}
+		if w == nil {
+			continue
+		}
+		var uids []string
+		for _, r := range w.Patch["metadata"].(map[string]any)["ownerReferences"].([]metav1.OwnerReference) {
+			uids = append(uids, string(r.UID))
+		}
+		if !slices.Equal(uids, []string{"x", "b"}) {
+			t.Errorf("%s: owners %v", sentence, uids)
+		}
+	}
+}

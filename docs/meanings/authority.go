@@ -111,7 +111,7 @@ var authoritySettled = Table{
 		{
 			Names: []string{authority.ReasonPausedElsewhere},
 			Means: "somebody has paused Cluster API's Cluster (`spec.paused`). Its controllers leave all objects of the Cluster " +
-				"alone until it is unpaused: nobody acts on what Cluster API is authoritative for, and no move back to Machine API starts",
+				"alone until it is unpaused: nobody acts on what Cluster API is authoritative for, and no move back to Machine API starts once they have reported that",
 			Do: "the message names the Cluster and the field manager that paused it. Ask who that is, then unpause the Cluster: " +
 				"`kubectl -n openshift-cluster-api patch clusters.cluster.x-k8s.io NAME --type merge -p '{\"spec\":{\"paused\":false}}'`",
 		},
@@ -129,9 +129,17 @@ var authoritySettled = Table{
 			Do:    "the deletion ends first, and nothing is to be restored; if it hangs, see in the message whose finalizer is left",
 		},
 		{
+			Names: []string{authority.ReasonWouldBeAdopted},
+			Means: "the deletion of a MachineSet that is not authoritative waits: it leaves Machines, and another set would adopt one of them",
+			Do: "the message names the Machine and the other set. To keep the Machine, remove a label that only the other set selects by; the deletion goes on within " +
+				"seconds",
+		},
+		{
 			Names: []string{authority.ReasonUnknownOrigin},
 			Means: "status is Migrating and `synchronizedAPI` is empty: somebody wrote status by hand",
-			Do:    "the message names what to set; Poundlock does not guess",
+			Do: "Poundlock does not guess. Set it to the API that was authoritative before, as with `kubectl -n openshift-machine-api patch " +
+				"machines.machine.openshift.io NAME --as system:serviceaccount:openshift-cluster-api:poundlock --subresource status --type merge " +
+				"-p '{\"status\":{\"synchronizedAPI\":\"MachineAPI\"}}'`",
 		},
 		{
 			Names: []string{authority.ReasonDisabled},

@@ -71,7 +71,7 @@ var events = Table{
 		},
 		{
 			Names: []string{"OwnerRestored"},
-			Means: "Poundlock restored the owner reference of a Machine to its MachineSet",
+			Means: "Poundlock restored the owner reference of a Machine to its MachineSet, or gave its mirror to the set that owns the Machine",
 			Do:    "nothing",
 		},
 		{

@@ -272,8 +272,16 @@ func (r Reader) judgeParent(ctx context.Context, s *pairs.State) (err error) {
 
 // children lists what a mirror that is being deleted owns.
 func (r Reader) children(ctx context.Context, from client.Reader, s *pairs.State) (err error) {
-	s.Children, err = owned(ctx, from, s)
-	return err
+	if s.Children, err = owned(ctx, from, s); err != nil || len(s.Children) == 0 {
+		return err
+	}
+	mirror, side := s.Mirror()
+	sets, err := served.List(ctx, from, s.Kind.GVKOf(side), mirror.GetNamespace())
+	if err != nil {
+		return err
+	}
+	s.Adopters = deletion.Adopters(s.Children, mirror, sets)
+	return nil
 }
 
 // Owned are the Machines that a mirror which is being deleted owns now.

@@ -13,6 +13,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/mirroring/pairs"
+	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -88,7 +89,7 @@ func (s Pair) Next(step authority.DeletionStep) *pairs.Write {
 		return deleted(authoritative, "DeletionPropagated",
 			"deleted "+pairs.Describe(authoritative)+", because "+pairs.Describe(mirror)+", which a "+pairs.ControllerOf(mirror).Kind+" owns, was deleted")
 	case authority.DetachChildren:
-		return s.detach(s.Children[0], side)
+		return s.detachNext(side)
 	case authority.ReleaseMirror:
 		return s.explained(s.releaseMirror(side), mirror)
 	case authority.ReleaseAuthority:
@@ -140,6 +141,46 @@ func hold(mirror *unstructured.Unstructured) *pairs.Write {
 
 func deleted(o *unstructured.Unstructured, reason, note string) *pairs.Write {
 	return &pairs.Write{Verb: pairs.Remove, Object: o, Reason: reason, Note: note}
+}
+
+// Adopters are the other MachineSets, of those that there are, by the names of the Machines that they adopt once their set, which is being deleted, lets go of
+// them.
+func Adopters(machines []*unstructured.Unstructured, mirror *unstructured.Unstructured, sets []*unstructured.Unstructured) map[string]string {
+	others := make([]*policies.Object, 0, len(sets))
+	for _, set := range sets {
+		others = append(others, pairs.ObjectOf(set))
+	}
+	out := map[string]string{}
+	for _, m := range machines {
+		if by := authority.Adopter(pairs.ObjectOf(m), mirror.GetName(), others); by != "" {
+			out[m.GetName()] = by
+		}
+	}
+	return out
+}
+
+// detachNext detaches the next child, but none that another MachineSet would adopt, and delete if it has too many. If all go with what they live in, so does
+// that set; and the Machines of an authoritative set that is being deleted end.
+func (s Pair) detachNext(side authority.API) *pairs.Write {
+	stay := s.Surroundings == authority.Stay && pairs.PresenceOf(s.On(side.Other())) == authority.Present
+	for _, child := range s.Children {
+		if s.Adopters[child.GetName()] == "" || !stay {
+			return s.detach(child, side)
+		}
+	}
+	return nil
+}
+
+// Held is why the deletion of a MachineSet waits; "" if it does not.
+func (s Pair) Held() string {
+	_, side := s.Mirror()
+	if s.asked().Next() != authority.DetachChildren || s.detachNext(side) != nil {
+		return ""
+	}
+	child := s.Children[0].GetName()
+	return fmt.Sprintf("the deletion of %s's MachineSet %s waits: MachineSet %s selects its Machine %s, would adopt it, and delete it with its instance if it has too "+
+		"many. To keep the Machine, remove from it a label that only the selector of %[3]s has, or delete %[3]s if nobody needs it. To delete the Machine, "+
+		"delete it", side.Text(), s.Name, s.Adopters[child], child)
 }
 
 // detach takes a child out of the collector's reach: a Machine API object whose machine Cluster API runs is marked, so that

@@ -112,3 +112,42 @@ func TestAMachineWhoseSetIsGone(t *testing.T) {
 		})
 	}
 }
+
+// TestAMachineThatAnotherSetWouldAdopt: without its owner, a Machine is adopted by any set of its API that acts and selects it, and deleted if that has too many.
+func TestAMachineThatAnotherSetWouldAdopt(t *testing.T) {
+	const other = `{metadata: {name: b, uid: b}, spec: {replicas: 1, selector: {matchLabels: {set: b}}}`
+	for sentence, c := range map[string]struct {
+		labels, set, authority, status string
+		surroundings                   authority.Surroundings
+		want                           string
+	}{
+		"it is held":                               {`set: b`, other + `, status: {authoritativeAPI: MachineAPI}}`, "", "", "", "MachineSet b selects its Machine w, would adopt it"},
+		"the other selects it no more":             {`set: c`, other + `, status: {authoritativeAPI: MachineAPI}}`, "", "", "", ""},
+		"the other is Cluster API's":               {`set: b`, other + `, status: {authoritativeAPI: ClusterAPI}}`, "", "", "", ""},
+		"Cluster API runs the Machine":             {`set: b`, other + `, status: {authoritativeAPI: MachineAPI}}`, "", "ClusterAPI", "", ""},
+		"the authoritative set is deleted as well": {`set: b`, other + `, status: {authoritativeAPI: MachineAPI}}`, `deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [f], `, "", "", ""},
+		"what they live in is deleted":             {`set: b`, other + `, status: {authoritativeAPI: MachineAPI}}`, "", "", authority.Go, ""},
+	} {
+		if c.status == "" {
+			c.status = "MachineAPI"
+		}
+		kind, _ := authority.KindNamed("MachineSet")
+		s := &pairs.State{Kind: kind, Name: "a", Surroundings: c.surroundings}
+		s.MachineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: a, uid: a, deletionTimestamp: "2026-11-21T17:00:00Z", `+
+			`finalizers: [sync.machine.openshift.io/finalizer]}, spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: ClusterAPI}}`)
+		s.Core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {`+c.authority+`name: a}}`)
+		machine := mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: w, labels: {`+c.labels+`}, `+
+			`ownerReferences: [{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, name: a, uid: a, controller: true}]}, status: {authoritativeAPI: `+c.status+`}}`)
+		s.Children = []*unstructured.Unstructured{machine}
+		set := mirroringtest.Object(t, c.set)
+		set.SetAPIVersion("machine.openshift.io/v1beta1")
+		s.Adopters = Adopters(s.Children, s.MachineAPI, []*unstructured.Unstructured{s.MachineAPI, set})
+		got := Of(s).Held()
+		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", sentence, got, c.want)
+		}
+		if w := Of(s).Next(authority.DetachChildren); (w == nil) != (c.want != "") {
+			t.Errorf("%s: writes %v", sentence, w)
+		}
+	}
+}

@@ -70,6 +70,8 @@ type State struct {
 	Made types.UID
 	// Children are the objects that the mirror owns, while it is being deleted and may have to let go of them.
 	Children []*unstructured.Unstructured
+	// Adopters are other MachineSets by the names of those Children that they adopt once the mirror lets go of them.
+	Adopters map[string]string
 	// MarkedMachines are the pairs of the Machines that the autoscaler has marked, where it wants this set to have fewer.
 	MarkedMachines []*State
 

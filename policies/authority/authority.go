@@ -39,6 +39,8 @@ const (
 	AutoscalerManager = "cluster-autoscaler"
 	// ReasonForeignTwin is why Synchronized is False while something that Poundlock did not make stands in the mirror's place (Foreign).
 	ReasonForeignTwin = "ForeignTwin"
+	// ReasonWouldBeAdopted is why Synchronized is False while a MachineSet's deletion waits: another set would adopt Machines that it leaves.
+	ReasonWouldBeAdopted = "WouldBeAdopted"
 	// BesideForeignAnnotation is on a Machine of the Machine API's with that reason, until it begins or nothing is in the way: a condition does not last, as the
 	// Machine API's controllers replace the whole list while Poundlock is away.
 	BesideForeignAnnotation = Domain + "/beside-foreign"

@@ -129,7 +129,7 @@ func ControlPlaneLast(c policies.Change) policies.Verdict {
 	}
 	if d, asks := deleted(c); asks && d.Outcome().Object == MadeAgain {
 		return policies.Warn(fmt.Sprintf("until Poundlock has recreated this mirror, Cluster API finds no control plane Machine in %s: "+
-			"of each Machine that is being deleted there it drains no Node, and waits for no preDrain hook",
+			"when a Machine is deleted there, it drains no Node and waits for no preDrain hook",
 			c.Namespace))
 	}
 	if c.Facts.Twin != nil && stand(c).authoritative() != ClusterAPI ||

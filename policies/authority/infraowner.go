@@ -219,7 +219,7 @@ func InfraTaken(c policies.Change) policies.Verdict {
 	to := InfraReferenceOf(c.New)
 	if owner == "" && c.Facts.Namesake && refersAnew(c) {
 		return policies.Deny(field.Invalid(infraRefPath.Child("name"), to.Name, fmt.Sprintf(
-			"Machine API has a Machine %s, and most providers find an instance by the name of their machine: two controllers would act on the instance of that one. "+
+			"Machine API has a Machine %s, and most providers find an instance by the name of their machine: two controllers would act on its instance. "+
 				"Refer to a %s of another name, such as %s",
 			to.Name, to.Kind, c.Name)))
 	}

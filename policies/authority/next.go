@@ -271,7 +271,8 @@ func blocked(s State) (Step, bool) {
 	}
 	if s.TargetLeaves {
 		return s.wait(ReasonSurroundings, WhoSurroundings,
-			"The move to %s does not start while what its objects live in is being deleted: they would be deleted with it, and the instance with them.", to), true
+			"The move to %s does not start while the namespace, a CRD or the Cluster of its objects is being deleted: they would be deleted with it, "+
+				"and the instance with them.", to), true
 	}
 	if s.Synchronized == "False" {
 		return s.wait(ReasonNotSynchronized, WhoMirror, "The move to %s does not start while Synchronized is False.", to), true
@@ -284,19 +285,19 @@ func blocked(s State) (Step, bool) {
 	if s.Instance == InstanceShared {
 		return s.wait(ReasonInstanceShared, WhoHolders,
 			"The move to %s does not start while another Machine has the same spec.providerID: two APIs would act on one instance. "+
-				"If it is not the instance of this Machine, correct or remove spec.providerID here. Otherwise request the migration of the other Machine too, "+
-				"and correct it there.", to), true
+				"If the instance is not this Machine's, correct or remove spec.providerID here. If it is, correct the other Machine's: request its migration too, "+
+				"to be allowed to.", to), true
 	}
 	if s.Instance == InstanceAlsoKept {
 		return s.wait(ReasonInstanceShared, WhoHolders,
-			"The move to %s does not start while the provider keeps another object for the instance of this Machine: its controller acts on the instance by that, "+
-				"and terminates it when that object is deleted.", to), true
+			"The move to %s does not start while the provider keeps another object for the instance of this Machine: that object's controller acts on the "+
+				"instance, and terminates it when the object is deleted.", to), true
 	}
 	if who := s.missing(); who != 0 {
-		return s.wait(ReasonTwinMissing, who, "%s", s.awaited(who, fmt.Sprintf("The move to %s starts once the mirror has made the twin.", to))), true
+		return s.wait(ReasonTwinMissing, who, "%s", s.awaited(who, fmt.Sprintf("The move to %s starts once Poundlock has created the twin.", to))), true
 	}
 	if !s.synchronized() && !s.Decided {
-		return s.wait(ReasonCatchingUp, WhoMirror, "The move to %s starts once the mirror has caught up with %s.", to, s.Current.Text()), true
+		return s.wait(ReasonCatchingUp, WhoMirror, "The move to %s starts once the mirror is up to date with %s.", to, s.Current.Text()), true
 	}
 	if step, ok := unsettled(s); ok {
 		step.Message += fmt.Sprintf(" Only then does the move to %s start.%s", to, space(s.cancel()))
@@ -320,15 +321,16 @@ func blocked(s State) (Step, bool) {
 			"The move to Cluster API starts once the Machine is past Provisioning and its infrastructure is provisioned."), true
 	}
 	if s.Uncounted != 0 {
-		return s.uncounted("The move to %s does not start until both MachineSets count the same Machines: otherwise it would create or delete one.", to), true
+		return s.uncounted("The move to %s does not start until both MachineSets count the same Machines: otherwise a set would create or delete a Machine.",
+			to), true
 	}
 	if s.wouldRemediate() {
 		return s.wait(ReasonJudged, WhoMachines, "The move to Cluster API does not start: "+judgedText), true
 	}
 	if s.RequestsOpen {
 		return s.wait(ReasonRequestsOpen, whoRequested(s.Current),
-			"The move to %s does not start while a MachineHealthCheck has somebody else remediate an unhealthy Machine: "+
-				"only this check deletes its request when the Machine is healthy again, and not after the move.", to), true
+			"The move to %s does not start while a request of this MachineHealthCheck to remediate a Machine is open: "+
+				"only this check deletes it when the Machine is healthy again, and not after the move.", to), true
 	}
 	return Step{}, false
 }
@@ -365,13 +367,13 @@ func unsettled(s State) (Step, bool) {
 	}
 	if who := s.missing(); who != 0 && in == ClusterAPI && s.goes() == 0 {
 		return s.waitStep(ReasonTwinMissing, who, "%s",
-			s.awaited(who, "Cluster API is authoritative, but its object is missing: waiting until the mirror has made it (see Synchronized).")), true
+			s.awaited(who, "Cluster API is authoritative, but its object is missing: waiting until Poundlock has created it (see Synchronized).")), true
 	}
 	if who := s.who(out, func(p Party) bool { return p.Exists && !p.stands() }); who != 0 {
 		return s.waitStep(ReasonNotPaused, who, "%s is authoritative: waiting until %s's controllers acknowledge that they are paused.", in.Text(), out.Text()), true
 	}
 	if who := s.who(ClusterAPI, func(p Party) bool { return p.PauseRequested && p.Acknowledged != AcknowledgedPaused }); who != 0 {
-		return s.waitStep(ReasonNotPaused, who, "Cluster API is authoritative: waiting until its controllers acknowledge their last pause, before it ends."), true
+		return s.waitStep(ReasonNotPaused, who, "Cluster API is authoritative, and is unpaused once its controllers have acknowledged their last pause."), true
 	}
 	if s.withheld() {
 		return s.uncounted("Cluster API is authoritative, but its MachineSet stays paused until it counts each Machine of the Machine API's: " +
@@ -379,7 +381,7 @@ func unsettled(s State) (Step, bool) {
 	}
 	if s.unseen() {
 		return s.waitStep(ReasonCatchingUp, WhoMirror,
-			"Cluster API is authoritative, and stays paused until the mirror has reported on its object (see Synchronized)."), true
+			"Cluster API is authoritative, and stays paused until Poundlock has reported on its object (see Synchronized)."), true
 	}
 	if in == ClusterAPI && s.wouldRemediate() {
 		return s.wait(ReasonJudged, WhoMachines, "Cluster API is authoritative, and stays paused: "+judgedText), true
@@ -416,7 +418,7 @@ func move(s State) Step {
 	case s.Origin.Other() == Unset:
 		return s.waitStep(ReasonUnknownOrigin, WhoMachineAPI,
 			"status.authoritativeAPI is Migrating, but status.synchronizedAPI does not name the API that was authoritative before. Poundlock does not guess. "+
-				"Set status.synchronizedAPI to MachineAPI or ClusterAPI, acting as Poundlock's service account.")
+				"Set status.synchronizedAPI to MachineAPI or ClusterAPI, acting as Poundlock's service account: kubectl poundlock explain UnknownOrigin has the command.")
 	case s.handedOver():
 		return over(s)
 	case s.Requested != s.Origin.Other() || s.deleting() != 0 || s.TargetLeaves || s.Detached && s.Origin == ClusterAPI:
@@ -429,7 +431,7 @@ func move(s State) Step {
 func forth(s State) Step {
 	if who := s.missing(); who != 0 {
 		return s.wait(ReasonTwinMissing, who, "%s",
-			s.awaited(who, "Authority is moving, but an object is missing: waiting until the mirror has made it (see Synchronized)."))
+			s.awaited(who, "Authority is moving, but an object is missing: waiting until Poundlock has created it (see Synchronized)."))
 	}
 	if step, ok := pause(s); ok {
 		return step
@@ -449,14 +451,14 @@ func forth(s State) Step {
 		return unknown()
 	}
 	if !s.synchronized() {
-		return s.wait(ReasonCatchingUp, WhoMirror, "%s has paused: waiting until the mirror has caught up with its last change.", s.Origin.Text())
+		return s.wait(ReasonCatchingUp, WhoMirror, "%s has paused: waiting until the mirror has its last change.", s.Origin.Text())
 	}
 	if s.Unprepared {
-		return s.wait(ReasonCatchingUp, WhoMirror, "Machine API has paused: waiting until the mirror has removed the Machine's failure and phase from "+
+		return s.wait(ReasonCatchingUp, WhoMirror, "Machine API has paused: waiting until Poundlock has removed the Machine's failure and phase from "+
 			"the status of Cluster API's objects, whose controllers will report their own, and has set "+SparedAnnotation+" where there is no instance yet.")
 	}
 	if s.Uncounted != 0 {
-		return s.uncounted("%s has paused: waiting until both MachineSets count the same Machines, or the other would create or delete one.", s.Origin.Text())
+		return s.uncounted("%s has paused: waiting until both MachineSets count the same Machines, or the other would create or delete a Machine.", s.Origin.Text())
 	}
 	if s.wouldRemediate() {
 		return s.wait(ReasonJudged, WhoMachines, "Machine API has paused, and Cluster API stays paused: "+judgedText)

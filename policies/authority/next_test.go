@@ -499,7 +499,7 @@ func TestWhoCreatesWhatIsMissing(t *testing.T) {
 		if known := c.state.Instance == InstanceKnown; !c.creates && strings.Contains(step.Message, "Restore it with its spec.providerID") != known {
 			t.Errorf("%s, the instance known: %t: %s", sentence, known, step.Message)
 		}
-		if creates := strings.Contains(step.Message, "mirror has made"); creates != c.creates {
+		if creates := strings.Contains(step.Message, "Poundlock has created"); creates != c.creates {
 			t.Errorf("%s: %s", sentence, step.Message)
 		}
 	}

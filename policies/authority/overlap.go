@@ -100,14 +100,33 @@ func Relabelled(c policies.Change) policies.Verdict {
 	return policies.Warn(out...)
 }
 
-// leavesOrphans reports whether a person deletes a MachineSet and wants to keep its Machines.
+// leavesOrphans reports whether a person deletes a MachineSet and its Machines stay: because of orphaning, or because it is not the authoritative one, whose
+// Machines Poundlock takes out of the collector's reach.
 func leavesOrphans(c policies.Change) bool {
-	return c.Actor == policies.Anyone && c.Old != nil && !c.Old.Deleting() && propagation(c) == metav1.DeletePropagationOrphan
+	if c.Actor != policies.Anyone || c.Old == nil || c.Old.Deleting() {
+		return false
+	}
+	how := propagation(c)
+	return how == metav1.DeletePropagationOrphan || how != metav1.DeletePropagationForeground && !acts(c.Old, apiOf(c.Old))
 }
 
-// OrphansAdopted refuses the deletion of a MachineSet with orphans if another set adopts them and deletes its surplus: a user who asks for orphans wants their
-// instances to run on, and an instance does not come back. Where the other set has room for them, it warns. In the other API the Machines lose their set only
-// if this one is authoritative.
+// Adopter is the MachineSet, other than the one that a Machine loses as its owner, that adopts the Machine then; "" for none.
+func Adopter(machine *policies.Object, lost string, sets []*policies.Object) string {
+	api := apiOf(machine)
+	if machine.Deleting() || !acts(machine, api) {
+		return ""
+	}
+	for _, set := range sets {
+		if set.Metadata.Name != lost && !set.Deleting() && acts(set, api) && takes(set, machine.Metadata.Labels) {
+			return set.Metadata.Name
+		}
+	}
+	return ""
+}
+
+// OrphansAdopted refuses the deletion of a MachineSet that leaves its Machines if another set adopts them and deletes its surplus: a user who wants to keep
+// them wants their instances to run on, and an instance does not come back. Where the other set has room for them, it warns. In the other API the Machines lose
+// their set only if this one is authoritative. If it is not, its twin goes on counting them, and no other set may adopt them.
 func OrphansAdopted(c policies.Change) policies.Verdict {
 	if !leavesOrphans(c) {
 		return policies.Verdict{}
@@ -132,13 +151,20 @@ func OrphansAdopted(c policies.Change) policies.Verdict {
 		what := fmt.Sprintf("%s's MachineSet %s selects Machine %s of this set, and adopts what this deletion leaves without a set",
 			api.Text(), set.Metadata.Name, nameSome(names))
 		keep := fmt.Sprintf("delete MachineSet %s if nobody needs it, or remove from these Machines a label that only its selector has", set.Metadata.Name)
+		if d.On != d.Authority {
+			v.Denials = append(v.Denials, field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
+				"%s. Those beyond its spec.replicas it would delete, with the instances, and %s's MachineSet %s would still count them. First %s",
+				what, d.Authority.Text(), c.Name, keep)))
+			continue
+		}
 		if surplus := int64(len(names)) + setReplicas(set) - wantedReplicas(set); surplus > 0 {
 			v.Denials = append(v.Denials, field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
 				"%s. It would then delete %s beyond its spec.replicas, with the instances. To keep them, first %s%s",
 				what, amount.Of(int(surplus), "Machine"), keep, endThem(d))))
 			continue
 		}
-		v.Warnings = append(v.Warnings, fmt.Sprintf("%s: from then on they count as its replicas, and are deleted with it. To prevent that, first %s", what, keep))
+		v.Warnings = append(v.Warnings, fmt.Sprintf(
+			"%s: from then on these Machines count as replicas of that set, and are deleted with it. To prevent that, first %s", what, keep))
 	}
 	return v
 }

@@ -42,7 +42,7 @@ func NamePausedCluster(cluster *policies.Object) string {
 	if by != "" {
 		by = ", set" + by
 	}
-	return fmt.Sprintf("Cluster %s in %s has spec.paused: true%s. Ask whoever paused it, then unpause it: %s", m.Name, m.Namespace, by,
+	return fmt.Sprintf("Cluster %s in %s has spec.paused: true%s. Ask who paused it, then unpause it: %s", m.Name, m.Namespace, by,
 		unpauseCommand(m.Namespace, m.Name))
 }
 

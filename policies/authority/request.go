@@ -400,8 +400,8 @@ func openRequestsWarning(c policies.Change, s standing) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf(
-		"the move will wait while not all Machines of this check are healthy: it deletes the %s in %s of a Machine that is healthy again, and after the "+
-			"move nobody would",
+		"the move will wait until all Machines of this check are healthy: only this check deletes the %s in %s of a Machine that is healthy again, and not after "+
+			"the move",
 		strings.TrimSuffix(requestKind(check), "Template"), namespace)}
 }
 
@@ -415,9 +415,9 @@ func Unconvertible(c policies.Change) policies.Verdict {
 	switch {
 	case s.authoritative() == ClusterAPI && c.Side == policies.SideMachineAPI && hopeless(c):
 		return policies.Warn(append(unconvertibleWarnings(c, ClusterAPI, ""),
-			fmt.Sprintf("nothing is made of this %s, and its spec is locked: delete it, and create it with spec.authoritativeAPI %s", c.Kind, MachineAPI))...)
+			fmt.Sprintf("Poundlock makes no twin of this %s, and its spec is locked: delete it, and create it with spec.authoritativeAPI %s", c.Kind, MachineAPI))...)
 	case s.authoritative() == ClusterAPI && c.Side == policies.SideMachineAPI:
-		return refusals(c, ClusterAPI, "nothing is made of this "+c.Kind+", and its spec is locked: delete it, repair this and create it again")
+		return refusals(c, ClusterAPI, "Poundlock makes no twin of this "+c.Kind+", and its spec is locked: delete it, repair this and create it again")
 	}
 	if c.Operation == admissionv1.Update && !changesSpec(c) {
 		c.Facts.Unconvertible = ofNames(c)

@@ -62,7 +62,7 @@ func undrainedWarning(c policies.Change) []string {
 	why := fmt.Sprintf(": Cluster API finds no control plane Machine in %s. "+
 		"Have Poundlock mirror the control plane's Machines first, or "+drainFirst, c.TwinNamespace, "NODE")
 	if c.Kind == "MachineSet" {
-		return []string{"spec.replicas: after the move, the Machines of a smaller set are deleted, and nobody drains their Nodes or waits for a preDrain hook" + why}
+		return []string{"spec.replicas: after the move, a scale down deletes Machines without draining their Nodes or waiting for preDrain hooks" + why}
 	}
 	carried, _ := hooks(c.New)
 	if names := preDrain(carried); len(names) > 0 {

@@ -494,7 +494,7 @@ func (p *Plan) left() string {
 			return fmt.Sprintf("the Machine of Node %s is there: %s", n.Name, m)
 		}
 		if _, had := p.view.Unlinked[n.UID]; had && p.view.standingOf(&n).ready {
-			return fmt.Sprintf("Node %s, which has just lost its Machine, is still ready: a Machine is created once it is not. "+
+			return fmt.Sprintf("Node %s, which has just lost its Machine, is still ready: the set creates a Machine once the Node is no longer ready. "+
 				"If its Machine has only lost a label that the set selects by (%s), restore it: on %s if Cluster API is authoritative for the Machine, "+
 				"else on %s", n.Name, metav1.FormatLabelSelector(&p.set.Spec.Selector), machinesOf(authority.ClusterAPI), machinesOf(authority.MachineAPI))
 		}

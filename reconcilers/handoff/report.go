@@ -228,7 +228,7 @@ func (p *pair) waitsFor(step authority.Step, o *unstructured.Unstructured) strin
 	case step.Reason == authority.ReasonNotProvisioned && o == p.machineAPI:
 		return fmt.Sprintf("Its phase is %q.", authority.Read(p.objects.MachineAPI).Phase)
 	case step.Reason == authority.ReasonNotProvisioned:
-		return pairs.Describe(o) + " has the state of its provisioning."
+		return pairs.Describe(o) + " shows in its status how far its provisioning is."
 	}
 	c := p.paused(o)
 	if o == p.machineAPI && p.state().Blind {

@@ -121,7 +121,7 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 		},
 		"the Cluster is paused": {
 			reason: authority.ReasonPausedElsewhere, on: authority.WhoClusterAPI | authority.WhoCluster, core: core + condition("True"),
-			answers: []string{"Machine.cluster.x-k8s.io capi/m has Paused=True (R: said). Since", "Cluster c in capi has spec.paused: true, set by kubectl-patch. Ask whoever paused it, then unpause it: "},
+			answers: []string{"Machine.cluster.x-k8s.io capi/m has Paused=True (R: said). Since", "Cluster c in capi has spec.paused: true, set by kubectl-patch. Ask who paused it, then unpause it: "},
 			ends:    `kubectl -n capi patch clusters.cluster.x-k8s.io c --type merge -p '{"spec":{"paused":false}}'`,
 		},
 	} {

@@ -123,6 +123,9 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		if left == 0 {
 			left = feedback.SparedLeft(s, r.now())
 		}
+		if left == 0 && len(s.Adopters) > 0 {
+			left = afterDoubt // no event of another set requeues this one
+		}
 		return reconcile.Result{RequeueAfter: left}, nil
 	}
 	// The cache requires a write. It may lag, so the API server decides: by a live read, or by refusing a first write.

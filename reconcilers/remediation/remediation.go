@@ -115,7 +115,7 @@ func (r *reconciler) carry(ctx context.Context, s *state, v health.Assessment) e
 	if s.spec.RemediationTemplate != nil {
 		r.recorder.Eventf(s.core, o, corev1.EventTypeWarning, "RemediationNotCarriedOver", "Remediate",
 			"Machine %s is unhealthy: %s. Machine API is authoritative for it, so Cluster API makes no request from the remediation template: "+
-				"move the Machine to Cluster API, or remediate it by hand",
+				"remediate it by hand, or move the Machine to Cluster API: kubectl poundlock migrate machine/%[1]s --to clusterapi",
 			o.GetName(), v.Message)
 		return nil
 	}

@@ -35,8 +35,8 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 	o := &options{Plugin: p}
 	cmd := &cobra.Command{
 		Use:   "check [KIND[/NAME]…] [-f FILE…]",
-		Short: "Tell which objects could move today, which could not, and why",
-		Long: `Tell which objects could move today, which could not, and why.
+		Short: "Show which objects could move today, which could not, and why",
+		Long: `Show which objects could move today, which could not, and why.
 
 Without -f the cluster is asked. With -f nothing but the files is: a file, a folder, a must-gather, or - for standard input. Give
 the cluster's Infrastructure object and its infrastructure cluster object (an AWSCluster) too: without them the answer is no or unknown, and
@@ -62,7 +62,7 @@ Nothing is changed, and nothing is asked for.`,
 	o.Selection.AddFlags(cmd)
 	o.OutputFlags.AddFlags(cmd, "table", "wide", "json", "yaml", "name")
 	o.AddTableFlags(cmd)
-	cmd.Flags().StringVar(&o.to, "to", "clusterapi", "where to: clusterapi or machineapi")
+	cmd.Flags().StringVar(&o.to, "to", "clusterapi", "the API to migrate to: clusterapi or machineapi")
 	cmd.Flags().StringSliceVar(&o.failOn, "fail-on", nil,
 		"end with exit code 3 if an object has one of these verdicts (blocked, unknown, waiting, moving) or reasons (FieldsNotConvertible, …)")
 	_ = cmd.RegisterFlagCompletionFunc("to", targets.CompleteAPI) // the flag is there

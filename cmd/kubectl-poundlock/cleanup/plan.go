@@ -140,7 +140,7 @@ func hooked(p inventory.Pair) *Obstacle {
 		What: fmt.Sprintf("%s waits for the provider, which does not know its instance yet, and is being deleted: "+
 			"without the annotation %s the instance would keep running",
 			p.Ref(), authority.InstanceHookAnnotation),
-		Remedy: fmt.Sprintf("start Poundlock again, which removes it from the Machine when the provider knows the instance. "+
+		Remedy: fmt.Sprintf("start Poundlock again, which removes the annotation when the provider knows the instance. "+
 			"Where Poundlock cannot start, terminate the instance in the cloud yourself, then: "+
 			"kubectl label namespaces %s %s %s- && kubectl -n %s annotate machines.cluster.x-k8s.io %s %s-",
 			p.Namespaces.MachineAPI, p.Namespaces.ClusterAPI, authority.AdmissionLabel, p.Namespaces.ClusterAPI, p.Name, authority.InstanceHookAnnotation),

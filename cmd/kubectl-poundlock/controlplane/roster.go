@@ -215,7 +215,7 @@ func (w roster) remarks(s Standing) {
 	case s.Unobserved() && s.ObservedGeneration == 0:
 		w.remark("No operator has looked at this set yet: Poundlock's runs with `poundlock manager --control-plane`, and OpenShift has one of its own.")
 	case s.Unobserved():
-		w.remark(fmt.Sprintf("The set was changed since its operator looked at it last (generation %d, observed %d): the conditions are of before.",
+		w.remark(fmt.Sprintf("The set was changed since its operator looked at it last (generation %d, observed %d): the conditions are out of date.",
 			s.Generation, s.ObservedGeneration))
 	case s.Reported != s.Numbers:
 		w.remark(fmt.Sprintf(

@@ -41,8 +41,8 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 	o := &options{Plugin: p}
 	cmd := &cobra.Command{
 		Use:   "migrate KIND[/NAME]… --to clusterapi|machineapi",
-		Short: "Hand objects to the other API, one step after the other, or cancel that",
-		Long: `Hand objects to the other API, or cancel that. The plan is shown and confirmed first; an object that could not move keeps the whole plan
+		Short: "Migrate objects to the other API, one step after the other, or cancel migrations",
+		Long: `Migrate objects to the other API, or cancel migrations. The plan is shown and confirmed first; an object that could not move keeps the whole plan
 from starting (--skip-blocked leaves it out).
 
 A request is a change of spec.authoritativeAPI. Poundlock's manager does the rest, so a move goes on when this command is interrupted, and
@@ -71,11 +71,11 @@ first failure nothing more is asked for.`,
 	flags := cmd.Flags()
 	o.Selection.AddFlags(cmd)
 	o.Names.AddFlags(cmd)
-	flags.StringVar(&o.to, "to", "", "where to: clusterapi or machineapi")
+	flags.StringVar(&o.to, "to", "", "the API to migrate to: clusterapi or machineapi")
 	flags.BoolVar(&o.wait, "wait", false, "follow the moves until they are over")
-	flags.BoolVar(&o.withMachines, "with-machines", false, "of a MachineSet, its Machines too, after it; waits")
-	flags.IntVar(&o.maxInFlight, "max-in-flight", 0, "how many objects are on the way at a time, 0 for all; waits")
-	flags.BoolVar(&o.cancel, "cancel", false, "take requests back that are not fulfilled yet: what is on its way goes back")
+	flags.BoolVar(&o.withMachines, "with-machines", false, "also migrate the Machines of a MachineSet, after it; waits")
+	flags.IntVar(&o.maxInFlight, "max-in-flight", 0, "limit how many objects are on their way at a time, 0 for no limit; waits")
+	flags.BoolVar(&o.cancel, "cancel", false, "cancel requests that are not fulfilled yet: what is on its way goes back")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	flags.BoolVar(&o.skipBlocked, "skip-blocked", false, "leave out what cannot move")
 	flags.BoolVar(&o.controlPlane, "include-control-plane", false,

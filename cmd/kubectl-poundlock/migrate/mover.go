@@ -110,7 +110,7 @@ func (m *mover) mayMoveControlPlane(ctx context.Context, steps []PlannedMove) er
 		return nil
 	}
 	if m.yes {
-		return cli.Exit(cli.CodeNo, fmt.Sprintf("%s: of the control plane, which moves with --yes only where --include-control-plane is given too",
+		return cli.Exit(cli.CodeNo, fmt.Sprintf("%s: Machines of the control plane move with --yes only if --include-control-plane is given too",
 			strings.Join(names, ", ")))
 	}
 	return m.Confirm(ctx, false, fmt.Sprintf("The control plane runs on %s. Move %s too?", strings.Join(names, ", "), itThem(len(names))),

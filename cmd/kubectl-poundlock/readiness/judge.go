@@ -52,7 +52,7 @@ func Meanings() []Reason {
 		{string(Blocked), "the object cannot move until a person changes something. The table has `no`", "fix each field or reason that check names"},
 		{
 			string(Unknown),
-			"what was shown of the cluster does not decide whether the object can move",
+			"the files do not hold enough of the cluster to decide whether the object can move",
 			"give what the message names, or run against the cluster",
 		},
 		{string(Waiting), "a request would be carried out, but not at once. The table has `not yet`", "nothing"},
@@ -92,7 +92,7 @@ func Reasons() []Reason {
 	return []Reason{
 		{
 			ReasonPlatform,
-			"the cluster's platform is none that can be converted yet, or is not known",
+			"the cluster's platform is not supported yet, or is not known",
 			"with -f, give the cluster's Infrastructure object too, or --platform",
 		},
 		{

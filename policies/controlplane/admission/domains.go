@@ -178,7 +178,7 @@ func (p *proposal) highlyAvailable() bool {
 func (p *proposal) countRemedy(c policies.Change, n int) string {
 	switch {
 	case n != 3 && n != 5:
-		return "A set manages 3 or 5, and neither adds places to a control plane nor takes them away: first make it one of these by hand"
+		return "A set manages 3 or 5 Machines: first bring the control plane to one of these numbers yourself"
 	case c.Old != nil:
 		return fmt.Sprintf("replicas cannot be changed: delete the set (kubectl -n %s delete %s.%s %s --cascade=background), and create it with replicas: %d",
 			c.Namespace, controlplane.Resource, machinev1.GroupName, controlplane.Name, n)

@@ -194,7 +194,8 @@ func Regenerated(c policies.Change) policies.Verdict {
 			machinesOf(c.Old), generatedAgain)))
 }
 
-const generatedAgain = "The set will be generated again from the Machines, Inactive (kubectl replace --force finds that one in its way: leave --force out)"
+const generatedAgain = "The set will be generated again from the Machines, Inactive " +
+	"(kubectl replace works without --force alone: with it, the generated set is in the way)"
 
 // detaches adds to the warning of a deletion its effect on Cluster API's side.
 func detaches(c policies.Change, v policies.Verdict) policies.Verdict {

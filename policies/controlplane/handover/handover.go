@@ -77,7 +77,7 @@ func moving(s State) authority.Step {
 	case s.Origin.Other() == authority.Unset:
 		return wait(authority.ReasonUnknownOrigin,
 			"status.authoritativeAPI is Migrating, but status.synchronizedAPI does not name the API that was authoritative before. Poundlock does not guess. "+
-				"Set status.synchronizedAPI to MachineAPI or ClusterAPI, acting as Poundlock's service account.")
+				"Set status.synchronizedAPI to MachineAPI or ClusterAPI, acting as Poundlock's service account: kubectl poundlock explain UnknownOrigin has the command.")
 	case s.Requested != s.Origin.Other():
 		return authority.Step{Action: authority.Switch, To: s.Origin, Cancelled: true, Reason: authority.ReasonCancelled,
 			Message: fmt.Sprintf("The move was cancelled: %s is authoritative.", s.Origin.Text())}
