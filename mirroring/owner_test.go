@@ -136,7 +136,7 @@ func TestRestoreOwner(t *testing.T) {
 	}
 }
 
-// TestChangeOwner: the mirror of a Machine that another set of the Machine API has adopted goes to that set's twin in one write, whoever wrote the former owner.
+// TestChangeOwner: the mirror of a Machine that another set of the Machine API has adopted goes to that set's twin in one write, no matter who wrote the former owner.
 func TestChangeOwner(t *testing.T) {
 	const ref = `{apiVersion: cluster.x-k8s.io/v1beta2, kind: %s, name: %s, uid: %s, controller: %t}`
 	for sentence, c := range map[string]struct {
