@@ -109,6 +109,8 @@ type Facts struct {
 	UnknownInstances []string
 	// Hooked are the names of those Machines of a Cluster API MachineSet or MachineDeployment whose deletion somebody's hooks hold up.
 	Hooked []string
+	// WithNodes are the names of those of its Machines that Cluster API runs and whose Nodes it drains before it deletes them.
+	WithNodes []string
 	// Ending are the names of Machines that are deleted with the object under review, and with their instances: of a MachineSet that is deleted in the foreground
 	// those that its API runs, of surroundings those of the control plane. ControlPlaneSize is how many Machines the control plane has.
 	Ending           []string
@@ -239,7 +241,8 @@ const (
 	NeedSets
 	// NeedSurroundings asks for Facts.Leaving and Facts.PausedCluster, from the API server.
 	NeedSurroundings
-	// NeedUnknownInstances asks for Facts.UnknownInstances, and of a MachineSet or a MachineDeployment for Facts.Hooked, from an indexed cache.
+	// NeedUnknownInstances asks for Facts.UnknownInstances, and of a MachineSet or a MachineDeployment for Facts.Hooked and Facts.WithNodes, from
+	// an indexed cache.
 	NeedUnknownInstances
 	// NeedControlPlaneSet asks for Facts.ControlPlane with its Set, from the API server.
 	NeedControlPlaneSet

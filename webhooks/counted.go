@@ -120,8 +120,11 @@ func (l Lookups) heldUp(ctx context.Context, c *policies.Change) (err error) {
 	if err != nil {
 		return err
 	}
-	var unknown, hooked []string
+	var unknown, hooked, with []string
 	for _, m := range machines {
+		if authority.WithNode(m) {
+			with = append(with, m.Metadata.Name)
+		}
 		if !authority.HasHook(m) {
 			continue // most Machines, and that needs no twin
 		}
@@ -137,6 +140,7 @@ func (l Lookups) heldUp(ctx context.Context, c *policies.Change) (err error) {
 		}
 	}
 	c.Facts.UnknownInstances, c.Facts.Hooked = slices.Sorted(slices.Values(unknown)), slices.Sorted(slices.Values(hooked))
+	c.Facts.WithNodes = slices.Sorted(slices.Values(with))
 	return nil
 }
 

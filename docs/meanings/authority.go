@@ -129,6 +129,13 @@ var authoritySettled = Table{
 			Do:    "the deletion ends first, and nothing is to be restored; if it hangs, see in the message whose finalizer is left",
 		},
 		{
+			Names: []string{"WaitingForPreDrainHook", "WaitingForPreTerminateHook"},
+			Means: "Cluster API deletes the Machine, and waits for a hook: the annotation that the message names, on the Machine of Cluster API",
+			Do: "ask the owner, who is the annotation's value, why the hook is held. EtcdQuorumOperator is etcd's: it goes once a replacement votes. A hook whose owner is " +
+				"gone is removed with `kubectl -n openshift-cluster-api annotate machines.cluster.x-k8s.io NAME " +
+				"pre-drain.delete.hook.machine.cluster.x-k8s.io/HOOK-`",
+		},
+		{
 			Names: []string{authority.ReasonWouldBeAdopted},
 			Means: "the deletion of a MachineSet that is not authoritative waits: it leaves Machines, and another set would adopt one of them",
 			Do: "the message names the Machine and the other set. To keep the Machine, remove a label that only the other set selects by; the deletion goes on within " +

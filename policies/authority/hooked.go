@@ -67,19 +67,34 @@ func DeleteHooked(c policies.Change) policies.Verdict {
 		}
 		return policies.Deny(field.Forbidden(field.NewPath("metadata", "annotations").Key(hooks[0]), fmt.Sprintf(
 			"in the foreground the garbage collector deletes the provider's machine, and with it the instance, without waiting for %s. %s", which, instead)))
-	case c.Actor == policies.Anyone && nodeOf(c.Old) != "" && !c.Facts.Undrained && // else the background drains nothing either (DeleteUndrained)
-		!c.Old.HasAnnotation(clusterv1.ExcludeNodeDrainingAnnotation):
+	case c.Actor == policies.Anyone && drained(c.Old) && !c.Facts.Undrained: // else the background drains nothing either (DeleteUndrained)
 		return policies.Warn(fmt.Sprintf("in the foreground the garbage collector deletes the provider's machine, and with it the instance, before Node %s is "+
 			"drained. With --cascade=background it is drained first", nodeOf(c.Old)))
 	}
 	return policies.Verdict{}
 }
 
+// drained reports whether Cluster API drains a Machine's Node before it deletes the Machine.
+func drained(machine *policies.Object) bool {
+	return nodeOf(machine) != "" && !machine.HasAnnotation(clusterv1.ExcludeNodeDrainingAnnotation)
+}
+
+// WithNode reports whether Cluster API runs a Machine, which is not paused then, and drains its Node before it deletes it.
+func WithNode(machine *policies.Object) bool {
+	return drained(machine) && !machine.Deleting() && !machine.HasAnnotation(PausedAnnotation)
+}
+
 // DeleteSetOfHooked does the same for a MachineSet: the collector deletes its Machines in the foreground, too, and so it does with the sets of a
 // MachineDeployment.
 func DeleteSetOfHooked(c policies.Change) policies.Verdict {
 	hooked := c.Facts.Hooked
-	if !inForeground(c) || len(hooked) == 0 {
+	switch with := c.Facts.WithNodes; {
+	case !inForeground(c):
+		return policies.Verdict{}
+	case len(hooked) == 0 && len(with) > 0 && c.Actor == policies.Anyone && !c.Facts.Undrained:
+		return policies.Warn(fmt.Sprintf("in the foreground the garbage collector deletes the providers' machines, and with them the instances, before the Node of "+
+			"Machine %s%s is drained. With --cascade=background it is drained first", with[0], andMore(c, with)))
+	case len(hooked) == 0:
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(

@@ -302,7 +302,8 @@ func CheckPaused(c policies.Change) policies.Verdict {
 
 // CheckPausedReason is why nobody unpauses it, but for the command that follows.
 const CheckPausedReason = "Cluster API's check is authoritative, and only this annotation keeps the Machine API's controller, which does not read " +
-	"authoritativeAPI, from a remediation of its own. To stop remediations for a while, " + checkAtRest + ". To let this check act, move authority: "
+	"authoritativeAPI, from a remediation of its own: leave it, also in a manifest that replaces the object. " +
+	"To stop remediations for a while, " + checkAtRest + ". To let this check act, move authority: "
 
 // checkAtRest stops a check of Cluster API as a pause does, which is Poundlock's.
 const checkAtRest = "set spec.remediation.triggerIf.unhealthyLessThanOrEqualTo of Cluster API's check to 0"

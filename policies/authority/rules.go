@@ -610,10 +610,11 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/delete-hooked", Clause: "converting › Machine lifecycle hooks",
-			Description: "Nor may a Cluster API MachineSet, or a MachineDeployment, be deleted in the foreground while one of its Machines has such a hook.",
-			Remedy:      "Delete it in the background, which waits for hooks and drains Nodes.",
-			On:          on(capi(machineSet, onDelete), capi([]string{MachineDeployment}, onDelete)),
-			Needs:       when(inForeground, policies.NeedUnknownInstances), Check: DeleteSetOfHooked,
+			Description: "Nor may a Cluster API MachineSet, or a MachineDeployment, be deleted in the foreground while one of its Machines has such a hook. " +
+				"Without a hook, a warning names a Machine whose Node is not drained.",
+			Remedy: "Delete it in the background, which waits for hooks and drains Nodes.",
+			On:     on(capi(machineSet, onDelete), capi([]string{MachineDeployment}, onDelete)),
+			Needs:  when(inForeground, policies.NeedUnknownInstances|policies.NeedUndrained), Check: DeleteSetOfHooked,
 		},
 		{
 			ID: "authority/delete-hooked", Clause: "converting › Machine lifecycle hooks",

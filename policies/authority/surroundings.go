@@ -87,7 +87,8 @@ func SurroundingsKept(c policies.Change) policies.Verdict {
 	case c.Operation == admissionv1.Delete:
 		return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"),
 			fmt.Sprintf("Poundlock mirrors %s, which need this %s%s. First migrate them to the API that stays, then stop Poundlock and run: kubectl poundlock cleanup. "+
-				"To delete it at once, with the instances that the deleted API is authoritative for, those of the control plane included: %s",
+				"To delete it at once, with the instances that the deleted API is authoritative for (where control plane Machines are among them, with the value "+
+				"with-control-plane): %s",
 				mark, kindOf(c), notAllowed(c.Old), allow(c))))
 	case c.New.Metadata.Annotations[HoldsMirrorsAnnotation] == mark || allowed(c.New):
 		return policies.Verdict{}

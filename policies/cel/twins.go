@@ -133,7 +133,8 @@ func authorityTwins() []Twin {
 			Reason: `(request.operation == "DELETE" ` +
 				`? "Poundlock mirrors " + variables.mark + ", which need this " + request.kind.kind + variables.notAllowed + ". ` +
 				`First migrate them to the API that stays, then stop Poundlock and run: kubectl poundlock cleanup. ` +
-				`To delete it at once, with the instances that the deleted API is authoritative for, those of the control plane included: " ` +
+				`To delete it at once, with the instances that the deleted API is authoritative for (where control plane Machines are among them, ` +
+				`with the value with-control-plane): " ` +
 				`: "Poundlock keeps this mark while it mirrors " + variables.mark + ", which need this " + request.kind.kind + variables.notAllowed + ". ` +
 				`Leave the mark as it is, also in a manifest that replaces the object. To allow its deletion: ") + variables.allow`,
 		},

@@ -204,7 +204,7 @@ func replaced(i Index) (PlannedStep, bool) {
 	if at < 0 || old < 0 {
 		return PlannedStep{}, false
 	}
-	return PlannedStep{Verb: Delete, Index: i, Machine: i.Machines[old], Why: "Its replacement " + i.Machines[at].Name + " is ready."}, true
+	return PlannedStep{Verb: Delete, Index: i, Machine: i.Machines[old], Why: "Its replacement is " + i.Machines[at].Name + "."}, true
 }
 
 // superseded is one of two Machines of an index if neither is both ready and equal to the template, because the template has changed again during a

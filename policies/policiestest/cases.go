@@ -82,6 +82,8 @@ type setting struct {
 	Unknown []string `json:"unknown,omitempty"`
 	// Hooked are a set's Machines whose deletion hooks hold up.
 	Hooked []string `json:"hooked,omitempty"`
+	// WithNodes are its Machines whose Nodes are drained.
+	WithNodes []string `json:"withNodes,omitempty"`
 	// Ending are Machines that are deleted too, ControlPlaneSize how many the control plane has.
 	Ending           []string `json:"ending,omitempty"`
 	ControlPlaneSize int      `json:"controlPlaneSize,omitempty"`
@@ -247,6 +249,9 @@ func (s setting) merge(over setting) (setting, error) {
 	if over.Hooked != nil {
 		s.Hooked = over.Hooked
 	}
+	if over.WithNodes != nil {
+		s.WithNodes = over.WithNodes
+	}
 	if over.Ending != nil {
 		s.Ending = over.Ending
 	}
@@ -406,7 +411,7 @@ func (s setting) facts(kind string) (f policies.Facts, err error) {
 		f.ConversionRun = true
 	}
 	f.Uncounted, f.Holders, f.Leaving, f.UnknownInstances = s.Uncounted, s.Holders, s.Leaving, s.Unknown
-	f.Hooked = s.Hooked
+	f.Hooked, f.WithNodes = s.Hooked, s.WithNodes
 	f.PausedCluster = s.PausedCluster
 	f.Namesake = s.Namesake != nil && *s.Namesake
 	f.Ending, f.ControlPlaneSize, f.ControlPlaneLost = s.Ending, s.ControlPlaneSize, s.ControlPlaneLost

@@ -70,12 +70,13 @@ func (s Seen) Refuse(now time.Time) error {
 // Refusal returns why the plugin must not request anything of Poundlock: Poundlock would not execute the request, or admission would not lock out other writers
 // meanwhile. It is "" if no such reason is known.
 func (s Seen) Refusal(now time.Time) string {
-	if lost := s.lost(now); lost != "" {
+	lost := s.lost(now)
+	if lost != "" && (s.Presence != Silent || s.Lease.held(now)) {
 		return lost + " Nothing was asked for"
 	}
 	if s.Presence == Silent {
-		return "Poundlock does not answer: it is not installed, its manager is down, or the API server does not reach its webhooks. " +
-			"Nobody would carry a request out, so nothing was asked for"
+		return strings.TrimSpace(lost + " Poundlock does not answer: it is not installed, its manager is down, or the API server does not reach its webhooks. " +
+			"Nobody would carry a request out, so nothing was asked for")
 	}
 	return ""
 }
