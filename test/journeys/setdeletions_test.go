@@ -60,6 +60,9 @@ func matrix() (all []setDeletion) {
 				{propagation: metav1.DeletePropagationBackground}, {propagation: metav1.DeletePropagationForeground}, {propagation: metav1.DeletePropagationOrphan},
 				{finalizer: metav1.FinalizerDeleteDependents}, {finalizer: metav1.FinalizerOrphanDependents},
 			} {
+				if on == authority.ClusterAPI && c.finalizer == metav1.FinalizerDeleteDependents {
+					continue // nobody may add it there (authority/finalizers-owned)
+				}
 				for _, when := range []moment{atItsRest, inMidMove, afterItself} {
 					for _, mixed := range []bool{false, true} {
 						all = append(all, setDeletion{on, authoritative, c, when, mixed})
