@@ -59,7 +59,7 @@ func (s steps) next() *pairs.Write {
 		return pairs.First(func() *pairs.Write { return s.Outlived(s.State) }, s.deletion.Forget)
 	case step == authority.ReleaseMirror && s.deletion.Restores():
 		return pairs.First(func() *pairs.Write { return feedback.LastChosen(s.State) }, func() *pairs.Write { return s.deletion.Next(step) })
-	case s.deletion.Held() != "":
+	case step == authority.DetachChildren && s.deletion.Held() != "":
 		return s.Fails(s.State, authority.ReasonWouldBeAdopted, s.deletion.Held())
 	case step != authority.KeepMirroring:
 		return s.deletion.Next(step)
