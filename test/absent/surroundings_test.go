@@ -27,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -53,6 +54,8 @@ type loss struct {
 	unseen bool
 	// restarts: Poundlock is killed while it is being deleted, and starts again at once.
 	restarts bool
+	// held: the deletion of a MachineSet waits then, because another set of that API would adopt a Machine that it leaves.
+	held bool
 }
 
 func (l loss) String() string {
@@ -62,6 +65,9 @@ func (l loss) String() string {
 	}
 	if l.restarts {
 		out += ", with a restart"
+	}
+	if l.held {
+		out += ", with a deletion that waits"
 	}
 	return out
 }
@@ -84,6 +90,10 @@ func losses() []loss {
 		{kind: crd, name: "machinesets.cluster.x-k8s.io", takes: clusterAPI, unseen: true},
 		{kind: crd, name: "machinehealthchecks.machine.openshift.io", takes: machineAPI, spares: true},
 		{kind: "Namespace", name: mapi, takes: machineAPI},
+		{kind: "Namespace", name: mapi, takes: machineAPI, held: true},
+		{kind: "Namespace", name: capi, takes: clusterAPI, held: true},
+		{kind: crd, name: "machinesets.machine.openshift.io", takes: machineAPI, held: true},
+		{kind: "Cluster", namespace: capi, name: "lock-7x2k9", takes: clusterAPI, held: true},
 	}
 }
 
@@ -134,7 +144,10 @@ type fleet struct {
 func (w world) loses(l loss, name string, line *string) {
 	w.Helper()
 	process := w.Plane.PID(testcluster.Poundlock)
-	f := w.fleet(name)
+	f := w.fleet(name, l)
+	if l.held {
+		w.hold(f, l.takes)
+	}
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(map[string]schema.GroupVersionKind{
 		"Cluster":                  {Group: "cluster.x-k8s.io", Version: "v1beta2", Kind: "Cluster"},
@@ -246,13 +259,53 @@ func (w world) ask(name, api string) {
 		client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"authoritativeAPI":"`+api+`"}}`))))
 }
 
+// hold deletes the set that is not authoritative of an API, as nobody who could be asked. The API's other set would adopt what it leaves.
+func (w world) hold(f fleet, api string) {
+	w.Helper()
+	set := object("machine.openshift.io/v1beta1", mapi, f.name+"-clusterapi")
+	if api == "ClusterAPI" {
+		set = object("cluster.x-k8s.io/v1beta2", capi, f.name+"-machineapi")
+	}
+	set.SetKind("MachineSet")
+	as := rest.CopyConfig(w.Plane.Admin())
+	as.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:kube-system:generic-garbage-collector", Groups: []string{"system:masters"}}
+	collector, err := client.New(as, client.Options{})
+	w.must(err)
+	w.must(collector.Delete(w.Context(), set))
+	w.eventually("the deletion to wait", func(ctx context.Context) error {
+		o := object("machine.openshift.io/v1beta1", mapi, set.GetName())
+		o.SetKind("MachineSet")
+		if err := w.Admin.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
+			return err
+		}
+		if is := fmt.Sprint(o.Object["status"]); !strings.Contains(is, "WouldBeAdopted") {
+			return fmt.Errorf("its status is %s", is)
+		}
+		return nil
+	})
+}
+
+// overlapping has the set of an API select the Machines of both sets of a fleet.
+func overlapping(set map[string]any, name string, takes bool) error {
+	labels := map[string]any{"pool": name}
+	if !takes {
+		labels["set"] = "left"
+	}
+	return cmp.Or(unstructured.SetNestedField(set, labels, "spec", "selector", "matchLabels"),
+		unstructured.SetNestedField(set, name, "spec", "template", "metadata", "labels", "pool"),
+		unstructured.SetNestedField(set, map[bool]string{true: "taking", false: "left"}[takes], "spec", "template", "metadata", "labels", "set"))
+}
+
 // fleet makes two sets of four Machines, one of each API, each with two Machines of either API, and two Machines that no set owns.
-func (w world) fleet(name string) fleet {
+func (w world) fleet(name string, l loss) fleet {
 	w.Helper()
 	f := fleet{name: name, hands: map[string]string{}, instance: map[string]string{}}
 	for _, api := range []string{"MachineAPI", "ClusterAPI"} {
 		set := map[string]any{}
 		w.must(yaml.Unmarshal([]byte(testcluster.MachineSet(name+"-"+strings.ToLower(api), 4)), &set))
+		if l.held {
+			w.must(overlapping(set, name, api == l.takes))
+		}
 		w.must(w.Admin.Create(w.Context(), &unstructured.Unstructured{Object: set}))
 		w.must(w.Admin.Create(w.Context(), loneOf(set, name+"-lone-"+strings.ToLower(api))))
 	}
@@ -319,7 +372,9 @@ func (w world) fleet(name string) fleet {
 func loneOf(set map[string]any, name string) *unstructured.Unstructured {
 	labels, _, _ := unstructured.NestedStringMap(set, "spec", "template", "metadata", "labels")
 	spec, _, _ := unstructured.NestedMap(set, "spec", "template", "spec")
-	delete(labels, "machine.openshift.io/cluster-api-machineset")
+	for _, chosenBy := range []string{"machine.openshift.io/cluster-api-machineset", "pool", "set"} {
+		delete(labels, chosenBy)
+	}
 	o := object("machine.openshift.io/v1beta1", mapi, name)
 	o.Object["spec"] = spec
 	o.SetLabels(labels)

@@ -48,7 +48,7 @@ func takesPoundlockAlong(t *testing.T, l loss) {
 	w := world{T: t, Stage: stage}
 	plugin := filepath.Join(t.TempDir(), "kubectl-poundlock")
 	w.must(build.Own(t.Context(), "./cmd/kubectl-poundlock", plugin, testcluster.RaceDetector))
-	f := w.fleet("w")
+	f := w.fleet("w", loss{})
 
 	namespace := &unstructured.Unstructured{}
 	namespace.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
