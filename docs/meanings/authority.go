@@ -137,7 +137,7 @@ var authoritySettled = Table{
 		},
 		{
 			Names: []string{authority.ReasonWouldBeAdopted},
-			Means: "the deletion of a MachineSet that is not authoritative waits: it leaves Machines, and another set would adopt one of them",
+			Means: "the deletion of a MachineSet waits: it leaves Machines without an owner, and another set would adopt one of them",
 			Do: "the message names the Machine and the other set. To keep the Machine, remove a label that only the other set selects by; the deletion goes on within " +
 				"seconds",
 		},

@@ -160,9 +160,9 @@ func Adopters(machines []*unstructured.Unstructured, mirror *unstructured.Unstru
 }
 
 // detachNext detaches the next child, but none that another MachineSet would adopt, and delete if it has too many. If all go with what they live in, so does
-// that set; and the Machines of an authoritative set that is being deleted end.
+// that set. The deletion of an authoritative set holds them, too: that set would then delete the surplus, whichever Machine it chooses.
 func (s Pair) detachNext(side authority.API) *pairs.Write {
-	stay := s.Surroundings == authority.Stay && pairs.PresenceOf(s.On(side.Other())) == authority.Present
+	stay := s.Surroundings == authority.Stay && s.On(side.Other()) != nil
 	for _, child := range s.Children {
 		if s.Adopters[child.GetName()] == "" || !stay {
 			return s.detach(child, side)

@@ -121,12 +121,11 @@ func TestAMachineThatAnotherSetWouldAdopt(t *testing.T) {
 		surroundings                   authority.Surroundings
 		want                           string
 	}{
-		"it is held":                               {`set: b`, other + `, status: {authoritativeAPI: MachineAPI}}`, "", "", "", "MachineSet b selects its Machine w, would adopt it"},
-		"the other selects it no more":             {`set: c`, other + `, status: {authoritativeAPI: MachineAPI}}`, "", "", "", ""},
-		"the other is Cluster API's":               {`set: b`, other + `, status: {authoritativeAPI: ClusterAPI}}`, "", "", "", ""},
-		"Cluster API runs the Machine":             {`set: b`, other + `, status: {authoritativeAPI: MachineAPI}}`, "", "ClusterAPI", "", ""},
-		"the authoritative set is deleted as well": {`set: b`, other + `, status: {authoritativeAPI: MachineAPI}}`, `deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [f], `, "", "", ""},
-		"what they live in is deleted":             {`set: b`, other + `, status: {authoritativeAPI: MachineAPI}}`, "", "", authority.Go, ""},
+		"it is held":                   {`set: b`, other + `, status: {authoritativeAPI: MachineAPI}}`, "", "", "", "MachineSet b selects its Machine w, would adopt it"},
+		"the other selects it no more": {`set: c`, other + `, status: {authoritativeAPI: MachineAPI}}`, "", "", "", ""},
+		"the other is Cluster API's":   {`set: b`, other + `, status: {authoritativeAPI: ClusterAPI}}`, "", "", "", ""},
+		"Cluster API runs the Machine": {`set: b`, other + `, status: {authoritativeAPI: MachineAPI}}`, "", "ClusterAPI", "", ""},
+		"what they live in is deleted": {`set: b`, other + `, status: {authoritativeAPI: MachineAPI}}`, "", "", authority.Go, ""},
 	} {
 		if c.status == "" {
 			c.status = "MachineAPI"
@@ -147,6 +146,35 @@ func TestAMachineThatAnotherSetWouldAdopt(t *testing.T) {
 			t.Errorf("%s: %q, want %q", sentence, got, c.want)
 		}
 		if w := Of(s).Next(authority.DetachChildren); (w == nil) != (c.want != "") {
+			t.Errorf("%s: writes %v", sentence, w)
+		}
+	}
+}
+
+// A Machine API set that is deleted leaves those of its Machines that Cluster API runs for a moment, and another set of Cluster API's may adopt them.
+func TestTheDeletionOfAnAuthoritativeSetLeavesNothingToAnother(t *testing.T) {
+	kind, _ := authority.KindNamed("MachineSet")
+	for sentence, c := range map[string]struct {
+		labels string
+		want   bool
+	}{
+		"another set selects the Machine": {`set: b`, true},
+		"none does":                       {`set: c`, false},
+	} {
+		s := &pairs.State{Kind: kind, Name: "a"}
+		const deleted = `deletionTimestamp: "2026-11-21T17:00:00Z", finalizers: [sync.machine.openshift.io/finalizer], `
+		s.MachineAPI = mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {`+deleted+`name: a, uid: a}, `+
+			`spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI}}`)
+		s.Core = mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {`+deleted+`name: a, uid: c, `+
+			`annotations: {cluster.x-k8s.io/paused: "", poundlock.openshift.io/mirror-of: MachineSet/a}}}`)
+		s.Children = []*unstructured.Unstructured{mirroringtest.Object(t, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: w, labels: {`+c.labels+`}, `+
+			`ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, name: a, uid: c, controller: true}]}}`)}
+		s.Adopters = Adopters(s.Children, s.Core, []*unstructured.Unstructured{s.Core, mirroringtest.Object(t,
+			`{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: b, uid: b}, spec: {replicas: 1, selector: {matchLabels: {set: b}}}}`)})
+		if got := Of(s).Held(); (got != "") != c.want {
+			t.Errorf("%s: %q", sentence, got)
+		}
+		if w := Of(s).Next(authority.DetachChildren); (w == nil) != c.want {
 			t.Errorf("%s: writes %v", sentence, w)
 		}
 	}

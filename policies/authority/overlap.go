@@ -53,8 +53,9 @@ func SelectorsOverlap(c policies.Change) policies.Verdict {
 			free = append(free, m.Metadata.Name)
 		}
 	}
-	const then = ": if one of these sets is deleted with --cascade=orphan, another adopts its Machines, and deletes those beyond its own spec.replicas " +
-		"with their instances. To prevent that, give each set a label of its own in spec.selector and spec.template.metadata.labels"
+	const then = ": if one of these sets is deleted and its Machines stay (with --cascade=orphan, or of the API that is not authoritative), another adopts " +
+		"them, and deletes those beyond its own spec.replicas with their instances. To prevent that, give each set a label of its own in spec.selector and " +
+		"spec.template.metadata.labels"
 	var out []string
 	for _, found := range []struct {
 		names      []string
@@ -133,20 +134,26 @@ func OrphansAdopted(c policies.Change) policies.Verdict {
 	}
 	d, _ := deleted(c)
 	var v policies.Verdict
+	soon, later := map[string]bool{}, map[string][]string{}
 	for _, set := range c.Facts.Siblings {
 		api := apiOf(set)
-		if set.Metadata.Name == c.Name || set.Deleting() || !acts(set, api) || api != d.On && d.On != d.Authority {
+		if set.Metadata.Name == c.Name || set.Deleting() || api != d.On && d.On != d.Authority {
 			continue
 		}
 		var names []string
 		for _, m := range c.Facts.Adoptable {
-			if apiOf(m) == api && !m.Deleting() && acts(m, api) && takes(set, m.Metadata.Labels) {
+			switch {
+			case apiOf(m) != api || m.Deleting() || !takes(set, m.Metadata.Labels):
+			case acts(set, api) && acts(m, api):
 				names = append(names, m.Metadata.Name)
+			case d.On == d.Authority:
+				later[set.Metadata.Name] = append(later[set.Metadata.Name], m.Metadata.Name)
 			}
 		}
 		if len(names) == 0 {
 			continue
 		}
+		soon[set.Metadata.Name] = true
 		slices.Sort(names)
 		what := fmt.Sprintf("%s's MachineSet %s selects Machine %s of this set, and adopts what this deletion leaves without a set",
 			api.Text(), set.Metadata.Name, nameSome(names))
@@ -165,6 +172,14 @@ func OrphansAdopted(c policies.Change) policies.Verdict {
 		}
 		v.Warnings = append(v.Warnings, fmt.Sprintf(
 			"%s: from then on these Machines count as replicas of that set, and are deleted with it. To prevent that, first %s", what, keep))
+	}
+	for _, name := range slices.Sorted(maps.Keys(later)) {
+		if !soon[name] {
+			v.Warnings = append(v.Warnings, fmt.Sprintf(
+				"MachineSet %s selects Machine %s of this set, too. Once it and the Machine are both authoritative in one API, it adopts what this deletion leaves without a "+
+					"set, and deletes those beyond its spec.replicas, with the instances. To prevent that, remove from these Machines a label that only its selector has",
+				name, nameSome(slices.Compact(slices.Sorted(slices.Values(later[name]))))))
+		}
 	}
 	return v
 }
