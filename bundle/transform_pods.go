@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/poundlock/poundlock/internal/jsonnumbers"
 )
 
 // Priority makes the pods system-cluster-critical.
@@ -38,7 +40,7 @@ func Requests(d *Draft) {
 				d.set(c.Document, requests, field, row.name, row.least)
 				continue
 			}
-			now, err := resource.ParseQuantity(fmt.Sprint(value))
+			now, err := jsonnumbers.ParseQuantity(fmt.Sprint(value))
 			if err != nil {
 				d.refuse(c.Document, "%s is %v, which is no quantity: use one such as %s", field, value, row.least)
 				continue

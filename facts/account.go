@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/internal/served"
 )
 
 // Accounts reads which account of the cloud the cluster is in, from the ConfigMap that the Infrastructure's spec.cloudConfig names: it is no
@@ -59,4 +60,23 @@ func (a *Accounts) Of(ctx context.Context, platform conversion.Platform, infrast
 		a.until = time.Now().Add(unknown)
 	}
 	return a.account, nil
+}
+
+// mostAsked is how many Machines are asked for the account of the cluster: each that has an instance has it, however large the fleet is.
+const mostAsked = 100
+
+// accountOfMachines is the account in the ID of an instance of any Machine, read from a cache; empty where none is among the first, and of a kind that is not
+// served.
+func accountOfMachines(ctx context.Context, cache client.Reader, namespace string, account func(providerID string) string) (string, error) {
+	found, err := served.List(ctx, cache, machineKind(), namespace, client.Limit(mostAsked), client.UnsafeDisableDeepCopy)
+	if err != nil && !served.Missing(err) {
+		return "", err
+	}
+	for _, machine := range found {
+		id, _, _ := unstructured.NestedString(machine.Object, "spec", "providerID")
+		if of := account(id); of != "" {
+			return of, nil
+		}
+	}
+	return "", nil
 }

@@ -17,7 +17,8 @@ import (
 type Environment struct {
 	NodeSync conversion.NodeSync
 	Accounts *Accounts
-	// Masters is the cache that the control plane's Machines are read from: IndexByRole was called on it. nil: each Machine is seen alone.
+	// Masters is the cache that the control plane's Machines are read from, and the account where nothing else has it: IndexByRole was called on it. nil: each
+	// Machine is seen alone.
 	Masters client.Reader
 }
 
@@ -31,6 +32,9 @@ func (e Environment) Read(ctx context.Context, get environment.Get, pair authori
 	}
 	if err == nil && e.Masters != nil && env.Platform.Name != "" {
 		env.ControlPlane, err = masters(ctx, e.Masters, pair.MachineAPI)
+	}
+	if err == nil && e.Masters != nil && env.Account == "" && env.Platform.Account != nil {
+		env.Account, err = accountOfMachines(ctx, e.Masters, pair.MachineAPI, env.Platform.Account)
 	}
 	return env, missing, err
 }

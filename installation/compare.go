@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poundlock/poundlock/internal/jsonnumbers"
 	"github.com/poundlock/poundlock/internal/jsontree"
 )
 
@@ -64,7 +65,7 @@ func quantity(value any) (resource.Quantity, error) {
 		return *resource.NewQuantity(n, resource.DecimalSI), nil
 	}
 	s, _ := value.(string)
-	return resource.ParseQuantity(s)
+	return jsonnumbers.ParseQuantity(s)
 }
 
 // Differences are the fields of an object that are not as they would be applied, for a person.

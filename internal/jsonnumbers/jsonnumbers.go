@@ -85,6 +85,14 @@ func Vast(q resource.Quantity) bool {
 	return scale < -MaxExponent || scale > MaxExponent
 }
 
+// ParseQuantity is resource.ParseQuantity, but refuses a text that would keep it, or a comparison with what it returns, busy for minutes.
+func ParseQuantity(text string) (resource.Quantity, error) {
+	if Exponents([]byte(text)) || Endless([]byte(text)) {
+		return resource.Quantity{}, fmt.Errorf("%.40s: it has too many digits, or an exponent beyond 99", text)
+	}
+	return resource.ParseQuantity(text)
+}
+
 // FindVast is the path of the first Vast quantity in a typed value that was decoded from JSON.
 func FindVast(raw []byte, typed any) (path string, found bool) {
 	if !Exponents(raw) {

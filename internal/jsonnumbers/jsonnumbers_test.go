@@ -37,3 +37,11 @@ func TestVast(t *testing.T) {
 		}
 	}
 }
+
+func TestParseQuantity(t *testing.T) {
+	for text, takes := range map[string]bool{"50Mi": true, "0.1": true, "1e3": true, "1e999999999": false, "1e-999999999": false, strings.Repeat("9", 200): false, "many": false} {
+		if _, err := jsonnumbers.ParseQuantity(text); (err == nil) != takes {
+			t.Errorf("%.20s: %v", text, err)
+		}
+	}
+}
