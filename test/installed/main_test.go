@@ -29,6 +29,10 @@ type place struct {
 	stage *testcluster.Stage
 	admin client.Client
 	dir   string
+	// kubectl and kubeconfig are those of the control plane.
+	kubectl, kubeconfig string
+	// elsewhere are the page's patches for a cluster that is not OpenShift.
+	elsewhere string
 }
 
 func newPlace(t *testing.T) *place {
@@ -51,7 +55,7 @@ func newPlace(t *testing.T) *place {
 		}
 	}
 	// The image has a test of its own (tools/image). Here a pod of it runs the binary.
-	const making = "#!/bin/sh\ntest \"$1\" = image\n"
+	const making = "#!/bin/sh\ncase \"$*\" in 'image VERSION=v0.1.0 PUSH=" + image + "'|'image VERSION=v0.2.0 PUSH=" + image + "') ;; *) exit 1;; esac\n"
 	if err := os.WriteFile(filepath.Join(bin, "make"), []byte(making), 0o755); err != nil { //nolint:gosec // a program
 		t.Fatal(err)
 	}
@@ -67,6 +71,7 @@ func newPlace(t *testing.T) *place {
 			t.Error(err)
 		}
 	})
+	p.kubectl, p.kubeconfig = p.stage.Plane.Kubectl(), p.stage.Plane.KubeconfigPath()
 	if p.admin, err = client.New(p.stage.Plane.Admin(), client.Options{Scheme: clientgoscheme.Scheme}); err != nil {
 		t.Fatal(err)
 	}
@@ -77,8 +82,8 @@ func newPlace(t *testing.T) *place {
 func (p *place) shell(ctx context.Context, command string) (string, error) {
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", command)
 	cmd.Dir = p.dir
-	path := []string{filepath.Join(p.dir, "bin"), filepath.Dir(p.stage.Plane.Kubectl()), os.Getenv("PATH")}
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+p.stage.Plane.KubeconfigPath(), "PATH="+strings.Join(path, string(os.PathListSeparator)))
+	path := []string{filepath.Join(p.dir, "bin"), filepath.Dir(p.kubectl), os.Getenv("PATH")}
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+p.kubeconfig, "PATH="+strings.Join(path, string(os.PathListSeparator)))
 	out, err := cmd.CombinedOutput()
 	return strings.TrimSpace(string(out)), err
 }

@@ -5,6 +5,7 @@ package installed
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,8 +22,11 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/poundlock/poundlock/test/build"
+	"github.com/poundlock/poundlock/test/embedded"
 )
 
 // overlays are the ways to a certificate, and what a cluster of that way has.
@@ -38,6 +42,12 @@ var overlays = []struct {
 // TestThePage types docs/install.md from top to bottom, for each overlay, in one cluster: what an installation leaves behind would meet the next.
 func TestThePage(t *testing.T) {
 	p, page := newPlace(t), read(t)
+	p.elsewhere = page[0].patches[0]
+	for _, commands := range page[0].once {
+		if strings.Contains(commands, "featuregates") {
+			p.types(t, strings.TrimSpace(commands)+" --dry-run=server")
+		}
+	}
 	there := p.left(t)
 	for i, o := range overlays {
 		t.Run(o.name, func(t *testing.T) {
@@ -65,10 +75,17 @@ func TestThePage(t *testing.T) {
 // section is a part of the page, with its commands.
 type section struct {
 	title  string
-	blocks []string
+	blocks []typed
+	// patches are for the kustomization of some clusters, in YAML.
+	patches []string
+	// once are commands of other clusters, or such as cannot be taken back.
+	once []string
 }
 
-var block = regexp.MustCompile("(?s)```sh\n(.*?)```")
+// typed are commands, and lines of what they print.
+type typed struct{ commands, prints string }
+
+var block = regexp.MustCompile("(?sm)^ *```(sh|text|yaml|shell)\n(.*?)^ *```")
 
 func read(t *testing.T) []section {
 	t.Helper()
@@ -85,7 +102,16 @@ func read(t *testing.T) []section {
 		title, body, _ := strings.Cut(part, "\n")
 		s := section{title: title}
 		for _, found := range block.FindAllStringSubmatch(body, -1) {
-			s.blocks = append(s.blocks, found[1])
+			switch kind, text := found[1], found[2]; kind {
+			case "sh":
+				s.blocks = append(s.blocks, typed{commands: text})
+			case "text":
+				s.blocks[len(s.blocks)-1].prints = text
+			case "yaml":
+				s.patches = append(s.patches, text)
+			case "shell":
+				s.once = append(s.once, text)
+			}
 		}
 		out = append(out, s)
 	}
@@ -102,7 +128,93 @@ func read(t *testing.T) []section {
 func (p *place) typesAll(t *testing.T, s section, overlay string) {
 	t.Helper()
 	for _, b := range s.blocks {
-		p.types(t, strings.ReplaceAll(b, "overlays/openshift", "overlays/"+overlay))
+		commands := strings.ReplaceAll(b.commands, "overlays/openshift", "overlays/"+overlay)
+		if overlay == "self-managed" && strings.Contains(commands, "mkdir -p deploy") {
+			commands = strings.Replace(commands, "kubectl apply -k deploy", "cat >> deploy/kustomization.yaml <<'PATCHES'\n"+p.elsewhere+"PATCHES\nkubectl apply -k deploy", 1)
+		}
+		out := p.types(t, commands)
+		for line := range strings.Lines(b.prints) {
+			if !printed(out, line) {
+				t.Errorf("the page has %q of what this prints:\n%s", line, out)
+			}
+		}
+	}
+}
+
+// printed reports whether a line is in what was printed, whatever the spaces between its words are. Any word stands for ….
+func printed(out, line string) bool {
+	words := strings.Fields(line)
+	for i, word := range words {
+		words[i] = strings.ReplaceAll(regexp.QuoteMeta(word), "…", `\S+`)
+	}
+	return regexp.MustCompile(`(?m)^` + strings.Join(words, `\s+`) + `\s*$`).MatchString(out)
+}
+
+// TestThePagesPatches renders the page's patches with its own kustomization.
+func TestThePagesPatches(t *testing.T) {
+	root, err := build.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, s := range read(t) {
+		all = append(all, s.patches...)
+	}
+	if len(all) != 3 {
+		t.Fatalf("%d patches", len(all))
+	}
+	for i, c := range []struct{ overlay, has, lacks string }{
+		{"self-managed", "--feature-gate=on", "nodeSelector:"}, {"self-managed", "--feature-gate=on", ""}, {"cert-manager", "kind: ClusterIssuer", "kind: Issuer\n"},
+	} {
+		disk := filesys.MakeFsOnDisk()
+		dir := filepath.Join(t.TempDir(), "checkout")
+		if err := os.CopyFS(filepath.Join(dir, "manifests"), os.DirFS(filepath.Join(root, "manifests"))); err != nil {
+			t.Fatal(err)
+		}
+		text := "resources: [../manifests/overlays/" + c.overlay + "]\n" + all[i]
+		if err := errors.Join(os.Mkdir(filepath.Join(dir, "deploy"), 0o750), os.WriteFile(filepath.Join(dir, "deploy", "kustomization.yaml"), []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		found, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(disk, filepath.Join(dir, "deploy"))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		out, err := found.AsYaml()
+		if err != nil || !strings.Contains(string(out), c.has) || c.lacks != "" && strings.Contains(string(out), c.lacks) {
+			t.Errorf("%s\nmakes no %q, or %q, %v:\n%s", text, c.has, c.lacks, err, out)
+		}
+	}
+}
+
+// TestAClusterThatIsNotOpenShift types what the page has for a cluster without the CRDs of the Machine API.
+func TestAClusterThatIsNotOpenShift(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a control plane is not short")
+	}
+	root, err := build.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plane := embedded.ForTest(t, embedded.Options{})
+	p := &place{dir: root, kubectl: plane.Kubectl(), kubeconfig: plane.KubeconfigPath()}
+	typed := 0
+	for _, s := range read(t) {
+		for _, commands := range s.once {
+			if strings.Contains(commands, "featuregates") {
+				continue // OpenShift's: TestThePage has it
+			}
+			p.types(t, commands)
+			typed++
+		}
+	}
+	if typed != 2 {
+		t.Errorf("%d blocks of commands", typed)
+	}
+	for _, kind := range []string{"machines", "machinesets", "machinehealthchecks", "controlplanemachinesets"} {
+		if out := p.types(t, "kubectl get crd "+kind+".machine.openshift.io -o yaml"); !strings.Contains(out, "authoritativeAPI") {
+			t.Errorf("the CRD of %s has no authoritativeAPI", kind)
+		}
 	}
 }
 
