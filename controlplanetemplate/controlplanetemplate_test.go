@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/conversiontest"
@@ -370,6 +371,49 @@ func TestTheAccountIsReadFromElsewhere(t *testing.T) {
 		}
 		if got, err := Resolve(world(append(cluster(kit), template)...), nil, pair, set); err != nil || len(got.Unresolved) == 0 {
 			t.Error("without it nothing is missing", err)
+		}
+	}
+}
+
+// A set for Cluster API is resolved with each of its failure domains: without a subnet in one of them a Machine there gets no instance, unless the template or
+// the AWSCluster names one.
+func TestAPlaceWithoutASubnet(t *testing.T) {
+	for _, kit := range platformstest.Kits() {
+		if kit.Platform.Name != "AWS" {
+			continue
+		}
+		spec, domains := master(kit)
+		delete(spec, "subnet")
+		template, errs := Reflect(read(t, machineAPI(t, spec, domains)), kit.Env())
+		if len(errs) > 0 {
+			t.Fatal(errs)
+		}
+		kind := kit.Platform.InfraMachineTemplate.GroupVersionKind
+		zone := map[string]any{"placement": map[string]any{"availabilityZone": "us-east-1b"}}
+		domains["aws"] = append(domains["aws"].([]any), zone)
+		without := read(t, machineAPI(t, spec, domains))
+		set := clusterAPI(t, kind, template.GetName(), domains)
+		resolve := func() field.ErrorList {
+			t.Helper()
+			got, err := Resolve(world(append(cluster(kit), template)...), nil, pair, set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got.Unresolved
+		}
+		errs = resolve()
+		if len(errs) != 1 || errs[0].Field != "spec.template.machines_v1beta2_cluster_x_k8s_io.spec.infrastructureRef" ||
+			!strings.HasPrefix(errs[0].Detail, "subnet: Cluster API would create no instance") || !strings.Contains(errs[0].Detail, "us-east-1b") {
+			t.Errorf("without a subnet: %v", errs)
+		}
+		if _, errs := Reflect(without, kit.Env()); len(errs) != 1 ||
+			errs[0].Field != "spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value.subnet" {
+			t.Errorf("without a subnet in the other member: %v", errs)
+		}
+		kit.InfraCluster = (&unstructured.Unstructured{Object: kit.InfraCluster}).DeepCopy().Object
+		_ = unstructured.SetNestedSlice(kit.InfraCluster, []any{map[string]any{"id": "subnet-2", "availabilityZone": "us-east-1b"}}, "network", "subnets")
+		if errs := resolve(); len(errs) > 0 {
+			t.Errorf("the AWSCluster lists one: %v", errs)
 		}
 	}
 }

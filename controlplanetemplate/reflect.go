@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
@@ -31,8 +32,8 @@ func IsOwn(mark, name string) bool {
 // Reflect is the infrastructure machine template that a set's template for Machine API stands for, as a MachineSet's is made: its name has a
 // hash of its content. It means what the set's template does. Where a platform converts only what is somewhere, it is in the first of the
 // set's failure domains. Those that the Infrastructure does not have are the only errors then: what they would set is missing in the template, and is not to be
-// written there. Fields that do not convert, in whichever of the failure domains, are errors, by their path in the set. A set that has
-// the other member is what it refers to: there is nothing to reflect, and both are nil.
+// written there. Fields that do not convert, in whichever of the failure domains, are errors, by their path in the set; so is what keeps Cluster API from
+// creating an instance for a Machine of the set. A set that has the other member is what it refers to: there is nothing to reflect, and both are nil.
 func Reflect(set *machinev1.ControlPlaneMachineSet, env conversion.Env) (*unstructured.Unstructured, field.ErrorList) {
 	t := set.Spec.Template.OpenShiftMachineV1Beta1Machine
 	if t == nil {
@@ -54,10 +55,26 @@ func Reflect(set *machinev1.ControlPlaneMachineSet, env conversion.Env) (*unstru
 	if len(errs) > 0 {
 		return nil, distinct(errs)
 	}
+	if errs := unborn(set, where, env); len(errs) > 0 {
+		return nil, underMember(errs)
+	}
 	if bare, wrong := reflectAt(t, nil, env); len(wrong) == 0 {
 		out = bare
 	}
 	return out, nil
+}
+
+// underMember names fields of a Machine by where a set for Machine API has them.
+func underMember(errs field.ErrorList) field.ErrorList {
+	var out field.ErrorList
+	for _, e := range errs {
+		at := *e
+		if rest, ok := strings.CutPrefix(e.Field, "spec."); ok {
+			at.Field = memberPath().Child("spec").String() + "." + rest
+		}
+		out = append(out, &at)
+	}
+	return out
 }
 
 // reflectAt converts the template with another providerSpec than its own, if there is one.

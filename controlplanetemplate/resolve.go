@@ -11,6 +11,7 @@ import (
 
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -27,7 +28,7 @@ import (
 const Purpose = "a control plane can be made there"
 
 // Resolve reads a set from its JSON and converts its template to Machine API's form, whichever member of the union it has. Unresolved lists by path why a
-// template does not convert, or that it does not exist. The error is that of get, of account or of the JSON. account returns the account of the cloud that the
+// template does not convert, that it does not exist, or what keeps Cluster API from creating an instance for a Machine made from it. The error is that of get, of account or of the JSON. account returns the account of the cloud that the
 // cluster is in, for the platforms whose conversions need it.
 func Resolve(get environment.Get, account Account, pair authority.Pair, set []byte) (controlplane.Resolved, error) {
 	out := &machinev1.ControlPlaneMachineSet{}
@@ -82,7 +83,48 @@ func resolve(get environment.Get, account Account, pair authority.Pair, set *mac
 		return nil, nil, fmt.Errorf("reading the providerSpec that %s converts into: %w", t.Spec.InfrastructureRef.Name, err)
 	}
 	raw, err := json.Marshal(providerSpec)
-	return raw, nil, err
+	if err != nil {
+		return nil, nil, err
+	}
+	made := controlplane.Resolve(set, t, raw, nil).Set
+	if where, _, err = places(made, env); err != nil {
+		return nil, nil, err
+	}
+	return raw, underTemplate(unborn(made, where, env), t.Spec.InfrastructureRef), nil
+}
+
+// unborn is what keeps a set's new Machines from becoming Cluster API's, each problem once. A template may leave to the failure domains what a Machine
+// cannot be without, such as AWS's subnet: so each place's Machine is converted, as it is once it exists.
+func unborn(set *machinev1.ControlPlaneMachineSet, where []controlplane.Place, env conversion.Env) field.ErrorList {
+	var errs field.ErrorList
+	for _, at := range where {
+		raw, err := json.Marshal(map[string]any{
+			"apiVersion": machinev1beta1.GroupVersion.String(), "kind": "Machine",
+			"metadata": map[string]any{
+				"name": controlplane.Name + "-0", "namespace": env.MachineAPINamespace, "labels": controlplane.TemplateOf(set).ObjectMeta.Labels,
+			},
+			"spec": map[string]any{"providerSpec": map[string]any{"value": at.ProviderSpec}},
+		})
+		if err != nil {
+			return field.ErrorList{field.InternalError(nil, err)}
+		}
+		errs = append(errs, core.Check("Machine", raw, env)...)
+	}
+	return distinct(errs)
+}
+
+// underTemplate names the infrastructure machine template that a set for Cluster API refers to: it has what the providerSpec of a Machine has, with the
+// set's failure domains.
+func underTemplate(errs field.ErrorList, ref controlplane.TemplateReference) field.ErrorList {
+	var out field.ErrorList
+	for _, e := range errs {
+		at := *e
+		if rest, ok := strings.CutPrefix(e.Field, "spec.providerSpec.value."); ok {
+			at = *field.Invalid(controlplane.ClusterAPITemplatePath().Child("spec", "infrastructureRef"), ref.Name, rest+": "+e.Detail)
+		}
+		out = append(out, &at)
+	}
+	return out
 }
 
 // clusterAPISet is the MachineSet that would make the Machines, if there were one for a control plane. Only what Cluster API reads of

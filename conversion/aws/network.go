@@ -62,7 +62,11 @@ func subnetTo(p *pass, m *providerSpec, c *infraSpec) {
 		return
 	}
 	if m.Subnet.ARN == nil && !carried { // which is reported itself
-		listsSubnet(p, m.Placement.AvailabilityZone, m.PublicIP, "Name the subnet here by its id or by filters, as the cluster's other MachineSets do")
+		remedy := "Name the subnet here by its id or by filters, as the cluster's other MachineSets do"
+		if p.Core.ControlPlane {
+			remedy = "Name the subnet by its id or by filters. A ControlPlaneMachineSet has it in each of its failure domains, or in its template"
+		}
+		listsSubnet(p, m.Placement.AvailabilityZone, m.PublicIP, remedy)
 	}
 }
 
@@ -110,7 +114,8 @@ func subnetFrom(p *pass, c *infraSpec, m *providerSpec) {
 }
 
 // listsSubnet: for a machine without a subnet Machine API's controllers look for one in the zone, and Cluster API's use one that the AWSCluster lists.
-// OpenShift's lists none, and then they create no instance. An existing instance needs none, and a control plane's template gets that of a failure domain.
+// OpenShift's lists none, and then they create no instance. An existing instance needs none, and a control plane's template gets that of a failure domain:
+// its Machines are converted for themselves.
 func listsSubnet(p *pass, zone string, public *bool, remedy string) {
 	if p.Env.InfraCluster == nil || !p.Core.Template && p.Core.ProviderID != "" || p.Core.Template && p.Core.ControlPlane {
 		return

@@ -37,13 +37,13 @@ func (p *Plan) Machine(i Index) *machinev1beta1.Machine {
 		Spec: *t.Spec.DeepCopy(),
 	}
 	metav1.SetMetaDataAnnotation(&m.ObjectMeta, MadeFromAnnotation, madeFrom(i))
-	m.Spec.AuthoritativeAPI = p.makesFor()
+	m.Spec.AuthoritativeAPI = p.MakesFor()
 	m.Spec.ProviderSpec.Value = &runtime.RawExtension{Raw: values.Raw(i.Spec)}
 	return m
 }
 
-// makesFor is which API is to be authoritative for created Machines: Cluster API if it is authoritative for the set.
-func (p *Plan) makesFor() machinev1beta1.MachineAuthority {
+// MakesFor is which API is to be authoritative for created Machines: Cluster API if it is authoritative for the set.
+func (p *Plan) MakesFor() machinev1beta1.MachineAuthority {
 	if p.authority == authority.ClusterAPI {
 		return machinev1beta1.MachineAuthorityClusterAPI
 	}

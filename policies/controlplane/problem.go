@@ -62,7 +62,7 @@ func (p *Plan) judge(v View) {
 		"so that Machines may differ from the template only in what it says of the cluster: %s. "+
 		"Restore it from a backup, status included; or set spec.strategy.type to OnDelete, and delete the Machines that are to be replaced")
 	add(InvalidSet, values.Names(slices.DeleteFunc(slices.Clone(p.Invalid), unreadPlatform), fieldError), "The set cannot be carried out: %s")
-	if v.Unreflected != "" && len(p.Invalid) == 0 && p.makesFor() == machinev1beta1.MachineAuthorityClusterAPI {
+	if v.Unreflected != "" && len(p.Invalid) == 0 && p.MakesFor() == machinev1beta1.MachineAuthorityClusterAPI {
 		p.Problems = append(p.Problems, Problem{NotSynchronized, "The Machines that the set creates are Cluster API's, which could not make their instances: " +
 			strings.TrimSuffix(v.Unreflected, ".") +
 			". Correct what this names"})

@@ -353,6 +353,10 @@ func TestRules(t *testing.T) {
 		"AWS: no image":                    {do: changes(want("ami", nil)), want: one("aws", "warned "+inProvider+"ami: a Machine is not made without an image: give its id")},
 		"AWS: no load balancer":            {do: changes(want("loadBalancers", nil)), want: one("aws", "warned "+inProvider+"loadBalancers: a new Machine is behind no load balancer, so that no client reaches the API there: right only where you balance the load yourself")},
 		"AWS: no subnet in a domain":       {do: changes(func(v *controlplane.View) { (*template(v).FailureDomains.AWS)[2].Subnet = nil }), want: one("aws", "warned "+inProvider+"subnet: without one a Machine gets the first subnet that AWS lists in its zone (in the failure domain c)")},
+		"AWS: no subnet, for Cluster API": {do: changes(func(v *controlplane.View) {
+			(*template(v).FailureDomains.AWS)[2].Subnet, template(v).Spec.AuthoritativeAPI = nil, machinev1beta1.MachineAuthorityClusterAPI
+		}), want: one("aws", "warned "+inProvider+"subnet: without one Cluster API takes a subnet that the AWSCluster lists in the Machine's zone (spec.network.subnets), "+
+			"and creates no instance where it lists none (in the failure domain c)")},
 
 		"Azure":                                                  {in: changes(platformed("Azure", azureSpec(), nil)), create: true},
 		"Azure: no internal load balancer":                       {in: changes(platformed("Azure", with1(azureSpec(), "internalLoadBalancer", nil), nil)), create: true, want: one("azure", "denied "+inProvider+"internalLoadBalancer")},

@@ -326,7 +326,7 @@ func (p *Plan) standsStill() string {
 	if p.authority == authority.Migrating {
 		return "the end of the set's move: status.authoritativeAPI is Migrating"
 	}
-	if p.view.Behind && p.makesFor() == machinev1beta1.MachineAuthorityClusterAPI {
+	if p.view.Behind && p.MakesFor() == machinev1beta1.MachineAuthorityClusterAPI {
 		return "Cluster API's side to follow the set: status.synchronizedGeneration is behind metadata.generation"
 	}
 	return ""

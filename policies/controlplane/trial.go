@@ -83,7 +83,7 @@ func (p *Plan) trial(i Index) Trial {
 // TrialOf identifies what a Machine at an index is made from. Its name and its owner are no part of it.
 func (p *Plan) TrialOf(i Index) string {
 	t := TemplateOf(p.set)
-	return hashOf(t.ObjectMeta, t.Spec, p.makesFor(), i.Spec)
+	return hashOf(t.ObjectMeta, t.Spec, p.MakesFor(), i.Spec)
 }
 
 func hashOf(of ...any) string {
@@ -115,7 +115,7 @@ func (w wanted) becomes(m *machinev1beta1.Machine) wanted {
 
 // differences are those between a Machine and what the set creates at an index; if a dry run was made, from what that becomes.
 func (p *Plan) differences(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i Index, m *machinev1beta1.Machine) []Difference {
-	w := wanted{platform: p.Row, template: t, spec: i.Spec, authority: p.makesFor()}
+	w := wanted{platform: p.Row, template: t, spec: i.Spec, authority: p.MakesFor()}
 	out := w.differences(m)
 	if tried := p.tried(i).Machine; tried != nil && len(out) > 0 {
 		becomes := w.becomes(tried)
@@ -190,7 +190,7 @@ func madeFrom(i Index) string { return hashOf(i.Spec) }
 
 // Overridden warns of each field of the template that admission changes.
 func (p *Plan) Overridden(t Trial, becomes *machinev1beta1.Machine) []string {
-	w := wanted{platform: p.Row, template: TemplateOf(p.set), spec: platform.ProviderSpec(t.Machine.Spec), authority: p.makesFor()}
+	w := wanted{platform: p.Row, template: TemplateOf(p.set), spec: platform.ProviderSpec(t.Machine.Spec), authority: p.MakesFor()}
 	var out []string
 	for _, d := range w.differences(becomes) {
 		if d.Effect != Ignored && !void(d) {

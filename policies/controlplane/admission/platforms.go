@@ -30,6 +30,8 @@ type resolved struct {
 	infrastructure *configv1.Infrastructure
 	// all are the set's failure domains.
 	all []platform.Domain
+	// ofClusterAPI reports that Cluster API creates the instances of the set's new Machines.
+	ofClusterAPI bool
 }
 
 // findings are the errors and warnings about a providerSpec, by path beneath it.
@@ -71,7 +73,8 @@ func everywhere(name configv1.PlatformType, check func(resolved) findings) func(
 // resolved is the providerSpec in each failure domain.
 func (p *proposal) resolved() []resolved {
 	plan := p.plan()
-	base := resolved{spec: plan.Spec, template: plan.Spec, infrastructure: p.Infrastructure, all: plan.Domains}
+	base := resolved{spec: plan.Spec, template: plan.Spec, infrastructure: p.Infrastructure, all: plan.Domains,
+		ofClusterAPI: plan.MakesFor() == machinev1beta1.MachineAuthorityClusterAPI}
 	if len(plan.Domains) == 0 {
 		return []resolved{base}
 	}
@@ -157,7 +160,11 @@ func aws(r resolved) (f findings) {
 	if s.AMI.ID == nil && s.AMI.ARN == nil && len(s.AMI.Filters) == 0 {
 		f.warn("ami", "a Machine is not made without an image: give its id")
 	}
-	if s.Subnet.ID == nil && s.Subnet.ARN == nil && len(s.Subnet.Filters) == 0 {
+	switch without := s.Subnet.ID == nil && s.Subnet.ARN == nil && len(s.Subnet.Filters) == 0; {
+	case without && r.ofClusterAPI:
+		f.warn("subnet", "without one Cluster API takes a subnet that the AWSCluster lists in the Machine's zone (spec.network.subnets), "+
+			"and creates no instance where it lists none")
+	case without:
 		f.warn("subnet", "without one a Machine gets the first subnet that AWS lists in its zone")
 	}
 	if len(s.LoadBalancers) == 0 {
