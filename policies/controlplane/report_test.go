@@ -38,6 +38,14 @@ func refusedByCloud(m *machinev1beta1.Machine) {
 		Reason: machinev1beta1.MachineCreationFailedConditionReason, Message: "no capacity in a" + strings.Repeat(".", 1000)}}
 }
 
+// refusedThroughClusterAPI is a Machine of Cluster API's with a condition that its mirror has from the provider.
+func refusedThroughClusterAPI(reason string) func(*machinev1beta1.Machine) {
+	return func(m *machinev1beta1.Machine) {
+		m.Status.AuthoritativeAPI = machinev1beta1.MachineAuthorityClusterAPI
+		m.Status.Conditions = []machinev1beta1.Condition{{Type: machinev1beta1.InstanceExistsCondition, Status: corev1.ConditionFalse, Reason: reason, Message: "no capacity in a"}}
+	}
+}
+
 // moved is a Machine whose mirror has not run since Cluster API became authoritative.
 func moved(m *machinev1beta1.Machine) {
 	m.Status.AuthoritativeAPI = machinev1beta1.MachineAuthorityClusterAPI
@@ -87,6 +95,10 @@ func TestWhatAuthorityMakesOfAPlan(t *testing.T) {
 			waits: "c-master-x-0 is not ready yet: its Synchronized is False, and Cluster API makes no instance of it (FieldsNotConvertible: spec.x: no)"},
 		"a new one that the cloud refuses has its words, cut": {do: []change{larger, with("c-master-x-0", "a", true), on(3, refusedByCloud)},
 			waits: "c-master-x-0 is not ready yet: its MachineCreated is False (MachineCreationFailed: no capacity in a" + strings.Repeat(".", 184) + " …)"},
+		"a new one of Cluster API's that the cloud refuses has its words": {do: []change{larger, with("c-master-x-0", "a", true), on(3, refusedThroughClusterAPI("InstanceProvisionFailed"))},
+			waits: "c-master-x-0 is not ready yet: its InstanceExists is False, as Cluster API reports (InstanceProvisionFailed: no capacity in a)"},
+		"a new one of Cluster API's that is on its way has none": {do: []change{larger, with("c-master-x-0", "a", true), on(3, refusedThroughClusterAPI("InstanceNotReady"))},
+			waits: "c-master-x-0 is not ready yet"},
 		"Recreate, where it has not been allowed: nothing": {do: []change{strategy("Recreate"), larger, noRecreate}},
 	} {
 		t.Run(text, func(t *testing.T) {

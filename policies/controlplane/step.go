@@ -305,13 +305,16 @@ func (m MachineState) Unmade() string {
 	if !m.joining() {
 		return ""
 	}
+	ofClusterAPI := m.machine.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityClusterAPI
 	for _, c := range m.machine.Status.Conditions {
 		switch {
 		case c.Status != corev1.ConditionFalse:
-		case c.Type == authority.ConditionSynchronized && m.machine.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityClusterAPI:
+		case c.Type == authority.ConditionSynchronized && ofClusterAPI:
 			return fmt.Sprintf(": its Synchronized is False, and Cluster API makes no instance of it (%s: %s)", c.Reason, c.Message)
 		case c.Type == machinev1beta1.MachineCreated && c.Message != "":
 			return fmt.Sprintf(": its MachineCreated is False (%s: %s)", c.Reason, eventnote.Cut(c.Message, longestRefusal))
+		case c.Type == machinev1beta1.InstanceExistsCondition && ofClusterAPI && authority.Fails(c.Reason):
+			return fmt.Sprintf(": its InstanceExists is False, as Cluster API reports (%s: %s)", c.Reason, eventnote.Cut(c.Message, longestRefusal))
 		}
 	}
 	return ""

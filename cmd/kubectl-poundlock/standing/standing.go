@@ -15,7 +15,8 @@ import (
 
 // Standing is the summary of one pair. A condition that is not set is "".
 type Standing struct {
-	Kind      string `json:"kind"`
+	Kind string `json:"kind"`
+	// Namespace is the Machine API object's. Where only Cluster API has the object, it is that one's.
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	// Requested is spec.authoritativeAPI, Current is status.authoritativeAPI.
@@ -64,13 +65,15 @@ func Of(p inventory.Pair) Standing {
 		Deleting:     p.MachineAPI.Deleting() || p.ClusterAPI.Deleting(), MirrorDeleting: mirrorDeleting(p),
 	}
 	if p.MachineAPI == nil {
-		s.Requested, s.Current = authority.ClusterAPI, authority.ClusterAPI
+		s.Namespace, s.Requested, s.Current = p.Namespaces.ClusterAPI, authority.ClusterAPI, authority.ClusterAPI
 		if why := authority.DeletionPaused(p.Kind, p.ClusterAPI); why != nil && s.Deleting {
 			s.Reason, s.Message, s.Since = ReasonDeletionPaused, strings.Join(why, ". ")+".", *p.ClusterAPI.Metadata.DeletionTimestamp
 		} else if s.Deleting {
 			s.deletion(p)
 		} else if why := authority.NotReflected(p.Kind, p.ClusterAPI); why != "" {
 			s.Reason, s.Message = authority.ReasonTwinMissing, why+"."
+		} else if c := authority.ConditionOf(p.ClusterAPI, authority.ConditionMirrored); c.Status == metav1.ConditionFalse {
+			s.Reason, s.Message, s.Since = c.Reason, c.Message, c.LastTransitionTime
 		}
 		return s
 	}

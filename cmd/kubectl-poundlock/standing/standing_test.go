@@ -191,3 +191,54 @@ func TestWhatADeletionWaitsFor(t *testing.T) {
 		}
 	}
 }
+
+// A Cluster API MachineSet whose Machine API MachineSet was deleted reports that in a condition of its own.
+func TestASetWhoseMachineAPISetWasDeleted(t *testing.T) {
+	const set = `{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, metadata: {name: a, namespace: openshift-cluster-api}, spec: {clusterName: c},
+		status: {conditions: [{type: MirroredInMachineAPI, status: %q, reason: MachineSetDeleted, message: m, lastTransitionTime: "2026-01-01T00:00:00Z"}]}}`
+	for status, reason := range map[string]string{"False": "MachineSetDeleted", "True": ""} {
+		f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(fmt.Sprintf(set, status)), authority.Pairs{inventory.DefaultPair})
+		if err != nil || len(f.Pairs) != 1 {
+			t.Fatal(err, f.Problems)
+		}
+		if s := standing.Of(f.Pairs[0]); s.Reason != reason || s.Since.IsZero() != (reason == "") || s.Namespace != "openshift-cluster-api" {
+			t.Errorf("%s: %+v", status, s)
+		}
+	}
+}
+
+// The API that is authoritative for a Machine reports that its cloud refuses an instance; the mirror's conditions are copies.
+func TestAMachineWithoutAnInstance(t *testing.T) {
+	const mapi = `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: a, namespace: openshift-machine-api}, spec: {authoritativeAPI: %[1]s},
+		status: {authoritativeAPI: %[1]s, phase: %[2]s, errorMessage: no capacity, conditions: [{type: MachineCreated, status: %[3]q, reason: MachineCreationFailed, message: no capacity}]}}`
+	const capi = `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, metadata: {name: a, namespace: openshift-cluster-api}, spec: {clusterName: c},
+		status: {conditions: [{type: InfrastructureReady, status: %q, reason: %s, message: no capacity}]}}`
+	for sentence, c := range map[string]struct {
+		api                   authority.API
+		phase, created        string
+		ready, infrastructure string
+		reason, says          string
+	}{
+		"Cluster API's, which the cloud refuses":     {authority.ClusterAPI, "Provisioning", "True", "False", "InstanceProvisionFailed", "InstanceProvisionFailed", "Cluster API reports"},
+		"Cluster API's, on its way":                  {authority.ClusterAPI, "Provisioning", "True", "False", "WaitingForBootstrapData", "", ""},
+		"Cluster API's, and it runs":                 {authority.ClusterAPI, "Running", "True", "True", "Ready", "", ""},
+		"Cluster API's, and the mirror says so":      {authority.ClusterAPI, "Running", "False", "True", "Ready", "", ""},
+		"Machine API's, which the cloud refuses":     {authority.MachineAPI, "Provisioning", "False", "True", "Ready", "MachineCreationFailed", "Machine API reports"},
+		"Machine API's, and the mirror says so":      {authority.MachineAPI, "Running", "True", "False", "InstanceProvisionFailed", "", ""},
+		"Machine API's, and it has failed":           {authority.MachineAPI, "Failed", "True", "True", "Ready", "Failed", "(phase): no capacity"},
+		"only Cluster API has it, the cloud refuses": {authority.Unset, "", "", "False", "VMProvisionFailed", "VMProvisionFailed", "Cluster API reports"},
+	} {
+		text := fmt.Sprintf(capi, c.ready, c.infrastructure)
+		if c.api != authority.Unset {
+			text += "\n---\n" + fmt.Sprintf(mapi, c.api, c.phase, c.created)
+		}
+		f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(text), authority.Pairs{inventory.DefaultPair})
+		if err != nil || len(f.Pairs) != 1 {
+			t.Fatal(sentence, err, f.Problems)
+		}
+		s := standing.Of(f.Pairs[0]).Troubled(f.Pairs[0])
+		if s.Reason != c.reason || !strings.Contains(s.Message, c.says) || c.reason != "" && !strings.Contains(s.Message, "no capacity") {
+			t.Errorf("%s: %q %q", sentence, s.Reason, s.Message)
+		}
+	}
+}

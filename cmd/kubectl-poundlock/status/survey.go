@@ -58,11 +58,11 @@ func surveyOf(f *inventory.Fleet) survey {
 func standingOf(f *inventory.Fleet, pair inventory.Pair) standing.Standing {
 	s := standing.Of(pair)
 	if s.Reason != "" || !f.Reflected(pair) {
-		return s
+		return s.Troubled(pair)
 	}
 	reason, message := readiness.Unreflected(f, pair)
 	if reason == "" {
-		return s
+		return s.Troubled(pair)
 	}
 	s.Reason, s.Message, s.Synchronized = reason, message, metav1.ConditionFalse
 	return s

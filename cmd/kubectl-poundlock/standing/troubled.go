@@ -1,0 +1,42 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package standing
+
+import (
+	"encoding/json"
+	"fmt"
+
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/utils/ptr"
+
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/policies/authority"
+)
+
+// Troubled adds what keeps a Machine that waits for nothing else from having an instance, in the words of the API that is authoritative for it.
+func (s Standing) Troubled(p inventory.Pair) Standing {
+	api, o := p.Authoritative(), p.MachineAPI
+	if api == authority.ClusterAPI {
+		o = p.ClusterAPI
+	}
+	c := authority.Troubled(p.Kind, api, o)
+	if c.Reason == "" {
+		c = failed(p)
+	}
+	if s.Reason != "" || c.Reason == "" {
+		return s
+	}
+	s.Reason, s.Message, s.Since = c.Reason, fmt.Sprintf("%s reports that this Machine has no instance (%s): %s", api.Text(), c.Type, c.Message), c.LastTransitionTime
+	return s
+}
+
+// failed is what the Machine API object says of a Machine that has failed for good, whichever API is authoritative, as a condition.
+func failed(p inventory.Pair) authority.Condition {
+	if !p.Kind.InfraActs() || p.MachineAPI.Deleting() || p.Shape().Phase != machinev1beta1.PhaseFailed {
+		return authority.Condition{}
+	}
+	status := machinev1beta1.MachineStatus{}
+	_ = json.Unmarshal(p.MachineAPI.Status, &status) // an API server has taken it
+	return authority.Condition{Type: "phase", Reason: machinev1beta1.PhaseFailed, Message: ptr.Deref(status.ErrorMessage, "status.errorMessage does not say why")}
+}
