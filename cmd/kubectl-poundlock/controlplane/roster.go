@@ -217,7 +217,7 @@ func (w roster) remarks(s Standing) {
 	case s.Unobserved():
 		w.remark(fmt.Sprintf("The set was changed since its operator looked at it last (generation %d, observed %d): the conditions are out of date.",
 			s.Generation, s.ObservedGeneration))
-	case s.Reported != s.Numbers:
+	case s.lags:
 		w.remark(fmt.Sprintf(
 			"The set's status counts %s, %d ready, %d updated, %d unavailable: its operator has yet to see what is there now, or does not run.",
 			amount.Of(s.Reported.Replicas, "Machine"), s.Reported.Ready, s.Reported.Updated, s.Reported.Unavailable))

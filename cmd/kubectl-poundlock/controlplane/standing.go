@@ -46,6 +46,11 @@ type Standing struct {
 	Away string `json:"away,omitempty"`
 	// Unread is what could not be read besides the set and its control plane, and why.
 	Unread []string `json:"unread,omitempty"`
+
+	// untried reports that Machines may differ from the template only by what admission writes, which the operator has asked for and this command has not.
+	untried bool
+	// lags reports that the set's status has been out of date for more than a moment.
+	lags bool
 }
 
 // Condition is the common part of all kinds' conditions.
@@ -89,7 +94,7 @@ func StandingOf(v controlplane.View, stored *unstructured.Unstructured, operator
 			s.ClusterOperator = append(s.ClusterOperator, Condition{string(c.Type), string(c.Status), c.Reason, c.Message, c.LastTransitionTime})
 		}
 	}
-	s.WaitsFor = s.waits(plan)
+	s.WaitsFor, s.untried = s.waits(plan), len(v.Trials) == 0 && len(plan.NeededTrials()) > 0
 	return s, nil
 }
 
@@ -141,6 +146,22 @@ func (m Machine) doing() string {
 
 // Unobserved reports whether no operator has reconciled the set's current generation.
 func (s Standing) Unobserved() bool { return s.ObservedGeneration < s.Generation }
+
+// disagrees reports whether the set's status counts other Machines than there are now.
+func (s Standing) disagrees() bool {
+	reported := s.Reported
+	if s.untried {
+		reported.Updated = s.Numbers.Updated
+	}
+	return !s.Unobserved() && reported != s.Numbers
+}
+
+// after marks a state that differs from the set's status as it did a moment before. In a rollout Machines and Nodes change all the time, and the operator
+// writes the status a moment later.
+func (s Standing) after(before Standing) Standing {
+	s.lags = s.disagrees() && before.disagrees() && s.Reported == before.Reported && s.Numbers == before.Numbers
+	return s
+}
 
 // StatusOf returns the status of the condition of a type, "" if there is none.
 func StatusOf(all []Condition, kind string) string {

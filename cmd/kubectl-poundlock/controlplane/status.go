@@ -69,7 +69,23 @@ func (o *statusOptions) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if s.disagrees() && (o.Format == "table" || o.Format == "wide") {
+		if s, err = o.again(ctx, client, s); err != nil {
+			return err
+		}
+	}
 	return o.write(s)
+}
+
+// again looks a second time, a moment after a look that found another state than the set's status has.
+func (o *statusOptions) again(ctx context.Context, client dynamic.Interface, before Standing) (Standing, error) {
+	select {
+	case <-ctx.Done():
+		return before, ctx.Err()
+	case <-time.After(looks):
+	}
+	s, err := standing(ctx, o.Plugin, client)
+	return s.after(before), err
 }
 
 func standing(ctx context.Context, p *cli.Plugin, client dynamic.Interface) (Standing, error) {
@@ -129,7 +145,7 @@ const looks = 2 * time.Second
 // follow redraws the set in place on a terminal; elsewhere it writes the set again when it has changed. It polls instead of watching: a watch breaks when the
 // Machine that serves it is deleted.
 func (o *statusOptions) follow(ctx context.Context, client dynamic.Interface) error {
-	w := &lookout{statusOptions: o}
+	w, last := &lookout{statusOptions: o}, Standing{}
 	ticks := time.NewTicker(looks)
 	defer ticks.Stop()
 	for {
@@ -137,6 +153,7 @@ func (o *statusOptions) follow(ctx context.Context, client dynamic.Interface) er
 		if ctx.Err() != nil {
 			return nil // Ctrl-C ends a watch
 		}
+		s, last = s.after(last), s
 		if err = w.show(s, err); err != nil {
 			return err
 		}
@@ -172,6 +189,9 @@ func (w *lookout) show(s Standing, err error) error {
 	paper := w.Printer().Uncut(w.Format == "wide")
 	inPlace := paper.Terminal && (w.Format == "table" || w.Format == "wide")
 	now, encodeErr := json.Marshal(s.unaged())
+	if s.lags {
+		now = append(now, " lags"...)
+	}
 	if err != nil {
 		now = []byte(err.Error())
 	}
