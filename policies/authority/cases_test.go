@@ -170,6 +170,45 @@ func TestMarkRemedy(t *testing.T) {
 	}
 }
 
+// TestHookRemedy: the Machine API has hooks in a field, Cluster API in annotations. A person on the mirror gets a command for the other form.
+func TestHookRemedy(t *testing.T) {
+	const (
+		drain, terminate = "pre-drain.delete.hook.machine.cluster.x-k8s.io/", "pre-terminate.delete.hook.machine.cluster.x-k8s.io/"
+		annotate         = "(a hook is an annotation there: kubectl -n openshift-cluster-api annotate machines.cluster.x-k8s.io worker-a "
+		patch            = `which is: kubectl -n openshift-machine-api patch machines.machine.openshift.io worker-a --type merge -p '{"spec":{"lifecycleHooks":{`
+	)
+	want := map[string]string{
+		"a hook is added to the mirror in Machine API":              annotate + drain + "more=me --overwrite)",
+		"a hook with an owner of many words is added to the mirror": annotate + terminate + "more=VALUE --overwrite)",
+		"the owner of a hook of the mirror changes":                 annotate + drain + "wait=you --overwrite)",
+		"a hook is removed from the mirror in Machine API":          annotate + drain + "wait- --overwrite)",
+		"a hook is added to the mirror in Cluster API":              patch + `"preDrain":[{"name":"more","owner":"me"},{"name":"wait","owner":"me"}]}}}'`,
+		"a hook is removed from the mirror in Cluster API":          patch + `"preDrain":[]}}}'`,
+		"a hook and a label are added to the mirror in Cluster API": patch + `"preTerminate":[{"name":"more","owner":"me"}]}}}' && kubectl -n openshift-machine-api label machines`,
+		"hooks stay as they are beside another change":              "",
+	}
+	for _, c := range load(t) {
+		_, it, _ := strings.Cut(strings.TrimSuffix(c.Name, " (Machine by a person)"), ": ")
+		words, tests := want[it]
+		if !tests {
+			continue
+		}
+		delete(want, it)
+		v := verdict(rules, c)
+		if len(v.Denials) == 0 {
+			t.Errorf("%s: nothing is refused", c.Name)
+		}
+		for _, d := range v.Denials {
+			if !strings.Contains(d.Detail, words) || words == "" && strings.Contains(d.Detail, "a hook is") {
+				t.Errorf("%s: %s", c.Name, d.Detail)
+			}
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("no such cases: %v", want)
+	}
+}
+
 // Who replaces a namespace or a definition by a manifest without the mark wants to delete nothing: the first remedy is theirs.
 func TestTheRemedyOfALostMark(t *testing.T) {
 	seen := 0

@@ -45,8 +45,8 @@ func lockedReason(c policies.Change, s standing) string {
 	if s.Current == Unset {
 		return fmt.Sprintf("which API is authoritative for %s is not stored yet: Poundlock does it within moments of its creation, try again then", there(c))
 	}
-	return fmt.Sprintf("%s is authoritative for this %s: change %s instead%s%s",
-		s.authoritative().Text(), c.Kind, there(c), scaleInstead(c), orMove(c, s.authoritative().Other()))
+	return fmt.Sprintf("%s is authoritative for this %s: change %s instead%s%s%s",
+		s.authoritative().Text(), c.Kind, there(c), scaleInstead(c), hookInstead(c), orMove(c, s.authoritative().Other()))
 }
 
 // orMove ends a lock's sentence with the other remedy: to move the object. There is none for an object that is being deleted (RequestBlocked).

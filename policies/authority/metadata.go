@@ -248,6 +248,12 @@ var plainValue = regexp.MustCompile(PlainValue)
 func setThere(c policies.Change, changes []metadataChange) string {
 	resource, _, _ := strings.Cut(there(c), " ")
 	var commands []string
+	if hooks := hooksThere(c, changes); hooks != "" {
+		commands = append(commands, hooks)
+		changes = slices.DeleteFunc(slices.Clone(changes), func(m metadataChange) bool {
+			return slices.ContainsFunc(HookLists(), func(list HookList) bool { return m.ofHook(c, list) })
+		})
+	}
 	for _, verb := range []string{"label", "annotate"} {
 		var words []string
 		for _, m := range changes {
@@ -272,10 +278,8 @@ func (m metadataChange) word(name string) string {
 	switch {
 	case m.removed || m.value == "false" && slices.Contains(DeletionMarks(), m.key):
 		return name + "-"
-	case plainValue.MatchString(m.value):
-		return name + "=" + m.value
 	}
-	return name + "=VALUE"
+	return name + "=" + plain(m.value)
 }
 
 // pauses reports whether a change is of the pause annotation, about which PausedOwned decides with its own message.

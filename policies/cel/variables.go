@@ -54,6 +54,8 @@ func shared(o Options) []admissionregistrationv1.Variable {
 		variable("transit", transit()),
 		variable("scaleInstead", fmt.Sprintf(`request.kind.kind == "MachineSet" && %s != %s ? " (its replicas by: " + %s + ")" : ''`,
 			replicasOf("object"), replicasOf("oldObject"), scaleCommand(clusterv1.GroupVersion.Group, twins(o.Pairs)))),
+		variable("hookWords", hookWords()),
+		variable("hookInstead", hookInstead(twins(o.Pairs))),
 		variable("labels", granted(o, "metadata.labels", authority.Adds|authority.Changes)),
 		variable("unlabels", granted(o, "metadata.labels", authority.Removes)),
 		variable("annotates", granted(o, "metadata.annotations", authority.Adds|authority.Changes)),
@@ -187,6 +189,25 @@ func withoutLeftAlone(names, of string) string {
 		return "variables." + names
 	}
 	return fmt.Sprintf(`variables.%s.filter(k, !(k in {%s}[?request.kind.kind].orValue([])))`, names, strings.Join(kinds, ", "))
+}
+
+// hookWords lists what a request changes in a Machine's hooks, as arguments of kubectl annotate for its twin (authority.hookInstead).
+func hookWords() string {
+	var lists []string
+	for _, l := range authority.HookLists() {
+		hooks := func(spec string) string { return list(object(spec, "lifecycleHooks"), l.Field) }
+		before, after, name := hooks("variables.oldSpec"), hooks("variables.newSpec"), quote(l.Prefix)+" + string(h.?name.orValue(''))"
+		owner := "string(h.?owner.orValue(''))"
+		lists = append(lists,
+			fmt.Sprintf(`%s.filter(h, !(h in %s)).map(h, %s + "=" + (%s.matches(%s) ? %[4]s : "VALUE"))`, after, before, name, owner, quote(authority.PlainValue)),
+			fmt.Sprintf(`%s.filter(h, !%s.exists(n, n.?name == h.?name)).map(h, %s + "-")`, before, after, name))
+	}
+	return fmt.Sprintf(`request.operation == "UPDATE" && request.kind.kind == "Machine" ? %s : []`, strings.Join(lists, " + "))
+}
+
+func hookInstead(namespaces string) string {
+	return fmt.Sprintf(`size(variables.hookWords) == 0 ? '' : " (a hook is an annotation there: kubectl -n " + %s[request.namespace] + `+
+		`" annotate machines.%s " + variables.name + " " + variables.hookWords.join(' ') + " --overwrite)"`, namespaces, clusterv1.GroupVersion.Group)
 }
 
 // setThere is the commands that make the changes of reserved names on the twin.
