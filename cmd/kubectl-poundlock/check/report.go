@@ -49,20 +49,9 @@ func reportOf(f *inventory.Fleet, c inventory.Cluster, to authority.API) report 
 		r.Counts[string(finding.Readiness)]++
 	}
 	r.Reasons = Groups(r.Objects)
-	r.Undrained = once(r.Objects, func(f readiness.Finding) string { return f.Undrained })
-	r.PausedClusters = once(r.Objects, func(f readiness.Finding) string { return f.PausedCluster })
+	r.Undrained = readiness.Once(r.Objects, func(f readiness.Finding) string { return f.Undrained })
+	r.PausedClusters = readiness.Once(r.Objects, func(f readiness.Finding) string { return f.PausedCluster })
 	return r
-}
-
-// once gathers a sentence of each object that has yet to move, each sentence once.
-func once(findings []readiness.Finding, check func(readiness.Finding) string) []string {
-	var out []string
-	for _, f := range findings {
-		if text := check(f); f.Readiness != readiness.There && text != "" && !slices.Contains(out, text) {
-			out = append(out, text)
-		}
-	}
-	return out
 }
 
 // exit returns the exit code: that of what could not be read comes before that of --fail-on.

@@ -41,27 +41,19 @@ func (m *mover) HandleWarningHeader(_ int, _, text string) { m.warned = append(m
 
 // choose narrows the fleet to the targets, and to the Machines of the sets if those are to move too.
 func (m *mover) choose(f *inventory.Fleet, t targets.List) error {
-	sets := map[string]bool{}
-	if m.withMachines {
-		matches, err := m.Query(m.Plugin, nil)
-		if err != nil {
-			return err
-		}
-		for _, pair := range f.Pairs {
-			if pair.Kind.Scales && t.Mean(pair) && matches.Matches(pair) {
-				sets[pair.Namespaces.MachineAPI+"/"+pair.Name] = true
-			}
-		}
-		all := *f
-		if err := t.Pick(&all, m.query.Pairs); err != nil { // names that do not exist
-			return err
-		}
-		f.Narrow(func(pair inventory.Pair) bool {
-			return t.Mean(pair) && matches.Matches(pair) || pair.Kind.Parent != "" && sets[pair.Namespaces.MachineAPI+"/"+pair.Set()]
-		})
-		return nil
+	if !m.withMachines {
+		return t.Pick(f, m.query.Pairs)
 	}
-	return t.Pick(f, m.query.Pairs)
+	matches, err := m.Query(m.Plugin, nil)
+	if err != nil {
+		return err
+	}
+	all := *f
+	if err := t.Pick(&all, m.query.Pairs); err != nil { // names that do not exist
+		return err
+	}
+	f.Narrow(t.WithMachines(f.Pairs, matches.Matches))
+	return nil
 }
 
 // forth plans, confirms and moves.

@@ -31,6 +31,7 @@ func (m *mover) show(plan []PlannedMove) {
 	}
 	m.TableWithText(rows)
 	m.unread(plan)
+	m.surroundings(plan)
 	for _, s := range plan {
 		m.record(event{Object: s.Pair.Ref(), Event: "plan: " + s.Text(), Message: firstReason(s.Finding), Failed: s.Action == Leave})
 		if s.Action != Leave {
@@ -43,6 +44,26 @@ func (m *mover) show(plan []PlannedMove) {
 		if s.Finding.Message != "" {
 			m.Linef("%s", printers.Wrap(s.Finding.Message, "    ", m.Width))
 		}
+	}
+}
+
+// surroundings reports once what of the cluster around the objects decides about their moves. A server names it in the warnings to each request, which are
+// many, and come after the question. That Cluster API drains no Node is no obstacle to a
+// move, and left to these warnings where there will be any.
+func (m *mover) surroundings(plan []PlannedMove) {
+	var findings []readiness.Finding
+	for _, s := range plan {
+		if (s.Action == Ask || s.Action == Follow) && !s.GoesBack() {
+			findings = append(findings, s.Finding)
+		}
+	}
+	texts := readiness.Once(findings, func(f readiness.Finding) string { return f.PausedCluster })
+	if m.dryRun == "client" {
+		texts = append(texts, readiness.Once(findings, func(f readiness.Finding) string { return f.Undrained })...)
+	}
+	for _, text := range texts {
+		m.record(event{Event: "plan", Message: text})
+		m.Linef("\n%s", m.Yellow(printers.Wrap(text, "", m.Width)))
 	}
 }
 

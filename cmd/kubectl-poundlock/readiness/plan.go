@@ -4,6 +4,8 @@
 package readiness
 
 import (
+	"slices"
+
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -58,4 +60,15 @@ func Back(p inventory.Pair, to authority.API) string {
 func GoesBack(p inventory.Pair) bool {
 	shape := p.Shape()
 	return p.MachineAPI != nil && shape.Current == authority.Migrating && shape.Requested == shape.SynchronizedAPI
+}
+
+// Once gathers a sentence about each object that has yet to move, each sentence once.
+func Once(findings []Finding, sentence func(Finding) string) []string {
+	var out []string
+	for _, f := range findings {
+		if text := sentence(f); f.Readiness != There && text != "" && !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
 }

@@ -24,7 +24,8 @@ type options struct {
 	targets.Selection
 	targets.Names
 	cli.OutputFlags
-	watch bool
+	watch        bool
+	withMachines bool
 }
 
 // NewCommand is `kubectl poundlock status`.
@@ -43,6 +44,9 @@ what the controllers of each side say, Machine API's first. SINCE is how long it
   # One set and all Machines, until Ctrl-C
   kubectl poundlock status machineset/worker-a machines --watch
 
+  # One set and its Machines
+  kubectl poundlock status machineset/worker-a --with-machines
+
   # What is not in order, for a script
   kubectl poundlock status -o json | jq '.objects[] | select(.reason)'`,
 		ValidArgsFunction: targets.Complete(p),
@@ -52,6 +56,7 @@ what the controllers of each side say, Machine API's first. SINCE is how long it
 	o.Names.AddFlags(cmd)
 	o.OutputFlags.AddFlags(cmd, "table", "wide", "json", "yaml", "name")
 	o.AddTableFlags(cmd)
+	cmd.Flags().BoolVar(&o.withMachines, "with-machines", false, "also show the Machines of a MachineSet")
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on showing what changes, until Ctrl-C")
 	return cmd
 }
@@ -68,15 +73,27 @@ func (o *options) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	matches := q.Matches
+	if o.withMachines {
+		q.Kinds, q.Selector = nil, nil // a set's Machines are found by the set, whatever their labels
+	}
 	q.WithoutInfrastructure, q.Parents = true, true // a Machine that only Cluster API has is converted if its set is mirrored, as far as that can be done
+	narrow := func(f *inventory.Fleet) {
+		if o.withMachines {
+			f.Narrow(t.WithMachines(f.Pairs, matches))
+		} else {
+			f.Narrow(t.Mean)
+		}
+	}
 	if o.watch {
-		return o.follow(ctx, q, t)
+		return o.follow(ctx, q, t, narrow)
 	}
 	f, err := targets.FromCluster(ctx, o.Plugin, q)
 	if err != nil {
 		return err
 	}
-	if err := t.Pick(f, q.Pairs); err != nil {
+	narrow(f)
+	if err := t.Named(f, q.Pairs); err != nil {
 		return err
 	}
 	s := surveyOf(f)
@@ -123,7 +140,7 @@ func (o *options) glance(flags cli.OutputFlags) glance {
 }
 
 // follow redraws the fleet in place on a terminal; elsewhere it adds a line for each object that changed.
-func (o *options) follow(ctx context.Context, q inventory.Query, t targets.List) error {
+func (o *options) follow(ctx context.Context, q inventory.Query, t targets.List, narrow func(*inventory.Fleet)) error {
 	client, err := o.Client(nil)
 	if err != nil {
 		return err
@@ -131,7 +148,7 @@ func (o *options) follow(ctx context.Context, q inventory.Query, t targets.List)
 	seen, away, terminating := map[string]string{}, o.away(ctx, q.Pairs[0].ClusterAPI), o.terminating(ctx, q.Pairs)
 	gateOff, gateUnknown := o.gate(ctx)
 	err = inventory.Follow(ctx, client, q, time.Second, func(f *inventory.Fleet) (bool, error) {
-		f.Narrow(t.Mean)
+		narrow(f)
 		s := surveyOf(f)
 		s.nothing = t.Nothing(o.Selector, "")
 		s.Away, s.GateOff, s.GateUnknown, s.Terminating = away, gateOff, gateUnknown, terminating

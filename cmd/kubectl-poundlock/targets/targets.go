@@ -45,6 +45,9 @@ func Parse(args []string) (List, error) {
 		}
 		word, name, named := strings.Cut(arg, "/")
 		kind, err := parseKind(word)
+		if err != nil && !named && bare(word) {
+			return nil, cli.Usagef("%q is a name without a kind, or no kind that moves: want KIND/NAME, such as machineset/%[1]s or machine/%[1]s", word)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -68,7 +71,7 @@ func parseKind(word string) (authority.Kind, error) {
 			return k, nil
 		}
 	}
-	if slices.Contains([]string{"controlplanemachineset", "controlplanemachinesets", "cpms"}, short) {
+	if alone(short) {
 		return authority.Kind{}, cli.Usagef("a ControlPlaneMachineSet moves alone, by its spec.authoritativeAPI: " +
 			`kubectl -n openshift-machine-api patch controlplanemachinesets.machine.openshift.io cluster --type merge ` +
 			`-p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'. ` +
@@ -96,7 +99,18 @@ func instead(word string) string {
 	if near := spelling.Nearest(word, known); near != "" {
 		return fmt.Sprintf(". Did you mean %s?", near)
 	}
-	return ", as in machineset/" + word
+	return ""
+}
+
+// bare reports whether a word is no kind, and like none: it may be a name.
+func bare(word string) bool {
+	short, _, _ := strings.Cut(strings.ToLower(word), ".")
+	return !isKind(word) && !alone(short) && instead(short) == ""
+}
+
+// alone reports whether a word is of the kind that moves alone.
+func alone(word string) bool {
+	return slices.Contains([]string{"controlplanemachineset", "controlplanemachinesets", "cpms"}, word)
 }
 
 var abbreviations = map[string]string{"Machine": "ma", "MachineSet": "ms", "MachineHealthCheck": "mhc"}
@@ -111,6 +125,11 @@ func (t List) Mean(p inventory.Pair) bool {
 // Pick returns the targets' pairs; a missing name is an error.
 func (t List) Pick(f *inventory.Fleet, pairs authority.Pairs) error {
 	f.Narrow(t.Mean)
+	return t.Named(f, pairs)
+}
+
+// Named returns an error if one of the named objects is not there.
+func (t List) Named(f *inventory.Fleet, pairs authority.Pairs) error {
 	for _, one := range t {
 		if one.Name != "" && !slices.ContainsFunc(f.Pairs, func(p inventory.Pair) bool { return p.Name == one.Name && p.Kind.Name == one.Kind.Name }) {
 			return one.Absent(pairs)
@@ -154,4 +173,17 @@ func (t List) InOrder(pairs []inventory.Pair) {
 		return slices.IndexFunc(t, func(one Target) bool { return List{one}.Mean(p) })
 	}
 	slices.SortStableFunc(pairs, func(a, b inventory.Pair) int { return place(a) - place(b) })
+}
+
+// WithMachines is Mean, and also means the Machines of the MachineSets among the pairs that are meant and match.
+func (t List) WithMachines(pairs []inventory.Pair, matches func(inventory.Pair) bool) func(inventory.Pair) bool {
+	sets := map[string]bool{}
+	for _, p := range pairs {
+		if p.Kind.Scales && t.Mean(p) && matches(p) {
+			sets[p.Namespaces.MachineAPI+"/"+p.Name] = true
+		}
+	}
+	return func(p inventory.Pair) bool {
+		return t.Mean(p) && matches(p) || p.Kind.Parent != "" && sets[p.Namespaces.MachineAPI+"/"+p.Set()]
+	}
 }
