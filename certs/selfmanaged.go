@@ -22,6 +22,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/internal/eventnote"
 	"github.com/poundlock/poundlock/internal/versioned"
 )
 
@@ -289,6 +290,12 @@ func (t trust) lasted(now time.Time) time.Duration {
 	return now.Sub(t.since)
 }
 
+// reasonTrouble is the reason of the event about a certificate that needs attention; longestTrouble leaves its note place for the remedy.
+const (
+	reasonTrouble  = "CertificateTrouble"
+	longestTrouble = 800
+)
+
 // reportOnce makes the outcome of a pass the condition of readiness, and reports it once, in log and event.
 func (s *SelfManaged) reportOnce(err error) {
 	sentence, ready := "", ""
@@ -303,9 +310,14 @@ func (s *SelfManaged) reportOnce(err error) {
 	}
 	if sentence != "" && sentence != s.reported {
 		s.o.Log.Info("Certificates need attention", "secret", s.o.Secret, "trouble", sentence)
-		s.event(corev1.EventTypeWarning, "CertificateTrouble", sentence)
+		s.event(corev1.EventTypeWarning, reasonTrouble, troubleNote(sentence))
 	}
 	s.reported = sentence
+}
+
+// troubleNote fits into an event, whose note an API server takes up to 1024 bytes.
+func troubleNote(sentence string) string {
+	return eventnote.Cut(sentence, longestTrouble) + ". Poundlock tries again by itself. More: kubectl poundlock explain " + reasonTrouble
 }
 
 func (s *SelfManaged) event(kind, reason, note string) {

@@ -191,8 +191,9 @@ var events = Table{
 		},
 		{
 			Names: []string{"CertificateTrouble"},
-			Means: "the webhooks' certificate needs attention; the note names what is wrong",
-			Do:    "follow the note",
+			Means: "the webhooks' certificate needs attention; the note names what is wrong. Poundlock tries again by itself",
+			Do: "where the event returns, restore what the note names: a right of Poundlock's, a webhook configuration, or the Secret. A Secret that stays as it " +
+				"is has Poundlock make a new one when it is deleted: `kubectl -n openshift-cluster-api delete secret poundlock-serving` (runbook The certificate)",
 		},
 		{
 			Names: []string{"CertificateSecretRepaired"},

@@ -140,10 +140,10 @@ func (p *pair) decision(step authority.Step, since string) string {
 	if why := p.objects.KeptForOtherInstance(); why != "" {
 		return " " + why
 	}
-	s, first, source := p.state(), "", p.machineAPI
+	s, wait, first, source := p.state(), " Wait first: usually the controllers store the ID within minutes.", "", p.machineAPI
 	from := s.Current
-	if from == authority.Migrating {
-		from, first = s.Origin, "cancel the move and "
+	if from == authority.Migrating { // who has paused stores nothing
+		from, wait, first = s.Origin, "", "cancel the move and "
 	}
 	if from == authority.ClusterAPI {
 		source = p.core
@@ -151,9 +151,9 @@ func (p *pair) decision(step authority.Step, since string) string {
 			source = p.infra
 		}
 	}
-	return fmt.Sprintf(" If the ID does not appear, look in the cloud. If the instance exists, %sset spec.providerID of %s. "+
+	return fmt.Sprintf("%s If the ID does not appear, look in the cloud. If the instance exists, %sset spec.providerID of %s. "+
 		"If no instance exists, confirm it: kubectl -n %s annotate --overwrite %s.%s %s %s=%s",
-		first, pairs.Describe(source), p.machineAPI.GetNamespace(), p.kind.Resource, p.kind.MachineAPI.Group, p.machineAPI.GetName(), authority.NoInstanceAnnotation,
+		wait, first, pairs.Describe(source), p.machineAPI.GetNamespace(), p.kind.Resource, p.kind.MachineAPI.Group, p.machineAPI.GetName(), authority.NoInstanceAnnotation,
 		authority.NoInstanceToken(s.Current, at))
 }
 

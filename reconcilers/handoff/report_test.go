@@ -199,3 +199,20 @@ func TestTheWaitFollowsTheReasonOfSynchronized(t *testing.T) {
 		}
 	}
 }
+
+// Before a move has begun the controllers still store the ID. Once they have paused, they do not.
+func TestAnUnknownInstanceIsWaitedForFirst(t *testing.T) {
+	kind, _ := authority.KindNamed("Machine")
+	for current, waits := range map[authority.API]bool{authority.MachineAPI: true, authority.Migrating: false} {
+		machine := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "machine.openshift.io/v1beta1", "kind": "Machine", "metadata": map[string]any{"name": "m", "namespace": "mapi"},
+			"status": map[string]any{"authoritativeAPI": string(current), "synchronizedAPI": "MachineAPI"},
+		}}
+		p := &pair{kind: kind, machineAPI: machine, objects: authority.Objects{Kind: kind}}
+		p.objects.MachineAPI, _ = parse(machine)
+		got := p.decision(authority.Step{Reason: authority.ReasonInstanceUnknown}, "2026-01-01T00:00:00Z")
+		if first := strings.HasPrefix(got, " Wait first: "); first != waits || !strings.Contains(got, "no-instance="+string(current)) {
+			t.Errorf("%s: %q", current, got)
+		}
+	}
+}
