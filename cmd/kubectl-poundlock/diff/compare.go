@@ -244,12 +244,19 @@ func childPath(at, name string) string {
 	return at + "." + name
 }
 
+// text is a value as a manifest may have it: a list or an object in the short form, which is JSON and YAML.
 func text(value any) string {
-	if value == nil {
+	switch v := value.(type) {
+	case nil:
 		return ""
-	}
-	if s, ok := value.(string); ok {
-		return fmt.Sprintf("%q", s)
+	case string:
+		return fmt.Sprintf("%q", v)
+	case map[string]any, []any:
+		raw, err := json.Marshal(v)
+		if err != nil { // it came from JSON
+			return fmt.Sprint(v)
+		}
+		return string(raw)
 	}
 	return fmt.Sprint(value)
 }

@@ -157,6 +157,11 @@ func TestWhatASetWritesInPlace(t *testing.T) {
 			if err != nil || got.Same() == differs || !differs && len(own) != 3 {
 				t.Errorf("owned by a %s, in the words of %s: %v %+v", owner, in, err, got)
 			}
+			for _, r := range own {
+				if want := `[{"conditionType":"Ready"}]`; r.Path == "spec.readinessGates" && r.ClusterAPI != want {
+					t.Errorf("a list is %s, want %s", r.ClusterAPI, want)
+				}
+			}
 		}
 	}
 }
