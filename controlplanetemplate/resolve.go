@@ -28,8 +28,8 @@ import (
 const Purpose = "a control plane can be made there"
 
 // Resolve reads a set from its JSON and converts its template to Machine API's form, whichever member of the union it has. Unresolved lists by path why a
-// template does not convert, that it does not exist, or what keeps Cluster API from creating an instance for a Machine made from it. The error is that of get, of account or of the JSON. account returns the account of the cloud that the
-// cluster is in, for the platforms whose conversions need it.
+// template does not convert, that it does not exist, or what keeps Cluster API from creating an instance for a Machine made from it. The error is that of get,
+// of account or of the JSON. account returns the account of the cloud that the cluster is in, for the platforms whose conversions need it.
 func Resolve(get environment.Get, account Account, pair authority.Pair, set []byte) (controlplane.Resolved, error) {
 	out := &machinev1.ControlPlaneMachineSet{}
 	if err := json.Unmarshal(set, out); err != nil {

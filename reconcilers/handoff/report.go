@@ -153,8 +153,8 @@ func (p *pair) decision(step authority.Step, since string) string {
 	}
 	return fmt.Sprintf("%s If the ID does not appear, look in the cloud. If the instance exists, %sset spec.providerID of %s. "+
 		"If no instance exists, confirm it: kubectl -n %s annotate --overwrite %s.%s %s %s=%s",
-		wait, first, pairs.Describe(source), p.machineAPI.GetNamespace(), p.kind.Resource, p.kind.MachineAPI.Group, p.machineAPI.GetName(), authority.NoInstanceAnnotation,
-		authority.NoInstanceToken(s.Current, at))
+		wait, first, pairs.Describe(source), p.machineAPI.GetNamespace(), p.kind.Resource, p.kind.MachineAPI.Group, p.machineAPI.GetName(),
+		authority.NoInstanceAnnotation, authority.NoInstanceToken(s.Current, at))
 }
 
 // pausedCluster is who may end the wait for a Cluster, with the command last.

@@ -27,7 +27,8 @@ func (s Standing) Troubled(p inventory.Pair) Standing {
 	if s.Reason != "" || c.Reason == "" {
 		return s
 	}
-	s.Reason, s.Message, s.Since = c.Reason, fmt.Sprintf("%s reports that this Machine has no instance (%s): %s", api.Text(), c.Type, c.Message), c.LastTransitionTime
+	s.Reason, s.Since = c.Reason, c.LastTransitionTime
+	s.Message = fmt.Sprintf("%s reports that this Machine has no instance (%s): %s", api.Text(), c.Type, c.Message)
 	return s
 }
 
