@@ -55,7 +55,7 @@ func Reflect(set *machinev1.ControlPlaneMachineSet, env conversion.Env) (*unstru
 	if len(errs) > 0 {
 		return nil, distinct(errs)
 	}
-	if errs := unborn(set, where, env); len(errs) > 0 {
+	if errs := uncreatable(set, where, env); len(errs) > 0 {
 		return nil, underMember(errs)
 	}
 	if bare, wrong := reflectAt(t, nil, env); len(wrong) == 0 {

@@ -90,12 +90,12 @@ func resolve(get environment.Get, account Account, pair authority.Pair, set *mac
 	if where, _, err = places(made, env); err != nil {
 		return nil, nil, err
 	}
-	return raw, underTemplate(unborn(made, where, env), t.Spec.InfrastructureRef), nil
+	return raw, underTemplate(uncreatable(made, where, env), t.Spec.InfrastructureRef), nil
 }
 
-// unborn is what keeps a set's new Machines from becoming Cluster API's, each problem once. A template may leave to the failure domains what a Machine
+// uncreatable is what keeps a set's new Machines from becoming Cluster API's, each problem once. A template may leave to the failure domains what a Machine
 // cannot be without, such as AWS's subnet: so each place's Machine is converted, as it is once it exists.
-func unborn(set *machinev1.ControlPlaneMachineSet, where []controlplane.Place, env conversion.Env) field.ErrorList {
+func uncreatable(set *machinev1.ControlPlaneMachineSet, where []controlplane.Place, env conversion.Env) field.ErrorList {
 	var errs field.ErrorList
 	for _, at := range where {
 		raw, err := json.Marshal(map[string]any{
