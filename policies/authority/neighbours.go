@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
-
 	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/policies"
 )
@@ -87,17 +85,20 @@ func appOf(o *policies.Object) string {
 
 // setSpec has those fields of a MachineSet's spec that matter here.
 type setSpec struct {
-	Template struct {
-		Metadata struct {
-			Labels map[string]string `json:"labels"`
-		} `json:"metadata"`
-		Spec struct {
-			onNode
-			ProviderSpec struct {
-				Value ofProvider `json:"value"`
-			} `json:"providerSpec"`
-		} `json:"spec"`
-	} `json:"template"`
+	Template machineTemplate `json:"template"`
+}
+
+// machineTemplate has those fields of a set's template that matter here.
+type machineTemplate struct {
+	Metadata struct {
+		Labels map[string]string `json:"labels"`
+	} `json:"metadata"`
+	Spec struct {
+		onNode
+		ProviderSpec struct {
+			Value ofProvider `json:"value"`
+		} `json:"providerSpec"`
+	} `json:"spec"`
 }
 
 // ofProvider has those fields of a providerSpec that matter here.
@@ -144,136 +145,12 @@ func specOfSet(o *policies.Object) setSpec {
 	return spec
 }
 
-// copied is the one Secret of boot data that OpenShift copies to the namespace of Cluster API.
-const copied = "worker-user-data"
-
-// bootDataWarning names the Secret that new Machines of a set would boot with, if only a person can copy it to the namespace of Cluster API.
-func bootDataWarning(c policies.Change) []string {
-	switch {
-	case askedFor(c.New) != ClusterAPI:
-	case c.Kind == "MachineSet":
-		return BootDataWarning(c, specOfSet(c.New).Template.Spec.ProviderSpec.Value.UserDataSecret.Name)
-	case c.Kind == "Machine":
-		return bootedWarnings(c)
-	}
-	return nil
-}
-
 func (p ofProvider) readAgain() bool {
 	return slices.ContainsFunc(providers, func(known Provider) bool { return known.ReadsBootDataAgain && p.of(known) })
 }
 
 func (p ofProvider) bootImaged() bool {
 	return slices.ContainsFunc(providers, func(known Provider) bool { return known.BootImaged && p.of(known) })
-}
-
-// bootedWarnings name what Cluster API's provider expects of a Machine that has booted already.
-func bootedWarnings(c policies.Change) (out []string) {
-	var spec struct {
-		ProviderSpec struct {
-			Value ofProvider `json:"value"`
-		} `json:"providerSpec"`
-	}
-	_ = json.Unmarshal(orNull(c.New.Spec), &spec) // what cannot be read is another rule's business
-	value := spec.ProviderSpec.Value
-	if name := value.UserDataSecret.Name; name != "" && name != copied && value.readAgain() {
-		out = append(out, fmt.Sprintf(
-			"Cluster API's provider reads Secret %s/%s also of a Machine that has booted, and fails without it. OpenShift does not copy it there as it does %s: "+
-				"if it does not exist yet, make it from the one in %s first (guide: Boot data)",
-			c.TwinNamespace, brief(name), copied, c.Namespace))
-	}
-	if id := value.ManagedIdentity; id != "" && !strings.Contains(id, "/") && value.is("AzureMachineProviderSpec") {
-		out = append(out, fmt.Sprintf(
-			"spec.providerSpec.value.managedIdentity: Cluster API's provider fails this Machine for good if Azure spells the id of identity %s otherwise than "+
-				"with resourceGroups: compare it first, and give the whole id as Azure spells it (guide: Identities on Azure)", brief(id)))
-	}
-	return out
-}
-
-// BootDataWarning names a Secret of boot data that a set would use for new Machines in Cluster API, unless OpenShift copies it there.
-func BootDataWarning(c policies.Change, name string) []string {
-	if name == "" || name == copied {
-		return nil
-	}
-	return []string{fmt.Sprintf(
-		"new Machines will boot with Secret %s/%s, which OpenShift does not copy there as it does %s: if it does not exist yet, make it from the one in %s before "+
-			"the set creates one (guide: Boot data)",
-		c.TwinNamespace, brief(name), copied, c.Namespace)}
-}
-
-// roleWarnings name a role that Cluster API writes to the labels of Nodes and Machine API does not. It may change the pool that configures a Node.
-func roleWarnings(c policies.Change) []string {
-	if askedFor(c.New) != ClusterAPI {
-		return nil
-	}
-	labels, node := c.New.Metadata.Labels, onNode{}
-	switch c.Kind {
-	case "MachineSet":
-		spec := specOfSet(c.New)
-		labels, node = spec.Template.Metadata.Labels, spec.Template.Spec.onNode
-	case "Machine":
-		_ = json.Unmarshal(orNull(c.New.Spec), &node) // what cannot be read is another rule's business
-	default:
-		return nil
-	}
-	var out []string
-	for _, role := range slices.Compact([]string{labels[machineapi.RoleLabel],
-		labels["machine.openshift.io/cluster-api-machine-type"]}) {
-		if _, there := node.Metadata.Labels["node-role.kubernetes.io/"+role]; !there && !slices.Contains([]string{"", "worker", "master", "arbiter"}, role) {
-			out = append(out, fmt.Sprintf(
-				"Cluster API labels Nodes node-role.kubernetes.io/%s after the role, and Machine API does not. A MachineConfigPool that selects it takes them: "+
-					"have it in spec.metadata.labels too, or change the role",
-				brief(role)))
-		}
-	}
-	return out
-}
-
-// groupWarning names the server group on OpenStack that Machine API would create and Cluster API does not.
-func groupWarning(c policies.Change) []string {
-	value := specOfSet(c.New).Template.Spec.ProviderSpec.Value
-	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || !value.is("OpenstackProviderSpec") || value.ServerGroupName == "" ||
-		value.ServerGroupID != "" {
-		return nil
-	}
-	return []string{fmt.Sprintf(
-		"Cluster API does not create server group %s, as Machine API does where it is missing: see that it exists before the set grows (openstack server group list)",
-		brief(value.ServerGroupName))}
-}
-
-// subnetWarning: without a subnet in the providerSpec, Machine API's controllers on AWS look for one in the zone, and Cluster API's take one that the
-// AWSCluster lists. OpenShift's lists none.
-func subnetWarning(c policies.Change) []string {
-	value := specOfSet(c.New).Template.Spec.ProviderSpec.Value
-	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || !value.is("AWSMachineProviderConfig") {
-		return nil
-	}
-	subnet, _ := value.Subnet.(map[string]any)
-	filters, _ := subnet["filters"].([]any)
-	if id, _ := subnet["id"].(string); id != "" || len(filters) > 0 {
-		return nil
-	}
-	return []string{"Cluster API creates no instance without a subnet, unless the AWSCluster lists some: " +
-		"name it in the providerSpec's subnet before the set grows"}
-}
-
-// guestWarnings name what Machine API sets by default on each virtual machine of vSphere, and Cluster API does not.
-func guestWarnings(c policies.Change) []string {
-	value := specOfSet(c.New).Template.Spec.ProviderSpec.Value
-	if c.Kind != "MachineSet" || askedFor(c.New) != ClusterAPI || !value.is("VSphereMachineProviderSpec") {
-		return nil
-	}
-	out := []string{"Cluster API gives new Machines no guestinfo.hostname, from which RHCOS has its host name: " +
-		"see that DHCP or reverse DNS names them before the set grows (guide: New Machines on vSphere)"}
-	// The id of the tag is nowhere in the cluster, so a list that is not empty may lack it.
-	what := "list its id in tagIDs"
-	if len(value.TagIDs) > 0 {
-		what = "see that its id is among tagIDs"
-	}
-	return append(out, fmt.Sprintf(
-		"Cluster API does not attach the tag that bears the cluster's name to new Machines, by which an uninstall finds them: %s (govc tags.info %s; "+
-			"guide: New Machines on vSphere)",
-		what, cmp.Or(brief(c.New.Metadata.Labels[machinev1beta1.MachineClusterIDLabel]), "NAME")))
 }
 
 func bootImages(o *policies.Object) []Neighbour {

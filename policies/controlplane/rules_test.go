@@ -355,8 +355,12 @@ func TestRules(t *testing.T) {
 		"AWS: no subnet in a domain":       {do: changes(func(v *controlplane.View) { (*template(v).FailureDomains.AWS)[2].Subnet = nil }), want: one("aws", "warned "+inProvider+"subnet: without one a Machine gets the first subnet that AWS lists in its zone (in the failure domain c)")},
 		"AWS: no subnet, for Cluster API": {do: changes(func(v *controlplane.View) {
 			(*template(v).FailureDomains.AWS)[2].Subnet, template(v).Spec.AuthoritativeAPI = nil, machinev1beta1.MachineAuthorityClusterAPI
-		}), want: one("aws", "warned "+inProvider+"subnet: without one Cluster API takes a subnet that the AWSCluster lists in the Machine's zone (spec.network.subnets), "+
-			"and creates no instance where it lists none (in the failure domain c)")},
+		}), want: map[string][]string{
+			"controlplane/aws": {"warned " + inProvider + "subnet: without one Cluster API takes a subnet that the AWSCluster lists in the Machine's zone (spec.network.subnets), " +
+				"and creates no instance where it lists none (in the failure domain c)"},
+			"controlplane/request-warning": {"warned new Machines will boot with Secret /master-user-data, which OpenShift does not copy there as it does worker-user-data: " +
+				"if it does not exist yet, make it from the one in m before the set creates one (guide: Boot data)"},
+		}},
 
 		"Azure":                                                  {in: changes(platformed("Azure", azureSpec(), nil)), create: true},
 		"Azure: no internal load balancer":                       {in: changes(platformed("Azure", with1(azureSpec(), "internalLoadBalancer", nil), nil)), create: true, want: one("azure", "denied "+inProvider+"internalLoadBalancer")},
@@ -832,6 +836,29 @@ func TestBootDataOfAControlPlane(t *testing.T) {
 	c.Old.Status = json.RawMessage(`{"authoritativeAPI":"ClusterAPI"}`)
 	if got := strings.Join(admission.RequestWarning(c).Warnings, "\n"); strings.Contains(got, "master-user-data") {
 		t.Errorf("on the way back: %s", got)
+	}
+}
+
+// A set whose new Machines are Cluster API's without a move is warned of the same: when it is created so, and when its template says so.
+func TestNewMachinesOfAControlPlane(t *testing.T) {
+	v := reviewed()
+	const boots = "new Machines will boot with Secret c/master-user-data"
+	for name, change := range map[string]func(*policies.Change){
+		"created for Cluster API": func(c *policies.Change) {
+			c.Operation, c.Old = admissionv1.Create, nil
+			c.New.Spec = json.RawMessage(strings.Replace(string(c.New.Spec), "{", `{"authoritativeAPI":"ClusterAPI",`, 1))
+		},
+		"its template is for Cluster API": func(c *policies.Change) {
+			c.New.Spec = json.RawMessage(strings.Replace(string(c.New.Spec), `"providerSpec"`, `"authoritativeAPI":"ClusterAPI","providerSpec"`, 1))
+		},
+		"": func(*policies.Change) {},
+	} {
+		c := asked(t, v.Set, v)
+		c.TwinNamespace = "c"
+		change(&c)
+		if got := strings.Join(admission.RequestWarning(c).Warnings, "\n"); strings.Contains(got, boots) != (name != "") {
+			t.Errorf("%q: %s", name, got)
+		}
 	}
 }
 

@@ -81,13 +81,13 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		return policies.Warn(authority.CancelWarning(asks(c.New), moveTo(c, asks(c.Old))))
 	}
 	if !requests(c) {
-		return policies.Verdict{}
+		return policies.Warn(newMachines(c)...)
 	}
 	to := asks(c.New)
 	var out []string
 	if to == authority.ClusterAPI {
 		out = append(authority.Refusals(c, to, "the move will not start"), unsynchronized(c)...)
-		out = append(out, authority.BootDataWarning(c, userDataSecret(c.New))...)
+		out = append(out, newMachines(c)...)
 	}
 	if authority.Read(c.Old).Current == authority.Unset {
 		out = append(out, "status.authoritativeAPI is empty: the move begins once a manager runs with --control-plane")
@@ -129,15 +129,23 @@ func ofTemplate(set *policies.Object) authority.API {
 	return authority.MachineAPI
 }
 
-// userDataSecret is the Secret that a set's template for Machine API names. A template for Cluster API names one of its own namespace.
-func userDataSecret(set *policies.Object) string {
-	var spec machinev1.ControlPlaneMachineSetSpec
-	if json.Unmarshal(set.Spec, &spec) != nil {
-		return ""
+// newMachines warn of what Cluster API does not do for the new Machines of a set that become Cluster API's. A template for Cluster API has none of it.
+func newMachines(c policies.Change) []string {
+	if c.New == nil || whoseNewAre(c) != authority.ClusterAPI {
+		return nil
 	}
-	secret, _ := platform.ProviderSpec(controlplane.TemplateOf(&machinev1.ControlPlaneMachineSet{Spec: spec}).Spec)["userDataSecret"].(map[string]any)
-	name, _ := secret["name"].(string)
-	return name
+	if before := c; c.Old != nil {
+		if before.New = c.Old; whoseNewAre(before) == authority.ClusterAPI {
+			return nil
+		}
+	}
+	var spec struct {
+		Template struct {
+			Machine json.RawMessage `json:"machines_v1beta1_machine_openshift_io"`
+		} `json:"template"`
+	}
+	_ = json.Unmarshal(c.New.Spec, &spec) // what cannot be read is another rule's business
+	return authority.TemplateWarnings(c, spec.Template.Machine)
 }
 
 // unsynchronized omits a condition that repeats what the conversion in this review has reported field by field.

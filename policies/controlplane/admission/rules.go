@@ -167,9 +167,10 @@ func Rules() policies.Set {
 		{
 			ID: "controlplane/request-warning", Clause: "converting › Workflow extension",
 			Description: "A request to move authority over a set is stored, and warns: of each field that does not convert, of a Synchronized condition that is not " +
-				"True, of what the move means for Machines, and where nobody seems to carry it out.",
+				"True, of what the move means for Machines, and where nobody seems to carry it out. Where new Machines become Cluster API's, by a move, by the " +
+				"set's creation or by spec.template.…spec.authoritativeAPI, it names what Machine API does for them and Cluster API does not.",
 			Remedy: "Repair the fields that are named, or set spec.authoritativeAPI back.",
-			On:     on(admissionv1.Update), Needs: requestNeeds, Check: RequestWarning,
+			On:     write, Needs: requestNeeds, Check: RequestWarning,
 		},
 		{
 			ID: "controlplane/machine-refused", Clause: mismatch,
