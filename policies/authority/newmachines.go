@@ -39,8 +39,8 @@ func makesForClusterAPI(set *policies.Object) bool {
 	return askedFor(set) == ClusterAPI || templateAuthority(set) == ClusterAPI
 }
 
-// movedWarnings are those of a request that moves a set or a Machine to Cluster API.
-func movedWarnings(c policies.Change) []string {
+// Preparations are what a person has to do, or to look at, before a set or a Machine moves to Cluster API, or before the moved set creates a Machine.
+func Preparations(c policies.Change) []string {
 	switch {
 	case askedFor(c.New) != ClusterAPI:
 	case c.Kind == "MachineSet":

@@ -155,7 +155,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		failedWarning(c, s),
 		uncountedWarnings(c),
 		undrainedWarning(c),
-		movedWarnings(c),
+		Preparations(c),
 		neighbourWarnings(c),
 		extentWarning(c, s),
 		adopterWarnings(c, s),

@@ -17,8 +17,10 @@ type Group struct {
 	// Field is the path without what differs between objects: indexes, and the path to the providerSpec.
 	Field   string `json:"field,omitempty"`
 	Message string `json:"message"`
-	// Objects are KIND/NAME: machineset/worker-a.
+	// Objects are named as kubectl reads them: machineset.machine.openshift.io/worker-a.
 	Objects []string `json:"objects"`
+	// refs are the same, KIND/NAME, for a table.
+	refs []string
 }
 
 // Groups merges equal reasons of many objects, the worst and most frequent first.
@@ -37,8 +39,8 @@ func Groups(findings []readiness.Finding) []Group {
 				i, at[k] = len(out), len(out)
 				out = append(out, g)
 			}
-			if n := len(out[i].Objects); n == 0 || out[i].Objects[n-1] != f.Ref() {
-				out[i].Objects = append(out[i].Objects, f.Ref())
+			if n := len(out[i].refs); n == 0 || out[i].refs[n-1] != f.Ref() {
+				out[i].refs, out[i].Objects = append(out[i].refs, f.Ref()), append(out[i].Objects, f.Object())
 			}
 		}
 	}

@@ -34,10 +34,22 @@ func TestGroups(t *testing.T) {
 		{Kind: "Machine", Name: "a", Readiness: readiness.There},
 		{Kind: "Machine", Name: "b", Readiness: readiness.There, Reason: readiness.ReasonFields, Message: "its mirror does not follow it"},
 	})
-	if len(there) != 1 || there[0].Message != "its mirror does not follow it" || strings.Join(there[0].Objects, " ") != "machine/b" {
+	if len(there) != 1 || there[0].Message != "its mirror does not follow it" || strings.Join(there[0].refs, " ") != "machine/b" {
 		t.Errorf("of those that are there: %+v", there)
 	}
-	if len(got) != 3 || got[1].Message != "as the mirror had it" || got[0].Field != "disks[].x" || strings.Join(got[0].Objects, " ") != "machineset/s machine/m" || got[2].Reason != "CatchingUp" {
+	if len(got) != 3 || got[1].Message != "as the mirror had it" || got[0].Field != "disks[].x" || strings.Join(got[0].refs, " ") != "machineset/s machine/m" || got[2].Reason != "CatchingUp" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// What a person has to do first is shown without -o wide, once for all objects that need it.
+func TestPreparations(t *testing.T) {
+	all := Preparations([]readiness.Finding{
+		{Kind: "MachineSet", Name: "a", Readiness: readiness.Ready, Preparations: []string{"boot data", "host name"}},
+		{Kind: "MachineSet", Name: "b", Readiness: readiness.Blocked, Preparations: []string{"host name"}},
+		{Kind: "MachineSet", Name: "c", Readiness: readiness.There, Preparations: []string{"host name"}},
+	})
+	if len(all) != 2 || all[1].Text != "host name" || strings.Join(all[1].Objects, " ") != "machineset/a machineset/b" {
+		t.Errorf("%+v", all)
 	}
 }

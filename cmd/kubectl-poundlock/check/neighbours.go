@@ -30,3 +30,27 @@ func Neighbours(findings []readiness.Finding) []Neighbour {
 	}
 	return out
 }
+
+// Preparation is what to do before objects move, and those objects.
+type Preparation struct {
+	Text    string
+	Objects []string
+}
+
+// Preparations gathers what to do before the objects move, each once, in their order. What has moved needs none.
+func Preparations(findings []readiness.Finding) []Preparation {
+	var out []Preparation
+	for _, f := range findings {
+		if f.Readiness == readiness.There {
+			continue
+		}
+		for _, text := range f.Preparations {
+			i := slices.IndexFunc(out, func(p Preparation) bool { return p.Text == text })
+			if i < 0 {
+				i, out = len(out), append(out, Preparation{Text: text})
+			}
+			out[i].Objects = append(out[i].Objects, f.Ref())
+		}
+	}
+	return out
+}

@@ -61,6 +61,7 @@ func (w reader) write() {
 	w.Linef("")
 	w.sum()
 	w.reasons()
+	w.preparations()
 	w.neighbours()
 	for _, text := range slices.Concat(w.PausedClusters, w.Undrained) {
 		w.Linef("\n%s", w.Yellow(printers.Wrap(text, "", w.Width)))
@@ -163,11 +164,24 @@ func (w reader) reasons() {
 		if g.Field != "" {
 			title = g.Field
 		}
-		w.Linef("\n[%d] %s  %s", i+1, w.Bold(title), w.Dim(inventory.Names(g.Objects)))
+		w.Linef("\n[%d] %s  %s", i+1, w.Bold(title), w.Dim(inventory.Names(g.refs)))
 		w.Linef("%s", printers.Wrap(g.Message, "    ", w.Width))
 	}
 	if topic := w.firstTopic(topics.Topics()); topic != "" {
 		w.Linef("\n%s", printers.Wrap("More about a field or a reason: kubectl poundlock explain "+topic, "", w.Width))
+	}
+}
+
+// preparations are what to do beforehand, each once.
+func (w reader) preparations() {
+	all := Preparations(w.Objects)
+	if len(all) == 0 {
+		return
+	}
+	w.Linef("\nWhat to see to before these move, or before the moved set creates a Machine:")
+	for _, p := range all {
+		w.Linef("\n%s", w.Dim(inventory.Names(p.Objects)))
+		w.Linef("%s", printers.Wrap(p.Text, "    ", w.Width))
 	}
 }
 

@@ -190,13 +190,16 @@ func TestAMoveForPrograms(t *testing.T) {
 		t.Fatalf("exit code %d:\n%s", code, out)
 	}
 	var last struct {
-		APIVersion, Kind, Event string
-		Arrived, Total          int
+		APIVersion, Kind, Event, Object string
+		Arrived, Total                  int
 	}
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	for _, line := range lines {
 		if err := json.Unmarshal([]byte(line), &last); err != nil || last.APIVersion != "cli.poundlock.openshift.io/v1" || last.Kind != "MigrationEvent" {
 			t.Errorf("%v: %s", err, line)
+		}
+		if !strings.HasPrefix(last.Object, "machineset.machine.openshift.io/") && last.Event != "over" {
+			t.Errorf("kubectl would take %q for Cluster API's", last.Object)
 		}
 	}
 	if last.Event != "over" || last.Arrived != 2 || last.Total != 2 || len(lines) < 5 {

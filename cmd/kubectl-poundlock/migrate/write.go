@@ -6,10 +6,13 @@ package migrate
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
 )
@@ -104,7 +107,7 @@ func firstReason(f readiness.Finding) string {
 // event is a line of -o json.
 type event struct {
 	Time time.Time `json:"time"`
-	// Object is empty in the last line, which is about all objects.
+	// Object is the one that is written to, as kubectl reads it: machineset.machine.openshift.io/worker-a. It is empty in the last line, which is about all.
 	Object string `json:"object,omitempty"`
 	// Event is what happened, in words.
 	Event string `json:"event"`
@@ -126,6 +129,9 @@ func (m *mover) record(e event) {
 		return
 	}
 	e.Time = m.Now().UTC()
+	if kind, name, ok := strings.Cut(e.Object, "/"); ok {
+		e.Object = inventory.ObjectOf(kind, machinev1beta1.GroupName, name)
+	}
 	if err := m.Stream("MigrationEvent", e); err != nil {
 		fmt.Fprintln(m.ErrOut, "writing:", err)
 	}

@@ -164,6 +164,8 @@ type Finding struct {
 	Needs []string `json:"needs,omitempty"`
 	// Warnings are the webhook's to a request, with the rule's id.
 	Warnings []string `json:"warnings,omitempty"`
+	// Preparations are those of the Warnings that a person has to do something about before the move, or before the set creates a Machine.
+	Preparations []string `json:"preparations,omitempty"`
 	// Neighbours are the other writers of the Machine API object, if Cluster API is or is to be authoritative.
 	Neighbours []authority.Neighbour `json:"neighbours,omitempty"`
 	// Undrained has what Cluster API leaves out when it deletes the object's Machines, and the remedy, in sentences.
@@ -212,7 +214,7 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 	needs = needs.And(Doubts(p, env, lacks))
 	f.Fields, f.Needs = fields(errs), needs.Names()
 	j := authority.Rules().Judge(request(p, to, errs))
-	f.Warnings = warnings(j)
+	f.Warnings, f.Preparations = warnings(j), authority.Preparations(request(p, to, nil))
 	f.Undrained, f.PausedCluster = authority.UndrainedBy(request(p, to, nil)), authority.PausedClusterBy(request(p, to, nil))
 	return conclude(f, p, to, j, needs)
 }
