@@ -125,6 +125,8 @@ func (r Roster) unreflected(u policies.Uncounted, machine map[API]*policies.Obje
 func (r Roster) why(u policies.Uncounted, machine map[API]*policies.Object) string {
 	other := API(u.By).Other()
 	switch twin := machine[other]; {
+	case machine[API(u.By)] != nil && !owned(machine[API(u.By)]) && Source(Read(r.Sets[MachineAPI])) == API(u.By):
+		return fmt.Sprintf("no MachineSet owns it yet. %s's adopts it by its labels once it acts", API(u.By).Text())
 	case machine[API(u.By)] != nil && !owned(machine[API(u.By)]):
 		return fmt.Sprintf("no MachineSet owns it, and %s's would adopt it by its labels. Change its labels, or migrate it to %s first",
 			API(u.By).Text(), other.Text())

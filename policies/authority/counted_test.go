@@ -51,6 +51,10 @@ func TestUncounted(t *testing.T) {
 			[]string{`{"metadata":{"name":"y","labels":{"set":"a"}},"status":{"authoritativeAPI":"ClusterAPI"}}`},
 			[]string{`{"metadata":{"name":"y","labels":{"set":"a"}}}`},
 			[]string{"y ClusterAPI no MachineSet owns it, and Cluster API's would adopt it by its labels. Change its labels, or migrate it to Machine API first"}},
+		"Cluster API's set, which is authoritative, will adopt a Machine that has moved to it": {
+			[]string{`{"metadata":{"name":"y","labels":{"set":"a"}},"status":{"authoritativeAPI":"ClusterAPI"}}`},
+			[]string{`{"metadata":{"name":"y","labels":{"set":"a"}}}`},
+			[]string{"y ClusterAPI no MachineSet owns it yet. Cluster API's adopts it by its labels once it acts"}},
 		"a Machine that no set owns does not match": {
 			[]string{`{"metadata":{"name":"y","labels":{"set":"b"}},"status":{"authoritativeAPI":"MachineAPI"}}`},
 			[]string{`{"metadata":{"name":"y","labels":{"set":"b"},"annotations":{"cluster.x-k8s.io/paused":"true"}}}`}, nil},
@@ -63,9 +67,13 @@ func TestUncounted(t *testing.T) {
 			[]string{"x MachineAPI its Cluster API object is being deleted"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			status := ""
+			if strings.Contains(name, "which is authoritative") {
+				status = `,"status":{"authoritativeAPI":"ClusterAPI"}`
+			}
 			r := authority.Roster{
 				Sets: map[authority.API]*policies.Object{
-					authority.MachineAPI: parsed(t, `{"metadata":{"name":"a","uid":"m"},"spec":{"selector":{"matchLabels":{"set":"a"}}}}`),
+					authority.MachineAPI: parsed(t, `{"metadata":{"name":"a","uid":"m"},"spec":{"selector":{"matchLabels":{"set":"a"}}}`+status+`}`),
 					authority.ClusterAPI: parsed(t, `{"metadata":{"name":"a","uid":"c"},"spec":{"selector":{"matchLabels":{"set":"a"}}}}`),
 				},
 				Machines: map[authority.API][]*policies.Object{},

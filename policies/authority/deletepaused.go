@@ -35,29 +35,41 @@ func DeletionPaused(kind Kind, o *policies.Object) []string {
 	if o.Deleting() {
 		again = "leave both paused and remove their finalizers by hand, then create the Machine API object again with this spec.providerID"
 	}
-	out := []string{why}
-	infra := InfraReferenceOf(o)
+	out, infra := []string{why}, InfraReferenceOf(o)
 	if infra.Name == "" {
 		out = append(out, fmt.Sprintf("To have Cluster API terminate %s, remove the annotation: %s %s-", instance, unpause, PausedAnnotation))
 	} else {
-		at := func(kind, name string) string {
-			return fmt.Sprintf("kubectl -n %s annotate %s.%s/%s %s-", o.Metadata.Namespace, strings.ToLower(kind), infra.APIGroup, name, PausedAnnotation)
-		}
-		out = append(out, fmt.Sprintf("To have Cluster API terminate %s, remove the annotation first from %s %s (if it is gone, create it with its spec.providerID): %s",
-			instance, infra.Kind, infra.Name, at(infra.Kind, infra.Name)))
-		holds := fmt.Sprintf("the %s has the finalizer %s", infra.Kind, InfraFinalizer(infra.APIGroup, infra.Kind))
-		if kept := InfraInstanceKind(infra.Kind); kept != "" {
-			name := infra.Name
-			if providerOf(infra.Kind).NamesInstanceAfterMachine {
-				name = o.Metadata.Name
-			}
-			out = append(out, fmt.Sprintf("Also from the %s, if there is one: %s", kept, at(kept, name)))
-			holds += fmt.Sprintf(", and the %s, which the provider creates if there is none, %s", kept, InfraFinalizer(infra.APIGroup, kept))
-		}
-		out = append(out, fmt.Sprintf("Wait until %s: without, the instance is left behind. Then remove the annotation from the %s: %s %s-",
-			holds, kind.Name, unpause, PausedAnnotation))
+		out = append(out, endsInstance(o, infra, instance, fmt.Sprintf("%s %s-", unpause, PausedAnnotation))...)
 	}
 	return append(out, "To keep the instance, "+again)
+}
+
+// endsInstance is the order in which Cluster API and the provider terminate the instance of a paused Machine that is being deleted. A provider holds its object
+// by a finalizer before it acts, and adds it to none that is being deleted or that no Machine owns. Without it, the object is gone before the provider looks.
+func endsInstance(machine *policies.Object, infra InfraReference, instance, unpause string) []string {
+	type object struct{ kind, name string }
+	at := func(o object, verb, more string) string {
+		return fmt.Sprintf("kubectl -n %s %s %s.%s/%s %s", machine.Metadata.Namespace, verb, strings.ToLower(o.kind), infra.APIGroup, o.name, more)
+	}
+	hold := func(o object) string {
+		return at(o, "patch", fmt.Sprintf(`--type merge -p '{"metadata":{"finalizers":["%s"]}}'`, InfraFinalizer(infra.APIGroup, o.kind)))
+	}
+	letGo := func(o object) string {
+		return at(o, "wait", "--for=jsonpath='{.metadata.deletionTimestamp}' --timeout=15m") + " && " + at(o, "annotate", PausedAnnotation+"-")
+	}
+	first := object{infra.Kind, infra.Name}
+	out := []string{fmt.Sprintf("To have Cluster API terminate %s, type the following in this order. Give %s %s the finalizer without which the instance is left behind "+
+		"(if the %[2]s is gone, create it first, with spec.providerID and the annotation): %[4]s", instance, infra.Kind, infra.Name, hold(first))}
+	ends := []string{fmt.Sprintf("Once Cluster API has deleted the %s, unpause that, too: %s", infra.Kind, letGo(first))}
+	if kept := InfraInstanceKind(infra.Kind); kept != "" {
+		second := object{kept, infra.Name}
+		if providerOf(infra.Kind).NamesInstanceAfterMachine {
+			second.name = machine.Metadata.Name
+		}
+		out = append(out, fmt.Sprintf("The same for %s %s (if there is none, the provider does not find the instance: terminate it in the cloud): %s", kept, second.name, hold(second)))
+		ends = append(ends, fmt.Sprintf("Then the %s: %s", kept, letGo(second)))
+	}
+	return append(append(out, "Then unpause the Machine: "+unpause), ends...)
 }
 
 // DeletePaused warns of a deletion that Cluster API does not carry out. Where there is a Machine API object, other rules describe what happens.

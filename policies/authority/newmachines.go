@@ -11,27 +11,33 @@ import (
 	"strings"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	admissionv1 "k8s.io/api/admission/v1"
 
 	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/policies"
 )
 
 // NewMachines warns where the new Machines of a MachineSet become Cluster API's without a request to move it, and where a person creates a Machine for Cluster
-// API. It names what Cluster API does not do for them, and Machine API does.
+// API. It names what Cluster API does not do for them, and Machine API does. Beside a twin, as in a restore, nothing is new.
 func NewMachines(c policies.Change) policies.Verdict {
-	if c.Actor != policies.Anyone {
-		return policies.Verdict{}
-	}
-	before := c.Old != nil && (c.Kind == "Machine" || makesForClusterAPI(c.Old))
 	switch {
-	case before || requestsHere(c):
+	case !begins(c) || c.Operation == admissionv1.Create && c.Facts.Twin != nil:
 		return policies.Verdict{}
-	case c.Kind == "MachineSet" && makesForClusterAPI(c.New):
+	case c.Kind == "MachineSet":
 		return policies.Warn(specOfSet(c.New).Template.warnings(c)...)
-	case c.Kind == "Machine" && askedFor(c.New) == ClusterAPI:
-		return policies.Warn(roleWarnings(c.New.Metadata.Labels, onNodeOf(c.New))...)
 	}
-	return policies.Verdict{}
+	return policies.Warn(roleWarnings(c.New.Metadata.Labels, onNodeOf(c.New))...)
+}
+
+// begins reports whether a person has a set make Machines for Cluster API from now on, without a request to move it, or creates a Machine for it.
+func begins(c policies.Change) bool {
+	switch {
+	case c.Actor != policies.Anyone || c.New == nil || c.Operation != admissionv1.Create && (c.Old == nil || requestsHere(c)):
+		return false
+	case c.Kind == "MachineSet":
+		return makesForClusterAPI(c.New) && (c.Old == nil || !makesForClusterAPI(c.Old))
+	}
+	return c.Operation == admissionv1.Create && askedFor(c.New) == ClusterAPI
 }
 
 // makesForClusterAPI reports whether Cluster API is to be authoritative for the new Machines of a MachineSet.

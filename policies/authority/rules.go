@@ -635,8 +635,8 @@ func Rules() policies.Set {
 			ID: "authority/delete-paused", Clause: "converting › Pausing of Cluster API controllers",
 			Description: "Deleting a paused Cluster API Machine or MachineSet that has no Machine API object warns: Cluster API leaves what is paused alone, so " +
 				"that the deletion does not end while the annotation cluster.x-k8s.io/paused is there.",
-			Remedy: "Remove the annotation, also from the infrastructure machine, to have Cluster API terminate the instance. To keep it, create the Machine " +
-				"API object again first.",
+			Remedy: "To have Cluster API terminate the instance, type the commands of the warning in their order: the provider's finalizer comes first. To keep it, " +
+				"create the Machine API object again first.",
 			On:    on(capi([]string{"Machine", "MachineSet"}, onDelete)),
 			Needs: when(deletesPaused, policies.NeedTwin), Check: DeletePaused,
 		},
@@ -678,7 +678,8 @@ func Rules() policies.Set {
 				"Nodes, an OpenStack server group, a subnet on AWS, host name and tag on vSphere. A Machine that is created for Cluster API is warned of its role. " +
 				"A request to move has the same warnings (authority/request-warning).",
 			Remedy: "Do what the warning names before the set creates a Machine.",
-			On:     on(mapi([]string{"MachineSet"}, onWrite), mapi([]string{"Machine"}, onCreate)), Check: NewMachines,
+			On:     on(mapi(machineSet, onWrite), mapi([]string{"Machine"}, onCreate)),
+			Needs:  when(begins, policies.NeedTwin), Check: NewMachines,
 		},
 		{
 			ID: "authority/surroundings", Clause: "DESIGN §3.3 › Deletion of the surroundings",

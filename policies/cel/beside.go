@@ -50,7 +50,9 @@ func beside(o Options, name string, k authority.Kind, pair authority.Pair) *admi
 	other := fmt.Sprintf(`dyn(params).metadata.name != dyn(object).metadata.?name.orValue('') || %s == %q`,
 		text(object("dyn(object)", "spec"), "authoritativeAPI"), authority.ClusterAPI)
 	message := other + // evaluated for each parameter (otherSet)
-		` ? ''` + restore + ` : "spec.authoritativeAPI: Invalid value: " + variables.there + " exists already, so a Machine API " + request.kind.kind + ` +
+		` ? '' : has(params.metadata.deletionTimestamp) ? "metadata.name: Forbidden: " + variables.there + " is being deleted, and this " + request.kind.kind + ` +
+		`" could be deleted with it: create it again when that one is gone, or under another name [authority/create-machineapi]"` +
+		restore + ` : "spec.authoritativeAPI: Invalid value: " + variables.there + " exists already, so a Machine API " + request.kind.kind + ` +
 		`" of this name can only mirror it: set spec.authoritativeAPI: ClusterAPI and create it again; once it is synchronized, ` +
 		`move it: " + variables.toMachineAPI + " [authority/create-machineapi]"`
 	p := policyOfEach(o, name, k.ClusterAPIGVK(), exempt, []string{pair.MachineAPI}, admissionregistrationv1.Validation{

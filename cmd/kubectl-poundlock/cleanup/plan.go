@@ -329,12 +329,16 @@ func freed(p inventory.Pair) string {
 		p.ClusterAPI.Metadata.Namespace, p.Kind.Resource, p.Kind.ClusterAPI.Group, p.Name, unpause)
 }
 
-// Idle lists, in sentences, the objects that Cluster API is authoritative for and on which nobody acts, as they are paused there: those of a move whose target
-// Poundlock was about to unpause, and those that a person paused.
+// Idle lists, in sentences, the objects that Cluster API is authoritative for and on which nobody acts, as they are paused there: those whose move has ended and
+// which Poundlock was about to unpause, and those that a person paused.
 func Idle(f *inventory.Fleet) []string {
 	var out []string
 	for _, p := range f.Pairs {
-		if p.Authoritative() != authority.ClusterAPI || p.ClusterAPI == nil {
+		if p.Authoritative() != authority.ClusterAPI || p.ClusterAPI == nil || p.Shape().Current == authority.Migrating {
+			continue // what is on the move is in the way (Obstacles)
+		}
+		if why := authority.DeletionPaused(p.Kind, p.ClusterAPI); why != nil && p.MachineAPI == nil && p.ClusterAPI.Deleting() {
+			out = append(out, fmt.Sprintf("%s is being deleted. %s", p.Ref(), strings.Join(why, ". ")))
 			continue
 		}
 		var commands []string

@@ -197,11 +197,22 @@ func TestIdle(t *testing.T) {
 		"Cluster API acts":              {machine("ClusterAPI", "", ""), ""},
 		"the move has only just ended":  {machine("ClusterAPI", paused, paused), core + " && " + infra},
 		"the Machine alone is unpaused": {machine("ClusterAPI", "", paused), infra},
+		"on the move":                   {strings.Replace(machine("ClusterAPI", paused, paused), `"status":{"authoritativeAPI":"ClusterAPI"}`, `"status":{"authoritativeAPI":"Migrating","synchronizedAPI":"ClusterAPI"}`, 1), ""},
 	} {
 		got := cleanup.Idle(fleet(t, c.objects))
 		if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || !strings.HasSuffix(got[0], "To have it act: "+c.want)) {
 			t.Errorf("%s: %q, want %q", sentence, got, c.want)
 		}
+	}
+}
+
+// A deletion that waits for the end of a pause has an order of its own, in which the provider holds the instance before its Machine goes.
+func TestAnIdleDeletion(t *testing.T) {
+	got := cleanup.Idle(fleet(t, `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","metadata":{"name":"a","namespace":"openshift-cluster-api","uid":"2",`+
+		`"deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["machine.cluster.x-k8s.io"],"annotations":{"cluster.x-k8s.io/paused":""}},`+
+		`"spec":{"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachine","name":"a"}}}`))
+	if len(got) != 1 || strings.Index(got[0], "finalizers") > strings.Index(got[0], "machines.cluster.x-k8s.io/a cluster.x-k8s.io/paused-") {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -65,8 +65,8 @@ func readinesses() []Topic {
 		"if it stays, look whether Poundlock runs: the first line of status reports it"),
 		reasonTopic(standing.ReasonDeletionPaused, "reason of kubectl poundlock status",
 			"only Cluster API has the object, which is paused and is being deleted. Cluster API leaves what is paused alone, so that the deletion does not end",
-			"remove the annotation `cluster.x-k8s.io/paused`, also from the infrastructure machine: Cluster API then terminates the instance. "+
-				"The message has the command"),
+			"type the message's commands in their order: the infrastructure machine gets the provider's finalizer before anything is unpaused, without which "+
+				"the instance is left behind"),
 		reasonTopic(standing.ReasonDeletionNotBegun, "reason of kubectl poundlock status",
 			"a Machine of Cluster API's is being deleted, and its condition Deleting does not show it: its controller fails before it begins, or is not running",
 			"read the log of Cluster API's controller, which names the Machine")}
