@@ -48,12 +48,14 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		locationTo, locationFrom),
 	of.Iso(at("resourceGroup"), at(elsewhere("AzureCluster", "spec.resourceGroup")),
 		"Must be the cluster's resource group; absent is the Infrastructure's. Case does not matter.", groupTo, groupFrom),
-	of.Iso(at("zone"), at(elsewhere("Machine", "spec.failureDomain"), "failureDomain"),
+	of.Iso(at("zone"), at(elsewhere("Machine", "spec.failureDomain"), "failureDomain", elsewhere("AzureCluster", "status.failureDomains")),
 		"Goes to the Machine. An AzureMachine's own failureDomain comes back as the zone, if the Machine's is absent or the same. "+
-			"A MachineSet needs one, unless its machines are spot machines: each API would put new ones into an availability set of another name.",
+			"A MachineSet needs one, unless its machines are spot machines or the AzureCluster's status lists the region's zones: each API would put new ones "+
+			"into an availability set of another name, Cluster API in a region with zones too. The message has the command.",
 		zoneTo, zoneFrom),
 	of.OnlyMAPI("availabilitySet",
-		"Cluster API names availability sets itself (CLUSTER_MACHINESET-as), and uses them in regions without zones only: remove it if that one is meant"),
+		"Cluster API uses availability sets in regions without zones only, and names them itself: remove it from a Machine that exists, as its instance stays in "+
+			"the availability set. Keep a MachineSet that needs it with Machine API"),
 	of.Iso(at("capacityReservationGroupID"), at("capacityReservationGroupID"), "A resource id.", reservationTo, reservationFrom),
 
 	// The instance.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 	azurev1 "sigs.k8s.io/cluster-api-provider-azure/api/v1beta1"
 
+	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/internal/azuresizes"
 )
 
@@ -44,17 +45,24 @@ func sizeFrom(p *pass, c *infraSpec, m *providerSpec) {
 
 func zoneTo(p *pass, m *providerSpec, _ *infraSpec) {
 	p.Core.FailureDomain = m.Zone
-	availabilitySet(p, p, "zone", m.Zone, m.SpotVMOptions != nil)
+	if m.AvailabilitySet == "" { // else the message is about that
+		availabilitySet(p, p, "zone", m.Zone, m.SpotVMOptions != nil)
+	}
 }
 
-// availabilitySet: each API's set puts new machines without a zone into an availability set, under different names. Existing machines stay where they are.
+// availabilitySet: in a region without zones each API's set puts new machines into an availability set, under different names. For Cluster API, a region has
+// zones if the AzureCluster lists them, and OpenShift's operator lists none. Existing machines stay where they are.
 func availabilitySet(p, at *pass, path, zone string, spot bool) {
 	domains, _, _ := unstructured.NestedFieldNoCopy(p.Env.InfraCluster, "status", "failureDomains")
 	known, _ := domains.(map[string]any)
 	if p.Core.Template && zone == "" && !spot && p.Env.InfraCluster != nil && len(known) == 0 {
-		at.Unsupported(path, zone,
-			"Cluster API would put new machines without a zone into an availability set of its own, beside Machine API's. Name a zone. "+
-				"In a region without zones leave the set where it is: its Machines can move without it")
+		at.Command(path, zone,
+			"Cluster API would put new machines without a zone into an availability set of its own. Name a zone. "+
+				"In a region without zones, leave the set with Machine API: its Machines can move without it. "+
+				"In a region with zones, Machine API uses no availability set. List the zones in the AzureCluster, and Cluster API uses none either",
+			fmt.Sprintf("kubectl patch %s --subresource=status --type=merge -p %s", p.InfraCluster(),
+				conversion.Quoted(`{"status":{"failureDomains":{"1":{},"2":{},"3":{}}}}`)),
+			"Edit its status.failureDomains")
 	}
 }
 

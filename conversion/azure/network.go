@@ -256,9 +256,11 @@ func securityGroupTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if have == "" || strings.EqualFold(have, want) {
 		return
 	}
-	p.Unsupported("securityGroup", have,
-		fmt.Sprintf("Cluster API attaches security groups to subnets only, and that of subnet %q in the AzureCluster is %q: remove it, if that group is enough",
-			m.Subnet, first(want, "none")))
+	reason := fmt.Sprintf("Cluster API attaches security groups to subnets only: remove it, if the group of subnet %q has the same rules", m.Subnet)
+	if want != "" {
+		reason += fmt.Sprintf(". In the AzureCluster that group is %q", want)
+	}
+	p.Unsupported("securityGroup", have, reason)
 }
 
 func securityGroupFrom(*pass, *infraSpec, *providerSpec) {}

@@ -57,6 +57,10 @@ func inInfrastructure(element, subnet string) func(*conversion.Env) {
 
 func TestWhatAProviderSpecMayHave(t *testing.T) {
 	disk := func(properties string) string { return `{"dataDisks": [{"diskSize": "1Gi"}, {` + properties + `}]}` }
+	here := inInfrastructure("0005b6f1-8f43-a0f2-02b7-3cecef193712", "net")
+	both := func(one, other func(*conversion.Env)) func(*conversion.Env) {
+		return func(e *conversion.Env) { one(e); other(e) }
+	}
 	cases := map[string]struct {
 		patch string
 		env   func(*conversion.Env)
@@ -83,12 +87,16 @@ func TestWhatAProviderSpecMayHave(t *testing.T) {
 		"a subnet twice":                      {patch: `{"subnets": [{"type": "name", "name": "a"}, {"type": "name", "name": "b"}, {"type": "name", "name": "a"}]}`, want: []string{"subnets: FieldValueInvalid"}},
 		"33 subnets":                          {patch: `{"subnets": [` + strings.Join(indexed(`{"type": "name", "name": "net-%d"}`, 33), ",") + `]}`, want: []string{"subnets: FieldValueInvalid"}},
 		"a failure domain":                    {patch: `{"failureDomain": {"name": "a"}}`, core: conversion.Core{ProviderID: "nutanix://2f6f8a0e-6a4f-4b6a-9a07-0d6d2f1f4b11"}},
-		"one where nothing is made yet":       {patch: `{"failureDomain": {"name": "a"}}`, want: []string{"NutanixCluster.spec.failureDomains: FieldValueNotSupported"}},
-		"one of a set":                        {patch: `{"failureDomain": {"name": "c"}}`, core: conversion.Core{Template: true}, env: inCluster(legacyDomain), want: []string{"NutanixCluster.spec.failureDomains: FieldValueNotSupported"}},
-		"one that may be an object":           {patch: `{"failureDomain": {"name": "a"}}`, env: inCluster(`{"spec": {"controlPlaneFailureDomains": [{"name": "b"}]}}`)},
-		"one of a cluster that is not read":   {patch: `{"failureDomain": {"name": "a"}}`, env: func(e *conversion.Env) { e.InfraCluster = nil }},
-		"one that the cluster lists":          {patch: `{"failureDomain": {"name": "a"}}`, env: inCluster(legacyDomain)},
-		"one that lies elsewhere":             {patch: `{"failureDomain": {"name": "a"}, "cluster": {"type": "name", "name": "x", "uuid": null}, "subnets": [{"type": "name", "name": "x"}]}`, env: inCluster(legacyDomain), want: []string{"cluster: FieldValueNotSupported", "subnets: FieldValueNotSupported"}},
+		"one where nothing is made yet":       {patch: `{"failureDomain": {"name": "a"}}`, env: here, want: []string{"NutanixCluster.spec.failureDomains: FieldValueNotSupported"}},
+		"one of a set":                        {patch: `{"failureDomain": {"name": "a"}}`, core: conversion.Core{Template: true}, env: here, want: []string{"NutanixCluster.spec.failureDomains: FieldValueNotSupported"}},
+		"one that may be an object":           {patch: `{"failureDomain": {"name": "a"}}`, env: both(here, inCluster(`{"spec": {"controlPlaneFailureDomains": [{"name": "b"}]}}`))},
+		"one of a cluster that is not read":   {patch: `{"failureDomain": {"name": "a"}}`, env: both(here, func(e *conversion.Env) { e.InfraCluster = nil })},
+		"one that both list":                  {patch: `{"failureDomain": {"name": "a"}}`, env: both(here, inCluster(legacyDomain))},
+		"one of nobody's":                     {patch: `{"failureDomain": {"name": "a"}}`, want: []string{"failureDomain.name: FieldValueNotSupported"}},
+		"one of nobody's, of a set":           {patch: `{"failureDomain": {"name": "a"}}`, core: conversion.Core{Template: true}, want: []string{"failureDomain.name: FieldValueNotSupported"}},
+		"one of Cluster API alone":            {patch: `{"failureDomain": {"name": "a"}}`, env: inCluster(legacyDomain), want: []string{"failureDomain.name: FieldValueNotSupported"}},
+		"one, the Infrastructure not read":    {patch: `{"failureDomain": {"name": "a"}}`, env: both(inCluster(legacyDomain), func(e *conversion.Env) { e.Infrastructure = nil })},
+		"one that lies elsewhere":             {patch: `{"failureDomain": {"name": "a"}, "cluster": {"type": "name", "name": "x", "uuid": null}, "subnets": [{"type": "name", "name": "x"}]}`, core: conversion.Core{ProviderID: "nutanix://2f6f8a0e-6a4f-4b6a-9a07-0d6d2f1f4b11"}, env: inCluster(legacyDomain), want: []string{"cluster: FieldValueNotSupported", "subnets: FieldValueNotSupported"}},
 		"a failure domain without name":       {patch: `{"failureDomain": {}}`, want: []string{"failureDomain.name: FieldValueRequired"}},
 		"another Prism Central":               {patch: `{}`, env: inCluster(`{"spec": {"prismCentral": {"address": "elsewhere"}}}`), want: []string{"cluster: FieldValueNotSupported"}},
 		"secure boot":                         {patch: `{"bootType": "SecureBoot"}`, want: []string{"bootType: FieldValueNotSupported"}},

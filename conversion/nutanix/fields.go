@@ -50,7 +50,8 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 			"as Machine API uses them instead of the providerSpec's. As far as the NutanixCluster lists it, they must be the same, "+
 			"and a machine that leaves them out comes back with them. For machines that are yet to be created it must list it, "+
 			"unless it names failure domains that are objects (controlPlaneFailureDomains): the message has the command. "+
-			"On the way back they must be those that the Infrastructure gives the domain, and it must list the domain for machines that are yet to be created. "+
+			"On the way back they must be those that the Infrastructure gives the domain. For machines that are yet to be created it must list the domain "+
+			"in both directions: Machine API creates none elsewhere, whatever cluster and subnets they name. "+
 			"Both sides must speak to the same Prism Central.",
 		placeTo, placeFrom),
 	of.Iso(nil, at("providerID", "Machine"+conversion.Elsewhere+"spec.providerID"), "nutanix:// and the VM's UUID on both sides. A template has none.",

@@ -23,16 +23,18 @@ type place struct {
 func placeTo(p *pass, m *providerSpec, c *infraSpec) {
 	if domain := m.FailureDomain; domain != nil && domain.Name != "" {
 		there, known := installed(p, domain.Name)
-		if !known && m.Cluster.Type == "" && len(m.Subnets) == 0 {
-			p.Core.FailureDomain = domain.Name
-			p.Unsupported("failureDomain.name", domain.Name, undescribed(p))
-			return
-		}
-		if known {
+		switch {
+		case known:
 			m = &providerSpec{Cluster: ofInfrastructure(there.Cluster), FailureDomain: domain}
 			for _, s := range there.Subnets {
 				m.Subnets = append(m.Subnets, ofInfrastructure(s))
 			}
+		case m.Cluster.Type == "" && len(m.Subnets) == 0:
+			p.Core.FailureDomain = domain.Name
+			p.Unsupported("failureDomain.name", domain.Name, undescribed(p))
+			return
+		case uninstalled(p, domain.Name):
+			p.Unsupported("failureDomain.name", domain.Name, noMachineThere+", or remove failureDomain")
 		}
 	}
 	c.Cluster = identifierTo(p, "cluster", m.Cluster)
@@ -54,13 +56,17 @@ func placeTo(p *pass, m *providerSpec, c *infraSpec) {
 	unlisted(p, c)
 }
 
+const (
+	addDomain      = "add it to spec.platformSpec.nutanix.failureDomains of Infrastructure cluster"
+	noMachineThere = "Machine API creates no virtual machine in a failure domain that the Infrastructure does not list: " + addDomain
+)
+
 // undescribed is why the place of a machine that names only a failure domain is unknown.
 func undescribed(p *pass) string {
-	const add = "add it to spec.platformSpec.nutanix.failureDomains of Infrastructure cluster"
 	if _, given, _ := unstructured.NestedMap(p.Env.Infrastructure, "spec", "platformSpec", "nutanix"); !given {
-		return "the Infrastructure has the cluster and the subnets of a failure domain, and this one has no spec.platformSpec.nutanix: " + add
+		return "the Infrastructure has the cluster and the subnets of a failure domain, and this one has no spec.platformSpec.nutanix: " + addDomain
 	}
-	return "the Infrastructure has the cluster and the subnets of a failure domain, and lists none of this name: " + add
+	return "the Infrastructure has the cluster and the subnets of a failure domain, and lists none of this name: " + addDomain
 }
 
 // unlisted reports the failure domain of a future virtual machine that the NutanixCluster does not list: Cluster API's controller would set a terminal failure
@@ -68,7 +74,7 @@ func undescribed(p *pass) string {
 func unlisted(p *pass, c *infraSpec) {
 	_, known := listed(p)
 	_, objects, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "controlPlaneFailureDomains")
-	if known || objects || p.Env.InfraCluster == nil || c.Cluster == nil || len(c.Subnets) == 0 || !p.Core.Template && p.Core.ProviderID != "" {
+	if known || objects || p.Env.InfraCluster == nil || c.Cluster == nil || len(c.Subnets) == 0 || created(p) || uninstalled(p, p.Core.FailureDomain) {
 		return
 	}
 	p.Apply("spec.failureDomains", p.Core.FailureDomain, "failure-domain-"+p.Core.FailureDomain,
@@ -139,10 +145,8 @@ func asInstalled(p *pass, here place) {
 	name := p.Core.FailureDomain
 	there, known := installed(p, name)
 	if !known {
-		if _, given, _ := unstructured.NestedMap(p.Env.Infrastructure, "spec", "platformSpec", "nutanix"); given && (p.Core.Template || p.Core.ProviderID == "") {
-			domainPath(p).Unsupported("", name,
-				"Machine API creates no virtual machine in a failure domain that the Infrastructure does not list: "+
-					"add it to spec.platformSpec.nutanix.failureDomains of Infrastructure cluster")
+		if uninstalled(p, name) {
+			domainPath(p).Unsupported("", name, noMachineThere)
 		}
 		return
 	}
@@ -202,6 +206,17 @@ func installed(p *pass, name string) (out configv1.NutanixFailureDomain, known b
 	}
 	return out, false
 }
+
+// uninstalled reports whether Machine API's controllers would look for the failure domain of a future virtual machine, and fail: they resolve it in the
+// Infrastructure, whatever the machine's own cluster and subnets are.
+func uninstalled(p *pass, name string) bool {
+	_, given, _ := unstructured.NestedMap(p.Env.Infrastructure, "spec", "platformSpec", "nutanix")
+	_, known := installed(p, name)
+	return given && !known && !created(p)
+}
+
+// created reports whether the machine has its virtual machine.
+func created(p *pass) bool { return !p.Core.Template && p.Core.ProviderID != "" }
 
 // identified is an identifier of the Infrastructure in Cluster API's form.
 func identified(id configv1.NutanixResourceIdentifier) ResourceIdentifier {

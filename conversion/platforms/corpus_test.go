@@ -44,6 +44,8 @@ type variant struct {
 	Says []string `json:"says"`
 	// Remedy is what the message asks for; then the object moves.
 	Remedy *variant `json:"remedy"`
+	// Stays is why nothing makes the object move. Then the message says that it stays with Machine API.
+	Stays string `json:"stays"`
 }
 
 // variants are those of a folder, each by a sentence.
@@ -140,7 +142,7 @@ func TestWhatIsStoredAnewMeansTheSame(t *testing.T) {
 	})
 }
 
-// An object that does not move has the reason and, if there is one, a remedy after which it moves.
+// An object that does not move has the reason, and a remedy after which it moves or the advice to keep it with Machine API.
 func TestManifestsThatCannotMoveNameTheRemedy(t *testing.T) {
 	eachCluster(t, func(t *testing.T, folder string, c corpus, v variants) {
 		for text, v := range v.Refused {
@@ -149,6 +151,14 @@ func TestManifestsThatCannotMoveNameTheRemedy(t *testing.T) {
 				_, errs := core.ToClusterAPI(o.GetKind(), o, c.env(t))
 				if !said(errs, v.Says) {
 					t.Errorf("it says:\n%v\nand not, word by word,\n%s", errs.ToAggregate(), strings.Join(v.Says, "\n"))
+				}
+				if (v.Remedy == nil) != (v.Stays != "") {
+					t.Error("it needs either a remedy or the reason why it stays")
+				}
+				for _, e := range errs {
+					if v.Stays != "" && !strings.Contains(e.Detail, "with Machine API") {
+						t.Errorf("%s stays, and the message does not advise it: %s", v.Stays, e.Detail)
+					}
 				}
 				if v.Remedy != nil {
 					c, o = v.Remedy.apply(t, c, o)
