@@ -66,8 +66,8 @@ func TestWebhooksLetThePatchesOfMessagesPass(t *testing.T) {
 			return
 		}
 		for text, v := range v.Refused {
-			c, o := v.apply(t, c, read(t, filepath.Join(folder, v.Of)))
-			_, errs := core.ToClusterAPI(o.GetKind(), o, c.env(t))
+			c, o := v.Apply(t, c, read(t, filepath.Join(folder, v.Of)))
+			_, errs := core.ToClusterAPI(o.GetKind(), o, c.Env(t))
 			for _, e := range errs {
 				found := command.FindStringSubmatch(e.Detail)
 				if found == nil {

@@ -44,7 +44,7 @@ func TestACommandIsNeverCut(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			_, errs := core.ToClusterAPI(o.GetKind(), o, c0.env(t))
+			_, errs := core.ToClusterAPI(o.GetKind(), o, c0.Env(t))
 			for _, e := range errs {
 				if strings.Contains(e.Detail, "--region a;b") {
 					t.Error(e.Detail)

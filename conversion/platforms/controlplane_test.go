@@ -114,7 +114,7 @@ func (m madeFor) get(template *unstructured.Unstructured) func(schema.GroupVersi
 // goes converts a set to Cluster API's template and back, and each of its Machines too.
 func (m madeFor) goes(t *testing.T) {
 	t.Helper()
-	env, of, infrastructure := m.cluster.env(t), m.machineAPI(t), &configv1.Infrastructure{}
+	env, of, infrastructure := m.cluster.Env(t), m.machineAPI(t), &configv1.Infrastructure{}
 	template, errs := controlplanetemplate.Reflect(of, env)
 	if len(errs) > 0 {
 		t.Fatalf("it cannot go: %v", errs.ToAggregate())
@@ -185,7 +185,7 @@ func TestControlPlaneMachineSetsOfInstallations(t *testing.T) {
 			for sentence, v := range all.Refused {
 				t.Run(sentence, func(t *testing.T) {
 					m := base.with(t, v)
-					if _, errs := controlplanetemplate.Reflect(m.machineAPI(t), m.cluster.env(t)); !said(errs, v.Says) {
+					if _, errs := controlplanetemplate.Reflect(m.machineAPI(t), m.cluster.Env(t)); !said(errs, v.Says) {
 						t.Errorf("it says:\n%v\nand not, word by word,\n%s", errs.ToAggregate(), strings.Join(v.Says, "\n"))
 					}
 					if v.Remedy != nil {

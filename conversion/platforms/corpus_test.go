@@ -6,90 +6,44 @@ package platforms_test
 import (
 	"cmp"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
 	gocmp "github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	strictjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 
-	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
-	"github.com/poundlock/poundlock/conversion/platforms"
+	"github.com/poundlock/poundlock/conversion/platforms/corpustest"
 )
 
-// corpus is the cluster of a folder's manifests.
-type corpus struct {
-	Infrastructure map[string]any `json:"infrastructure"`
-	InfraCluster   map[string]any `json:"infraCluster"`
-	CloudConfig    string         `json:"cloudConfig"`
-}
+type (
+	corpus   = corpustest.Cluster
+	variants = corpustest.Variants
+)
 
-// variant is how installations differ from a manifest of the folder. Machine, Object and Cluster are JSON merge patches of the providerSpec, of the whole
-// object, and of the cluster.
-type variant struct {
-	Of      string          `json:"of"`
-	Machine json.RawMessage `json:"machine"`
-	Object  json.RawMessage `json:"object"`
-	Cluster json.RawMessage `json:"cluster"`
-	// Becomes is a merge patch of the infrastructure machine's spec that changes nothing.
-	Becomes json.RawMessage `json:"becomes"`
-	// Says is why it does not move: each begins with the field.
-	Says []string `json:"says"`
-	// Remedy is what the message asks for; then the object moves.
-	Remedy *variant `json:"remedy"`
-	// Stays is why nothing makes the object move. Then the message says that it stays with Machine API.
-	Stays string `json:"stays"`
-}
+// merge, read and load are the corpus's.
+var (
+	merge = corpustest.Merge
+	read  = corpustest.Read
+	load  = corpustest.Load
+)
 
-// variants are those of a folder, each by a sentence.
-type variants struct {
-	Moves   map[string]variant `json:"moves"`
-	Refused map[string]variant `json:"refused"`
-}
-
-func (c corpus) env(t *testing.T) conversion.Env {
-	t.Helper()
-	name, _, _ := unstructured.NestedString(c.Infrastructure, "status", "infrastructureName")
-	kind, _, _ := unstructured.NestedString(c.Infrastructure, "status", "platformStatus", "type")
-	platform, ok := platforms.For(kind)
-	if !ok {
-		t.Fatalf("no platform %q", kind)
-	}
-	env := conversion.Env{
-		Platform: platform, ClusterName: name, MachineAPINamespace: "openshift-machine-api", ClusterAPINamespace: "openshift-cluster-api",
-		Infrastructure: c.Infrastructure, InfraCluster: c.InfraCluster,
-	}
-	env.Region = env.PlatformStatus("region")
-	if platform.Account != nil {
-		env.Account = platform.Account(c.CloudConfig)
-	}
-	every, err := conversion.ParsePatterns([]string{".*"}) // as OpenShift's releases start Cluster API's manager
-	if err != nil {
-		t.Fatal(err)
-	}
-	env.NodeSync = conversion.NodeSync{Labels: every, Annotations: every}
-	return env
+func eachCluster(t *testing.T, f func(*testing.T, string, corpus, variants)) {
+	corpustest.Each(t, "testdata/corpus", f)
 }
 
 // Objects as installers of several releases write them, with the changes of admission, controllers and administrators, round-trip unchanged.
 func TestManifestsOfInstallationsMove(t *testing.T) {
 	eachCluster(t, func(t *testing.T, folder string, c corpus, v variants) {
-		manifests, _ := filepath.Glob(filepath.Join(folder, "*.yaml"))
-		for _, manifest := range manifests {
-			if name := filepath.Base(manifest); name != "cluster.yaml" && name != "variants.yaml" {
-				t.Run(name, func(t *testing.T) { moves(t, c, read(t, manifest)) })
-			}
+		for _, manifest := range corpustest.Manifests(folder) {
+			t.Run(filepath.Base(manifest), func(t *testing.T) { moves(t, c, read(t, manifest)) })
 		}
 		for text, v := range v.Moves {
 			t.Run(text, func(t *testing.T) {
-				c, o := v.apply(t, c, read(t, filepath.Join(folder, v.Of)))
+				c, o := v.Apply(t, c, read(t, filepath.Join(folder, v.Of)))
 				spec := moves(t, c, o)
 				var want map[string]any
 				merge(t, spec, v.Becomes, &want)
@@ -108,7 +62,7 @@ func TestWhatIsStoredAnewMeansTheSame(t *testing.T) {
 		manifests, _ := filepath.Glob(filepath.Join(folder, "*worker*.yaml"))
 		for _, manifest := range manifests {
 			t.Run(filepath.Base(manifest), func(t *testing.T) {
-				env, o := c.env(t), read(t, manifest)
+				env, o := c.Env(t), read(t, manifest)
 				path := []string{"spec", "template", "spec", "providerSpec", "value"}
 				value, _, _ := unstructured.NestedMap(o.Object, path...)
 				typed := env.Platform.Spec.NewProviderSpec()
@@ -147,8 +101,8 @@ func TestManifestsThatCannotMoveNameTheRemedy(t *testing.T) {
 	eachCluster(t, func(t *testing.T, folder string, c corpus, v variants) {
 		for text, v := range v.Refused {
 			t.Run(text, func(t *testing.T) {
-				c, o := v.apply(t, c, read(t, filepath.Join(folder, v.Of)))
-				_, errs := core.ToClusterAPI(o.GetKind(), o, c.env(t))
+				c, o := v.Apply(t, c, read(t, filepath.Join(folder, v.Of)))
+				_, errs := core.ToClusterAPI(o.GetKind(), o, c.Env(t))
 				if !said(errs, v.Says) {
 					t.Errorf("it says:\n%v\nand not, word by word,\n%s", errs.ToAggregate(), strings.Join(v.Says, "\n"))
 				}
@@ -161,7 +115,7 @@ func TestManifestsThatCannotMoveNameTheRemedy(t *testing.T) {
 					}
 				}
 				if v.Remedy != nil {
-					c, o = v.Remedy.apply(t, c, o)
+					c, o = v.Remedy.Apply(t, c, o)
 					moves(t, c, o)
 				}
 			})
@@ -173,7 +127,7 @@ func TestManifestsThatCannotMoveNameTheRemedy(t *testing.T) {
 func TestAnInfrastructureClusterIsMadeOfTheInfrastructure(t *testing.T) {
 	eachCluster(t, func(t *testing.T, folder string, c corpus, _ variants) {
 		c.InfraCluster = nil
-		env, workers := c.env(t), workersOf(folder)
+		env, workers := c.Env(t), workersOf(folder)
 		if len(workers) > 0 {
 			env.Example, _, _ = unstructured.NestedMap(read(t, workers[0]).Object, "spec", "template", "spec", "providerSpec", "value")
 		}
@@ -223,27 +177,10 @@ func said(errs field.ErrorList, want []string) bool {
 	return true
 }
 
-func eachCluster(t *testing.T, f func(*testing.T, string, corpus, variants)) {
-	clusters, err := filepath.Glob("testdata/corpus/*/cluster.yaml")
-	if err != nil || len(clusters) != len(platforms.List()) {
-		t.Fatalf("%d platforms have a corpus, of %d: %v", len(clusters), len(platforms.List()), err)
-	}
-	for _, path := range clusters {
-		folder := filepath.Dir(path)
-		t.Run(filepath.Base(folder), func(t *testing.T) {
-			var c corpus
-			var v variants
-			load(t, path, &c)
-			load(t, filepath.Join(folder, "variants.yaml"), &v)
-			f(t, folder, c, v)
-		})
-	}
-}
-
 // moves converts an object there and back, and returns the spec of its infrastructure machine.
 func moves(t *testing.T, c corpus, o *unstructured.Unstructured) map[string]any {
 	t.Helper()
-	env := c.env(t)
+	env := c.Env(t)
 	twin, errs := core.ToClusterAPI(o.GetKind(), o, env)
 	if len(errs) > 0 {
 		t.Fatalf("it cannot go: %v", errs.ToAggregate())
@@ -273,62 +210,3 @@ func moves(t *testing.T, c corpus, o *unstructured.Unstructured) map[string]any 
 }
 
 func first(m map[string]any, _ bool, _ error) map[string]any { return m }
-
-// apply makes a variant. A template's providerSpec is patched as a Machine's is.
-func (v variant) apply(t *testing.T, c corpus, o *unstructured.Unstructured) (corpus, *unstructured.Unstructured) {
-	t.Helper()
-	path := []string{"spec", "providerSpec", "value"}
-	if o.GetKind() == "MachineSet" {
-		path = append([]string{"spec", "template"}, path...)
-	}
-	out := o.DeepCopy()
-	provider, _, err := unstructured.NestedMap(out.Object, path...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	patched := map[string]any{}
-	merge(t, provider, v.Machine, &patched)
-	if err := unstructured.SetNestedMap(out.Object, patched, path...); err != nil {
-		t.Fatal(err)
-	}
-	whole := map[string]any{}
-	merge(t, out.Object, v.Object, &whole)
-	var cluster corpus
-	merge(t, c, v.Cluster, &cluster)
-	return cluster, &unstructured.Unstructured{Object: whole}
-}
-
-func merge(t *testing.T, from any, patch json.RawMessage, into any) {
-	t.Helper()
-	raw, err := json.Marshal(from)
-	if err == nil && patch != nil {
-		raw, err = jsonpatch.MergePatch(raw, patch)
-	}
-	if err == nil {
-		err = strictjson.UnmarshalCaseSensitivePreserveInts(raw, into)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func read(t *testing.T, path string) *unstructured.Unstructured {
-	t.Helper()
-	o := &unstructured.Unstructured{}
-	load(t, path, &o.Object)
-	return o
-}
-
-func load(t *testing.T, path string, into any) {
-	t.Helper()
-	raw, err := os.ReadFile(path)
-	if err == nil {
-		raw, err = yaml.YAMLToJSON(raw)
-	}
-	if err == nil {
-		err = strictjson.UnmarshalCaseSensitivePreserveInts(raw, into)
-	}
-	if err != nil {
-		t.Fatal(path, err)
-	}
-}

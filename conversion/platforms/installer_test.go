@@ -36,7 +36,7 @@ func TestWhatTheInstallerWritesIntoClusterAPIComesToMachineAPI(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			var cluster corpus
 			merge(t, c, v.cluster, &cluster)
-			env := cluster.env(t)
+			env := cluster.Env(t)
 			twin := core.Twin{Core: &unstructured.Unstructured{}, Infra: &unstructured.Unstructured{}}
 			set, template, _ := strings.Cut(string(text), "\n---\n")
 			var written map[string]any

@@ -55,7 +55,7 @@ func TestMixedManifestsComeBack(t *testing.T) {
 					machine.Object = nil
 					part = machine
 				}
-				c, o = part.apply(t, c, o)
+				c, o = part.Apply(t, c, o)
 				value = append(value, name)
 			}
 			c, value = installed(t, r, c, o, value)
@@ -82,7 +82,7 @@ func pick[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
 // comes converts an object there and back if it can move, and reports whether it did.
 func comes(t *testing.T, c corpus, o *unstructured.Unstructured, value []string) bool {
 	t.Helper()
-	env := c.env(t)
+	env := c.Env(t)
 	markInterruptible(t, env, o)
 	before := o.DeepCopy()
 	twin, errs := core.ToClusterAPI(o.GetKind(), o, env)
@@ -195,7 +195,7 @@ func written(t *testing.T, r *rand.Rand, c corpus, o *unstructured.Unstructured)
 		path = append([]string{"spec", "template"}, path...)
 	}
 	spec, _, _ := unstructured.NestedMap(o.Object, path...)
-	typed := c.env(t).Platform.Spec.NewProviderSpec()
+	typed := c.Env(t).Platform.Spec.NewProviderSpec()
 	raw, err := json.Marshal(spec)
 	if err != nil {
 		return fmt.Errorf("reading: %w", err)

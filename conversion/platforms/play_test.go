@@ -117,11 +117,11 @@ func TestTheCommandsOfMessagesRemoveWhatIsInTheWay(t *testing.T) {
 	eachCluster(t, func(t *testing.T, folder string, c corpus, v variants) {
 		for text, v := range v.Refused {
 			t.Run(text, func(t *testing.T) {
-				c, o := v.apply(t, c, read(t, filepath.Join(folder, v.Of)))
+				c, o := v.Apply(t, c, read(t, filepath.Join(folder, v.Of)))
 				if c.InfraCluster == nil {
 					return
 				}
-				played, problems := ends(t, o, c.env(t))
+				played, problems := ends(t, o, c.Env(t))
 				all += played
 				for _, problem := range problems {
 					t.Errorf("it comes again: %s", problem)

@@ -31,7 +31,7 @@ func TestARemedyForAControlPlaneMachineBeginsNoRollout(t *testing.T) {
 			if err := unstructured.SetNestedField(o.Object, map[string]any{"name": "x"}, metadata...); err != nil {
 				t.Fatal(err)
 			}
-			_, errs := core.ToClusterAPI(o.GetKind(), o, c.env(t))
+			_, errs := core.ToClusterAPI(o.GetKind(), o, c.Env(t))
 			edited := false
 			for _, e := range errs {
 				inSpec := strings.HasPrefix(e.Field, "spec.template.spec.providerSpec.value.")

@@ -88,7 +88,7 @@ func TestEverySpellingComesBack(t *testing.T) {
 	eachCluster(t, func(t *testing.T, folder string, c corpus, _ variants) {
 		manifests, _ := filepath.Glob(filepath.Join(folder, "worker*.yaml"))
 		for _, manifest := range manifests {
-			env, o := c.env(t), read(t, manifest)
+			env, o := c.Env(t), read(t, manifest)
 			path := []string{"spec", "providerSpec", "value"}
 			if o.GetKind() == "MachineSet" {
 				path = append([]string{"spec", "template"}, path...)
@@ -141,7 +141,7 @@ func TestAChangeInClusterAPIChangesOneField(t *testing.T) {
 		edit := edited[filepath.Base(folder)]
 		try := func(t *testing.T, c corpus, o *unstructured.Unstructured, respelt bool) {
 			t.Helper()
-			env := c.env(t)
+			env := c.Env(t)
 			machine, infra := []string{"spec", "providerSpec", "value"}, []string{"spec"}
 			if o.GetKind() == "MachineSet" {
 				machine, infra = append([]string{"spec", "template"}, machine...), []string{"spec", "template", "spec"}
@@ -184,7 +184,7 @@ func TestAChangeInClusterAPIChangesOneField(t *testing.T) {
 		}
 		for text, variant := range v.Moves {
 			t.Run(text, func(t *testing.T) {
-				c, o := variant.apply(t, c, read(t, filepath.Join(folder, variant.Of)))
+				c, o := variant.Apply(t, c, read(t, filepath.Join(folder, variant.Of)))
 				try(t, c, o, false)
 			})
 		}

@@ -4,7 +4,8 @@
 // Package schemas tests that a real API server accepts the output of the conversions. The API server has the CRDs that
 // the providers publish. So their schemas, defaults and CEL rules apply. The package has no other code.
 //
-// In go random values from the platforms' kits. The tests check what must hold on every platform.
+// In go random values from the platforms' kits, and what installations have (conversion/platforms/corpustest). The tests
+// check what must hold on every platform.
 //
 // Non-goals:
 //   - any field: see conversion

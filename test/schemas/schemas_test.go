@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,6 +21,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/conversion/platforms/corpustest"
 	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
 	"github.com/poundlock/poundlock/test/embedded"
 )
@@ -39,10 +41,11 @@ func TestWhatIsConvertedIsAccepted(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, uint64(n)))
 			c := cluster{server, kit, kit.Env()}
 			t.Run("the cluster's own objects", c.itself)
-			t.Run("the kit's providerSpec", func(t *testing.T) { c.goes(t, "MachineSet", kit.ProviderSpec) })
+			t.Run("the kit's providerSpec", func(t *testing.T) { c.goes(t, machineAPIObject("MachineSet", kit.ProviderSpec)) })
+			t.Run("the corpus", c.corpus)
 			for _, kind := range []string{"Machine", "MachineSet"} {
 				for i := range runs {
-					t.Run(fmt.Sprintf("%s to Cluster API/%d", kind, i), func(t *testing.T) { c.goes(t, kind, content(t, kit.AnyProviderSpec(r))) })
+					t.Run(fmt.Sprintf("%s to Cluster API/%d", kind, i), func(t *testing.T) { c.goes(t, machineAPIObject(kind, content(t, kit.AnyProviderSpec(r)))) })
 					t.Run(fmt.Sprintf("%s to Machine API/%d", kind, i), func(t *testing.T) { c.comes(t, kind, content(t, kit.AnyInfraSpec(r))) })
 				}
 			}
@@ -95,9 +98,45 @@ func (c cluster) itself(t *testing.T) {
 	c.stored(t, object(infra.GroupVersion().String(), infra.Kind, clusterAPI, c.env.ClusterName, c.kit.InfraCluster))
 }
 
+// corpus has the objects go that installations have, each in its own cluster.
+func (c cluster) corpus(t *testing.T) {
+	for text, of := range corpustest.Moving(t, "../../conversion/platforms/testdata/corpus/"+strings.ToLower(c.kit.Platform.Name)) {
+		t.Run(text, func(t *testing.T) {
+			in := cluster{c.Client, c.kit, of.Cluster.Env(t)}
+			in.around(t)
+			in.goes(t, of.Object)
+		})
+	}
+}
+
+// around is what the API server must accept of the objects around a machine: a message's command may have changed them.
+func (c cluster) around(t *testing.T) {
+	c.stored(t, object("config.openshift.io/v1", "Infrastructure", "", "cluster", c.env.Infrastructure["spec"]))
+	infra := c.kit.Platform.InfraCluster
+	o := object(infra.GroupVersion().String(), infra.Kind, clusterAPI, c.env.ClusterName, c.env.InfraCluster["spec"])
+	status, has := c.env.InfraCluster["status"]
+	if !has {
+		c.stored(t, o)
+		return
+	}
+	if err := c.Create(t.Context(), o, client.FieldValidation(metav1.FieldValidationStrict)); err != nil {
+		t.Fatalf("the API server refuses it: %v\n%s", err, text(t, o))
+	}
+	defer func() {
+		if err := c.Delete(t.Context(), o); err != nil {
+			t.Error(err)
+		}
+	}()
+	patched := o.DeepCopy()
+	patched.Object["status"] = status
+	if err := c.Status().Patch(t.Context(), patched, client.MergeFrom(o), client.DryRunAll, client.FieldValidation(metav1.FieldValidationStrict)); err != nil {
+		t.Errorf("the API server refuses its status: %v\n%s", err, text(t, patched))
+	}
+}
+
 // goes converts a Machine API object, has its twin accepted, and wants the same of it that it was made from.
-func (c cluster) goes(t *testing.T, kind string, providerSpec map[string]any) {
-	from := c.stored(t, machineAPIObject(kind, providerSpec))
+func (c cluster) goes(t *testing.T, o *unstructured.Unstructured) {
+	kind, from := o.GetKind(), c.stored(t, o)
 	made := c.toClusterAPI(t, kind, from)
 	there := core.Twin{Core: c.stored(t, made.Core), Infra: c.stored(t, made.Infra)}
 	back := c.toMachineAPI(t, kind, there)
