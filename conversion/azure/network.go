@@ -257,8 +257,11 @@ func securityGroupTo(p *pass, m *providerSpec, _ *infraSpec) {
 		return
 	}
 	reason := fmt.Sprintf("Cluster API attaches security groups to subnets only: remove it, if the group of subnet %q has the same rules", m.Subnet)
-	if want != "" {
+	switch {
+	case want != "":
 		reason += fmt.Sprintf(". In the AzureCluster that group is %q", want)
+	case p.Env.InfraCluster != nil:
+		reason += ". The AzureCluster does not name that group"
 	}
 	p.Unsupported("securityGroup", have, reason)
 }
