@@ -55,6 +55,16 @@ func TestManifestsOfInstallationsMove(t *testing.T) {
 	})
 }
 
+// The corpus has the default workers of three releases of each platform. Of PowerVS no release is known: its variants have the older forms.
+func TestDefaultsOfThreeReleases(t *testing.T) {
+	eachCluster(t, func(t *testing.T, folder string, _ corpus, _ variants) {
+		releases, _ := filepath.Glob(filepath.Join(folder, "worker-4.*.yaml"))
+		if len(releases) < 3 && filepath.Base(folder) != "powervs" {
+			t.Errorf("it has those of %v", releases)
+		}
+	})
+}
+
 // Admission and actuators store providerSpecs as their Go types encode them, and Azure's admission sets the cluster's values: a set and its Machines then
 // differ though nobody has edited either. They convert to the same machine.
 func TestWhatIsStoredAnewMeansTheSame(t *testing.T) {
