@@ -6,14 +6,19 @@ package azure_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	azurev1 "sigs.k8s.io/cluster-api-provider-azure/api/v1beta1"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/conversion/azure"
 	"github.com/poundlock/poundlock/conversion/azure/azuretest"
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 )
@@ -418,6 +423,72 @@ func oneSubnet(e *conversion.Env) {
 }
 
 // TestASampleInBothAPIs: the fields of one machine, in full in both APIs.
+// TestASetWithoutAZone: Cluster API's new machines would be in an availability set of its own, unless they are spot machines or the AzureCluster lists zones.
+func TestASetWithoutAZone(t *testing.T) {
+	listed := func(e *conversion.Env) {
+		e.InfraCluster["status"] = map[string]any{"failureDomains": map[string]any{"1": map[string]any{}}}
+	}
+	cases := map[string]struct {
+		zone           string
+		spot, instance bool
+		env            func(*conversion.Env)
+		refused        bool
+	}{
+		"no zone":                           {refused: true},
+		"a zone":                            {zone: "1"},
+		"no zone, of spot machines":         {spot: true},
+		"no zone, where zones are listed":   {env: listed},
+		"no zone, of an instance":           {instance: true},
+		"no zone, the AzureCluster unknown": {env: func(e *conversion.Env) { e.InfraCluster = nil }},
+	}
+	there := conversion.NewPass(envOf(), &conversion.Core{Template: true}, "")
+	var spec azurev1.AzureMachineSpec
+	azure.Fields.ToClusterAPI(there, decoded[machinev1beta1.AzureMachineProviderSpec](t, plain(t)), &spec)
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			env := envOf()
+			if c.env != nil {
+				c.env(env)
+			}
+			core := func() *conversion.Core {
+				return &conversion.Core{Template: !c.instance, FailureDomain: c.zone, BootstrapSecret: new("worker-user-data")}
+			}
+			of := func(p *conversion.Pass, path string) bool {
+				return slices.ContainsFunc(p.Errors(), func(e *field.Error) bool { return e.Field == path })
+			}
+			p := conversion.NewPass(env, core(), "")
+			from := decoded[machinev1beta1.AzureMachineProviderSpec](t, conversiontest.Patched(t, plain(t), `{"zone": "`+c.zone+`"}`))
+			patch := "{}"
+			if c.spot {
+				from.SpotVMOptions, patch = &machinev1beta1.SpotVMOptions{}, `{"spotVMOptions": {"evictionPolicy": "Delete"}}`
+			}
+			azure.Fields.ToClusterAPI(p, from, &azurev1.AzureMachineSpec{})
+			if of(p, "zone") != c.refused {
+				t.Errorf("to Cluster API: %v", p.Errors())
+			}
+			p = conversion.NewPass(env, core(), "")
+			raw, err := json.Marshal(spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			back := decoded[azurev1.AzureMachineSpec](t, conversiontest.Patched(t, raw, patch))
+			azure.Fields.ToMachineAPI(p, back, &machinev1beta1.AzureMachineProviderSpec{})
+			if of(p, "spec.template.spec.failureDomain") != c.refused {
+				t.Errorf("to Machine API: %v", p.Errors())
+			}
+		})
+	}
+}
+
+func decoded[T any](t *testing.T, raw []byte) *T {
+	t.Helper()
+	out := new(T)
+	if err := json.Unmarshal(raw, out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 func TestASampleInBothAPIs(t *testing.T) {
 	core := &conversion.Core{}
 	p := conversion.NewPass(envOf(), core, "")

@@ -98,13 +98,28 @@ func (c cluster) itself(t *testing.T) {
 	c.stored(t, object(infra.GroupVersion().String(), infra.Kind, clusterAPI, c.env.ClusterName, c.kit.InfraCluster))
 }
 
-// corpus has the objects go that installations have, each in its own cluster.
+// corpus has the objects go that installations have, each in its own cluster. What does not go is as possible as the rest.
 func (c cluster) corpus(t *testing.T) {
-	for text, of := range corpustest.Moving(t, "../../conversion/platforms/testdata/corpus/"+strings.ToLower(c.kit.Platform.Name)) {
+	folder := "../../conversion/platforms/testdata/corpus/" + strings.ToLower(c.kit.Platform.Name)
+	in := func(of corpustest.Case) cluster { return cluster{c.Client, c.kit, of.Cluster.Env(t)} }
+	for text, of := range corpustest.Moving(t, folder) {
 		t.Run(text, func(t *testing.T) {
-			in := cluster{c.Client, c.kit, of.Cluster.Env(t)}
-			in.around(t)
-			in.goes(t, of.Object)
+			in(of).around(t)
+			in(of).goes(t, of.Object)
+		})
+	}
+	stored, unstored := corpustest.Refused(t, folder)
+	for text, of := range stored {
+		t.Run(text, func(t *testing.T) {
+			in(of).around(t)
+			c.stored(t, of.Object)
+		})
+	}
+	for text, of := range unstored {
+		t.Run(text, func(t *testing.T) {
+			if err := c.Create(t.Context(), of.Object, client.DryRunAll); err == nil {
+				t.Error("the API server takes it")
+			}
 		})
 	}
 }

@@ -41,6 +41,8 @@ type Variant struct {
 	Remedy *Variant `json:"remedy"`
 	// Stays is why nothing makes the object move. Then the message says that it stays with Machine API.
 	Stays string `json:"stays"`
+	// Unstored: no API server takes the object, so only a file has it.
+	Unstored bool `json:"unstored"`
 }
 
 // Variants are those of a folder, each by a sentence.
@@ -108,6 +110,22 @@ func Manifests(folder string) []string {
 type Case struct {
 	Cluster Cluster
 	Object  *unstructured.Unstructured
+}
+
+// Refused are the objects of a folder that do not move, by sentence, and whether an API server takes them.
+func Refused(t *testing.T, folder string) (stored, unstored map[string]Case) {
+	t.Helper()
+	cluster, v := folderOf(t, folder)
+	stored, unstored = map[string]Case{}, map[string]Case{}
+	for text, v := range v.Refused {
+		c, o := v.Apply(t, cluster, Read(t, filepath.Join(folder, v.Of)))
+		if v.Unstored {
+			unstored[text] = Case{c, o}
+		} else {
+			stored[text] = Case{c, o}
+		}
+	}
+	return stored, unstored
 }
 
 // Moving are the objects of a folder that must move, by name or sentence: the manifests, their variants, and what is refused once it has its remedy.
