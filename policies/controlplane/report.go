@@ -76,7 +76,7 @@ func (p *Plan) progressing() metav1.Condition {
 	next, making, held := p.changing()
 	switch {
 	case !p.Active:
-		return condition(Progressing, false, Inactive, sentence(p.Forecast()...))
+		return condition(Progressing, false, Inactive, p.inactive())
 	case len(p.Problems) > 0:
 		return condition(Progressing, false, Stopped, p.stopped())
 	case !making && p.moves() != "":
@@ -129,6 +129,15 @@ func (p *Plan) rest() string {
 
 func sentence(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ". ")
+}
+
+// inactive is what activating the set would lead to.
+func (p *Plan) inactive() string {
+	all := p.Forecast()
+	for i := 1; i < len(all); i++ {
+		all[i] = strings.Replace(all[i], p.doing(""), "It would ", 1)
+	}
+	return sentence(all...)
 }
 
 func (p *Plan) degraded() metav1.Condition {

@@ -403,3 +403,16 @@ func TestANodeThatServesWithoutItsMachine(t *testing.T) {
 		t.Errorf("its instance has ended: %q", got)
 	}
 }
+
+// What activating a set leads to may be several sentences, which begin once.
+func TestAnInactiveSetIsSaidOnceToBeSo(t *testing.T) {
+	v := world()
+	inactive(v)
+	larger(v)
+	template(v).ObjectMeta.Labels["more"] = "yes"
+	p := controlplane.Make(*v)
+	message := p.Conditions()[1].Message
+	if strings.Count(message, "the set is Inactive; made Active it would") != 1 || !strings.Contains(message, ". It would ") {
+		t.Error(message)
+	}
+}

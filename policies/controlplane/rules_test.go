@@ -525,7 +525,7 @@ func TestDeletion(t *testing.T) {
 		"as its finalizer says":                    {do: changes(finalizer), want: one("foreground", "denied metadata.name")},
 		"as its finalizer says, but for --cascade": {do: changes(finalizer, inactive), propagation: "Background", want: one("delete", "warned no Machine is deleted. The set will be generated again from the Machines, Inactive (kubectl replace works without --force alone: with it, the generated set is in the way)")},
 		"in the background": {propagation: "Background", do: changes(func(v *controlplane.View) { v.Set.Status.Replicas = 3 }), want: one("delete",
-			"warned the control plane's 3 Machines and their Nodes keep running, and nothing replaces them from now on. The set will be generated again from the Machines, Inactive (kubectl replace works without --force alone: with it, the generated set is in the way); once Active, it manages them again")},
+			"warned the control plane's 3 Machines and their Nodes keep running, but for what is being deleted already, and nothing replaces them from now on. The set will be generated again from the Machines, Inactive (kubectl replace works without --force alone: with it, the generated set is in the way); once Active, it manages them again")},
 		"orphaning": {propagation: "Orphan", do: changes(inactive), want: one("delete", "warned no Machine is deleted. The set will be generated again from the Machines, Inactive (kubectl replace works without --force alone: with it, the generated set is in the way)")},
 		"again":     {do: changes(func(v *controlplane.View) { v.Set.DeletionTimestamp = &metav1.Time{Time: noon} })},
 	} {
