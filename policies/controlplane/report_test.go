@@ -408,8 +408,8 @@ func TestANodeThatServesWithoutItsMachine(t *testing.T) {
 func TestAnInactiveSetIsSaidOnceToBeSo(t *testing.T) {
 	v := world()
 	inactive(v)
-	larger(v)
-	template(v).ObjectMeta.Labels["more"] = "yes"
+	v.Machines = v.Machines[:2]
+	template(v).Spec.AuthoritativeAPI = machinev1beta1.MachineAuthorityClusterAPI
 	p := controlplane.Make(*v)
 	message := p.Conditions()[1].Message
 	if strings.Count(message, "the set is Inactive; made Active it would") != 1 || !strings.Contains(message, ". It would ") {
