@@ -408,7 +408,7 @@ func TestANodeThatServesWithoutItsMachine(t *testing.T) {
 func TestAnInactiveSetIsSaidOnceToBeSo(t *testing.T) {
 	v := world()
 	inactive(v)
-	v.Machines = v.Machines[:2]
+	v.Machines, v.Nodes = v.Machines[:2], v.Nodes[:2]
 	template(v).Spec.AuthoritativeAPI = machinev1beta1.MachineAuthorityClusterAPI
 	p := controlplane.Make(*v)
 	message := p.Conditions()[1].Message
