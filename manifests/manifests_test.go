@@ -347,10 +347,27 @@ func TestOverlays(t *testing.T) {
 			checkReach(t, b, overlay)
 			checkBindings(t, b)
 			checkGrants(t, b)
+			checkFlags(t, b, overlay)
 			if len(b.users) != 3 {
 				t.Errorf("%d ClusterRoles for people, want a viewer's, a migrator's and an administrator's", len(b.users))
 			}
 		})
+	}
+}
+
+// checkFlags: on OpenShift the Lease lasts as long as OpenShift asks of its components, and Cluster API's manager syncs every label and annotation to Nodes.
+func checkFlags(t *testing.T, b *built, overlay string) {
+	t.Helper()
+	if overlay == "dev" {
+		return // it has no Deployment
+	}
+	for _, flag := range []string{
+		"--additional-sync-machine-labels=.*", "--additional-sync-machine-annotations=.*",
+		"--leader-elect-lease-duration=137s", "--leader-elect-renew-deadline=107s", "--leader-elect-retry-period=26s",
+	} {
+		if has := slices.Contains(b.deployments[0].Spec.Template.Spec.Containers[0].Args, flag); has != (overlay == "openshift") {
+			t.Errorf("%s is given: %t", flag, has)
+		}
 	}
 }
 
