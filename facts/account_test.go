@@ -110,6 +110,9 @@ func TestTheAccountIsInTheIDOfAnotherMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() { _ = cached.Start(t.Context()) }() // it ends with the test
+	if !cached.WaitForCacheSync(t.Context()) {
+		t.Fatal("the cache does not start")
+	}
 	get := func(schema.GroupVersionKind, string, string) (*unstructured.Unstructured, error) {
 		return &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "cluster"}, "status": map[string]any{"infrastructureName": "c",
 			"platformStatus": map[string]any{"type": "Azure", "azure": map[string]any{}}}}}, nil
