@@ -29,7 +29,7 @@ type place struct {
 	stage *testcluster.Stage
 	admin client.Client
 	dir   string
-	// kubectl and kubeconfig are those of the control plane.
+	// kubectl and kubeconfig are those of the control plane, the stage's if there is one.
 	kubectl, kubeconfig string
 	// elsewhere are the page's patches for a cluster that is not OpenShift.
 	elsewhere string
@@ -71,7 +71,6 @@ func newPlace(t *testing.T) *place {
 			t.Error(err)
 		}
 	})
-	p.kubectl, p.kubeconfig = p.stage.Plane.Kubectl(), p.stage.Plane.KubeconfigPath()
 	if p.admin, err = client.New(p.stage.Plane.Admin(), client.Options{Scheme: clientgoscheme.Scheme}); err != nil {
 		t.Fatal(err)
 	}
@@ -82,6 +81,9 @@ func newPlace(t *testing.T) *place {
 func (p *place) shell(ctx context.Context, command string) (string, error) {
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", command)
 	cmd.Dir = p.dir
+	if p.stage != nil {
+		p.kubectl, p.kubeconfig = p.stage.Plane.Kubectl(), p.stage.Plane.KubeconfigPath()
+	}
 	path := []string{filepath.Join(p.dir, "bin"), filepath.Dir(p.kubectl), os.Getenv("PATH")}
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+p.kubeconfig, "PATH="+strings.Join(path, string(os.PathListSeparator)))
 	out, err := cmd.CombinedOutput()
