@@ -58,15 +58,16 @@ func endsInstance(machine *policies.Object, infra InfraReference, instance, unpa
 		return at(o, "wait", "--for=jsonpath='{.metadata.deletionTimestamp}' --timeout=15m") + " && " + at(o, "annotate", PausedAnnotation+"-")
 	}
 	first := object{infra.Kind, infra.Name}
-	out := []string{fmt.Sprintf("To have Cluster API terminate %s, type the following in this order. Give %s %s the finalizer without which the instance is left behind "+
-		"(if the %[2]s is gone, create it first, with spec.providerID and the annotation): %[4]s", instance, infra.Kind, infra.Name, hold(first))}
+	out := []string{fmt.Sprintf("To have Cluster API terminate %s, type the following in this order. Give %s %s, unless it has it, the finalizer "+
+		"without which the instance is left behind (if the %[2]s is gone, create it first, with spec.providerID and the annotation): %[4]s", instance, infra.Kind, infra.Name, hold(first))}
 	ends := []string{fmt.Sprintf("Once Cluster API has deleted the %s, unpause that, too: %s", infra.Kind, letGo(first))}
 	if kept := InfraInstanceKind(infra.Kind); kept != "" {
 		second := object{kept, infra.Name}
 		if providerOf(infra.Kind).NamesInstanceAfterMachine {
 			second.name = machine.Metadata.Name
 		}
-		out = append(out, fmt.Sprintf("The same for %s %s (if there is none, the provider does not find the instance: terminate it in the cloud): %s", kept, second.name, hold(second)))
+		out = append(out, fmt.Sprintf("The same for %s %s (if there is none, the provider does not find the instance: terminate it in the cloud): %s",
+			kept, second.name, hold(second)))
 		ends = append(ends, fmt.Sprintf("Then the %s: %s", kept, letGo(second)))
 	}
 	return append(append(out, "Then unpause the Machine: "+unpause), ends...)

@@ -4,8 +4,6 @@
 package check
 
 import (
-	"slices"
-
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -19,14 +17,9 @@ type Neighbour struct {
 // Neighbours gathers the other writers, each once, in the order of the objects.
 func Neighbours(findings []readiness.Finding) []Neighbour {
 	var out []Neighbour
-	for _, f := range findings {
-		for _, n := range f.Neighbours {
-			i := slices.IndexFunc(out, func(o Neighbour) bool { return o.Neighbour == n })
-			if i < 0 {
-				i, out = len(out), append(out, Neighbour{Neighbour: n})
-			}
-			out[i].Objects = append(out[i].Objects, f.Ref())
-		}
+	all, objects := gather(findings, func(f readiness.Finding) []authority.Neighbour { return f.Neighbours })
+	for _, n := range all {
+		out = append(out, Neighbour{n, objects[n]})
 	}
 	return out
 }
@@ -40,17 +33,28 @@ type Preparation struct {
 // Preparations gathers what to do before the objects move, each once, in their order. What has moved needs none.
 func Preparations(findings []readiness.Finding) []Preparation {
 	var out []Preparation
-	for _, f := range findings {
+	all, objects := gather(findings, func(f readiness.Finding) []string {
 		if f.Readiness == readiness.There {
-			continue
+			return nil
 		}
-		for _, text := range f.Preparations {
-			i := slices.IndexFunc(out, func(p Preparation) bool { return p.Text == text })
-			if i < 0 {
-				i, out = len(out), append(out, Preparation{Text: text})
-			}
-			out[i].Objects = append(out[i].Objects, f.Ref())
-		}
+		return f.Preparations
+	})
+	for _, text := range all {
+		out = append(out, Preparation{text, objects[text]})
 	}
 	return out
+}
+
+// gather lists what there is of several objects, each once and in their order, and the objects of each.
+func gather[T comparable](findings []readiness.Finding, of func(readiness.Finding) []T) (all []T, objects map[T][]string) {
+	objects = map[T][]string{}
+	for _, f := range findings {
+		for _, item := range of(f) {
+			if objects[item] == nil {
+				all = append(all, item)
+			}
+			objects[item] = append(objects[item], f.Ref())
+		}
+	}
+	return all, objects
 }
