@@ -100,11 +100,31 @@ func (w Woken) Behind(p conversion.Platform) func(context.Context, client.Object
 func (w Woken) usersOf(ctx context.Context, namespace, template string, p conversion.Platform) []reconcile.Request {
 	ref := (&pairs.State{Kind: w.Kind}).InfraRef()
 	out := w.those(ctx, w.Kind.ClusterAPIGVK(), namespace, func(o *unstructured.Unstructured) bool { return pairs.Nested(o, ref...) == template })
-	// The label is a shortened name where the set's is too long for it.
-	if t, err := served.Read(ctx, w.Cache, p.InfraMachineTemplate.GroupVersionKind, namespace, template); err == nil && t != nil {
-		out = append(out, w.named(namespace, mirroring.MadeFor(w.Kind, t))...)
+	return append(out, w.madeFor(ctx, namespace, template, p)...)
+}
+
+// LentTo returns, for a MachineSet of Cluster API's, the pair for which the template that it refers to was made. Such a template outlives its own set, and no
+// event of its own shows that the last reference is gone.
+func (w Woken) LentTo(p conversion.Platform) func(context.Context, client.Object) []reconcile.Request {
+	return func(ctx context.Context, o client.Object) []reconcile.Request {
+		u, ok := o.(*unstructured.Unstructured)
+		if !ok {
+			return nil
+		}
+		return w.madeFor(ctx, o.GetNamespace(), pairs.Nested(u, (&pairs.State{Kind: w.Kind}).InfraRef()...), p)
 	}
-	return out
+}
+
+// madeFor is the pair for which the mirror made a template. Its label is a shortened name where the set's is too long for it.
+func (w Woken) madeFor(ctx context.Context, namespace, template string, p conversion.Platform) []reconcile.Request {
+	if template == "" {
+		return nil
+	}
+	t, err := served.Read(ctx, w.Cache, p.InfraMachineTemplate.GroupVersionKind, namespace, template)
+	if err != nil || t == nil {
+		return nil
+	}
+	return w.named(namespace, mirroring.MadeFor(w.Kind, t))
 }
 
 // named are the pairs of these names, in the pair of their namespaces.

@@ -5,9 +5,12 @@ package mirror_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -51,5 +54,63 @@ spec:
 	}
 	if next := edit("m6i.8xlarge"); w.get(t, awsTemplate, capi, next.GetName()) != nil {
 		t.Error("a template that nothing refers to is left")
+	}
+}
+
+// A MachineSet of Cluster API's may refer to the template of another's mirror. It stays when that mirror's set is deleted, and goes with the last reference.
+func TestATemplateThatAnotherSetRefersToGoesWithIt(t *testing.T) {
+	w := twinsWorld(t)
+	sets := &twins{w, authority.Kinds()[1]}
+	remove := func(t *testing.T, o *unstructured.Unstructured) {
+		if err := w.Delete(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone := func(t *testing.T, gvk schema.GroupVersionKind, name string) {
+		w.eventually(t, "a deletion", func() string {
+			o := w.get(t, gvk, capi, name)
+			if o == nil {
+				return ""
+			}
+			if slices.Contains(o.GetFinalizers(), metav1.FinalizerOrphanDependents) { // there is no collector here
+				w.patch(t, o, "", `{"metadata":{"finalizers":null}}`)
+			}
+			return show(o)
+		})
+	}
+	for name, end := range map[string]func(t *testing.T, borrower *unstructured.Unstructured){
+		"lent-until-deleted": func(t *testing.T, borrower *unstructured.Unstructured) { remove(t, borrower) },
+		"lent-until-replaced": func(t *testing.T, borrower *unstructured.Unstructured) {
+			w.patch(t, borrower, "", `{"spec":{"template":{"spec":{"infrastructureRef":{"name":"of-its-own"}}}}}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sets.adopt(t, name, authority.MachineAPI)
+			sets.mirrored(t, name, 0)
+			lent := w.template(t, name).GetName()
+			borrower := w.make(t, fmt.Sprintf(`
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineSet
+metadata: {name: by-hand-%[1]s, namespace: openshift-cluster-api}
+spec:
+  clusterName: lock-7x2k9
+  replicas: 0
+  selector: {matchLabels: {by-hand: %[1]s}}
+  template:
+    metadata: {labels: {by-hand: %[1]s}}
+    spec:
+      clusterName: lock-7x2k9
+      bootstrap: {dataSecretName: worker-user-data}
+      infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSMachineTemplate, name: %[2]s}
+`, name, lent))
+			remove(t, sets.mapi(t, name))
+			gone(t, sets.kind.ClusterAPIGVK(), name)
+			w.quietFor(t, 5)
+			if w.get(t, awsTemplate, capi, lent) == nil {
+				t.Fatal("the template that another set refers to was deleted")
+			}
+			end(t, borrower)
+			gone(t, awsTemplate, lent)
+		})
 	}
 }
