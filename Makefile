@@ -78,6 +78,8 @@ SHARE ?= 1
 SEED ?= $(shell date +%s)
 # The lines of standard input that are drawn; the same for the same seed on every machine.
 DRAWN := while read -r name; do if [ $$(( $$(printf '%s %s' $(SEED) "$$name" | cksum | cut -d' ' -f1) / 7 % $(SHARE) )) -eq 0 ]; then echo "$$name"; fi; done
+# The folders with stories that -long plays.
+TOLD := git grep -l 'poundlock/test/stories"' -- '*_test.go' | xargs -n1 dirname | sort -u
 PROOFS := race stories walk deletions chaos platforms rollouts neighbours providers private restarts raced-stories fuzz
 comma := ,
 
@@ -86,14 +88,17 @@ proof: plane ## Prove at length what `make test` plays in part: WHAT=race,storie
 	@if [ $(SHARE) -gt 1 ]; then echo "One in $(SHARE) of what is long is played, drawn by SEED=$(SEED): set SEED and SHARE to draw the same again"; fi
 	@for what in $(if $(filter all,$(WHAT)),$(PROOFS),$(subst $(comma), ,$(WHAT))); do $(MAKE) --no-print-directory proof-$$what; done
 
-# The race detector wherever anything is concurrent. .ci/run plays this.
+# The race detector wherever anything is concurrent; without a SHARE, in long stories too. .ci/run plays a quarter of this.
 proof-race: plane
 	all=$$(go list $(PKG) | $(DRAWN)); all=$$(grep -E '$(LONGEST)' <<<"$$all" || true; grep -vE '$(LONGEST)' <<<"$$all" || true); \
 	raced=$$(grep -vE '$(NOUNS)|$(STORIES)|$(ALONE)|^$$' <<<"$$all" || true); \
 	alone=$$(grep -E '$(ALONE)' <<<"$$all" || true); \
 	failed=0; \
-	if [ -n "$$alone" ]; then GOGC=400 $(TESTSUM) -race -p $(P) -timeout 40m -run '$(TOGETHER)' $(ARGS) $$alone || failed=1; fi; \
-	if [ -n "$$raced" ]; then GOGC=400 $(TESTSUM) -race -p $(P) -timeout 40m $(ARGS) $$raced || failed=1; fi; \
+	if [ -n "$$alone" ]; then GOGC=400 $(TESTSUM) -race -p $(P) -timeout 40m -run '$(TOGETHER)' $(ARGS) $$alone -long || failed=1; fi; \
+	long=$$(grep -E -f <($(TOLD) | sed 's,.*,poundlock/&$$,') <<<"$$raced" || true); \
+	rest=$$(grep -vxF "$$long" <<<"$$raced" || true); \
+	if [ -n "$$long" ]; then GOGC=400 $(TESTSUM) -race -p $(P) -timeout 40m $(ARGS) $$long $(if $(filter 1,$(SHARE)),-long) || failed=1; fi; \
+	if [ -n "$$rest" ]; then GOGC=400 $(TESTSUM) -race -p $(P) -timeout 40m $(ARGS) $$rest || failed=1; fi; \
 	exit $$failed
 
 # The stories that `make test` leaves out: each test that calls stories.Long or Times, or that has a part which does (PARTLY; test/stories holds it complete). .ci/run plays this, too.
@@ -101,7 +106,8 @@ PARTLY := TestMirror|TestOnAnAPIServer
 proof-stories: plane
 	files=$$(git grep -l 'poundlock/test/stories"' -- '*_test.go'); \
 	long=$$({ tr '|' '\n' <<<'$(PARTLY)'; awk '/^func /{name=""} match($$0,/^func Test[A-Za-z0-9_]*/){name=substr($$0,6,RLENGTH-5)} /stories\.(Long|Times)\(/&&name!=""{print name}' $$files; } | sort -u | $(DRAWN) | paste -sd'|'); \
-	$(TESTSUM) -p $(P) -timeout 40m -run "^($$long)$$" $$(xargs -n1 dirname <<<"$$files" | sort -u | sed 's,^,./,') $(or $(ARGS),-long)
+	folders=$$($(TOLD) | sed 's,^,./,'); if [ '$(PKG)' != ./... ]; then folders=$$(go list -f '{{.Dir}}' $(PKG) | sed "s,^$$PWD,.," | grep -xF "$$folders"); fi; \
+	$(TESTSUM) -p $(P) -timeout 40m -run "^($$long)$$" $$folders $(or $(ARGS),-long)
 
 # Every state that people, controllers, caches and crashes can lead to.
 proof-walk:
@@ -122,7 +128,7 @@ proof-platforms: plane
 
 # Random worlds of a control plane, twenty times as many as in `make test`, and each write of a rollout cut off.
 proof-rollouts: plane
-	go test -count=20 -timeout 1h -v -run 'TestWhatIsForecastHappens|TestARolloutComesToItsEnd|WhateverAProviderSpecHas|TestWhatIsKept|TestZeroValues' ./policies/controlplane $(ARGS)
+	go test -count=20 -timeout 1h -v -run 'TestWhatIsForecastHappens|TestARolloutComesToItsEnd|WhateverAProviderSpecHas|TestWhatIsKept|TestZeroValues' ./policies/controlplane -long $(ARGS)
 	go test -count=1 -timeout 1h -v -run 'TestARolloutIsCutOff|TestARemoval|TestTwoOperators' ./reconcilers/rollout -long $(ARGS)
 
 # The journeys, with OpenShift's own controllers of MachineSets and MachineHealthChecks. They are built at the first time.
@@ -147,7 +153,7 @@ proof-restarts: plane
 
 # The stories with the race detector in the binaries that they play, and what works in one goroutine.
 proof-raced-stories: plane
-	go test -count=1 -race -p 1 -timeout 2h $$(go list ./... | grep -E '$(ALONE)' | grep -v "/install$$") $(ARGS)
+	go test -count=1 -race -p 1 -timeout 2h $$(go list ./... | grep -E '$(ALONE)' | grep -v "/install$$") -long $(ARGS)
 	go test -count=1 -race -timeout 2h -skip '^TestUpgradeOfRealCore$$|^TestRealProviders$$/^([^a]|azure)' ./reconcilers/install -long $(or $(ARGS),-complete)
 	go test -count=1 -race -p 1 -timeout 2h $$(go list ./... | grep -E '$(STORIES)' | grep -vE '$(PLAYED)') $(ARGS)
 	go test -count=1 -race -p 1 -timeout 4h $$(go list ./... | grep -E '$(PLAYED)|/(certs|reconcilers/mirror|test/(simulation|capimanager))$$') -long $(ARGS)

@@ -17,6 +17,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // folder is a mounted Secret.
@@ -206,6 +208,7 @@ func TestFilesAreNotReadyOnceExpired(t *testing.T) {
 
 // TestFilesRotateUnderLoad renews the mounted pair while clients do nothing but new handshakes.
 func TestFilesRotateUnderLoad(t *testing.T) {
+	stories.Long(t)
 	const rotations = 150
 	ca := newCA(t, ourName, time.Now())
 	mount := &folder{t: t, dir: t.TempDir()}

@@ -53,6 +53,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/test/embedded"
+	"github.com/poundlock/poundlock/test/stories"
 	"github.com/poundlock/poundlock/translation"
 )
 
@@ -563,6 +564,7 @@ func TestDiscovery(t *testing.T) {
 
 // kubectl does through the proxy what it does anywhere: where it has full names, it prints what it prints of the platform's own kinds without a proxy.
 func TestKubectl(t *testing.T) {
+	stories.Long(t)
 	t.Parallel()
 	ns := namespace(t)
 	config := behind(t)

@@ -20,11 +20,13 @@ import (
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/policiestest"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // An API server sends the review of each object of a collection without request.name, and so the review of an object whose name it generates. The test sends
 // each kind and operation of every route, and every case of the route's rules, with the name and without: the answer is the same, byte for byte.
 func TestEveryRouteAnswersWithoutRequestName(t *testing.T) {
+	stories.Long(t)
 	catalog, cases := All(platforms.List()...), casesOf(t)
 	w := &world{}
 	h := handlerOf(t, catalog, w) // one for all cases: to route them is most of the work otherwise

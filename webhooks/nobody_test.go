@@ -24,10 +24,12 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/cel"
 	"github.com/poundlock/poundlock/test/embedded"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // TestNobodyAnswers installs the configurations and the policies, and never starts a replica.
 func TestNobodyAnswers(t *testing.T) {
+	stories.Long(t)
 	if testing.Short() {
 		t.Skip("a control plane is not short")
 	}

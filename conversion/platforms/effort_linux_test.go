@@ -24,6 +24,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/conversion/core"
 	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // perKB is a conversion's maximum CPU time for a KB of input, and longestError a message's maximum length in bytes.
@@ -285,6 +286,7 @@ func tooMuch(t reflect.Type, use func(any)) {
 // TestTimeGrowsWithWhatIsListed: eight times as many items take about eight times as much work, and not sixty-four times. What is quadratic is so in each of
 // ten tries; what other work on the machine adds is not. The garbage collector's share, which depends on all that the process holds, is left out.
 func TestTimeGrowsWithWhatIsListed(t *testing.T) {
+	stories.Long(t)
 	const few, times, tries = 1000, 8, 10
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for _, kit := range platformstest.Kits() {

@@ -27,6 +27,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
 	"github.com/poundlock/poundlock/test/build"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // odd calls use with a merge patch for each leaf of a type, with values that few conversions accept.
@@ -73,6 +74,7 @@ func odd(t reflect.Type, use func(patch any)) {
 // Most fields of a provider's machine or template are immutable once it is stored. Each message about such a field says what to do instead, on each platform;
 // and no message about an editable field does.
 func TestARefusalOfAProvidersObjectCanBeActedUpon(t *testing.T) {
+	stories.Long(t)
 	for _, kit := range platformstest.Kits() {
 		for _, kind := range []string{"Machine", "MachineSet"} {
 			t.Run(kit.Platform.Name+" "+kind, func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // spelling is one way to write a providerSpec.
@@ -85,6 +86,7 @@ func zeroOf(t reflect.Type) (any, bool) {
 
 // A providerSpec that can move keeps its spelling after the round trip.
 func TestEverySpellingComesBack(t *testing.T) {
+	stories.Long(t)
 	eachCluster(t, func(t *testing.T, folder string, c corpus, _ variants) {
 		manifests, _ := filepath.Glob(filepath.Join(folder, "worker*.yaml"))
 		for _, manifest := range manifests {
@@ -128,6 +130,7 @@ func TestEverySpellingComesBack(t *testing.T) {
 
 // A change in Cluster API changes nothing else of a providerSpec: no default is added, no empty member removed, and no name spelt in another way.
 func TestAChangeInClusterAPIChangesOneField(t *testing.T) {
+	stories.Long(t)
 	edited := map[string]struct {
 		field string // of the infrastructure machine
 		value any

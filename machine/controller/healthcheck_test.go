@@ -21,6 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/yaml"
+
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // newCheck creates a MachineHealthCheck of all Machines of the namespace; spec is what it says besides, in YAML's flow style.
@@ -124,6 +126,7 @@ func (p *place) deleting() []string {
 
 // TestHealthCheckDeletesOnce: an unhealthy Machine is deleted by one request, whatever happens afterwards, with an event that gives the reason.
 func TestHealthCheckDeletesOnce(t *testing.T) {
+	stories.Long(t)
 	p := newPlace(t)
 	stop := p.run(AddHealthChecks, onlyGated())
 	m, node := p.worker("a")
@@ -410,6 +413,7 @@ func (p *place) restarts() []unstructured.Unstructured {
 
 // TestHealthCheckWithATemplate: a request for each unhealthy Machine, one and no more, which goes when the Machine is healthy again; no Machine is deleted.
 func TestHealthCheckWithATemplate(t *testing.T) {
+	stories.Long(t)
 	remediationCRDs(t)
 	p := newPlace(t)
 	p.run(AddHealthChecks, onlyGated())
@@ -470,6 +474,7 @@ func TestHealthCheckWithATemplate(t *testing.T) {
 
 // TestHealthCheckOfBareMetal asks for the host to be restarted, once, and deletes only what has failed.
 func TestHealthCheckOfBareMetal(t *testing.T) {
+	stories.Long(t)
 	p := newPlace(t)
 	p.run(AddHealthChecks, onlyGated())
 	_, node := p.worker("a")

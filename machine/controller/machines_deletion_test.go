@@ -18,6 +18,7 @@ import (
 
 	"github.com/poundlock/poundlock/machine"
 	"github.com/poundlock/poundlock/machine/machinetest"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 func TestHooksHoldTheDeletionInTheirOrder(t *testing.T) {
@@ -142,6 +143,7 @@ func controlPlane(n *corev1.Node) {
 }
 
 func TestControlPlaneDrainsOneAtATime(t *testing.T) {
+	stories.Long(t)
 	s := newScene(t)
 	nodes := map[string]string{"one": s.running("one", controlPlane), "two": s.running("two", controlPlane), "worker": s.running("worker")}
 	for name, node := range nodes {
@@ -274,6 +276,7 @@ func TestDrainIsLeftOut(t *testing.T) {
 
 // TestUnreachableNodeDoesNotHoldTheDrain: no kubelet says that the pod has ended.
 func TestUnreachableNodeDoesNotHoldTheDrain(t *testing.T) {
+	stories.Long(t)
 	s := newScene(t)
 	node := s.running("one")
 	s.status(node, `{"status":{"conditions":[{"type":"Ready","status":"Unknown"}]}}`)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/poundlock/poundlock/machine"
 	"github.com/poundlock/poundlock/test/build"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // TestMachinesInAManager runs the controller as it runs in a cluster: woken by watches alone.
@@ -73,6 +74,7 @@ func TestMachinesNeedAnActuator(t *testing.T) {
 
 // TestCRDWithoutTheFieldsOfAuthority is a cluster without the feature gate: its CRD has no authoritativeAPI.
 func TestCRDWithoutTheFieldsOfAuthority(t *testing.T) {
+	stories.Long(t)
 	replaced := func(variant string) {
 		t.Helper()
 		if err := plane.InstallCRDs(context.Background(), machineCRD(t, variant)); err != nil {
@@ -117,6 +119,7 @@ func machineCRD(t *testing.T, variant string) *apiextensionsv1.CustomResourceDef
 
 // TestAPIServerThatStopsInTheMiddle: the provider has made the instance, and nothing can store that.
 func TestAPIServerThatStopsInTheMiddle(t *testing.T) {
+	stories.Long(t)
 	s := newScene(t)
 	s.machine("one")
 	inner := s.c.actuator

@@ -17,6 +17,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // newSet creates a MachineSet; edits change it before.
@@ -258,6 +260,7 @@ func TestMachineSetThatIsBeingDeletedAdoptsNothing(t *testing.T) {
 
 // TestMachineSetNeverMakesOneTooMany kills the controllers again and again while they work: each new one begins with what it can see.
 func TestMachineSetNeverMakesOneTooMany(t *testing.T) {
+	stories.Long(t)
 	p := newPlace(t)
 	p.newSet(20)
 	for _, n := range []int{20, 3, 15} {
@@ -374,6 +377,7 @@ func TestMachineSetWithItsGateOff(t *testing.T) {
 
 // TestMachineSetThatIsInvalid says so once, does nothing, keeps saying it while it is paused, and recovers.
 func TestMachineSetThatIsInvalid(t *testing.T) {
+	stories.Long(t)
 	p := newPlace(t)
 	p.run(AddMachineSets, onlyGated())
 	set := p.newSet(2, func(s *machinev1beta1.MachineSet) { s.Spec.Template.Labels = map[string]string{"set": "others"} })

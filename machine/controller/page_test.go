@@ -17,6 +17,8 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 func page(t *testing.T) string {
@@ -43,6 +45,7 @@ func TestPageShowsTheExample(t *testing.T) {
 
 // TestPagePermissionsAreEnough runs all controllers with what the page grants, and nothing else.
 func TestPagePermissionsAreEnough(t *testing.T) {
+	stories.Long(t)
 	s := newScene(t)
 	const user = "provider"
 	s.grant(user)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // statuses are the phases of a pair as a Machine API object's status spells them.
@@ -46,6 +47,7 @@ type attempt struct {
 // TestNoGrantWidensAnotherLock has every identity try every field that any row names, and some that none does, on every object, in every phase, with
 // every effect: what it is let do beyond a person is what its own rows say, and nothing else.
 func TestNoGrantWidensAnotherLock(t *testing.T) {
+	stories.Long(t)
 	paths := []string{"spec.clusterName", "spec.template", "spec.paused", "metadata.labels[k8s.io/x]", "metadata.annotations[openshift.io/x]",
 		"metadata.annotations[machine.openshift.io/vCPU]", "spec.instanceType", "metadata.ownerReferences", "metadata.finalizers", "metadata.name"}
 	actors := []policies.Actor{policies.MachineAPIController, policies.ClusterAPIController, policies.InfrastructureController, policies.NamespaceController}

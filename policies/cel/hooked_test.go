@@ -16,11 +16,13 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/cel"
 	"github.com/poundlock/poundlock/policies/policiestest"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // TestHookedPolicyAgrees puts the cases of a Machine to both engines, with the marks that Poundlock keeps on a Machine: by these the policy finds out what the
 // rules see in the Machine API object.
 func TestHookedPolicyAgrees(t *testing.T) {
+	stories.Long(t)
 	p := hookedPolicy(t)
 	denied := map[string]int{}
 	for _, rule := range []string{"authority/delete-hooked", "authority/delete-unknown-instance"} {

@@ -20,6 +20,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/cel"
 	"github.com/poundlock/poundlock/policies/policiestest"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // update is a person's change of a MachineSet for which Cluster API is authoritative.
@@ -69,6 +70,7 @@ func big(change func(i int) string) map[string]any {
 
 // TestCost keeps a providerSpec of 64 KiB within what an API server lets a policy spend.
 func TestCost(t *testing.T) {
+	stories.Long(t)
 	e := compile(t)
 	same := func(int) string { return "120" }
 	for name, tt := range map[string]struct {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // disorder is a control plane with whatever may have befallen it.
@@ -178,7 +179,7 @@ func TestWhatIsForecastHappens(t *testing.T) {
 	seed := conversiontest.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 3))
 	deletions, still := 0, 0
-	for range 40 {
+	for range stories.Times(10, 40) {
 		v, did := disorder(r)
 		p := controlplane.Make(*v)
 		text, will := strings.Join(p.Forecast(), "\n"), controlplane.Ahead(*v)

@@ -23,6 +23,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/vsphere/vspheretest"
 	"github.com/poundlock/poundlock/policies/controlplane"
 	"github.com/poundlock/poundlock/policies/controlplane/generator"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 type planting = func(*plant)
@@ -349,7 +350,7 @@ func TestASetFollowsWhateverAProviderSpecHas(t *testing.T) {
 	everyPlatform(t, func(t *testing.T, kit conversiontest.Kit) {
 		t.Logf("seed %d", seed)
 		r, followed := rand.New(rand.NewPCG(seed, 2)), 0
-		for tries := 0; followed < 2 && tries < 60; tries++ {
+		for tries := 0; followed < stories.Times(1, 2) && tries < 60; tries++ {
 			var base, then map[string]any
 			into(t, kit.AnyProviderSpec(r), &base)
 			into(t, kit.AnyProviderSpec(r), &then)

@@ -21,6 +21,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
 	"github.com/poundlock/poundlock/internal/unread"
 	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // rolledOut are the paths for which a Machine with one providerSpec is replaced under a template with another.
@@ -361,7 +362,7 @@ func TestAMirroredMachineIsNotOutdated(t *testing.T) {
 				}
 			}
 			done := 0
-			for i := range 40 {
+			for i := range stories.Times(8, 40) {
 				base := map[string]any{}
 				into(t, kit.AnyProviderSpec(r), &base)
 				back, ok := thereAndBack(t, kit, base)
@@ -370,7 +371,7 @@ func TestAMirroredMachineIsNotOutdated(t *testing.T) {
 				}
 				done++
 				same("as it was made up", elsewhereSaid(kit.Platform.Name, base, back), back)
-				if i >= 3 {
+				if i >= stories.Times(1, 3) {
 					continue
 				}
 				zeroed(back, reflect.TypeOf(kit.Platform.Spec.NewProviderSpec()), func(path string, zero any, _ bool) {

@@ -23,6 +23,7 @@ import (
 
 	"github.com/poundlock/poundlock/policies/controlplane"
 	"github.com/poundlock/poundlock/policies/controlplane/admission"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -381,7 +382,7 @@ func TestARolloutComesToItsEnd(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
-	for range 40 {
+	for range stories.Times(10, 40) {
 		play(t, r)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 func eitherWay(t *testing.T, story func(*world, authority.API)) {
@@ -64,6 +65,7 @@ func TestABirth(t *testing.T) {
 // TestAnotherReleaseBegins has a Poundlock begin that has not compared a pair yet, which another release has left synchronized: no move begins or ends until
 // it has.
 func TestAnotherReleaseBegins(t *testing.T) {
+	stories.Long(t)
 	eitherWay(t, func(w *world, from authority.API) {
 		w.machineAPI(from)
 		w.waitSettled(from)
@@ -139,6 +141,7 @@ func TestADecisionIsSeen(t *testing.T) {
 // TestADecisionDuringACall has a person confirm that there is no instance while a provider that reports no pause may be creating it: the second question is asked
 // once such a call has ended. It either stores an ID late, or has created nothing.
 func TestADecisionDuringACall(t *testing.T) {
+	stories.Long(t)
 	for sentence, late := range map[string]bool{"it creates the instance": true, "it creates none": false} {
 		t.Run(sentence, func(t *testing.T) {
 			w, clock := newWorld(t, "Machine"), time.Duration(0)
@@ -179,6 +182,7 @@ func TestADecisionDuringACall(t *testing.T) {
 // TestAFailureStaysBehind moves a Machine that has failed, after a person has confirmed that it has no instance. Cluster API is about to create one: a check,
 // which deletes a Machine that has failed, finds none at any moment.
 func TestAFailureStaysBehind(t *testing.T) {
+	stories.Long(t)
 	w := newWorld(t, "Machine")
 	w.born(authority.MachineAPI)
 	w.request(authority.ClusterAPI)
@@ -263,6 +267,7 @@ func TestHeldAtAdoption(t *testing.T) {
 
 // TestAnInstanceOfTwo asks for a move while another Machine has the same ID: it waits, before the source pauses and after, until one of the two is corrected.
 func TestAnInstanceOfTwo(t *testing.T) {
+	stories.Long(t)
 	eitherWay(t, func(w *world, from authority.API) {
 		w.machineAPI(from)
 		w.waitSettled(from)

@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // TestAClockThatJumps moves authority there and back under a clock that goes on and back by days. What it says is written down; it decides nothing, so
 // the writes are as many as under a clock that goes well.
 func TestAClockThatJumps(t *testing.T) {
+	stories.Long(t)
 	kinds(t, func(w *world) {
 		well := w.thereAndBack()
 		other := newWorld(w.T, w.kind.Name)

@@ -302,6 +302,7 @@ func TestAnotherMarkAloneWaits(t *testing.T) {
 }
 
 func TestKeptContentComesBack(t *testing.T) {
+	stories.Long(t)
 	c := newCluster(t)
 	c.release(both(t)...)
 	c.untilDone()
@@ -546,6 +547,7 @@ func TestDiesAtEachWriteOfAnUpgrade(t *testing.T) {
 
 // Two installers work at once, as for a moment when a Lease is lost: nothing is written to and fro.
 func TestTwoInstallers(t *testing.T) {
+	stories.Long(t)
 	c := newCluster(t)
 	first := c.r
 	c.restart()
@@ -1035,6 +1037,7 @@ func TestAnImmutableFieldHasARemedy(t *testing.T) {
 
 // The API server takes a request and never answers. The pass ends, the error passes, and the status names the provider, the stage and the object.
 func TestAServerThatHangs(t *testing.T) {
+	stories.Long(t)
 	c := newCluster(t)
 	c.release(both(t)...)
 	c.untilDone()

@@ -327,6 +327,7 @@ func withoutManagedFields(o *unstructured.Unstructured) *unstructured.Unstructur
 }
 
 func TestCollision(t *testing.T) {
+	stories.Long(t)
 	c := newCluster(t)
 	foreign := &unstructured.Unstructured{Object: map[string]any{"rules": []any{}}}
 	foreign.SetGroupVersionKind(kindOf("ClusterRole"))
@@ -361,6 +362,7 @@ func TestCollision(t *testing.T) {
 }
 
 func TestPruneAndDeletedConfigMaps(t *testing.T) {
+	stories.Long(t)
 	c := newCluster(t)
 	c.release(both(t)...)
 	c.untilDone()
@@ -443,6 +445,7 @@ func TestPruneAndDeletedConfigMaps(t *testing.T) {
 
 // Other ConfigMaps with the label of a provider, such as its own settings, do not stand for the one that carries it.
 func TestALabelDoesNotMakeATransport(t *testing.T) {
+	stories.Long(t)
 	c := newCluster(t)
 	settings := func(all string) string {
 		return strings.ReplaceAll(all, "labels: {cluster.x-k8s.io/provider: aws}", "labels: {cluster.x-k8s.io/provider: infrastructure-aws}")
@@ -512,6 +515,7 @@ func TestPreflightHoldsTheSet(t *testing.T) {
 
 // Objects are rewritten when a storage version moves, and the list of stored versions is trimmed before a version may vanish.
 func TestStorageVersionMoves(t *testing.T) {
+	stories.Long(t)
 	c := newCluster(t)
 	c.release(both(t)...)
 	c.untilDone()
@@ -604,6 +608,7 @@ func TestAnObjectThatIsNotServedStaysInTheInventory(t *testing.T) {
 }
 
 func TestPlatformsAndRivals(t *testing.T) {
+	stories.Long(t)
 	c := newCluster(t)
 	c.release(both(t)...)
 	c.platform("None")
@@ -720,6 +725,7 @@ func TestAPlatformChangesOnceItsProviderIsRemoved(t *testing.T) {
 
 // Run by a manager, as in a cluster: what changes brings a pass about, long before everything is compared again.
 func TestFollowsChanges(t *testing.T) {
+	stories.Long(t)
 	c := newCluster(t)
 	mgr, err := ctrl.NewManager(c.wire.Config(), ctrl.Options{
 		Scheme:         scheme(),

@@ -25,6 +25,7 @@ import (
 	"github.com/poundlock/poundlock/bundle"
 	"github.com/poundlock/poundlock/installation"
 	"github.com/poundlock/poundlock/test/chaos/wire"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // announced are the events since the last call that have a reason.
@@ -87,6 +88,7 @@ func (c *cluster) collide() {
 
 // Each problem that a person has to end has one event, whichever pass finds it again. One that may pass has none. Gauges show what is true now.
 func TestEventsAndGauges(t *testing.T) {
+	stories.Long(t)
 	c := newCluster(t)
 	c.r.meters.standsStill(true) // nothing is shown of earlier stories
 	c.release(provider(t, "cluster-api", "v1.0.0"), provider(t, "infrastructure-aws", "v1.0.0", replaced("${AWS_MODE:=quiet}", "${AWS_MODE}")))

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/installation"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // shown is what a look shows, a line an object that differs, and how providers stand.
@@ -48,6 +49,7 @@ func (c *cluster) shown() string {
 }
 
 func TestALookShowsWhatDiffersAndWritesNothing(t *testing.T) {
+	stories.Long(t)
 	c := newCluster(t)
 	check := func(parts ...string) {
 		t.Helper()

@@ -11,10 +11,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // TestWhatTheAutoscalerActsBy is about Machines and sets of Cluster API's in the eyes of an autoscaler that reads and writes the Machine API's mirrors alone.
 func TestWhatTheAutoscalerActsBy(t *testing.T) {
+	stories.Long(t)
 	w := twinsWorld(t)
 	machines, sets := &twins{w, authority.Kinds()[0]}, &twins{w, authority.Kinds()[1]}
 	t.Run("a Machine that does not convert keeps a true status and providerID", machines.staysTrue)

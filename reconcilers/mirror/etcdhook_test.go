@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 const etcdHookJSON = `{"name":"EtcdQuorumOperator","owner":"clusteroperator/etcd"}`
@@ -21,6 +22,7 @@ const etcdHookJSON = `{"name":"EtcdQuorumOperator","owner":"clusteroperator/etcd
 // TestEtcdHook is about the one field of a Machine that is written on the Machine API's side alone, whichever API is authoritative. The test
 // is everybody but the mirror.
 func TestEtcdHook(t *testing.T) {
+	stories.Long(t)
 	w := &twins{twinsWorld(t), authority.Kinds()[0]}
 	t.Run("it is added to the mirror, and carried over", w.hookAdded)
 	t.Run("beside other hooks, in any order, nothing is fought over", w.hookBesideOthers)

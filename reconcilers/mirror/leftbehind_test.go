@@ -9,11 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // TestWhatAMoveLeavesBehind moves a Machine that has failed in the Machine API. A Machine API check deletes a mirror that it selects and that has failed, and
 // with it the instance. Here it selects by a label that only Cluster API's Machine has, which comes to the mirror with the first pass after the move.
 func TestWhatAMoveLeavesBehind(t *testing.T) {
+	stories.Long(t)
 	w := &twins{twinsWorld(t), authority.Kinds()[0]}
 	const name = "failed"
 	w.adopt(t, name, authority.MachineAPI)
@@ -72,6 +74,7 @@ func TestWhatAMoveLeavesBehind(t *testing.T) {
 // TestChecksOfClusterAPICountFromTheInfrastructure: a check of Cluster API's counts the start of a Machine from its creation until its infrastructure is ready,
 // and the mirror of a Machine that moves without an instance may be old.
 func TestChecksOfClusterAPICountFromTheInfrastructure(t *testing.T) {
+	stories.Long(t)
 	w := &twins{twinsWorld(t), authority.Kinds()[0]}
 	const name = "born-late"
 	w.adopt(t, name, authority.MachineAPI)

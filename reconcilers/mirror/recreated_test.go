@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // family is a pair of MachineSets and their Machines.
@@ -86,6 +87,7 @@ func (f *family) recreated(t *testing.T, was types.UID) {
 
 // TestRecreatedSets is about a MachineSet that is paused and recreated, and adopts nothing: Machines that only the other API's object ties to it.
 func TestRecreatedSets(t *testing.T) {
+	stories.Long(t)
 	w := twinsWorld(t)
 	t.Run("the Cluster API mirror of a set is deleted", w.clusterAPISetRecreated)
 	t.Run("the Cluster API mirror of a set is gone at once, and its Machine names it still", w.clusterAPISetVanished)

@@ -23,6 +23,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/reconcilers/mirror"
 	"github.com/poundlock/poundlock/test/embedded"
+	"github.com/poundlock/poundlock/test/stories"
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
@@ -54,6 +55,7 @@ type twins struct {
 
 // TestTwins is about pairs with one side that is foreign, absent, or being deleted, for each kind.
 func TestTwins(t *testing.T) {
+	stories.Long(t)
 	w := twinsWorld(t)
 	for _, kind := range authority.Kinds() {
 		w := &twins{w, kind}

@@ -13,10 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // A ControlPlaneMachineSet may refer to the template of a MachineSet's mirror, which then stays when the MachineSet has another one.
 func TestATemplateThatTheControlPlaneRefersToStays(t *testing.T) {
+	stories.Long(t)
 	w := twinsWorld(t)
 	sets := &twins{w, authority.Kinds()[1]}
 	sets.adopt(t, "shared", authority.MachineAPI)
@@ -59,6 +61,7 @@ spec:
 
 // A MachineSet of Cluster API's may refer to the template of another's mirror. It stays when that mirror's set is deleted, and goes with the last reference.
 func TestATemplateThatAnotherSetRefersToGoesWithIt(t *testing.T) {
+	stories.Long(t)
 	w := twinsWorld(t)
 	sets := &twins{w, authority.Kinds()[1]}
 	remove := func(t *testing.T, o *unstructured.Unstructured) {

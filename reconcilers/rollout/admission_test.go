@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // writes has the API server write a field into the providerSpec of each Machine that is created here, as a tagging policy does.
@@ -133,6 +135,7 @@ func TestAFieldThatAdmissionWritesOtherwiseEachTime(t *testing.T) {
 }
 
 func TestAMachineThatTheAPIServerRefuses(t *testing.T) {
+	stories.Long(t)
 	w := newWorld(t, 3)
 	end := w.refuses("m6i.2xlarge", "no m6i.2xlarge here")
 	s := &script{}
@@ -156,6 +159,7 @@ func TestAMachineThatTheAPIServerRefuses(t *testing.T) {
 
 // TestARefusalThatNoDryRunShows: a webhook with side effects is not asked in a dry run, so that the API server takes none.
 func TestARefusalThatNoDryRunShows(t *testing.T) {
+	stories.Long(t)
 	w := newWorld(t, 3)
 	s := &script{undry: apierrors.NewBadRequest(`admission webhook "x" does not support dry run`), refusal: apierrors.NewForbidden(machinev1.Resource("machines"),
 		"x", fmt.Errorf("no Machines on a Sunday"))}

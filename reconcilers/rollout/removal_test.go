@@ -98,6 +98,7 @@ func (w *world) collect() {
 // deletes what the operator has not yet released, all or nothing as a rule. What it deletes stays for as long as etcd's hook holds it, and a
 // set that is made anew replaces it one by one.
 func TestARemovalInTheForeground(t *testing.T) {
+	stories.Long(t)
 	for sentence, faster := range map[string]bool{"they race": false, "the collector is faster": true} {
 		t.Run(sentence, func(t *testing.T) {
 			w := newWorld(t, 3)

@@ -93,6 +93,7 @@ func TestARolloutIsCutOffAtEachOfItsWrites(t *testing.T) {
 }
 
 func TestTwoOperatorsMakeNoMoreThanOne(t *testing.T) {
+	stories.Long(t)
 	w := newWorld(t, 3)
 	one, other := w.operator(nil), w.operator(nil)
 	w.found(larger)
@@ -187,6 +188,7 @@ func TestRecreate(t *testing.T) {
 }
 
 func TestOneThatIsNotReadyIsReplacedBeforeItGoes(t *testing.T) {
+	stories.Long(t)
 	w := newWorld(t, 3)
 	w.silence("c-master-1")
 	w.least = 2
@@ -212,6 +214,7 @@ func TestOneThatIsNotReadyIsReplacedBeforeItGoes(t *testing.T) {
 }
 
 func TestAReplacementThatFails(t *testing.T) {
+	stories.Long(t)
 	w := newWorld(t, 3)
 	r := w.operator(nil)
 	w.broken = true
@@ -255,6 +258,7 @@ func TestOneThatFailsAloneStopsNothingElse(t *testing.T) {
 }
 
 func TestANodeWithoutAMachine(t *testing.T) {
+	stories.Long(t)
 	w := newWorld(t, 3)
 	r := w.operator(nil)
 	w.found(larger)
@@ -378,6 +382,7 @@ func TestAReboot(t *testing.T) {
 }
 
 func TestADanglingNodeReferenceStopsNothingElse(t *testing.T) {
+	stories.Long(t)
 	w := newWorld(t, 3)
 	r := w.operator(nil)
 	w.must(w.Delete(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: w.pair.MachineAPI + "-c-master-1"}}))
@@ -401,6 +406,7 @@ func TestWhatIsGoneIsMadeAgain(t *testing.T) {
 }
 
 func TestATemplateThatIsTakenBack(t *testing.T) {
+	stories.Long(t)
 	w := newWorld(t, 3)
 	r := w.operator(nil)
 	w.found(larger)

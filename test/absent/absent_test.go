@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/test/embedded"
+	"github.com/poundlock/poundlock/test/stories"
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
@@ -33,6 +34,7 @@ type world struct {
 
 // TestClusterAPIAbsent installs Poundlock first, then Cluster API, uninstalls Cluster API and installs it again: one process of Poundlock's sees it all.
 func TestClusterAPIAbsent(t *testing.T) {
+	stories.Long(t)
 	if testing.Short() {
 		t.Skip("-short: it starts a control plane and Poundlock's binary")
 	}

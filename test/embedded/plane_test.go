@@ -31,6 +31,7 @@ import (
 
 	"github.com/poundlock/poundlock/test/build"
 	"github.com/poundlock/poundlock/test/embedded"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 var machines = schema.GroupVersionResource{Group: "machine.openshift.io", Version: "v1beta1", Resource: "machines"}
@@ -40,6 +41,7 @@ const namespace = "openshift-machine-api"
 // TestLife is one story, since each start costs seconds: a folder's control plane works, is refused a rival, loses a part and gets it back, and is
 // found again by the next start.
 func TestLife(t *testing.T) {
+	stories.Long(t)
 	crds, err := embedded.CRDs(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -98,6 +100,7 @@ func TestATemporaryFolderGoesWithTheControlPlane(t *testing.T) {
 // An API server that dies between its two writes to a new CRD's status leaves a CRD that the next one does not establish: an interrupted `make run` could not
 // begin again.
 func TestACRDThatIsHalfEstablished(t *testing.T) {
+	stories.Long(t)
 	crds, err := embedded.CRDs(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -41,6 +41,7 @@ var overlays = []struct {
 
 // TestThePage types docs/install.md from top to bottom, for each overlay, in one cluster: what an installation leaves behind would meet the next.
 func TestThePage(t *testing.T) {
+	stories.Long(t)
 	p, page := newPlace(t), read(t)
 	p.elsewhere = page[0].patches[0]
 	for _, commands := range page[0].once {

@@ -9,12 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/poundlock/poundlock/test/stories"
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
 // A MachineSet that is not authoritative leaves its Machines when it is deleted. Another one that selects such a Machine would adopt it, and delete what it has
 // too many. A person is refused the deletion, and that of anybody else waits.
 func TestADeletedSetKeepsWhatAnotherWouldAdopt(t *testing.T) {
+	stories.Long(t)
 	together(t)
 	story(t)
 	for name, n := range map[string]int{"leaves": 2, "takes": 1} {

@@ -243,6 +243,7 @@ func TestAMirroredSetScalesAfterTheMove(t *testing.T) {
 }
 
 func TestAnIdleFleetIsNotWrittenTo(t *testing.T) {
+	stories.Long(t)
 	afterAll(t)
 	story(t)
 	marked(t)

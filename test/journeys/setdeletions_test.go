@@ -105,6 +105,7 @@ func (d setDeletion) promise() authority.Outcome {
 // TestDeletionsOfASet plays each row of the guide's table of cascades, at rest, while authority moves and right after it has moved: what the
 // review promises is what comes of it. One cell for each promise is drawn, unless -complete is set, and `make test` plays two of these.
 func TestDeletionsOfASet(t *testing.T) {
+	stories.Long(t)
 	all := matrix()
 	if !*complete {
 		all = draw(all)

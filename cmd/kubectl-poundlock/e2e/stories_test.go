@@ -16,6 +16,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/poundlock/poundlock/test/stories"
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
@@ -69,6 +70,7 @@ func authorityOf(t *testing.T, name string) string {
 }
 
 func TestAMoveIsInterruptedAndResumed(t *testing.T) {
+	stories.Long(t)
 	newSet(t, "interrupted")
 	stage.Freeze() // so that no controller acknowledges the pause
 	thaw := sync.OnceFunc(stage.Thaw)
@@ -183,6 +185,7 @@ func TestTheRolesForPeopleSuffice(t *testing.T) {
 
 // Programs follow a move line by line, with names that another command has written.
 func TestAMoveForPrograms(t *testing.T) {
+	stories.Long(t)
 	newSet(t, "first-of-two")
 	newSet(t, "second-of-two")
 	out, code := sh(t, "kubectl poundlock status machinesets -o name | grep of-two | kubectl poundlock migrate -f - --to clusterapi --yes --wait --max-in-flight 1 -o json")
@@ -224,6 +227,7 @@ func TestNobodyIsAskedWhereNobodyCanAnswer(t *testing.T) {
 }
 
 func TestAWatchShowsWhatChanges(t *testing.T) {
+	stories.Long(t)
 	newSet(t, "watched")
 	s := at(t, "kubectl-poundlock status machineset/watched --watch -o json", "NO_COLOR=1")
 	asked, ended := false, false
@@ -339,6 +343,7 @@ func asking(t *testing.T) (name, authority string) {
 // TestZCleanup runs last: nothing of Poundlock is left after it. Everything has moved, so each object is locked. Poundlock's policies refuse what its webhooks
 // would refuse, which does not prove that a manager runs. One Machine has only a request to move, and cleanup takes it back.
 func TestZCleanup(t *testing.T) {
+	stories.Long(t)
 	moveEverything(t)
 	asks, authority := asking(t)
 	paused := func() string {

@@ -20,6 +20,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 const corpusFolder = "../../../conversion/platforms/testdata/corpus"
@@ -162,6 +163,7 @@ func judgeManifest(t *testing.T, c manifestCase, s surroundings, on bool) readin
 // With its whole cluster a manifest can move or cannot. Without a part that decides that, check reports Unknown and what it needs. It never contradicts the
 // answer with the whole cluster.
 func TestWithoutItsSurroundingsAnAnswerIsUnknown(t *testing.T) {
+	stories.Long(t)
 	parts := map[string]func(*surroundings){
 		"infrastructure cluster": func(s *surroundings) { s.InfraCluster = nil },
 		"Infrastructure":         func(s *surroundings) { s.Infrastructure = nil },

@@ -92,6 +92,7 @@ func runBundle(t *testing.T, args ...string) (out string, code int, err error) {
 }
 
 func TestRealProviders(t *testing.T) {
+	stories.Long(t)
 	for _, p := range realProviders() {
 		t.Run(p.file, func(t *testing.T) {
 			if testing.Short() && p.module != "" {
