@@ -29,7 +29,7 @@ func TestNames(t *testing.T) {
 	address, ca := upstream.listening(t)
 	shim, err := New(Options{
 		Upstreams: []string{s + "=" + address, "away." + s + "=https://127.0.0.1:1/convert"}, Trust: rest.TLSClientConfig{CAFile: ca},
-		Budget: 50 * time.Millisecond, Backoff: time.Millisecond, Registerer: registry, Log: slog.New(slog.NewJSONHandler(&log, nil)),
+		Budget: 2 * time.Second, Backoff: 100 * time.Millisecond, Registerer: registry, Log: slog.New(slog.NewJSONHandler(&log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
