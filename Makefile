@@ -48,7 +48,7 @@ MANAGER ?= on
 ARGS ?=
 
 # What may be given as NAME=VALUE. Another name, a misspelt one say, would be passed over in silence.
-GIVEN := P PKG PLATFORM platform CONTROL_PLANE MANAGER BARE NEIGHBOURS INSTALL PRIVATE ARGS WHAT SHARE SEED VERSION PUSH
+GIVEN := P PKG PLATFORM platform CONTROL_PLANE MANAGER BARE NEIGHBOURS INSTALL PRIVATE ARGS WHAT ON SHARE SEED VERSION PUSH
 UNKNOWN := $(filter-out $(GIVEN) GO% CGO_% KUBE% SHELL MAKE%,$(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$v)))
 $(if $(UNKNOWN),$(error $(UNKNOWN): there is no such variable. There are $(GIVEN); make help has what they are for))
 
