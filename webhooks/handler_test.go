@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -713,6 +714,30 @@ func TestBodiesThatAreNoReview(t *testing.T) {
 				t.Errorf("%v failures counted, want 1", n)
 			}
 		})
+	}
+}
+
+// An announced length reserves no memory: whoever reaches the port may announce what they like, and send nothing.
+func TestABodyTakesTheMemoryOfWhatArrives(t *testing.T) {
+	for promised, want := range map[int64]int64{-1: 0, 0: 0, 100: 100, 64 << 10: 64 << 10, maxBody: 64 << 10, 1 << 40: 64 << 10} {
+		if got := roomFor(promised); got != want+bytes.MinRead {
+			t.Errorf("%d announced: %d reserved, want %d", promised, got, want+bytes.MinRead)
+		}
+	}
+	allocated := func(announced int64, body string) uint64 {
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
+		r.ContentLength = announced
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, _, _ = receive(httptest.NewRecorder(), r)
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	if got := allocated(maxBody, "{"); got > maxBody/8 {
+		t.Errorf("one byte after %d announced: %d are allocated", maxBody, got)
+	}
+	if got := allocated(maxBody, strings.Repeat(" ", maxBody/2)); got < maxBody/2 {
+		t.Errorf("what arrives is not counted: %d", got)
 	}
 }
 
