@@ -8,12 +8,14 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"debug/elf"
 	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -97,9 +99,33 @@ func files(t Target) (out []any) {
 	return out
 }
 
+// static fails for a Linux binary that asks for a loader or a library: those of the machine that built it may be newer than a user's, or of another kind. Other
+// systems have no static binaries.
+func static(t Target, binary string) error {
+	if t.OS != "linux" {
+		return nil
+	}
+	f, err := elf.Open(binary)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", binary, err)
+	}
+	defer func() { _ = f.Close() }()
+	libraries, err := f.ImportedLibraries()
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", binary, err)
+	}
+	if len(libraries) > 0 || slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
+		return fmt.Errorf("%s is not static: it wants a loader, and the libraries %v. Build it with CGO_ENABLED=0", binary, libraries)
+	}
+	return nil
+}
+
 // Pack writes the target's archive of a binary, Poundlock's LICENSE and NOTICE, and the licences of dependencies into dir, and returns its checksum. Entries
-// have no time and no owner.
+// have no time and no owner. A Linux binary has to be static.
 func Pack(dir, version string, t Target, binary, licence, notice, licences string) (string, error) {
+	if err := static(t, binary); err != nil {
+		return "", err
+	}
 	var packed bytes.Buffer
 	zipped := gzip.NewWriter(&packed)
 	archive := tar.NewWriter(zipped)

@@ -8,13 +8,17 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"debug/elf"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"flag"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +27,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/krew"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 var update = flag.Bool("update", false, "write the example manifest")
@@ -58,10 +63,13 @@ type plugin struct {
 func packAll(t *testing.T, dir, version string) map[krew.Target]string {
 	t.Helper()
 	binary, licence, notice, modules := filepath.Join(dir, "binary"), filepath.Join(dir, "licence"), filepath.Join(dir, "notice"), filepath.Join(dir, "modules")
-	for _, path := range []string{binary, licence, notice, modules} {
+	for _, path := range []string{licence, notice, modules} {
 		if err := os.WriteFile(path, []byte("what "+filepath.Base(path)+" holds"), 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := os.WriteFile(binary, executable(t, false), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	sums := map[krew.Target]string{}
 	for _, target := range krew.Targets() {
@@ -72,6 +80,78 @@ func packAll(t *testing.T, dir, version string) map[krew.Target]string {
 		sums[target] = sum
 	}
 	return sums
+}
+
+// executable is the header of a Linux binary, that of one which wants a loader, too.
+func executable(t *testing.T, dynamic bool) []byte {
+	t.Helper()
+	header := elf.Header64{
+		Ident: [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)},
+		Type:  uint16(elf.ET_EXEC), Machine: uint16(elf.EM_X86_64), Version: uint32(elf.EV_CURRENT), Ehsize: 64, Phentsize: 56, Phoff: 64,
+	}
+	parts := []any{&header}
+	if dynamic {
+		header.Phnum = 1
+		parts = append(parts, &elf.Prog64{Type: uint32(elf.PT_INTERP), Off: 0, Filesz: 1})
+	}
+	out := &bytes.Buffer{}
+	for _, part := range parts {
+		if err := binary.Write(out, binary.LittleEndian, part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out.Bytes()
+}
+
+// A Linux binary that wants a loader or libraries does not run on every Linux.
+func TestLinuxBinariesAreStatic(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		target  krew.Target
+		binary  []byte
+		refused string
+	}{
+		"static":                      {target: krew.Target{OS: "linux", Arch: "amd64"}, binary: executable(t, false)},
+		"it wants a loader":           {krew.Target{OS: "linux", Arch: "arm64"}, executable(t, true), "is not static"},
+		"no binary of Linux":          {krew.Target{OS: "linux", Arch: "amd64"}, []byte("MZ"), "reading "},
+		"macOS has none of its kinds": {target: krew.Target{OS: "darwin", Arch: "arm64"}, binary: []byte("any")},
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "binary")
+		if err := os.WriteFile(path, c.binary, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := krew.Pack(dir, "v0.1.0", c.target, path, path, path, path)
+		if (err == nil) != (c.refused == "") || err != nil && !strings.Contains(err.Error(), c.refused) {
+			t.Errorf("%s: %v", sentence, err)
+		}
+	}
+}
+
+// TestARelease builds what `make krew` does for one platform: the archive's binary runs, and its licences are those of what is compiled in.
+func TestARelease(t *testing.T) {
+	stories.Long(t)
+	dir := t.TempDir()
+	release := exec.CommandContext(t.Context(), "go", "run", "./cmd/kubectl-poundlock/krew/release.go", "-version", "v0.1.0", "-dir", dir, "-platforms", "linux/"+runtime.GOARCH)
+	release.Dir = filepath.Join("..", "..", "..")
+	if out, err := release.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	archive := filepath.Join(dir, krew.Target{OS: "linux", Arch: runtime.GOARCH}.Archive("v0.1.0"))
+	if out, err := exec.CommandContext(t.Context(), "tar", "-xzf", archive, "-C", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for name, want := range map[string]string{
+		"LICENSE": "Apache License", "NOTICE": "Poundlock", krew.Licences: "k8s.io/client-go",
+	} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s has no %q: %v", name, want, err)
+		}
+	}
+	out, err := exec.CommandContext(t.Context(), filepath.Join(dir, "kubectl-poundlock"), "version", "--client").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "v0.1.0") {
+		t.Errorf("%v\n%s", err, out)
+	}
 }
 
 // TestKrewCouldInstallIt does what krew does: it checks the manifest, reads the archive, compares the checksum and looks for the files.
