@@ -5,12 +5,18 @@ package main
 
 import (
 	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"debug/elf"
+	"encoding/json"
 	"errors"
 	"io"
 	"log"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +26,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
@@ -145,5 +152,138 @@ func TestARegistryTakesIt(t *testing.T) {
 func TestABinaryThatIsNotStatic(t *testing.T) {
 	if err := static("/bin/sh"); err == nil {
 		t.Error("a shell passes for static")
+	}
+}
+
+// TestMakeImage builds a small program in the place of Poundlock, for two platforms, and reads what was written as its users do: a registry's client the layout,
+// podman and docker the archives.
+func TestMakeImage(t *testing.T) {
+	root, dir := t.TempDir(), filepath.Join(t.TempDir(), "image")
+	for name, text := range map[string]string{
+		"go.mod": "module github.com/poundlock/poundlock\n\ngo 1.26\n", "LICENSE": "the licence", "NOTICE": "whose",
+		"internal/build/build.go": "package build\n\nvar Version string\n",
+		// With cgo, os/user wants libc.
+		"cmd/poundlock/main.go":      "package main\n\nimport (\n\t_ \"os/user\"\n\n\t\"github.com/poundlock/poundlock/internal/build\"\n)\n\nfunc main() { println(build.Version) }\n",
+		"internal/licences/print.go": "//go:build ignore\n\npackage main\n\nimport (\n\t\"fmt\"\n\t\"os\"\n)\n\nfunc main() { fmt.Println(os.Args[1:]) }\n",
+	} {
+		path := filepath.Join(root, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "all"}} {
+		cmd := exec.CommandContext(t.Context(), "git", args...)
+		cmd.Dir = root
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	t.Setenv("CGO_ENABLED", "1")
+	o := options{root: root, dir: dir, version: "v0.1.0", platforms: []string{"linux/amd64", "linux/arm64"}}
+	if err := o.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	marker := struct {
+		ImageLayoutVersion string `json:"imageLayoutVersion"`
+	}{}
+	decoded(t, filepath.Join(dir, layoutDir, "oci-layout"), &marker)
+	top := v1.IndexManifest{}
+	decoded(t, filepath.Join(dir, layoutDir, "index.json"), &top)
+	if marker.ImageLayoutVersion != "1.0.0" || len(top.Manifests) != 1 || top.Manifests[0].MediaType != types.OCIImageIndex ||
+		top.Manifests[0].Annotations["org.opencontainers.image.ref.name"] != "v0.1.0" {
+		t.Fatalf("%+v: %+v", marker, top)
+	}
+	both := v1.IndexManifest{}
+	decoded(t, filepath.Join(dir, layoutDir, "blobs", "sha256", top.Manifests[0].Digest.Hex), &both)
+	for n, want := range platforms {
+		if len(both.Manifests) != 2 || !both.Manifests[n].Platform.Equals(want) || both.Manifests[n].MediaType != types.OCIManifestSchema1 {
+			t.Fatalf("%+v", both)
+		}
+		loaded(t, filepath.Join(dir, archive(want)), want)
+	}
+}
+
+// loaded reads an archive without what wrote it, as `podman load` does: manifest.json names the configuration, the layers and the tag.
+func loaded(t *testing.T, path string, p v1.Platform) {
+	t.Helper()
+	outer := unpacked(t, bytes.NewReader(must(os.ReadFile(path))))
+	var manifest []struct {
+		Config   string
+		RepoTags []string
+		Layers   []string
+	}
+	config := v1.ConfigFile{}
+	if err := json.Unmarshal(outer["manifest.json"], &manifest); err != nil || len(manifest) != 1 || len(manifest[0].Layers) != 1 {
+		t.Fatalf("%v: %s", err, outer["manifest.json"])
+	}
+	if err := json.Unmarshal(outer[manifest[0].Config], &config); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(manifest[0].RepoTags, []string{"poundlock:v0.1.0"}) || config.Architecture != p.Architecture || config.OS != "linux" ||
+		config.Config.User != "65532:65532" || !slices.Equal(config.Config.Entrypoint, []string{"/poundlock"}) || len(config.RootFS.DiffIDs) != 1 {
+		t.Errorf("%+v: %+v", manifest, config)
+	}
+	layer := unpacked(t, must(gzip.NewReader(bytes.NewReader(outer[manifest[0].Layers[0]]))))
+	for name, want := range map[string]string{
+		"licenses/LICENSE": "the licence", "licenses/NOTICE": "whose", "licenses/LICENCES-OF-MODULES": "[linux " + p.Architecture + " ./cmd/poundlock]\n",
+	} {
+		if string(layer[name]) != want {
+			t.Errorf("%s is %q, want %q", name, layer[name], want)
+		}
+	}
+	binary, err := elf.NewFile(bytes.NewReader(layer["poundlock"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	libraries, err := binary.ImportedLibraries()
+	wanted := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[p.Architecture]
+	if err != nil || len(libraries) > 0 || binary.Machine != wanted || !bytes.Contains(layer["poundlock"], []byte("v0.1.0")) {
+		t.Errorf("%v: %v %s", err, libraries, binary.Machine)
+	}
+}
+
+func unpacked(t *testing.T, content io.Reader) map[string][]byte {
+	t.Helper()
+	out := map[string][]byte{}
+	for r := tar.NewReader(content); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[h.Name] = must(io.ReadAll(r))
+	}
+}
+
+func decoded(t *testing.T, path string, to any) {
+	t.Helper()
+	if err := json.Unmarshal(must(os.ReadFile(path)), to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func TestABinaryThatIsStatic(t *testing.T) {
+	dir := t.TempDir()
+	source, binary := filepath.Join(dir, "main.go"), filepath.Join(dir, "main")
+	if err := os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", binary, source)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if err := static(binary); err != nil {
+		t.Error(err)
 	}
 }
