@@ -21,18 +21,84 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Without a terminal, what is missing is named at once: --yes alone moves no Machine of the control plane.
-func TestAMachineOfTheControlPlaneWithoutATerminal(t *testing.T) {
-	kind, _ := authority.KindNamed("Machine")
-	master, err := policies.ParseObject([]byte(`{"metadata":{"name":"master-0","labels":{"machine.openshift.io/cluster-api-machine-role":"master"}}}`))
+// machine is a pair of a kind whose Machine API object has these labels.
+func machine(t *testing.T, kind, name, labels string) inventory.Pair {
+	t.Helper()
+	k, ok := authority.KindNamed(kind)
+	if !ok {
+		t.Fatal(kind)
+	}
+	return inventory.Pair{Kind: k, Name: name,
+		MachineAPI: mustParse(t, fmt.Sprintf(`{"metadata":{"name":%q,"labels":{%s}},"spec":{"authoritativeAPI":"MachineAPI"}}`, name, labels))}
+}
+
+// A plan has the role of each Machine, and no such column where none has one: a set's label is its Machines'.
+func TestThePlanHasRoles(t *testing.T) {
+	const label = `"machine.openshift.io/cluster-api-machine-role":`
+	for sentence, c := range map[string]struct {
+		pairs []inventory.Pair
+		want  []string
+	}{
+		"a master, a worker, and a set": {
+			[]inventory.Pair{machine(t, "Machine", "master-0", label+`"master"`), machine(t, "Machine", "w", label+`"worker"`), machine(t, "MachineSet", "s", label+`"master"`)},
+			[]string{"OBJECT ROLE FROM", "machine/master-0 control plane Machine API", "machine/w worker Machine API", "machineset/s - Machine API"},
+		},
+		"the newer name of a master's role": {[]inventory.Pair{machine(t, "Machine", "m", label+`"control-plane"`)}, []string{"machine/m control plane Machine API"}},
+		"a Machine without a role":          {[]inventory.Pair{machine(t, "Machine", "m", "")}, []string{"OBJECT FROM", "machine/m Machine API"}},
+		"a set alone":                       {[]inventory.Pair{machine(t, "MachineSet", "s", label+`"master"`)}, []string{"OBJECT FROM", "machineset/s Machine API"}},
+	} {
+		out := &strings.Builder{}
+		m := &mover{options: &options{dryRun: "none", format: "text"}, Output: printers.Output{Writer: out}, to: authority.ClusterAPI}
+		var plan []PlannedMove
+		for _, p := range c.pairs {
+			plan = append(plan, PlannedMove{Pair: p, Action: Ask})
+		}
+		m.show(plan)
+		printed := strings.Join(strings.Fields(out.String()), " ")
+		for _, want := range c.want {
+			if !strings.Contains(printed, want) {
+				t.Errorf("%s: no %q in\n%s", sentence, want, out)
+			}
+		}
+	}
+}
+
+// Machines of the control plane want the flag or a question of their own. Others, and requests that are taken back, want neither.
+func TestWhatWantsIncludeControlPlane(t *testing.T) {
+	const master, worker = `"machine.openshift.io/cluster-api-machine-role":"master"`, `"machine.openshift.io/cluster-api-machine-role":"worker"`
+	back := machine(t, "Machine", "m", master)
+	back.MachineAPI = mustParse(t, `{"metadata":{"name":"m","labels":{`+master+`}},"spec":{"authoritativeAPI":"ClusterAPI"},"status":{"authoritativeAPI":"MachineAPI"}}`)
+	for sentence, c := range map[string]struct {
+		pair      inventory.Pair
+		to        authority.API
+		yes, flag bool
+		want      string
+	}{
+		"a master, and nobody to ask":  {pair: machine(t, "Machine", "m", master), to: authority.ClusterAPI, want: "--yes --include-control-plane"},
+		"a master, with --yes":         {pair: machine(t, "Machine", "m", master), to: authority.ClusterAPI, yes: true, want: "machine/m: Machines of the control plane move with --yes only if"},
+		"a master, with both":          {pair: machine(t, "Machine", "m", master), to: authority.ClusterAPI, yes: true, flag: true},
+		"a worker, with --yes":         {pair: machine(t, "Machine", "m", worker), to: authority.ClusterAPI, yes: true},
+		"a set of masters":             {pair: machine(t, "MachineSet", "s", master), to: authority.ClusterAPI, yes: true},
+		"a master's request goes back": {pair: back, to: authority.MachineAPI, yes: true},
+	} {
+		o := &options{Plugin: &cli.Plugin{Options: cli.Options{IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &strings.Builder{}}}},
+			yes: c.yes, controlPlane: c.flag}
+		step := PlannedMove{Pair: c.pair, Action: Ask}
+		step.Finding.To = c.to
+		err := (&mover{options: o, to: c.to}).mayMoveControlPlane(t.Context(), []PlannedMove{step})
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", sentence, err)
+		}
+	}
+}
+
+func mustParse(t *testing.T, text string) *policies.Object {
+	t.Helper()
+	o, err := policies.ParseObject([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &mover{options: &options{Plugin: &cli.Plugin{Options: cli.Options{IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &strings.Builder{}}}}}}
-	err = m.mayMoveControlPlane(t.Context(), []PlannedMove{{Pair: inventory.Pair{Kind: kind, Name: "master-0", MachineAPI: master}}})
-	if err == nil || !strings.Contains(err.Error(), "--yes --include-control-plane") {
-		t.Errorf("%v", err)
-	}
+	return o
 }
 
 // Without the validating configuration a move would lack its locks. Taking a move back needs them for a shorter time.
