@@ -55,12 +55,16 @@ func TestManifestsOfInstallationsMove(t *testing.T) {
 	})
 }
 
-// The corpus has the default workers of three releases of each platform. Of PowerVS no release is known: its variants have the older forms.
+// The corpus has the default workers of three releases of each platform, and the masters of three where a Machine has what its set has not, AWS's load
+// balancers. Of PowerVS no release is known: its variants have the older forms.
 func TestDefaultsOfThreeReleases(t *testing.T) {
 	eachCluster(t, func(t *testing.T, folder string, _ corpus, _ variants) {
 		releases, _ := filepath.Glob(filepath.Join(folder, "worker-4.*.yaml"))
 		if len(releases) < 3 && filepath.Base(folder) != "powervs" {
 			t.Errorf("it has those of %v", releases)
+		}
+		if masters, _ := filepath.Glob(filepath.Join(folder, "master-4.*.yaml")); len(masters) < 3 && filepath.Base(folder) == "aws" {
+			t.Errorf("it has the masters of %v", masters)
 		}
 	})
 }
