@@ -717,7 +717,7 @@ func TestBodiesThatAreNoReview(t *testing.T) {
 	}
 }
 
-// An announced length reserves no memory: whoever reaches the port may announce what they like, and send nothing.
+// An announced length reserves no memory: a client may announce any, and send nothing.
 func TestABodyTakesTheMemoryOfWhatArrives(t *testing.T) {
 	for promised, want := range map[int64]int64{-1: 0, 0: 0, 100: 100, 64 << 10: 64 << 10, maxBody: 64 << 10, 1 << 40: 64 << 10} {
 		if got := roomFor(promised); got != want+bytes.MinRead {

@@ -155,15 +155,16 @@ func TestABinaryThatIsNotStatic(t *testing.T) {
 	}
 }
 
-// TestMakeImage builds a small program in the place of Poundlock, for two platforms, and reads what was written as its users do: a registry's client the layout,
-// podman and docker the archives.
+// TestMakeImage builds a small program in the place of Poundlock, for two platforms, and reads what was written as its users do: a registry's client the
+// layout, podman and docker the archives.
 func TestMakeImage(t *testing.T) {
 	root, dir := t.TempDir(), filepath.Join(t.TempDir(), "image")
 	for name, text := range map[string]string{
 		"go.mod": "module github.com/poundlock/poundlock\n\ngo 1.26\n", "LICENSE": "the licence", "NOTICE": "whose",
 		"internal/build/build.go": "package build\n\nvar Version string\n",
 		// With cgo, os/user wants libc.
-		"cmd/poundlock/main.go":      "package main\n\nimport (\n\t_ \"os/user\"\n\n\t\"github.com/poundlock/poundlock/internal/build\"\n)\n\nfunc main() { println(build.Version) }\n",
+		"cmd/poundlock/main.go": "package main\n\nimport (\n\t_ \"os/user\"\n\n\t\"github.com/poundlock/poundlock/internal/build\"\n)\n\n" +
+			"func main() { println(build.Version) }\n",
 		"internal/licences/print.go": "//go:build ignore\n\npackage main\n\nimport (\n\t\"fmt\"\n\t\"os\"\n)\n\nfunc main() { fmt.Println(os.Args[1:]) }\n",
 	} {
 		path := filepath.Join(root, name)

@@ -131,7 +131,8 @@ func TestLinuxBinariesAreStatic(t *testing.T) {
 func TestARelease(t *testing.T) {
 	stories.Long(t)
 	dir := t.TempDir()
-	release := exec.CommandContext(t.Context(), "go", "run", "./cmd/kubectl-poundlock/krew/release.go", "-version", "v0.1.0", "-dir", dir, "-platforms", "linux/"+runtime.GOARCH)
+	release := exec.CommandContext(t.Context(), "go", "run", "./cmd/kubectl-poundlock/krew/release.go",
+		"-version", "v0.1.0", "-dir", dir, "-platforms", "linux/"+runtime.GOARCH)
 	release.Dir = filepath.Join("..", "..", "..")
 	if out, err := release.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -40,7 +40,9 @@ func TestThePlanHasRoles(t *testing.T) {
 		want  []string
 	}{
 		"a master, a worker, and a set": {
-			[]inventory.Pair{machine(t, "Machine", "master-0", label+`"master"`), machine(t, "Machine", "w", label+`"worker"`), machine(t, "MachineSet", "s", label+`"master"`)},
+			[]inventory.Pair{
+				machine(t, "Machine", "master-0", label+`"master"`), machine(t, "Machine", "w", label+`"worker"`), machine(t, "MachineSet", "s", label+`"master"`),
+			},
 			[]string{"OBJECT ROLE FROM", "machine/master-0 control plane Machine API", "machine/w worker Machine API", "machineset/s - Machine API"},
 		},
 		"the newer name of a master's role": {[]inventory.Pair{machine(t, "Machine", "m", label+`"control-plane"`)}, []string{"machine/m control plane Machine API"}},
@@ -67,7 +69,8 @@ func TestThePlanHasRoles(t *testing.T) {
 func TestWhatWantsIncludeControlPlane(t *testing.T) {
 	const master, worker = `"machine.openshift.io/cluster-api-machine-role":"master"`, `"machine.openshift.io/cluster-api-machine-role":"worker"`
 	back := machine(t, "Machine", "m", master)
-	back.MachineAPI = mustParse(t, `{"metadata":{"name":"m","labels":{`+master+`}},"spec":{"authoritativeAPI":"ClusterAPI"},"status":{"authoritativeAPI":"MachineAPI"}}`)
+	back.MachineAPI = mustParse(t,
+		`{"metadata":{"name":"m","labels":{`+master+`}},"spec":{"authoritativeAPI":"ClusterAPI"},"status":{"authoritativeAPI":"MachineAPI"}}`)
 	for sentence, c := range map[string]struct {
 		pair      inventory.Pair
 		to        authority.API
@@ -75,7 +78,7 @@ func TestWhatWantsIncludeControlPlane(t *testing.T) {
 		want      string
 	}{
 		"a master, and nobody to ask":  {pair: machine(t, "Machine", "m", master), to: authority.ClusterAPI, want: "--yes --include-control-plane"},
-		"a master, with --yes":         {pair: machine(t, "Machine", "m", master), to: authority.ClusterAPI, yes: true, want: "machine/m: Machines of the control plane move with --yes only if"},
+		"a master, with --yes":         {pair: machine(t, "Machine", "m", master), to: authority.ClusterAPI, yes: true, want: "machine/m: Machines of the control plane"},
 		"a master, with both":          {pair: machine(t, "Machine", "m", master), to: authority.ClusterAPI, yes: true, flag: true},
 		"a worker, with --yes":         {pair: machine(t, "Machine", "m", worker), to: authority.ClusterAPI, yes: true},
 		"a set of masters":             {pair: machine(t, "MachineSet", "s", master), to: authority.ClusterAPI, yes: true},
