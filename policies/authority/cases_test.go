@@ -175,20 +175,29 @@ func TestHookRemedy(t *testing.T) {
 	const (
 		drain, terminate = "pre-drain.delete.hook.machine.cluster.x-k8s.io/", "pre-terminate.delete.hook.machine.cluster.x-k8s.io/"
 		annotate         = "(a hook is an annotation there: kubectl -n openshift-cluster-api annotate machines.cluster.x-k8s.io worker-a "
+		set              = `kubectl -n openshift-cluster-api patch machinesets.cluster.x-k8s.io worker-a --type merge -p '{"spec":{"template":{"metadata":{"annotations":{"`
+		template         = `(a hook is an item of a list there: kubectl -n openshift-machine-api patch machinesets.machine.openshift.io worker-a --type merge -p '{"spec":{"template":{"spec":{"lifecycleHooks":{`
 		patch            = `which is: kubectl -n openshift-machine-api patch machines.machine.openshift.io worker-a --type merge -p '{"spec":{"lifecycleHooks":{`
 	)
 	want := map[string]string{
-		"a hook is added to the mirror in Machine API":              annotate + drain + "more=me --overwrite)",
-		"a hook with an owner of many words is added to the mirror": annotate + terminate + "more=VALUE --overwrite)",
-		"the owner of a hook of the mirror changes":                 annotate + drain + "wait=you --overwrite)",
-		"a hook is removed from the mirror in Machine API":          annotate + drain + "wait- --overwrite)",
-		"a hook is added to the mirror in Cluster API":              patch + `"preDrain":[{"name":"more","owner":"me"},{"name":"wait","owner":"me"}]}}}'`,
-		"a hook is removed from the mirror in Cluster API":          patch + `"preDrain":[]}}}'`,
-		"a hook and a label are added to the mirror in Cluster API": patch + `"preTerminate":[{"name":"more","owner":"me"}]}}}' && kubectl -n openshift-machine-api label machines`,
-		"hooks stay as they are beside another change":              "",
+		"a hook is added to the mirror in Machine API":                  annotate + drain + "more=me --overwrite)",
+		"a hook with an owner of many words is added to the mirror":     annotate + terminate + "more=VALUE --overwrite)",
+		"the owner of a hook of the mirror changes":                     annotate + drain + "wait=you --overwrite)",
+		"a hook is removed from the mirror in Machine API":              annotate + drain + "wait- --overwrite)",
+		"a hook is added to the mirror in Cluster API":                  patch + `"preDrain":[{"name":"more","owner":"me"},{"name":"wait","owner":"me"}]}}}'`,
+		"a hook is removed from the mirror in Cluster API":              patch + `"preDrain":[]}}}'`,
+		"a hook and a label are added to the mirror in Cluster API":     patch + `"preTerminate":[{"name":"more","owner":"me"}]}}}' && kubectl -n openshift-machine-api label machines`,
+		"hooks stay as they are beside another change":                  "",
+		"hooks of the template change in Machine API":                   "(a hook is an annotation there: " + set + drain + `more":"me","` + drain + `wait":null,"` + terminate + `last":"VALUE"}}}}}')`,
+		"hooks of the template stay beside another change":              "",
+		"a hook is added to the template in Cluster API":                template + `"preDrain":[{"name":"more","owner":"me"},{"name":"wait","owner":"me"}]}}}}}')`,
+		"a hook without a name is added to the template in Cluster API": template + `"preTerminate":[{"name":"NAME","owner":"me"}]}}}}}')`,
+		"hooks of the template stay beside another annotation":          "",
+		"a hook without a name is added to the mirror in Cluster API":   patch + `"preTerminate":[{"name":"NAME","owner":"me"}]}}}'`,
+		"a hook without a name is added to the mirror in Machine API":   "annotate machines.cluster.x-k8s.io worker-a " + drain + "NAME=me --overwrite",
 	}
 	for _, c := range load(t) {
-		_, it, _ := strings.Cut(strings.TrimSuffix(c.Name, " (Machine by a person)"), ": ")
+		_, it, _ := strings.Cut(strings.TrimSuffix(strings.TrimSuffix(c.Name, " (Machine by a person)"), " (MachineSet by a person)"), ": ")
 		words, tests := want[it]
 		if !tests {
 			continue

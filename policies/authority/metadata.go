@@ -117,7 +117,7 @@ func MetadataReserved(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	refused := slices.DeleteFunc(metadataChanges(c), func(m metadataChange) bool {
-		return !Reserved(m.key) || free(m) || pauses(c, m) || unpauses(c, m) || m.granted(c)
+		return !Reserved(m.key) && !m.addsNamelessHook() || free(m) || pauses(c, m) || unpauses(c, m) || m.granted(c)
 	})
 	if len(refused) == 0 {
 		return policies.Verdict{}
@@ -136,6 +136,12 @@ func MetadataReserved(c policies.Change) policies.Verdict {
 		}
 	}
 	return policies.Deny(errs...)
+}
+
+// addsNamelessHook reports whether a change adds a hook by a name without a domain, which is reserved in spite of that. Everybody may remove it: the other
+// object has none.
+func (m metadataChange) addsNamelessHook() bool {
+	return m.annotation && !m.removed && slices.Contains(NamelessHooks(), m.key)
 }
 
 // derivedFrom is what of the Machine API's Machine makes a label of its mirror, which has no such label itself; "": the label is a copy.
@@ -225,6 +231,9 @@ func Older() map[string]string {
 
 // nameThere is what the other API calls a label or annotation.
 func nameThere(c policies.Change, key string) string {
+	if c.Side == policies.SideMachineAPI {
+		key = namedHook(key)
+	}
 	if name, older := Older()[key]; older && c.Side == policies.SideMachineAPI {
 		return name
 	}
@@ -251,7 +260,7 @@ func setThere(c policies.Change, changes []metadataChange) string {
 	if hooks := hooksThere(c, changes); hooks != "" {
 		commands = append(commands, hooks)
 		changes = slices.DeleteFunc(slices.Clone(changes), func(m metadataChange) bool {
-			return slices.ContainsFunc(HookLists(), func(list HookList) bool { return m.ofHook(c, list) })
+			return slices.ContainsFunc(HookLists(), m.ofHook)
 		})
 	}
 	for _, verb := range []string{"label", "annotate"} {

@@ -172,7 +172,8 @@ func Rules() policies.Set {
 		{
 			ID: "authority/metadata-reserved", Clause: admission,
 			Description: "On the Machine API object that is not authoritative, or whose authority is moving, nobody may add, change or remove a label or " +
-				"annotation of kubernetes.io, k8s.io, x-k8s.io, openshift.io or a domain beneath them, nor the label machine-template-hash. " +
+				"annotation of kubernetes.io, k8s.io, x-k8s.io, openshift.io or a domain beneath them, nor the label machine-template-hash. Nor may anybody add an " +
+				"annotation that Cluster API takes for a hook without a name, such as pre-drain.delete.hook.machine.cluster.x-k8s.io. " +
 				"Anybody may remove the annotation cluster.x-k8s.io/paused that a person has set: the controllers of the Machine API obey it. Poundlock sets it " +
 				"there on a MachineHealthCheck alone (authority/check-paused). " +
 				"While Cluster API is authoritative, the autoscaler may mark a Machine for deletion, and its operator may write the limits of autoscaling on a " +

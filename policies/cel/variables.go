@@ -157,9 +157,13 @@ func twins(pairs authority.Pairs) string {
 // the names that are free, those that the user is granted to add or change, and those that the user is granted to remove.
 func reservedNames(of string, free []string, set, removed string) string {
 	before, after := object("variables.was.metadata", of), object("variables.is.metadata", of)
+	names := reserved("k")
+	if of == "annotations" {
+		names = fmt.Sprintf("(%s || k in %s && k in %s)", names, quoteAll(authority.NamelessHooks()), after)
+	}
 	return fmt.Sprintf(`(%[2]s.filter(k, %[1]s[?k] != %[2]s[?k] && !(k in %[5]s)) + %[1]s.filter(k, !(k in %[2]s) && !(k in %[6]s)))`+
 		`.filter(k, !(k in %[3]s) && %[4]s)`,
-		before, after, quoteAll(free), reserved("k"), set, removed)
+		before, after, quoteAll(free), names, set, removed)
 }
 
 // reserved is authority.Reserved: whole DNS labels, but for the names of others.
@@ -191,23 +195,35 @@ func withoutLeftAlone(names, of string) string {
 	return fmt.Sprintf(`variables.%s.filter(k, !(k in {%s}[?request.kind.kind].orValue([])))`, names, strings.Join(kinds, ", "))
 }
 
-// hookWords lists what a request changes in a Machine's hooks, as arguments of kubectl annotate for its twin (authority.hookInstead).
+// hookWords lists what a request changes in the hooks of a Machine, as arguments of kubectl annotate for its twin, or in those of a set's template, as
+// members of a merge patch (authority.hookInstead).
 func hookWords() string {
+	return fmt.Sprintf(`request.operation != "UPDATE" ? [] : request.kind.kind == "Machine" ? %s : request.kind.kind == "MachineSet" ? %s : []`,
+		changedHooks(func(spec string) string { return spec }, "", "=", "", "-"),
+		changedHooks(func(spec string) string { return object(object(spec, "template"), "spec") }, `"`, `":"`, `"`, `":null`))
+}
+
+// changedHooks writes a hook that is set as open, its annotation's name, is, its owner, end; one that is removed as open, the name, none.
+func changedHooks(of func(spec string) string, open, is, end, none string) string {
 	var lists []string
 	for _, l := range authority.HookLists() {
-		hooks := func(spec string) string { return list(object(spec, "lifecycleHooks"), l.Field) }
-		before, after, name := hooks("variables.oldSpec"), hooks("variables.newSpec"), quote(l.Prefix)+" + string(h.?name.orValue(''))"
+		hooks := func(spec string) string { return list(object(of(spec), "lifecycleHooks"), l.Field) }
+		before, after, name := hooks("variables.oldSpec"), hooks("variables.newSpec"), quote(open+l.Prefix)+" + string(h.?name.orValue(''))"
 		owner := "string(h.?owner.orValue(''))"
 		lists = append(lists,
-			fmt.Sprintf(`%s.filter(h, !(h in %s)).map(h, %s + "=" + (%s.matches(%s) ? %[4]s : "VALUE"))`, after, before, name, owner, quote(authority.PlainValue)),
-			fmt.Sprintf(`%s.filter(h, !%s.exists(n, n.?name == h.?name)).map(h, %s + "-")`, before, after, name))
+			fmt.Sprintf(`%s.filter(h, !(h in %s)).map(h, %s + %s + (%s.matches(%s) ? %[5]s : "VALUE") + %[7]s)`,
+				after, before, name, quote(is), owner, quote(authority.PlainValue), quote(end)),
+			fmt.Sprintf(`%s.filter(h, !%s.exists(n, n.?name == h.?name)).map(h, %s + %s)`, before, after, name, quote(none)))
 	}
-	return fmt.Sprintf(`request.operation == "UPDATE" && request.kind.kind == "Machine" ? %s : []`, strings.Join(lists, " + "))
+	return strings.Join(lists, " + ")
 }
 
 func hookInstead(namespaces string) string {
-	return fmt.Sprintf(`size(variables.hookWords) == 0 ? '' : " (a hook is an annotation there: kubectl -n " + %s[request.namespace] + `+
-		`" annotate machines.%s " + variables.name + " " + variables.hookWords.join(' ') + " --overwrite)"`, namespaces, clusterv1.GroupVersion.Group)
+	const patch, patched = `{"spec":{"template":{"metadata":{"annotations":{`, `}}}}}`
+	return fmt.Sprintf(`size(variables.hookWords) == 0 ? '' : " (a hook is an annotation there: kubectl -n " + %[1]s[request.namespace] + `+
+		`(request.kind.kind == "Machine" ? " annotate machines.%[2]s " + variables.name + " " + variables.hookWords.join(' ') + " --overwrite)" : `+
+		`" patch machinesets.%[2]s " + variables.name + %[3]s + variables.hookWords.join(',') + %[4]s)`,
+		namespaces, clusterv1.GroupVersion.Group, quote(" --type merge -p '"+patch), quote(patched+"')"))
 }
 
 // setThere is the commands that make the changes of reserved names on the twin.
@@ -221,6 +237,11 @@ func setNames(namespaces, verb, names, of string) string {
 	for _, names := range []map[string]string{authority.Renamed(), authority.Older()} {
 		for machineAPI, clusterAPI := range names {
 			renamed = append(renamed, quote(machineAPI)+": "+quote(clusterAPI))
+		}
+	}
+	for _, hook := range authority.NamelessHooks() {
+		if of == "annotations" {
+			renamed = append(renamed, quote(hook)+": "+quote(hook+"/NAME"))
 		}
 	}
 	slices.Sort(renamed)
