@@ -164,6 +164,21 @@ func TestTheRolesForPeopleSuffice(t *testing.T) {
 			}
 		}
 	}
+	everywhere(t, "watcher", "view")
+	everywhere(t, "editor", "edit")
+	if out, code := sh(t, "kubectl poundlock check machineset/seen --as=watcher"); code != 0 || strings.Contains(out, "You may not read") {
+		t.Errorf("the cluster's own view does not suffice: exit code %d:\n%s", code, out)
+	}
+	for _, user := range []string{"watcher", "migrator", "editor"} {
+		out, code := sh(t, "kubectl poundlock cleanup --dry-run=client --as="+user)
+		if out = strings.Join(strings.Fields(out), " "); code != 1 || !strings.Contains(out, "cannot") ||
+			!strings.Contains(out, "ClusterRole poundlock-administrator has the rights that this takes; bind it cluster-wide") {
+			t.Errorf("%s cleans up: exit code %d:\n%s", user, code, out)
+		}
+	}
+	if out, code := sh(t, "kubectl poundlock migrate machineset/seen --to clusterapi --yes --as=watcher"); code != 3 || !strings.Contains(out, "cannot patch") {
+		t.Errorf("the cluster's own view migrates: exit code %d:\n%s", code, out)
+	}
 	if out, code := sh(t, "kubectl poundlock status --as=nobody"); code != 1 || !strings.Contains(out, "ClusterRole poundlock-viewer") {
 		t.Errorf("somebody without rights: exit code %d:\n%s", code, out)
 	}
@@ -181,6 +196,22 @@ func TestTheRolesForPeopleSuffice(t *testing.T) {
 	if out, code := sh(t, "kubectl poundlock migrate machineset/seen --to clusterapi --yes --wait --as=migrator"); code != 0 {
 		t.Errorf("a migrator may not: exit code %d:\n%s", code, out)
 	}
+	if out, code := sh(t, "kubectl poundlock migrate machineset/seen --to machineapi --yes --wait --as=editor"); code != 0 ||
+		strings.Contains(out, "You may not read") {
+		t.Errorf("the cluster's own edit does not suffice: exit code %d:\n%s", code, out)
+	}
+}
+
+// everywhere binds a ClusterRole of the cluster's, to which the manifests add Poundlock's, and waits until that is done.
+func everywhere(t *testing.T, user, role string) {
+	t.Helper()
+	if out, code := sh(t, fmt.Sprintf("kubectl create clusterrolebinding %s --clusterrole=%s --user=%[1]s", user, role)); code != 0 {
+		t.Fatal(out)
+	}
+	eventually(t, role+" has Poundlock's rights", func() (string, bool) {
+		out, code := sh(t, "kubectl auth can-i list machines.machine.openshift.io -A --as="+user)
+		return out, code == 0
+	})
 }
 
 // Programs follow a move line by line, with names that another command has written.
@@ -340,11 +371,58 @@ func asking(t *testing.T) (name, authority string) {
 	return name, authority
 }
 
+// checked creates a MachineHealthCheck that remediates nothing, and moves it.
+func checked(t *testing.T) {
+	t.Helper()
+	const check = `apiVersion: machine.openshift.io/v1beta1
+kind: MachineHealthCheck
+metadata: {name: patient, namespace: openshift-machine-api}
+spec:
+  selector: {matchLabels: {machine.openshift.io/cluster-api-machineset: worker-a}}
+  unhealthyConditions: [{type: Ready, status: "False", timeout: 8h}, {type: Ready, status: Unknown, timeout: 8h}]
+  maxUnhealthy: 40%
+  nodeStartupTimeout: 8h
+`
+	if out, code := sh(t, "kubectl create -f - <<'EOF'\n"+check+"EOF"); code != 0 {
+		t.Fatal(out)
+	}
+	eventually(t, "the check could move", func() (string, bool) {
+		out, code := sh(t, "kubectl poundlock check machinehealthcheck/patient -o json")
+		return out, code == 0 && strings.Contains(out, `"verdict": "ready"`)
+	})
+	if out, code := sh(t, "kubectl poundlock migrate machinehealthcheck/patient --to clusterapi --wait --yes"); code != 0 {
+		t.Fatalf("exit code %d:\n%s", code, out)
+	}
+}
+
+// nothingDiffers compares the two sides of everything that has moved.
+func nothingDiffers(t *testing.T) {
+	t.Helper()
+	out, code := sh(t, "kubectl poundlock status machinesets machines machinehealthchecks -o name")
+	names := strings.Fields(out)
+	for _, want := range []string{"machinehealthcheck.machine.openshift.io/patient", "machine.machine.openshift.io/master-0", "machineset.machine.openshift.io/worker-a"} {
+		if !slices.Contains(names, want) {
+			t.Fatalf("no %s: exit code %d:\n%s", want, code, out)
+		}
+	}
+	for _, name := range names {
+		eventually(t, "the two sides of "+name+" are the same", func() (string, bool) {
+			out, code := sh(t, "kubectl poundlock diff "+name)
+			return out, code == 0
+		})
+	}
+}
+
 // TestZCleanup runs last: nothing of Poundlock is left after it. Everything has moved, so each object is locked. Poundlock's policies refuse what its webhooks
-// would refuse, which does not prove that a manager runs. One Machine has only a request to move, and cleanup takes it back.
+// would refuse, which does not prove that a manager runs. One Machine has only a request to move, and cleanup takes it back. The user who
+// cleans up has only the cluster's own role admin, to which the manifests add Poundlock's for administrators.
 func TestZCleanup(t *testing.T) {
 	stories.Long(t)
+	checked(t)
 	moveEverything(t)
+	nothingDiffers(t)
+	everywhere(t, "administrator", "admin")
+	const cleanup = "kubectl poundlock cleanup --as=administrator"
 	asks, authority := asking(t)
 	paused := func() string {
 		out, _ := sh(t, `kubectl get machines.cluster.x-k8s.io,machinesets.cluster.x-k8s.io,awsmachines -A -o json | grep -c '"cluster.x-k8s.io/paused": '`)
@@ -354,7 +432,7 @@ func TestZCleanup(t *testing.T) {
 	if out, _ := sh(t, "kubectl get namespaces -l poundlock.openshift.io/admission=enforced -o name"); strings.Count(out, "namespace/") != 2 {
 		t.Errorf("locks fail closed in: %s", out)
 	}
-	if out, code := sh(t, "kubectl poundlock cleanup --yes"); code != 3 || !strings.Contains(out, "a manager runs") {
+	if out, code := sh(t, cleanup+" --yes"); code != 3 || !strings.Contains(out, "a manager runs") {
 		t.Fatalf("while the manager runs: exit code %d:\n%s", code, out)
 	}
 	if err := stage.StopManager(); err != nil {
@@ -363,10 +441,10 @@ func TestZCleanup(t *testing.T) {
 	if out, code := sh(t, "kubectl poundlock cleanup --name nosuch --yes"); code != 1 || !strings.Contains(out, "has this name") {
 		t.Errorf("a name that nothing has: exit code %d:\n%s", code, out)
 	}
-	if out, code := sh(t, "kubectl poundlock cleanup --dry-run=server"); code != 0 || !strings.Contains(out, "server dry run") {
+	if out, code := sh(t, cleanup+" --dry-run=server"); code != 0 || !strings.Contains(out, "server dry run") {
 		t.Errorf("dry run: exit code %d:\n%s", code, out)
 	}
-	if out, code := sh(t, "kubectl poundlock cleanup --yes"); code != 0 || !slices.ContainsFunc(strings.Split(out, "\n"), func(line string) bool {
+	if out, code := sh(t, cleanup+" --yes"); code != 0 || !slices.ContainsFunc(strings.Split(out, "\n"), func(line string) bool {
 		return strings.HasPrefix(line, "request to move to Cluster API ") && strings.HasSuffix(line, " machines.machine.openshift.io/"+asks)
 	}) {
 		t.Fatalf("exit code %d:\n%s", code, out)
@@ -374,7 +452,8 @@ func TestZCleanup(t *testing.T) {
 	if out, _ := sh(t, authority); out != "MachineAPI MachineAPI" {
 		t.Errorf("after the request was taken back, spec and status are: %s", out)
 	}
-	all, _ := sh(t, "kubectl get controlplanemachinesets.machine.openshift.io,machines.machine.openshift.io,machinesets.machine.openshift.io,machines.cluster.x-k8s.io,machinesets.cluster.x-k8s.io,awsmachines,awsmachinetemplates,awsclusters,clusters.cluster.x-k8s.io,crds,namespaces -A -o json")
+	all, _ := sh(t, "kubectl get machinehealthchecks.machine.openshift.io,machinehealthchecks.cluster.x-k8s.io,controlplanemachinesets.machine.openshift.io,"+
+		"machines.machine.openshift.io,machinesets.machine.openshift.io,machines.cluster.x-k8s.io,machinesets.cluster.x-k8s.io,awsmachines,awsmachinetemplates,awsclusters,clusters.cluster.x-k8s.io,crds,namespaces -A -o json")
 	for _, o := range metadataOf(t, all) {
 		for _, a := range o.Annotations {
 			if strings.HasPrefix(a, "poundlock.openshift.io/") {
@@ -391,7 +470,7 @@ func TestZCleanup(t *testing.T) {
 	if after := paused(); after != before {
 		t.Errorf("%s objects are paused, and were %s", after, before)
 	}
-	if out, code := sh(t, "kubectl poundlock cleanup"); code != 0 || !strings.Contains(out, "There is nothing") {
+	if out, code := sh(t, cleanup); code != 0 || !strings.Contains(out, "There is nothing") {
 		t.Errorf("a second time: exit code %d:\n%s", code, out)
 	}
 	if out, _ := sh(t, "kubectl -n openshift-machine-api label machinesets.machine.openshift.io worker-a cleaned=yes"); !strings.Contains(out, "labeled") {
