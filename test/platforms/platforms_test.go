@@ -86,6 +86,12 @@ func (p play) all(t *testing.T) {
 	p.scale(t, set, 4)
 	p.running(t, 4)
 
+	check := p.check(t)
+	p.move(t, check, "ClusterAPI")
+	p.same(t)
+	p.move(t, check, "MachineAPI")
+	p.same(t)
+
 	p.request(t, p.machineAPI("MachineSet", "worker-b"), "ClusterAPI")
 	p.eventually(t, "worker-b says which fields keep it", func() string {
 		return condition(p.get(t, p.machineAPI("MachineSet", "worker-b")), "Synchronized", "reason")
@@ -105,6 +111,23 @@ func (p play) all(t *testing.T) {
 	p.kept(t, "gone")
 	p.deletedTooEarly(t, like)
 	p.lostItsInstance(t, like)
+}
+
+// check makes a MachineHealthCheck of the Machine API's that remediates nothing, and waits until it is mirrored.
+func (p play) check(t *testing.T) *unstructured.Unstructured {
+	t.Helper()
+	check := p.machineAPI("MachineHealthCheck", "patient")
+	check.Object["spec"] = map[string]any{
+		"authoritativeAPI":    "MachineAPI",
+		"selector":            map[string]any{"matchLabels": map[string]any{"machine.openshift.io/cluster-api-machineset": "worker-a"}},
+		"unhealthyConditions": []any{map[string]any{"type": "Ready", "status": "False", "timeout": "8h"}},
+		"maxUnhealthy":        "40%", "nodeStartupTimeout": "8h",
+	}
+	if err := p.Admin.Create(t.Context(), check); err != nil {
+		t.Fatal(err)
+	}
+	p.eventually(t, "MachineHealthCheck patient is mirrored", func() string { return condition(p.get(t, check), "Synchronized", "status") }, "True")
+	return check
 }
 
 // deletedTooEarly: a Machine moves and is deleted before its provider could make the object that it keeps for the instance. The instance ends nevertheless,
