@@ -78,12 +78,14 @@ func (p play) rolls(t *testing.T, sizes [2]string) {
 	zones := p.zones()
 	p.resize(t, set, sizes[0])
 	p.replaced(t, set, before, "MachineAPI")
+	p.same(t)
 
 	before = p.masters(t)
 	p.request(t, set, "ClusterAPI")
 	p.eventually(t, "Cluster API is authoritative", func() string { return p.read(t, set, "status", "authoritativeAPI") }, "ClusterAPI")
 	p.resize(t, set, sizes[1])
 	p.replaced(t, set, before, "ClusterAPI")
+	p.same(t)
 
 	if now := p.zones(); !slices.Equal(now, zones) {
 		t.Errorf("the instances are in %q, and were in %q", now, zones)
