@@ -114,7 +114,7 @@ func (w *wanted) differences(m *machinev1beta1.Machine) []Difference {
 		}
 		for _, d := range c.differs(w, m) {
 			d.Effect = effect
-			if effect == Rollout && w.bootImage(d.Path) {
+			if effect == Rollout && (w.bootImage(d.Path) || w.ofCluster(d.Path, m)) {
 				d.Effect = Ignored
 			}
 			out = append(out, d)
@@ -159,6 +159,13 @@ func (w *wanted) bootImage(path string) bool {
 	}
 	rest, ok := strings.CutPrefix(member, w.platform.Boot)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// ofCluster reports whether the infrastructure cluster object has the value at a path, and neither the Machine nor its template: Cluster API runs the Machine,
+// or would run its replacement. An edit of that object, which nobody previews, is no request to replace a control plane.
+func (w *wanted) ofCluster(path string, m *machinev1beta1.Machine) bool {
+	member, ok := strings.CutPrefix(path, "spec.providerSpec.value.")
+	return ok && (elsewhere(m) || w.authority == machinev1beta1.MachineAuthorityClusterAPI) && w.platform.OfCluster(member)
 }
 
 // elsewhere reports whether a Machine mirrors the Cluster API object of its name: a change of it would be reverted.

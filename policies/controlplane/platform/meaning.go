@@ -80,6 +80,15 @@ func (p Row) Assumed(path string) any {
 	return nil
 }
 
+// OfCluster reports whether a machine of Cluster API's has the value at a path of a providerSpec from its infrastructure cluster object.
+func (p Row) OfCluster(path string) bool {
+	path = index.ReplaceAllString(path, "[]")
+	return slices.ContainsFunc(p.clustered, func(member string) bool {
+		rest, below := strings.CutPrefix(path, member)
+		return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	})
+}
+
 var index = regexp.MustCompile(`\[[0-9]+\]`)
 
 // essential are the members of a providerSpec that have a meaning.

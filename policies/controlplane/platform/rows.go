@@ -36,6 +36,9 @@ type Row struct {
 	Unordered []string
 	// Boot is the image that an instance boots from, if the Machine Config Operator writes it: "" for none. In a list it is the boot disk's.
 	Boot string
+	// clustered are the members, with all below them, that a machine of Cluster API's has from its infrastructure cluster object: the mirror writes that object's
+	// values into the providerSpec.
+	clustered []string
 	// void are members that the platform does not read. An empty object in hollow means the same as an absent one.
 	void, hollow []string
 	// defaults are the values that the platform assumes for absent members.
@@ -57,7 +60,7 @@ func All() []Row {
 	return []Row{
 		{
 			Name: configv1.AWSPlatformType, Kind: "AWSMachineProviderConfig", Boot: "ami", Spec: func() any { return &machinev1beta1.AWSMachineProviderConfig{} },
-			zones:   []string{"placement.availabilityZone"},
+			zones:   []string{"placement.availabilityZone"}, clustered: []string{"loadBalancers"},
 			Domains: awsDomains, Found: awsFound, Unordered: []string{"tags", "securityGroups", "loadBalancers",
 				"placement.host.dedicatedHost.dynamicHostAllocation.tags"},
 			void: []string{"blockDevices[].ebs.deleteOnTermination"}, hollow: []string{"cpuOptions"}, counting: awsSpelling, defaults: map[string]any{
@@ -67,7 +70,8 @@ func All() []Row {
 		},
 		{
 			Name: configv1.AzurePlatformType, Kind: "AzureMachineProviderSpec", Boot: "image", Spec: func() any { return &machinev1beta1.AzureMachineProviderSpec{} },
-			zones: []string{"zone"}, names: azureNames,
+			zones: []string{"zone"}, names: azureNames, clustered: []string{"location", "resourceGroup", "networkResourceGroup", "vnet", "internalLoadBalancer",
+				"publicLoadBalancer", "managedIdentity", "securityGroup", "image"},
 			Domains: azureDomains, Found: azureFound, Unordered: []string{"applicationSecurityGroups", "dataDisks"},
 			hollow: []string{"securityProfile"}, counting: azureSpelling, defaults: map[string]any{
 				"credentialsSecret.name": "azure-cloud-credentials", "credentialsSecret.namespace": ownNamespace, "userDataSecret.namespace": ownNamespace,
@@ -78,13 +82,13 @@ func All() []Row {
 		},
 		{
 			Name: configv1.GCPPlatformType, Kind: "GCPMachineProviderSpec", Boot: "disks[].image", Spec: func() any { return &machinev1beta1.GCPMachineProviderSpec{} },
-			zones: []string{"zone"}, names: gcpNames,
+			zones: []string{"zone"}, names: gcpNames, clustered: []string{"region", "projectID", "networkInterfaces[].network", "networkInterfaces[].projectID"},
 			Domains: gcpDomains, Found: gcpFound, Unordered: []string{"tags", "targetPools", "resourceManagerTags"},
 			counting: gcpSpelling, defaults: map[string]any{"credentialsSecret.name": "gcp-cloud-credentials", "disks[].type": "pd-standard"},
 		},
 		{
 			Name: configv1.OpenStackPlatformType, Kind: "OpenstackProviderSpec", Spec: func() any { return &machinev1alpha1.OpenstackProviderSpec{} },
-			zones: []string{"availabilityZone", "rootVolume.availabilityZone"}, names: openStackNames,
+			zones: []string{"availabilityZone", "rootVolume.availabilityZone"}, names: openStackNames, clustered: []string{"cloudName", "cloudsSecret", "tags"},
 			Domains: openStackDomains, Found: openStackFound, Unordered: []string{"securityGroups", "tags"},
 			void: unread.Members(string(configv1.OpenStackPlatformType)), hollow: []string{"additionalBlockDevices[].storage.volume"},
 			counting: openStackReferences, respell: openStackSpelling,
@@ -106,7 +110,7 @@ func All() []Row {
 		},
 		{
 			Name: configv1.PowerVSPlatformType, Kind: "PowerVSMachineProviderConfig", Spec: func() any { return &machinev1.PowerVSMachineProviderConfig{} },
-			names: powerVSNames,
+			names: powerVSNames, clustered: []string{"loadBalancers"},
 			defaults: map[string]any{
 				"credentialsSecret.name": "powervs-credentials", "systemType": "s922", "processorType": string(machinev1.PowerVSProcessorTypeShared), "memoryGiB": 32.0,
 			}, respell: powerVSProcessors,
