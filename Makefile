@@ -102,7 +102,7 @@ proof-race: plane
 	exit $$failed
 
 # The stories that `make test` leaves out: each test that calls stories.Long or Times, or that has a part which does (PARTLY; test/stories holds it complete). .ci/run plays this, too.
-PARTLY := TestMirror|TestOnAnAPIServer
+PARTLY := TestMirror|TestOnAnAPIServer|TestQuickWalks|TestPlanted
 proof-stories: plane
 	files=$$(git grep -l 'poundlock/test/stories"' -- '*_test.go'); \
 	long=$$({ tr '|' '\n' <<<'$(PARTLY)'; awk '/^func /{name=""} match($$0,/^func Test[A-Za-z0-9_]*/){name=substr($$0,6,RLENGTH-5)} /stories\.(Long|Times)\(/&&name!=""{print name}' $$files; } | sort -u | $(DRAWN) | paste -sd'|'); \
@@ -143,7 +143,7 @@ proof-providers: plane
 # Private types: the real core manager of an older and a newer release, a cluster's whole life with real providers, AWS's until it needs a cloud, a thousand objects of each kind through the conversion shim and the real converter (from a new
 # seed, which the log has), five minutes of load on the proxy, and alerts and dashboard by promtool. What is missing is built at the first time.
 proof-private: plane
-	go test -count=1 -timeout 2h -v ./test/private -complete $(ARGS)
+	go test -count=1 -timeout 2h -v ./test/private -long -complete $(ARGS)
 	go test -count=1 -timeout 1h -v ./test/private/converter -objects=1000 $(ARGS)
 	go test -count=1 -timeout 1h -v -run TestRules ./manifests/privatetypes -promtool=build $(ARGS)
 

@@ -39,6 +39,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/test/embedded"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // needed are the CRDs of these stories.
@@ -851,6 +852,7 @@ func controllers(t *testing.T, p *place) {
 
 // twoSets has each API's controller act as soon as its set is stored.
 func twoSets(t *testing.T, p *place) {
+	stories.Long(t)
 	as := func(user string) client.Client {
 		config, err := p.plane.As(user, "system:masters")
 		p.must(t, err)

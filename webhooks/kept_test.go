@@ -14,10 +14,12 @@ import (
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/test/embedded"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // keptOnVSphere has a VSphereVM that names the instance of a Machine of another name, as one that was made while no replica answered, and one without an ID.
 func keptOnVSphere(t *testing.T, p *place) {
+	stories.Long(t)
 	crds, err := embedded.CRDs(t.Context(), "VSphere")
 	p.must(t, err)
 	crds = slices.DeleteFunc(crds, func(c *apiextensionsv1.CustomResourceDefinition) bool {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 var machineAPIControlPlane = schema.GroupVersionKind{Group: "machine.openshift.io", Version: "v1", Kind: "ControlPlaneMachineSet"}
@@ -73,6 +74,7 @@ func (w *world) runs(t *testing.T, name string) {
 // movesOwned: the set has no twin, so its Machine's twin belongs to the Cluster alone, with the labels of a control plane's Machine. What is
 // nobody's is recreated.
 func (w *world) movesOwned(t *testing.T) {
+	stories.Long(t)
 	set := w.controlPlaneSet(t)
 	w.master(t, "master-1", set)
 	core := w.get(t, clusterAPIMachine, capi, "master-1")
@@ -104,6 +106,7 @@ func (w *world) movesOwned(t *testing.T) {
 
 // outlives: the set is deleted, and nobody has taken the Machines out of the collector's reach. Another set bears its name at once.
 func (w *world) outlives(t *testing.T) {
+	stories.Long(t)
 	old := w.get(t, machineAPIControlPlane, mapi, "cluster")
 	if err := w.Delete(t.Context(), old); err != nil {
 		t.Fatal(err)
@@ -126,6 +129,7 @@ func (w *world) outlives(t *testing.T) {
 
 // endsOwned: "if a Machine API Machine that is owned is deleted, then the deletion event is synchronised to Cluster API": a set replaces by deleting.
 func (w *world) endsOwned(t *testing.T) {
+	stories.Long(t)
 	w.master(t, "master-2", w.get(t, machineAPIControlPlane, mapi, "cluster"))
 	w.move(t, machineAPIMachine, "master-2", authority.ClusterAPI)
 	if err := w.Delete(t.Context(), w.get(t, machineAPIMachine, mapi, "master-2")); err != nil {

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 func clusterAPI(gvk schema.GroupVersionKind) schema.GroupVersionKind {
@@ -87,6 +88,7 @@ func (w *world) leavesCopies(t *testing.T) {
 
 // refusedByServer: a value that only Cluster API's schema refuses is reported until it is fixed.
 func (w *world) refusedByServer(t *testing.T) {
+	stories.Long(t)
 	value := text(w.get(t, machineAPISet, mapi, "worker-a"), "spec", "template", "spec", "providerSpec", "value", "instanceType")
 	edit := `{"spec":{"template":{"spec":{"providerSpec":{"value":{"instanceType":%q}}}}}}`
 	w.patch(t, w.get(t, machineAPISet, mapi, "worker-a"), "", fmt.Sprintf(edit, "x"))
@@ -428,6 +430,7 @@ func (w *world) reflects(t *testing.T) {
 }
 
 func (w *world) keepsIndependent(t *testing.T) {
+	stories.Long(t)
 	// What Cluster API has without the Machine API is nobody's mirror.
 	blue := w.get(t, clusterAPISet, capi, "worker-a").DeepCopy()
 	blue.Object["metadata"] = map[string]any{"name": "blue", "namespace": capi}

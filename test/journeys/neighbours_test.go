@@ -152,6 +152,7 @@ func label(o *unstructured.Unstructured, key, value string) {
 // Each neighbour meets the lock at each step of a move: what it must be able to write passes, what two controllers would act on does not, and
 // what it drops for want of knowing it is put back.
 func TestNeighboursMeetTheLock(t *testing.T) {
+	stories.Long(t)
 	story(t)
 	var writers []neighbours.Writer
 	for _, w := range writes() {

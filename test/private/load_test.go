@@ -32,6 +32,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/poundlock/poundlock/test/embedded"
+	"github.com/poundlock/poundlock/test/stories"
 	"github.com/poundlock/poundlock/translation"
 )
 
@@ -168,6 +169,7 @@ func (p *process) metric(pattern string) (sum float64) {
 // A proxy carries a hundred watches, a hundred requests a second, a list of 100 MB, clients that read slowly and clients that go away, all at
 // once. Each client that stays is answered without an error, the memory is bounded, and afterwards nothing is left of it.
 func TestLoad(t *testing.T) {
+	stories.Long(t)
 	lasts := 3 * time.Second
 	if *complete {
 		lasts = 5 * time.Minute

@@ -24,9 +24,10 @@ import (
 	"github.com/poundlock/poundlock/conversion/platforms/corpustest"
 	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
 	"github.com/poundlock/poundlock/test/embedded"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
-// runs is how many objects of each kind are made up for each platform and direction.
+// runs is how many objects of each kind -long makes up for each platform and direction.
 const runs = 40
 
 // TestWhatIsConvertedIsAccepted: no API server refuses what the conversions make, and what it fills in changes nothing on the way back.
@@ -44,7 +45,7 @@ func TestWhatIsConvertedIsAccepted(t *testing.T) {
 			t.Run("the kit's providerSpec", func(t *testing.T) { c.goes(t, machineAPIObject("MachineSet", kit.ProviderSpec)) })
 			t.Run("the corpus", c.corpus)
 			for _, kind := range []string{"Machine", "MachineSet"} {
-				for i := range runs {
+				for i := range stories.Times(5, runs) {
 					t.Run(fmt.Sprintf("%s to Cluster API/%d", kind, i), func(t *testing.T) { c.goes(t, machineAPIObject(kind, content(t, kit.AnyProviderSpec(r)))) })
 					t.Run(fmt.Sprintf("%s to Machine API/%d", kind, i), func(t *testing.T) { c.comes(t, kind, content(t, kit.AnyInfraSpec(r))) })
 				}
