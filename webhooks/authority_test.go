@@ -12,7 +12,6 @@ import (
 
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies/controlplane"
-	"github.com/poundlock/poundlock/test/stories"
 )
 
 // inClusterAPIsWords patches a set's template to the member for Cluster API, which names an infrastructure machine template.
@@ -25,7 +24,6 @@ func inClusterAPIsWords(more, template string) string {
 
 // controlPlaneAuthority is the warning for a user who moves a set to Cluster API.
 func controlPlaneAuthority(t *testing.T, p *place) {
-	stories.Long(t)
 	check := func(words ...string) []string { return words }
 	const request, both = `{"spec":{"authoritativeAPI":"ClusterAPI"}}`, `"authoritativeAPI":"ClusterAPI",`
 	p.patches(t, false, request, check("AWSCluster c/x does not exist", "status.authoritativeAPI is empty", "[controlplane/request-warning]"), "--dry-run=server")

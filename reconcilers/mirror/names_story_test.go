@@ -16,7 +16,6 @@ import (
 	"github.com/poundlock/poundlock/internal/managedfields"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/ownership"
-	"github.com/poundlock/poundlock/test/stories"
 )
 
 // theirNames are labels and annotations by which somebody knows an object as their own, and what belongs to one object alone. The copy of such a name would
@@ -37,7 +36,6 @@ func theirNames() (labels, annotations map[string]string) {
 
 // keepsNames is about labels and annotations by which somebody knows an object: none is on the twin of a set or of a Machine, nor on the provider's object.
 func (w *world) keepsNames(t *testing.T) {
-	stories.Long(t)
 	labels, annotations := theirNames()
 	machine := w.newMachine(t, "named")
 	for _, c := range []struct {

@@ -430,7 +430,6 @@ func (w *world) reflects(t *testing.T) {
 }
 
 func (w *world) keepsIndependent(t *testing.T) {
-	stories.Long(t)
 	// What Cluster API has without the Machine API is nobody's mirror.
 	blue := w.get(t, clusterAPISet, capi, "worker-a").DeepCopy()
 	blue.Object["metadata"] = map[string]any{"name": "blue", "namespace": capi}

@@ -18,8 +18,7 @@ import (
 // parts are the functions that call Long or Times for a test, which the Makefile then lists in PARTLY.
 var parts = map[string]string{
 	"surroundings": "TestMirror", "autoscales": "TestMirror", "refusedByServer": "TestMirror", "movesOwned": "TestMirror", "outlives": "TestMirror",
-	"endsOwned": "TestMirror", "keepsNames": "TestMirror", "keepsIndependent": "TestMirror", "controlPlaneAuthority": "TestOnAnAPIServer",
-	"keptOnVSphere": "TestOnAnAPIServer", "twoSets": "TestOnAnAPIServer", "everyWriter": "TestOnAnAPIServer", "drawn": "TestPlanted", "rotateUnderReviews": "TestOnAnAPIServer",
+	"endsOwned": "TestMirror", "keptOnVSphere": "TestOnAnAPIServer", "twoSets": "TestOnAnAPIServer", "everyWriter": "TestOnAnAPIServer", "drawn": "TestPlanted", "rotateUnderReviews": "TestOnAnAPIServer",
 }
 
 // TestNoStoryIsLeftOut: `make proof WHAT=stories` finds a long story by the test that calls Long or Times, or in the Makefile's list.
