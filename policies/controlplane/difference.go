@@ -73,8 +73,8 @@ type wanted struct {
 func comparisons() []comparing {
 	return []comparing{
 		{Rollout, func(w *wanted, m *machinev1beta1.Machine) []Difference {
-			return w.assumed(Different(field.NewPath("spec", "providerSpec", "value"), w.platform.Meaning(platform.ProviderSpec(m.Spec)), w.platform.Meaning(w.spec),
-				"spec.providerSpec.value.metadata"))
+			have, want := w.platform.Meaning(platform.ProviderSpec(m.Spec)), w.platform.Meaning(w.spec)
+			return w.assumed(have, want, Different(field.NewPath("spec", "providerSpec", "value"), have, want, "spec.providerSpec.value.metadata"))
 		}},
 		{InPlace, func(w *wanted, m *machinev1beta1.Machine) []Difference {
 			return lacking(field.NewPath("metadata", "labels"), m.Labels, ours(w.template.ObjectMeta.Labels))
@@ -127,19 +127,23 @@ func (w *wanted) differences(m *machinev1beta1.Machine) []Difference {
 const byDefault = " (default)"
 
 // assumed puts a default in the place of an absent value: that is what the instance has, or would have.
-func (w *wanted) assumed(all []Difference) []Difference {
+func (w *wanted) assumed(have, want map[string]any, all []Difference) []Difference {
 	for i, d := range all {
-		value := w.platform.Assumed(strings.TrimPrefix(d.Path, "spec.providerSpec.value."))
-		if value == nil {
-			continue
-		}
-		for _, side := range []*string{&all[i].Have, &all[i].Want} {
-			if *side == values.Text(nil) {
-				*side = values.Text(value) + byDefault
-			}
-		}
+		path := strings.TrimPrefix(d.Path, "spec.providerSpec.value.")
+		all[i].Have, all[i].Want = w.orDefault(d.Have, path, have), w.orDefault(d.Want, path, want)
 	}
 	return all
+}
+
+// orDefault is the text of a value of a providerSpec, or of what stands in for an absent one.
+func (w *wanted) orDefault(text, path string, spec map[string]any) string {
+	if text != values.Text(nil) {
+		return text
+	}
+	if value := w.platform.Assumed(path, spec); value != nil {
+		return values.Text(value) + byDefault
+	}
+	return text
 }
 
 // bootImage reports whether a path is that of the image that an instance starts from. The Machine Config Operator writes it into sets after an

@@ -21,6 +21,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
 	"github.com/poundlock/poundlock/internal/unread"
 	"github.com/poundlock/poundlock/policies/controlplane"
+	"github.com/poundlock/poundlock/policies/controlplane/platform"
 	"github.com/poundlock/poundlock/test/stories"
 )
 
@@ -79,11 +80,13 @@ func TestZeroValues(t *testing.T) {
 
 func TestADifferenceFromADefault(t *testing.T) {
 	for name, c := range map[string]struct{ platform, template, machine, want string }{
-		"to another value":       {"PowerVS", `{"memoryGiB":48}`, `{}`, "memoryGiB 32 (default) → 48"},
-		"back to it":             {"PowerVS", `{}`, `{"systemType":"e980"}`, "systemType e980 → s922 (default)"},
-		"in a list":              {"GCP", `{"disks":[{"boot":true,"type":"pd-ssd"}]}`, `{"disks":[{"boot":true}]}`, "disks[0].type pd-standard (default) → pd-ssd"},
-		"whose default is zero":  {"AWS", `{"blockDevices":[{"ebs":{"volumeSize":9,"iops":3000}}]}`, `{"blockDevices":[{"ebs":{"volumeSize":9}}]}`, "blockDevices[0].ebs.iops none → 3000"},
-		"where there is no such": {"PowerVS", `{"keyPairName":"a"}`, `{}`, "keyPairName none → a"},
+		"to another value":                 {"PowerVS", `{"memoryGiB":48}`, `{}`, "memoryGiB 32 (default) → 48"},
+		"back to it":                       {"PowerVS", `{}`, `{"systemType":"e980"}`, "systemType e980 → s922 (default)"},
+		"in a list":                        {"GCP", `{"disks":[{"boot":true,"type":"pd-ssd"}]}`, `{"disks":[{"boot":true}]}`, "disks[0].type pd-standard (default) → pd-ssd"},
+		"whose default is zero":            {"AWS", `{"blockDevices":[{"ebs":{"volumeSize":9,"iops":3000}}]}`, `{"blockDevices":[{"ebs":{"volumeSize":9}}]}`, "blockDevices[0].ebs.iops none → 3000"},
+		"which follows from another field": {"PowerVS", `{"processors":"0.50","processorType":"Dedicated"}`, `{"processorType":"Dedicated"}`, "processors 1 (default) → 0.5"},
+		"that a Machine says itself":       {"PowerVS", `{"processors":"0.75"}`, `{"processors":"0.5"}`, "processors 0.5 (default) → 0.75"},
+		"where there is no such":           {"PowerVS", `{"keyPairName":"a"}`, `{}`, "keyPairName none → a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var template, machine map[string]any
@@ -232,6 +235,20 @@ func TestWhatCounts(t *testing.T) {
 		"tags of a subnet are its port's":             {"OpenStack", none, `{"networks":[{"uuid":"n","portTags":["x"],"subnets":[{"uuid":"a","portTags":["y"]}]}]}`, `{"networks":[{"uuid":"n","portTags":["x","y"],"subnets":[{"uuid":"a"}]}]}`, false},
 		"a port's security":                           {"OpenStack", none, `{"networks":[{"uuid":"n","portSecurity":false}]}`, `{"networks":[{"uuid":"n"}]}`, true},
 		"a capability as Neutron's documents have it": {"OpenStack", none, `{"ports":[{"networkID":"n","profile":{"capabilities":"[\"switchdev\"]"}}]}`, `{"ports":[{"networkID":"n","profile":{"capabilities":"[switchdev]"}}]}`, false},
+		"half a processor in other words":             {"PowerVS", none, `{"processors":"0.50"}`, `{"processors":"0.5"}`, false},
+		"half a processor without a zero":             {"PowerVS", none, `{"processors":".5"}`, `{}`, false},
+		"half a processor as a number":                {"PowerVS", none, `{"processors":0.5}`, `{"processors":"0.5"}`, false},
+		"processors as a number and as a word":        {"PowerVS", none, `{"processors":2}`, `{"processors":"2.0"}`, false},
+		"more processors":                             {"PowerVS", none, `{"processors":"0.75"}`, `{"processors":"0.5"}`, true},
+		"a whole one of its own, in other words":      {"PowerVS", none, `{"processorType":"Dedicated","processors":"1.0"}`, `{"processorType":"Dedicated"}`, false},
+		"processors that are no number":               {"PowerVS", none, `{"processors":"NaN"}`, `{"processors":"0.5"}`, true},
+		"load balancers in another order":             {"PowerVS", none, `{"loadBalancers":[{"name":"a","type":"Application"},{"name":"b","type":"Application"}]}`, `{"loadBalancers":[{"name":"b","type":"Application"},{"name":"a","type":"Application"}]}`, false},
+		"memory in bytes":                             {"Nutanix", none, `{"memorySize":"16Gi","dataDisks":[{"diskSize":"1Gi"}]}`, `{"memorySize":17179869184,"dataDisks":[{"diskSize":"1048576Ki"}]}`, false},
+		"a disk in powers of ten":                     {"Nutanix", none, `{"systemDiskSize":"128G"}`, `{"systemDiskSize":"128e9"}`, false},
+		"a disk of powers of ten or of two":           {"Nutanix", none, `{"systemDiskSize":"128G"}`, `{"systemDiskSize":"128Gi"}`, true},
+		"a price in thousandths":                      {"Azure", none, `{"spotVMOptions":{"maxPrice":"0.05"}}`, `{"spotVMOptions":{"maxPrice":"5e-2"}}`, false},
+		"no limit of a price":                         {"Azure", none, `{"spotVMOptions":{"maxPrice":-1}}`, `{"spotVMOptions":{"maxPrice":"-1"}}`, false},
+		"scopes in another order":                     {"GCP", none, `{"serviceAccounts":[{"email":"e","scopes":["a","b"]}]}`, `{"serviceAccounts":[{"email":"e","scopes":["b","a"]}]}`, false},
 		"lists of what is no object":                  {"OpenStack", none, `{"networks":["x",{"subnets":["y"]}],"securityGroups":["z"]}`, `{"networks":["x",{"subnets":["y"]}],"securityGroups":["z"]}`, false},
 	} {
 		t.Run(c.platform+", "+sentence, func(t *testing.T) {
@@ -244,6 +261,17 @@ func TestWhatCounts(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The readers of a providerSpec go by the cluster's platform.
+func TestAKindReplacesNothing(t *testing.T) {
+	for _, row := range platform.All() {
+		for _, head := range []map[string]any{{}, {"kind": row.Kind}, {"kind": row.Kind, "apiVersion": "machine.openshift.io/v1beta1"}, {"Kind": row.Kind, "APIVersion": "v1"}} {
+			if got := rolledOut(string(row.Name), map[string]any{"kind": row.Kind, "apiVersion": "a.b/v1alpha1"}, head); got != nil {
+				t.Errorf("%s: %v is replaced for %v", row.Name, head, got)
+			}
+		}
 	}
 }
 

@@ -30,6 +30,10 @@ func (p Row) Meaning(spec map[string]any) map[string]any {
 	}
 	StripUnique(out)
 	out = p.essential(out)
+	if p.Spec != nil { // their readers go by the cluster's platform
+		delete(out, "apiVersion")
+		delete(out, "kind")
+	}
 	for _, path := range p.void {
 		Unique{path: path}.Each(out, func(in map[string]any, name, _ string) { delete(in, name) })
 	}
@@ -70,8 +74,13 @@ func (p Row) Meaning(spec map[string]any) map[string]any {
 	return out
 }
 
-// Assumed is the value that the platform, or this cluster, has for an absent member of a providerSpec; nil if it has none.
-func (p Row) Assumed(path string) any {
+// Assumed is the value that the platform, or this cluster, has for an absent member of this providerSpec; nil if it has none.
+func (p Row) Assumed(path string, spec map[string]any) any {
+	if p.follows != nil {
+		if v := p.follows(path, spec); v != nil {
+			return v
+		}
+	}
 	for _, from := range []map[string]any{p.usual, p.defaults} {
 		if v := from[index.ReplaceAllString(path, "[]")]; v != nil && v != 0.0 {
 			return v
@@ -189,6 +198,16 @@ func meaningOfList(v []any, t reflect.Type) any {
 	return out
 }
 
+// byValue is a quantity in the shorter of its two notations: each keeps the one that it was given in, 1073741824 or 1Gi.
+func byValue(q resource.Quantity) resource.Quantity {
+	number := q.AsDec()
+	binary, decimal := resource.NewDecimalQuantity(*number, resource.BinarySI), resource.NewDecimalQuantity(*number, resource.DecimalSI)
+	if len(decimal.String()) < len(binary.String()) {
+		return *decimal
+	}
+	return *binary
+}
+
 // ownWords is a value in the spelling that its type writes, such as 4Gi for 4096Mi.
 func ownWords(v any, t reflect.Type, pointer bool) any {
 	read, zero := reflect.New(t).Interface(), reflect.New(t).Interface()
@@ -197,6 +216,8 @@ func ownWords(v any, t reflect.Type, pointer bool) any {
 	}
 	if q, is := read.(*resource.Quantity); is && jsonnumbers.Vast(*q) {
 		return v // writing it would take minutes
+	} else if is {
+		read = byValue(*q)
 	}
 	value := values.Plain(read)
 	if !pointer && reflect.DeepEqual(value, values.Plain(zero)) {

@@ -4,9 +4,11 @@
 package platform
 
 import (
+	"math"
 	"path"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	configv1 "github.com/openshift/api/config/v1"
@@ -15,15 +17,29 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// powerVSProcessors removes the number that Machine API assumes where none is given. Without a type, the processors are shared.
+// powerVSProcessors spells a number of processors in one way: it may be a number or a word. It removes the one that Machine API assumes where none is given.
 func powerVSProcessors(spec map[string]any) {
-	usual := "0.5"
-	if spec["processorType"] == string(machinev1.PowerVSProcessorTypeDedicated) {
-		usual = "1"
+	given, ok := spec["processors"]
+	if !ok {
+		return
 	}
-	if n, ok := spec["processors"]; ok && values.Text(n) == usual {
+	if n, err := strconv.ParseFloat(values.Text(given), 64); err == nil && !math.IsNaN(n) && !math.IsInf(n, 0) {
+		spec["processors"] = values.Text(n)
+	}
+	if spec["processors"] == usualProcessors("processors", spec) {
 		delete(spec, "processors")
 	}
+}
+
+// usualProcessors is the number that Machine API assumes where none is given. Without a type, the processors are shared.
+func usualProcessors(path string, spec map[string]any) any {
+	switch {
+	case path != "processors":
+		return nil
+	case spec["processorType"] == string(machinev1.PowerVSProcessorTypeDedicated):
+		return "1"
+	}
+	return "0.5"
 }
 
 // bareTemplate removes the folder in which vSphere looks for a template whose path has none.

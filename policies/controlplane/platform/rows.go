@@ -43,6 +43,8 @@ type Row struct {
 	void, hollow []string
 	// defaults are the values that the platform assumes for absent members.
 	defaults map[string]any
+	// follows may be nil. It is the default of an absent member where that follows from other members; nil for no such.
+	follows func(path string, spec map[string]any) any
 	// counting may be nil. It keeps one of several members that mean the same, and sorts where order means nothing.
 	counting func(spec map[string]any)
 	// respell may be nil. It brings values with several spellings to one.
@@ -83,7 +85,7 @@ func All() []Row {
 		{
 			Name: configv1.GCPPlatformType, Kind: "GCPMachineProviderSpec", Boot: "disks[].image", Spec: func() any { return &machinev1beta1.GCPMachineProviderSpec{} },
 			zones: []string{"zone"}, names: gcpNames, clustered: []string{"region", "projectID", "networkInterfaces[].network", "networkInterfaces[].projectID"},
-			Domains: gcpDomains, Found: gcpFound, Unordered: []string{"tags", "targetPools", "resourceManagerTags"},
+			Domains: gcpDomains, Found: gcpFound, Unordered: []string{"tags", "targetPools", "resourceManagerTags", "serviceAccounts[].scopes"},
 			counting: gcpSpelling, defaults: map[string]any{"credentialsSecret.name": "gcp-cloud-credentials", "disks[].type": "pd-standard"},
 		},
 		{
@@ -110,10 +112,10 @@ func All() []Row {
 		},
 		{
 			Name: configv1.PowerVSPlatformType, Kind: "PowerVSMachineProviderConfig", Spec: func() any { return &machinev1.PowerVSMachineProviderConfig{} },
-			names: powerVSNames, clustered: []string{"loadBalancers"},
+			names: powerVSNames, clustered: []string{"loadBalancers"}, Unordered: []string{"loadBalancers"},
 			defaults: map[string]any{
 				"credentialsSecret.name": "powervs-credentials", "systemType": "s922", "processorType": string(machinev1.PowerVSProcessorTypeShared), "memoryGiB": 32.0,
-			}, respell: powerVSProcessors,
+			}, respell: powerVSProcessors, follows: usualProcessors,
 		},
 	}
 }
