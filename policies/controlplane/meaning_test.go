@@ -464,6 +464,9 @@ func TestABootImageReplacesNothing(t *testing.T) {
 		"Azure":                                {"Azure", map[string]any{"image": map[string]any{"resourceID": "new"}}, map[string]any{"image": map[string]any{"resourceID": "old"}}, false},
 		"GCP":                                  {"GCP", disks("new", "d"), disks("old", "d"), false},
 		"GCP, the image of another disk":       {"GCP", disks("b", "new"), disks("b", "old"), true},
+		"PowerVS, whose image it leaves":       {"PowerVS", map[string]any{"image": map[string]any{"name": "new"}}, map[string]any{"image": map[string]any{"name": "old"}}, true},
+		"Nutanix, whose image it leaves":       {"Nutanix", map[string]any{"image": map[string]any{"name": "new"}}, map[string]any{"image": map[string]any{"name": "old"}}, true},
+		"OpenStack, whose image it leaves":     {"OpenStack", map[string]any{"image": "new"}, map[string]any{"image": "old"}, true},
 		"vSphere, whose template it leaves":    {"VSphere", map[string]any{"template": "new"}, map[string]any{"template": "old"}, true},
 		"AWS, a field whose name begins alike": {"AWS", map[string]any{"amiable": "new"}, map[string]any{"amiable": "old"}, true},
 	} {

@@ -62,7 +62,7 @@ func All() []Row {
 	return []Row{
 		{
 			Name: configv1.AWSPlatformType, Kind: "AWSMachineProviderConfig", Boot: "ami", Spec: func() any { return &machinev1beta1.AWSMachineProviderConfig{} },
-			zones:   []string{"placement.availabilityZone"}, clustered: []string{"loadBalancers"},
+			zones: []string{"placement.availabilityZone"}, clustered: []string{"loadBalancers"},
 			Domains: awsDomains, Found: awsFound, Unordered: []string{"tags", "securityGroups", "loadBalancers",
 				"placement.host.dedicatedHost.dynamicHostAllocation.tags"},
 			void: []string{"blockDevices[].ebs.deleteOnTermination"}, hollow: []string{"cpuOptions"}, counting: awsSpelling, defaults: map[string]any{
