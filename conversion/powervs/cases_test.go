@@ -13,6 +13,7 @@ import (
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/google/go-cmp/cmp"
+	machinev1 "github.com/openshift/api/machine/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/conversion"
@@ -315,4 +316,43 @@ func decoded(t *testing.T, raw []byte) map[string]any {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// Cluster API's provider reads the id of a load balancer from the status, by its name: a list of ids alone is no list of others.
+func TestLoadBalancersByTheirIDs(t *testing.T) {
+	const both = `[{"name":"lock-7x2k9-loadbalancer","type":"Application"},{"name":"lock-7x2k9-loadbalancer-int","type":"Application"}]`
+	const known = `"status":{"loadBalancers":{"lock-7x2k9-loadbalancer":{"id":"r006-a"},"lock-7x2k9-loadbalancer-int":{"id":"r006-b"}}}`
+	for sentence, c := range map[string]struct {
+		cluster, says, back string
+	}{
+		"whose names the status has": {`{"spec":{"loadBalancers":[{"id":"r006-a"},{"id":"r006-b"}]},` + known + `}`,
+			`{"loadBalancers":[{"id":"r006-a","name":"lock-7x2k9-loadbalancer"},{"id":"r006-b","name":"lock-7x2k9-loadbalancer-int"}]}`, both},
+		"one of them, and the other by its name": {`{"spec":{"loadBalancers":[{"id":"r006-a"},{"name":"lock-7x2k9-loadbalancer-int"}]},` + known + `}`,
+			`{"loadBalancers":[{"id":"r006-a","name":"lock-7x2k9-loadbalancer"},{"name":"lock-7x2k9-loadbalancer-int"}]}`, both},
+		"and beside them their names": {`{"spec":{"loadBalancers":[{"id":"r006-a"},{"id":"r006-b"},{"name":"lock-7x2k9-loadbalancer"},{"name":"lock-7x2k9-loadbalancer-int"}]},` + known + `}`,
+			`-p '{"spec":{"loadBalancers":[{"name":"lock-7x2k9-loadbalancer"},{"name":"lock-7x2k9-loadbalancer-int"}]}}'`, both},
+		"which nobody names": {`{"spec":{"loadBalancers":[{"id":"r006-a"},{"id":"r006-b"}]}}`,
+			`{"loadBalancers":[{"id":"r006-a","name":"NAME"},{"id":"r006-b","name":"NAME"}]}`, ``},
+		"and their names":                {`{"spec":{"loadBalancers":[{"id":"r006-a","name":"lock-7x2k9-loadbalancer"},{"id":"r006-b","name":"lock-7x2k9-loadbalancer-int"}]},` + known + `}`, ``, both},
+		"whose region the cluster lacks": {`{"spec":{"vpc":null,"loadBalancers":[{"name":"lock-7x2k9-loadbalancer"},{"name":"lock-7x2k9-loadbalancer-int"}]}}`, `lacks the region of its VPC. For REGION put in`, `null`},
+		"in a VPC without a region":      {`{"spec":{"vpc":null,"loadBalancers":[{"id":"r006-a"},{"id":"r006-b"}]},` + known + `}`, `does not find them, and the region of its VPC. For REGION`, `null`},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			env := powervstest.Kit().Env()
+			inCluster(c.cluster)(&env)
+			there := conversion.NewPass(&env, &conversion.Core{ControlPlane: true}, "")
+			conversiontest.ToClusterAPI(there, conversiontest.Patched(t, plain, `{"loadBalancers":`+both+`}`))
+			if got := there.Errors(); (len(got) > 0) != (c.says != "") || len(got) > 1 || c.says != "" && !strings.Contains(got[0].Error(), c.says) {
+				t.Errorf("there, %v, want %s", got, c.says)
+			}
+			back := conversion.NewPass(&env, &conversion.Core{ControlPlane: true}, "")
+			typed := conversiontest.ToMachineAPI(back, []byte(plainInfra))
+			if got := back.Errors(); c.back == "" && (len(got) != 1 || !strings.Contains(got[0].Error(), c.says)) || c.back != "" && len(got) > 0 {
+				t.Errorf("back, %v", got)
+			}
+			if got, _ := json.Marshal(typed.(*machinev1.PowerVSMachineProviderConfig).LoadBalancers); c.back != "" && string(got) != c.back {
+				t.Errorf("back, %s", got)
+			}
+		})
+	}
 }

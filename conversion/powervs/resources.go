@@ -61,7 +61,7 @@ func checkType(p *pass, m machinev1.PowerVSResource, by []machinev1.PowerVSResou
 	}
 	switch {
 	case m.Type == "":
-		p.Required("type", "set by what it is found: "+list(by))
+		p.Required("type", fmt.Sprintf(`say by what it is found, such as {"type":"ID","id":"…"}: the type is one of %s`, list(by)))
 	case m.Type == machinev1.PowerVSResourceTypeRegEx && text(m.RegEx) != "":
 		// the row of the regular expression refuses it
 	default:

@@ -4,8 +4,10 @@
 package powervs
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -187,17 +189,19 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 		}
 		return
 	}
-	theirs := clusterBalancers(p)
-	all := conversion.OfControlPlane(p, "loadBalancers", m.LoadBalancers)
-	spec, status := balancerPatches(p, all)
-	equal := describe(m.LoadBalancers) == describe(theirs)
-	if equal && (status == "" || !managedElsewhere(p)) {
+	theirs, listed := clusterBalancers(p), listedBalancers(p)
+	if nameless(listed) {
+		amendNames(p, listed)
 		return
 	}
-	if equal || spec != "" {
-		p.Amend("spec.loadBalancers", nil,
-			"Cluster API would not register a control plane Machine with all of its load balancers, as the IBMPowerVSCluster does not name them all, "+
-				"or not their ids or its VPC's region. The region and the ids are those that ibmcloud is load-balancers prints", spec, status)
+	all := conversion.OfControlPlane(p, "loadBalancers", m.LoadBalancers)
+	missing := missingFor(p, all, listed)
+	equal := describe(m.LoadBalancers) == describe(theirs)
+	if equal && !missing.names && len(missing.ids) == 0 {
+		return
+	}
+	if equal || missing.inSpec() {
+		missing.amend(p)
 		if describe(m.LoadBalancers) != describe(all) {
 			p.Unsupported("loadBalancers", describe(m.LoadBalancers),
 				"Cluster API registers each control plane Machine with all load balancers of the IBMPowerVSCluster. "+
@@ -215,9 +219,14 @@ func managedElsewhere(p *pass) bool {
 }
 
 func balancersFrom(p *pass, _ *infraSpec, m *providerSpec) {
-	if p.Core.ControlPlane {
-		m.LoadBalancers = clusterBalancers(p)
+	if !p.Core.ControlPlane {
+		return
 	}
+	if listed := listedBalancers(p); nameless(listed) {
+		amendNames(p, listed)
+		return
+	}
+	m.LoadBalancers = clusterBalancers(p)
 }
 
 // clusterBalancers are those with which Cluster API registers control plane Machines, in Machine API's form (CreateVPCLoadBalancerPoolMember in the provider).
@@ -225,64 +234,172 @@ func clusterBalancers(p *pass) []machinev1.LoadBalancerReference {
 	if region, _ := p.Env.InfraClusterString("spec", "vpc", "region"); region == "" {
 		return nil
 	}
-	value, _, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "loadBalancers")
-	if len(value) == 0 {
+	var out []machinev1.LoadBalancerReference
+	for _, l := range listedBalancers(p) {
+		if lb := balancer(l.name); !slices.Contains(out, lb) {
+			out = append(out, lb)
+		}
+	}
+	if out == nil {
 		return []machinev1.LoadBalancerReference{balancer(p.Env.ClusterName + "-loadbalancer")}
 	}
-	var out []machinev1.LoadBalancerReference
-	for i, lb := range value {
-		out = append(out, balancer(balancerName(p, i, lb)))
-	}
 	return out
-}
-
-// balancerName is a load balancer's name in the IBMPowerVSCluster's list, with the provider's default.
-func balancerName(p *pass, i int, lb any) string {
-	content, _ := lb.(map[string]any)
-	if name, _ := content["name"].(string); name != "" {
-		return name
-	}
-	return fmt.Sprintf("%s-loadbalancer-%d", p.Env.ClusterName, i)
 }
 
 func balancer(name string) machinev1.LoadBalancerReference {
 	return machinev1.LoadBalancerReference{Name: name, Type: machinev1.ApplicationLoadBalancerType}
 }
 
-// balancerPatches are the missing load balancers of a Machine in an IBMPowerVSCluster that its own controller ignores: their names, the region, and in its
-// status their ids. A merge patch replaces a list, so the existing items are in it too. Both are empty if nothing is missing, or if the two would differ all
-// the same; status is empty if it has the ids.
-func balancerPatches(p *pass, lbs []machinev1.LoadBalancerReference) (spec, status string) {
-	if p.Env.InfraCluster == nil || len(lbs) == 0 {
-		return "", ""
-	}
-	all, _, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "loadBalancers")
-	unlisted := slices.Clone(lbs)
-	for i, lb := range all {
-		at := slices.Index(unlisted, balancer(balancerName(p, i, lb)))
-		if at < 0 {
-			return "", "" // the Machine does not have it
+// listed is an item of the IBMPowerVSCluster's list of load balancers.
+type listed struct {
+	item map[string]any
+	// name is "" for an item with an id alone for which the status has no name.
+	name string
+	// byID: the item has no name itself.
+	byID bool
+}
+
+// listedBalancers are the items of that list. One with an id alone is what the status has under that id, and one without either has the provider's default.
+func listedBalancers(p *pass) []listed {
+	value, _, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "loadBalancers")
+	var out []listed
+	for i, lb := range value {
+		item, _ := lb.(map[string]any)
+		name, _ := item["name"].(string)
+		id, _ := item["id"].(string)
+		l := listed{item: item, name: name}
+		switch {
+		case name != "":
+		case id != "":
+			l.name, l.byID = nameOf(p, id), true
+		default:
+			l.name = fmt.Sprintf("%s-loadbalancer-%d", p.Env.ClusterName, i)
 		}
-		unlisted = slices.Delete(unlisted, at, at+1)
+		out = append(out, l)
 	}
-	lacks, ids := map[string]any{}, map[string]any{}
-	for _, lb := range unlisted {
-		if lb.Type != machinev1.ApplicationLoadBalancerType {
-			return "", ""
+	return out
+}
+
+// nameOf is the name of a load balancer in the IBMPowerVSCluster's status; "" where that does not have its id.
+func nameOf(p *pass, id string) string {
+	known := balancerIDs(p)
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		if content, _ := known[name].(map[string]any); content["id"] == id {
+			return name
 		}
-		all = append(all, map[string]any{"name": lb.Name, "public": !strings.HasSuffix(lb.Name, "-int")})
-		lacks["loadBalancers"] = all
 	}
-	if region, _ := p.Env.InfraClusterString("spec", "vpc", "region"); region == "" {
-		lacks["vpc"] = map[string]any{"region": "REGION"}
-	}
+	return ""
+}
+
+func balancerIDs(p *pass) map[string]any {
 	known, _, _ := unstructured.NestedMap(p.Env.InfraCluster, "status", "loadBalancers")
+	return known
+}
+
+// nameless reports whether the name of an item is known nowhere.
+func nameless(all []listed) bool {
+	return slices.ContainsFunc(all, func(l listed) bool { return l.name == "" })
+}
+
+// byNameOnly: the provider reads a load balancer's id from the status, by the name in the list, whatever id the list has.
+const byNameOnly = "Cluster API registers a control plane Machine with a load balancer that it finds by its name, and not by its id"
+
+// amendNames reports items whose name is known nowhere.
+func amendNames(p *pass, all []listed) {
+	p.Amend("spec.loadBalancers", nil, byNameOnly+": give the items with an id alone their names. Each NAME is what ibmcloud is load-balancers prints",
+		patchOf("spec", map[string]any{"loadBalancers": named(all)}), "")
+}
+
+// named are the items of the list, each with its name. One by id that another names is left out, since it would be registered twice.
+func named(all []listed) []any {
+	var out []any
+	for _, l := range all {
+		switch {
+		case l.byID && slices.ContainsFunc(all, func(o listed) bool { return !o.byID && o.name == l.name }):
+			continue
+		case l.byID:
+			l.item["name"] = cmp.Or(l.name, "NAME")
+		}
+		out = append(out, l.item)
+	}
+	return out
+}
+
+// missing is what an IBMPowerVSCluster lacks for the load balancers of a control plane.
+type missing struct {
+	// names: items of the list have their ids alone.
+	names bool
+	// items are those that the list does not have, list the whole one with them.
+	items []string
+	list  []any
+	// region is that of the VPC.
+	region bool
+	// ids are the load balancers without one in the status, if nobody but a person writes that.
+	ids []string
+}
+
+// missingFor is empty if the two would differ all the same.
+func missingFor(p *pass, lbs []machinev1.LoadBalancerReference, all []listed) missing {
+	if p.Env.InfraCluster == nil || len(lbs) == 0 {
+		return missing{}
+	}
+	out := missing{list: named(all)}
+	for _, l := range all {
+		if !slices.Contains(lbs, balancer(l.name)) {
+			return missing{} // the Machine does not have it
+		}
+		out.names = out.names || l.byID
+	}
+	known := balancerIDs(p)
 	for _, lb := range lbs {
-		if _, has := known[lb.Name]; !has {
-			ids[lb.Name] = map[string]any{"id": "ID"}
+		if lb.Type != machinev1.ApplicationLoadBalancerType {
+			return missing{}
+		}
+		if !slices.ContainsFunc(all, func(l listed) bool { return l.name == lb.Name }) {
+			out.items = append(out.items, lb.Name)
+			out.list = append(out.list, map[string]any{"name": lb.Name, "public": !strings.HasSuffix(lb.Name, "-int")})
+		}
+		if _, has := known[lb.Name]; !has && managedElsewhere(p) {
+			out.ids = append(out.ids, lb.Name)
 		}
 	}
-	return patchOf("spec", lacks), patchOf("status", nested("loadBalancers", ids))
+	region, _ := p.Env.InfraClusterString("spec", "vpc", "region")
+	out.region = region == ""
+	return out
+}
+
+func (m missing) inSpec() bool { return m.names || len(m.items) > 0 || m.region }
+
+// amend says what is missing, with the commands for that alone. A merge patch replaces a list, so the existing items are in it too.
+func (m missing) amend(p *pass) {
+	var lacks, filled []string
+	path, spec, ids := "", map[string]any{}, map[string]any{}
+	add := func(at, what string) { path, lacks = cmp.Or(path, at), append(lacks, what) }
+	if m.names || len(m.items) > 0 {
+		spec["loadBalancers"] = m.list
+	}
+	if m.names {
+		add("spec.loadBalancers", "the names of load balancers that it lists by their ids alone, by which Cluster API does not find them")
+	}
+	if len(m.items) > 0 {
+		add("spec.loadBalancers", "the load balancers "+strings.Join(m.items, ", "))
+	}
+	if m.region {
+		add("spec.vpc.region", "the region of its VPC")
+		spec["vpc"], filled = map[string]any{"region": "REGION"}, append(filled, "REGION")
+	}
+	if len(m.ids) > 0 {
+		add("status.loadBalancers", "in its status the ids of "+strings.Join(m.ids, ", "))
+		filled = append(filled, "each ID")
+	}
+	for _, name := range m.ids {
+		ids[name] = map[string]any{"id": "ID"}
+	}
+	why := "Cluster API would not register a control plane Machine with all of its load balancers, as the IBMPowerVSCluster lacks " + strings.Join(lacks, ", and ")
+	if len(filled) > 0 {
+		why += ". For " + strings.Join(filled, " and ") + " put in what ibmcloud is load-balancers prints"
+	}
+	p.Amend(path, nil, why, patchOf("spec", spec), patchOf("status", nested("loadBalancers", ids)))
 }
 
 // nested is a map without empty values.
