@@ -82,6 +82,57 @@ var slowMachine = Table{
 	},
 }
 
+// noInstance has the reasons that Cluster API's providers give for a Machine that authority.Fails finds, as the conditions of a Machine repeat them.
+var noInstance = Table{
+	Section: "Cluster API reports that a Machine has no instance",
+	Head:    [3]string{"reason", "what it means", "what to do"},
+	Rows: []Row{
+		{
+			Names: []string{"InstanceTerminated"},
+			Means: "the instance was terminated in the cloud, by somebody else than Cluster API (AWS)",
+			Do:    "delete the Machine, which is not repaired: its set makes another",
+		},
+		{
+			Names: []string{"InstanceStopped"},
+			Means: "the instance was stopped in the cloud (AWS, Power VS)",
+			Do:    "start it in the cloud, or delete the Machine, and its set makes another",
+		},
+		{
+			Names: []string{"InstanceErrored", "InstanceStateError"},
+			Means: "the cloud has the instance in the state of an error (Power VS, OpenStack)",
+			Do:    "look in the cloud for why. If it does not recover, delete the Machine, and its set makes another",
+		},
+		{
+			Names: []string{"InstanceProvisionFailed", "InstanceCreateFailed", "VMProvisionFailed", "VMCreationFailed", "CloningFailed", "PoweringOnFailed", "TaskFailed"},
+			Means: "the cloud refuses to create or to start the instance; the message is its own",
+			Do: "repair what the message names. Without one, `kubectl -n openshift-cluster-api describe` of the provider's machine shows its conditions and events, " +
+				"and the provider's log has the cloud's answer. The provider asks again, unless the Machine has failed: then delete it",
+		},
+		{
+			Names: []string{"BootstrapFailed"},
+			Means: "the virtual machine runs, and does not report that it has booted (Azure)",
+			Do:    "look at its boot diagnostics. A Machine that has failed is not repaired: delete it, and its set makes another",
+		},
+		{
+			Names: []string{"VCenterUnreachable", "OpenStackError"},
+			Means: "the provider cannot reach the cloud, or the cloud refuses its request",
+			Do:    "the message names the error: see to the credentials in `openshift-cluster-api` and the way to the cloud",
+		},
+		{
+			Names: []string{"InvalidMachineSpec", "IPAddressInvalid", "VMBootTypeInvalid"},
+			Means: "the provider cannot use what the Machine asks for",
+			Do:    "correct it in the template of the set, and delete the Machine",
+		},
+		{
+			Names: []string{"DependencyFailed", "SecurityGroupsSyncFailed", "ELBAttachFailed", "LoadBalancerConfigurationFailed", "LoadBalancerMemberError",
+				"FloatingIPError", "VMAddressesFailed", "TagsAttachmentFailed"},
+			Means: "what the instance needs beside itself cannot be had, such as a security group, an address, or its place behind a load balancer; " +
+				"the instance may exist",
+			Do: "repair what the message names. Without one, the provider's log has the cloud's answer",
+		},
+	},
+}
+
 var healthCheck = Table{
 	Section: "A check of the Machine API remediates nothing",
 	Head:    [3]string{"reason", "what it means", "what to do"},

@@ -39,7 +39,7 @@ type Entry struct {
 // Runbooks returns the tables of runbooks.md, in its order: the reasons of conditions and of events.
 func Runbooks() []Table {
 	return []Table{
-		authoritySettled, synchronizedFalse, nobodyLeads, outlived, notGenerated, synchronizedTrue, paused, slowMachine, healthCheck,
+		authoritySettled, synchronizedFalse, nobodyLeads, outlived, notGenerated, synchronizedTrue, paused, slowMachine, noInstance, healthCheck,
 		controlPlaneAuthority, controlPlaneDegraded, controlPlaneProgressing, provider, privateTypes,
 	}
 }

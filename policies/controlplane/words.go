@@ -191,7 +191,11 @@ func (p *Plan) sentenceOf(verb Verb, n int) string {
 	case verb == Create:
 		return fmt.Sprintf("%s %s", p.doing("create"), amount.Of(n, "control plane Machine"))
 	case verb == Delete:
-		return fmt.Sprintf("%s %d of %d control plane Machines without a replacement", p.doing("delete"), n, len(p.Machines()))
+		place := "its place"
+		if n > 1 {
+			place = "their place"
+		}
+		return fmt.Sprintf("%s %d of %d control plane Machines, and make none in %s", p.doing("delete"), n, len(p.Machines()), place)
 	case p.Strategy == machinev1.Recreate:
 		return fmt.Sprintf("%s %s, one at a time, each deleted before its replacement is made (strategy Recreate): while one is away, etcd has lost a member",
 			p.doing("replace"), many)

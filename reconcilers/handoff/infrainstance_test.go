@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -187,7 +188,7 @@ func TestWhatIsKeptForAnotherInstanceIsNamed(t *testing.T) {
 	if got := p.decision(step, "2026-01-01T00:00:00Z"); !strings.HasSuffix(got, "kubectl -n capi delete vspherevm.infrastructure.cluster.x-k8s.io m") || strings.Contains(got, "no-instance") {
 		t.Errorf("the way out: %s", got)
 	}
-	if got := p.waitsFor(step, p.infraInstance); !strings.HasSuffix(got, `is "vsphere://42-b".`) || strings.Contains(got, "providerID") {
+	if got := p.waitsFor(step, p.infraInstance, time.Time{}); !strings.HasSuffix(got, `is "vsphere://42-b".`) || strings.Contains(got, "providerID") {
 		t.Errorf("what is waited for: %s", got)
 	}
 }

@@ -69,7 +69,7 @@ func (r *reconciler) settledCondition(p *pair, step authority.Step, conditions [
 	now = condition(authority.ConditionSettled, status, severity, step.Reason, step.Message)
 	now["lastTransitionTime"] = since
 	if step.Action == authority.Wait {
-		now["message"] = strings.Join(append([]string{step.Message}, p.details(step)...), " ") + " Since " + since + "." + p.decision(step, since) +
+		now["message"] = strings.Join(append([]string{step.Message}, p.details(step, r.now())...), " ") + " Since " + since + "." + p.decision(step, since) +
 			p.pausedCluster(step) + p.lastError(step)
 	}
 	return now, before
@@ -97,7 +97,7 @@ func condition(kind string, status metav1.ConditionStatus, severity, reason, mes
 }
 
 // details name the objects that are waited for, with their conditions.
-func (p *pair) details(step authority.Step) []string {
+func (p *pair) details(step authority.Step, now time.Time) []string {
 	var out []string
 	if step.On.Has(authority.WhoMirror) {
 		out = append(out, p.mirrorState())
@@ -126,7 +126,7 @@ func (p *pair) details(step authority.Step) []string {
 		out = append(out, "There is no Cluster API object.")
 	}
 	for _, o := range p.of(step.On) {
-		out = append(out, p.waitsFor(step, o.live))
+		out = append(out, p.waitsFor(step, o.live, now))
 	}
 	return out
 }
@@ -211,7 +211,7 @@ func (p *pair) mirrorState() string {
 	return fmt.Sprintf("Synchronized is %s (%s): %s.", c.Status, c.Reason, strings.TrimSuffix(eventnote.Cut(c.Message, eventnote.Longest), "."))
 }
 
-func (p *pair) waitsFor(step authority.Step, o *unstructured.Unstructured) string {
+func (p *pair) waitsFor(step authority.Step, o *unstructured.Unstructured, now time.Time) string {
 	switch {
 	case o.GetDeletionTimestamp() != nil:
 		return going(o)
@@ -239,7 +239,7 @@ func (p *pair) waitsFor(step authority.Step, o *unstructured.Unstructured) strin
 		return pairs.Describe(o) + " is left alone until then."
 	}
 	if c.Status == "" {
-		return pairs.Describe(o) + p.silence(o, missingAnswer(step) != metav1.ConditionFalse)
+		return pairs.Describe(o) + p.silence(o, missingAnswer(step) != metav1.ConditionFalse, now)
 	}
 	if c.Message == "" {
 		c.Message = "no message"
@@ -257,13 +257,13 @@ func machineID(o *unstructured.Unstructured) string {
 }
 
 // silence explains an object without a Paused condition. pause: its pause is awaited, otherwise the end of it.
-func (p *pair) silence(o *unstructured.Unstructured, pause bool) string {
+func (p *pair) silence(o *unstructured.Unstructured, pause bool, now time.Time) string {
 	by := authority.Acknowledges(o.GetKind())
 	switch {
 	case by == authority.ByBlockMove && pause:
-		return " acknowledges a pause by losing the annotation " + authority.BlockMoveAnnotation + ": is its controller running?"
+		return " acknowledges a pause by losing the annotation " + authority.BlockMoveAnnotation + ": " + heard(o, now)
 	case by == authority.ByBlockMove:
-		return " acknowledges the end of a pause by regaining the annotation " + authority.BlockMoveAnnotation + ": is its controller running?"
+		return " acknowledges the end of a pause by regaining the annotation " + authority.BlockMoveAnnotation + ": " + heard(o, now)
 	case by == authority.ByPatience && pause && p.objects.MayBeCreating():
 		return fmt.Sprintf(" has no Paused condition and no ID of an instance, which its controller may be creating: "+
 			"Poundlock assumes that it is paused %s after the pause annotation was written.", creationEndsAfter)
@@ -272,7 +272,16 @@ func (p *pair) silence(o *unstructured.Unstructured, pause bool) string {
 	case by == authority.ByPatience:
 		return " has no Paused condition: Poundlock assumes that its controller acts as soon as the pause annotation is gone."
 	}
-	return " has no Paused condition: are its controllers running?"
+	return " has no Paused condition: " + heard(o, now)
+}
+
+// heard says why an object may have no answer: the controllers of a new one may not have looked at it.
+func heard(o *unstructured.Unstructured, now time.Time) string {
+	born := o.GetCreationTimestamp().Time
+	if !born.IsZero() && now.Before(born.Add(time.Minute)) {
+		return fmt.Sprintf("it was created at %s, and its controllers may not have looked at it yet.", born.UTC().Format(time.RFC3339))
+	}
+	return "are its controllers running?"
 }
 
 // going names the finalizers by which one can see who still holds an object.

@@ -36,6 +36,9 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 		return `{apiVersion: ` + group + `, kind: ` + kind + `, metadata: {name: m, namespace: ` + namespace + `, annotations: {cluster.x-k8s.io/paused: ""}}`
 	}
 	infra := func(kind string) string { return object("infrastructure.cluster.x-k8s.io/v1beta1", kind, "capi") }
+	born := func(kind, at string) string {
+		return strings.Replace(infra(kind), "{name: m,", "{name: m, creationTimestamp: "+`"`+at+`",`, 1) + "}"
+	}
 	core, mapi := object("cluster.x-k8s.io/v1beta2", "Machine", "capi"), object("machine.openshift.io/v1beta1", "Machine", "mapi")
 	for sentence, c := range map[string]struct {
 		reason                string
@@ -60,6 +63,21 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 			answers: []string{"VSphereMachine.infrastructure.cluster.x-k8s.io capi/m has no Paused condition: are its controllers running?"},
 			ends:    backOff + "capi describe vspheremachine.infrastructure.cluster.x-k8s.io m",
 		},
+		"it was created just now": {
+			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: born("VSphereMachine", "2025-12-31T23:59:59Z"),
+			answers: []string{"capi/m has no Paused condition: it was created at 2025-12-31T23:59:59Z, and its controllers may not have looked at it yet. Since"},
+			ends:    backOff + "capi describe vspheremachine.infrastructure.cluster.x-k8s.io m",
+		},
+		"it was created a minute ago": {
+			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: born("VSphereMachine", "2025-12-31T23:59:00Z"),
+			answers: []string{"capi/m has no Paused condition: are its controllers running? Since"},
+			ends:    backOff + "capi describe vspheremachine.infrastructure.cluster.x-k8s.io m",
+		},
+		"Azure's was created just now": {
+			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: born("AzureMachine", "2025-12-31T23:59:30Z"),
+			answers: []string{"block-move: it was created at 2025-12-31T23:59:30Z, and its controllers may not have looked at it yet."},
+			ends:    backOff + "capi describe azuremachine.infrastructure.cluster.x-k8s.io m",
+		},
 		"it never reports": {
 			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: infra("GCPMachine") + "}",
 			answers: []string{"after 30s"}, ends: " Since 2026-01-01T00:00:00Z.",
@@ -82,12 +100,12 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 		},
 		"Azure's provider does not acknowledge a pause": {
 			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: infra("AzureMachine") + "}",
-			answers: []string{"AzureMachine.infrastructure.cluster.x-k8s.io capi/m acknowledges a pause by losing the annotation clusterctl.cluster.x-k8s.io/block-move: is"},
+			answers: []string{"AzureMachine.infrastructure.cluster.x-k8s.io capi/m acknowledges a pause by losing the annotation clusterctl.cluster.x-k8s.io/block-move: are its controllers running?"},
 			ends:    backOff + "capi describe azuremachine.infrastructure.cluster.x-k8s.io m",
 		},
 		"nor the end of one": {
 			reason: authority.ReasonNotResumed, on: authority.WhoInfra, infra: infra("AzureMachine") + "}",
-			answers: []string{"capi/m acknowledges the end of a pause by regaining the annotation clusterctl.cluster.x-k8s.io/block-move: is"},
+			answers: []string{"capi/m acknowledges the end of a pause by regaining the annotation clusterctl.cluster.x-k8s.io/block-move: are its controllers running?"},
 			ends:    backOff + "capi describe azuremachine.infrastructure.cluster.x-k8s.io m",
 		},
 		"a provider that never reports is to act": {

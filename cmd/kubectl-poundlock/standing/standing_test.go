@@ -242,3 +242,28 @@ func TestAMachineWithoutAnInstance(t *testing.T) {
 		}
 	}
 }
+
+// A condition may have no message: what it means, and where more is said, is not left out with it.
+func TestTroubleWithoutAMessage(t *testing.T) {
+	const machine = `
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Machine
+metadata: {name: m, namespace: openshift-cluster-api}
+spec: {clusterName: c, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSMachine, name: m}}
+status: {conditions: [{type: InfrastructureReady, status: "False", reason: InstanceTerminated, message: ""}]}
+`
+	const without = "Cluster API reports that this Machine has no instance (InfrastructureReady), without a message. `kubectl poundlock explain InstanceTerminated` has what that means"
+	for text, want := range map[string]string{
+		machine: without,
+		machine + "---\n{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSMachine, metadata: {name: m, namespace: openshift-cluster-api}}": without +
+			". What the provider reports: kubectl -n openshift-cluster-api describe awsmachine.infrastructure.cluster.x-k8s.io m",
+	} {
+		f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(text), authority.Pairs{inventory.DefaultPair})
+		if err != nil || len(f.Pairs) != 1 {
+			t.Fatal(err, f.Problems)
+		}
+		if s := standing.Of(f.Pairs[0]).Troubled(f.Pairs[0]); s.Message != want {
+			t.Errorf("got  %q\nwant %q", s.Message, want)
+		}
+	}
+}

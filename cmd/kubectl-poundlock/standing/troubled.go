@@ -6,6 +6,7 @@ package standing
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"k8s.io/utils/ptr"
@@ -28,7 +29,16 @@ func (s Standing) Troubled(p inventory.Pair) Standing {
 		return s
 	}
 	s.Reason, s.Since = c.Reason, c.LastTransitionTime
-	s.Message = fmt.Sprintf("%s reports that this Machine has no instance (%s): %s", api.Text(), c.Type, c.Message)
+	s.Message = fmt.Sprintf("%s reports that this Machine has no instance (%s)", api.Text(), c.Type)
+	switch {
+	case c.Message != "":
+		s.Message += ": " + c.Message
+	case p.Infra != nil:
+		s.Message += fmt.Sprintf(", without a message. `kubectl poundlock explain %s` has what that means. What the provider reports: kubectl -n %s describe %s.%s %s",
+			c.Reason, p.Infra.Metadata.Namespace, strings.ToLower(p.Infra.Kind), p.Infra.GroupVersionKind().Group, p.Infra.Metadata.Name)
+	default:
+		s.Message += fmt.Sprintf(", without a message. `kubectl poundlock explain %s` has what that means", c.Reason)
+	}
 	return s
 }
 
