@@ -38,6 +38,13 @@ func refusedByCloud(m *machinev1beta1.Machine) {
 		Reason: machinev1beta1.MachineCreationFailedConditionReason, Message: "no capacity in a" + strings.Repeat(".", 1000)}}
 }
 
+// mute is a Machine whose conditions have no messages.
+func mute(m *machinev1beta1.Machine) {
+	for i := range m.Status.Conditions {
+		m.Status.Conditions[i].Message = ""
+	}
+}
+
 // refusedThroughClusterAPI is a Machine of Cluster API's with a condition that its mirror has from the provider.
 func refusedThroughClusterAPI(reason string) func(*machinev1beta1.Machine) {
 	return func(m *machinev1beta1.Machine) {
@@ -97,6 +104,8 @@ func TestWhatAuthorityMakesOfAPlan(t *testing.T) {
 			waits: "c-master-x-0 is not ready yet: its MachineCreated is False (MachineCreationFailed: no capacity in a" + strings.Repeat(".", 184) + " …)"},
 		"a new one of Cluster API's that the cloud refuses has its words": {do: []change{larger, with("c-master-x-0", "a", true), on(3, refusedThroughClusterAPI("InstanceProvisionFailed"))},
 			waits: "c-master-x-0 is not ready yet: its InstanceExists is False, as Cluster API reports (InstanceProvisionFailed: no capacity in a)"},
+		"a new one whose provider says no more than a reason": {do: []change{larger, with("c-master-x-0", "a", true), on(3, refusedThroughClusterAPI("InstanceTerminated")), on(3, mute)},
+			waits: "c-master-x-0 is not ready yet: its InstanceExists is False, as Cluster API reports (InstanceTerminated)"},
 		"a new one of Cluster API's that is on its way has none": {do: []change{larger, with("c-master-x-0", "a", true), on(3, refusedThroughClusterAPI("InstanceNotReady"))},
 			waits: "c-master-x-0 is not ready yet"},
 		"Recreate, where it has not been allowed: nothing": {do: []change{strategy("Recreate"), larger, noRecreate}},

@@ -314,7 +314,11 @@ func (m MachineState) Unmade() string {
 		case c.Type == machinev1beta1.MachineCreated && c.Message != "":
 			return fmt.Sprintf(": its MachineCreated is False (%s: %s)", c.Reason, eventnote.Cut(c.Message, longestRefusal))
 		case c.Type == machinev1beta1.InstanceExistsCondition && ofClusterAPI && authority.Fails(c.Reason):
-			return fmt.Sprintf(": its InstanceExists is False, as Cluster API reports (%s: %s)", c.Reason, eventnote.Cut(c.Message, longestRefusal))
+			why := c.Reason // the provider may say no more
+			if c.Message != "" {
+				why += ": " + eventnote.Cut(c.Message, longestRefusal)
+			}
+			return fmt.Sprintf(": its InstanceExists is False, as Cluster API reports (%s)", why)
 		}
 	}
 	return ""
