@@ -103,6 +103,58 @@ func TestAMachineThatSomebodyAdds(t *testing.T) {
 	}
 }
 
+// TestAMachineThatReturns: Cluster API has a Machine's load balancers from its infrastructure cluster object, and they count again under the Machine API.
+func TestAMachineThatReturns(t *testing.T) {
+	for message, c := range map[string]struct {
+		do    []change
+		alike bool
+		by    policies.Actor
+		want  []string
+	}{
+		"and differs": {want: []string{"once Machine API is authoritative, the ControlPlaneMachineSet will delete c-master-0 " +
+			`(it differs from the template: loadBalancers none → [{"name":"int","type":"network"}])`}},
+		"and does not differ":             {alike: true},
+		"and differs, under OnDelete":     {do: changes(strategy("OnDelete"))},
+		"and differs, of an inactive set": {do: changes(inactive)},
+		"by the mirror":                   {by: policies.Poundlock},
+	} {
+		t.Run(message, func(t *testing.T) {
+			v := reviewed()
+			balancers := []any{map[string]any{"name": "int", "type": "network"}}
+			want("loadBalancers", balancers)(v)
+			for i := range v.Machines {
+				if v.Machines[i].Labels = controlPlaneLabels(); i > 0 || c.alike {
+					edit(&v.Machines[i].Spec.ProviderSpec, "loadBalancers", balancers)
+				} else {
+					edit(&v.Machines[i].Spec.ProviderSpec, "loadBalancers", nil)
+				}
+			}
+			for _, do := range c.do {
+				do(v)
+			}
+			m := &v.Machines[0]
+			m.Spec.AuthoritativeAPI, m.Status.AuthoritativeAPI = machinev1beta1.MachineAuthorityClusterAPI, machinev1beta1.MachineAuthorityClusterAPI
+			then := m.DeepCopy()
+			then.Spec.AuthoritativeAPI = machinev1beta1.MachineAuthorityMachineAPI
+			change := policies.Change{
+				Subject:   policies.Subject{Side: policies.SideMachineAPI, Kind: "Machine", Namespace: "m", Name: m.Name},
+				Operation: admissionv1.Update, Old: machineObject(t, m), New: machineObject(t, then), Actor: c.by,
+			}
+			if admission.Rules().Needs(change).Has(policies.NeedControlPlaneSet) {
+				change.Facts.ControlPlane = &policies.ControlPlane{MayRecreate: v.MayRecreate, Machines: v.Machines, Nodes: v.Nodes,
+					Infrastructure: v.Infrastructure, Now: v.Now, Set: object(t, v.Set)}
+			}
+			var got []string
+			for _, f := range admission.Rules().Judge(change) {
+				got = append(got, f.Warnings...)
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
 // TestOnlyWhatIsAddedIsLookedUp: an update of a Machine that had the labels asks for nothing.
 func TestOnlyWhatIsAddedIsLookedUp(t *testing.T) {
 	m := running("c-master-0", "a", 0)

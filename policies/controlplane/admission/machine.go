@@ -26,18 +26,30 @@ func joins(c policies.Change) bool {
 	return c.Operation == admissionv1.Create || c.Old != nil && !controlplane.OfControlPlane(c.Old.Metadata.Labels)
 }
 
+// returns reports whether a request asks for a control plane's Machine that Cluster API runs to be the Machine API's again.
+func returns(c policies.Change) bool {
+	asked := func(o *policies.Object) machinev1beta1.MachineAuthority {
+		var spec machinev1beta1.MachineSpec
+		_ = json.Unmarshal(o.Spec, &spec) // what cannot be read asks for nothing
+		return spec.AuthoritativeAPI
+	}
+	return c.Operation == admissionv1.Update && c.New != nil && c.Old != nil && !c.New.Deleting() && c.Actor == policies.Anyone &&
+		controlplane.OfControlPlane(c.New.Metadata.Labels) && asked(c.New) == machinev1beta1.MachineAuthorityMachineAPI && asked(c.Old) == machinev1beta1.MachineAuthorityClusterAPI
+}
+
 func joinNeeds(c policies.Change) policies.Need {
-	if joins(c) {
+	if joins(c) || returns(c) {
 		return policies.NeedControlPlaneSet
 	}
 	return 0
 }
 
 // Joins: "This set should be the complete control plane and there should be a 1:1 mapping of Machines in this set to the control plane nodes". The effect
-// of an added Machine is in the plan that includes it.
+// of an added Machine is in the plan that includes it. One that returns to the Machine API has brought along what its infrastructure cluster object says, and
+// is compared by that again.
 func Joins(c policies.Change) policies.Verdict {
 	in := c.Facts.ControlPlane
-	if !joins(c) || in == nil || in.Set == nil || in.Set.Deleting() {
+	if !joins(c) && !returns(c) || in == nil || in.Set == nil || in.Set.Deleting() {
 		return policies.Verdict{}
 	}
 	p := propose(c, in.Set)
@@ -53,18 +65,25 @@ func Joins(c policies.Change) policies.Verdict {
 		m.CreationTimestamp = metav1.NewTime(in.Now)
 	}
 	view := p.view()
-	view.Machines = append(view.Machines, m)
+	becomes := ""
+	if i := slices.IndexFunc(view.Machines, func(o machinev1beta1.Machine) bool { return o.Name == m.Name }); i >= 0 && returns(c) {
+		m.Status.AuthoritativeAPI, becomes = machinev1beta1.MachineAuthorityMachineAPI, "once Machine API is authoritative, "
+		view.Machines = slices.Clone(view.Machines)
+		view.Machines[i] = m
+	} else {
+		view.Machines = append(view.Machines, m)
+	}
 	after := controlplane.Make(view)
 	var out []string
 	for _, problem := range after.Problems {
 		if !slices.Contains(before.Problems, problem) {
-			out = append(out, "the ControlPlaneMachineSet will do nothing from then on, until this is fixed: "+problem.Message)
+			out = append(out, becomes+"the ControlPlaneMachineSet will do nothing from then on, until this is fixed: "+problem.Message)
 		}
 	}
 	known := deletions(p.view())
 	for _, one := range deletions(view) {
 		if !slices.Contains(known, one) {
-			out = append(out, "the ControlPlaneMachineSet will "+one)
+			out = append(out, becomes+"the ControlPlaneMachineSet will "+one)
 		}
 	}
 	return policies.Warn(out...)
