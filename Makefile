@@ -27,7 +27,7 @@ STORIES := (^|/)(test/(journeys|absent|schemas|installed|platforms|private(/conv
 PLAYED := (^|/)(test/(journeys|absent|installed|platforms)|kubectl-poundlock/e2e)$$
 
 # What takes longest begins first: the last to end would otherwise run alone.
-LONGEST := /(reconcilers/(mirror|install)|webhooks|test/(journeys|installed))$$
+LONGEST := /(reconcilers/(handoff|mirror|rollout)|machine/controller|kubectl-poundlock/e2e|webhooks|test/(journeys|private))$$
 
 # Tests of these packages call their reconcilers themselves, in one goroutine, where the race detector finds nothing and takes five times as long. Only those that have a
 # manager, two installers or readers beside them run with it (raced-stories has all). Their names are in no other package.
@@ -65,7 +65,7 @@ run: ## Start a control plane, Poundlock, the real Cluster API, a simulated clou
 		--manager=$(if $(filter off,$(MANAGER)),false,true) --bare=$(if $(filter 1,$(BARE)),true,false) --private=$(if $(filter 1,$(PRIVATE)),true,false)
 
 .PHONY: test
-test: plane ## Run vet, unit, CEL and the main journeys on a real API server: some 25 minutes on two slow cores, and then what a change reaches. `make proof` has the race detector and long stories
+test: plane ## Run vet, unit, CEL and the main journeys on a real API server: a quarter of an hour on two slow cores, and then what a change reaches. `make proof` has the race detector and long stories
 	go vet $(PKG)
 	all=$$(go list $(PKG)); all=$$(grep -E '$(LONGEST)' <<<"$$all" || true; grep -vE '$(LONGEST)' <<<"$$all" || true); \
 	$(TESTSUM) -p $(P) -timeout 40m $(ARGS) $$all
@@ -88,7 +88,7 @@ proof: plane ## Prove at length what `make test` plays in part: WHAT=race,storie
 	@if [ $(SHARE) -gt 1 ]; then echo "One in $(SHARE) of what is long is played, drawn by SEED=$(SEED): set SEED and SHARE to draw the same again"; fi
 	@for what in $(if $(filter all,$(WHAT)),$(PROOFS),$(subst $(comma), ,$(WHAT))); do $(MAKE) --no-print-directory proof-$$what; done
 
-# The race detector wherever anything is concurrent; without a SHARE, in long stories too. .ci/run plays a quarter of this.
+# The race detector wherever anything is concurrent; without a SHARE, in long stories too. .ci/run plays a fifth of this.
 proof-race: plane
 	all=$$(go list $(PKG) | $(DRAWN)); all=$$(grep -E '$(LONGEST)' <<<"$$all" || true; grep -vE '$(LONGEST)' <<<"$$all" || true); \
 	raced=$$(grep -vE '$(NOUNS)|$(STORIES)|$(ALONE)|^$$' <<<"$$all" || true); \

@@ -14,6 +14,7 @@ import (
 
 	"github.com/poundlock/poundlock/machine"
 	"github.com/poundlock/poundlock/machine/machinetest"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // TestMachineThatIsDeletedWhileItsInstanceIsMade: the deletion wins the race against what Create answers, and the cloud does not show the instance for a while.
@@ -71,6 +72,7 @@ func TestMachineThatIsDeletedWhileItsInstanceIsMade(t *testing.T) {
 
 // TestMachineThatGoesAwayWhileItsInstanceIsMade loses its finalizer, and itself, between the order and the answer.
 func TestMachineThatGoesAwayWhileItsInstanceIsMade(t *testing.T) {
+	stories.Long(t)
 	for name, c := range map[string]struct {
 		again    bool // another Machine has its name
 		answers  []error

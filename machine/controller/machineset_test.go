@@ -404,6 +404,7 @@ func TestMachineSetThatIsInvalid(t *testing.T) {
 
 // TestMachineSetNumbers: ready and available follow the Nodes, available also the clock, whichever API is authoritative for the Machine.
 func TestMachineSetNumbers(t *testing.T) {
+	stories.Long(t)
 	p := newPlace(t)
 	p.run(AddMachineSets, onlyGated())
 	p.newSet(3, func(s *machinev1beta1.MachineSet) { s.Spec.MinReadySeconds = 3 })

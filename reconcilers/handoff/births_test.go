@@ -105,6 +105,7 @@ func (w *world) decide() {
 
 // TestADecision has a person answer that there is no instance: once before the source pauses, and once more after.
 func TestADecision(t *testing.T) {
+	stories.Long(t)
 	eitherWay(t, func(w *world, from authority.API) {
 		w.born(from)
 		w.request(from.Other())

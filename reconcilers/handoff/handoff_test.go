@@ -25,6 +25,7 @@ import (
 
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 func kinds(t *testing.T, story func(*world)) {
@@ -230,6 +231,7 @@ func TestWaits(t *testing.T) {
 
 // TestAMoveComparesHooks: Cluster API's hooks are annotations, which move no generation, so that Synchronized may be True of a mirror without them.
 func TestAMoveComparesHooks(t *testing.T) {
+	stories.Long(t)
 	w := newWorld(t, "Machine")
 	w.machineAPI(authority.MachineAPI)
 	w.waitSettled(authority.MachineAPI)
@@ -431,6 +433,7 @@ func TestDeletedUnderClusterAPI(t *testing.T) {
 // The deletion of a namespace is no request about the Machines in it. Authority does not go where its objects are about to be deleted, whatever was asked for
 // before.
 func TestTheNamespaceOfTheOtherAPIIsDeleted(t *testing.T) {
+	stories.Long(t)
 	for _, from := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
 		for _, underWay := range []bool{false, true} {
 			t.Run(fmt.Sprintf("from %s, under way %t", from, underWay), func(t *testing.T) { namespaceGoes(t, from, underWay, false) })

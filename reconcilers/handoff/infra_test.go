@@ -18,10 +18,12 @@ import (
 
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // The provider is rolled back: its machines are no longer served in the version that Poundlock preferred. They exist, and its controller acts on them.
 func TestAProvidersVersionThatIsNoLongerServed(t *testing.T) {
+	stories.Long(t)
 	w := newWorld(t, "Machine")
 	later := schema.GroupVersionKind{Group: w.infra.Group, Version: "v1beta3", Kind: w.infra.Kind}
 	w.versions(func(all []any) []any {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // onVSphere is a world whose provider keeps a VSphereVM for each instance, with a controller of its own.
@@ -133,6 +134,7 @@ func TestAPauseAndAReleaseThatEndHalfWay(t *testing.T) {
 // TestAnInstanceThatIsKeptForAnotherToo: an object that names the instance of a Machine and is not that Machine's keeps it from moving, either way, until it is
 // gone.
 func TestAnInstanceThatIsKeptForAnotherToo(t *testing.T) {
+	stories.Long(t)
 	for _, from := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
 		w := onVSphere(t)
 		w.machineAPI(authority.ClusterAPI)

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/stories"
 )
 
 // blind is a world with a check of OpenShift's own controller, under a clock that starts with the real one.
@@ -37,6 +38,7 @@ func blind(t *testing.T, from authority.API) (w *world, clock *time.Duration) {
 
 // A check whose controller reads no authoritativeAPI is paused by the annotation, for longer than a pass of that controller takes before Cluster API's acts.
 func TestACheckOfABlindController(t *testing.T) {
+	stories.Long(t)
 	w, clock := blind(t, authority.MachineAPI)
 	w.request(authority.ClusterAPI)
 	for range 6 {
@@ -100,6 +102,7 @@ func TestACheckThatAPersonHasPaused(t *testing.T) {
 
 // A request is taken back after each pass: nobody waits for an answer that does not come, and the check acts again.
 func TestCancelOfABlindCheck(t *testing.T) {
+	stories.Long(t)
 	for _, from := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
 		w, clock := blind(t, from)
 		for passes := 1; passes < 5; passes++ {

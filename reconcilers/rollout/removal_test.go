@@ -26,6 +26,7 @@ import (
 
 // TestARemoval deletes the set in the ways in which that can be done, with the real garbage collector, and the operator cut off at each of its writes.
 func TestARemoval(t *testing.T) {
+	stories.Long(t)
 	for _, how := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationOrphan} {
 		for at := range 6 { // 3 Machines and the finalizer, and none
 			t.Run(fmt.Sprintf("%s, ended at write %d", how, at), func(t *testing.T) {
