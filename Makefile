@@ -73,7 +73,7 @@ test: plane ## Run vet, unit, CEL and the main journeys on a real API server: a 
 
 # What is proved at length: all, or some of these with commas between. ARGS goes to each.
 WHAT ?= all
-# SHARE=5 plays a fifth of the long stories, and of the packages that run under the race detector, as SEED draws them: .ci/run has forty minutes, and each run draws another fifth.
+# SHARE=3 plays a third of the long stories, and of the packages that run under the race detector, as SEED draws them: .ci/run has forty minutes, and each run draws another third.
 SHARE ?= 1
 SEED ?= $(shell date +%s)
 # The lines of standard input that are drawn; the same for the same seed on every machine.
@@ -88,7 +88,7 @@ proof: plane ## Prove at length what `make test` plays in part: WHAT=race,storie
 	@if [ $(SHARE) -gt 1 ]; then echo "One in $(SHARE) of what is long is played, drawn by SEED=$(SEED): set SEED and SHARE to draw the same again"; fi
 	@for what in $(if $(filter all,$(WHAT)),$(PROOFS),$(subst $(comma), ,$(WHAT))); do $(MAKE) --no-print-directory proof-$$what; done
 
-# The race detector wherever anything is concurrent; without a SHARE, in long stories too. .ci/run plays a fifth of this.
+# The race detector wherever anything is concurrent; without a SHARE, in long stories too. .ci/run plays a third of this.
 proof-race: plane
 	all=$$(go list $(PKG) | $(DRAWN)); all=$$(grep -E '$(LONGEST)' <<<"$$all" || true; grep -vE '$(LONGEST)' <<<"$$all" || true); \
 	raced=$$(grep -vE '$(NOUNS)|$(STORIES)|$(ALONE)|^$$' <<<"$$all" || true); \
