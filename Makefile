@@ -65,7 +65,7 @@ run: ## Start a control plane, Poundlock, the real Cluster API, a simulated clou
 		--manager=$(if $(filter off,$(MANAGER)),false,true) --bare=$(if $(filter 1,$(BARE)),true,false) --private=$(if $(filter 1,$(PRIVATE)),true,false)
 
 .PHONY: test
-test: plane ## Run vet, unit, CEL and the main journeys on a real API server: a quarter of an hour on two slow cores, and then what a change reaches. `make proof` has the race detector and long stories
+test: plane ## Run vet, unit, CEL and the main journeys on a real API server: some twelve minutes on two slow cores, and then what a change reaches. `make proof` has the race detector and long stories
 	go vet $(PKG)
 	all=$$(go list $(PKG)); all=$$(grep -E '$(LONGEST)' <<<"$$all" || true; grep -vE '$(LONGEST)' <<<"$$all" || true); \
 	$(TESTSUM) -p $(P) -timeout 40m $(ARGS) $$all
