@@ -106,7 +106,8 @@ PARTLY := TestMirror|TestOnAnAPIServer|TestQuickWalks|TestPlanted
 proof-stories: plane
 	files=$$(git grep -l 'poundlock/test/stories"' -- '*_test.go'); \
 	long=$$({ tr '|' '\n' <<<'$(PARTLY)'; awk '/^func /{name=""} match($$0,/^func Test[A-Za-z0-9_]*/){name=substr($$0,6,RLENGTH-5)} /stories\.(Long|Times)\(/&&name!=""{print name}' $$files; } | sort -u | $(DRAWN) | paste -sd'|'); \
-	folders=$$($(TOLD) | sed 's,^,./,'); if [ '$(PKG)' != ./... ]; then folders=$$(go list -f '{{.Dir}}' $(PKG) | sed "s,^$$PWD,.," | grep -xF "$$folders"); fi; \
+	folders=$$($(TOLD) | sed 's,^,./,'); if [ '$(PKG)' != ./... ]; then folders=$$(go list -f '{{.Dir}}' $(PKG) | sed "s,^$$PWD,.," | grep -xF "$$folders" || true); fi; \
+	if [ -z "$$folders" ]; then echo "No package of PKG=$(PKG) has long stories: make test PKG=$(PKG) plays all of its tests" >&2; exit 1; fi; \
 	$(TESTSUM) -p $(P) -timeout 40m -run "^($$long)$$" $$folders $(or $(ARGS),-long)
 
 # Every state that people, controllers, caches and crashes can lead to.

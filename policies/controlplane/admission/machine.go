@@ -28,13 +28,13 @@ func joins(c policies.Change) bool {
 
 // returns reports whether a request asks for a control plane's Machine that Cluster API runs to be the Machine API's again.
 func returns(c policies.Change) bool {
-	asked := func(o *policies.Object) machinev1beta1.MachineAuthority {
+	asks := func(o *policies.Object, api machinev1beta1.MachineAuthority) bool {
 		var spec machinev1beta1.MachineSpec
-		_ = json.Unmarshal(o.Spec, &spec) // what cannot be read asks for nothing
-		return spec.AuthoritativeAPI
+		return json.Unmarshal(o.Spec, &spec) == nil && spec.AuthoritativeAPI == api
 	}
 	return c.Operation == admissionv1.Update && c.New != nil && c.Old != nil && !c.New.Deleting() && c.Actor == policies.Anyone &&
-		controlplane.OfControlPlane(c.New.Metadata.Labels) && asked(c.New) == machinev1beta1.MachineAuthorityMachineAPI && asked(c.Old) == machinev1beta1.MachineAuthorityClusterAPI
+		controlplane.OfControlPlane(c.New.Metadata.Labels) &&
+		asks(c.New, machinev1beta1.MachineAuthorityMachineAPI) && asks(c.Old, machinev1beta1.MachineAuthorityClusterAPI)
 }
 
 func joinNeeds(c policies.Change) policies.Need {
