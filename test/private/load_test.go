@@ -16,9 +16,11 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -121,6 +123,7 @@ func proxyBefore(t *testing.T, server *httptest.Server) *process {
 	p := &process{t: t, address: "http://" + local(ports[0]), health: "http://" + local(ports[1])}
 	p.cmd = exec.CommandContext(t.Context(), filepath.Join(bin, ours), "proxy", "--kubeconfig="+filepath.Join(dir, "kubeconfig"), "--listen="+local(ports[0]),
 		"--health-listen="+local(ports[1]))
+	p.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GOGC=") }) // it collects as often as in a cluster
 	p.cmd.Stderr = &p.log
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
