@@ -102,16 +102,11 @@ func (p *Plane) controllerManagerArgs() []string {
 	return []string{
 		"--kubeconfig=" + p.path("controller-manager.kubeconfig"),
 		"--controllers=" + strings.Join(controllers, ","),
-		// Each controller under its own name, as in a real cluster: rules let the collector through by who it is.
-		"--use-service-account-credentials=true",
 		"--service-account-private-key-file=" + p.keys.serviceAccount.keyFile,
 		"--root-ca-file=" + p.keys.api.certFile,
-		"--leader-elect=false",
-		"--bind-address=127.0.0.1",
-		fmt.Sprintf("--secure-port=%d", p.ports.Manager),
+		fmt.Sprintf("--listen=127.0.0.1:%d", p.ports.Manager),
 		"--tls-cert-file=" + p.keys.apiServing.certFile,
 		"--tls-private-key-file=" + p.keys.apiServing.keyFile,
-		"--profiling=false",
 	}
 }
 

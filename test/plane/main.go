@@ -20,14 +20,13 @@ import (
 	"k8s.io/kubectl/pkg/cmd"
 	"k8s.io/kubectl/pkg/cmd/util"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
-	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 )
 
 // parts maps the name under which the binary is called to what it then is.
 var parts = map[string]func(){
 	"etcd":                    func() { etcdmain.Main(os.Args) },
 	"kube-apiserver":          func() { run(apiserver.NewAPIServerCommand()) },
-	"kube-controller-manager": func() { run(controllermanager.NewControllerManagerCommand()) },
+	"kube-controller-manager": func() { run(controllerManager()) },
 	"kubectl":                 kubectl,
 }
 

@@ -1,0 +1,344 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/healthz"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/scale"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/keyutil"
+	"k8s.io/controller-manager/app"
+	"k8s.io/controller-manager/pkg/clientbuilder"
+	"k8s.io/controller-manager/pkg/informerfactory"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/controller/certificates/rootcacertpublisher"
+	"k8s.io/kubernetes/pkg/controller/clusterroleaggregation"
+	"k8s.io/kubernetes/pkg/controller/deployment"
+	"k8s.io/kubernetes/pkg/controller/disruption"
+	"k8s.io/kubernetes/pkg/controller/endpointslice"
+	"k8s.io/kubernetes/pkg/controller/garbagecollector"
+	"k8s.io/kubernetes/pkg/controller/namespace"
+	"k8s.io/kubernetes/pkg/controller/replicaset"
+	serviceaccounts "k8s.io/kubernetes/pkg/controller/serviceaccount"
+	"k8s.io/kubernetes/pkg/serviceaccount"
+)
+
+// manager is what the controllers share. Each asks the API server by its own name, as in a cluster: rules of admission let the collector through by who it is.
+type manager struct {
+	kubeconfig, keyFile, caFile, certFile, certKeyFile, address string
+	names                                                       []string
+
+	root, own clientbuilder.ControllerClientBuilder
+	factory   informers.SharedInformerFactory
+	metadata  metadatainformer.SharedInformerFactory
+	mapper    *restmapper.DeferredDiscoveryRESTMapper
+	started   chan struct{}
+}
+
+// controller makes one of kube-controller-manager's controllers, before the informers start, and returns what runs it.
+type controller func(context.Context, *manager) (func(context.Context), error)
+
+// controllers are made with the numbers of workers that kube-controller-manager gives them, by its names for them.
+var controllers = map[string]controller{
+	"garbage-collector-controller":             collector,
+	"namespace-controller":                     namespaces,
+	"serviceaccount-controller":                accounts,
+	"serviceaccount-token-controller":          tokens,
+	"root-ca-certificate-publisher-controller": publisher,
+	"clusterrole-aggregation-controller":       aggregation,
+	"disruption-controller":                    disruptions,
+	"deployment-controller":                    deployments,
+	"replicaset-controller":                    replicaSets,
+	"endpointslice-controller":                 endpointSlices,
+}
+
+// controllerManager is kube-controller-manager without its other controllers: with them come the scheduler, the kubelet and the plugins of volumes, a fifth of
+// what a machine that has never compiled Kubernetes would wait for.
+func controllerManager() *cobra.Command {
+	m := &manager{started: make(chan struct{})}
+	command := &cobra.Command{Use: "kube-controller-manager", Args: cobra.NoArgs, SilenceUsage: true, RunE: func(*cobra.Command, []string) error {
+		return m.run(server.SetupSignalContext())
+	}}
+	f := command.Flags()
+	f.StringVar(&m.kubeconfig, "kubeconfig", "", "how to reach the API server")
+	f.StringSliceVar(&m.names, "controllers", nil, "the controllers to run, all of them that are given here and there")
+	f.StringVar(&m.keyFile, "service-account-private-key-file", "", "what signs the tokens in Secrets")
+	f.StringVar(&m.caFile, "root-ca-file", "", "what pods trust the API server by")
+	f.StringVar(&m.certFile, "tls-cert-file", "", "the certificate of /healthz")
+	f.StringVar(&m.certKeyFile, "tls-private-key-file", "", "its key")
+	f.StringVar(&m.address, "listen", "", "where /healthz listens")
+	return command
+}
+
+func (m *manager) run(ctx context.Context) error {
+	listener, err := net.Listen("tcp", m.address)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	if err := m.connect(ctx); err != nil {
+		return err
+	}
+	var begin []func(context.Context)
+	for _, name := range m.names {
+		make, known := controllers[name]
+		if !known {
+			return fmt.Errorf("--controllers: there is no %s here", name)
+		}
+		run, err := make(ctx, m)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		begin = append(begin, run)
+	}
+	for _, run := range begin {
+		go run(ctx)
+	}
+	m.factory.Start(ctx.Done())
+	m.metadata.Start(ctx.Done())
+	close(m.started)
+	return m.serve(ctx, listener)
+}
+
+// connect makes what the controllers share, once the API server answers.
+func (m *manager) connect(ctx context.Context) error {
+	config, err := clientcmd.BuildConfigFromFlags("", m.kubeconfig)
+	if err != nil {
+		return err
+	}
+	config.QPS, config.Burst, config.UserAgent = 20, 30, "kube-controller-manager"
+	m.root = clientbuilder.SimpleControllerClientBuilder{ClientConfig: config}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	if err := app.WaitForAPIServer(client, 10*time.Second); err != nil {
+		return fmt.Errorf("waiting for the API server: %w", err)
+	}
+	m.own = clientbuilder.NewDynamicClientBuilder(rest.AnonymousClientConfig(config), client.CoreV1(), "kube-system")
+	objects, err := metadata.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	const resync = 12 * time.Hour
+	m.factory, m.metadata = informers.NewSharedInformerFactory(client, resync), metadatainformer.NewSharedInformerFactory(objects, resync)
+	m.mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client.Discovery()))
+	go wait.UntilWithContext(ctx, func(context.Context) { m.mapper.Reset() }, 30*time.Second)
+	return nil
+}
+
+// serve answers /healthz, in detail with a line a controller: all have begun.
+func (m *manager) serve(ctx context.Context, listener net.Listener) error {
+	var checks []healthz.HealthChecker
+	for _, name := range m.names {
+		checks = append(checks, healthz.NamedCheck(name, func(*http.Request) error { return nil }))
+	}
+	mux := http.NewServeMux()
+	healthz.InstallHandler(mux, checks...)
+	s := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12}}
+	context.AfterFunc(ctx, func() { _ = s.Close() })
+	if err := s.ServeTLS(listener, m.certFile, m.certKeyFile); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+func (m *manager) client(name string) (kubernetes.Interface, error) { return m.own.Client(name) }
+
+func collector(ctx context.Context, m *manager) (func(context.Context), error) {
+	const name = "generic-garbage-collector"
+	client, err := m.client(name)
+	if err != nil {
+		return nil, err
+	}
+	config, err := m.own.Config(name)
+	if err != nil {
+		return nil, err
+	}
+	config.QPS *= 2 // a deletion takes it two requests
+	objects, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	// It watches as the manager, which is asked for once for all.
+	watching, err := m.root.Config("metadata-informers")
+	if err != nil {
+		return nil, err
+	}
+	watched, err := metadata.NewForConfig(watching)
+	if err != nil {
+		return nil, err
+	}
+	graph := garbagecollector.NewDependencyGraphBuilder(ctx, watched, m.mapper, garbagecollector.DefaultIgnoredResources(),
+		informerfactory.NewInformerFactory(m.factory, m.metadata), m.started)
+	gc, err := garbagecollector.NewComposedGarbageCollector(ctx, client, objects, m.mapper, graph)
+	if err != nil {
+		return nil, err
+	}
+	const period = 30 * time.Second
+	return func(ctx context.Context) {
+		go gc.Sync(ctx, client.Discovery(), period)
+		gc.Run(ctx, 20, period)
+	}, nil
+}
+
+func namespaces(ctx context.Context, m *manager) (func(context.Context), error) {
+	config, err := m.own.Config("namespace-controller")
+	if err != nil {
+		return nil, err
+	}
+	config.QPS, config.Burst = config.QPS*20, config.Burst*100 // it asks for each kind in a namespace
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	c := namespace.NewNamespaceController(ctx, client, objects, client.Discovery().ServerPreferredNamespacedResources, m.factory.Core().V1().Namespaces(),
+		5*time.Minute, corev1.FinalizerKubernetes)
+	return workers(c.Run, 10), nil
+}
+
+func accounts(ctx context.Context, m *manager) (func(context.Context), error) {
+	client, err := m.client("service-account-controller")
+	if err != nil {
+		return nil, err
+	}
+	core := m.factory.Core().V1()
+	c, err := serviceaccounts.NewServiceAccountsController(klog.FromContext(ctx), core.ServiceAccounts(), core.Namespaces(), client,
+		serviceaccounts.DefaultServiceAccountsControllerOptions())
+	if err != nil {
+		return nil, err
+	}
+	return workers(c.Run, 1), nil
+}
+
+func tokens(ctx context.Context, m *manager) (func(context.Context), error) {
+	key, err := keyutil.PrivateKeyFromFile(m.keyFile)
+	if err != nil {
+		return nil, err
+	}
+	ca, err := os.ReadFile(m.caFile)
+	if err != nil {
+		return nil, err
+	}
+	generator, err := serviceaccount.JWTTokenGenerator(serviceaccount.LegacyIssuer, key)
+	if err != nil {
+		return nil, err
+	}
+	client, err := m.root.Client("tokens-controller")
+	if err != nil {
+		return nil, err
+	}
+	core := m.factory.Core().V1()
+	c, err := serviceaccounts.NewTokensController(klog.FromContext(ctx), core.ServiceAccounts(), core.Secrets(), client,
+		serviceaccounts.TokensControllerOptions{TokenGenerator: generator, RootCA: ca})
+	if err != nil {
+		return nil, err
+	}
+	return workers(c.Run, 5), nil
+}
+
+func publisher(_ context.Context, m *manager) (func(context.Context), error) {
+	ca, err := os.ReadFile(m.caFile)
+	if err != nil {
+		return nil, err
+	}
+	client, err := m.client("root-ca-cert-publisher")
+	if err != nil {
+		return nil, err
+	}
+	core := m.factory.Core().V1()
+	c, err := rootcacertpublisher.NewPublisher(core.ConfigMaps(), core.Namespaces(), client, ca)
+	if err != nil {
+		return nil, err
+	}
+	return workers(c.Run, 1), nil
+}
+
+func aggregation(_ context.Context, m *manager) (func(context.Context), error) {
+	client, err := m.client("clusterrole-aggregation-controller")
+	if err != nil {
+		return nil, err
+	}
+	return workers(clusterroleaggregation.NewClusterRoleAggregation(m.factory.Rbac().V1().ClusterRoles(), client.RbacV1()).Run, 5), nil
+}
+
+func disruptions(ctx context.Context, m *manager) (func(context.Context), error) {
+	const name = "disruption-controller"
+	client, err := m.client(name)
+	if err != nil {
+		return nil, err
+	}
+	config, err := m.own.Config(name)
+	if err != nil {
+		return nil, err
+	}
+	scales, err := scale.NewForConfig(config, m.mapper, dynamic.LegacyAPIPathResolverFunc, scale.NewDiscoveryScaleKindResolver(client.Discovery()))
+	if err != nil {
+		return nil, err
+	}
+	core, apps := m.factory.Core().V1(), m.factory.Apps().V1()
+	return disruption.NewDisruptionController(ctx, core.Pods(), m.factory.Policy().V1().PodDisruptionBudgets(), core.ReplicationControllers(), apps.ReplicaSets(),
+		apps.Deployments(), apps.StatefulSets(), client, m.mapper, scales, client.Discovery()).Run, nil
+}
+
+func deployments(ctx context.Context, m *manager) (func(context.Context), error) {
+	client, err := m.client("deployment-controller")
+	if err != nil {
+		return nil, err
+	}
+	apps := m.factory.Apps().V1()
+	c, err := deployment.NewDeploymentController(ctx, apps.Deployments(), apps.ReplicaSets(), m.factory.Core().V1().Pods(), client)
+	if err != nil {
+		return nil, err
+	}
+	return workers(c.Run, 5), nil
+}
+
+func replicaSets(ctx context.Context, m *manager) (func(context.Context), error) {
+	client, err := m.client("replicaset-controller")
+	if err != nil {
+		return nil, err
+	}
+	c := replicaset.NewReplicaSetController(ctx, m.factory.Apps().V1().ReplicaSets(), m.factory.Core().V1().Pods(), client, replicaset.BurstReplicas)
+	return workers(c.Run, 5), nil
+}
+
+func endpointSlices(ctx context.Context, m *manager) (func(context.Context), error) {
+	client, err := m.client("endpointslice-controller")
+	if err != nil {
+		return nil, err
+	}
+	core := m.factory.Core().V1()
+	c := endpointslice.NewController(ctx, core.Pods(), core.Services(), core.Nodes(), m.factory.Discovery().V1().EndpointSlices(), 100, client, 0)
+	return workers(c.Run, 5), nil
+}
+
+func workers(run func(context.Context, int), n int) func(context.Context) {
+	return func(ctx context.Context) { run(ctx, n) }
+}
