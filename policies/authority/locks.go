@@ -45,8 +45,16 @@ func lockedReason(c policies.Change, s standing) string {
 	if s.Current == Unset {
 		return fmt.Sprintf("which API is authoritative for %s is not stored yet: Poundlock does it within moments of its creation, try again then", there(c))
 	}
-	return fmt.Sprintf("%s is authoritative for this %s: change %s instead%s%s%s",
-		s.authoritative().Text(), c.Kind, there(c), scaleInstead(c), hookInstead(c), orMove(c, s.authoritative().Other()))
+	return fmt.Sprintf("%s is authoritative for this %s: change %s instead%s%s%s%s",
+		s.authoritative().Text(), c.Kind, there(c), scaleInstead(c), hookInstead(c), templateInstead(c), orMove(c, s.authoritative().Other()))
+}
+
+// templateInstead says of the one field of a set's template that Cluster API has no counterpart of when it counts.
+func templateInstead(c policies.Change) string {
+	if c.Side != policies.SideMachineAPI || c.Kind != "MachineSet" || c.Old == nil || c.New == nil || templateAuthority(c.Old) == templateAuthority(c.New) {
+		return ""
+	}
+	return " (but not spec.template.spec.authoritativeAPI: Cluster API has no such field, and it counts while Machine API scales the set)"
 }
 
 // orMove ends a lock's sentence with the other remedy: to move the object. There is none for an object that is being deleted (RequestBlocked).

@@ -260,6 +260,10 @@ func blocked(s State) (Step, bool) {
 	to := s.Requested.Text()
 	if who := s.deleting(); who != 0 {
 		if s.MachineAPI.Deleting || s.Current == ClusterAPI && s.ClusterAPI.Deleting { // nothing is recreated that could move
+			if s.Current == ClusterAPI && s.ClusterPaused {
+				return s.waitStep(ReasonDeleting, who|WhoCluster, "There is no move to %s: the object is being deleted. Its Cluster is paused (spec.paused), so "+
+					"that Cluster API's controllers do not end that: waiting until somebody unpauses the Cluster.", to), true
+			}
 			return s.waitStep(ReasonDeleting, who, "There is no move to %s: the object is being deleted.", to), true
 		}
 		return s.wait(ReasonDeleting, who, "The move to %s does not start while the twin is being deleted.", to), true

@@ -142,6 +142,12 @@ func TestNext(t *testing.T) {
 			inMachineAPI(toClusterAPI, func(s *State) { s.MachineAPI.Deleting = true }), Step{Action: Wait, On: WhoMachineAPI, Reason: ReasonDeleting}},
 		"nothing moves back while Cluster API's Machine is deleted": {
 			inClusterAPI(toMachineAPI, func(s *State) { s.ClusterAPI.Deleting = true }), Step{Action: Wait, On: WhoClusterAPI, Reason: ReasonDeleting}},
+		"who may end that is named while the Cluster is paused": {
+			inClusterAPI(toMachineAPI, func(s *State) { s.ClusterAPI.Deleting, s.ClusterPaused = true, true }),
+			Step{Action: Wait, On: WhoClusterAPI | WhoCluster, Reason: ReasonDeleting}},
+		"a paused Cluster does not hold up a deletion in the Machine API": {
+			inMachineAPI(toClusterAPI, func(s *State) { s.MachineAPI.Deleting, s.ClusterPaused = true, true }),
+			Step{Action: Wait, On: WhoMachineAPI, Reason: ReasonDeleting}},
 		"nothing moves while the provider's machine is deleted": {
 			inMachineAPI(toClusterAPI, func(s *State) { s.Infra.Deleting = true }), Step{Action: Wait, On: WhoInfra, Reason: ReasonDeleting}},
 		"what does not convert does not move": {
