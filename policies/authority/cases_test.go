@@ -194,7 +194,9 @@ func TestHookRemedy(t *testing.T) {
 		"a hook without a name is added to the template in Cluster API": template + `"preTerminate":[{"name":"NAME","owner":"me"}]}}}}}')`,
 		"hooks of the template stay beside another annotation":          "",
 		"a hook without a name is added to the mirror in Cluster API":   patch + `"preTerminate":[{"name":"NAME","owner":"me"}]}}}'`,
-		"a hook without a name is added to the mirror in Machine API":   "annotate machines.cluster.x-k8s.io worker-a " + drain + "NAME=me --overwrite",
+		"a hook is added to the set's mirror itself": `which is: kubectl -n openshift-machine-api patch machinesets.machine.openshift.io worker-a --type merge -p '{"spec":` +
+			`{"template":{"spec":{"lifecycleHooks":{"preDrain":[{"name":"more","owner":"me"},{"name":"wait","owner":"me"}]}}}}}'`,
+		"a hook without a name is added to the mirror in Machine API": "annotate machines.cluster.x-k8s.io worker-a " + drain + "NAME=me --overwrite",
 	}
 	for _, c := range load(t) {
 		_, it, _ := strings.Cut(strings.TrimSuffix(strings.TrimSuffix(c.Name, " (Machine by a person)"), " (MachineSet by a person)"), ": ")

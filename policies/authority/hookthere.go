@@ -125,16 +125,36 @@ func (m metadataChange) ofHook(list HookList) bool {
 	return m.annotation && m.key != InstanceHookAnnotation && strings.HasPrefix(namedHook(m.key), list.Prefix)
 }
 
-// hooksThere is the command by which a Machine API Machine gets the hooks that a request would have on its mirror; "" for a request that changes none.
+// hooksThere is the command by which a Machine API Machine gets the hooks that a request would have on its mirror; "" for a request that changes none. A
+// MachineSet's own annotations hold nothing: its Machines get the template's, and so the command is for the template.
 func hooksThere(c policies.Change, changes []metadataChange) string {
-	if c.Side != policies.SideClusterAPI || c.Kind != "Machine" {
+	resource, spec, annotations := "machines", `{"spec":%s}`, c.New.Metadata.Annotations
+	switch {
+	case c.Side != policies.SideClusterAPI:
+		return ""
+	case c.Kind == "MachineSet":
+		resource, spec, annotations = "machinesets", `{"spec":{"template":{"spec":%s}}}`, withHooks(templateAnnotations(c.New), annotations)
+	case c.Kind != "Machine":
 		return ""
 	}
-	patch := hooksPatch(changes, c.New.Metadata.Annotations)
+	patch := hooksPatch(changes, annotations)
 	if patch == "" {
 		return ""
 	}
-	return fmt.Sprintf(`kubectl -n %s patch machines.%s %s --type merge -p '{"spec":%s}'`, c.TwinNamespace, machinev1beta1.GroupName, c.Name, patch)
+	return fmt.Sprintf(`kubectl -n %s patch %s.%s %s --type merge -p '%s'`, c.TwinNamespace, resource, machinev1beta1.GroupName, c.Name, fmt.Sprintf(spec, patch))
+}
+
+// withHooks are a template's annotations and those of its set that are hooks.
+func withHooks(template, set map[string]string) map[string]string {
+	out := maps.Clone(set)
+	maps.DeleteFunc(out, func(key, _ string) bool {
+		return !slices.ContainsFunc(HookLists(), func(list HookList) bool { return metadataChange{key: key, annotation: true}.ofHook(list) })
+	})
+	if out == nil {
+		return template
+	}
+	maps.Copy(out, template)
+	return out
 }
 
 // hooksPatch is the patch of a Machine API spec that gives each list which has a change the hooks of all annotations; "" if none has.

@@ -49,12 +49,14 @@ func lockedReason(c policies.Change, s standing) string {
 		s.authoritative().Text(), c.Kind, there(c), scaleInstead(c), hookInstead(c), templateInstead(c), orMove(c, s.authoritative().Other()))
 }
 
-// templateInstead says of the one field of a set's template that Cluster API has no counterpart of when it counts.
+// TemplateInstead says of the one field of a set's template that Cluster API has no counterpart of when it counts.
+const TemplateInstead = " (but not spec.template.spec.authoritativeAPI: Cluster API has no such field, and it counts while Machine API scales the set)"
+
 func templateInstead(c policies.Change) string {
 	if c.Side != policies.SideMachineAPI || c.Kind != "MachineSet" || c.Old == nil || c.New == nil || templateAuthority(c.Old) == templateAuthority(c.New) {
 		return ""
 	}
-	return " (but not spec.template.spec.authoritativeAPI: Cluster API has no such field, and it counts while Machine API scales the set)"
+	return TemplateInstead
 }
 
 // orMove ends a lock's sentence with the other remedy: to move the object. There is none for an object that is being deleted (RequestBlocked).

@@ -34,7 +34,7 @@ type Options struct {
 	Port int
 	// CRDs are installed before the controller manager starts, which otherwise takes up to 30 s to see them.
 	CRDs []*apiextensionsv1.CustomResourceDefinition
-	// APIServerArgs and ControllerManagerArgs are added to the command lines; a later flag wins.
+	// APIServerArgs and ControllerManagerArgs are added to the command lines; of a flag with one value the later wins.
 	APIServerArgs, ControllerManagerArgs []string
 }
 

@@ -11,17 +11,22 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	extensionscheme "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/scheme"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/apiserver/pkg/cel/openapi/resolver"
 	"k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/rest"
@@ -42,6 +47,8 @@ import (
 	"k8s.io/kubernetes/pkg/controller/namespace"
 	"k8s.io/kubernetes/pkg/controller/replicaset"
 	serviceaccounts "k8s.io/kubernetes/pkg/controller/serviceaccount"
+	"k8s.io/kubernetes/pkg/controller/validatingadmissionpolicystatus"
+	"k8s.io/kubernetes/pkg/generated/openapi"
 	"k8s.io/kubernetes/pkg/serviceaccount"
 )
 
@@ -62,16 +69,17 @@ type controller func(context.Context, *manager) (func(context.Context), error)
 
 // controllers are made with the numbers of workers that kube-controller-manager gives them, by its names for them.
 var controllers = map[string]controller{
-	"garbage-collector-controller":             collector,
-	"namespace-controller":                     namespaces,
-	"serviceaccount-controller":                accounts,
-	"serviceaccount-token-controller":          tokens,
-	"root-ca-certificate-publisher-controller": publisher,
-	"clusterrole-aggregation-controller":       aggregation,
-	"disruption-controller":                    disruptions,
-	"deployment-controller":                    deployments,
-	"replicaset-controller":                    replicaSets,
-	"endpointslice-controller":                 endpointSlices,
+	"garbage-collector-controller":                collector,
+	"namespace-controller":                        namespaces,
+	"serviceaccount-controller":                   accounts,
+	"serviceaccount-token-controller":             tokens,
+	"root-ca-certificate-publisher-controller":    publisher,
+	"clusterrole-aggregation-controller":          aggregation,
+	"disruption-controller":                       disruptions,
+	"deployment-controller":                       deployments,
+	"replicaset-controller":                       replicaSets,
+	"endpointslice-controller":                    endpointSlices,
+	"validatingadmissionpolicy-status-controller": policyTypes,
 }
 
 // controllerManager is kube-controller-manager without its other controllers: with them come the scheduler, the kubelet and the plugins of volumes, a fifth of
@@ -83,7 +91,7 @@ func controllerManager() *cobra.Command {
 	}}
 	f := command.Flags()
 	f.StringVar(&m.kubeconfig, "kubeconfig", "", "how to reach the API server")
-	f.StringSliceVar(&m.names, "controllers", nil, "the controllers to run, all of them that are given here and there")
+	f.StringSliceVar(&m.names, "controllers", nil, "the controllers to run; the flag may be given more than once")
 	f.StringVar(&m.keyFile, "service-account-private-key-file", "", "what signs the tokens in Secrets")
 	f.StringVar(&m.caFile, "root-ca-file", "", "what pods trust the API server by")
 	f.StringVar(&m.certFile, "tls-cert-file", "", "the certificate of /healthz")
@@ -101,6 +109,8 @@ func (m *manager) run(ctx context.Context) error {
 	if err := m.connect(ctx); err != nil {
 		return err
 	}
+	slices.Sort(m.names)
+	m.names = slices.Compact(m.names)
 	var begin []func(context.Context)
 	for _, name := range m.names {
 		make, known := controllers[name]
@@ -336,6 +346,22 @@ func endpointSlices(ctx context.Context, m *manager) (func(context.Context), err
 	}
 	core := m.factory.Core().V1()
 	c := endpointslice.NewController(ctx, core.Pods(), core.Services(), core.Nodes(), m.factory.Discovery().V1().EndpointSlices(), 100, client, 0)
+	return workers(c.Run, 5), nil
+}
+
+// policyTypes checks the types of expressions in policies.
+func policyTypes(_ context.Context, m *manager) (func(context.Context), error) {
+	client, err := m.client("validatingadmissionpolicy-status-controller")
+	if err != nil {
+		return nil, err
+	}
+	schemas := resolver.NewDefinitionsSchemaResolver(openapi.GetOpenAPIDefinitions, clientscheme.Scheme, extensionscheme.Scheme).
+		Combine(&resolver.ClientDiscoveryResolver{Discovery: client.Discovery()})
+	c, err := validatingadmissionpolicystatus.NewController(m.factory.Admissionregistration().V1().ValidatingAdmissionPolicies(),
+		client.AdmissionregistrationV1().ValidatingAdmissionPolicies(), &validating.TypeChecker{SchemaResolver: schemas, RestMapper: m.mapper})
+	if err != nil {
+		return nil, err
+	}
 	return workers(c.Run, 5), nil
 }
 
