@@ -101,6 +101,8 @@ type Shape struct {
 	Recorded bool
 	// Phase is status.phase, of a Machine.
 	Phase string
+	// ErrorReason is status.errorReason, of a Machine.
+	ErrorReason string
 	// Replicas is status.replicas, of a MachineSet.
 	Replicas   int64
 	Conditions []Condition
@@ -177,6 +179,8 @@ func (s *Shape) field(name string) any {
 		return &s.SynchronizedGeneration
 	case "phase":
 		return &s.Phase
+	case "errorReason":
+		return &s.ErrorReason
 	case "replicas":
 		return &s.Replicas
 	case "conditions":

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -46,17 +47,23 @@ func Ending(of API, machines []*policies.Object) []string {
 	return out
 }
 
-// Lost lists, by name, the Machines whose instance is gone, as far as admission knows: their phase is Failed, and their condition InstanceExists is False.
+// Lost lists, by name, the Machines whose instance is gone, as far as admission knows: they have failed, and their condition InstanceExists is False.
 // Machine API's controllers write both; for Cluster API's the mirror does. Only a failure of the instance counts: with another one it may still serve.
 func Lost(machines []*policies.Object) []string {
 	var out []string
 	for _, m := range machines {
-		if s := Read(m); s.Phase == "Failed" && s.Condition(conditionInstanceExists).Status == metav1.ConditionFalse {
+		if s := Read(m); Failed(s.Phase, s.Current == ClusterAPI, s.ErrorReason) && s.Condition(conditionInstanceExists).Status == metav1.ConditionFalse {
 			out = append(out, m.Metadata.Name)
 		}
 	}
 	slices.Sort(out)
 	return out
+}
+
+// Failed reports whether a Machine API Machine is one that its controllers do nothing for any more. Newer releases of Cluster API have no phase for that, and
+// report an error alone. Where the Machine API runs the Machine, an error without the phase is none: its controllers remove it at their next look.
+func Failed(phase string, ofClusterAPI bool, errorReason string) bool {
+	return phase == machinev1beta1.PhaseFailed || ofClusterAPI && errorReason != ""
 }
 
 // conditionInstanceExists is the one of a Machine API Machine.

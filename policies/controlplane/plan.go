@@ -74,7 +74,7 @@ type MachineState struct {
 	Ready bool
 	// Deleting: somebody has deleted it.
 	Deleting bool
-	// Failed: its phase is Failed, which never changes.
+	// Failed: its phase is Failed, which never changes, or its instance is gone, as Cluster API reports without that phase.
 	Failed bool
 	// Adopted: the set is its controller.
 	Adopted bool
@@ -276,11 +276,23 @@ func stateOf(m *machinev1beta1.Machine, set *machinev1.ControlPlaneMachineSet, n
 	}
 	deleting := m.DeletionTimestamp != nil
 	return MachineState{
-		Name: m.Name, Deleting: deleting, Failed: Phase(m) == machinev1beta1.PhaseFailed,
+		Name: m.Name, Deleting: deleting, Failed: Phase(m) == machinev1beta1.PhaseFailed || instanceGone(m),
 		Ready:   !deleting && Phase(m) == machinev1beta1.PhaseRunning && node.ready,
 		Adopted: owner != nil && owner.UID == set.UID && set.UID != "",
 		machine: m, born: m.CreationTimestamp.Time, serves: node.ready, available: node.serves,
 	}
+}
+
+// instanceGone reports whether Cluster API runs a Machine and has given it up, since its instance is terminated.
+func instanceGone(m *machinev1beta1.Machine) bool {
+	reason := ""
+	if r := m.Status.ErrorReason; r != nil {
+		reason = string(*r)
+	}
+	return authority.Failed("", m.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityClusterAPI, reason) &&
+		slices.ContainsFunc(m.Status.Conditions, func(c machinev1beta1.Condition) bool {
+			return c.Type == machinev1beta1.InstanceExistsCondition && c.Status == corev1.ConditionFalse
+		})
 }
 
 // assignDomains assigns a failure domain to each index: if possible the one of its youngest Machine. If a domain has too many indexes, one whose Machine is

@@ -141,6 +141,18 @@ func failed(m *machinev1beta1.Machine) {
 	m.Status.Phase = &phase
 }
 
+// terminated is a Machine of Cluster API's whose instance is gone.
+func terminated(m *machinev1beta1.Machine) {
+	m.Status.AuthoritativeAPI, m.Status.ErrorReason = machinev1beta1.MachineAuthorityClusterAPI, new(machinev1beta1.UpdateMachineError)
+	m.Status.Conditions = []machinev1beta1.Condition{{Type: machinev1beta1.InstanceExistsCondition, Status: corev1.ConditionFalse, Reason: "InstanceTerminated"}}
+}
+
+// erroneous is one whose instance there is.
+func erroneous(m *machinev1beta1.Machine) {
+	terminated(m)
+	m.Status.Conditions = nil
+}
+
 func dangling(i int) change {
 	return func(v *controlplane.View) {
 		v.Nodes = slices.DeleteFunc(v.Nodes, func(n corev1.Node) bool { return n.Name == v.Machines[i].Name })
@@ -313,13 +325,15 @@ func TestPlan(t *testing.T) {
 			v.OtherNodes[0].CreationTimestamp = metav1.NewTime(noon.Add(-time.Minute))
 		}}, waits: "c-master-x-0 is not ready yet"},
 		"a worker's Machine that is being deleted": {do: []change{with("infra-1", "b", false), on(3, going), elsewhere(3)}, waits: "infra-1 is being deleted"},
-		"four indexes":                               {do: []change{larger, with("c-master-x-3", "a", false)}, problems: []string{"ExcessIndexes c-master-x-3"}},
-		"a replacement that failed":                  {do: []change{larger, with("c-master-x-0", "a", true), on(3, failed)}, problems: []string{"FailedMachines c-master-x-0"}},
-		"one that failed alone stops nothing else":   {do: []change{on(0, failed), on(1, going)}, steps: []string{"Create 1 in b"}},
-		"also where others are outdated":             {do: []change{on(0, failed), larger}, steps: []string{"Create 0 in a"}},
-		"one that never had a Node is waited for":    {do: []change{with("c-master-x-0", "a", true), without(0), on(2, failed), func(v *controlplane.View) { edit(&v.Machines[0].Spec.ProviderSpec, "keyName", "old") }}, waits: "c-master-x-0 has failed before it had a Node: fix what its status.errorMessage names, then delete it"},
-		"but a deleted one is replaced all the same": {do: []change{with("c-master-x-0", "a", true), without(0), on(2, failed), on(0, going)}, steps: []string{"Create 1 in b"}},
-		"OnDelete in mid-rollout":                    {do: []change{larger, with("c-master-x-0", "a", false), strategy("OnDelete")}, waits: "a person to delete Machines that are no longer needed: c-master-0 (its replacement is c-master-x-0); a person to delete outdated Machines: c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"},
+		"four indexes":                                     {do: []change{larger, with("c-master-x-3", "a", false)}, problems: []string{"ExcessIndexes c-master-x-3"}},
+		"a replacement that failed":                        {do: []change{larger, with("c-master-x-0", "a", true), on(3, failed)}, problems: []string{"FailedMachines c-master-x-0"}},
+		"a replacement whose instance Cluster API lost":    {do: []change{larger, with("c-master-x-0", "a", true), on(3, terminated)}, problems: []string{"FailedMachines c-master-x-0"}},
+		"a replacement that has an error and its instance": {do: []change{larger, with("c-master-x-0", "a", true), on(3, erroneous)}, waits: "c-master-x-0 is not ready yet"},
+		"one that failed alone stops nothing else":         {do: []change{on(0, failed), on(1, going)}, steps: []string{"Create 1 in b"}},
+		"also where others are outdated":                   {do: []change{on(0, failed), larger}, steps: []string{"Create 0 in a"}},
+		"one that never had a Node is waited for":          {do: []change{with("c-master-x-0", "a", true), without(0), on(2, failed), func(v *controlplane.View) { edit(&v.Machines[0].Spec.ProviderSpec, "keyName", "old") }}, waits: "c-master-x-0 has failed before it had a Node: fix what its status.errorMessage names, then delete it"},
+		"but a deleted one is replaced all the same":       {do: []change{with("c-master-x-0", "a", true), without(0), on(2, failed), on(0, going)}, steps: []string{"Create 1 in b"}},
+		"OnDelete in mid-rollout":                          {do: []change{larger, with("c-master-x-0", "a", false), strategy("OnDelete")}, waits: "a person to delete Machines that are no longer needed: c-master-0 (its replacement is c-master-x-0); a person to delete outdated Machines: c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"},
 		"OnDelete with two at an index, both outdated": {do: []change{with("c-master-x-0", "a", false), larger, strategy("OnDelete"), on(1, func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "instanceType", "m6i.2xlarge") }), on(2, func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "instanceType", "m6i.2xlarge") })},
 			waits: "a person to delete Machines that are no longer needed: c-master-x-0 (it is outdated (instanceType m6i.xlarge → m6i.2xlarge), and so is c-master-0, beside which it is not needed)"},
 		"all in one zone, of which one is being deleted: that one moves": {do: []change{inZones("a", "a", "a"), on(0, going)}, steps: []string{"Create 0 in b"}},

@@ -213,6 +213,8 @@ func TestConditions(t *testing.T) {
 		"held by etcd, another is not ready": {[]change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked), notReady(1)}, "False UnavailableReplicas",
 			"True WaitingForHook 1 of 3 control plane Machines match the template and are ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd; not ready meanwhile: c-master-1.",
 			"False AsExpected", "False WaitingForHook"},
+		"held by etcd, another of Cluster API's is lost": {[]change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked), on(1, terminated), notReady(1)}, "False UnavailableReplicas",
+			"True WaitingForHook", "True FailedMachines Machines that have failed: c-master-1. The hook EtcdQuorumOperator of clusteroperator/etcd holds c-master-0", "False FailedMachines"},
 		"one that is outdated has failed": {[]change{larger, on(1, func(m *machinev1beta1.Machine) { m.Status.Phase = new("Failed") })}, "True AsExpected", "True RollingOut", "False AsExpected", "False RollingOut"},
 		"held by etcd, under Recreate": {[]change{strategy("Recreate"), larger, on(0, going), on(0, hooked)}, "True AsExpected All 3",
 			"True WaitingForHook 0 of 3 control plane Machines match the template and are ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd; under the strategy Recreate",
