@@ -117,6 +117,8 @@ type Facts struct {
 	ControlPlaneSize int
 	// ControlPlaneLost are the names of those of the control plane that have failed and whose instance is gone (authority.Lost).
 	ControlPlaneLost []string
+	// Masters are the control plane's Machines in Cluster API, where one that hooks hold loses its provider's machine; else none.
+	Masters []*Object
 	// Undrained reports that Cluster API's controller finds no Machine of the control plane that stays, and deletes Machines without a drain.
 	Undrained bool
 	// Sets are the MachineSets of the API that a Machine is to move to; of a Machine that is created, those of its own API.
@@ -128,7 +130,8 @@ type Facts struct {
 	Siblings, Adoptable []*Object
 	// Deployments are the MachineDeployments of Cluster API, to which a MachineSet is to move.
 	Deployments []*Object
-	// Leaving is what of the surroundings of the API that an object is to move to is being deleted, in a sentence; "" for nothing.
+	// Leaving is what of the surroundings of the API that an object is to move to is being deleted, in a sentence; "" for nothing. Beside Masters it is what of
+	// Cluster API's surroundings is.
 	Leaving string
 	// PausedCluster is the name of the Cluster of an object that is to move, if that Cluster is paused; "" for none.
 	PausedCluster string
@@ -259,6 +262,8 @@ const (
 	NeedOwnerSet
 	// NeedSiblings asks for Facts.Siblings and Facts.Adoptable, from an indexed cache.
 	NeedSiblings
+	// NeedMasters asks for Facts.Masters, and Facts.Leaving of Cluster API's objects, from the API server where the cache has a Machine that hooks hold.
+	NeedMasters
 )
 
 // Has reports whether n includes all of other.

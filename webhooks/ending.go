@@ -81,6 +81,28 @@ func (l Lookups) staying(ctx context.Context, c policies.Change) (int, error) {
 	return stay, nil
 }
 
+// masters lists the control plane's Machines in Cluster API, where the cache has hooks on the one whose provider's machine is deleted, and reads whether what
+// they live in is being deleted.
+func (l Lookups) masters(ctx context.Context, c *policies.Change) error {
+	if l.Masters == nil || c.Facts.Twin == nil {
+		return nil
+	}
+	kind, _ := authority.KindNamed("Machine")
+	machine, err := l.Cached.Get(ctx, Ref{GroupVersionKind: coreKind(policies.SideClusterAPI, kind.Name), Namespace: c.Namespace, Name: c.Facts.Twin.Metadata.Name})
+	if err != nil || !authority.HeldByHooks(machine) {
+		return err
+	}
+	if c.Facts.Masters, err = l.Masters.All(ctx, coreKind(policies.SideClusterAPI, kind.Name), c.Namespace); err != nil {
+		return err
+	}
+	for _, part := range kind.Surroundings(authority.ClusterAPI, pairOf(*c), c.Facts.Twin, machine) {
+		if _, c.Facts.Leaving, err = l.surrounding(ctx, part); err != nil || c.Facts.Leaving != "" {
+			return err
+		}
+	}
+	return nil
+}
+
 // undrained reports whether Cluster API finds no Machine of the control plane. Usually the cache has one, among the Machines without a controller. Only if it
 // has none is the API server asked.
 func (l Lookups) undrained(ctx context.Context, c policies.Change) (bool, error) {

@@ -158,6 +158,11 @@ func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policie
 		// It is not in the cache, or was not read: then the object that is kept for the instance is locked.
 		c.Facts.Infra, _ = l.keeper(ctx, *c, c.Old)
 	}
+	if needs.Has(policies.NeedMasters) {
+		if err := l.masters(ctx, c); err != nil {
+			return err
+		}
+	}
 	return l.belongings(ctx, c, needs)
 }
 

@@ -16,29 +16,36 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
+var surroundingKinds = map[string]schema.GroupVersionKind{
+	authority.Namespace:  corev1.SchemeGroupVersion.WithKind(authority.Namespace),
+	authority.Definition: apiextensionsv1.SchemeGroupVersion.WithKind(authority.Definition),
+	authority.Cluster:    clusterv1.GroupVersion.WithKind(authority.Cluster),
+}
+
+// surrounding reads a part of what objects live in, and says whether it is being deleted; "" where it is not.
+func (l Lookups) surrounding(ctx context.Context, part authority.Surrounding) (o *policies.Object, leaving string, err error) {
+	o, err = l.live(ctx, Ref{GroupVersionKind: surroundingKinds[part.Kind], Namespace: part.Namespace, Name: part.Name})
+	if err == nil && o.Deleting() {
+		leaving = fmt.Sprintf("%s %s is being deleted", part.Kind, part.Name)
+	}
+	return o, leaving, err
+}
+
 // surroundings reads what the objects of the API live in that a request asks for: whether some of it is being deleted. And it reads whether the Cluster of the
 // Cluster API object is paused, whichever API that is; "": nothing is.
 func (l Lookups) surroundings(ctx context.Context, c policies.Change) (leaving, paused string, err error) {
 	kind, _ := authority.KindNamed(c.Kind)
-	kinds := map[string]schema.GroupVersionKind{
-		authority.Namespace:  corev1.SchemeGroupVersion.WithKind(authority.Namespace),
-		authority.Definition: apiextensionsv1.SchemeGroupVersion.WithKind(authority.Definition),
-		authority.Cluster:    clusterv1.GroupVersion.WithKind(authority.Cluster),
-	}
 	for _, part := range kind.Surroundings(authority.Read(c.New).Requested, pairOf(c), c.New, c.Facts.Twin) {
-		o, err := l.live(ctx, Ref{GroupVersionKind: kinds[part.Kind], Namespace: part.Namespace, Name: part.Name})
-		if err != nil {
-			return "", "", err
-		}
-		if o.Deleting() {
-			return fmt.Sprintf("%s %s is being deleted", part.Kind, part.Name), "", nil
+		o, leaving, err := l.surrounding(ctx, part)
+		if err != nil || leaving != "" {
+			return leaving, "", err
 		}
 		if part.Kind == authority.Cluster && authority.PausesAll(o) {
 			paused = part.Name
 		}
 	}
 	if name := authority.ClusterOf(c.Facts.Twin); name != "" && authority.Read(c.New).Requested == authority.MachineAPI {
-		o, err := l.live(ctx, Ref{GroupVersionKind: kinds[authority.Cluster], Namespace: c.TwinNamespace, Name: name})
+		o, err := l.live(ctx, Ref{GroupVersionKind: surroundingKinds[authority.Cluster], Namespace: c.TwinNamespace, Name: name})
 		if err != nil {
 			return "", "", err
 		}

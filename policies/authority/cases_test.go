@@ -273,8 +273,8 @@ func TestTheCommandThatAllowsADeletionOverwrites(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 3 {
-		t.Errorf("commands of %v, want those of three rules", seen)
+	if len(seen) != 4 {
+		t.Errorf("commands of %v, want those of four rules", seen)
 	}
 }
 
@@ -397,7 +397,13 @@ func only(f policies.Facts, n policies.Need) policies.Facts {
 		f.OwnerSet, f.OwnerSetTwin = nil, nil
 	}
 	if !n.Has(policies.NeedSurroundings) {
-		f.Leaving, f.PausedCluster = "", ""
+		f.PausedCluster = ""
+	}
+	if !n.Has(policies.NeedSurroundings) && !n.Has(policies.NeedMasters) {
+		f.Leaving = ""
+	}
+	if !n.Has(policies.NeedMasters) {
+		f.Masters = nil
 	}
 	if !n.Has(policies.NeedEnding) {
 		f.Ending, f.ControlPlaneSize, f.ControlPlaneLost = nil, 0, nil
@@ -419,7 +425,7 @@ func TestRulesStand(t *testing.T) {
 		"authority/create-machineapi", "authority/create-for-set", "authority/create-clusterapi", "authority/uninitialised", "authority/request-blocked",
 		"authority/request-warning", "authority/unconvertible", "authority/set-adopts", "authority/selectors-overlap", "authority/relabelled", "authority/deployment-adopts", "authority/deployment-deletes", "authority/delete-detached", "authority/delete-recreated",
 		"authority/delete-orphans", "authority/delete-unknown-instance", "authority/delete-hooked", "authority/delete-propagates", "authority/delete-paused", "authority/delete-undrained", "authority/delete-infrastructure",
-		"authority/template-authority", "authority/new-machines", "authority/surroundings", "authority/control-plane-ends", "authority/control-plane-last", "authority/etcd-hook", "authority/machine-finalizer", "authority/status-default", "authority/default", "authority/request-kept", "authority/finalizers-kept", "authority/mark-kept",
+		"authority/template-authority", "authority/new-machines", "authority/surroundings", "authority/control-plane-ends", "authority/control-plane-last", "authority/hooks-skipped", "authority/etcd-hook", "authority/machine-finalizer", "authority/status-default", "authority/default", "authority/request-kept", "authority/finalizers-kept", "authority/mark-kept",
 	}
 	got := map[string]bool{}
 	for _, r := range rules {

@@ -713,6 +713,16 @@ func Rules() policies.Set {
 			Needs: when(mayEndMaster, policies.NeedTwin|policies.NeedEnding), Check: ControlPlaneLast,
 		},
 		{
+			ID: "authority/hooks-skipped", Clause: "converting › Machine lifecycle hooks",
+			Description: "Cluster API's controller may not delete the provider's machine of a control plane Machine that a preDrain hook holds. It skips these " +
+				"hooks, etcd's included, while every control plane Machine is being deleted: several deletions at the same moment, or while Poundlock is away, " +
+				"leave no other one.",
+			Remedy: "None is needed: the hooks go once the Machines are replaced. To end the control plane, annotate one of its Machines with " +
+				"poundlock.openshift.io/allow-deletion=" + AllowsControlPlane + ".",
+			On:    on(infra([]string{InfraMachine}, onDelete)),
+			Needs: when(endsWithMachine, policies.NeedTwin|policies.NeedMasters), Check: HooksSkipped,
+		},
+		{
 			ID: "authority/etcd-hook", Clause: "converting › Machine lifecycle hooks",
 			Description: "A person who removes etcd's hook, EtcdQuorumOperator, from a Machine that is being deleted is warned, on the side of the API that is " +
 				"authoritative: its instance is terminated, even if the etcd member on it has not left. The etcd operator is not warned.",

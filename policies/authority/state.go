@@ -198,7 +198,7 @@ func (o Objects) State() State {
 		s.Infra.Acknowledged = infraAcknowledged(o.Infra, o.InfraPausedLately)
 		s.Infra = o.withInfraInstance(s.Infra, s.Current)
 		s.InfraNamesInstance = providerID(o.Infra) != ""
-	case o.Infra.HasAnnotation(MirrorAnnotation):
+	case o.Infra.HasAnnotation(MirrorAnnotation) && !o.borrowed():
 		s.Infra = Party{Exists: true, PauseRequested: o.Infra.HasAnnotation(PausedAnnotation)}
 	}
 	s.RequestsOpen = o.requestsOpen(s.source())
@@ -315,4 +315,10 @@ func (o Objects) infraCaughtUp() bool {
 		return true
 	}
 	return recorded == strconv.FormatInt(o.Infra.Metadata.Generation, 10)
+}
+
+// borrowed reports whether a set refers to the template that mirrors another one. Its pause is that one's: no controller acts on a template, and the two pairs
+// would write against each other.
+func (o Objects) borrowed() bool {
+	return o.MachineAPI != nil && o.Infra.Metadata.Annotations[MirrorAnnotation] != o.Kind.Name+"/"+o.MachineAPI.Metadata.Name
 }

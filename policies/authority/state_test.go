@@ -45,6 +45,19 @@ func TestCaughtUpWithWhatWasRecreated(t *testing.T) {
 	}
 }
 
+// TestTheTemplateOfAnotherSet: a set may refer to the template that mirrors another one, which the Machine API runs. Its pause is no business of the first.
+func TestTheTemplateOfAnotherSet(t *testing.T) {
+	kind, _ := KindNamed("MachineSet")
+	for mark, want := range map[string]bool{"MachineSet/own": true, "MachineSet/other": false} {
+		o := Objects{Kind: kind, Enabled: true,
+			MachineAPI: parsed(t, `{"metadata":{"name":"own"},"status":{"authoritativeAPI":"ClusterAPI"}}`),
+			Infra:      parsed(t, `{"metadata":{"annotations":{"`+PausedAnnotation+`":"","`+MirrorAnnotation+`":"`+mark+`"}}}`)}
+		if got := o.State().Infra.PauseRequested; got != want {
+			t.Errorf("the template of %s: its pause counts: %t", mark, got)
+		}
+	}
+}
+
 // TestARequestThatTheMirrorHasYetToLookAt: where somebody has deleted the provider's machine, the mirror reports InfrastructureNotFound until it has seen a
 // request that goes without. Until then a move waits for the mirror, and for no person.
 func TestARequestThatTheMirrorHasYetToLookAt(t *testing.T) {

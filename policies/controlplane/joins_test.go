@@ -155,6 +155,52 @@ func TestAMachineThatReturns(t *testing.T) {
 	}
 }
 
+// TestAMachineThatIsEdited: a Machine's providerSpec changes no instance, and the set replaces what differs from its template.
+func TestAMachineThatIsEdited(t *testing.T) {
+	for message, c := range map[string]struct {
+		do    []change
+		field string
+		by    policies.Actor
+		want  []string
+	}{
+		"so that it differs": {want: []string{"the ControlPlaneMachineSet will delete c-master-0 (it differs from the template: instanceType m6i.metal → m6i.xlarge)"}},
+		"under OnDelete":     {do: changes(strategy("OnDelete"))},
+		"of an inactive set": {do: changes(inactive)},
+		"in the boot image":  {field: "ami"},
+		"by the mirror":      {by: policies.Poundlock},
+	} {
+		t.Run(message, func(t *testing.T) {
+			v := reviewed()
+			for i := range v.Machines {
+				v.Machines[i].Labels = controlPlaneLabels()
+			}
+			for _, do := range c.do {
+				do(v)
+			}
+			then, field := v.Machines[0].DeepCopy(), c.field
+			if field == "" {
+				field = "instanceType"
+			}
+			edit(&then.Spec.ProviderSpec, field, "m6i.metal")
+			change := policies.Change{
+				Subject:   policies.Subject{Side: policies.SideMachineAPI, Kind: "Machine", Namespace: "m", Name: then.Name},
+				Operation: admissionv1.Update, Old: machineObject(t, &v.Machines[0]), New: machineObject(t, then), Actor: c.by,
+			}
+			if admission.Rules().Needs(change).Has(policies.NeedControlPlaneSet) {
+				change.Facts.ControlPlane = &policies.ControlPlane{MayRecreate: v.MayRecreate, Machines: v.Machines, Nodes: v.Nodes,
+					Infrastructure: v.Infrastructure, Now: v.Now, Set: object(t, v.Set)}
+			}
+			var got []string
+			for _, f := range admission.Rules().Judge(change) {
+				got = append(got, f.Warnings...)
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
 // TestOnlyWhatIsAddedIsLookedUp: an update of a Machine that had the labels asks for nothing.
 func TestOnlyWhatIsAddedIsLookedUp(t *testing.T) {
 	m := running("c-master-0", "a", 0)

@@ -93,6 +93,8 @@ type setting struct {
 	Undrained *bool `json:"undrained,omitempty"`
 	// Owners are the Cluster API Machines that owner references name.
 	Owners []json.RawMessage `json:"owners,omitempty"`
+	// Masters are the control plane's Machines in Cluster API.
+	Masters []json.RawMessage `json:"masters,omitempty"`
 	// Sets are the MachineSets of the API that a Machine moves to.
 	Sets []json.RawMessage `json:"sets,omitempty"`
 	// MachineAPISets are the Machine API's MachineSets beside Sets.
@@ -263,6 +265,9 @@ func (s setting) merge(over setting) (setting, error) {
 	if over.Owners != nil {
 		s.Owners = over.Owners
 	}
+	if over.Masters != nil {
+		s.Masters = over.Masters
+	}
 	if over.Sets != nil {
 		s.Sets = over.Sets
 	}
@@ -422,6 +427,13 @@ func (s setting) facts(kind string) (f policies.Facts, err error) {
 			return f, err
 		}
 		f.Owners = append(f.Owners, owner)
+	}
+	for _, raw := range s.Masters {
+		master, err := setting{Side: policies.SideClusterAPI}.object("Machine", raw)
+		if err != nil {
+			return f, err
+		}
+		f.Masters = append(f.Masters, master)
 	}
 	for _, raw := range s.Sets {
 		set, err := setting{Side: policies.SideClusterAPI}.object("MachineSet", raw)

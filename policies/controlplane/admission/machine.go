@@ -4,6 +4,7 @@
 package admission
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -37,19 +38,32 @@ func returns(c policies.Change) bool {
 		asks(c.New, machinev1beta1.MachineAuthorityMachineAPI) && asks(c.Old, machinev1beta1.MachineAuthorityClusterAPI)
 }
 
+// edits reports whether a person changes the providerSpec of a control plane's Machine: no instance changes by it, and the set may replace the Machine.
+func edits(c policies.Change) bool {
+	providerSpec := func(o *policies.Object) []byte {
+		var spec struct {
+			ProviderSpec json.RawMessage `json:"providerSpec"`
+		}
+		_ = json.Unmarshal(o.Spec, &spec) // what cannot be read is refused elsewhere
+		return spec.ProviderSpec
+	}
+	return c.Operation == admissionv1.Update && c.New != nil && c.Old != nil && !c.New.Deleting() && c.Actor == policies.Anyone &&
+		controlplane.OfControlPlane(c.New.Metadata.Labels) && !bytes.Equal(providerSpec(c.New), providerSpec(c.Old))
+}
+
 func joinNeeds(c policies.Change) policies.Need {
-	if joins(c) || returns(c) {
+	if joins(c) || returns(c) || edits(c) {
 		return policies.NeedControlPlaneSet
 	}
 	return 0
 }
 
 // Joins: "This set should be the complete control plane and there should be a 1:1 mapping of Machines in this set to the control plane nodes". The effect
-// of an added Machine is in the plan that includes it. One that returns to the Machine API has brought along what its infrastructure cluster object says, and
+// of an added Machine is in the plan that includes it, and so is that of an edit. One that returns to the Machine API has brought along what its infrastructure cluster object says, and
 // is compared by that again.
 func Joins(c policies.Change) policies.Verdict {
 	in := c.Facts.ControlPlane
-	if !joins(c) && !returns(c) || in == nil || in.Set == nil || in.Set.Deleting() {
+	if !joins(c) && !returns(c) && !edits(c) || in == nil || in.Set == nil || in.Set.Deleting() {
 		return policies.Verdict{}
 	}
 	p := propose(c, in.Set)
@@ -66,8 +80,10 @@ func Joins(c policies.Change) policies.Verdict {
 	}
 	view := p.view()
 	becomes := ""
-	if i := slices.IndexFunc(view.Machines, func(o machinev1beta1.Machine) bool { return o.Name == m.Name }); i >= 0 && returns(c) {
-		m.Status.AuthoritativeAPI, becomes = machinev1beta1.MachineAuthorityMachineAPI, "once Machine API is authoritative, "
+	if i := slices.IndexFunc(view.Machines, func(o machinev1beta1.Machine) bool { return o.Name == m.Name }); i >= 0 && !joins(c) {
+		if returns(c) {
+			m.Status.AuthoritativeAPI, becomes = machinev1beta1.MachineAuthorityMachineAPI, "once Machine API is authoritative, "
+		}
 		view.Machines = slices.Clone(view.Machines)
 		view.Machines[i] = m
 	} else {

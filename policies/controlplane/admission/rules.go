@@ -192,7 +192,7 @@ func Rules() policies.Set {
 			ID: "controlplane/machine", Clause: document + "Selecting Machines",
 			Description: "A Machine that somebody creates with the control plane's labels, or gives them, warns of what the active set makes of it: " +
 				"it stops where another Machine has the index, the number that ends the name, or deletes one of them. " +
-				"So does a request to move one back to the Machine API, if it then differs from the template.",
+				"So does an edit of the providerSpec of one, and a request to move one back to the Machine API, if it then differs from the template.",
 			Remedy: "Give it a name that ends with the number of an index without a Machine. Or delete the Machine that it is to replace: " +
 				"the set creates the replacement itself. Before a move back, edit the template while the strategy is OnDelete.",
 			On: onMachines(admissionv1.Create, admissionv1.Update), Needs: joinNeeds, Check: Joins,
