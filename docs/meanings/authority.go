@@ -136,6 +136,18 @@ var authoritySettled = Table{
 				"pre-drain.delete.hook.machine.cluster.x-k8s.io/HOOK-`",
 		},
 		{
+			Names: []string{"WaitingForInfrastructureDeletion"},
+			Means: "Cluster API deletes the Machine, and waits until its infrastructure machine is gone: the provider terminates the instance",
+			Do: "nothing, for minutes. If it lasts: `kubectl -n openshift-cluster-api describe` of the object that the Machine's `spec.infrastructureRef` names has the " +
+				"cloud's answer",
+		},
+		{
+			Names: []string{"InternalError"},
+			Means: "Cluster API's controller met an error with the Machine, which is in its log. While Poundlock is away it is that some of its writes are refused; " +
+				"and a control plane Machine that etcd's hook holds keeps its instance (`authority/hooks-skipped`)",
+			Do: "see that Poundlock runs (`kubectl poundlock status`), and whose hook the Machine has; then the log of Cluster API's manager. It tries again by itself",
+		},
+		{
 			Names: []string{authority.ReasonWouldBeAdopted},
 			Means: "the deletion of a MachineSet waits: it leaves Machines without an owner, and another set would adopt one of them",
 			Do: "the message names the Machine and the other set. To keep the Machine, remove a label that only the other set selects by; the deletion goes on within " +

@@ -6,6 +6,7 @@ package authority
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
@@ -29,8 +30,22 @@ func SpecLocked(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock || !s.mirror() || s.seenTo(c) {
 		return policies.Verdict{}
 	}
-	return denySpec(c, lockedReason(c, s), mayChange(c)...)
+	reason := lockedReason(c, s, "")
+	v := denySpec(c, reason, mayChange(c)...)
+	if c.Side == policies.SideMachineAPI && slices.ContainsFunc(v.Denials, func(e *field.Error) bool { return ofProviderSpec.MatchString(e.Field) }) {
+		for _, e := range v.Denials {
+			if e.Detail == reason {
+				e.Detail = lockedReason(c, s, InfraInstead)
+			}
+		}
+	}
+	return v
 }
+
+// OfProviderSpec matches the beginning of a path in what a provider reads of a Machine, or of a set's template.
+const OfProviderSpec = `spec[.](template[.]spec[.])?providerSpec[.]`
+
+var ofProviderSpec = regexp.MustCompile("^" + OfProviderSpec)
 
 // mayChange lists the exceptions to the lock of a spec: the request for another API, and the fields in rows of Grants.
 func mayChange(c policies.Change) []string {
@@ -41,13 +56,17 @@ func mayChange(c policies.Change) []string {
 	return granted
 }
 
-func lockedReason(c policies.Change, s standing) string {
+// lockedReason is the sentence of a lock; infra is InfraInstead or nothing.
+func lockedReason(c policies.Change, s standing, infra string) string {
 	if s.Current == Unset {
 		return fmt.Sprintf("which API is authoritative for %s is not stored yet: Poundlock does it within moments of its creation, try again then", there(c))
 	}
-	return fmt.Sprintf("%s is authoritative for this %s: change %s instead%s%s%s%s",
-		s.authoritative().Text(), c.Kind, there(c), scaleInstead(c), hookInstead(c), templateInstead(c), orMove(c, s.authoritative().Other()))
+	return fmt.Sprintf("%s is authoritative for this %s: change %s instead%s%s%s%s%s",
+		s.authoritative().Text(), c.Kind, there(c), infra, scaleInstead(c), hookInstead(c), templateInstead(c), orMove(c, s.authoritative().Other()))
 }
+
+// InfraInstead says where Cluster API has what is in a providerSpec.
+const InfraInstead = " (what is in providerSpec is there in the object that its infrastructureRef names)"
 
 // TemplateInstead says of the one field of a set's template that Cluster API has no counterpart of when it counts.
 const TemplateInstead = " (but not spec.template.spec.authoritativeAPI: Cluster API has no such field, and it counts while Machine API scales the set)"
@@ -215,7 +234,7 @@ func ScaleLocked(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	if s.Current == Unset {
-		return policies.Deny(field.Forbidden(path, lockedReason(c, s)))
+		return policies.Deny(field.Forbidden(path, lockedReason(c, s, "")))
 	}
 	return policies.Deny(field.Forbidden(path, fmt.Sprintf("%s is authoritative for this %s, so scale that one: %s",
 		s.authoritative().Text(), c.Kind, scaleThere(c))))

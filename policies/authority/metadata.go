@@ -200,7 +200,7 @@ func reservedReason(c policies.Change, s standing, refused []metadataChange) str
 		return "names of Kubernetes, OpenShift and Poundlock are kept still during a move: " + transitReason(c, s)
 	}
 	if s.Current == Unset {
-		return lockedReason(c, s)
+		return lockedReason(c, s, "")
 	}
 	withPause := slices.ContainsFunc(metadataChanges(c), func(m metadataChange) bool { return m.removed && pauses(c, m) })
 	if (len(refused) > 1 || withPause || slices.ContainsFunc(refused, metadataChange.poundlocks)) &&

@@ -94,7 +94,17 @@ func ProviderIDUnique(c policies.Change) policies.Verdict {
 func ofAnotherCloud(c policies.Change, named []string) *field.Error {
 	const name = "providerID" // spec.instanceID and spec.biosUUID have no scheme
 	provider, id := providerIn(c), specTexts(c.New)[name]
-	if !slices.Contains(named, name) || provider.InstanceID == "" || instanceid.Scheme(id) == instanceid.Scheme(provider.InstanceID) || instanceid.Key(id) == "" {
+	if !slices.Contains(named, name) || provider.InstanceID == "" {
+		return nil
+	}
+	if instanceid.Key(id) == "" { // it would end the wait for an instance
+		if c.Side == policies.SideInfrastructure && makesUnnamed(c) { // ProviderIDGiven refuses it
+			return nil
+		}
+		return field.Invalid(specPath.Child(name), id, fmt.Sprintf(
+			"it names no instance: leave spec.%s out, or write an ID of the form %s", name, provider.InstanceID))
+	}
+	if instanceid.Scheme(id) == instanceid.Scheme(provider.InstanceID) {
 		return nil
 	}
 	return field.Invalid(specPath.Child(name), id, fmt.Sprintf(
