@@ -1,0 +1,40 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package journeys
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poundlock/poundlock/test/stories"
+)
+
+// Who copies a set in Cluster API has it refer to the same template, which may be the mirror of what the Machine API runs. The copy moves to the Machine API all
+// the same, and gets a template of its own there.
+func TestACopyOfASetMoves(t *testing.T) {
+	stories.Long(t)
+	story(t)
+	const name = "copied"
+	labels := map[string]any{"copied": "yes"}
+	newSet(t, "original", 1)
+	ofTemplate := func(o *unstructured.Unstructured) {
+		set(t, o, int64(0), "spec", "replicas")
+		set(t, o, labels, "spec", "selector", "matchLabels")
+		set(t, o, labels, "spec", "template", "metadata", "labels")
+	}
+	copyOf(t, capiSet("original"), name, ofTemplate)
+	copyOf(t, mapiSet("original"), name, func(o *unstructured.Unstructured) {
+		ofTemplate(o)
+		set(t, o, "ClusterAPI", "spec", "authoritativeAPI")
+	})
+	authorityIs(t, mapiSet(name), "ClusterAPI")
+	settled(t, mapiSet(name))
+	template := field(t, capiSet(name), ".spec.template.spec.infrastructureRef.name")
+	if template != field(t, capiSet("original"), ".spec.template.spec.infrastructureRef.name") {
+		t.Fatalf("it has a template of its own: %s", template)
+	}
+	move(t, mapiSet(name), "MachineAPI")
+	move(t, mapiSet(name), "ClusterAPI")
+}
