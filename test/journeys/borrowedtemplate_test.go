@@ -5,6 +5,7 @@ package journeys
 
 import (
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -34,6 +35,14 @@ func TestACopyOfASetMoves(t *testing.T) {
 	template := field(t, capiSet(name), ".spec.template.spec.infrastructureRef.name")
 	if template != field(t, capiSet("original"), ".spec.template.spec.infrastructureRef.name") {
 		t.Fatalf("it has a template of its own: %s", template)
+	}
+	version := func() string {
+		return field(t, object{capi, "awsmachinetemplates.infrastructure.cluster.x-k8s.io", template}, ".metadata.resourceVersion")
+	}
+	before := version()
+	time.Sleep(10 * time.Second) // two pairs that write against each other do so every few seconds
+	if after := version(); after != before {
+		t.Errorf("the template is written at rest: version %s, then %s", before, after)
 	}
 	move(t, mapiSet(name), "MachineAPI")
 	move(t, mapiSet(name), "ClusterAPI")
