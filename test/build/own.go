@@ -22,6 +22,15 @@ import (
 // is up to date where it is asked to build it. So all stages of a checkout have theirs linked at one place in it, and each takes a copy, which another one's
 // build cannot change.
 func Own(ctx context.Context, program, to string, race bool) error {
+	return own(ctx, program, race, func(built string) error { return copyProgram(built, to) })
+}
+
+// Link builds a program as Own does, and leaves it where Own will find it.
+func Link(ctx context.Context, program string, race bool) error {
+	return own(ctx, program, race, func(string) error { return nil })
+}
+
+func own(ctx context.Context, program string, race bool, done func(built string) error) error {
 	root, err := Root()
 	if err != nil {
 		return err
@@ -44,7 +53,7 @@ func Own(ctx context.Context, program, to string, race bool) error {
 	}
 	output, err := goCommand(ctx, root, append(args, "-o", built, program)...).CombinedOutput()
 	if err == nil {
-		err = copyProgram(built, to)
+		err = done(built)
 	}
 	if err = errors.Join(err, lock.Release()); err != nil {
 		return fmt.Errorf("building %s: %w:\n%s", program, err, output)

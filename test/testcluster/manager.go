@@ -24,6 +24,9 @@ import (
 	"github.com/poundlock/poundlock/test/embedded"
 )
 
+// What a stage builds of this checkout.
+const ourManager, ourSimulation = "./cmd/poundlock", "./test/simulation/cmd/simulation"
+
 // Poundlock is the name of its process and of its log.
 const Poundlock = "poundlock"
 
@@ -33,7 +36,7 @@ type managerPorts struct{ webhooks, health, metrics int }
 func (s *Stage) binary() string { return filepath.Join(s.Plane.Dir(), "bin", Poundlock) }
 
 func (s *Stage) buildManager(ctx context.Context) error {
-	return build.Own(ctx, "./cmd/poundlock", s.binary(), RaceDetector)
+	return build.Own(ctx, ourManager, s.binary(), RaceDetector)
 }
 
 func local(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }

@@ -131,7 +131,7 @@ func (s *Stage) startSimulation(ctx context.Context) error {
 func (s *Stage) simulationBinary() string { return filepath.Join(s.Plane.Dir(), "bin", "simulation") }
 
 func (s *Stage) buildSimulation(ctx context.Context) error {
-	return build.Own(ctx, "./test/simulation/cmd/simulation", s.simulationBinary(), RaceDetector)
+	return build.Own(ctx, ourSimulation, s.simulationBinary(), RaceDetector)
 }
 
 // attach starts a part of the simulation.

@@ -210,11 +210,15 @@ func (s *Stage) raise(ctx context.Context) error {
 			return err
 		}
 	}
-	if !s.options.WithoutClusterAPI {
-		// It is needed next. While the control plane is linked, a processor is idle, and both have most packages in common. Who asks for it later waits for
-		// this, and has its error.
-		go func() { _, _ = build.ClusterAPI(ctx, io.Discard) }()
-	}
+	// They are needed next. While the control plane is linked, a processor is idle. Who asks for one of them later waits for this, and has its error.
+	go func() {
+		if !s.options.WithoutClusterAPI {
+			_, _ = build.ClusterAPI(ctx, io.Discard)
+		}
+		for _, program := range []string{ourManager, ourSimulation} {
+			_ = build.Link(ctx, program, RaceDetector)
+		}
+	}()
 	s.Plane, err = embedded.Start(ctx, o)
 	if err != nil {
 		return err
