@@ -4,6 +4,7 @@
 package journeys
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -34,7 +35,14 @@ func TestEveryMasterIsDeletedAtOnce(t *testing.T) {
 	for _, m := range old {
 		must(t, append(capiMachine(m.Name).args("delete"), "--wait=false")...)
 	}
-	time.Sleep(20 * time.Second) // Cluster API looks at each of them several times
+	ends := func() bool {
+		return slices.ContainsFunc(stage.Cloud.Ledger()[books.calls:], func(c machinetest.Call) bool { return c.Verb == machinetest.Terminate })
+	}
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); { // meanwhile Cluster API looks at each of them several times
+		if field(t, capiMachine(old[0].Name), ".metadata.name"); ends() {
+			t.Fatal("an instance was terminated while Poundlock was away")
+		}
+	}
 	if err := stage.StartManager(t.Context()); err != nil {
 		t.Fatal(err)
 	}
