@@ -17,23 +17,23 @@ import (
 func TestACopyOfASetMoves(t *testing.T) {
 	stories.Long(t)
 	story(t)
-	const name = "copied"
-	labels := map[string]any{"copied": "yes"}
-	newSet(t, "original", 1)
+	const name = "borrower"
+	labels := map[string]any{"borrows": "yes"}
+	newSet(t, "lender", 1)
 	ofTemplate := func(o *unstructured.Unstructured) {
 		set(t, o, int64(0), "spec", "replicas")
 		set(t, o, labels, "spec", "selector", "matchLabels")
 		set(t, o, labels, "spec", "template", "metadata", "labels")
 	}
-	copyOf(t, capiSet("original"), name, ofTemplate)
-	copyOf(t, mapiSet("original"), name, func(o *unstructured.Unstructured) {
+	copyOf(t, capiSet("lender"), name, ofTemplate)
+	copyOf(t, mapiSet("lender"), name, func(o *unstructured.Unstructured) {
 		ofTemplate(o)
 		set(t, o, "ClusterAPI", "spec", "authoritativeAPI")
 	})
 	authorityIs(t, mapiSet(name), "ClusterAPI")
 	settled(t, mapiSet(name))
 	template := field(t, capiSet(name), ".spec.template.spec.infrastructureRef.name")
-	if template != field(t, capiSet("original"), ".spec.template.spec.infrastructureRef.name") {
+	if template != field(t, capiSet("lender"), ".spec.template.spec.infrastructureRef.name") {
 		t.Fatalf("it has a template of its own: %s", template)
 	}
 	version := func() string {
@@ -47,4 +47,10 @@ func TestACopyOfASetMoves(t *testing.T) {
 	}
 	move(t, mapiSet(name), "MachineAPI")
 	move(t, mapiSet(name), "ClusterAPI")
+	for _, o := range []object{capiSet(name), mapiSet("lender")} {
+		must(t, append(o.args("delete"), "--wait=false")...)
+	}
+	for _, o := range []object{capiSet(name), mapiSet(name), capiSet("lender"), mapiSet("lender")} {
+		eventually(t, o.resource+" "+o.name+" is gone", func() string { return field(t, o, ".metadata.name") }, "")
+	}
 }
