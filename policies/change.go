@@ -262,7 +262,7 @@ const (
 	NeedOwnerSet
 	// NeedSiblings asks for Facts.Siblings and Facts.Adoptable, from an indexed cache.
 	NeedSiblings
-	// NeedMasters asks for Facts.Masters, and Facts.Leaving of Cluster API's objects, from the API server where the cache has a Machine that hooks hold.
+	// NeedMasters asks for Facts.Masters, and Facts.Leaving of Cluster API's objects, from the API server where the Machine may be one.
 	NeedMasters
 )
 

@@ -81,21 +81,25 @@ func (l Lookups) staying(ctx context.Context, c policies.Change) (int, error) {
 	return stay, nil
 }
 
-// masters lists the control plane's Machines in Cluster API, where the cache has hooks on the one whose provider's machine is deleted, and reads whether what
-// they live in is being deleted.
+// masters lists the control plane's Machines in Cluster API, where the one whose provider's machine is deleted may be among them, and reads whether what they
+// live in is being deleted. That it is one does not change; its deletion and its hooks may be newer than the cache.
 func (l Lookups) masters(ctx context.Context, c *policies.Change) error {
 	if l.Masters == nil || c.Facts.Twin == nil {
 		return nil
 	}
 	kind, _ := authority.KindNamed("Machine")
 	machine, err := l.Cached.Get(ctx, Ref{GroupVersionKind: coreKind(policies.SideClusterAPI, kind.Name), Namespace: c.Namespace, Name: c.Facts.Twin.Metadata.Name})
-	if err != nil || !authority.HeldByHooks(machine) {
+	if err != nil || machine != nil && !authority.IsMaster(machine) {
 		return err
 	}
 	if c.Facts.Masters, err = l.Masters.All(ctx, coreKind(policies.SideClusterAPI, kind.Name), c.Namespace); err != nil {
 		return err
 	}
-	for _, part := range kind.Surroundings(authority.ClusterAPI, pairOf(*c), c.Facts.Twin, machine) {
+	i := slices.IndexFunc(c.Facts.Masters, func(m *policies.Object) bool { return m.Metadata.Name == c.Facts.Twin.Metadata.Name })
+	if i < 0 || !authority.HeldByHooks(c.Facts.Masters[i]) {
+		return nil
+	}
+	for _, part := range kind.Surroundings(authority.ClusterAPI, pairOf(*c), c.Facts.Twin, c.Facts.Masters[i]) {
 		if _, c.Facts.Leaving, err = l.surrounding(ctx, part); err != nil || c.Facts.Leaving != "" {
 			return err
 		}

@@ -177,6 +177,50 @@ func TestMastersThatStay(t *testing.T) {
 	}
 }
 
+// TestTheMastersBehindAProvidersMachine: the cache says whether a Machine is of the control plane, and no more: it may be behind its deletion.
+func TestTheMastersBehindAProvidersMachine(t *testing.T) {
+	const (
+		master  = `{"metadata":{"name":"m0","labels":{"cluster.x-k8s.io/control-plane":""}}}`
+		leaving = `{"metadata":{"name":"m0","labels":{"cluster.x-k8s.io/control-plane":""},"deletionTimestamp":"2026-01-01T00:00:00Z",` +
+			`"annotations":{"pre-drain.delete.hook.machine.cluster.x-k8s.io/x":"me"}},"status":{"nodeRef":{"name":"node"}}}`
+	)
+	for sentence, c := range map[string]struct {
+		cached, stored string
+		asked          int
+	}{
+		"the cache is behind its deletion": {cached: master, stored: leaving, asked: 1},
+		"the cache does not have it":       {stored: leaving, asked: 1},
+		"a worker":                         {cached: `{"metadata":{"name":"m0"}}`},
+	} {
+		asked := 0
+		parse := func(raw string) *policies.Object {
+			if raw == "" {
+				return nil
+			}
+			o, err := policies.ParseObject([]byte(raw))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return o
+		}
+		get := ReaderFunc(func(_ context.Context, ref Ref) (*policies.Object, error) {
+			if ref.Kind == "Machine" {
+				return parse(c.cached), nil
+			}
+			return parse(`{"metadata":{"name":"here"}}`), nil
+		})
+		l := Lookups{Cached: get, Live: get, Masters: ListingFunc(func(context.Context, schema.GroupVersionKind, string) ([]*policies.Object, error) {
+			asked++
+			return []*policies.Object{parse(c.stored)}, nil
+		})}
+		change := policies.Change{Subject: policies.Subject{Side: policies.SideInfrastructure, Kind: "InfraMachine", Namespace: "there", TwinNamespace: "here", Name: "m0"},
+			Operation: admissionv1.Delete, Old: &policies.Object{}, Facts: policies.Facts{Twin: parse(master)}}
+		if err := l.masters(t.Context(), &change); err != nil || asked != c.asked || len(change.Facts.Masters) != c.asked || change.Facts.Leaving != "" {
+			t.Errorf("%s: asked %d times, %v, %q (%v)", sentence, asked, change.Facts.Masters, change.Facts.Leaving, err)
+		}
+	}
+}
+
 // TestUndrained finds out whether Cluster API would find a Machine of the control plane: a mirror counts, one that is being deleted does not.
 func TestUndrained(t *testing.T) {
 	for sentence, c := range map[string]struct {

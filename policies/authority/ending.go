@@ -116,11 +116,11 @@ func ControlPlaneEnds(c policies.Change) policies.Verdict {
 // deletion.
 func mayEndMaster(c policies.Change) bool {
 	mirror := c.Side == policies.SideMachineAPI && Authoritative(Read(c.Old)) == ClusterAPI
-	return (mirror || isMaster(c.Old)) && !cleans(c) && c.Actor != policies.ClusterAPIController && !c.Old.Deleting()
+	return (mirror || IsMaster(c.Old)) && !cleans(c) && c.Actor != policies.ClusterAPIController && !c.Old.Deleting()
 }
 
-// isMaster reports whether a Machine of either API is one of the control plane, by its label.
-func isMaster(o *policies.Object) bool {
+// IsMaster reports whether a Machine of either API is one of the control plane, by its label.
+func IsMaster(o *policies.Object) bool {
 	if o == nil {
 		return false
 	}
@@ -131,7 +131,7 @@ func isMaster(o *policies.Object) bool {
 // ControlPlaneLast: while every Machine of the control plane that it finds is being deleted, Cluster API's controller skips the preDrain hooks and the
 // drain of all Machines. Etcd's hook would hold none of them.
 func ControlPlaneLast(c policies.Change) policies.Verdict {
-	if len(c.Facts.Ending) == 0 || c.Facts.ControlPlaneSize > 1 || !mayEndMaster(c) || !isMaster(c.Old) && !isMaster(c.Facts.Twin) {
+	if len(c.Facts.Ending) == 0 || c.Facts.ControlPlaneSize > 1 || !mayEndMaster(c) || !IsMaster(c.Old) && !IsMaster(c.Facts.Twin) {
 		return policies.Verdict{}
 	}
 	if d, asks := deleted(c); asks && d.Outcome().Object == MadeAgain {

@@ -20,7 +20,7 @@ func endsWithMachine(c policies.Change) bool {
 // HeldByHooks reports whether preDrain hooks hold a Cluster API Machine of the control plane that is being deleted. Of one without a Node Cluster API skips
 // them, and may: no member of etcd runs there.
 func HeldByHooks(m *policies.Object) bool {
-	return m != nil && m.Deleting() && isMaster(m) && nodeOf(m) != "" && len(preDrain(m.Metadata.Annotations)) > 0
+	return m != nil && m.Deleting() && IsMaster(m) && nodeOf(m) != "" && len(preDrain(m.Metadata.Annotations)) > 0
 }
 
 // HooksSkipped keeps the instance of a control plane Machine whose hooks Cluster API skips, which it does while each such Machine is being deleted.

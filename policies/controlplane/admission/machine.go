@@ -58,9 +58,9 @@ func joinNeeds(c policies.Change) policies.Need {
 	return 0
 }
 
-// Joins: "This set should be the complete control plane and there should be a 1:1 mapping of Machines in this set to the control plane nodes". The effect
-// of an added Machine is in the plan that includes it, and so is that of an edit. One that returns to the Machine API has brought along what its infrastructure cluster object says, and
-// is compared by that again.
+// Joins: "This set should be the complete control plane and there should be a 1:1 mapping of Machines in this set to the control plane nodes". The effect of
+// an added Machine is in the plan that includes it, and so is that of an edit. One that returns to the Machine API has brought along what its infrastructure
+// cluster object says, and is compared by that again.
 func Joins(c policies.Change) policies.Verdict {
 	in := c.Facts.ControlPlane
 	if !joins(c) && !returns(c) && !edits(c) || in == nil || in.Set == nil || in.Set.Deleting() {
