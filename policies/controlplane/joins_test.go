@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/controlplane"
 	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
 
@@ -140,15 +141,7 @@ func TestAMachineThatReturns(t *testing.T) {
 				Subject:   policies.Subject{Side: policies.SideMachineAPI, Kind: "Machine", Namespace: "m", Name: m.Name},
 				Operation: admissionv1.Update, Old: machineObject(t, m), New: machineObject(t, then), Actor: c.by,
 			}
-			if admission.Rules().Needs(change).Has(policies.NeedControlPlaneSet) {
-				change.Facts.ControlPlane = &policies.ControlPlane{MayRecreate: v.MayRecreate, Machines: v.Machines, Nodes: v.Nodes,
-					Infrastructure: v.Infrastructure, Now: v.Now, Set: object(t, v.Set)}
-			}
-			var got []string
-			for _, f := range admission.Rules().Judge(change) {
-				got = append(got, f.Warnings...)
-			}
-			if d := cmp.Diff(c.want, got); d != "" {
+			if d := cmp.Diff(c.want, warnings(t, v, change)); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})
@@ -186,19 +179,24 @@ func TestAMachineThatIsEdited(t *testing.T) {
 				Subject:   policies.Subject{Side: policies.SideMachineAPI, Kind: "Machine", Namespace: "m", Name: then.Name},
 				Operation: admissionv1.Update, Old: machineObject(t, &v.Machines[0]), New: machineObject(t, then), Actor: c.by,
 			}
-			if admission.Rules().Needs(change).Has(policies.NeedControlPlaneSet) {
-				change.Facts.ControlPlane = &policies.ControlPlane{MayRecreate: v.MayRecreate, Machines: v.Machines, Nodes: v.Nodes,
-					Infrastructure: v.Infrastructure, Now: v.Now, Set: object(t, v.Set)}
-			}
-			var got []string
-			for _, f := range admission.Rules().Judge(change) {
-				got = append(got, f.Warnings...)
-			}
-			if d := cmp.Diff(c.want, got); d != "" {
+			if d := cmp.Diff(c.want, warnings(t, v, change)); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})
 	}
+}
+
+// warnings are those of a change's review, which sees the control plane if it asks for that.
+func warnings(t *testing.T, v *controlplane.View, change policies.Change) (out []string) {
+	t.Helper()
+	if admission.Rules().Needs(change).Has(policies.NeedControlPlaneSet) {
+		change.Facts.ControlPlane = &policies.ControlPlane{MayRecreate: v.MayRecreate, Machines: v.Machines, Nodes: v.Nodes,
+			Infrastructure: v.Infrastructure, Now: v.Now, Set: object(t, v.Set)}
+	}
+	for _, f := range admission.Rules().Judge(change) {
+		out = append(out, f.Warnings...)
+	}
+	return out
 }
 
 // TestOnlyWhatIsAddedIsLookedUp: an update of a Machine that had the labels asks for nothing.

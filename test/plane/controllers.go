@@ -64,22 +64,32 @@ type manager struct {
 	started   chan struct{}
 }
 
-// controller makes one of kube-controller-manager's controllers, before the informers start, and returns what runs it.
-type controller func(context.Context, *manager) (func(context.Context), error)
+// controller is one of kube-controller-manager's controllers, by the account whose name it asks by; "" is the manager's own. make is called before the informers
+// start, and returns what runs it.
+type controller struct {
+	account string
+	make    func(context.Context, *manager, asker) (func(context.Context), error)
+}
+
+// asker asks the API server by an account's name.
+type asker struct {
+	config *rest.Config
+	client kubernetes.Interface
+}
 
 // controllers are made with the numbers of workers that kube-controller-manager gives them, by its names for them.
 var controllers = map[string]controller{
-	"garbage-collector-controller":                collector,
-	"namespace-controller":                        namespaces,
-	"serviceaccount-controller":                   accounts,
-	"serviceaccount-token-controller":             tokens,
-	"root-ca-certificate-publisher-controller":    publisher,
-	"clusterrole-aggregation-controller":          aggregation,
-	"disruption-controller":                       disruptions,
-	"deployment-controller":                       deployments,
-	"replicaset-controller":                       replicaSets,
-	"endpointslice-controller":                    endpointSlices,
-	"validatingadmissionpolicy-status-controller": policyTypes,
+	"garbage-collector-controller":                {"generic-garbage-collector", collector},
+	"namespace-controller":                        {"namespace-controller", namespaces},
+	"serviceaccount-controller":                   {"service-account-controller", accounts},
+	"serviceaccount-token-controller":             {"", tokens},
+	"root-ca-certificate-publisher-controller":    {"root-ca-cert-publisher", publisher},
+	"clusterrole-aggregation-controller":          {"clusterrole-aggregation-controller", aggregation},
+	"disruption-controller":                       {"disruption-controller", disruptions},
+	"deployment-controller":                       {"deployment-controller", deployments},
+	"replicaset-controller":                       {"replicaset-controller", replicaSets},
+	"endpointslice-controller":                    {"endpointslice-controller", endpointSlices},
+	"validatingadmissionpolicy-status-controller": {"validatingadmissionpolicy-status-controller", policyTypes},
 }
 
 // controllerManager is kube-controller-manager without its other controllers: with them come the scheduler, the kubelet and the plugins of volumes, a fifth of
@@ -113,11 +123,11 @@ func (m *manager) run(ctx context.Context) error {
 	m.names = slices.Compact(m.names)
 	var begin []func(context.Context)
 	for _, name := range m.names {
-		make, known := controllers[name]
+		c, known := controllers[name]
 		if !known {
 			return fmt.Errorf("--controllers: there is no %s here", name)
 		}
-		run, err := make(ctx, m)
+		run, err := m.make(ctx, c)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -175,20 +185,26 @@ func (m *manager) serve(ctx context.Context, listener net.Listener) error {
 	return nil
 }
 
-func (m *manager) client(name string) (kubernetes.Interface, error) { return m.own.Client(name) }
+func (m *manager) make(ctx context.Context, c controller) (func(context.Context), error) {
+	clients := m.own
+	if c.account == "" {
+		clients = m.root
+	}
+	config, err := clients.Config(c.account)
+	if err != nil {
+		return nil, err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	return c.make(ctx, m, asker{config, client})
+}
 
-func collector(ctx context.Context, m *manager) (func(context.Context), error) {
-	const name = "generic-garbage-collector"
-	client, err := m.client(name)
-	if err != nil {
-		return nil, err
-	}
-	config, err := m.own.Config(name)
-	if err != nil {
-		return nil, err
-	}
-	config.QPS *= 2 // a deletion takes it two requests
-	objects, err := metadata.NewForConfig(config)
+func collector(ctx context.Context, m *manager, as asker) (func(context.Context), error) {
+	deleting := rest.CopyConfig(as.config)
+	deleting.QPS *= 2 // a deletion takes it two requests
+	objects, err := metadata.NewForConfig(deleting)
 	if err != nil {
 		return nil, err
 	}
@@ -203,22 +219,19 @@ func collector(ctx context.Context, m *manager) (func(context.Context), error) {
 	}
 	graph := garbagecollector.NewDependencyGraphBuilder(ctx, watched, m.mapper, garbagecollector.DefaultIgnoredResources(),
 		informerfactory.NewInformerFactory(m.factory, m.metadata), m.started)
-	gc, err := garbagecollector.NewComposedGarbageCollector(ctx, client, objects, m.mapper, graph)
+	gc, err := garbagecollector.NewComposedGarbageCollector(ctx, as.client, objects, m.mapper, graph)
 	if err != nil {
 		return nil, err
 	}
 	const period = 30 * time.Second
 	return func(ctx context.Context) {
-		go gc.Sync(ctx, client.Discovery(), period)
+		go gc.Sync(ctx, as.client.Discovery(), period)
 		gc.Run(ctx, 20, period)
 	}, nil
 }
 
-func namespaces(ctx context.Context, m *manager) (func(context.Context), error) {
-	config, err := m.own.Config("namespace-controller")
-	if err != nil {
-		return nil, err
-	}
+func namespaces(ctx context.Context, m *manager, as asker) (func(context.Context), error) {
+	config := rest.CopyConfig(as.config)
 	config.QPS, config.Burst = config.QPS*20, config.Burst*100 // it asks for each kind in a namespace
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -233,13 +246,9 @@ func namespaces(ctx context.Context, m *manager) (func(context.Context), error) 
 	return workers(c.Run, 10), nil
 }
 
-func accounts(ctx context.Context, m *manager) (func(context.Context), error) {
-	client, err := m.client("service-account-controller")
-	if err != nil {
-		return nil, err
-	}
+func accounts(ctx context.Context, m *manager, as asker) (func(context.Context), error) {
 	core := m.factory.Core().V1()
-	c, err := serviceaccounts.NewServiceAccountsController(klog.FromContext(ctx), core.ServiceAccounts(), core.Namespaces(), client,
+	c, err := serviceaccounts.NewServiceAccountsController(klog.FromContext(ctx), core.ServiceAccounts(), core.Namespaces(), as.client,
 		serviceaccounts.DefaultServiceAccountsControllerOptions())
 	if err != nil {
 		return nil, err
@@ -247,7 +256,7 @@ func accounts(ctx context.Context, m *manager) (func(context.Context), error) {
 	return workers(c.Run, 1), nil
 }
 
-func tokens(ctx context.Context, m *manager) (func(context.Context), error) {
+func tokens(ctx context.Context, m *manager, as asker) (func(context.Context), error) {
 	key, err := keyutil.PrivateKeyFromFile(m.keyFile)
 	if err != nil {
 		return nil, err
@@ -260,12 +269,8 @@ func tokens(ctx context.Context, m *manager) (func(context.Context), error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := m.root.Client("tokens-controller")
-	if err != nil {
-		return nil, err
-	}
 	core := m.factory.Core().V1()
-	c, err := serviceaccounts.NewTokensController(klog.FromContext(ctx), core.ServiceAccounts(), core.Secrets(), client,
+	c, err := serviceaccounts.NewTokensController(klog.FromContext(ctx), core.ServiceAccounts(), core.Secrets(), as.client,
 		serviceaccounts.TokensControllerOptions{TokenGenerator: generator, RootCA: ca})
 	if err != nil {
 		return nil, err
@@ -273,92 +278,59 @@ func tokens(ctx context.Context, m *manager) (func(context.Context), error) {
 	return workers(c.Run, 5), nil
 }
 
-func publisher(_ context.Context, m *manager) (func(context.Context), error) {
+func publisher(_ context.Context, m *manager, as asker) (func(context.Context), error) {
 	ca, err := os.ReadFile(m.caFile)
 	if err != nil {
 		return nil, err
 	}
-	client, err := m.client("root-ca-cert-publisher")
-	if err != nil {
-		return nil, err
-	}
 	core := m.factory.Core().V1()
-	c, err := rootcacertpublisher.NewPublisher(core.ConfigMaps(), core.Namespaces(), client, ca)
+	c, err := rootcacertpublisher.NewPublisher(core.ConfigMaps(), core.Namespaces(), as.client, ca)
 	if err != nil {
 		return nil, err
 	}
 	return workers(c.Run, 1), nil
 }
 
-func aggregation(_ context.Context, m *manager) (func(context.Context), error) {
-	client, err := m.client("clusterrole-aggregation-controller")
-	if err != nil {
-		return nil, err
-	}
-	return workers(clusterroleaggregation.NewClusterRoleAggregation(m.factory.Rbac().V1().ClusterRoles(), client.RbacV1()).Run, 5), nil
+func aggregation(_ context.Context, m *manager, as asker) (func(context.Context), error) {
+	return workers(clusterroleaggregation.NewClusterRoleAggregation(m.factory.Rbac().V1().ClusterRoles(), as.client.RbacV1()).Run, 5), nil
 }
 
-func disruptions(ctx context.Context, m *manager) (func(context.Context), error) {
-	const name = "disruption-controller"
-	client, err := m.client(name)
-	if err != nil {
-		return nil, err
-	}
-	config, err := m.own.Config(name)
-	if err != nil {
-		return nil, err
-	}
-	scales, err := scale.NewForConfig(config, m.mapper, dynamic.LegacyAPIPathResolverFunc, scale.NewDiscoveryScaleKindResolver(client.Discovery()))
+func disruptions(ctx context.Context, m *manager, as asker) (func(context.Context), error) {
+	scales, err := scale.NewForConfig(as.config, m.mapper, dynamic.LegacyAPIPathResolverFunc, scale.NewDiscoveryScaleKindResolver(as.client.Discovery()))
 	if err != nil {
 		return nil, err
 	}
 	core, apps := m.factory.Core().V1(), m.factory.Apps().V1()
 	return disruption.NewDisruptionController(ctx, core.Pods(), m.factory.Policy().V1().PodDisruptionBudgets(), core.ReplicationControllers(), apps.ReplicaSets(),
-		apps.Deployments(), apps.StatefulSets(), client, m.mapper, scales, client.Discovery()).Run, nil
+		apps.Deployments(), apps.StatefulSets(), as.client, m.mapper, scales, as.client.Discovery()).Run, nil
 }
 
-func deployments(ctx context.Context, m *manager) (func(context.Context), error) {
-	client, err := m.client("deployment-controller")
-	if err != nil {
-		return nil, err
-	}
+func deployments(ctx context.Context, m *manager, as asker) (func(context.Context), error) {
 	apps := m.factory.Apps().V1()
-	c, err := deployment.NewDeploymentController(ctx, apps.Deployments(), apps.ReplicaSets(), m.factory.Core().V1().Pods(), client)
+	c, err := deployment.NewDeploymentController(ctx, apps.Deployments(), apps.ReplicaSets(), m.factory.Core().V1().Pods(), as.client)
 	if err != nil {
 		return nil, err
 	}
 	return workers(c.Run, 5), nil
 }
 
-func replicaSets(ctx context.Context, m *manager) (func(context.Context), error) {
-	client, err := m.client("replicaset-controller")
-	if err != nil {
-		return nil, err
-	}
-	c := replicaset.NewReplicaSetController(ctx, m.factory.Apps().V1().ReplicaSets(), m.factory.Core().V1().Pods(), client, replicaset.BurstReplicas)
+func replicaSets(ctx context.Context, m *manager, as asker) (func(context.Context), error) {
+	c := replicaset.NewReplicaSetController(ctx, m.factory.Apps().V1().ReplicaSets(), m.factory.Core().V1().Pods(), as.client, replicaset.BurstReplicas)
 	return workers(c.Run, 5), nil
 }
 
-func endpointSlices(ctx context.Context, m *manager) (func(context.Context), error) {
-	client, err := m.client("endpointslice-controller")
-	if err != nil {
-		return nil, err
-	}
+func endpointSlices(ctx context.Context, m *manager, as asker) (func(context.Context), error) {
 	core := m.factory.Core().V1()
-	c := endpointslice.NewController(ctx, core.Pods(), core.Services(), core.Nodes(), m.factory.Discovery().V1().EndpointSlices(), 100, client, 0)
+	c := endpointslice.NewController(ctx, core.Pods(), core.Services(), core.Nodes(), m.factory.Discovery().V1().EndpointSlices(), 100, as.client, 0)
 	return workers(c.Run, 5), nil
 }
 
 // policyTypes checks the types of expressions in policies.
-func policyTypes(_ context.Context, m *manager) (func(context.Context), error) {
-	client, err := m.client("validatingadmissionpolicy-status-controller")
-	if err != nil {
-		return nil, err
-	}
+func policyTypes(_ context.Context, m *manager, as asker) (func(context.Context), error) {
 	schemas := resolver.NewDefinitionsSchemaResolver(openapi.GetOpenAPIDefinitions, clientscheme.Scheme, extensionscheme.Scheme).
-		Combine(&resolver.ClientDiscoveryResolver{Discovery: client.Discovery()})
+		Combine(&resolver.ClientDiscoveryResolver{Discovery: as.client.Discovery()})
 	c, err := validatingadmissionpolicystatus.NewController(m.factory.Admissionregistration().V1().ValidatingAdmissionPolicies(),
-		client.AdmissionregistrationV1().ValidatingAdmissionPolicies(), &validating.TypeChecker{SchemaResolver: schemas, RestMapper: m.mapper})
+		as.client.AdmissionregistrationV1().ValidatingAdmissionPolicies(), &validating.TypeChecker{SchemaResolver: schemas, RestMapper: m.mapper})
 	if err != nil {
 		return nil, err
 	}
