@@ -83,9 +83,10 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		credentialsTo, credentialsFrom),
 
 	// The load balancers.
-	of.Iso(at("loadBalancers[].name", "loadBalancers[].type"), at(cluster("spec.loadBalancers"), cluster("spec.vpc.region")),
+	of.Iso(at("loadBalancers[].name", "loadBalancers[].type"), at(cluster("spec.loadBalancers"), cluster("spec.vpc.region"), cluster("status.loadBalancers")),
 		"Control plane Machines only, and exactly those of the IBMPowerVSCluster, each an Application load balancer: "+
 			"Cluster API registers control plane Machines with all of them (with none while spec.vpc.region is not said; "+
-			"without a list, with the one that is named after the cluster), and no other Machine with any.",
+			"without a list, with the one that is named after the cluster), and no other Machine with any. "+
+			"It looks each of them up by its name, and registers with the id that the status has for that name.",
 		balancersTo, balancersFrom),
 }
