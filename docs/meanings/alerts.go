@@ -54,7 +54,8 @@ var alerts = Table{
 			Names: []string{"PoundlockAway"},
 			Means: "no replica answers",
 			Do: "`kubectl -n openshift-cluster-api get pods,events`, and " +
-				"`kubectl -n openshift-cluster-api logs -l app.kubernetes.io/name=poundlock --tail=100`",
+				"`kubectl -n openshift-cluster-api logs -l app.kubernetes.io/name=poundlock --tail=100`. " +
+				"The runbook Poundlock is down: what still works lists what is refused meanwhile",
 		},
 		{
 			Names: []string{"PoundlockNotEnforced"},

@@ -4,12 +4,15 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/poundlock/poundlock/internal/amount"
+	"github.com/poundlock/poundlock/internal/spelling"
 )
 
 // OneOfItsCommands is the cobra.PositionalArgs of a command that only groups others. It refuses an unknown name and suggests similar ones. cobra itself
@@ -23,6 +26,24 @@ func OneOfItsCommands(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("%w\n\nDid you mean this?\n\t%s", err, strings.Join(near, "\n\t"))
 	}
 	return err
+}
+
+// FlagError is the usage error of a flag that cannot be read. An unknown one gets the flag of the command that is spelled almost so.
+func FlagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
+		return AsUsage(err)
+	}
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			known = append(known, f.Name)
+		}
+	})
+	if near := spelling.Nearest(unknown.GetSpecifiedName(), known); near != "" {
+		return Usagef("%v; did you mean --%s?", err, near)
+	}
+	return AsUsage(err)
 }
 
 // Between is the cobra.PositionalArgs of a command with between least and most arguments. Its error has the command's first example.

@@ -88,6 +88,7 @@ func TestExitCodes(t *testing.T) {
 		"an unknown one of private types":   {args: []string{"private-types", "instal"}, want: 2, contains: "Did you mean this?\n\tinstall"},
 		"two views of providers":            {args: []string{"providers", "--render", "--diff"}, want: 2, contains: "use one of them"},
 		"a platform that needs no flag":     {args: []string{"providers", "--enable-platform", "AWS"}, want: 2, contains: "Nutanix"},
+		"a misspelt flag":                   {args: []string{"migrate", "machineset/a", "--with-machine", "--to", "clusterapi"}, want: 2, contains: "did you mean --with-machines?"},
 		"an unknown flag":                   {args: []string{"check", "--bogus"}, want: 2, contains: "--bogus"},
 		"a flag without its value":          {args: []string{"check", "--to"}, want: 2, contains: "--to"},
 		"an argument too few":               {args: []string{"explain"}, want: 2, contains: "0 arguments: give one thing to explain, in quotes if it has spaces, such as: kubectl poundlock explain authority/spec-locked"},

@@ -60,7 +60,7 @@ Exit codes:
 	root.SetOut(o.Out)
 	root.SetErr(o.ErrOut)
 	p.AddFlags(root)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.AsUsage(err) })
+	root.SetFlagErrorFunc(cli.FlagError)
 	root.AddCommand(status.NewCommand(p), check.NewCommand(p), convert.NewCommand(p), diff.NewCommand(p), migrate.NewCommand(p), explain.NewCommand(p),
 		controlplane.NewCommand(p), providers.NewCommand(p), privatetypes.NewCommand(p), cleanup.NewCommand(p), version.NewCommand(p))
 	root.InitDefaultCompletionCmd()

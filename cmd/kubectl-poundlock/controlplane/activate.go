@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/presence"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/internal/versioned"
@@ -186,7 +187,7 @@ func (a *activation) patch(ctx context.Context, dryRun ...string) error {
 	case versioned.Outdated(err):
 		return cli.Exit(cli.CodeNo, "the set was changed since the plan was made: nothing was changed; the same command again makes a new plan")
 	case err != nil:
-		return cli.Exit(cli.CodeNo, fmt.Sprintf("refused: %v", err))
+		return cli.Exit(cli.CodeNo, fmt.Sprintf("refused: %v", inventory.AllowedToMigrate(err)))
 	}
 	return nil
 }

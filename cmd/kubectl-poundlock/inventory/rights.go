@@ -69,6 +69,18 @@ func rightIn(err error) (right string, ofCluster bool) {
 	return verb + " " + resource + " in namespace " + namespace, false
 }
 
+// AllowedToMigrate adds to an API server's refusal to write which role has the right, and where to bind it. What admission refuses stays as it is, and so does
+// another error.
+func AllowedToMigrate(err error) error {
+	if !apierrors.IsForbidden(err) {
+		return err
+	}
+	if right, _ := rightIn(err); right == "" {
+		return err
+	}
+	return withRole{err, "ClusterRole poundlock-migrator has the rights that this takes; bind it in both namespaces"}
+}
+
 // AllowedToAdministrators adds to a refusal the role that cleanup takes, in the place of the role of Allowed. Another error stays as it is.
 func AllowedToAdministrators(err error) error {
 	if !apierrors.IsForbidden(err) {

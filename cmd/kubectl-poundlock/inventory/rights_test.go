@@ -44,3 +44,23 @@ func TestARefusalToViewNamesTheRight(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A refused write names the role that has the right. What admission refuses is no question of rights.
+func TestARefusalToMigrateNamesTheRole(t *testing.T) {
+	refusal := func(text string) error {
+		return apierrors.NewForbidden(schema.GroupResource{Group: "machine.openshift.io", Resource: "machinesets"}, "a", errors.New(text))
+	}
+	const role = ": ClusterRole poundlock-migrator has the rights that this takes; bind it in both namespaces"
+	for text, want := range map[string]string{
+		`User "x" cannot patch resource "machinesets" in API group "machine.openshift.io" in the namespace "openshift-machine-api"`: role,
+		`admission webhook "poundlock" denied the request: no`:                                                                      "",
+	} {
+		err := refusal(text)
+		if got := inventory.AllowedToMigrate(err); got.Error() != err.Error()+want || !apierrors.IsForbidden(got) {
+			t.Errorf("%v", got)
+		}
+	}
+	if err := inventory.AllowedToMigrate(nil); err != nil {
+		t.Error(err)
+	}
+}

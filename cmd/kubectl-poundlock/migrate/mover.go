@@ -192,7 +192,7 @@ func (m *mover) request(ctx context.Context, pair inventory.Pair, to authority.A
 		}
 		_, refusal := objects.Patch(ctx, pair.Name, types.MergePatchType, body, options)
 		if !apierrors.IsConflict(refusal) || try == tries {
-			return refusal
+			return inventory.AllowedToMigrate(refusal)
 		}
 		now, err := objects.Get(ctx, pair.Name, metav1.GetOptions{})
 		if err != nil || !asPlanned(pair, now) {
