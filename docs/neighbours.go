@@ -56,7 +56,8 @@ func Neighbours() string {
 	fmt.Fprintf(&b, "\n## Names that stay on their object\n\n%s\n\n%s\n", paragraph.Wrapped("", "By these labels and annotations somebody recognizes an object. "+
 		"They are free on either side and are not mirrored, but for a label by which a MachineSet selects its Machines: "+
 		code(authority.TheirNames())+". A `/` at the end stands for a domain."),
-		paragraph.Wrapped("", "Controllers of the Machine API keep these up to date whichever API is authoritative, and the mirror leaves them as they are: of Machines "+
+		paragraph.Wrapped("", "Controllers of the Machine API keep these up to date whichever API is authoritative, "+
+			"and the mirror leaves them as they are: of Machines "+
 			code(slices.Concat(authority.LeftAlone("Machine", "metadata.labels"), authority.LeftAlone("Machine", "metadata.annotations")))+
 			", of MachineSets "+code(authority.LeftAlone("MachineSet", "metadata.annotations"))+"."))
 	b.WriteString(consequencesList())

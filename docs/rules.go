@@ -34,7 +34,8 @@ func Rules(set policies.Set, defaulters policies.Defaulters) string {
 	}
 	b.WriteString("# What is filled in\n\n")
 	for _, d := range defaulters {
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n%s\n%s\n\n", d.ID, paragraph.Wrapped("", d.Description), paragraph.Wrapped("- ", "On: "+Scopes(d.On)), paragraph.Wrapped("- ", "Source: "+d.Clause))
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n%s\n%s\n\n", d.ID, paragraph.Wrapped("", d.Description),
+			paragraph.Wrapped("- ", "On: "+Scopes(d.On)), paragraph.Wrapped("- ", "Source: "+d.Clause))
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
@@ -83,8 +84,8 @@ func (s section) write(b *strings.Builder) {
 		if r.Needs == nil {
 			cel = " (CEL too)"
 		}
-		fmt.Fprintf(b, "%s\n\n%s\n%s\n%s\n\n", paragraph.Wrapped("", r.Description), paragraph.Wrapped("- ", "On: "+Scopes(r.On)+cel), paragraph.Wrapped("- ", "What to do: "+r.Remedy),
-			paragraph.Wrapped("- ", "Source: "+r.Clause))
+		fmt.Fprintf(b, "%s\n\n%s\n%s\n%s\n\n", paragraph.Wrapped("", r.Description), paragraph.Wrapped("- ", "On: "+Scopes(r.On)+cel),
+			paragraph.Wrapped("- ", "What to do: "+r.Remedy), paragraph.Wrapped("- ", "Source: "+r.Clause))
 	}
 }
 

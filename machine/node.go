@@ -63,8 +63,8 @@ func refers(m *machinev1beta1.Machine, n *corev1.Node) bool {
 	return m.Status.NodeRef != nil && m.Status.NodeRef.Name == n.Name
 }
 
-// sameProviderID: a Node and its Machine may spell the ID otherwise. Without its Node a Machine that Cluster API made would be deleted undrained. The Node's has
-// the platform's scheme, as its cloud has written it.
+// sameProviderID: a Node and its Machine may spell the ID otherwise. Without its Node a Machine that Cluster API made would be deleted undrained. The Node's
+// has the platform's scheme, as its cloud has written it.
 func sameProviderID(m *machinev1beta1.Machine, n *corev1.Node) bool {
 	key := instanceid.KeyOn(instanceid.Scheme(n.Spec.ProviderID), providerID(m))
 	return key != "" && key == instanceid.Key(n.Spec.ProviderID)

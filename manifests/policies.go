@@ -22,7 +22,8 @@ func celPolicies() ([]any, error) {
 	}
 	all, err := cel.Policies(o)
 	var out []any
-	for _, p := range slices.Concat(all, cel.ScalePolicies(o), cel.BesidePolicies(o), cel.ForSetPolicies(o), cel.HookedPolicies(o), cel.PastHooksPolicies(o), cel.KeptPolicies(o)) {
+	for _, p := range slices.Concat(all, cel.ScalePolicies(o), cel.BesidePolicies(o), cel.ForSetPolicies(o), cel.HookedPolicies(o), cel.PastHooksPolicies(o),
+		cel.KeptPolicies(o)) {
 		out = append(out, p.Policy, p.Binding)
 	}
 	return out, err

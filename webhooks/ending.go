@@ -88,7 +88,8 @@ func (l Lookups) masters(ctx context.Context, c *policies.Change) error {
 		return nil
 	}
 	kind, _ := authority.KindNamed("Machine")
-	machine, err := l.Cached.Get(ctx, Ref{GroupVersionKind: coreKind(policies.SideClusterAPI, kind.Name), Namespace: c.Namespace, Name: c.Facts.Twin.Metadata.Name})
+	ref := Ref{GroupVersionKind: coreKind(policies.SideClusterAPI, kind.Name), Namespace: c.Namespace, Name: c.Facts.Twin.Metadata.Name}
+	machine, err := l.Cached.Get(ctx, ref)
 	if err != nil || machine != nil && !authority.IsMaster(machine) {
 		return err
 	}

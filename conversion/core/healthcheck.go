@@ -48,8 +48,8 @@ var MachineHealthChecks = conversion.Table[mapiCheck, capiCheck]{
 	check.Iso(at("metadata.labels"), at("metadata.labels"), "As they are, but cluster-api-cluster, which is cluster.x-k8s.io/cluster-name.",
 		checkLabelsTo, checkLabelsFrom),
 	check.Iso(at("metadata.annotations"), at("metadata.annotations"),
-		"As they are, but for those whose name differs (docs/fields/core.md lists them) and for last-applied-configuration; machine.openshift.io/remediation-strategy cannot go: "+
-			"Cluster API's check would delete what Machine API's reboots.",
+		"As they are, but for those whose name differs (docs/fields/core.md lists them) and for last-applied-configuration; "+
+			"machine.openshift.io/remediation-strategy cannot go: Cluster API's check would delete what Machine API's reboots.",
 		checkAnnotationsTo, checkAnnotationsFrom),
 	check.Iso(at("spec.selector.matchLabels", "spec.selector.matchExpressions[].key", "spec.selector.matchExpressions[].operator",
 		"spec.selector.matchExpressions[].values"),

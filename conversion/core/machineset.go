@@ -40,8 +40,8 @@ var MachineSets = conversion.Table[mapiSet, capiSet]{
 	set.Iso(at("metadata.labels"), at("metadata.labels"), "As they are, but cluster-api-cluster, which is cluster.x-k8s.io/cluster-name.",
 		setLabelsTo, setLabelsFrom),
 	set.Iso(at("metadata.annotations"), at("metadata.annotations"),
-		"As they are, but for those whose name differs (docs/fields/core.md lists them), for last-applied-configuration, and for what the cluster-autoscaler-operator writes beside "+
-			"the limits of autoscaling.",
+		"As they are, but for those whose name differs (docs/fields/core.md lists them), for last-applied-configuration, "+
+			"and for what the cluster-autoscaler-operator writes beside the limits of autoscaling.",
 		setAnnotationsTo, setAnnotationsFrom),
 	set.Same("spec.replicas", "spec.replicas"),
 	set.Iso(at("spec.minReadySeconds"), at("Template"+conversion.Elsewhere+"spec.template.spec.minReadySeconds"), "0 is none.", setReadyTo, setReadyFrom),

@@ -131,15 +131,15 @@ var authoritySettled = Table{
 		{
 			Names: []string{"WaitingForPreDrainHook", "WaitingForPreTerminateHook"},
 			Means: "Cluster API deletes the Machine, and waits for a hook: the annotation that the message names, on the Machine of Cluster API",
-			Do: "ask the owner, who is the annotation's value, why the hook is held. EtcdQuorumOperator is etcd's: it goes once a replacement votes. A hook whose owner is " +
-				"gone is removed with `kubectl -n openshift-cluster-api annotate machines.cluster.x-k8s.io NAME " +
+			Do: "ask the owner, who is the annotation's value, why the hook is held. EtcdQuorumOperator is etcd's: it goes once a replacement votes. " +
+				"A hook whose owner is gone is removed with `kubectl -n openshift-cluster-api annotate machines.cluster.x-k8s.io NAME " +
 				"pre-drain.delete.hook.machine.cluster.x-k8s.io/HOOK-`",
 		},
 		{
 			Names: []string{"WaitingForInfrastructureDeletion"},
 			Means: "Cluster API deletes the Machine, and waits until its infrastructure machine is gone: the provider terminates the instance",
-			Do: "nothing, for minutes. If it lasts: `kubectl -n openshift-cluster-api describe` of the object that the Machine's `spec.infrastructureRef` names has the " +
-				"cloud's answer",
+			Do: "nothing, for minutes. If it lasts: `kubectl -n openshift-cluster-api describe` of the object that the Machine's `spec.infrastructureRef` names " +
+				"has the cloud's answer",
 		},
 		{
 			Names: []string{"InternalError"},

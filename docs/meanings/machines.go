@@ -103,7 +103,8 @@ var noInstance = Table{
 			Do:    "look in the cloud for why. If it does not recover, delete the Machine, and its set makes another",
 		},
 		{
-			Names: []string{"InstanceProvisionFailed", "InstanceCreateFailed", "VMProvisionFailed", "VMCreationFailed", "CloningFailed", "PoweringOnFailed", "TaskFailed"},
+			Names: []string{"InstanceProvisionFailed", "InstanceCreateFailed", "VMProvisionFailed", "VMCreationFailed", "CloningFailed",
+				"PoweringOnFailed", "TaskFailed"},
 			Means: "the cloud refuses to create or to start the instance; the message is its own",
 			Do: "repair what the message names. Without one, `kubectl -n openshift-cluster-api describe` of the provider's machine shows its conditions and events, " +
 				"and the provider's log has the cloud's answer. The provider asks again, unless the Machine has failed: then delete it",

@@ -87,7 +87,8 @@ var synchronizedFalse = Table{
 				"too. Do not pause " +
 				"a Cluster API MachineSet that has Machines: it becomes the mirror, and they have no Machine API object (`MachinesWithoutCounterpart`). " +
 				"If it belongs to a Cluster API Machine of another name, do not delete it alone, since that Machine would lose its instance: give the " +
-				"Machine API Machine another name, or delete the Cluster API Machine as a whole. Otherwise delete it, which deletes what it runs: if it is paused, its controllers delete nothing until `cluster.x-k8s.io/paused` is " +
+				"Machine API Machine another name, or delete the Cluster API Machine as a whole. Otherwise delete it, which deletes what it runs: if it is paused, " +
+				"its controllers delete nothing until `cluster.x-k8s.io/paused` is " +
 				"off it and its infrastructure machine: type the message's commands in their order, as admission refuses the last one before Cluster API deletes " +
 				"the infrastructure machine; or leave both as they are: each API acts on its own object, and the Machine API object cannot migrate; " +
 				"or, where Cluster API has not begun with it (its infrastructure machine belongs to no Machine yet), annotate it and its infrastructure machine " +

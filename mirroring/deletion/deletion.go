@@ -178,9 +178,9 @@ func (s Pair) Held() string {
 		return ""
 	}
 	child := s.Children[0].GetName()
-	return fmt.Sprintf("the deletion of %s's MachineSet %s waits: MachineSet %s selects its Machine %s, would adopt it, and delete it with its instance if it has too "+
-		"many. To keep the Machine, remove from it a label that only the selector of %[3]s has, or delete %[3]s if nobody needs it. To delete the Machine, "+
-		"delete it", side.Text(), s.Name, s.Adopters[child], child)
+	return fmt.Sprintf("the deletion of %s's MachineSet %s waits: MachineSet %s selects its Machine %s, would adopt it, and delete it with its instance "+
+		"if it has too many. To keep the Machine, remove from it a label that only the selector of %[3]s has, or delete %[3]s if nobody needs it. "+
+		"To delete the Machine, delete it", side.Text(), s.Name, s.Adopters[child], child)
 }
 
 // detach takes a child out of the collector's reach: a Machine API object whose machine Cluster API runs is marked, so that
@@ -513,9 +513,9 @@ func (s Pair) LeftBySet() *pairs.Write {
 		Reason: "Released", Note: "removed the label of its former MachineSet from " + pairs.Describe(s.Core) + ", so that it is deleted with the Cluster"}
 }
 
-// LetGoOfSet takes the reference to its MachineSet from a Machine of Cluster API's that is being deleted, if the set is gone. Cluster API's controller reads the
-// set that a Machine refers to before all else, and without it never ends the deletion. A set that is deleted waits for the Machines that its selector selects.
-// One that it owns and does not select, because somebody has removed a label, the collector deletes afterwards.
+// LetGoOfSet takes the reference to its MachineSet from a Machine of Cluster API's that is being deleted, if the set is gone. Cluster API's controller reads
+// the set that a Machine refers to before all else, and without it never ends the deletion. A set that is deleted waits for the Machines that its selector
+// selects. One that it owns and does not select, because somebody has removed a label, the collector deletes afterwards.
 func (s Pair) LetGoOfSet() *pairs.Write {
 	kind, ok := authority.KindNamed(s.Kind.Parent)
 	owner := pairs.ControllerOf(s.Core)

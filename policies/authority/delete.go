@@ -182,8 +182,8 @@ func unknownInForeground(c policies.Change) bool {
 	return inForeground(c) && c.Old.HasAnnotation(InstanceHookAnnotation)
 }
 
-// inForeground reports whether somebody asks for a deletion in the foreground, be it of what is already being deleted in the background: the API server adds the
-// finalizer then too. It is false for the cleaners, whose requests nobody reads an answer to.
+// inForeground reports whether somebody asks for a deletion in the foreground, be it of what is already being deleted in the background: the API server adds
+// the finalizer then too. It is false for the cleaners, whose requests nobody reads an answer to.
 func inForeground(c policies.Change) bool {
 	already := c.Old.Deleting() && c.Old.HasFinalizer(metav1.FinalizerDeleteDependents)
 	return !cleans(c) && !already && propagation(c) == metav1.DeletePropagationForeground

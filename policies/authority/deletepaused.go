@@ -59,7 +59,8 @@ func endsInstance(machine *policies.Object, infra InfraReference, instance, unpa
 	}
 	first := object{infra.Kind, infra.Name}
 	out := []string{fmt.Sprintf("To have Cluster API terminate %s, type the following in this order. Give %s %s, unless it has it, the finalizer "+
-		"without which the instance is left behind (if the %[2]s is gone, create it first, with spec.providerID and the annotation): %[4]s", instance, infra.Kind, infra.Name, hold(first))}
+		"without which the instance is left behind (if the %[2]s is gone, create it first, with spec.providerID and the annotation): %[4]s",
+		instance, infra.Kind, infra.Name, hold(first))}
 	ends := []string{fmt.Sprintf("Once Cluster API has deleted the %s, unpause that, too: %s", infra.Kind, letGo(first))}
 	if kept := InfraInstanceKind(infra.Kind); kept != "" {
 		second := object{kept, infra.Name}

@@ -64,8 +64,8 @@ func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 	return NotForeign
 }
 
-// RunsAnother names the Cluster API Machine to which a provider's machine of a kind belongs, if that is not the Machine of this name, and its instance is none of
-// those of the pair; "" otherwise. A mark that it has proves nothing: overwritten, that Machine's instance would belong to no object.
+// RunsAnother names the Cluster API Machine to which a provider's machine of a kind belongs, if that is not the Machine of this name, and its instance is none
+// of those of the pair; "" otherwise. A mark that it has proves nothing: overwritten, that Machine's instance would belong to no object.
 func RunsAnother(kind, machine string, owners []metav1.OwnerReference, instance string, own ...string) string {
 	return runsAnother(providerOf(kind), machine, owners, instance, own...)
 }

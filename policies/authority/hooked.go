@@ -38,8 +38,8 @@ func HasHook(machine *policies.Object) bool {
 	return slices.ContainsFunc(slices.Collect(maps.Keys(machine.Metadata.Annotations)), isHook)
 }
 
-// PastHooks lists the reasons of the condition Deleting of a Cluster API Machine for which no hook holds up what is left of its deletion. Cluster API goes there
-// with a preDrain hook that it skips (undrained).
+// PastHooks lists the reasons of the condition Deleting of a Cluster API Machine for which no hook holds up what is left of its deletion. Cluster API goes
+// there with a preDrain hook that it skips (undrained).
 func PastHooks() []string {
 	return []string{clusterv1.MachineDeletingWaitingForInfrastructureDeletionReason, clusterv1.MachineDeletingWaitingForBootstrapDeletionReason,
 		clusterv1.MachineDeletingDeletingNodeReason, clusterv1.MachineDeletingDeletionCompletedReason}

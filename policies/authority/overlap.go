@@ -176,8 +176,9 @@ func OrphansAdopted(c policies.Change) policies.Verdict {
 	for _, name := range slices.Sorted(maps.Keys(later)) {
 		if !soon[name] {
 			v.Warnings = append(v.Warnings, fmt.Sprintf(
-				"MachineSet %s selects Machine %s of this set, too. Once it and the Machine are both authoritative in one API, it adopts what this deletion leaves without a "+
-					"set, and deletes those beyond its spec.replicas, with the instances. To prevent that, remove from these Machines a label that only its selector has",
+				"MachineSet %s selects Machine %s of this set, too. Once it and the Machine are both authoritative in one API, "+
+					"it adopts what this deletion leaves without a set, and deletes those beyond its spec.replicas, with the instances. "+
+					"To prevent that, remove from these Machines a label that only its selector has",
 				name, nameSome(slices.Compact(slices.Sorted(slices.Values(later[name]))))))
 		}
 	}

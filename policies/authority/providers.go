@@ -144,8 +144,8 @@ func providerBehind(objects ...*policies.Object) Provider {
 	return Provider{}
 }
 
-// instanceKey is the key of an instance's ID as this provider's controllers, and the Machine API's on its platform, read it. Of no provider the scheme of the ID
-// decides.
+// instanceKey is the key of an instance's ID as this provider's controllers, and the Machine API's on its platform, read it. Of no provider the scheme of the
+// ID decides.
 func (p Provider) instanceKey(id string) string {
 	return instanceid.KeyOn(instanceid.Scheme(p.InstanceID), id)
 }

@@ -674,8 +674,9 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/new-machines", Clause: "converting › Creation of new Machines",
-			Description: "Where the new Machines of a MachineSet become Cluster API's without a move of it, by its creation or by spec.template.spec.authoritativeAPI, " +
-				"warnings name what Machine API does for them and Cluster API does not: boot data that OpenShift does not copy, a role that becomes a label of " +
+			Description: "Where the new Machines of a MachineSet become Cluster API's without a move of it, by its creation or by " +
+				"spec.template.spec.authoritativeAPI, warnings name what Machine API does for them and Cluster API does not: " +
+				"boot data that OpenShift does not copy, a role that becomes a label of " +
 				"Nodes, an OpenStack server group, a subnet on AWS, host name and tag on vSphere. A Machine that is created for Cluster API is warned of its role. " +
 				"A request to move has the same warnings (authority/request-warning).",
 			Remedy: "Do what the warning names before the set creates a Machine.",

@@ -16,8 +16,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// PastHooksPolicies refuse, while no webhook answers, what authority/delete-hooked refuses of other objects than the Machine with the hook: the deletion of what
-// a provider keeps for its instance, and in the foreground that of its MachineSet or MachineDeployment. They have each Machine of Cluster API as a
+// PastHooksPolicies refuse, while no webhook answers, what authority/delete-hooked refuses of other objects than the Machine with the hook: the deletion of
+// what a provider keeps for its instance, and in the foreground that of its MachineSet or MachineDeployment. They have each Machine of Cluster API as a
 // parameter, and judge by its marks, as HookedPolicies do. So they name one Machine, where the rule counts all of them.
 func PastHooksPolicies(o Options) []Policy {
 	const name = "poundlock-delete-past-hooks"
@@ -44,9 +44,10 @@ func PastHooksPolicies(o Options) []Policy {
 	theirs := fmt.Sprintf("%q", machine.Resource+"."+machine.ClusterAPI.Group)
 	message := strings.Join([]string{
 		fmt.Sprintf(`!(%s) ? ''`, ends), // evaluated for each parameter (otherSet)
-		fmt.Sprintf(`%s ? "metadata.name: Forbidden: in the foreground the garbage collector deletes the providers' machines, and with them the instances, without `+
-			`waiting for the hooks of Machine " + dyn(params).metadata.name + ". Delete the " + request.kind.kind + " in the background, which waits: %s`+
-			` --cascade=background [authority/delete-hooked]"`, asked, command(`request.resource.resource + "." + request.resource.group`, `dyn(oldObject).metadata.name`)),
+		fmt.Sprintf(`%s ? "metadata.name: Forbidden: in the foreground the garbage collector deletes the providers' machines, `+
+			`and with them the instances, without waiting for the hooks of Machine " + dyn(params).metadata.name + `+
+			`". Delete the " + request.kind.kind + " in the background, which waits: %s --cascade=background [authority/delete-hooked]"`,
+			asked, command(`request.resource.resource + "." + request.resource.group`, `dyn(oldObject).metadata.name`)),
 		fmt.Sprintf(`"metadata.name: Forbidden: the provider would terminate the instance of Machine " + dyn(params).metadata.name + " without waiting for " + `+
 			`[%s].map(h, h.size() == 1 ? "the hook " + h[0] : "its " + string(h.size()) + " hooks (" + h.filter(a, h.all(b, string(a) <= string(b)))[0] + ")")[0] + `+
 			`", and before its Node is drained. " + (has(dyn(params).metadata.deletionTimestamp) ? "%s" : "Delete the Machine, which waits: %s") + `+

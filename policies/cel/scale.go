@@ -154,7 +154,8 @@ func (s scaled) binding(o Options) *admissionregistrationv1.ValidatingAdmissionP
 	return bindingToEach(o, s.name, "")
 }
 
-// ofEachPair are policies that have what is in the Machine API's namespace as parameters: one of each pair of namespaces, the first without the pair in its name.
+// ofEachPair are policies that have what is in the Machine API's namespace as parameters: one of each pair of namespaces, the first without the pair in its
+// name.
 func ofEachPair(o Options, name string, of func(Options, string, authority.Pair) *admissionregistrationv1.ValidatingAdmissionPolicy) []Policy {
 	var out []Policy
 	for i, pair := range o.Pairs {

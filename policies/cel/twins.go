@@ -35,7 +35,8 @@ func authorityTwins() []Twin {
 			Rule: "authority/spec-locked", Variable: "specLocked",
 			Fields: `variables.current == "ClusterAPI" ? variables.specChanges : ''`,
 			Reason: `"Cluster API is authoritative for this " + request.kind.kind + ": change " + variables.there + " instead" ` +
-				`+ (variables.specChanges.matches('(^|, )` + authority.OfProviderSpec + `') ? ` + quote(authority.InfraInstead) + ` : '') + variables.scaleInstead + variables.hookInstead + ` +
+				`+ (variables.specChanges.matches('(^|, )` + authority.OfProviderSpec + `') ? ` + quote(authority.InfraInstead) + ` : '') + ` +
+				`variables.scaleInstead + variables.hookInstead + ` +
 				`(variables.oldTemplate != variables.template ? ` + quote(authority.TemplateInstead) + ` : '') + (has(variables.was.metadata.deletionTimestamp) ` +
 				`? ". It is being deleted, so that it can no longer be moved" : ", or move it first: " + variables.toMachineAPI)`,
 		},

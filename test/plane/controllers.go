@@ -64,8 +64,8 @@ type manager struct {
 	started   chan struct{}
 }
 
-// controller is one of kube-controller-manager's controllers, by the account whose name it asks by; "" is the manager's own. make is called before the informers
-// start, and returns what runs it.
+// controller is one of kube-controller-manager's controllers, by the account whose name it asks by; "" is the manager's own. make is called before the
+// informers start, and returns what runs it.
 type controller struct {
 	account string
 	make    func(context.Context, *manager, asker) (func(context.Context), error)

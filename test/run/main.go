@@ -161,8 +161,8 @@ func hint(out io.Writer, stage *testcluster.Stage, o testcluster.Options) error 
 	return welcome.Execute(out, greeting{
 		Kubeconfig: stage.Plane.KubeconfigPath(), KubectlDir: kubectl, Plugin: filepath.Join(root, "bin"),
 		Logs: short(filepath.Dir(stage.Plane.Log(testcluster.Poundlock))),
-		Dir:  short(o.Dir), Cloud: stage.Cloud.URL(), Metrics: stage.MetricsURL(), Alone: stage.Alone(), Why: stage.WhyNot(), ControlPlane: stage.ManagesControlPlane(),
-		Stopped: o.WithoutManager, Bare: o.Bare,
+		Dir:  short(o.Dir), Cloud: stage.Cloud.URL(), Metrics: stage.MetricsURL(), Alone: stage.Alone(), Why: stage.WhyNot(),
+		ControlPlane: stage.ManagesControlPlane(), Stopped: o.WithoutManager, Bare: o.Bare,
 	})
 }
 

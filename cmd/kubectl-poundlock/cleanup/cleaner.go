@@ -124,7 +124,8 @@ func (c *cleaner) moveChecks() {
 		return
 	}
 	c.Linef("\n%s", printers.Wrap(c.Yellow("Health checks of Machine API's stay paused.")+
-		" Cluster API's act instead, and skip every Machine for which Machine API is authoritative. To have one of Machine API's act, move it first, while Poundlock runs:", "", c.Width))
+		" Cluster API's act instead, and skip every Machine for which Machine API is authoritative. "+
+		"To have one of Machine API's act, move it first, while Poundlock runs:", "", c.Width))
 	for _, check := range c.checks {
 		c.Linef("- %s: %s", check.Ref, check.Move)
 	}

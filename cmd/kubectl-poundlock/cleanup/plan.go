@@ -329,8 +329,8 @@ func freed(p inventory.Pair) string {
 		p.ClusterAPI.Metadata.Namespace, p.Kind.Resource, p.Kind.ClusterAPI.Group, p.Name, unpause)
 }
 
-// Idle lists, in sentences, the objects that Cluster API is authoritative for and on which nobody acts, as they are paused there: those whose move has ended and
-// which Poundlock was about to unpause, and those that a person paused.
+// Idle lists, in sentences, the objects that Cluster API is authoritative for and on which nobody acts, as they are paused there: those whose move has ended
+// and which Poundlock was about to unpause, and those that a person paused.
 func Idle(f *inventory.Fleet) []string {
 	var out []string
 	for _, p := range f.Pairs {

@@ -153,8 +153,8 @@ func (m *mover) back(ctx context.Context, f *inventory.Fleet) error {
 func (m *mover) arrived(f *inventory.Fleet) {
 	for _, p := range f.Pairs {
 		if s := standing.Of(p); p.MachineAPI != nil && !s.Moving() && s.Settled == metav1.ConditionFalse {
-			m.Linef("%s: %s is authoritative already, and waits (%s). To move it back, once that is over: kubectl poundlock migrate %s --to %s", p.Ref(), s.Current.Text(), s.Reason,
-				p.Ref(), strings.ToLower(string(s.Current.Other())))
+			m.Linef("%s: %s is authoritative already, and waits (%s). To move it back, once that is over: kubectl poundlock migrate %s --to %s",
+				p.Ref(), s.Current.Text(), s.Reason, p.Ref(), strings.ToLower(string(s.Current.Other())))
 			m.Linef("%s", printers.Wrap(s.Message, "    ", m.Width))
 		}
 	}

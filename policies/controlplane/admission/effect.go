@@ -190,8 +190,8 @@ func Regenerated(c policies.Change) policies.Verdict {
 		return detaches(c, policies.Warn("no Machine is deleted. "+generatedAgain))
 	}
 	return detaches(c, policies.Warn(
-		fmt.Sprintf("%s and their Nodes keep running, but for what is being deleted already, and nothing replaces them from now on. %s; once Active, it manages them again",
-			machinesOf(c.Old), generatedAgain)))
+		fmt.Sprintf("%s and their Nodes keep running, but for what is being deleted already, and nothing replaces them from now on. %s; once Active, it manages "+
+			"them again", machinesOf(c.Old), generatedAgain)))
 }
 
 const generatedAgain = "The set will be generated again from the Machines, Inactive " +
