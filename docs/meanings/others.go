@@ -64,7 +64,7 @@ var others = Table{
 		{
 			Names: []string{clusterv1.MachineControlPlaneLabel},
 			Means: "a label of a Cluster API Machine: it is of the control plane",
-			Do:    "writes it where the Machine API's role label has `master` or `control-plane`",
+			Do:    "writes it where the Machine API's role label has `master` or `control-plane`, and refuses to have it removed while Cluster API runs the Machine",
 		},
 		{
 			Names: []string{machineapi.RoleLabel, machineapi.TypeLabel},

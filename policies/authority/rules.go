@@ -724,6 +724,14 @@ func Rules() policies.Set {
 			Needs: when(endsWithMachine, policies.NeedTwin|policies.NeedMasters), Check: HooksSkipped,
 		},
 		{
+			ID: "authority/control-plane-label", Clause: "converting › Machine lifecycle hooks",
+			Description: "Nobody may remove the label cluster.x-k8s.io/control-plane from a Machine for which Cluster API is authoritative while another label " +
+				"says that it is of the control plane. Cluster API counts by it: while no Machine has it, no deletion waits for preDrain hooks, etcd's included, " +
+				"or drains a Node.",
+			Remedy: "Keep the label, or remove the labels of role and type in the same request.",
+			On:     on(capi(machine, onUpdate)), Needs: when(losesControlPlaneLabel, policies.NeedTwin), Check: ControlPlaneLabel,
+		},
+		{
 			ID: "authority/etcd-hook", Clause: "converting › Machine lifecycle hooks",
 			Description: "A person who removes etcd's hook, EtcdQuorumOperator, from a Machine that is being deleted is warned, on the side of the API that is " +
 				"authoritative: its instance is terminated, even if the etcd member on it has not left. The etcd operator is not warned.",

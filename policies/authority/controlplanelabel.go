@@ -1,0 +1,51 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/poundlock/poundlock/internal/machineapi"
+	"github.com/poundlock/poundlock/policies"
+)
+
+// losesControlPlaneLabel reports whether a request takes the label by which Cluster API counts a Machine among the control plane.
+func losesControlPlaneLabel(c policies.Change) bool {
+	_, had := c.Old.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
+	_, has := c.New.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
+	return had && !has && c.Actor != policies.Poundlock && !c.Old.Deleting()
+}
+
+// ControlPlaneLabel keeps that label on a Machine that is of the control plane by its other labels. Cluster API counts Machines by it alone: without one that
+// stays it skips the hooks and the drain of every deletion (ControlPlaneLast). Once all of these labels go, the Machine is one of another role in both APIs.
+func ControlPlaneLabel(c policies.Change) policies.Verdict {
+	if !losesControlPlaneLabel(c) || c.Facts.Twin == nil || stand(c).authoritative() != ClusterAPI {
+		return policies.Verdict{}
+	}
+	others := []string{}
+	for key, role := range c.New.Metadata.Labels {
+		if name, ofNode := strings.CutPrefix(key, clusterv1.NodeRoleLabelPrefix+"/"); ofNode {
+			role = name
+		} else if key != machineapi.RoleLabel && key != machineapi.TypeLabel {
+			continue
+		}
+		if slices.Contains(controlPlaneRoles, role) {
+			others = append(others, key)
+		}
+	}
+	if len(others) == 0 {
+		return policies.Verdict{}
+	}
+	slices.Sort(others)
+	kind, _ := KindNamed(c.Kind)
+	return policies.Deny(field.Forbidden(field.NewPath("metadata", "labels").Key(clusterv1.MachineControlPlaneLabel), fmt.Sprintf(
+		"Cluster API counts the control plane's Machines by this label. While no Machine has it, deletions wait for no preDrain hook, etcd's included, and drain "+
+			"no Node. Keep it. If this Machine is not of the control plane any more, remove what makes it one together: kubectl -n %s label %s.%s %s %s- %s-",
+		c.Namespace, kind.Resource, kind.ClusterAPI.Group, c.Name, clusterv1.MachineControlPlaneLabel, strings.Join(others, "- "))))
+}
