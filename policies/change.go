@@ -117,6 +117,8 @@ type Facts struct {
 	ControlPlaneSize int
 	// ControlPlaneLost are the names of those of the control plane that have failed and whose instance is gone (authority.Lost).
 	ControlPlaneLost []string
+	// Moving are the names of Machines that are asked to move away from the API whose surroundings are deleted, and have not moved yet.
+	Moving []string
 	// Masters are the control plane's Machines in Cluster API, where one that hooks hold loses its provider's machine; else none.
 	Masters []*Object
 	// Undrained reports that Cluster API's controller finds no Machine of the control plane that stays, and deletes Machines without a drain.
@@ -249,7 +251,7 @@ const (
 	NeedUnknownInstances
 	// NeedControlPlaneSet asks for Facts.ControlPlane with its Set, from the API server.
 	NeedControlPlaneSet
-	// NeedEnding asks for Facts.Ending, Facts.ControlPlaneSize and Facts.ControlPlaneLost, from an indexed cache.
+	// NeedEnding asks for Facts.Ending, Facts.ControlPlaneSize, Facts.ControlPlaneLost and Facts.Moving, from an indexed cache.
 	NeedEnding
 	// NeedUndrained asks for Facts.Undrained, from an indexed cache, and from the API server where that has no such Machine.
 	NeedUndrained

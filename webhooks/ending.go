@@ -18,7 +18,8 @@ import (
 )
 
 // ending names the Machines that are deleted, with their instances, together with the object under review: of a set, those that its API runs; of surroundings,
-// those of the control plane, with their number and those that have lost their instance. Its cost grows with the set, or with the Machines without a set.
+// those of the control plane, with their number and those that have lost their instance, and which Machines have not moved away yet. Its cost grows with the
+// set, or with the Machines.
 func (l Lookups) ending(ctx context.Context, c *policies.Change) (err error) {
 	if l.Owned == nil || c.Old == nil || c.Kind == "Machine" && l.Masters == nil {
 		return nil
@@ -37,7 +38,7 @@ func (l Lookups) ending(ctx context.Context, c *policies.Change) (err error) {
 	if of == authority.Unset {
 		return nil
 	}
-	var names []string
+	var names, moving []string
 	var all []*policies.Object
 	for _, pair := range l.Pairs {
 		if c.Kind == authority.Namespace && c.Name != pair.MachineAPI && c.Name != pair.ClusterAPI || c.Kind == authority.Cluster && c.Namespace != pair.ClusterAPI {
@@ -48,8 +49,14 @@ func (l Lookups) ending(ctx context.Context, c *policies.Change) (err error) {
 			return err
 		}
 		names, all = append(names, authority.Ending(of, machines)...), append(all, machines...)
+		if l.Sets != nil {
+			if machines, err = l.Sets.All(ctx, coreKind(policies.SideMachineAPI, "Machine"), pair.MachineAPI); err != nil {
+				return err
+			}
+			moving = append(moving, authority.MovingFrom(of, machines)...)
+		}
 	}
-	f.Ending, f.ControlPlaneSize, f.ControlPlaneLost = names, len(all), authority.Lost(all)
+	f.Ending, f.ControlPlaneSize, f.ControlPlaneLost, f.Moving = names, len(all), authority.Lost(all), moving
 	return nil
 }
 

@@ -54,6 +54,18 @@ func TestEnding(t *testing.T) {
 			}
 			return nil, nil
 		}),
+		Sets: ListingFunc(func(_ context.Context, gvk schema.GroupVersionKind, namespace string) ([]*policies.Object, error) {
+			if gvk != coreKind(policies.SideMachineAPI, "Machine") || namespace != "here" {
+				return nil, nil
+			}
+			return []*policies.Object{
+				object(`{"metadata":{"name":"back"},"spec":{"authoritativeAPI":"MachineAPI"},"status":{"authoritativeAPI":"Migrating","synchronizedAPI":"ClusterAPI"}}`),
+				object(`{"metadata":{"name":"asked"},"spec":{"authoritativeAPI":"MachineAPI"},"status":{"authoritativeAPI":"ClusterAPI"}}`),
+				object(`{"metadata":{"name":"forth"},"spec":{"authoritativeAPI":"ClusterAPI"},"status":{"authoritativeAPI":"Migrating","synchronizedAPI":"MachineAPI"}}`),
+				object(`{"metadata":{"name":"cancelled"},"spec":{"authoritativeAPI":"ClusterAPI"},"status":{"authoritativeAPI":"Migrating","synchronizedAPI":"ClusterAPI"}}`),
+				object(`{"metadata":{"name":"rests"},"spec":{"authoritativeAPI":"ClusterAPI"},"status":{"authoritativeAPI":"ClusterAPI"}}`),
+			}, nil
+		}),
 		Owned: OwnedFunc(func(_ context.Context, gvk schema.GroupVersionKind, namespace string, owner types.UID) ([]*policies.Object, error) {
 			return append([]*policies.Object(nil), byOwner[fmt.Sprintf("%s %s %s", gvk.Group, namespace, owner)]...), nil
 		}),
@@ -86,6 +98,13 @@ func TestEnding(t *testing.T) {
 		change := policies.Change{Subject: c.subject, Operation: admissionv1.Delete, Old: object(fmt.Sprintf(`{"metadata":{"name":%q,"uid":"set"}}`, c.subject.Name))}
 		if doubts := l.advisory(t.Context(), &change, policies.NeedEnding); len(doubts) > 0 {
 			t.Errorf("%s: %v", sentence, doubts)
+		}
+		var moving []string
+		if c.all > 0 {
+			moving = map[authority.API][]string{authority.ClusterAPI: {"asked", "back"}, authority.MachineAPI: {"forth"}}[authority.Ends(change)]
+		}
+		if diff := cmp.Diff(moving, change.Facts.Moving); diff != "" {
+			t.Errorf("%s: %s", sentence, diff)
 		}
 		if diff := cmp.Diff(c.want, change.Facts.Ending); diff != "" || change.Facts.ControlPlaneSize != c.all {
 			t.Errorf("%s: of %d, want %d: %s", sentence, change.Facts.ControlPlaneSize, c.all, diff)

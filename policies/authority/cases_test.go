@@ -406,7 +406,7 @@ func only(f policies.Facts, n policies.Need) policies.Facts {
 		f.Masters = nil
 	}
 	if !n.Has(policies.NeedEnding) {
-		f.Ending, f.ControlPlaneSize, f.ControlPlaneLost = nil, 0, nil
+		f.Ending, f.ControlPlaneSize, f.ControlPlaneLost, f.Moving = nil, 0, nil, nil
 	}
 	return f
 }

@@ -272,9 +272,14 @@ func endsUnknown(c policies.Change) bool {
 }
 
 // DeletePropagates: "if a Machine API Machine that is owned is deleted, then the deletion event is synchronised to
-// Cluster API" (converting › Deletion of Machines, footnote 8), and the other way about.
+// Cluster API" (converting › Deletion of Machines, footnote 8), and the other way about. Who deletes a Machine on its way may think that the instance stays
+// with the API to which it moves.
 func DeletePropagates(c policies.Change) policies.Verdict {
 	d, asks := deleted(c)
+	if s := stand(c); asks && d.On == d.Authority && s.moving() && !c.Old.Deleting() {
+		return policies.Warn(fmt.Sprintf("this Machine is on its way from %s to %s: its deletion cancels the move, and the instance is terminated",
+			d.Authority.Text(), d.Authority.Other().Text()))
+	}
 	if o := d.Outcome(); !asks || d.On == d.Authority || o.Twin != Goes || strange(c) || notMade(c) {
 		return policies.Verdict{}
 	}

@@ -47,6 +47,39 @@ func Ending(of API, machines []*policies.Object) []string {
 	return out
 }
 
+// MovingFrom lists, by name, those Machines that are asked to move away from an API and have not moved yet. The Machines are Machine API objects.
+func MovingFrom(from API, machines []*policies.Object) []string {
+	var out []string
+	for _, m := range machines {
+		if s := Read(m); Authoritative(s) == from && s.Requested == from.Other() && !m.Deleting() {
+			out = append(out, m.Metadata.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// MovesEnd: Machines are deleted with what their objects live in, and a deletion takes a move back. So Machines that somebody has asked to the API that stays
+// would be deleted with their instances. An allowed deletion waits until they have moved.
+func MovesEnd(c policies.Change) policies.Verdict {
+	marked := c.Old.Metadata.Annotations[HoldsMirrorsAnnotation] != "" && !allowed(c.Old) // SurroundingsKept refuses it
+	if !asksForControlPlane(c) || len(c.Facts.Moving) == 0 || marked {
+		return policies.Verdict{}
+	}
+	what := fmt.Sprintf("these Machines have not moved to %s yet, and would be deleted with this %s, with their instances: %s",
+		Ends(c).Other().Text(), kindOf(c), nameSome(c.Facts.Moving))
+	if c.Old.Metadata.Annotations[AllowDeletionAnnotation] == AllowsControlPlane {
+		return policies.Warn(what)
+	}
+	names := "NAME"
+	if len(c.Facts.Moving) <= namedAtMost {
+		names = strings.Join(c.Facts.Moving, " machine/")
+	}
+	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
+		"%s. Wait until they have moved: kubectl poundlock status. To have them deleted, too, cancel their moves first: kubectl poundlock migrate machine/%s --cancel",
+		what, names)))
+}
+
 // Lost lists, by name, the Machines whose instance is gone, as far as admission knows: they have failed, and their condition InstanceExists is False.
 // Machine API's controllers write both; for Cluster API's the mirror does. Only a failure of the instance counts: with another one it may still serve.
 func Lost(machines []*policies.Object) []string {

@@ -84,6 +84,8 @@ type setting struct {
 	Hooked []string `json:"hooked,omitempty"`
 	// WithNodes are its Machines whose Nodes are drained.
 	WithNodes []string `json:"withNodes,omitempty"`
+	// Moving are Machines that have not moved away yet.
+	Moving []string `json:"moving,omitempty"`
 	// Ending are Machines that are deleted too, ControlPlaneSize how many the control plane has.
 	Ending           []string `json:"ending,omitempty"`
 	ControlPlaneSize int      `json:"controlPlaneSize,omitempty"`
@@ -254,6 +256,9 @@ func (s setting) merge(over setting) (setting, error) {
 	if over.WithNodes != nil {
 		s.WithNodes = over.WithNodes
 	}
+	if over.Moving != nil {
+		s.Moving = over.Moving
+	}
 	if over.Ending != nil {
 		s.Ending = over.Ending
 	}
@@ -419,7 +424,7 @@ func (s setting) facts(kind string) (f policies.Facts, err error) {
 	f.Hooked, f.WithNodes = s.Hooked, s.WithNodes
 	f.PausedCluster = s.PausedCluster
 	f.Namesake = s.Namesake != nil && *s.Namesake
-	f.Ending, f.ControlPlaneSize, f.ControlPlaneLost = s.Ending, s.ControlPlaneSize, s.ControlPlaneLost
+	f.Ending, f.ControlPlaneSize, f.ControlPlaneLost, f.Moving = s.Ending, s.ControlPlaneSize, s.ControlPlaneLost, s.Moving
 	f.Undrained = s.Undrained != nil && *s.Undrained
 	for _, raw := range s.Owners {
 		owner, err := setting{Side: policies.SideClusterAPI}.object("Machine", raw)
