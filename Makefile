@@ -63,7 +63,7 @@ help: ## Show this list
 .PHONY: run
 run: ## Start a control plane, Poundlock, the real Cluster API, a simulated cloud (PLATFORM=azure, …) and a small fleet (CONTROL_PLANE=3 and its masters; MANAGER=off and no manager, BARE=1 and no Poundlock; NEIGHBOURS=1 and OpenShift's other writers; INSTALL=1 and nothing but Cluster API, by its installer; PRIVATE=1 and private types); up until Ctrl-C
 	$(if $(filter-out on off,$(MANAGER)),$(error MANAGER is on or off, and not $(MANAGER)))
-	@echo "Building what runs the stage. The first start also builds etcd, Kubernetes and Cluster API: six to ten minutes on two cores"
+	@echo "Building what runs the stage. The first start also builds etcd, Kubernetes and Cluster API: five to eight minutes on two cores"
 	@$(COMPILED) go build $(LINKED) -o .run/bin/run ./test/run # no go run: that would not hand a SIGTERM on
 	@exec .run/bin/run --platform=$(PLATFORM) --control-plane=$(CONTROL_PLANE) --neighbours=$(if $(filter 1,$(NEIGHBOURS)),true,false) --install=$(if $(filter 1,$(INSTALL)),true,false) \
 		--manager=$(if $(filter off,$(MANAGER)),false,true) --bare=$(if $(filter 1,$(BARE)),true,false) --private=$(if $(filter 1,$(PRIVATE)),true,false)
