@@ -991,7 +991,7 @@ func endsControlPlane(t *testing.T, p *place) {
 		return strings.Contains(got, "have not moved to Machine API yet") && strings.Contains(got, "master-0, master-1")
 	})
 	annotate(`{"poundlock.openshift.io/allow-deletion":"true"}`)
-	if err := p.admin.Delete(t.Context(), namespace.DeepCopy(), client.DryRunAll); err == nil || !strings.Contains(err.Error(), "have not moved to Machine API yet") {
+	if err := p.admin.Delete(t.Context(), namespace.DeepCopy(), client.DryRunAll); err == nil || !strings.Contains(err.Error(), "[authority/moves-end]") {
 		t.Errorf("they are deleted while they move: %v", err)
 	}
 }

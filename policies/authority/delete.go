@@ -276,7 +276,7 @@ func endsUnknown(c policies.Change) bool {
 // with the API to which it moves.
 func DeletePropagates(c policies.Change) policies.Verdict {
 	d, asks := deleted(c)
-	if s := stand(c); asks && d.On == d.Authority && s.moving() && !c.Old.Deleting() {
+	if s := stand(c); asks && c.Actor == policies.Anyone && d.On == d.Authority && s.moving() && !c.Old.Deleting() {
 		return policies.Warn(fmt.Sprintf("this Machine is on its way from %s to %s: its deletion cancels the move, and the instance is terminated",
 			d.Authority.Text(), d.Authority.Other().Text()))
 	}

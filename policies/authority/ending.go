@@ -63,7 +63,7 @@ func MovingFrom(from API, machines []*policies.Object) []string {
 // would be deleted with their instances. An allowed deletion waits until they have moved.
 func MovesEnd(c policies.Change) policies.Verdict {
 	marked := c.Old.Metadata.Annotations[HoldsMirrorsAnnotation] != "" && !allowed(c.Old) // SurroundingsKept refuses it
-	if !asksForControlPlane(c) || len(c.Facts.Moving) == 0 || marked {
+	if !asksForControlPlane(c) || len(c.Facts.Moving) == 0 || Ends(c) == Unset || marked {
 		return policies.Verdict{}
 	}
 	what := fmt.Sprintf("these Machines have not moved to %s yet, and would be deleted with this %s, with their instances: %s",
@@ -76,8 +76,8 @@ func MovesEnd(c policies.Change) policies.Verdict {
 		names = strings.Join(c.Facts.Moving, " machine/")
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-		"%s. Wait until they have moved: kubectl poundlock status. To have them deleted, too, cancel their moves first: kubectl poundlock migrate machine/%s --cancel",
-		what, names)))
+		"%s. Wait until they have moved: kubectl poundlock status. To have them deleted, too, cancel their moves first: "+
+			"kubectl poundlock migrate machine/%s --cancel", what, names)))
 }
 
 // Lost lists, by name, the Machines whose instance is gone, as far as admission knows: they have failed, and their condition InstanceExists is False.

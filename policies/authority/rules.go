@@ -630,8 +630,8 @@ func Rules() policies.Set {
 			ID: "authority/delete-propagates", Clause: deletion,
 			Description: "Deleting an owned Machine that is not authoritative warns: the Machine that is, and its instance, are deleted too. So does deleting one " +
 				"that moves, in the API from which it comes: the move is cancelled, and the instance is terminated.",
-			Remedy:      "None is needed where the machine is to go.",
-			On:          on(mapi(machine, onDelete), capi(machine, onDelete)), Needs: always(policies.NeedTwin), Check: DeletePropagates,
+			Remedy: "None is needed where the machine is to go.",
+			On:     on(mapi(machine, onDelete), capi(machine, onDelete)), Needs: always(policies.NeedTwin), Check: DeletePropagates,
 		},
 		{
 			ID: "authority/delete-paused", Clause: "converting › Pausing of Cluster API controllers",
@@ -694,8 +694,8 @@ func Rules() policies.Set {
 				Operations: []admissionv1.Operation{admissionv1.Update, admissionv1.Delete}}), Check: SurroundingsKept,
 		},
 		{
-			ID: "authority/surroundings", Clause: "DESIGN §3.3 › Deletion of the surroundings",
-			Description: "Nor may a namespace, a CRD or the Cluster be deleted, though somebody has allowed it, while a Machine is asked to move to the API that " +
+			ID: "authority/moves-end", Clause: "DESIGN §3.3 › Deletion of the surroundings",
+			Description: "A namespace, a CRD or the Cluster may not be deleted, though somebody has allowed it, while a Machine is asked to move to the API that " +
 				"stays: with the deletion the move ends, and the instance too. The value " + AllowsControlPlane + " allows that, with a warning.",
 			Remedy: "Wait until the Machines have moved, or cancel their moves.",
 			On:     on(policies.Scope{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster}, Operations: onDelete}),
