@@ -40,7 +40,7 @@ func Differences(root *field.Path, before, after json.RawMessage, except ...stri
 }
 
 // Differences names the places where two JSON values differ, each by its deepest path, in path order, and counts those that
-// it leaves unnamed. What is exact and absent on one side is one place. It takes time in proportion to what it reads.
+// it leaves unnamed. A value beneath Exact that one side lacks is one place, and not one for each member. It takes time in proportion to what it reads.
 func (c Comparison) Differences(root *field.Path, before, after json.RawMessage) (named []Difference, more int, err error) {
 	if bytes.Equal(before, after) {
 		return nil, 0, nil

@@ -76,6 +76,7 @@ func (l Lookups) staying(ctx context.Context, c policies.Change) (int, error) {
 		return 0, err
 	}
 	stay := 1
+	// A deletion in the Machine API ends the Machine here only if a controller owns it there: else only its mirroring ends.
 	for _, m := range counted {
 		ends := m.Deleting() || slices.ContainsFunc(asked, func(o *policies.Object) bool {
 			return o.Metadata.Name == m.Metadata.Name && o.Deleting() &&

@@ -550,7 +550,7 @@ func TestADeploymentThatWouldAdoptASetIsWarnedOf(t *testing.T) {
 		to := map[string]string{"MachineAPI": "ClusterAPI", "ClusterAPI": "MachineAPI"}[c.from]
 		got := ask(t, h, "/validate/machine-api", strings.Replace(mapiMachines, `"machines"`, `"machinesets"`, 1)+`,"operation":"UPDATE","oldObject":`+fmt.Sprintf(set, c.from, c.from)+`,"object":`+
 			fmt.Sprintf(set, to, c.from))
-		if all := strings.Join(got.Warnings, " "); !got.Allowed || strings.Contains(all, "MachineDeployment collector makes this MachineSet its own") != c.want {
+		if all := strings.Join(got.Warnings, " "); !got.Allowed || strings.Contains(all, "MachineDeployment collector adopts this MachineSet") != c.want {
 			t.Errorf("%s: %+v", text, got)
 		}
 	}

@@ -17,9 +17,9 @@ import (
 
 // A person reads an answer: it does not repeat an object's long values.
 const (
-	// maxFieldsNamed is how many fields one sentence of a message names.
+	// maxFieldsNamed is how many fields one sentence of a message names. A lock names more (ten), since programs read the causes.
 	maxFieldsNamed = 6
-	// maxCauses is how many fields of one sentence have their own cause.
+	// maxCauses is how many fields of one sentence have their own cause: all that a lock names, and a few.
 	maxCauses = 12
 	// maxField and maxSentence are the maximum lengths of a path and of a sentence, in runes; maxPart is that of a message, and of all causes together.
 	maxField    = 160

@@ -240,6 +240,8 @@ func Routes(c Catalog) []Route {
 	}
 	routes = append(parts(routes), probes()...)
 	for i := range routes {
+		// A review waits for its turn (patience), looks up (twice LookupTimeout), and answers before this is over. What it could not look up is then a warning
+		// or a refusal in words, and not an API server's timeout.
 		routes[i].TimeoutSeconds = 5
 		routes[i].Rules, routes[i].Defaulters = c.asked(routes[i])
 	}

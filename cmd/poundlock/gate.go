@@ -197,8 +197,8 @@ func (w modeWatch) Start(ctx context.Context) error {
 	}
 }
 
-// gateChanges reports each write to the FeatureGate; nil where the settings name another source. Until the process has stopped, its reviews and mirrors go by
-// what the gate was.
+// gateChanges returns a watch that calls back on each write to the FeatureGate; nil where the settings name another source. A change of the gate stops the
+// process, and until then its reviews and mirrors use the old state.
 func gateChanges(informers cache.Informers, s settings) func(ctx context.Context, call func()) error {
 	if s.gate != "cluster" {
 		return nil

@@ -30,7 +30,7 @@ func (l *lateCertificate) get(hello *tls.ClientHelloInfo) (*tls.Certificate, err
 	return nil, errors.New("no serving certificate yet")
 }
 
-// metricsOptions has metrics served over TLS to those alone whom the API server authenticates and lets get /metrics, where the settings ask for it.
+// metricsOptions serves metrics over TLS if the settings ask for it, and then only to clients that the API server authenticates and allows to get /metrics.
 // The certificate is the webhooks'; without webhooks it is one that the process signs for itself.
 func metricsOptions(s settings, live *connections.Live, certificate *lateCertificate) metricsserver.Options {
 	out := metricsserver.Options{BindAddress: s.metricsAddress}

@@ -32,8 +32,8 @@ func KeepSpelling(kindName string, has, want *unstructured.Unstructured, env con
 	keep(kindName, has, want, env, append(slices.Clone(k.machineSpec), "providerSpec", "value")...)
 }
 
-// keepEmpty adds to want the members of has that are empty, or a zero that means none (replicas' does not). It skips a providerSpec's members, since some have
-// a meaning when empty, and labels and annotations, since one without a value has a meaning too.
+// keepEmpty adds to want the members of has that are empty, or 0 where that means the same as absent (minReadySeconds; not replicas). It skips a
+// providerSpec's members, since some have a meaning when empty, and labels and annotations, since one without a value has a meaning too.
 func keepEmpty(has, want any) {
 	written, ok := has.(map[string]any)
 	wanted, there := want.(map[string]any)

@@ -47,8 +47,8 @@ var alerts = Table{
 		{
 			Names: []string{"PoundlockAdmissionFails"},
 			Means: "Poundlock cannot decide requests, because a lookup fails",
-			Do: "`kubectl get --raw '/api/v1/namespaces/openshift-cluster-api/pods/POD:8081/proxy/readyz?verbose'` names what a replica waits " +
-				"for. Both the refusal and the warning name what could not be looked up",
+			Do: "`kubectl get --raw '/api/v1/namespaces/openshift-cluster-api/pods/POD:8081/proxy/readyz?verbose'` shows what this replica " +
+				"waits for. A refusal or a warning that a user got names what could not be looked up",
 		},
 		{
 			Names: []string{"PoundlockAway"},

@@ -61,8 +61,8 @@ var authoritySettled = Table{
 			Names: []string{authority.ReasonRequestsOpen},
 			Means: "a MachineHealthCheck with a remediation template has found a Machine unhealthy, so a request to remediate it may be open. " +
 				"Only this check deletes its request when the Machine is healthy again. " +
-				"After the move of the check, or of the Machine away from Cluster API, what remediates would go on with a sound Machine. " +
-				"A request that the check makes until it is paused takes the move back",
+				"Once the check has moved, or the Machine has left Cluster API, nobody would delete the request, and a healthy Machine would be remediated. " +
+				"If the check makes a request before it is paused, Poundlock takes the move back",
 			Do: "wait until the Machines are healthy. A Machine that does not recover: delete it. " +
 				"Or remove the template from the check and delete the requests yourself; " +
 				"a single Machine moves after `cluster.x-k8s.io/skip-remediation` is set on its Cluster API object and its request is deleted",

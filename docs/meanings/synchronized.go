@@ -87,13 +87,14 @@ var synchronizedFalse = Table{
 				"too. Do not pause " +
 				"a Cluster API MachineSet that has Machines: it becomes the mirror, and they have no Machine API object (`MachinesWithoutCounterpart`). " +
 				"If it belongs to a Cluster API Machine of another name, do not delete it alone, since that Machine would lose its instance: give the " +
-				"Machine API Machine another name, or delete the Cluster API Machine as a whole. Otherwise delete it, which deletes what it runs: if it is paused, " +
-				"its controllers delete nothing until `cluster.x-k8s.io/paused` is " +
-				"off it and its infrastructure machine: type the message's commands in their order, as admission refuses the last one before Cluster API deletes " +
-				"the infrastructure machine; or leave both as they are: each API acts on its own object, and the Machine API object cannot migrate; " +
-				"or, where Cluster API has not begun with it (its infrastructure machine belongs to no Machine yet), annotate it and its infrastructure machine " +
-				"with `cluster.x-k8s.io/paused`, and it becomes the mirror as soon as its controllers report `Paused=True`. " +
-				"Either API may take up to a quarter of an hour to try again what was refused: any change of its Machine, such as a label, has it try at once",
+				"Machine API Machine another name, or delete the Cluster API Machine as a whole. Otherwise choose one of three. " +
+				"(a) Delete the object, and with it what it runs. If it is paused, its controllers delete nothing until you remove `cluster.x-k8s.io/paused` from it " +
+				"and from its infrastructure machine. Type the message's commands in their order: admission refuses the last one until Cluster API has deleted the " +
+				"infrastructure machine. " +
+				"(b) Leave both as they are: each API acts on its own object, and the Machine API object cannot migrate. " +
+				"(c) If no Machine owns its infrastructure machine yet, annotate both with `cluster.x-k8s.io/paused`. The object becomes the mirror once its " +
+				"controllers report `Paused=True`. " +
+				"Either API may take a quarter of an hour to try again what was refused; any change of its Machine, such as a label, has it try at once",
 		},
 		{
 			Names: []string{conversion.ReasonPlatformNotSupported},

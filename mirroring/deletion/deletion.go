@@ -353,8 +353,9 @@ func (s Pair) namingInstance(w *pairs.Write) *pairs.Write {
 	return w
 }
 
-// instanceIsOurs reports whether what is kept for an instance belongs to the mirror, by its machine's mark, which it has not itself; where that machine has
-// gone, by its Machine's. A stranger's has an instance of its own, which its controller terminates once somebody unpauses it.
+// instanceIsOurs reports whether what the provider keeps for an instance belongs to the mirror. That object has no mark: the mark of the provider's machine
+// decides, or, where that is gone, of the Cluster API Machine. If both are gone, it is ours. One that is not has an instance of its own, which its controller
+// terminates once somebody unpauses it.
 func (s Pair) instanceIsOurs() bool {
 	switch {
 	case s.Infra != nil:

@@ -85,13 +85,13 @@ func deploymentWarnings(c policies.Change, s standing) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf(
-		"after the move, Cluster API's MachineDeployment %s makes this MachineSet its own, by its labels%s. "+
+		"after the move, Cluster API's MachineDeployment %s adopts this MachineSet, because its selector matches the set's labels%s. "+
 			"To prevent that, first change the set's labels, or narrow spec.selector of the MachineDeployment", strings.Join(names, " or "), onceAdopted)}
 }
 
 // onceAdopted is what a MachineDeployment does to a set that it has adopted (seen with v1.13.6, which needs that label of each of its sets).
-const onceAdopted = ", and may replace its Machines and their instances by those of its own template. If the set lacks the label " +
-	"machine-template-hash, Cluster API may fail on the whole MachineDeployment instead, and scale and replace nothing of it. " +
+const onceAdopted = ". It may then replace the set's Machines and their instances by those of the MachineDeployment's template. If the set lacks the label " +
+	"machine-template-hash, Cluster API may fail on the whole MachineDeployment instead, and neither scale it nor replace any of its Machines. " +
 	"Either way the set cannot move to Machine API while the MachineDeployment owns it"
 
 // MachineDeployment is Cluster API's kind that owns MachineSets. Nothing mirrors it.

@@ -87,8 +87,9 @@ func sameInstance(c policies.Change) policies.Verdict {
 			there(c), has, has)))
 	case KeptForOther(kept, c.New) != "":
 		return policies.Deny(field.Invalid(path, providerID(c.New), fmt.Sprintf(
-			"%s %s/%s names another instance (%s: %s), and Cluster API would act on that one after a move. See in the cloud which of the two is this Machine's. "+
-				"Correct the ID on all of these objects, or delete that object and its finalizers, which leaves its instance running, and create the Machine again",
+			"%[1]s %[2]s/%[3]s names another instance (%[4]s: %[5]s), and Cluster API would act on that one after a move. Find out in the cloud which of the two "+
+				"instances is this Machine's. Then correct the ID of the %[1]s and of the objects that have it too; or delete the %[1]s and remove its finalizers, "+
+				"which leaves the instance that it names running. Then create the Machine again",
 			kept.Kind, c.TwinNamespace, kept.Metadata.Name, keptInstanceField(kept), KeptInstance(kept))))
 	}
 	return policies.Verdict{}

@@ -155,8 +155,8 @@ func unlessMoved(c policies.Change, o Outcome) policies.Verdict {
 			c.Kind, moveTo(c, MachineAPI)))
 }
 
-// DeleteOrphans: Cluster API's MachineSet controller deletes the Machines of a set that is being deleted, whatever propagation the deletion asks for. The
-// collector may release them first.
+// DeleteOrphans warns that Machines may be deleted although a deletion asks to orphan them. Cluster API's MachineSet controller deletes the Machines of a set
+// that is being deleted, whatever propagation that deletion asks for; the collector may release them before, or not.
 func DeleteOrphans(c policies.Change) policies.Verdict {
 	d, asks := deleted(c)
 	if !asks || d.On != d.Authority || d.Outcome().Instances != MayEnd {
@@ -183,7 +183,7 @@ func unknownInForeground(c policies.Change) bool {
 }
 
 // inForeground reports whether somebody asks for a deletion in the foreground, be it of what is already being deleted in the background: the API server adds
-// the finalizer then too. It is false for the cleaners, whose requests nobody reads an answer to.
+// the finalizer then too. It is false for the cleaners: what they delete follows from a deletion that was reviewed itself, and a refusal would hold that up.
 func inForeground(c policies.Change) bool {
 	already := c.Old.Deleting() && c.Old.HasFinalizer(metav1.FinalizerDeleteDependents)
 	return !cleans(c) && !already && propagation(c) == metav1.DeletePropagationForeground
@@ -193,7 +193,7 @@ func cleans(c policies.Change) bool {
 	return slices.Contains([]policies.Actor{policies.Poundlock, policies.GarbageCollector, policies.NamespaceController}, c.Actor)
 }
 
-// DeleteSetOfUnknownInstance does the same for a MachineSet or a MachineDeployment: the collector deletes its Machines in the foreground, too.
+// DeleteSetOfUnknownInstance is DeleteUnknownInstance for a MachineSet or a MachineDeployment: the collector deletes its Machines in the foreground, too.
 func DeleteSetOfUnknownInstance(c policies.Change) policies.Verdict {
 	unknown := c.Facts.UnknownInstances
 	if !inForeground(c) || len(unknown) == 0 {
@@ -224,8 +224,9 @@ func ofProvidersMachines(c policies.Change) bool {
 		(strings.HasSuffix(resource, "machines") || resource == "vspherevms" || resource == "openstackservers")
 }
 
-// DeleteSurroundingsOfUnknownInstance does it for a namespace or a definition, with which everything is deleted at once, and for a Cluster in the
-// foreground. Allowing the deletion accepts that instances are terminated, but not that one is left behind.
+// DeleteSurroundingsOfUnknownInstance refuses, for the same reason as DeleteUnknownInstance, the deletion of a namespace or a definition, with which
+// everything is deleted at once, and that of a Cluster in the foreground. Allowing the deletion accepts that instances are terminated, but not that one is
+// left behind.
 func DeleteSurroundingsOfUnknownInstance(c policies.Change) policies.Verdict {
 	unknown := c.Facts.UnknownInstances
 	if !endsAtOnce(c) || len(unknown) == 0 {

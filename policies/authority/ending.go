@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -158,7 +157,7 @@ func IsMaster(o *policies.Object) bool {
 		return false
 	}
 	_, there := o.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
-	return there || o.Metadata.Labels[machineapi.RoleLabel] == "master"
+	return there || OfControlPlane(o.Metadata.Labels)
 }
 
 // ControlPlaneLast: while every Machine of the control plane that it finds is being deleted, Cluster API's controller skips the preDrain hooks and the

@@ -124,8 +124,8 @@ func roleWarnings(labels map[string]string, node onNode) []string {
 		labels["machine.openshift.io/cluster-api-machine-type"]}) {
 		if _, there := node.Metadata.Labels["node-role.kubernetes.io/"+role]; !there && !slices.Contains([]string{"", "worker", "master", "arbiter"}, role) {
 			out = append(out, fmt.Sprintf(
-				"Cluster API labels Nodes node-role.kubernetes.io/%s after the role, and Machine API does not. A MachineConfigPool that selects it takes them: "+
-					"have it in spec.metadata.labels too, or change the role",
+				"Cluster API gives each Node the label node-role.kubernetes.io/%s, because of the Machine's role. Machine API does not. A MachineConfigPool that "+
+					"selects this label then configures these Nodes: add the label to spec.metadata.labels, too, or change the role",
 				brief(role)))
 		}
 	}
@@ -138,7 +138,7 @@ func groupWarning(value ofProvider) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf(
-		"Cluster API does not create server group %s, as Machine API does where it is missing: see that it exists before the set grows (openstack server group list)",
+		"Machine API creates server group %s where it is missing, and Cluster API does not: check that it exists before the set grows (openstack server group list)",
 		brief(value.ServerGroupName))}
 }
 
@@ -153,8 +153,7 @@ func subnetWarning(value ofProvider) []string {
 	if id, _ := subnet["id"].(string); id != "" || len(filters) > 0 {
 		return nil
 	}
-	return []string{"Cluster API creates no instance without a subnet, unless the AWSCluster lists some: " +
-		"name it in the providerSpec's subnet before the set grows"}
+	return []string{"providerSpec.value.subnet: set it before the set grows. Without a subnet Cluster API creates no instance, unless the AWSCluster lists some"}
 }
 
 // guestWarnings name what Machine API sets by default on each virtual machine of vSphere, and Cluster API does not.

@@ -255,7 +255,8 @@ func request(s State) Step {
 		Message: fmt.Sprintf("Authority is moving from %s to %s. %s", s.Current.Text(), s.Requested.Text(), s.cancel())}
 }
 
-// blocked returns what a request waits for. What only a person can fix comes first.
+// blocked returns what a request waits for. A deletion comes first, since it ends the move; then what only a person can fix; then what comes by itself. Last is
+// what can be told only once the mirror is up to date: the instance, a failure, and what the sets count.
 func blocked(s State) (Step, bool) {
 	to := s.Requested.Text()
 	if who := s.deleting(); who != 0 {
@@ -349,8 +350,8 @@ func (s State) uncounted(format string, args ...any) Step {
 }
 
 // judgedText is what a move waits for because of Judged.
-const judgedText = "its MachineSet would delete a Machine that a MachineHealthCheck has marked as unhealthy, and no check that acts looks at the " +
-	"Machine any more. Poundlock removes the mark."
+const judgedText = "its MachineSet would delete a Machine that a MachineHealthCheck once marked as unhealthy, and no check that acts selects that " +
+	"Machine now. Poundlock removes the mark: there is nothing to do."
 
 // whoRequested is the object whose status shows an open request for remediation.
 func whoRequested(current API) Who {

@@ -41,7 +41,7 @@ func ProviderIDKept(c policies.Change) policies.Verdict {
 	var errs field.ErrorList
 	for _, name := range changedInstance(c) {
 		errs = append(errs, field.Forbidden(specPath.Child(name), fmt.Sprintf(
-			"it names the instance that is deleted together with this %[1]s, and only controllers write it: leave it as it is; "+
+			"only controllers may change it, as it names the instance that is terminated when this %[1]s is deleted: leave it as it is; "+
 				"for another instance create another %[1]s",
 			kindOf(c))))
 	}

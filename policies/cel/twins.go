@@ -114,8 +114,8 @@ func authorityTwins() []Twin {
 				`variables.current == "MachineAPI" && %s in %s && !variables.byMachineAPI && !variables.sharesInstance && variables.oldID != '' && `+
 					`variables.oldID != variables.newID ? "spec.providerID" : ''`,
 				quote(authority.SyncFinalizer), list("variables.was.metadata", "finalizers")),
-			Reason: `"it names the instance that is deleted together with this " + request.kind.kind + ", ` +
-				`and only controllers write it: leave it as it is; for another instance create another " + request.kind.kind`,
+			Reason: `"only controllers may change it, as it names the instance that is terminated when this " + request.kind.kind + " is deleted: ` +
+				`leave it as it is; for another instance create another " + request.kind.kind`,
 		},
 		{
 			Rule: "authority/provider-status", Variable: "providerStatus",

@@ -654,7 +654,7 @@ func TestTemplatesOfVSphere(t *testing.T) {
 	}
 }
 
-// The order of failure domains changes no answer (PITFALLS › CPMS).
+// The order of failure domains changes no answer.
 func TestOrderOfFailureDomains(t *testing.T) {
 	answer := func(names ...string) map[string][]string {
 		return said(admission.Rules(), row{create: true, do: changes(domains(names...))}.change(t))

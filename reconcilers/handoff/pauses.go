@@ -24,7 +24,8 @@ const (
 	creationEndsAfter = 15 * time.Minute
 	// clocksDiffer is by how much at most Poundlock's own clock and the API server's are taken to differ.
 	clocksDiffer = 5 * time.Minute
-	// mostPauses is how many pauses are remembered. Beyond it, all waits start again.
+	// mostPauses is how many pauses are remembered. Beyond it, all waits start again. A pause older than its wait and the clocks' difference is not remembered,
+	// so that only those of the last twenty minutes count, and none of a fleet at rest.
 	mostPauses = 10_000
 )
 

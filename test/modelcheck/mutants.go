@@ -63,7 +63,7 @@ func acknowledges(s authority.State) authority.Step {
 	return authority.Step{Action: authority.Acknowledge, To: s.Requested, On: authority.WhoMachineAPI, Reason: authority.ReasonStarted}
 }
 
-// mutants are what has been got wrong elsewhere (PITFALLS), and what this design would be without each of its precautions.
+// mutants are what has been got wrong elsewhere, and what this design would be without each of its precautions.
 func mutants() []mutant {
 	return []mutant{
 		{"the target is released before the switch is stored", nextBut(func(s authority.State, step authority.Step) authority.Step {

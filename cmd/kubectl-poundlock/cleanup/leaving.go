@@ -17,8 +17,8 @@ import (
 // Place names an object that mirrors live in. Its kind is authority.Namespace, authority.Definition or authority.Cluster.
 type Place struct{ Kind, Namespace, Name string }
 
-// Leaving are the places that are being deleted. No user requested the deletion of what is deleted with them, and Poundlock may be deleted too and cannot be
-// started again. So cleanup releases their mirrors without it.
+// Leaving are the places that are being deleted, and with them mirrors whose deletion nobody asked for. Poundlock may be deleted, too, and cannot be started
+// again. So cleanup itself releases these mirrors.
 type Leaving map[Place]bool
 
 // takes reports whether a pair's object of an API is deleted with its place.

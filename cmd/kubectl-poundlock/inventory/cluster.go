@@ -346,8 +346,8 @@ func (c *collection) remediations(ctx context.Context, client dynamic.Interface,
 	}
 }
 
-// definitions looks for the definitions of kinds that the cluster does not serve: objects of a provider's machines may exist. If the user may not read them,
-// nothing is reported.
+// definitions reads the definitions of kinds that the cluster does not serve. It records which of the kinds that Poundlock mirrors have none, and which of a
+// provider's have one: objects of those may exist although nobody can read them. If the user may not read definitions, it records nothing.
 func (c *collection) definitions(ctx context.Context, client dynamic.Interface, kinds []authority.Kind) {
 	for _, kind := range kinds {
 		for _, api := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {

@@ -321,7 +321,8 @@ func (f *Fleet) Unchecked() []string {
 	var out []string
 	for _, set := range f.Sets {
 		out = append(out, controlplane.Kind+" "+set.Object.Metadata.Name+
-			" was not checked: it moves alone, and its Machines as any others do. To see what it would do: kubectl poundlock controlplane plan -f FILE")
+			" was not checked. It moves without its Machines, which move like any other Machine. "+
+			"To see what it would replace: kubectl poundlock controlplane plan -f FILE")
 	}
 	return out
 }

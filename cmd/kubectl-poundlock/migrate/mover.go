@@ -164,7 +164,7 @@ func (m *mover) ask(ctx context.Context, steps []PlannedMove) error {
 			return cli.Exit(cli.CodeNo, "stopped at the first failure; the same command goes on from here")
 		}
 	}
-	m.Linef("\nPoundlock's manager carries them out: kubectl poundlock status --watch")
+	m.Linef("\nPoundlock's manager carries these requests out. To follow them: kubectl poundlock status --watch")
 	return nil
 }
 
