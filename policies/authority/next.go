@@ -256,7 +256,7 @@ func request(s State) Step {
 }
 
 // blocked returns what a request waits for. A deletion comes first, since it ends the move; then what only a person can fix; then what comes by itself. Last is
-// what can be told only once the mirror is up to date: the instance, a failure, and what the sets count.
+// what is known only once the mirror is up to date: the instance, a failure, and what the sets count.
 func blocked(s State) (Step, bool) {
 	to := s.Requested.Text()
 	if who := s.deleting(); who != 0 {
