@@ -18,10 +18,10 @@ import (
 // which changes nothing where these are the API server's defaults.
 type Kept struct{ sent *lru.Cache }
 
-// NewKept remembers nothing yet, and at most twenty thousand objects: what it forgets is sent once more.
+// NewKept returns a Kept that remembers nothing yet, and at most twenty thousand objects. The mirror sends once more what Kept has forgotten.
 func NewKept() Kept { return Kept{lru.New(20_000)} }
 
-// Has reports whether just this was sent last.
+// Has reports whether just this content was sent last, and came back with more.
 func (a Kept) Has(want *unstructured.Unstructured) bool {
 	last, known := a.sent.Get(pairs.Describe(want))
 	return known && last == digest(want)
