@@ -131,8 +131,8 @@ func (f stream) wrote(manager string, path, there []string) bool {
 // authoritative object still has there what Poundlock wrote to it from the object that is the mirror now, or has nothing there at all. In that case Poundlock
 // may not have read the mirror again before the switch: a move waits for a generation, which no annotation changes.
 //
-// An entry of /scale has no time: the API server leaves it out. It is later if the mirror has claimed the field. It is also later if the authoritative
-// object's field is still owned by the mirror from before the switch: both sides were equal then, so that the mirror's side has changed.
+// An entry of /scale has no time: the API server leaves it out. It is later if the mirror has claimed the field. Before the first synchronization it is later
+// if the mirror from before the switch still owns the field on the authoritative object: both sides were equal then, so that the mirror's side has changed.
 func (f stream) since(e metav1.ManagedFieldsEntry, there []string) bool {
 	before, claimed := f.Shape().SynchronizedGeneration == 0, ownership.Claimed(f.mirror)
 	switch {
