@@ -121,7 +121,7 @@ func (s steps) toClusterAPI() *pairs.Write {
 		return pairs.First(s.releaseInfra, s.failing(authority.ReasonDeleting, why))
 	}
 	if w := s.restoreOwner(); w != nil {
-		return w // first: whose a Machine is does not depend on whether it converts
+		return w // first: which set owns a Machine does not depend on whether it converts
 	}
 	converted, errs := s.ToClusterAPI()
 	if len(errs) > 0 {
@@ -199,7 +199,7 @@ func (s steps) infraNamed(name string) *unstructured.Unstructured {
 // toMachineAPI mirrors Cluster API to Machine API.
 func (s steps) toMachineAPI() *pairs.Write {
 	if w := s.restoreOwner(); w != nil {
-		return w // first: whose a Machine is does not depend on whether it converts
+		return w // first: which set owns a Machine does not depend on whether it converts
 	}
 	if owner := s.RunsAnother(s.Infra); owner != "" {
 		return pairs.First(func() *pairs.Write { return fields.Copies(s.State, "providerID") }, s.failing(authority.ReasonForeignTwin, s.refersToAnothers(owner)))
