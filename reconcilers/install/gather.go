@@ -145,7 +145,7 @@ type world struct {
 	r      *reconciler
 	live   map[installation.Key]*unstructured.Unstructured // nil: it is not there
 	served map[string][]string
-	// listed are the kinds of which live has all objects that are marked as the installer's.
+	// listed are the kinds whose objects with the installer's mark are all in live.
 	listed map[schema.GroupVersionKind]bool
 	// named are the names of all objects of a kind, also those of others. An object whose name is not among them needs no request.
 	named map[schema.GroupVersionKind]map[installation.Key]bool
