@@ -47,9 +47,9 @@ type machines struct {
 
 // pace is after how long a pass follows another without an event.
 type pace struct {
-	// idle is the time because no event reports that an instance disappears.
+	// idle is the time while everything is done: no event reports that an instance disappears.
 	idle time.Duration
-	// boot is the time because no event reports that an instance gets its addresses, either.
+	// boot is the time while an instance boots: no event reports that it gets its addresses, either.
 	boot time.Duration
 	// drain is the time while pods end, which takes as long as they need.
 	drain time.Duration

@@ -14,8 +14,8 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// Kept remembers of objects that came back with more in the items of their lists than was sent what that was. A process that starts anew sends it once more,
-// which changes nothing where these are the API server's defaults.
+// Kept remembers the objects that came back with more in the items of their lists than was sent, each with a hash of what was sent. A new process sends that
+// once more, which changes nothing where the additions are the API server's defaults.
 type Kept struct{ sent *lru.Cache }
 
 // NewKept returns a Kept that remembers nothing yet, and at most twenty thousand objects. The mirror sends once more what Kept has forgotten.
@@ -27,7 +27,8 @@ func (a Kept) Has(want *unstructured.Unstructured) bool {
 	return known && last == digest(want)
 }
 
-// Record takes the answer to what was sent. What is refused is not equal, and is refused again.
+// Record records the object that the API server returned (now) for what was sent. If the items of its lists have no more than was sent, Record removes the
+// object. The caller does not record a write that was refused: the object is not equal then, and the same write would be refused again.
 func (a Kept) Record(sent, now *unstructured.Unstructured) {
 	if len(ownership.Leftover(sent, now)) == 0 {
 		a.sent.Remove(pairs.Describe(sent))
