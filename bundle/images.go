@@ -40,7 +40,7 @@ func Images(d *Draft) {
 	var keys []string
 	all := d.containers()
 	usual := make([]bool, len(all))
-	for i, c := range all { // before the first image changes: they are compared
+	for i, c := range all { // before the first image changes, because images are compared
 		key, selector := d.keyOf(c)
 		used[selector] = true
 		keys = append(keys, key)
@@ -89,7 +89,7 @@ func (d *Draft) keyOf(c container) (key, selector string) {
 	case c.name() == "kube-rbac-proxy":
 		return "kube-rbac-proxy", ""
 	}
-	// What has the image of the manager beside it is the manager, too, such as an init container.
+	// A container with the same image as the manager beside it is part of the manager, too, such as an init container.
 	for _, sibling := range c.containers() {
 		if sibling.name() == managerContainer && text(sibling.object, "image") == image {
 			return d.keyOf(sibling)
@@ -114,8 +114,8 @@ func (p Provider) imageKey() string {
 // References are the images of a release by key, as the list of images has them.
 type References map[string]string
 
-// SetImages puts the images of a release into the documents. It returns an error for each container that would be left without one: of no row, with a key
-// that the release does not have, or with an image that is named by a tag, unless tags are allowed.
+// SetImages puts the images of a release into the documents. It returns an error for each container that would be left without an image. Such a container has
+// no row, or its key is not in the release, or its image is named by a tag although tags are not allowed.
 func SetImages(all []Document, rows []Image, references References, allowTags bool) []error {
 	d := &Draft{Documents: all}
 	for _, c := range d.containers() {

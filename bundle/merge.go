@@ -131,8 +131,8 @@ func (e *Overlap) Error() string {
 		e.Provider, strings.Join(e.Sets, ", and "))
 }
 
-// Merge makes one bundle of the pieces of one provider, in whatever order they come. It returns Incomplete while shards are missing, Overlap while those of
-// another release are there, too, and an error where pieces are of two versions or the content is not what its hash promises.
+// Merge makes one bundle of the pieces of one provider, in whatever order they come. It returns Incomplete while shards are missing, and Overlap while shards
+// of another release exist, too. It returns another error where pieces are of two versions, or where the content does not match its hash.
 func Merge(pieces []Piece) (Bundle, error) {
 	if len(pieces) == 0 {
 		return Bundle{}, errors.New("there is no ConfigMap")
@@ -219,7 +219,8 @@ func (s set) String() string {
 	return out
 }
 
-// overlap is the error of several sets. They wait while one is incomplete: whole ones replace each other only by name.
+// overlap returns the error of several sets. They wait while one set is incomplete. Complete sets do not wait: nothing replaces ConfigMaps that have other
+// names.
 func overlap(sets []set) error {
 	e := &Overlap{Provider: sets[0][0].Provider.Label()}
 	waits := false
@@ -239,7 +240,7 @@ func overlap(sets []set) error {
 		a.ConfigMap, b.ConfigMap, a.Provider.Label(), a.Provider.Version, b.Provider.Version)
 }
 
-// Remnant returns which shards are missing where ConfigMaps are shards of the content with a hash, and no others are there; nil if that is not so.
+// Remnant returns which shards are missing where all ConfigMaps are shards of the content with a hash; nil otherwise.
 func Remnant(all []*corev1.ConfigMap, hash string) *Incomplete {
 	var s set
 	for _, cm := range all {

@@ -14,10 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Naming is which names the API server takes for objects of a kind.
+// Naming is which names the API server accepts for objects of a kind.
 type Naming int
 
-// The namings. A kind that neither a row nor a definition among the documents names may be anyone's: only what no path may hold is refused.
+// The namings. If neither a row nor a definition among the documents names a kind, its naming is unknown: then only what no path may contain is refused.
 const (
 	Subdomain Naming = iota
 	DNSLabel
@@ -102,8 +102,8 @@ func (c *nameCheck) metadata(field string, metadata map[string]any) {
 	}
 }
 
-// each visits the values of a map of labels or annotations, and refuses keys that are no qualified names and values that are no text. The API server lowers
-// the keys of annotations before it looks at them, and those of labels not.
+// each visits the values of a map of labels or annotations. It refuses keys that are no qualified names and values that are no text. The API server lowers
+// the keys of annotations before it checks them, but not those of labels.
 func (c *nameCheck) each(field string, value any, lowered func(string) string, visit func(at, value string)) {
 	values, isMap := value.(map[string]any)
 	if !isMap {

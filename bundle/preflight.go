@@ -26,8 +26,8 @@ func On(platform string, all []Bundle) []Bundle {
 	return out
 }
 
-// Preflight returns what is wrong with providers that are to run together. Each may be there once only. None may share an object or a certificate's Secret with
-// another, or have a contract that the core provider does not support.
+// Preflight returns what is wrong with providers that are to run together. Each provider may exist only once. No provider may share an object or a
+// certificate's Secret with another, or have a contract that the core provider does not support.
 func Preflight(all []Bundle) []error {
 	var problems []error
 	core := slices.IndexFunc(all, func(b Bundle) bool { return b.Provider.Type == Core })
@@ -81,8 +81,8 @@ func knownContracts(core string) []string {
 	return contracts[i-1 : i+1]
 }
 
-// LostVersions returns the versions in which objects may be stored, as a live definition's status.storedVersions has them, and which the definition of a
-// bundle no longer has. An API server refuses such a definition; the objects have to be stored anew first.
+// LostVersions returns the versions in which objects may be stored, by a live definition's status.storedVersions, and which the definition of a bundle no
+// longer has. An API server refuses such a definition: the objects have to be stored in another version first.
 func LostVersions(definition Document, stored []string) []string {
 	var lost []string
 	for _, version := range stored {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// exclusion decides which documents go, and why. What depends on an excluded document is excluded, too, until nothing more follows.
+// exclusion decides which documents are excluded, and why. It also excludes what depends on an excluded document, until nothing more follows.
 type exclusion struct {
 	*Draft
 	// why is by index of the document.
@@ -87,7 +87,7 @@ func (e *exclusion) only(has func(Document) bool) bool {
 	return e.some(false, has) && !e.some(true, has)
 }
 
-// follows returns why a document goes with what is excluded.
+// follows returns why a document is excluded because of what is excluded already.
 func (e *exclusion) follows(i int) string {
 	doc := e.Documents[i]
 	spec := at(doc.Object, "spec")
@@ -144,7 +144,7 @@ func (e *exclusion) monitorFollows(doc Document) string {
 	return ""
 }
 
-// policyFollows excludes policies without a kind to be about. One without its parameters would deny what it matches.
+// policyFollows excludes policies whose kinds are all excluded. A policy without its parameters would deny what it matches.
 func (e *exclusion) policyFollows(spec map[string]any) string {
 	params := Document{at(spec, "paramKind")}
 	if e.defined(params.GroupKind()) {
@@ -273,7 +273,7 @@ func (e *exclusion) pruneSubjects(doc Document) {
 	}
 }
 
-// dangling refuses an exclusion that what is kept cannot do without.
+// dangling refuses an exclusion of something that a kept document requires.
 func (e *exclusion) dangling() {
 	for i, doc := range e.Documents {
 		if _, gone := e.why[i]; gone {

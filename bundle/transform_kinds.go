@@ -177,7 +177,8 @@ func (m *mover) each(list any) {
 	}
 }
 
-// account is the name of a subject. A ServiceAccount may be meant by its name as a user, and all of a namespace as a group.
+// account returns the name of a subject in the new namespace. A subject may name a ServiceAccount as a user, and all ServiceAccounts of a namespace as a
+// group.
 func (m *mover) account(subject map[string]any) any {
 	kind, name := text(subject, "kind"), text(subject, "name")
 	user, isUser := strings.CutPrefix(name, "system:serviceaccount:")
@@ -248,8 +249,8 @@ func inLabel(c byte) bool {
 func endsInLabel(s string) bool   { return s != "" && inLabel(s[len(s)-1]) }
 func beginsInLabel(s string) bool { return s != "" && inLabel(s[0]) }
 
-// Labels writes the provider's label onto each object. Where a pod template has none, it gets it with the selectors that match it: in one namespace, a
-// selector such as control-plane=controller-manager would match the pods of every provider.
+// Labels writes the provider's label onto each object. A pod template without the label gets it, together with the selectors that match the template: in one
+// namespace, a selector such as control-plane=controller-manager would match the pods of every provider.
 func Labels(d *Draft) {
 	label := d.Provider.Label()
 	for _, doc := range d.Documents {

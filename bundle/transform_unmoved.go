@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// UnmovedNamespaces notes texts that name a namespace that Namespaces moves: string literals of CEL, and URLs that an API server calls. Only their author
-// can decide which of their words is a namespace. It refuses the URL of a Service: an API server does not ask the cluster's DNS.
+// UnmovedNamespaces notes texts that name a namespace that Namespaces moves: string literals of CEL, and URLs that an API server calls. Only the author of
+// such a text can decide which of its words is a namespace. It refuses the URL of a Service, because an API server does not use the cluster's DNS.
 func UnmovedNamespaces(d *Draft) {
 	for _, doc := range d.Documents {
 		switch {

@@ -21,7 +21,7 @@ import (
 const (
 	// MaxConfigMap is the most that an API server takes as the data of a ConfigMap.
 	MaxConfigMap = 1_048_576
-	// MaxApplied is the most that it takes as annotations. After a plain `kubectl apply`, one of them is the whole object.
+	// MaxApplied is the most that an API server takes as annotations. After a plain `kubectl apply`, one of the annotations is the whole object.
 	MaxApplied = 262_144
 	// MaxContent bounds what is decompressed.
 	MaxContent = 16 << 20
@@ -140,7 +140,7 @@ func (b Bundle) shards(format Format, hash string, most int) ([]*corev1.ConfigMa
 			if err != nil {
 				return nil, err
 			}
-			if k > 0 { // the first replaces the one ConfigMap of an earlier release, which nobody would delete
+			if k > 0 { // the first shard keeps the name, so that it replaces the ConfigMap of an earlier release, which nobody would delete
 				shard.Name = fmt.Sprintf("%s.%d", shard.Name, k+1) // no name of a provider has a dot
 			}
 			shard.Annotations[ShardAnnotation] = fmt.Sprintf("%d/%d", k+1, len(runs))

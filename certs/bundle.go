@@ -92,7 +92,7 @@ func appendMap(list []map[string]any, item any) []map[string]any {
 	return list
 }
 
-// host is whom a clientConfig calls: the name that a certificate must have for the call to succeed.
+// host returns the name that a clientConfig calls. A certificate must have that name for the call to succeed.
 func host(clientConfig map[string]any) string {
 	if address, _ := clientConfig["url"].(string); address != "" {
 		parsed, err := url.Parse(address)
@@ -138,8 +138,8 @@ type writing struct {
 	now  time.Time
 }
 
-// merged is what a caBundle should be: our CAs, and then what others put there and is still valid. A bundle that holds
-// just that, in any order, comes back as it is.
+// merged returns what a caBundle should be: Poundlock's CAs, and then those CAs of others that are still valid. It returns a bundle that has just these, in
+// any order, unchanged.
 func (w writing) merged(present []byte) []byte {
 	have, err := readCertificates(present)
 	want := distinct(w.trust(w.now), w.leaving(have), foreign(have, w.name, w.now))
@@ -149,7 +149,7 @@ func (w writing) merged(present []byte) []byte {
 	return encodeCertificates(want...)
 }
 
-// leaving are the retired CAs that a replica with a slow clock may still put back: left alone for a while.
+// leaving are the retired CAs that a replica with a slow clock may still put back. They stay in the bundle for a while.
 func (w writing) leaving(have []*x509.Certificate) []*x509.Certificate {
 	var keep []*x509.Certificate
 	for _, cert := range have {

@@ -86,7 +86,7 @@ func (f *Files) Start(ctx context.Context) error {
 			if stirred.IsZero() {
 				stirred = time.Now()
 			}
-			if time.Since(stirred) < 5*f.o.Quiet { // a folder that never rests is read all the same
+			if time.Since(stirred) < 5*f.o.Quiet { // a folder that always changes is read nevertheless
 				wake.Reset(f.o.Quiet)
 			}
 		case err := <-watcher.Errors: // such as an overflow: the next read by interval repairs what was missed

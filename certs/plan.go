@@ -48,7 +48,7 @@ func (m material) signing() []*x509.Certificate {
 	return []*x509.Certificate{m.ca.cert}
 }
 
-// retired reports whether no leaf of a replaced CA can be valid. Without a known date, the CA's own expiry alone counts.
+// retired reports whether no leaf of a replaced CA can be valid any more. If that date is unknown, only the CA's own expiry counts.
 func (m material) retired(cert *x509.Certificate, now time.Time) bool {
 	return !now.Before(cert.NotAfter) || !m.retire.IsZero() && !now.Before(m.retire)
 }
@@ -123,9 +123,9 @@ type plan struct {
 
 // decide judges what the Secret holds at an instant. trusted is what the caBundles hold.
 //
-// The Secret is written before the caBundles when a CA comes, and after them when a CA goes, so it always names every CA
-// of ours that a caBundle holds. One that it does not name was lost (the Secret was deleted, or an older one restored):
-// replicas may serve leaves of it, so it is adopted until these have expired.
+// The Secret is written before the caBundles when a CA is added, and after them when a CA is removed. So it always has every CA of Poundlock's that a
+// caBundle has. If it lacks one, that CA was lost (the Secret was deleted, or an older one restored). Replicas may serve leaves of a lost CA, so it is
+// adopted until these have expired.
 func decide(m material, trusted []*x509.Certificate, name string, want Names, life Lifetimes, now time.Time) plan {
 	p := plan{names: want, retire: m.retire}
 	p.authority = whyAuthority(m.ca, now)
@@ -163,8 +163,8 @@ func (n Names) with(leaf *x509.Certificate) Names {
 	return n
 }
 
-// skew is how far the clocks of two replicas may be apart without them undoing each other's work: after a CA has
-// retired nobody adds it any more, a skew later it is removed from the caBundles, and two later from the Secret.
+// skew is how far the clocks of two replicas may differ without them undoing each other's work. Once a CA has retired, no replica adds it any more. One skew
+// later it is removed from the caBundles, and two skews later from the Secret.
 func (l Lifetimes) skew() time.Duration { return l.Serving / 10 }
 
 // stillNamed is what stays in the Secret: each CA that has not retired for long, or that a caBundle still holds.
@@ -267,8 +267,8 @@ func holds(certs []*x509.Certificate, cert *x509.Certificate) bool {
 	return contains(certs, cert, func(a, b *x509.Certificate) bool { return bytes.Equal(a.Raw, b.Raw) })
 }
 
-// mayServe reports whether a replica may go over from the certificate it serves to the one that the Secret offers.
-// trustedFor is how long the offered one's CA has been seen in every caBundle, negative if it is not.
+// mayServe reports whether a replica may replace the certificate that it serves by the one that the Secret offers. trustedFor is how long the CA of the
+// offered certificate has been seen in every caBundle, negative if it is not in every one.
 func mayServe(held, offered *tls.Certificate, ca *x509.Certificate, trustedFor, delay time.Duration, now time.Time) bool {
 	switch {
 	case held == nil || !validAt(held.Leaf, now):

@@ -40,8 +40,8 @@ type Lifetimes struct {
 
 // SelfManagedOptions is what to certify, and where the CA is kept and trusted. Client, Secret and Names are required.
 type SelfManagedOptions struct {
-	// Client must read from the API server and not from a cache: what a pass reads late, it must not read old. If it is a
-	// client.WithWatch, a change to the Secret or to a target is seen at once and not by the next Interval.
+	// Client must read from the API server and not from a cache: a pass must never read an old version. If it is a client.WithWatch, a change to the Secret or
+	// to a target starts a pass at once. Otherwise the next Interval finds it.
 	Client client.Client
 	// Secret holds the CA and the serving certificate of all replicas. It is created if it is absent.
 	Secret types.NamespacedName
@@ -157,7 +157,7 @@ func (s *SelfManaged) Ready(*http.Request) error {
 	return nil
 }
 
-// pass brings everything one step on, and returns when to come back.
+// pass takes the next step, and returns when the next pass is due.
 func (s *SelfManaged) pass(ctx context.Context) time.Duration {
 	wait, err := s.once(ctx)
 	if ctx.Err() != nil {
@@ -196,9 +196,9 @@ func (s *SelfManaged) once(ctx context.Context) (time.Duration, error) {
 	return s.serve(m, injected.trusted, now), errors.Join(unstored, injected.err())
 }
 
-// unstored is what this process alone serves while there can be no Secret: what it had, or a CA of its own. Without it, no webhook would answer while the
-// Secret's namespace is being deleted, and webhooks that fail closed would keep the namespace from ending. The CA of another replica, or of a former
-// process, is in the caBundles and is adopted, as one that a deleted Secret had.
+// unstored returns what this process alone serves while no Secret can exist: what it had, or a CA of its own. Without it, no webhook would answer while the
+// Secret's namespace is being deleted, and webhooks that fail closed would keep the namespace from being deleted. It adopts the CA of another replica, or of
+// a former process, from the caBundles, like the CA of a deleted Secret.
 func (s *SelfManaged) unstored(st state, now time.Time) (material, error) {
 	p := decide(s.kept, st.trusted(), s.name, s.o.Names, s.o.Lifetimes, now)
 	if !p.changed {
@@ -212,7 +212,7 @@ func (s *SelfManaged) unstored(st state, now time.Time) (material, error) {
 	return m, nil
 }
 
-// unstored are short lives: each process that starts adds a CA to the caBundles, which leaves them when it expires.
+// unstored returns short lifetimes: each process that starts adds a CA to the caBundles, which is removed when it expires.
 func (l Lifetimes) unstored() Lifetimes {
 	return Lifetimes{CA: min(l.CA, 3*time.Hour), Serving: min(l.Serving, time.Hour)}
 }
@@ -253,7 +253,7 @@ func (s *SelfManaged) gather(ctx context.Context) (state, error) {
 	return state{targets, secret, readMaterial(secret.Data, secret.Annotations[annotationRetire], s.name)}, nil
 }
 
-// serve goes over to the certificate that the Secret offers if it may, and returns when to come back.
+// serve replaces the served certificate by the one that the Secret offers if it may, and returns when the next pass is due.
 func (s *SelfManaged) serve(m material, trusted bool, now time.Time) time.Duration {
 	s.trust = s.trust.after(m.ca.cert, trusted, now)
 	held, offered := s.current.Load(), m.serving
@@ -282,7 +282,7 @@ func (t trust) after(ca *x509.Certificate, trusted bool, now time.Time) trust {
 	return trust{ca: ca, since: now}
 }
 
-// lasted is negative if there is no trust.
+// lasted returns how long the CA has been in every caBundle; negative if it is not.
 func (t trust) lasted(now time.Time) time.Duration {
 	if t.ca == nil {
 		return -1
@@ -351,8 +351,8 @@ func isNotStored(err error) bool {
 	return errors.As(err, &n)
 }
 
-// noPlace is the reason for which there can be no Secret: its namespace is being deleted or is gone, or with the namespace the Role that lets Poundlock write
-// it.
+// noPlace returns the error that no Secret can exist: its namespace is being deleted or is gone, or the Role that lets Poundlock write the Secret is gone
+// with the namespace.
 func (s *SelfManaged) noPlace(doing string, err error) error {
 	return notStored{fmt.Errorf("%s Secret %s: %w. This replica serves a certificate of its own until the Secret can be written: "+
 		"is the namespace %s being deleted? Otherwise restore the Role that lets Poundlock write the Secret",

@@ -121,7 +121,7 @@ func (i injection) err() error {
 	return notTrusted{err}
 }
 
-// inject patches the caBundles that differ. A target that does not exist calls nobody, so it holds nothing up but readiness.
+// inject patches the caBundles that differ. A target that does not exist calls nobody, so a missing target only affects readiness.
 func (s *SelfManaged) inject(ctx context.Context, targets []target, w writing) injection {
 	result := injection{trusted: true}
 	for _, t := range targets {
@@ -138,7 +138,7 @@ func (s *SelfManaged) inject(ctx context.Context, targets []target, w writing) i
 	return result
 }
 
-// fail counts what went wrong. Being second is not wrong.
+// fail counts an error, unless another replica was only faster.
 func (s *SelfManaged) fail(reason string, err error) {
 	if !cameSecond(err) {
 		s.o.Metrics.failed(reason)

@@ -18,9 +18,8 @@ import (
 	"github.com/poundlock/poundlock/internal/served"
 )
 
-// Accounts reads which account of the cloud the cluster is in, from the ConfigMap that the Infrastructure's spec.cloudConfig names: it is no
-// secret, and needs no right to read one. The answer is asked for once in a while: it changes no more than the cluster's name. A nil Accounts
-// returns none.
+// Accounts reads which account of the cloud the cluster is in. It reads the ConfigMap that the Infrastructure's spec.cloudConfig names, which requires no
+// right to read Secrets. It keeps an answer for some minutes, because the account changes no more than the cluster's name. A nil Accounts returns none.
 type Accounts struct {
 	// Reader reads ConfigMaps live: a cache would hold all of a namespace.
 	Reader client.Reader
@@ -30,13 +29,13 @@ type Accounts struct {
 	until   time.Time
 }
 
-// How long an answer is believed: one with an account, and one without.
+// How long an answer is used before it is read again: one with an account (known), and one without (unknown).
 const (
 	known   = 10 * time.Minute
 	unknown = time.Minute
 )
 
-// Of is the account; empty where the platform's conversions need none, and where nothing has it that may be read.
+// Of returns the account; empty where the platform's conversions need none, and where nothing that may be read has it.
 func (a *Accounts) Of(ctx context.Context, platform conversion.Platform, infrastructure map[string]any) (string, error) {
 	name, _, _ := unstructured.NestedString(infrastructure, "spec", "cloudConfig", "name")
 	if a == nil || platform.Account == nil || name == "" {
@@ -62,11 +61,11 @@ func (a *Accounts) Of(ctx context.Context, platform conversion.Platform, infrast
 	return a.account, nil
 }
 
-// mostAsked is how many Machines are asked for the account of the cluster: each that has an instance has it, however large the fleet is.
+// mostAsked is how many Machines are searched for the account, however large the fleet is: the ID of any instance has it.
 const mostAsked = 100
 
-// accountOfMachines is the account in the ID of an instance of any Machine, read from a cache; empty where none is among the first, and of a kind that is not
-// served.
+// accountOfMachines returns the account that the ID of any Machine's instance has, read from a cache. It is empty where none of the first Machines has an
+// instance, and where the kind is not served.
 func accountOfMachines(ctx context.Context, cache client.Reader, namespace string, account func(providerID string) string) (string, error) {
 	found, err := served.List(ctx, cache, machineKind(), namespace, client.Limit(mostAsked), client.UnsafeDisableDeepCopy)
 	if err != nil && !served.Missing(err) {

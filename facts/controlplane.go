@@ -26,7 +26,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// ControlPlane reads the control plane whose Machines a selector selects in a namespace, as it is at a time, which is now.
+// ControlPlane reads the control plane whose Machines a selector selects in a namespace. now is the time of the reading.
 func ControlPlane(ctx context.Context, r client.Reader, namespace string, selector labels.Selector, now time.Time) (*policies.ControlPlane, error) {
 	out := &policies.ControlPlane{Now: now}
 	machines := schema.GroupVersionKind{Group: machinev1beta1.GroupName, Version: "v1beta1", Kind: "Machine"}
@@ -44,7 +44,7 @@ func ControlPlane(ctx context.Context, r client.Reader, namespace string, select
 
 func nodes(ctx context.Context, r client.Reader, out *policies.ControlPlane) error {
 	for _, role := range controlplane.Roles() {
-		found := &corev1.NodeList{} // typed: a cache of Nodes is kept lean, and there is one
+		found := &corev1.NodeList{} // typed, so that the process has one cache of Nodes, which is kept small
 		if err := r.List(ctx, found, client.HasLabels{role}); err != nil {
 			return fmt.Errorf("listing Nodes: %w", err)
 		}
@@ -57,7 +57,7 @@ func nodes(ctx context.Context, r client.Reader, out *policies.ControlPlane) err
 	return otherNodes(ctx, r, out)
 }
 
-// otherNodes reads the Nodes that Machines refer to and that do not have the role: as a rule there are none, and nothing is read.
+// otherNodes reads the Nodes that Machines refer to and that do not have the role. Usually there are none, and nothing is read.
 func otherNodes(ctx context.Context, r client.Reader, out *policies.ControlPlane) error {
 	for _, m := range out.Machines {
 		ref := m.Status.NodeRef
@@ -76,7 +76,7 @@ func otherNodes(ctx context.Context, r client.Reader, out *policies.ControlPlane
 	return nil
 }
 
-// unselected reads the Machines of Nodes to which no selected Machine refers: as a rule there are none, and nothing is read. A Node whose Machine Cluster API
+// unselected reads the Machines of Nodes to which no selected Machine refers. Usually there are none, and nothing is read. A Node whose Machine Cluster API
 // has created may name no Machine.
 func unselected(ctx context.Context, r client.Reader, namespace string, kind schema.GroupVersionKind, out *policies.ControlPlane) error {
 	all := sync.OnceValues(func() (all []machinev1beta1.Machine, err error) {

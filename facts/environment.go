@@ -17,13 +17,13 @@ import (
 type Environment struct {
 	NodeSync conversion.NodeSync
 	Accounts *Accounts
-	// Masters is the cache that the control plane's Machines are read from, and the account where nothing else has it: IndexByRole was called on it. nil: each
-	// Machine is seen alone.
+	// Masters is the cache from which the Machines of the control plane are read, and the account where nothing else has it. IndexByRole must have been called
+	// on it. nil: no Machine is compared with the others.
 	Masters client.Reader
 }
 
-// Read describes the cluster to a conversion between the namespaces of a pair, all but the platform's infrastructure cluster; provided reports
-// whether a provider's object stands behind the kind. What is missing is no error: it may come yet.
+// Read returns what a conversion between the namespaces of a pair needs of the cluster, except the platform's infrastructure cluster. provided reports
+// whether a provider's object belongs to the kind. If something is missing, that is no error: it may be created later.
 func (e Environment) Read(ctx context.Context, get environment.Get, pair authority.Pair, provided bool) (env conversion.Env,
 	missing conversion.Missing, err error) {
 	env = conversion.Env{MachineAPINamespace: pair.MachineAPI, ClusterAPINamespace: pair.ClusterAPI, NodeSync: e.NodeSync}

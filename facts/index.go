@@ -18,8 +18,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// The indices of a cache of Machines; that by the owner is one of Cluster API's MachineSets, too. Reviews and reconcilers share them: an entry takes some 300
-// bytes, and the cache keeps two for each value.
+// The indices of a cache of Machines. The index by owner is also one of Cluster API's MachineSets. Reviews and reconcilers share the indices: an entry takes
+// some 300 bytes, and the cache keeps two for each value.
 const (
 	byInstance = "poundlock.instance"
 	byOwner    = "poundlock.owner"
@@ -52,8 +52,8 @@ func IndexByRole(ctx context.Context, cache client.FieldIndexer) error {
 	})
 }
 
-// IndexByInfra has a cache find the Cluster API Machines that refer to an infrastructure machine of another name than their own, before it is started. A mirror
-// refers to its namesake, so hardly a Machine is in the index.
+// IndexByInfra has a cache find the Cluster API Machines that refer to an infrastructure machine of another name than their own, before the cache is started.
+// A mirror refers to the infrastructure machine of its own name, so hardly a Machine is in the index.
 func IndexByInfra(ctx context.Context, cache client.FieldIndexer, machines schema.GroupVersionKind) error {
 	return index(ctx, cache, machines, byInfra, func(o client.Object) []string {
 		u, ok := o.(*unstructured.Unstructured)
@@ -68,10 +68,11 @@ func IndexByInfra(ctx context.Context, cache client.FieldIndexer, machines schem
 	})
 }
 
-// conflict is what a cache of controller-runtime's answers to the second index of a name. The error has no type of its own.
+// conflict is in the error of controller-runtime's cache for the second index of the same name. The error has no type of its own.
 const conflict = "indexer conflict"
 
-// index adds an index, unless another part of the process has: an index of a name and a kind is always the same. Package served's cache shares them by itself.
+// index adds an index, unless another part of the process has added it: an index of a name and a kind is always the same. Package served's cache shares them
+// by itself.
 func index(ctx context.Context, cache client.FieldIndexer, machines schema.GroupVersionKind, name string, of client.IndexerFunc) error {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(machines)
@@ -92,8 +93,8 @@ func OfControlPlane() client.ListOption { return client.MatchingFields{byRole: c
 
 const controlPlaneRole = "control-plane"
 
-// OfInstance selects the Machines that may be those of an instance, by its ID, its authority.InstanceKey or its authority.InstanceTail: those
-// that have the tail in common. Which of them are, the caller finds out.
+// OfInstance selects the Machines that may belong to an instance, by its ID, its authority.InstanceKey or its authority.InstanceTail. It selects all with the
+// same tail, and the caller checks which of them belong to the instance.
 func OfInstance(id string) client.ListOption {
 	return client.MatchingFields{byInstance: instanceid.Tail(id)}
 }

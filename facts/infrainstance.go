@@ -19,9 +19,9 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// InfraInstance reads what a provider keeps for the instance of its machine (authority.InfraInstanceKind), nil for none. Only where it need not have the
-// machine's name (authority.InfraInstanceNamedAlike) are all of its kind looked at. The machine may have gone before it: then infraMachine is nil, and key
-// named it.
+// InfraInstance reads the object that a provider keeps for the instance of its machine (authority.InfraInstanceKind), nil for none. If the object need not
+// have the machine's name (authority.InfraInstanceNamedAlike), it searches all objects of the kind. The machine may be gone already: then infraMachine is
+// nil, and key is the machine's name.
 func InfraInstance(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, key client.ObjectKey, infraMachine *unstructured.Unstructured) (
 	*unstructured.Unstructured, error) {
 	if infraMachine == nil {

@@ -25,9 +25,9 @@ func Getter(ctx context.Context, r client.Reader) environment.Get {
 	}
 }
 
-// Resolved reads a set from its JSON, whichever member of the union its template has, with the template in the words of the Machine API. It
-// takes the JSON and not the published type, which has no member for Cluster API. Where the template has the member for Machine API, nothing
-// is read. accounts has the account of the cloud that the cluster is in.
+// Resolved reads a set from its JSON, with the template in the form of the Machine API, whichever member of the union the set's template has. It takes the
+// JSON and not the published type, which has no member for Cluster API. Where the template has the member for Machine API, Resolved reads nothing from the
+// cluster. accounts has the account of the cloud that the cluster is in.
 func Resolved(ctx context.Context, r client.Reader, accounts *Accounts, pair authority.Pair, set []byte) (controlplane.Resolved, error) {
 	return controlplanetemplate.Resolve(Getter(ctx, r), func(platform conversion.Platform, infrastructure map[string]any) (string, error) {
 		return accounts.Of(ctx, platform, infrastructure)

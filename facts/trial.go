@@ -31,8 +31,8 @@ type Creator interface {
 // atOnce is how many dry runs there are at a time.
 const atOnce = 8
 
-// Try asks the API server with a dry run what it makes of each Machine. Nothing is stored. The error is of answers that a later attempt may have; where a dry
-// run is impossible, there is none.
+// Try asks the API server with a dry run whether it would accept each Machine. Nothing is stored. The error is about answers that a later attempt may get.
+// Where a dry run is impossible, there is neither an answer nor an error.
 func Try(ctx context.Context, c Creator, trials []controlplane.Trial) ([]policies.Trial, error) {
 	out, errs := make([]policies.Trial, len(trials)), make([]error, len(trials))
 	slots := make(chan struct{}, atOnce)
@@ -70,7 +70,7 @@ func try(ctx context.Context, c Creator, t controlplane.Trial) (policies.Trial, 
 	return out, fmt.Errorf("trying to create a Machine with a dry run: %w", err)
 }
 
-// Unstructured is a Machine as it is created: without a status, which nobody but its controllers writes.
+// Unstructured returns a Machine as it is created: without a status, which nobody but its controllers writes.
 func Unstructured(m *machinev1beta1.Machine) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(m)
 	if err != nil {
@@ -82,14 +82,15 @@ func Unstructured(m *machinev1beta1.Machine) (*unstructured.Unstructured, error)
 	return out, nil
 }
 
-// undryable reports an error about the dry run and not about the Machine: a webhook with side effects is not called in one, and Poundlock may lack the right.
+// undryable reports whether an error is about the dry run and not about the Machine: the API server does not dry-run requests for a webhook with side
+// effects, and Poundlock may lack the right to create Machines.
 func undryable(err error) bool {
 	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run") ||
 		apierrors.IsForbidden(err) && strings.Contains(err.Error(), `cannot create resource "machines"`)
 }
 
-// Refusal is the API server's reason for refusing a Machine, "" where it did not answer, or answered of something else than the Machine. It
-// leaves out the Machine's name, which is another one at each attempt.
+// Refusal returns the API server's reason for refusing a Machine; "" where the API server did not answer, or its answer is not about the Machine. It leaves
+// out the Machine's name, which is another one at each attempt.
 func Refusal(name string, err error) string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || undryable(err) {

@@ -29,8 +29,8 @@ type Allowed struct {
 	Why  string
 }
 
-// AllowedFields is the list of them. A * stands for any one element, such as an item of a list. What lies beneath a path is allowed, too.
-// Labels, annotations, finalizers and owners in metadata are other people's unless the manifests have them.
+// AllowedFields lists the fields that others may set. A * stands for any one element, such as an item of a list. What is beneath a path is allowed, too.
+// Labels, annotations, finalizers and owners in metadata belong to others unless the manifests have them.
 var AllowedFields = []Allowed{
 	{"", []string{"metadata"}, "others label and annotate objects"},
 	{"", []string{"status"}, "controllers write it"},
@@ -64,7 +64,8 @@ func guarded(o *unstructured.Unstructured, path fieldpath.Path) bool {
 	return !onTheWay(o, path)
 }
 
-// onTheWay reports whether a path only leads to an allowed field, as the map around it does. An item of a list is more than a way.
+// onTheWay reports whether a path only leads to an allowed field, like the map around the field. A path to an item of a list is more than that, and does not
+// count.
 func onTheWay(o *unstructured.Unstructured, path fieldpath.Path) bool {
 	all := elements(path)
 	if len(all) == 0 || path[len(path)-1].FieldName == nil {
@@ -107,7 +108,8 @@ type Drift struct {
 	Managed []metav1.ManagedFieldsEntry
 }
 
-// DriftOf finds what others added to an object of ours. A plain server-side apply would leave it: a field that was never ours is none that we could drop.
+// DriftOf finds what others added to an object of the installer's. A plain server-side apply would leave it: an apply removes only fields that its manager
+// has owned.
 func DriftOf(live *unstructured.Unstructured, adopting bool) (Drift, error) {
 	entries := live.GetManagedFields()
 	own, ours, err := ownEntry(live, entries)
@@ -164,8 +166,8 @@ func take(live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry, 
 	return foreign, all, nil
 }
 
-// addedItems are items of lists that somebody added. Everything in them is removed, also what others set: an API server would otherwise keep the item with
-// the rest.
+// addedItems returns the items of lists that somebody added. Everything in them is removed, also what others have set in them: otherwise an API server would
+// keep the item with the rest.
 func addedItems(all []shares, ours *fieldpath.Set) []fieldpath.Path {
 	var out []fieldpath.Path
 	for _, s := range all {

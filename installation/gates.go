@@ -38,8 +38,8 @@ func Stages() []bundle.Stage {
 	return out
 }
 
-// WaitsForCore reports whether the providers begin a stage only when the core provider has passed it: its definitions and its webhooks are
-// what theirs build on.
+// WaitsForCore reports whether the other providers begin a stage only when the core provider has passed it: their definitions and webhooks build on the core
+// provider's.
 func WaitsForCore(stage bundle.Stage) bool {
 	return stage == bundle.Definitions || stage == bundle.Serving || stage == bundle.Webhooks
 }
@@ -73,7 +73,7 @@ func Waits(p Provider, stage bundle.Stage, f Facts) string {
 	return ""
 }
 
-// waitsFor is the gate of an object's stage. Admission policies have none: a controller that no installation depends on writes their status.
+// waitsFor returns what an object's stage waits for. Admission policies have no gate: a controller that no installation depends on writes their status.
 func waitsFor(o Object, live *unstructured.Unstructured, f Facts) string {
 	switch o.Stage {
 	case bundle.Definitions:
@@ -168,7 +168,7 @@ func conditionOf(o *unstructured.Unstructured, kind string) (status, message str
 	return "", ""
 }
 
-// rolloutWaits wants all pods of the newest content and none of an older one: an older one does not serve the versions that come next.
+// rolloutWaits requires that all pods are of the newest content and none of an older one: an older pod does not serve the versions that the next stages use.
 func rolloutWaits(live *unstructured.Unstructured) string {
 	spec, status := at(live.Object, "spec"), at(live.Object, "status")
 	if number(status, "observedGeneration") < live.GetGeneration() {
@@ -195,7 +195,7 @@ func rolloutWaits(live *unstructured.Unstructured) string {
 	return why
 }
 
-// Unavailable returns why a workload does not serve, "" if it does. One that is being replaced serves on.
+// Unavailable returns why a workload does not serve, "" if it does. A workload whose pods are being replaced still serves.
 func Unavailable(live *unstructured.Unstructured) string {
 	spec, status := at(live.Object, "spec"), at(live.Object, "status")
 	want, available := int64(1), number(status, "availableReplicas")
@@ -224,7 +224,8 @@ func counted(want, updated, all, available int64) string {
 	return ""
 }
 
-// caBundleWaits wants a CA in each place that the service CA writes to, and no webhook that is still held: the service CA may write while one is being applied.
+// caBundleWaits requires a CA in each place that the service CA writes to, and that no webhook is held any more (Held): the service CA may write while an
+// object is being applied.
 func caBundleWaits(live *unstructured.Unstructured) string {
 	if !injected(live) {
 		return ""
@@ -242,7 +243,7 @@ func caBundleWaits(live *unstructured.Unstructured) string {
 	return ""
 }
 
-// waitsForServers wants an endpoint behind each Service that a webhook or a conversion calls, and a CA in each definition.
+// waitsForServers requires an endpoint behind each Service that a webhook or a conversion calls, and a CA in each definition.
 func waitsForServers(p Provider, f Facts) string {
 	for _, service := range p.Called() {
 		if f.Endpoints[service] < 1 {
@@ -273,11 +274,11 @@ func (p Provider) Called() []string {
 	return out
 }
 
-// unreachable is a match condition under which a webhook is called for nothing.
+// unreachable is the name of a match condition that is never true, so that its webhook is never called.
 const unreachable = "poundlock-waits-for-ca-bundle"
 
-// Held returns a webhook configuration in which each entry that has no CA yet is called for nothing. An API server could not verify its server, and an entry
-// that fails closed would refuse every request until the service CA has written. Other objects are returned as they are.
+// Held returns a webhook configuration in which no entry that has no CA yet is called (unreachable). An API server could not verify such an entry's server,
+// and an entry that fails closed would refuse every request until the service CA has written. Other objects are returned as they are.
 func Held(o, live *unstructured.Unstructured) *unstructured.Unstructured {
 	if !isWebhooks(o) || !injected(o) {
 		return o
@@ -298,8 +299,8 @@ func Held(o, live *unstructured.Unstructured) *unstructured.Unstructured {
 	return out
 }
 
-// Routed returns a Service that goes on having the live one's pods behind it, or nil if it selects the same at the same ports anyway. New content may name its
-// pods anew: until they are ready, the webhooks in force need the old ones.
+// Routed returns a Service that keeps the live Service's selector and ports, or nil if both are the same anyway. New content may have new labels for its
+// pods: until these are ready, the webhooks in force need the old pods.
 func Routed(o, live *unstructured.Unstructured) *unstructured.Unstructured {
 	if live == nil || o.GroupVersionKind() != (schema.GroupVersionKind{Version: "v1", Kind: "Service"}) {
 		return nil
@@ -313,8 +314,8 @@ func Routed(o, live *unstructured.Unstructured) *unstructured.Unstructured {
 	return out
 }
 
-// Vanishing are the positions of entries of a live webhook configuration that new content lacks. They go before the new server comes, which may not serve
-// their paths. o is nil if the whole configuration goes.
+// Vanishing returns the positions of those entries of a live webhook configuration that new content lacks. They are removed before the new server runs, which
+// may not serve their paths. o is nil if the whole configuration is removed.
 func Vanishing(o, live *unstructured.Unstructured) []int {
 	if live == nil || !isWebhooks(live) {
 		return nil
@@ -330,9 +331,9 @@ func Vanishing(o, live *unstructured.Unstructured) []int {
 	return out
 }
 
-// Moving returns the positions of the entries of a live webhook configuration that fail closed and that new content has at another place, such as another path.
-// While the servers are replaced, an old and a new one run, and neither answers at both places. Meanwhile such an entry must not refuse a request that reached
-// the wrong one.
+// Moving returns the positions of those entries of a live webhook configuration that fail closed and that new content has at another place, such as another
+// path. While the servers are replaced, an old and a new one run, and neither answers at both places. Meanwhile such an entry must not refuse a request that
+// reached the wrong server.
 func Moving(o, live *unstructured.Unstructured) []int {
 	if live == nil || !isWebhooks(live) {
 		return nil

@@ -23,7 +23,7 @@ type Item struct {
 	Namespace string    `json:"namespace,omitempty"`
 	Name      string    `json:"name"`
 	UID       types.UID `json:"uid,omitempty"`
-	// Served is a workload of content that became ready: it serves until newer content is ready, whatever that has.
+	// Served marks a workload of content that became ready. It is expected to serve until newer content is ready, even if the newer content lacks it.
 	Served bool `json:"served,omitempty"`
 	// Released is a definition that the content no longer has. It stays in the cluster, and here, in case that it comes back.
 	Released bool `json:"released,omitempty"`
@@ -112,7 +112,7 @@ func (i Inventory) Serving(p Provider) Inventory {
 	return out
 }
 
-// Served returns the workloads that served last: none of a provider whose content had none, whatever newer content is about to bring.
+// Served returns the workloads of the content that became ready last. There are none for a provider whose content had none, whatever newer content will add.
 func (i Inventory) Served() []Item {
 	var out []Item
 	for _, item := range i.Items {

@@ -17,7 +17,7 @@ import (
 type Platform struct {
 	// Name is Infrastructure.status.platformStatus.type, where a provider may be installed.
 	Name string
-	// Waits is what of the Infrastructure is not there yet.
+	// Waits is what is missing of the Infrastructure.
 	Waits string
 	// Unsupported is why nothing is installed.
 	Unsupported string
@@ -52,8 +52,8 @@ func joined(all []configv1.PlatformType) string {
 // why is what keeps new content from being installed, "" if nothing does.
 func (p Platform) why() string { return cmp.Or(p.Waits, p.Unsupported) }
 
-// Unplaced is what an installed set waits for, on a cluster whose platform is no longer named, or has changed. That is no request to change what runs: it stays
-// as it is, and nothing of another platform is installed beside it.
+// Unplaced is the error of an installed set on a cluster whose Infrastructure no longer names the platform, or names another one. That is no request to
+// change what runs: it stays as it is, and nothing of another platform is installed beside it.
 type Unplaced struct{ Why string }
 
 func (u *Unplaced) Error() string {
@@ -76,8 +76,8 @@ func Placed(platform Platform, kept []corev1.ConfigMap) error {
 	return nil
 }
 
-// InstalledOn is the platform that what became ready last was installed on: the one that all its providers are for. It is platform itself if there is no such
-// one.
+// InstalledOn returns the platform that what became ready last was installed on: the one that all its providers are for. If there is no such platform, it
+// returns the given one.
 func InstalledOn(platform Platform, all []corev1.ConfigMap) Platform {
 	var common []string
 	for i := range all {

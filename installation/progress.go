@@ -11,16 +11,16 @@ import (
 	"github.com/poundlock/poundlock/bundle"
 )
 
-// Progress is where a provider is, as its inventory shows it to the next process and to `kubectl poundlock providers`.
+// Progress is which stage a provider has reached. Its inventory keeps that for the next process and for `kubectl poundlock providers`.
 type Progress struct {
 	Version string `json:"version"`
 	Hash    string `json:"hash"`
 	// Ready is the hash that last became ready, ReadyVersion its version.
 	Ready        string `json:"ready,omitempty"`
 	ReadyVersion string `json:"readyVersion,omitempty"`
-	// Stage is the one that is not passed; 0 if all are.
+	// Stage is the stage that is not passed yet; 0 if all are.
 	Stage bundle.Stage `json:"stage,omitempty"`
-	// Since is when it began.
+	// Since is when that stage began.
 	Since   time.Time `json:"since,omitzero"`
 	Waits   string    `json:"waits,omitempty"`
 	Problem string    `json:"problem,omitempty"`
@@ -51,8 +51,8 @@ func (p Progress) Text() string {
 	return string(raw)
 }
 
-// After returns the progress after a pass. An error that may pass is noted only if the pass before failed, too, and with its first text: that may differ each
-// time, and each difference is a write.
+// After returns the progress after a pass. It notes an error that may pass only if the pass before failed, too, and keeps the error's first text: the text
+// may differ each time, and each difference is a write.
 func (p Progress) After(o Outcome, failedBefore bool, now time.Time) Progress {
 	out := Progress{
 		Version: o.Wanted.Version, Hash: o.Wanted.Hash, Ready: o.Installed.Hash, ReadyVersion: o.Installed.Version,

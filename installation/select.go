@@ -53,7 +53,7 @@ func Select(all []corev1.ConfigMap, platform string) Selection {
 		if !forPlatform(cm, platform) {
 			continue
 		}
-		if sizes[label] > bundle.MaxContent { // its content is refused: no more of it is held in memory
+		if sizes[label] > bundle.MaxContent { // the provider's content is refused: no more of it is kept in memory
 			continue
 		}
 		piece, err := bundle.Unpack(cm)
@@ -69,7 +69,7 @@ func Select(all []corev1.ConfigMap, platform string) Selection {
 		}
 	}
 	for _, label := range slices.Sorted(maps.Keys(pieces)) {
-		if s.Problems[label] != nil { // what else is missing follows from it, and would be waited for
+		if s.Problems[label] != nil { // a further missing part follows from this problem, and would be reported as a wait
 			continue
 		}
 		merged, err := bundle.Merge(pieces[label])
@@ -127,7 +127,7 @@ func Order(all []bundle.Bundle) {
 	})
 }
 
-// Remnants are the providers, by label, whose content became ready and lost shards since. kept is that content, by label.
+// Remnants returns the providers, by label, whose content became ready and has lost shards since. kept is the content that became ready, by label.
 func Remnants(all []corev1.ConfigMap, kept map[string][]corev1.ConfigMap) map[string]*bundle.Incomplete {
 	there := map[string][]*corev1.ConfigMap{}
 	for i := range all {
@@ -143,8 +143,8 @@ func Remnants(all []corev1.ConfigMap, kept map[string][]corev1.ConfigMap) map[st
 	return out
 }
 
-// Waiting reports whether an error passes when the release has come completely, or the Infrastructure: a shard or the core provider is missing, ConfigMaps are
-// of two releases, or the platform is unknown.
+// Waiting reports whether an error passes once the release is applied completely, or the Infrastructure names the platform: a shard or the core provider is
+// missing, ConfigMaps are of two releases, or the platform is unknown.
 func Waiting(err error) bool {
 	var incomplete *bundle.Incomplete
 	var overlap *bundle.Overlap
@@ -165,9 +165,9 @@ func (m *Mixed) Error() string {
 		m.Provider, m.ProviderRelease, m.Beside, m.BesideRelease, bundle.ReleaseAnnotation)
 }
 
-// SameRelease returns Mixed if a ConfigMap of a provider for the platform is marked for another release than one beside it: the images, or the values of
-// variables. Each may be sound, and together they are what nobody has tested. One without a mark goes with each release, as kept
-// content does, which has its own images and values.
+// SameRelease returns Mixed if a ConfigMap of a provider for the platform is marked for another release than a ConfigMap beside it: the images, or the values
+// of variables. Each of them may be sound, but nobody has tested them together. A ConfigMap without a mark is valid with each release. So is kept content,
+// which has its own images and values.
 func SameRelease(all []corev1.ConfigMap, platform string, beside []corev1.ConfigMap) error {
 	for i := range all {
 		cm := &all[i]

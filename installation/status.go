@@ -19,7 +19,7 @@ import (
 // OperatorName is the ClusterOperator's.
 const OperatorName = "cluster-api"
 
-// When an error is shown. A passing one is not: OpenShift pages people for Degraded.
+// When an error is shown as Degraded. An error that passes is not shown, because OpenShift pages people for Degraded.
 const (
 	// Passes in a row, and the time since the first of them, after which an error counts.
 	Passes = 5
@@ -46,19 +46,19 @@ func IsFinal(err error) bool {
 // Content is which content of a provider is meant.
 type Content struct{ Version, Hash string }
 
-// Outcome is how a provider stands after a pass.
+// Outcome is the state of a provider after a pass.
 type Outcome struct {
 	Provider string
 	// Wanted is what the release wants, Installed what last became ready; both may be zero.
 	Wanted, Installed Content
-	// Stage is the one that is not passed, 0 if all are; it began at Since, and waits for Waits or stopped with Err.
+	// Stage is the stage that is not passed yet, 0 if all are. It began at Since, and waits for Waits or stopped with Err.
 	Stage bundle.Stage
 	Since time.Time
 	Waits string
 	Err   error
-	// Down is which workload of installed content does not serve.
+	// Down names a workload of installed content that does not serve.
 	Down string
-	// Unseen reports that a workload of it cannot be read: whether it serves is unknown.
+	// Unseen reports that a workload of installed content cannot be read: whether it serves is unknown.
 	Unseen bool
 	// Stored are definitions with objects in older versions. StoredUnseen reports that a definition was not read.
 	Stored       []string
@@ -86,7 +86,8 @@ type Pass struct {
 	Outcomes []Outcome
 	// Lacks reports that no provider creates machines on this platform.
 	Lacks string
-	// Served reports that a whole set was installed before, and that what is installed of it can create machines: one more provider takes nothing away.
+	// Served reports that a whole set was installed before, and that the installed providers can create machines. Then a further provider that is not installed
+	// yet does not make the set unavailable.
 	Served bool
 	// Err is an error of the pass as a whole. Waits is what the set as a whole waits for, since WaitsSince.
 	Err        error
@@ -127,7 +128,7 @@ func (o Outcome) overdue(now time.Time) bool {
 	return o.Waits != "" && !o.Since.IsZero() && now.Sub(o.Since) > StageDeadline
 }
 
-// Lasts reports that failures are no passing ones any more.
+// Lasts reports that failures have lasted so long that they count as errors that do not pass.
 func (m Memory) Lasts(now time.Time) bool { return m.Failures >= Passes && now.Sub(m.First) >= Grace }
 
 // Remember counts a pass.
@@ -148,7 +149,7 @@ func (m Memory) Remember(p Pass, now time.Time) Memory {
 	return m
 }
 
-// degraded decides. What is shown stays until a whole pass succeeds.
+// degraded decides whether the ClusterOperator is Degraded. Once it is, it stays so until a whole pass succeeds.
 func (p Pass) degraded(m Memory, was bool, now time.Time) bool {
 	overdue := slices.ContainsFunc(p.Outcomes, func(o Outcome) bool { return o.Err == nil && o.overdue(now) }) || p.Waits != "" &&
 		now.Sub(p.WaitsSince) > StageDeadline
@@ -179,7 +180,7 @@ func (p Pass) Conditions(m Memory, was bool, now time.Time) []configv1.ClusterOp
 	if p.Unread {
 		return []configv1.ClusterOperatorStatusCondition{p.degradedCondition(m, was, now)}
 	}
-	// What cannot be read leaves a condition what it was, unless something else decides it.
+	// A workload that cannot be read leaves the condition Available as it was, unless something else decides the condition.
 	var all []configv1.ClusterOperatorStatusCondition
 	if c := p.available(); c.Status == configv1.ConditionFalse || !p.any(func(o Outcome) bool { return o.Unseen }) {
 		all = append(all, c)
@@ -327,8 +328,8 @@ func (p Pass) released() string {
 	return "no provider has these definitions any more; they stay, with their objects: " + strings.Join(all, ", ")
 }
 
-// Versions are shown once everything of the release is installed; before, the earlier ones stay. A provider that is missing is installed as an earlier release
-// has it, or not at all.
+// Versions returns the versions to show. They are new once everything of the release is installed; before that, the earlier ones stay. While the ConfigMaps
+// of a provider are missing, the provider is installed as an earlier release has it, or not at all.
 func (p Pass) Versions(before []configv1.OperandVersion) []configv1.OperandVersion {
 	if !p.finished() || len(p.Outcomes) == 0 || len(p.Missing) > 0 || p.Lacks != "" {
 		return before

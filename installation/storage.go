@@ -32,8 +32,8 @@ func StorageOf(live *unstructured.Unstructured) (storage string, older []string)
 	return storage, older
 }
 
-// Stored are the definitions of a provider with objects that may be stored in an older version. unseen reports that a definition was not read, which proves
-// nothing.
+// Stored returns the definitions of a provider with objects that may be stored in an older version. unseen reports that a definition was not read, which
+// proves nothing.
 func Stored(p Provider, seen func(Key) (live *unstructured.Unstructured, known bool)) (names []string, unseen bool) {
 	for _, o := range p.In(bundle.Definitions) {
 		live, known := seen(o.Key())
@@ -57,12 +57,12 @@ func storageVersion(definition *unstructured.Unstructured) string {
 	return ""
 }
 
-// Rewrites are the definitions whose objects are being rewritten in a new storage version, by name, and how far that is. They are stored, so that a process
-// that starts anew goes on.
+// Rewrites are the definitions whose objects are being rewritten in a new storage version, by name, with the progress of each. They are stored, so that a new
+// process continues.
 type Rewrites map[string]Rewrite
 
-// Rewrite is how far a rewrite is. It ends with the definition's generation: the storage version may have moved to and fro since, and objects may have
-// been stored in another one.
+// Rewrite is the progress of a rewrite. It is valid only for the definition's generation. In another generation, the storage version may have changed back
+// and forth since, and objects may have been stored in another version.
 type Rewrite struct {
 	UID        types.UID `json:"uid"`
 	Generation int64     `json:"generation"`
@@ -116,8 +116,8 @@ func ResourceOf(live *unstructured.Unstructured) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: text(spec, "group"), Version: storageVersion(live), Kind: text(at(spec, "names"), "kind")}
 }
 
-// Lost decides about stored versions that a new definition lacks. first reports that all objects must be rewritten before the definition
-// may change; an error means that the version in which the API server writes now would be lost.
+// Lost decides about stored versions that a new definition lacks. first reports that all objects must be rewritten before the definition may change. An error
+// means that the new definition lacks the version in which the API server writes now.
 func Lost(want, live *unstructured.Unstructured) (first bool, err error) {
 	storage, older := StorageOf(live)
 	lost := bundle.LostVersions(bundle.Document{Object: want.Object}, append(older, storage))
@@ -131,9 +131,8 @@ func Lost(want, live *unstructured.Unstructured) (first bool, err error) {
 	return false, nil
 }
 
-// Bridge returns a definition that old and new servers of its conversion can both serve, or nil if none is needed. Objects stay stored as they
-// are, what was served stays served, the old server stays the one that converts, and a version that only the new server has is served with
-// serveNew alone.
+// Bridge returns a definition that old and new servers of its conversion can both serve, or nil if none is needed. Objects stay stored as they are, what was
+// served stays served, and the old server still converts. A version that only the new server has is served only if serveNew is true.
 func Bridge(want, live *unstructured.Unstructured, serveNew bool) *unstructured.Unstructured {
 	if live == nil || !isDefinition(want) || !moves(want, live) {
 		return nil
@@ -164,8 +163,8 @@ func Bridge(want, live *unstructured.Unstructured, serveNew bool) *unstructured.
 	return out
 }
 
-// bridgeConversion keeps the server that converts now. Its CA stays what the service CA wrote. Where no server converts so far, the new one begins
-// when it runs, or with the versions that it alone has.
+// bridgeConversion keeps the server that converts now, with the CA that the service CA wrote. If no server converts so far, the new server begins when it
+// runs, or, if serveNew is true, at once.
 func bridgeConversion(spec map[string]any, live *unstructured.Unstructured, serveNew bool) {
 	conversion := at(live.DeepCopy().Object, "spec", "conversion")
 	if text(conversion, "strategy") != "Webhook" {
@@ -209,8 +208,8 @@ func Vanished(want, live *unstructured.Unstructured) []string {
 	return out
 }
 
-// Retire moves managed fields from versions that vanish to one that stays. An API server refuses each apply to an object that has managed
-// fields in a version that its definition lacks.
+// Retire moves managed fields from versions that vanish to a version that stays. An API server refuses each apply to an object that has managed fields in a
+// version that its definition lacks.
 func Retire(entries []metav1.ManagedFieldsEntry, group string, vanished []string, to string) (out []metav1.ManagedFieldsEntry, changed bool, err error) {
 	for _, e := range entries {
 		if version, found := strings.CutPrefix(e.APIVersion, group+"/"); found && slices.Contains(vanished, version) {

@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
-// ExcludeDrainAnnotation on a Machine, with any value, has it deleted without that its Node is drained.
+// ExcludeDrainAnnotation on a Machine, with any value, has the Machine deleted without draining its Node.
 const ExcludeDrainAnnotation = machineapi.ExcludeDrainAnnotation
 
 // Reasons of conditions that the published API has no names for.
@@ -30,7 +30,7 @@ const (
 	ReasonInstanceShared = "InstanceShared"
 )
 
-// HasFinalizer reports whether the Machine controller has the Machine in its hands: it calls no provider before.
+// HasFinalizer reports whether the Machine has the Machine controller's finalizer. The controller calls no provider before that.
 func HasFinalizer(m *machinev1beta1.Machine) bool {
 	return slices.Contains(m.Finalizers, machinev1beta1.MachineFinalizer)
 }
@@ -63,7 +63,7 @@ func ExcludesDrain(m *machinev1beta1.Machine) bool {
 	return excluded
 }
 
-// DrainBegun reports whether the Machine's Node is being drained, or was.
+// DrainBegun reports whether the drain of the Machine's Node has begun, even if it is complete.
 func DrainBegun(m *machinev1beta1.Machine) bool {
 	c := condition(m, machinev1beta1.MachineDrained)
 	return !m.DeletionTimestamp.IsZero() && c.Status != "" && c.Reason != ReasonControlPlane

@@ -19,8 +19,7 @@ type TerminalError struct {
 
 func (e *TerminalError) Error() string { return e.Message }
 
-// InvalidConfiguration is the error of a Machine whose spec cannot be what its author meant. The message names the field, what is
-// wrong with it, and what to put there.
+// InvalidConfiguration is the error of a Machine whose spec is invalid. The message names the field, what is wrong with its value, and a valid value.
 func InvalidConfiguration(format string, args ...any) error {
 	return Terminal(machinev1beta1.InvalidConfigurationMachineError, format, args...)
 }

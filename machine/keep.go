@@ -19,7 +19,8 @@ func Keep(m, from *machinev1beta1.Machine) {
 	m.Status.Conditions = keepConditions(m.Status.Conditions, from.Status.Conditions)
 }
 
-// keepConditions keeps the order, so that nothing is written where nothing changed.
+// keepConditions returns the controller's conditions with those that an actuator may write taken from theirs. It keeps the order, so that nothing is written
+// where nothing changed.
 func keepConditions(ours, theirs []machinev1beta1.Condition) []machinev1beta1.Condition {
 	var out []machinev1beta1.Condition
 	for _, c := range ours {

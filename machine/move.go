@@ -30,8 +30,8 @@ const Grace = 2 * time.Minute
 // Missing is the message of a Machine whose instance is gone.
 const Missing = "Can't find created instance."
 
-// Next decides from what Exists has answered. A provider that forgets for a moment what it has taken an order for is waited for; one
-// that has shown the instance before is believed at once.
+// Next decides what is done about the instance from the answer of Exists. If the provider has accepted a creation and does not show the instance yet, Next
+// waits. If Exists has found the instance before, Next acts on the answer at once.
 func Next(m *machinev1beta1.Machine, exists bool, now time.Time) Move {
 	switch {
 	case exists:

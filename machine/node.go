@@ -20,8 +20,8 @@ const NodeAnnotation = machineapi.NodeAnnotation
 
 // NodeOf returns that of the Nodes which is the Machine's, nil if none is.
 //
-// The provider ID decides where both have one. Addresses come back, with another instance: they decide only where one of the two has no
-// provider ID and no other Machine has a claim, and not where they name two Nodes.
+// The provider ID decides where both have one. An address may be reused by another instance. So addresses decide only where one of the two has no provider ID
+// and no other Machine claims the Node, and not where they match two Nodes.
 func NodeOf(m *machinev1beta1.Machine, nodes []corev1.Node) *corev1.Node {
 	if own := pick(m, nodes, func(n *corev1.Node) bool { return sameProviderID(m, n) }); len(own) > 0 {
 		return own[0]
@@ -63,8 +63,8 @@ func refers(m *machinev1beta1.Machine, n *corev1.Node) bool {
 	return m.Status.NodeRef != nil && m.Status.NodeRef.Name == n.Name
 }
 
-// sameProviderID: a Node and its Machine may spell the ID otherwise. Without its Node a Machine that Cluster API made would be deleted undrained. The Node's
-// has the platform's scheme, as its cloud has written it.
+// sameProviderID reports whether a Node and a Machine have the same provider ID, even if they spell it differently: otherwise a Machine that Cluster API
+// created would be deleted without draining its Node. The Node's ID has the platform's scheme, as its cloud has written it.
 func sameProviderID(m *machinev1beta1.Machine, n *corev1.Node) bool {
 	key := instanceid.KeyOn(instanceid.Scheme(n.Spec.ProviderID), providerID(m))
 	return key != "" && key == instanceid.Key(n.Spec.ProviderID)
@@ -72,7 +72,7 @@ func sameProviderID(m *machinev1beta1.Machine, n *corev1.Node) bool {
 
 func sameAddress(m *machinev1beta1.Machine, n *corev1.Node) bool {
 	if providerID(m) != "" && n.Spec.ProviderID != "" {
-		return false // each has one, and they differ
+		return false // both have an ID, and the IDs differ
 	}
 	if of := n.Annotations[NodeAnnotation]; of != "" && of != Name(m) {
 		return false
@@ -107,9 +107,9 @@ func Claim(m *machinev1beta1.Machine, n *corev1.Node) string {
 // Name is the Machine's name as its Node has it: namespace/name.
 func Name(m *machinev1beta1.Machine) string { return m.Namespace + "/" + m.Name }
 
-// Furnish returns the Node with what its Machine gives it: labels and annotations of spec.metadata, taints, and the Machine's
-// name. It takes nothing away, so that it needs no memory of what it gave; a taint of the same key and effect stays as it is, since it may be
-// another's ("this list will not overwrite any other taints", MachineSpec).
+// Furnish returns the Node with what its Machine gives it: labels and annotations of spec.metadata, taints, and the Machine's name. It removes nothing, so
+// that it need not remember what it gave. A taint of the same key and effect stays as it is, since it may be another's ("this list will not overwrite any
+// other taints", MachineSpec).
 func Furnish(m *machinev1beta1.Machine, n *corev1.Node) *corev1.Node {
 	n = n.DeepCopy()
 	n.Labels = with(n.Labels, m.Spec.Labels)

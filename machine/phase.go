@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Phase is the phase that a Machine has reached, from its own spec and status. What is unknown changes no phase: a provider that
-// does not answer takes no Machine back from Running, and a Machine for which nothing was asked yet has none.
+// Phase returns the phase that a Machine has reached, from its own spec and status. What is unknown changes no phase. If a provider does not answer, a
+// Running Machine stays Running, and a Machine for which nothing was requested yet has no phase.
 func Phase(m *machinev1beta1.Machine) string {
 	switch {
 	case !m.DeletionTimestamp.IsZero():
@@ -28,8 +28,8 @@ func Phase(m *machinev1beta1.Machine) string {
 	return machinev1beta1.PhaseProvisioning
 }
 
-// Failed reports whether the Machine has met an error that no repetition fixes. It stays so until it is deleted: a Machine whose
-// fault was fixed may have left something behind, and a new one has not.
+// Failed reports whether the Machine has an error that no repetition fixes. It stays failed until it is deleted: a Machine whose fault was fixed may have
+// left something behind, and a new Machine has not.
 func Failed(m *machinev1beta1.Machine) bool {
 	return m.Status.ErrorReason != nil || m.Status.ErrorMessage != nil || phase(m) == machinev1beta1.PhaseFailed
 }
@@ -39,10 +39,10 @@ func Seen(m *machinev1beta1.Machine) bool {
 	return condition(m, machinev1beta1.InstanceExistsCondition).Status == corev1.ConditionTrue
 }
 
-// Known reports whether an instance was ever known of the Machine: then there must never be another one.
+// Known reports whether the Machine has ever had a known instance: then it must never get another one.
 //
-// status.providerStatus does not count. It is the provider's own, and actuators write there why a creation failed: a Machine that waits for
-// capacity would be taken for one that lost its instance.
+// status.providerStatus does not count. It is the provider's own, and actuators write there why a creation failed: a Machine that waits for capacity would be
+// taken for one that has lost its instance.
 func Known(m *machinev1beta1.Machine) bool {
 	switch phase(m) {
 	case machinev1beta1.PhaseProvisioned, machinev1beta1.PhaseRunning:
@@ -52,8 +52,8 @@ func Known(m *machinev1beta1.Machine) bool {
 		condition(m, machinev1beta1.MachineCreated).Status == corev1.ConditionTrue
 }
 
-// CreationOpen reports whether Create may have been called while it is unknown which instance came of it: the phase is stored before the
-// call, what it made after it. Before the phase there was no call, and none is made without the finalizer.
+// CreationOpen reports whether Create may have been called and its result is unknown. The phase is stored before the call, and the result after it. Without
+// the phase there was no call, and without the finalizer there is none.
 func CreationOpen(m *machinev1beta1.Machine) bool {
 	switch phase(m) {
 	case machinev1beta1.PhaseProvisioning, machinev1beta1.PhaseDeleting:
@@ -62,8 +62,8 @@ func CreationOpen(m *machinev1beta1.Machine) bool {
 	return false
 }
 
-// OpenUntil is when a creation that is open can show no more instance: a call takes no longer than call, and a provider no longer than Grace to show what
-// it made. It is unknown of a Machine without the time at which Create was called last.
+// OpenUntil returns until when an open creation may still show an instance: a call takes no longer than call, and a provider no longer than Grace to show
+// what it created. The time is unknown if the Machine lacks the time of the last call of Create.
 func OpenUntil(m *machinev1beta1.Machine, call time.Duration) (_ time.Time, known bool) {
 	c := condition(m, machinev1beta1.MachineCreated)
 	until := c.LastTransitionTime.Add(Grace)

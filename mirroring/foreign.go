@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// inTheWay returns the object in the place of the mirror that Poundlock may not write to, with the remedy; "" for none.
+// inTheWay returns which object is in the place of the mirror that Poundlock may not write to, with the remedy; "" for none.
 func (s steps) inTheWay() string {
 	if s.Source() == authority.MachineAPI {
 		if why := s.foreign(s.Core); why != "" {
@@ -23,7 +23,7 @@ func (s steps) inTheWay() string {
 		}
 	}
 	if s.Kind.Infra != authority.InfraMachine {
-		return "" // a template is named after its content
+		return "" // no stranger has a template's name: a template is named after its content
 	}
 	if s.Infra == nil && s.Referrer != "" {
 		return fmt.Sprintf("Machine %s of Cluster API refers to %s %s, which does not exist. If the mirror took that name, that Machine would refer to the mirror, "+
@@ -36,8 +36,8 @@ func (s steps) inTheWay() string {
 	return s.foreignKept()
 }
 
-// foreignKept is why what somebody else has made in the place of what the provider keeps for the Machine's instance does not become the mirror's: its spec is
-// not that of the Machine.
+// foreignKept returns why the object in the place of what the provider keeps for the Machine's instance does not become the mirror's: somebody else made it,
+// and its spec is not that of the Machine. "" where there is no such object.
 func (s steps) foreignKept() string {
 	o := s.InfraInstance
 	if s.Source() != authority.MachineAPI || !authority.ForeignKept(pairs.ObjectOf(o), pairs.ObjectOf(s.MachineAPI)) {
@@ -56,7 +56,8 @@ func (s steps) foreignKept() string {
 	return fmt.Sprintf("%s: delete it, which terminates nothing, as it is paused, and Poundlock makes the mirror: %s", why, command(o, "delete", "--wait=false"))
 }
 
-// pauseKept pauses it where it names no instance: its controller may find this Machine's by the name, and would terminate that when the object is deleted.
+// pauseKept pauses the object of foreignKept where it names no instance. Its controller may find this Machine's instance by the name, and would terminate
+// that instance when the object is deleted.
 func (s steps) pauseKept() *pairs.Write {
 	o := s.InfraInstance
 	if s.foreignKept() == "" || pairs.IsPaused(o) || authority.KeptInstance(pairs.ObjectOf(o)) != "" {
@@ -67,8 +68,9 @@ func (s steps) pauseKept() *pairs.Write {
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.PausedAnnotation: "true"}})}
 }
 
-// standOff marks a Machine of the Machine API's until it begins, so that it does not begin while no replica answers either (cel.BeginsBesideForeign), and a
-// MachineSet that was created together with one of Cluster API's, so that no more than one of them begins then (cel.ForSetPolicies).
+// standOff marks two kinds of Machine API objects beside a foreign one. It marks a Machine until the Machine has begun, so that it does not begin while no
+// replica of Poundlock answers either (cel.BeginsBesideForeign). It marks a MachineSet that was created together with one of Cluster API's, so that no more
+// than one of the two begins then (cel.ForSetPolicies).
 func (s steps) standOff() *pairs.Write {
 	if s.Source() != authority.MachineAPI || pairs.PresenceOf(s.MachineAPI) != authority.Present {
 		return nil
@@ -85,14 +87,14 @@ func (s steps) standOff() *pairs.Write {
 	return s.besideForeign("")
 }
 
-// oneSetWaits reports whether admission keeps a MachineSet of the pair from its first Machine, as both were created at the same moment.
+// oneSetWaits reports whether admission keeps one MachineSet of the pair from creating its first Machine, because both sets were created at the same moment.
 func (s steps) oneSetWaits() bool {
 	machineAPI, clusterAPI := pairs.ObjectOf(s.MachineAPI), pairs.ObjectOf(s.Core)
 	return authority.SetsCreatedTwice(machineAPI, clusterAPI) && !(authority.HasMachines(machineAPI) && authority.HasMachines(clusterAPI))
 }
 
-// setActs is why a MachineSet of Cluster API that acts is left alone, and the ways out. Paused, one with Machines would become the mirror, and they would have
-// no Machine API object.
+// setActs returns why Poundlock leaves a MachineSet of Cluster API that acts alone, and the ways out. If it were paused, a set that has Machines would become
+// the mirror, and its Machines would have no Machine API object.
 func (s steps) setActs() string {
 	both := "Both may stay as they are: each API then creates Machines of its own, and neither set can migrate"
 	if s.oneSetWaits() {
@@ -106,7 +108,7 @@ func (s steps) setActs() string {
 		pairs.Describe(s.Core), both, authority.KeepOneSet(pairs.ObjectOf(s.MachineAPI), pairs.ObjectOf(s.Core)), pause)
 }
 
-// standOffNoMore takes the mark off.
+// standOffNoMore removes the mark of standOff.
 func (s steps) standOffNoMore() *pairs.Write {
 	if _, has := s.MachineAPI.GetAnnotations()[authority.BesideForeignAnnotation]; !has {
 		return nil
@@ -119,8 +121,8 @@ func (s steps) besideForeign(value any) *pairs.Write {
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.BesideForeignAnnotation: value}})}
 }
 
-// runsAnother is why the infrastructure machine of another Machine is left alone, and the way out that ends nothing first. Who deletes it alone terminates
-// the instance of that Machine, which goes on referring to it.
+// runsAnother returns why Poundlock leaves the infrastructure machine of another Machine alone, and the ways out, with the one that terminates nothing first.
+// Deleting that infrastructure machine alone terminates the instance of the other Machine, which still refers to it.
 func (s steps) runsAnother(owner string) string {
 	its := ""
 	if id := pairs.Nested(s.Infra, "spec", "providerID"); id != "" {
@@ -131,8 +133,8 @@ func (s steps) runsAnother(owner string) string {
 		"or delete Machine %[2]s as a whole, and with it what it runs", pairs.Describe(s.Infra), owner, its, s.renamed())
 }
 
-// refersToAnothers is why nothing is made of an authoritative Cluster API Machine that refers to another's infrastructure machine. Its deletion is no way out:
-// Cluster API deletes what a Machine refers to, whichever Machine that belongs to.
+// refersToAnothers returns why Poundlock makes nothing of an authoritative Cluster API Machine that refers to another Machine's infrastructure machine.
+// Deleting this Machine is no way out: Cluster API deletes the infrastructure machine that a Machine refers to, even if that belongs to another Machine.
 func (s steps) refersToAnothers(owner string) string {
 	return fmt.Sprintf("%s, to which Machine %s of Cluster API refers, belongs to Machine %s, whose instance it runs, %s. Do not delete Machine %[2]s: "+
 		"Cluster API would delete that infrastructure machine with it, and the instance. Delete Machine %[3]s, and with it what it runs, or leave both as they are: "+
@@ -140,7 +142,7 @@ func (s steps) refersToAnothers(owner string) string {
 		pairs.Describe(s.Infra), s.Name, owner, pairs.Nested(s.Infra, "spec", "providerID"))
 }
 
-// renamed is how a Machine API Machine gets another name.
+// renamed returns how a user gives a Machine API Machine another name.
 func (s steps) renamed() string {
 	if id := pairs.Nested(s.MachineAPI, "spec", "providerID"); id != "" {
 		return fmt.Sprintf("delete Machine %s of the Machine API, and with it its instance %s, and create it under another name", s.Name, id)
@@ -215,8 +217,8 @@ func (s steps) foreign(o *unstructured.Unstructured) string {
 	return ""
 }
 
-// commands are what a person types, in this order, to delete what is in the way, where a deletion alone is no way out: its controllers delete nothing while
-// it is paused. "" where nothing is.
+// commands returns what a person types, in this order, to delete the object in the way. It returns commands where a deletion alone does not help, because the
+// object's controllers delete nothing while it is paused; "" where nothing is paused.
 func (s steps) commands(o *unstructured.Unstructured) string {
 	if s.hasOwnInstance(o) || o == s.Core && s.hasOwnInstance(s.stranger(s.Infra)) {
 		return fmt.Sprintf(". Leave it paused, as its controllers would terminate this Machine's instance, and remove their finalizers: %s",
@@ -251,7 +253,8 @@ func (s steps) stranger(o *unstructured.Unstructured) *unstructured.Unstructured
 	return o
 }
 
-// endCore deletes, and unpauses what stays for a finalizer: admission lets a person take the pause off once the object is being deleted.
+// endCore returns the commands that delete the Cluster API Machine, and unpause it where a finalizer keeps it. Admission lets a person remove the pause once
+// the object is being deleted.
 func (s steps) endCore(core *unstructured.Unstructured) []string {
 	if core == nil {
 		return nil
@@ -259,8 +262,8 @@ func (s steps) endCore(core *unstructured.Unstructured) []string {
 	return append(end(core), unpause(core)...)
 }
 
-// endInfra waits until Cluster API deletes the infrastructure machine with its Machine, which it drains first. The provider's controller may act only after
-// that.
+// endInfra returns the commands for the infrastructure machine. They wait until Cluster API deletes it with its Machine, which Cluster API drains first, and
+// only then unpause it, so that the provider's controller acts after the drain.
 func (s steps) endInfra(core, infra *unstructured.Unstructured) []string {
 	switch {
 	case infra == nil:
@@ -273,8 +276,8 @@ func (s steps) endInfra(core, infra *unstructured.Unstructured) []string {
 	return append([]string{await(infra)}, unpause(infra)...)
 }
 
-// unknownToProvider begins the way out where the provider finds an instance by an object alone that does not exist or name it: it would leave the instance
-// behind, or look for one by the name that is this Machine's, too.
+// unknownToProvider returns the beginning of the way out where the provider finds an instance only by an object that does not exist, or that does not name
+// the instance. The provider would leave the instance behind, or look for one by the name, which is this Machine's, too.
 func (s steps) unknownToProvider(infra *unstructured.Unstructured) string {
 	if infra == nil || s.InstancesUnserved || !pairs.IsPaused(infra) || authority.KeptInstance(pairs.ObjectOf(s.InfraInstance)) != "" {
 		return ""
@@ -287,7 +290,8 @@ func (s steps) unknownToProvider(infra *unstructured.Unstructured) string {
 		"terminate %s in the cloud. Then delete what is left, paused as it is, in this order: ", kept, id)
 }
 
-// letInstance is let for what the provider keeps for the instance of a stranger's machine, which the collector deletes with that.
+// letInstance is let for the object that the provider keeps for the instance of a stranger's machine. The garbage collector deletes that object with the
+// machine.
 func (s steps) letInstance(infra *unstructured.Unstructured) []string {
 	if !s.keepsFor(infra) || len(s.InfraInstance.GetFinalizers()) == 0 {
 		return nil
@@ -295,13 +299,13 @@ func (s steps) letInstance(infra *unstructured.Unstructured) []string {
 	return []string{await(s.InfraInstance), free(s.InfraInstance)}
 }
 
-// keepsFor reports whether what is kept for an instance belongs to a machine of the provider.
+// keepsFor reports whether the object that the provider keeps for an instance belongs to this machine of the provider.
 func (s steps) keepsFor(infra *unstructured.Unstructured) bool {
 	return infra != nil && s.InfraInstance != nil &&
 		slices.ContainsFunc(s.InfraInstance.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == infra.GetUID() })
 }
 
-// let deletes an object for which nobody is waited for.
+// let returns the commands that delete an object without waiting for its controllers.
 func let(o *unstructured.Unstructured) []string {
 	if o == nil {
 		return nil
@@ -317,7 +321,8 @@ func free(o *unstructured.Unstructured) string {
 	return command(o, "patch", `--type merge -p '{"metadata":{"finalizers":null}}'`)
 }
 
-// keepInstance is keep for what the provider keeps for the instance of a stranger's machine: it deletes that first, and waits until it is gone.
+// keepInstance is keep for the object that the provider keeps for the instance of a stranger's machine. The provider deletes that object first, and waits
+// until it is gone.
 func (s steps) keepInstance(infra *unstructured.Unstructured) (kept *unstructured.Unstructured, commands []string) {
 	if o := s.InfraInstance; s.keepsFor(infra) && (o.GetDeletionTimestamp() == nil || pairs.IsPaused(o)) {
 		return hold(o)
@@ -325,7 +330,8 @@ func (s steps) keepInstance(infra *unstructured.Unstructured) (kept *unstructure
 	return nil, nil
 }
 
-// endKept ends its pause once the provider has deleted it. Before, admission lets nobody.
+// endKept returns the commands that unpause the object that the provider keeps for an instance, once the provider has deleted it. Before that, admission lets
+// nobody unpause it.
 func endKept(o *unstructured.Unstructured) []string {
 	if o == nil || len(unpause(o)) == 0 {
 		return nil
@@ -336,13 +342,13 @@ func endKept(o *unstructured.Unstructured) []string {
 	return append([]string{await(o)}, unpause(o)...)
 }
 
-// await waits until somebody deletes an object.
+// await returns the command that waits until somebody deletes an object.
 func await(o *unstructured.Unstructured) string {
 	return fmt.Sprintf("kubectl -n %s wait %s/%s --for=jsonpath='{.metadata.deletionTimestamp}' --timeout=15m", o.GetNamespace(), resource(o), o.GetName())
 }
 
-// keep puts the provider's finalizer on a machine that has an instance and lost it, as in a restore: Cluster API would take it for ended, and the instance
-// would be left behind. It returns the machine as it is then.
+// keep returns the command that puts the provider's finalizer on a machine that has an instance and lost the finalizer, as in a restore. Without the
+// finalizer Cluster API would take the machine for deleted, and leave the instance behind. It also returns the machine as it is after the command.
 func keep(infra *unstructured.Unstructured) (kept *unstructured.Unstructured, commands []string) {
 	if infra == nil || pairs.Nested(infra, "spec", "providerID") == "" {
 		return infra, nil
@@ -350,7 +356,8 @@ func keep(infra *unstructured.Unstructured) (kept *unstructured.Unstructured, co
 	return hold(infra)
 }
 
-// hold is what a provider's object is with the provider's finalizer, and the command, if it is paused without: its controllers would add it.
+// hold returns a provider's object as it is with the provider's finalizer, and the command that adds the finalizer, if the object is paused without it. An
+// object that is not paused needs no command: its controllers add the finalizer.
 func hold(o *unstructured.Unstructured) (held *unstructured.Unstructured, commands []string) {
 	own := authority.InfraFinalizer(o.GroupVersionKind().Group, o.GetKind())
 	if o.GetDeletionTimestamp() != nil || !pairs.IsPaused(o) || slices.Contains(o.GetFinalizers(), own) {
@@ -368,7 +375,8 @@ func end(o *unstructured.Unstructured) []string {
 	return []string{command(o, "delete", "--wait=false")}
 }
 
-// unpause is nothing for what is not paused, and for what no finalizer keeps: it is gone as soon as it is deleted.
+// unpause returns the command that unpauses an object; nil for an object that is not paused, and for one that no finalizer keeps, which is gone as soon as it
+// is deleted.
 func unpause(o *unstructured.Unstructured) []string {
 	if !pairs.IsPaused(o) || len(o.GetFinalizers()) == 0 {
 		return nil
@@ -385,8 +393,8 @@ func resource(o *unstructured.Unstructured) string {
 	return strings.ToLower(kind)
 }
 
-// unnamed: a mirror that names an instance which its Machine does not name, as after a restore, or while Machine API's controllers write the Machine anew. If
-// the mirror were overwritten, no object would name the instance.
+// unnamed returns a sentence about a mirror that names an instance which its Machine does not name, as after a restore, or while Machine API's controllers
+// write the Machine anew. If the mirror were overwritten, no object would name the instance. "" where the Machine names it, or the mirror names none.
 func (s steps) unnamed(mirror *unstructured.Unstructured) string {
 	id := pairs.Nested(mirror, "spec", "providerID")
 	if s.Kind.Name != "Machine" || s.Source() != authority.MachineAPI || id == "" || pairs.Nested(s.MachineAPI, "spec", "providerID") != "" ||

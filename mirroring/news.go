@@ -23,7 +23,7 @@ type Event struct {
 // Text is what the event says.
 func (n Event) Text() string { return strings.Join(n.notes, "; ") }
 
-// routine are the reasons of what a pass does to make a mirror, or to make it equal: one event has all of it, under the last of these reasons.
+// routine are the reasons for what a pass does to make a mirror, or to make it equal. One event has all of these steps, under the reason of the last one.
 var routine = []string{"MirrorEnrolled", "MirrorCreated", "MirrorClaimed", "MirrorUpdated", "Synchronized"}
 
 // WithEvent adds what a write has done to the events of a pass: what a person asked for or must know of.

@@ -30,7 +30,7 @@ func Next(s *pairs.State, now time.Time) *pairs.Write {
 
 // next is the first step that has something to write. The order decides:
 //   - Where the API server does not serve a kind, the absence of its objects proves nothing, so nothing else is concluded.
-//   - What a check found under the other API is taken back before a deletion is carried over: a set deletes by it, also a paused Machine.
+//   - What a check found under the other API is removed before a deletion is carried over: by that finding, a set deletes even a paused Machine.
 //   - Deletions come before the copy.
 func (s steps) next() *pairs.Write {
 	if s.WaitsForKind() {
@@ -52,7 +52,7 @@ func (s steps) next() *pairs.Write {
 	case feedback.Role(s.State) != nil:
 		return feedback.Role(s.State)
 	case hook != nil:
-		return hook // before a deletion goes over to the other side: what holds a drain, and the record that it did
+		return hook // before a deletion is carried over: the hook holds a drain, and the record proves that it did
 	case step == authority.AwaitAuthority:
 		return s.Observe(s.State)
 	case step == authority.Forget:
@@ -87,7 +87,7 @@ func (s steps) next() *pairs.Write {
 	return s.toMachineAPI()
 }
 
-// steps is a pair at a time, and the steps that make it equal.
+// steps has a pair, the time of the pass, and the steps that make the pair equal.
 type steps struct {
 	*pairs.State
 	status.Reporter
@@ -103,7 +103,7 @@ func (s steps) failing(reason, message string) func() *pairs.Write {
 	return func() *pairs.Write { return s.Fails(s.State, reason, message) }
 }
 
-// releaseInfra is the step that lets an infrastructure machine go that is idle.
+// releaseInfra is the step that releases an idle infrastructure machine that is being deleted.
 func (s steps) releaseInfra() *pairs.Write { return s.deletion.ReleaseInfra(s.Infra) }
 
 // toClusterAPI mirrors Machine API to Cluster API. It also makes the first Cluster API object of a pair that Cluster
@@ -111,7 +111,7 @@ func (s steps) releaseInfra() *pairs.Write { return s.deletion.ReleaseInfra(s.In
 // every mirror, until the handoff releases it.
 func (s steps) toClusterAPI() *pairs.Write {
 	if why := s.inTheWay(); why != "" {
-		// What the mirror made may belong to a stranger that goes, and go with it.
+		// What the mirror made may belong to a stranger that is being deleted, and be deleted with it.
 		return pairs.First(s.standOff, s.pauseKept, s.releaseInfra, s.failing(authority.ReasonForeignTwin, why))
 	}
 	if w := s.standOffNoMore(); w != nil {
@@ -121,7 +121,7 @@ func (s steps) toClusterAPI() *pairs.Write {
 		return pairs.First(s.releaseInfra, s.failing(authority.ReasonDeleting, why))
 	}
 	if w := s.restoreOwner(); w != nil {
-		return w // first: whose a Machine is does not depend on whether it converts
+		return w // first: which set owns a Machine does not depend on whether it converts
 	}
 	converted, errs := s.ToClusterAPI()
 	if len(errs) > 0 {
@@ -144,12 +144,12 @@ func (s steps) toClusterAPI() *pairs.Write {
 		s.deletion.WithdrawReplacement,
 		func() *pairs.Write { return s.Synchronized(s.State, s.MachineAPI.GetGeneration(), nil) },
 		func() *pairs.Write { return fields.Unrecorded(s.State) },
-		func() *pairs.Write { return fields.Yielded(s.MachineAPI) }, // last: until the mirror is equal, what it owns here shows who has changed what (since)
+		func() *pairs.Write { return fields.Yielded(s.MachineAPI) }, // last: until both are equal, what the mirror owns here shows who has changed what (since)
 	)
 }
 
-// lingers returns a sentence about an infrastructure machine that is being deleted and that others keep: until it is gone it is not made as it should be, and
-// Cluster API could not act on it after a move. "" for any other.
+// lingers returns a sentence about an infrastructure machine that is being deleted, and that the finalizers of others keep. Until it is gone, the mirror
+// cannot recreate it with the right content, and Cluster API could not act on it after a move. "" for any other.
 func (s steps) lingers() string {
 	if s.Kind.Infra != authority.InfraMachine || pairs.PresenceOf(s.Infra) != authority.Deleting {
 		return ""
@@ -166,8 +166,8 @@ func (s steps) lingers() string {
 		"Poundlock then recreates it", pairs.Describe(s.Infra), strings.Join(others, ", "), s.Infra.GetNamespace(), resource(s.Infra), s.Infra.GetName())
 }
 
-// firstCore makes a Machine's Cluster API object before what belongs to it, so that the latter names its owner from the first. Both are paused
-// from the first. A template belongs to the Cluster, and is there before a set refers to it.
+// firstCore creates a Machine's Cluster API object before the infrastructure machine, so that the latter names its owner from the beginning. Both are created
+// paused. A template belongs to the Cluster, and exists before a set refers to it.
 func (s steps) firstCore(want *unstructured.Unstructured) *pairs.Write {
 	if s.Core != nil || s.Kind.Infra != authority.InfraMachine || s.Source() != authority.MachineAPI {
 		return nil
@@ -199,7 +199,7 @@ func (s steps) infraNamed(name string) *unstructured.Unstructured {
 // toMachineAPI mirrors Cluster API to Machine API.
 func (s steps) toMachineAPI() *pairs.Write {
 	if w := s.restoreOwner(); w != nil {
-		return w // first: whose a Machine is does not depend on whether it converts
+		return w // first: which set owns a Machine does not depend on whether it converts
 	}
 	if owner := s.RunsAnother(s.Infra); owner != "" {
 		return pairs.First(func() *pairs.Write { return fields.Copies(s.State, "providerID") }, s.failing(authority.ReasonForeignTwin, s.refersToAnothers(owner)))
@@ -232,8 +232,8 @@ func (s steps) toMachineAPI() *pairs.Write {
 	)
 }
 
-// failsFromClusterAPI reports why the Machine API's mirror cannot be made equal, and keeps true on it what others act by: the status of a Machine,
-// whose instance it is, and how many a set is to have. The autoscaler counts a Machine without a Node as one that does not start, and one with an error
+// failsFromClusterAPI reports why the Machine API's mirror cannot be made equal, and keeps correct on it what others act by: the status of a Machine, which
+// instance it has, and how many replicas a set is to have. The autoscaler counts a Machine without a Node as one that does not start, and one with an error
 // as failed, and then shrinks the set.
 func (s steps) failsFromClusterAPI(reason, message string) *pairs.Write {
 	return pairs.First(
@@ -251,9 +251,9 @@ func (s steps) infraMissing() string {
 	return s.Kind.NoInfra(fmt.Sprintf("%s %s/%s", s.InfraKind().Kind, s.Pair.ClusterAPI, s.InfraName()), s.InstanceKnown())
 }
 
-// reflect makes the Machine API twin of a Machine that a mirrored Cluster API MachineSet made: "if, and only if, the
-// Cluster API MachineSet has a Machine API equivalent" (converting › Creation of new Machines). The Cluster API Machine is
-// enrolled first: were it deleted unseen, its twin would outlive it and have it recreated.
+// reflect creates the Machine API twin of a Machine that a mirrored Cluster API MachineSet has created: "if, and only if, the Cluster API MachineSet has a
+// Machine API equivalent" (converting › Creation of new Machines). It enrols the Cluster API Machine first. If that were deleted before it has the finalizer,
+// its twin would outlive it, and Poundlock would recreate it.
 func (s steps) reflect() (w *pairs.Write, does bool) {
 	if s.MachineAPI != nil || !s.reflected() {
 		return nil, false
@@ -270,8 +270,9 @@ func (s steps) reflect() (w *pairs.Write, does bool) {
 	), true
 }
 
-// reflected reports whether a Machine belongs to a Cluster API MachineSet that is authoritative for a mirrored pair, and acts. A paused one may have been the
-// mirror of a Machine that was deleted while Poundlock was away, with its instance: its twin would have the handoff unpause it, which nobody has asked for.
+// reflected reports whether a Machine belongs to a Cluster API MachineSet that is authoritative for a mirrored pair, and is not paused. A paused Machine may
+// have been the mirror of a Machine that was deleted, with its instance, while Poundlock was away. With a twin, the handoff would unpause it, which nobody
+// has asked for.
 func (s steps) reflected() bool {
 	owner, set, parent := pairs.ControllerOf(s.Core), s.Parents[authority.ClusterAPI], s.Parents[authority.MachineAPI]
 	return pairs.PresenceOf(s.Core) == authority.Present && !pairs.IsPaused(s.Core) && s.Infra != nil && s.Missing == "" &&
@@ -297,8 +298,8 @@ func (s steps) enrol(o *unstructured.Unstructured, annotations map[string]string
 		Note: pairs.Describe(o) + " has a twin from now on"}
 }
 
-// recognize marks what would be the mirror of a Machine API Machine, had there been time: a backup was restored, and the Machine is being deleted before it was
-// mirrored. They are of one instance, and paused, so that nobody else would end what Cluster API has.
+// recognize marks Cluster API objects that would have become the mirror of a Machine API Machine: a backup was restored, and the Machine is being deleted
+// before it was mirrored. The objects have the Machine's instance, and are paused, so that nobody else would complete their deletion.
 func (s steps) recognize() *pairs.Write {
 	if s.Kind.Infra != authority.InfraMachine || s.Core == nil || pairs.PresenceOf(s.MachineAPI) != authority.Deleting || s.Surroundings != authority.Stay ||
 		s.Shape().Requested != authority.MachineAPI || s.Source() == authority.ClusterAPI || s.Shape().Current == authority.Migrating ||
@@ -316,8 +317,8 @@ func (s steps) recognize() *pairs.Write {
 	return s.mark(s.Core)
 }
 
-// markInfra marks the infrastructure machine of a pair, so that its locks hold when Machine API is authoritative. A
-// template may be shared and is a user's own unless the mirror made it: it is left as it is.
+// markInfra marks the infrastructure machine of a pair, so that the locks on it hold when Machine API is authoritative. It leaves a template as it is:
+// several sets may share it, and it is a user's own unless the mirror made it.
 func (s steps) markInfra() *pairs.Write {
 	if s.Infra == nil || s.Kind.Infra != authority.InfraMachine || s.IsMirror(s.Infra) {
 		return nil
@@ -330,8 +331,8 @@ func (s steps) mark(o *unstructured.Unstructured) *pairs.Write {
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.MirrorAnnotation: s.Mark()}})}
 }
 
-// claimInfra has an infrastructure machine belong to its Machine. Cluster API does so itself, but not while it is paused, and the provider's
-// controller acknowledges no pause of what belongs to nobody: a Machine that was made for Cluster API would never be released.
+// claimInfra makes the Machine the owner of its infrastructure machine. Cluster API does so itself, but not while the Machine is paused. And the provider's
+// controller does not acknowledge the pause of a machine without an owner: a Machine that was made for Cluster API would never be released.
 func (s steps) claimInfra() *pairs.Write {
 	if s.Kind.Infra != authority.InfraMachine || pairs.PresenceOf(s.Infra) != authority.Present || pairs.ControllerOf(s.Infra) != nil {
 		return nil
@@ -340,7 +341,7 @@ func (s steps) claimInfra() *pairs.Write {
 		Patch: pairs.MetadataPatch(map[string]any{"ownerReferences": append(pairs.OwnersWithout(s.Infra, s.Core), pairs.OwnedBy(s.Core, true))})}
 }
 
-// reattach takes back the mark of a detached object that has a parent again.
+// reattach removes the mark of a detached object that has a MachineSet again.
 func (s steps) reattach() *pairs.Write {
 	owner, set := pairs.ControllerOf(s.MachineAPI), s.Parents[authority.MachineAPI]
 	if _, marked := s.MachineAPI.GetAnnotations()[authority.DetachedAnnotation]; !marked || owner == nil || pairs.PresenceOf(set) != authority.Present ||

@@ -11,14 +11,15 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// reasonVanished is why nothing is made from a mirror whose authoritative object is gone.
+// reasonVanished is why Poundlock creates nothing from a mirror whose authoritative object is gone.
 const reasonVanished = "AuthoritativeObjectMissing"
 
-// vanished returns, in a sentence, that the authoritative object of Cluster API existed and is gone, although nobody was there to follow its deletion; ""
-// otherwise. The finalizer keeps such an object as long as Poundlock has not been removed (kubectl poundlock cleanup). What was deleted meanwhile, as by
-// scaling a set down, would come back with an instance of its own, or have the set delete another Machine in its place. That it existed is stored before
-// Cluster API's controllers may act on it: by the switch, by an adoption of what they have already, or by the mirror's first report, for which the handoff
-// waits. Of a new object nothing is stored yet: its first twin is created.
+// vanished returns a sentence if the authoritative object of Cluster API existed and is gone, although nobody was there to follow its deletion; "" otherwise.
+// The finalizer keeps such an object as long as Poundlock has not been removed (kubectl poundlock cleanup). An object that was deleted meanwhile, as by
+// scaling a set down, would come back with an instance of its own, or the set would delete another Machine in its place.
+//
+// That the object existed is stored before Cluster API's controllers may act on it: by the switch, by an adoption of an existing object, or by the mirror's
+// first report, for which the handoff waits. Of a new object nothing is stored yet, so its first twin is created.
 func (s steps) vanished() string {
 	if s.Source() != authority.ClusterAPI || s.Core != nil || !s.Shape().Existed() && !s.wasReflected() {
 		return ""
@@ -37,8 +38,8 @@ func (s steps) vanished() string {
 		s.Kind.Name, s.Pair.ClusterAPI, s.Name, s.Pair.MachineAPI, s.Kind.Resource, s.Kind.MachineAPI.Group, end, lost)
 }
 
-// wasReflected reports whether the mirror created the Machine API object, for a Machine that Cluster API's set had made. Only then does it own the request: a
-// person's copy of the object is that person's.
+// wasReflected reports whether the mirror created the Machine API object, for a Machine that Cluster API's set had created. Only then does the mirror own
+// spec.authoritativeAPI: if a person copies the object, the person owns the field.
 func (s steps) wasReflected() bool {
 	return s.Shape().Requested == authority.ClusterAPI && ownership.Owns(s.MachineAPI, managedfields.Path("spec", "authoritativeAPI"))
 }

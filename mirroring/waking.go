@@ -25,8 +25,9 @@ func MadeFor(kind authority.Kind, o metav1.Object) string {
 	return name
 }
 
-// OfInfra are the names of the pairs whose an infrastructure object is or was: by the mirror's mark, and by its owner; a machine also of the pair of its name.
-// The pairs that refer to template, which is the object or what it was made from, are to look at it too; "" for none.
+// OfInfra returns the names of the pairs to which an infrastructure object belongs or belonged: by the mirror's mark, and by its owner. A machine may also
+// belong to the pair of its own name. template is the name of the template that the object is, or was made from: the pairs that refer to it are requeued as
+// well; "" for none.
 func OfInfra(kind authority.Kind, isMachine bool, o metav1.Object) (names []string, template string) {
 	if name := MadeFor(kind, o); name != "" {
 		names = append(names, name)
@@ -38,7 +39,7 @@ func OfInfra(kind authority.Kind, isMachine bool, o metav1.Object) (names []stri
 	}
 	template = o.GetName()
 	if isMachine {
-		if kind.Infra == authority.InfraMachine { // nobody's yet, it stands in the way of the one of its name
+		if kind.Infra == authority.InfraMachine { // as long as it is nobody's, it is in the way of the mirror of that name
 			names = append(names, o.GetName())
 		}
 		template = o.GetAnnotations()[clusterv1.TemplateClonedFromNameAnnotation]
@@ -49,7 +50,7 @@ func OfInfra(kind authority.Kind, isMachine bool, o metav1.Object) (names []stri
 	return names, template
 }
 
-// OfInfraInstance are the names of what a provider keeps for an instance, and of its machine: one of the two is the pair's.
+// OfInfraInstance returns the name of an object that a provider keeps for an instance, and the name of its machine: one of the two is the pair's name.
 func OfInfraInstance(kind string, o metav1.Object) []string {
 	names := []string{o.GetName()}
 	for _, ref := range o.GetOwnerReferences() {
@@ -60,7 +61,7 @@ func OfInfraInstance(kind string, o metav1.Object) []string {
 	return names
 }
 
-// InfraClusterChanged reports whether that has changed which conversions read of an infrastructure cluster object beside its spec.
+// InfraClusterChanged reports whether something has changed that conversions read of an infrastructure cluster object outside its spec.
 func InfraClusterChanged(was, now *unstructured.Unstructured) bool {
 	if !maps.Equal(personsAnnotations(was), personsAnnotations(now)) {
 		return true
@@ -72,7 +73,7 @@ func InfraClusterChanged(was, now *unstructured.Unstructured) bool {
 	})
 }
 
-// personsAnnotations are all but the mark of the surroundings, which Poundlock itself changes while a fleet is scaled.
+// personsAnnotations are all annotations but the mark of the surroundings, which Poundlock itself changes while a fleet is scaled.
 func personsAnnotations(o metav1.Object) map[string]string {
 	all := maps.Clone(o.GetAnnotations())
 	delete(all, authority.HoldsMirrorsAnnotation)

@@ -17,16 +17,17 @@ import (
 	"github.com/poundlock/poundlock/translation"
 )
 
-// form is another than JSON in which a client asks for an answer. The API server has each of them too; it is asked for JSON, which can be translated.
+// form is a form other than JSON in which a client asks for an answer. The API server has each of these forms, too, but the proxy asks it for JSON, because
+// only JSON can be translated.
 type form struct {
 	media string
 	of    func(document []byte) ([]byte, error)
-	// largest is how long the document may be.
+	// largest is how many bytes the JSON document may have.
 	largest int
 }
 
-// binary is the one form in which client-go reads version 2 of OpenAPI. The API server's answer calls it by a name that is a media type, which what is asked
-// for is not. An API server with hundreds of definitions has a document of some 10 MB.
+// binary is the form in which client-go reads version 2 of OpenAPI. It is not a valid media type, so the API server answers with another name for it. An API
+// server with hundreds of definitions has a document of some 10 MB.
 var binary = &form{"application/com.github.proto-openapi.spec.v2.v1.0+protobuf", func(document []byte) ([]byte, error) {
 	parsed, err := openapi_v2.ParseDocument(document)
 	if err != nil {
@@ -45,7 +46,7 @@ func wanted(r *http.Request, e *exchange) *form {
 	accept := strings.Join(r.Header.Values("Accept"), ",")
 	first, _, _ := strings.Cut(accept, ",")
 	switch {
-	case r.Method != http.MethodGet || e.Opaque || e.watch: // what a write has done is not refused afterwards, since its answer is too long
+	case r.Method != http.MethodGet || e.Opaque || e.watch: // a write must not be reported as refused afterwards, only because its answer is too long
 	case r.URL.Path == "/openapi/v2" && strings.Contains(accept, binaryAsked) && !strings.Contains(accept, "json"):
 		return binary
 	case mediaType(first) == written.media:
@@ -54,7 +55,7 @@ func wanted(r *http.Request, e *exchange) *form {
 	return nil
 }
 
-// whole puts a translated answer into another form. It needs the whole document, so one is made at a time.
+// whole puts a translated answer into another form. It needs the whole document in memory, so it runs for one answer at a time.
 func (p *Proxy) whole(r *http.Response, translated *translation.Reader, f *form) error {
 	p.oneForm.Lock()
 	defer p.oneForm.Unlock()

@@ -80,7 +80,7 @@ func transport(upstream *rest.Config, protocols ...string) (http.RoundTripper, e
 	c := rest.CopyConfig(upstream)
 	c.DisableCompression, c.Timeout, c.NextProtos = true, 0, protocols
 	if c.Dial == nil {
-		c.Dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext // client-go shares a transport between all that dial as it does
+		c.Dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext // client-go shares one transport among all users of its own dialer
 	}
 	t, err := rest.TransportFor(c)
 	if err != nil {
@@ -93,8 +93,8 @@ func transport(upstream *rest.Config, protocols ...string) (http.RoundTripper, e
 // ahead is how much of an answer the API server may send before it is read. net/http's 4 MB would be held for each client that reads slowly.
 const ahead = 128 << 10
 
-// bounded lets the API server send no more than that through a transport that nobody else has. The option is read for each connection, and copied when a
-// transport is made anew for another CA.
+// bounded sets ahead as the limit, on a transport that nobody else has. The option is read for each connection, and copied when the transport is replaced
+// because of another CA.
 func bounded(t http.RoundTripper) {
 	for {
 		wrapped, is := t.(utilnet.RoundTripperWrapper)
@@ -120,7 +120,7 @@ type exchange struct {
 	waited   atomic.Int64 // nanoseconds for the API server and the client; headers may be flushed while the body is waited for
 }
 
-// waits counts the time of what waits for others.
+// waits adds the time since then to the time spent waiting for the API server or the client.
 func (e *exchange) waits(since time.Time) { e.waited.Add(int64(time.Since(since))) }
 
 type exchangeKey struct{}
@@ -135,7 +135,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e := &exchange{Endpoint: translation.EndpointOf(r.URL.Path), upgrade: r.Header.Get("Upgrade")}
 	e.watch = e.Resource != "" && (e.Watch || e.Name == "" && r.Method == http.MethodGet && r.URL.RawQuery != "" && watched(r.URL.Query()))
 	if !e.streams() {
-		e.upgrade = "" // an offer that an API server does not take up, such as h2c
+		e.upgrade = "" // an offer that an API server does not accept, such as h2c
 		r.Header.Del("Upgrade")
 	}
 	e.form = wanted(r, e)
@@ -169,7 +169,8 @@ func (e *exchange) streams() bool {
 	return e.Opaque || e.watch && websocket || e.Subresource != "" && (websocket || strings.HasPrefix(strings.ToUpper(e.upgrade), "SPDY/"))
 }
 
-// watched is what an API server makes of the parameter `watch`. What is no resource cannot be watched: discovery is answered as without it.
+// watched reports whether an API server takes the query for a watch, by the parameter `watch`. Only a resource can be watched: discovery ignores the
+// parameter.
 func watched(query url.Values) bool {
 	values, has := query["watch"]
 	return has && !strings.EqualFold(values[0], "false") && values[0] != "0"
@@ -189,7 +190,8 @@ func (p *Proxy) refuse(r *http.Request, e *exchange) *refusal {
 	return nil
 }
 
-// loopback keeps pages in a browser, whose host is another, from using the proxy by a name that leads here.
+// loopback reports whether a host is a loopback address. It keeps a page in a browser from using the proxy by a name that resolves to it: the page's requests
+// have another host.
 func loopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -203,9 +205,9 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	e := exchangeOf(r.In.Context())
 	out := r.Out
 	out.Host, out.URL.Host, out.URL.Scheme = "", p.base.Host, p.base.Scheme
-	// One spelling: as it was written, an encoded path could be no group to the proxy and one to the API server.
+	// The path gets one spelling. In the client's own spelling, an encoded path might have no group for the proxy, but have one for the API server.
 	out.URL.Path, out.URL.RawPath = strings.TrimSuffix(p.base.Path, "/")+e.Path, ""
-	if e.Opaque { // what is behind it may distinguish an encoded slash from a plain one
+	if e.Opaque { // the server behind the path may distinguish an encoded slash from a plain one
 		out.URL.RawPath = strings.TrimSuffix(p.base.EscapedPath(), "/") + r.In.URL.EscapedPath()
 	}
 	out.URL.RawQuery = e.Query(r.In.URL.RawQuery)
@@ -217,14 +219,14 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	out.Header.Del("Authorization") // the pod's identity counts
 	out.Header.Del("Accept-Encoding")
 	if !e.Opaque {
-		out.Header.Del("Range") // of what it would be untranslated
+		out.Header.Del("Range") // a range of the untranslated answer would be meaningless
 	}
 	if accept := out.Header["Accept"]; len(accept) > 0 && !e.Opaque && (len(accept) > 1 || accept[0] != usual) {
 		out.Header.Set("Accept", accepted(accept))
 	}
 }
 
-// accepted asks for JSON wherever a client would rather have what cannot be translated, with the same parameters.
+// accepted returns the media types to ask for. It replaces each that cannot be translated by JSON, with the same parameters.
 func accepted(accept []string) string {
 	var out []string
 	for a := range strings.SplitSeq(strings.Join(accept, ","), ",") {
@@ -260,7 +262,7 @@ func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, context.Canceled) && p.drained.Err() != nil:
 		refused = &refusal{http.StatusServiceUnavailable, "the proxy is stopping: ask again"}
 	case errors.Is(err, context.Canceled) && r.Context().Err() != nil:
-		refused = &refusal{499, "the client closed the connection"} // nobody reads it: it is for the metrics
+		refused = &refusal{499, "the client closed the connection"} // nobody reads this answer: it is for the metrics
 	case errors.Is(err, errAnswer):
 		p.untranslated(r, err)
 		refused = &refusal{http.StatusBadGateway, err.Error()}

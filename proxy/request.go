@@ -19,9 +19,10 @@ import (
 )
 
 const (
-	// most is how long a body may be that is not translated as it passes: an API server takes 3 MB.
+	// most is how many bytes a body may have that is translated as a whole: an API server takes 3 MB.
 	most = 3 << 20
-	// small is how long a body may be that is translated before the request is sent. A malformed one then reaches nobody, and the length can be sent.
+	// small is how many bytes a body may have so that it is translated before the request is sent. A malformed body of that size then never reaches the API
+	// server, and the request can have a Content-Length.
 	small = 256 << 10
 )
 
@@ -57,8 +58,8 @@ func (p *Proxy) request(r *http.Request, e *exchange) error {
 	return nil // the API server has no other, and refuses it
 }
 
-// fromYAML translates YAML, and JSON that is called YAML. Names that stand twice are what the API server's validation of fields would make of them, which sees
-// them no more.
+// fromYAML translates YAML, and JSON that is called YAML. The translated JSON no longer shows names that occur twice, so the API server's validation of
+// fields cannot find them. fromYAML treats them as that validation would.
 func fromYAML(r *http.Request, e *exchange, body []byte) ([]byte, error) {
 	if !translation.IsJSON(body) || !json.Valid(body) {
 		became, twice, err := translation.YAML(body)

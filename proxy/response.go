@@ -86,8 +86,8 @@ func (p *Proxy) response(r *http.Response) error {
 	return leading(r, e, translated)
 }
 
-// lead is how much of a document is awaited before the client gets any of it: nobody can use a part. A shorter one goes out in one piece and with its length,
-// which costs client and proxy less than pieces do, and one that cannot be translated is an error instead of an answer that breaks off.
+// lead is how much of a document is translated before the client gets any of it: a client cannot use a part. A shorter document is sent in one piece and with
+// its length, which costs client and proxy less than pieces do. If it cannot be translated, the client gets an error instead of an answer that breaks off.
 const lead = 16 << 10
 
 func leading(r *http.Response, e *exchange, translated *translation.Reader) error {
@@ -161,7 +161,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// within makes an error of the connection one of the answer, if the API server broke off within a document.
+// within turns an error of the connection into one about the answer, if the API server broke off within a document.
 func within(r *translation.Reader, err error) error {
 	if middle := r.Whole(); middle != nil && !translation.Malformed(err) {
 		return fmt.Errorf("%w: %w", middle, err)

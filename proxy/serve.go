@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Serve answers clients on one listener, and `/healthz`, `/readyz` and what else health has on another, until ctx is done. Then it ends watches, lets other
-// requests come to their end for the time of grace, and returns nil.
+// Serve serves clients on one listener. On another it serves `/healthz`, `/readyz` and the paths of others. When ctx is done, it ends watches, lets other
+// requests complete within the time of grace, and returns nil.
 func (p *Proxy) Serve(ctx context.Context, clients, health net.Listener, others http.Handler, grace time.Duration) error {
 	main := &http.Server{Handler: p, ReadHeaderTimeout: 30 * time.Second}
 	mux := http.NewServeMux()
@@ -40,7 +40,8 @@ func (p *Proxy) Serve(ctx context.Context, clients, health net.Listener, others 
 	return errors.Join(err, main.Close(), side.Close())
 }
 
-// ready reports whether requests are answered. An API server that cannot be reached makes nobody unready: the client would only be restarted for it.
+// ready reports whether requests are answered. It stays true if the API server cannot be reached: otherwise the client would only be restarted because of
+// that.
 func (p *Proxy) ready(w http.ResponseWriter, _ *http.Request) {
 	if p.drained.Err() != nil {
 		http.Error(w, "draining", http.StatusServiceUnavailable)

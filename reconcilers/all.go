@@ -29,13 +29,13 @@ type Options struct {
 	Pairs authority.Pairs
 	// NodeSync is the configuration of Cluster API's manager that conversions need.
 	NodeSync conversion.NodeSync
-	// Gate reads the feature gate: mirror.Options has it.
+	// Gate reads the state of the feature gate; see mirror.Options.
 	Gate func(context.Context) (authority.Migration, error)
-	// Enabled reports whether authority over a kind can move: handoff.Options has it.
+	// Enabled reports whether authority over a kind can move; see handoff.Options.
 	Enabled func(authority.Kind) bool
-	// ControlPlane reports whether ControlPlaneMachineSets are rolled out and generated here: where no other operator does.
+	// ControlPlane reports whether this process rolls out and generates ControlPlaneMachineSets: where no other operator does.
 	ControlPlane bool
-	// MayRecreate allows their strategy Recreate, which leaves etcd without a member for a time.
+	// MayRecreate allows ControlPlaneMachineSets the strategy Recreate, which leaves etcd without a member for a time.
 	MayRecreate bool
 	// NotReadyGrace is how long a Node of the control plane may be not ready before its set is unavailable.
 	NotReadyGrace time.Duration
@@ -56,9 +56,9 @@ func All(mgr ctrl.Manager, o Options) error {
 	)
 }
 
-// compared has the pairs that the mirror has found or made equal since this process began, each with the edition of the content that it was made from. The
-// condition Synchronized does not suffice. An older release may have set it, whose mirror left out fields that this release writes before a move. Nor does it
-// cover labels and annotations.
+// compared has the pairs that the mirror has found or made equal since this process began, each with the edition of the content that the mirror was made
+// from. The condition Synchronized does not suffice for two reasons. An older release may have set it, whose mirror left out fields that this release writes
+// before a move. And the condition does not cover labels and annotations.
 type compared struct{ pairs sync.Map }
 
 type pairKey struct {
@@ -94,7 +94,7 @@ func (o Options) rollout() rollout.Options {
 	return rollout.Options{Pairs: o.Pairs, MayRecreate: o.MayRecreate, NotReadyGrace: o.NotReadyGrace, Version: o.Version}
 }
 
-// controlPlaneAuthority adds what moves a ControlPlaneMachineSet between the APIs, and keeps Cluster API's side of it.
+// controlPlaneAuthority adds the reconciler that moves a ControlPlaneMachineSet between the APIs, and keeps Cluster API's side of the set.
 func controlPlaneAuthority(mgr ctrl.Manager, o Options) error {
 	if !o.ControlPlane {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// An automaton is Rows compiled for one document: a node a place, so that a Scanner keeps one number for each container that is open, and asks nothing of
-// what no row can reach (node 0).
+// An automaton is Rows compiled for one document, with a node for each place. So a Scanner keeps one number for each open container, and checks nothing in
+// places that no row can reach (node 0).
 type automaton struct {
 	nodes []node
 	start uint16
@@ -27,7 +27,7 @@ type node struct {
 	value, keys Value
 	// hide reports that its elements, or members, may be left out.
 	hide bool
-	// hides reports that text here decides about that.
+	// hides reports that the text here decides whether an element is left out.
 	hides bool
 	// edges lead on by a member's name, other by any other name, element into a list.
 	edges          []edge
@@ -192,7 +192,7 @@ func (c *compiler) node(items []item) uint16 {
 	return at
 }
 
-// never reports that a place is one of Never. A row that ends at the very place wins: a Status has a message too.
+// never reports whether a place is one of Never. A row that ends at the very same place has precedence, because a Status has a message, too.
 func (c *compiler) never(items []item) bool {
 	found := false
 	for _, it := range items {
@@ -238,7 +238,7 @@ func (c *compiler) followed(items []item) []string {
 	return out
 }
 
-// after takes one step by whatever goes on; ** goes on by everything and stays.
+// after returns the items after one step that matches by. An item at ** matches every step, and also stays.
 func (c *compiler) after(items []item, by func(segment) bool) []item {
 	var out []item
 	for _, it := range items {
@@ -291,7 +291,7 @@ func (c *compiler) kindNode() uint16 {
 	return at
 }
 
-// hidesFrame reports that the pattern decides about a whole frame: what hides and is in no list does.
+// hidesFrame reports whether the pattern decides about a whole frame: it hides, and is in no list.
 func (p pattern) hidesFrame() bool {
 	return p.hide && p.segments[0].name == "object" && !slices.ContainsFunc(p.segments, func(s segment) bool { return s.form == element || s.form == names })
 }

@@ -13,13 +13,13 @@ import (
 
 // Endpoint is what follows from the path of a client's request.
 type Endpoint struct {
-	// Path is where the request goes, without percent-encoding: the group, and the name of a definition, are the store's.
+	// Path is the path of the request to the API server, without percent-encoding. Its group, and the name of a definition, are those of the store.
 	Path string
 	// Document is the form of the bodies of request and response.
 	Document Document
 	// Opaque reports that bodies have a form that is not translated: they pass in both directions as they are.
 	Opaque bool
-	// Watch reports that the path is of the old form that asks for a watch.
+	// Watch reports that the path has the old form of a watch, /watch/.
 	Watch bool
 	// Group, Resource, Name and Subresource are the client's, and empty where the path has none.
 	Group, Resource, Name, Subresource string
@@ -27,8 +27,8 @@ type Endpoint struct {
 
 const definitions = "customresourcedefinitions"
 
-// EndpointOf reads the path of a request after its percent-encoding was undone, as an API server does: `%2F` separates there as a slash does. The names of
-// objects are looked at in definitions alone.
+// EndpointOf reads the path of a request after its percent-encoding was undone, as an API server does: there, `%2F` separates like a slash. It looks at the
+// names of objects only for definitions.
 func EndpointOf(path string) Endpoint {
 	e := Endpoint{Path: path}
 	whole := strings.Split(path, "/")
@@ -102,8 +102,8 @@ func (e *Endpoint) document() Document {
 	return Objects
 }
 
-// requested is the store's name of what a client asks for. The store's own names lead to a group that is never served: a client reaches its objects by
-// their standard names, and the platform's not at all.
+// requested returns the store's name of what a client asks for. If the client asks by one of the store's own names, it returns a group that is never served.
+// A client reaches its own objects by their standard names, and the platform's objects not at all.
 func requested(name string, v Value) string {
 	switch becomes := ToPrivate.text(v, name); {
 	case becomes != name:
@@ -114,9 +114,9 @@ func requested(name string, v Value) string {
 	return name
 }
 
-// Query translates the query of a client's request: of its parameters only a field selector has names of groups, in definitions and events. Everything else
-// stays as it is: labels are the same in the store, and the rest is not for reading. But a Table of definitions without their metadata would not show which are
-// the platform's.
+// Query translates the query of a client's request. Only one parameter has names of groups: a field selector, of definitions and events. Everything else
+// stays as it is: labels are the same in the store. But a Table of definitions without their metadata would not show which definitions are the platform's, so
+// Query asks for the metadata.
 func (e *Endpoint) Query(query string) string {
 	if e.Document != Definitions && e.Document != Events {
 		return query

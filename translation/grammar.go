@@ -62,8 +62,8 @@ func (s *Scanner) value(i int, st state) (int, state, error) {
 	return i, st, err
 }
 
-// member reads a name, or the end of an object. Where the name leads to text, a number or a word that no row is about, it goes on behind that,
-// from name to name.
+// member reads a name, or the end of an object. If the name has a text, a number or a word that no row is about, member continues with the next name, and so
+// on.
 func (s *Scanner) member(i int, st state) (int, state, error) {
 	c := s.src[i]
 	if c == '}' && st == atMember {
@@ -238,9 +238,9 @@ func hexadecimal(c byte) bool {
 // simple are the bytes that make an escape with one backslash.
 var simple = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
 
-// plain is the index of the next byte that may not be passed over in text, or the length of src: a quote, a backslash, a control character. It
-// asks about eight bytes at a time: of the two conditions each sets the highest bit of the first byte that meets it. The bit in which a quote
-// differs from a blank is turned first: then a quote and the control characters are what is not above a blank.
+// plain returns the index of the next byte in text that needs attention (a quote, a backslash, a control character), or the length of src. It checks eight
+// bytes at a time. Each of its two conditions sets the highest bit of the first byte that meets it. It first flips the bit in which a quote differs from a
+// blank. After that, the quote and the control characters are exactly the bytes that are not above a blank.
 func plain(src []byte, i int) int {
 	const ones, highest = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(src); i += 8 {

@@ -11,8 +11,9 @@ const (
 	Standard = "cluster.x-k8s.io"
 	// Private is what the API server stores.
 	Private = "cluster.hypershift.openshift.io"
-	// Foreign is how a client sees a reference to a Standard object of the platform, which is none of the client's objects. Without a third name, a client
-	// that reads such an owner and writes it back would make it Private: an owner that does not exist, whose dependents the garbage collector deletes.
+	// Foreign is how a client sees a reference to a Standard object of the platform, which is none of the client's objects. Without a third name, a client that
+	// reads such an owner and writes it back would turn it into a Private owner. That owner does not exist, and the garbage collector deletes the dependents of
+	// such an owner.
 	Foreign = "cluster.platform.poundlock.openshift.io"
 )
 

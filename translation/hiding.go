@@ -24,7 +24,7 @@ func (s *Scanner) hold(i int) error {
 	return nil
 }
 
-// decide is called where the name stands that decides about the held element.
+// decide decides whether the held element is left out. It is called with the name on which that depends.
 func (s *Scanner) decide(name []byte, v Value) error {
 	if _, platform := ToPrivate.value(nil, name, v); platform {
 		s.held.dropping, s.held.bytes = true, s.held.bytes[:0]
@@ -37,7 +37,7 @@ func (s *Scanner) decide(name []byte, v Value) error {
 	return nil
 }
 
-// keep passes on the held element, as far as it has been read. The first that is kept has no comma before it.
+// keep writes the held element, as far as it has been read. The first element that is kept has no comma before it.
 func (s *Scanner) keep() {
 	b := s.held.bytes
 	if len(b) > 0 && b[0] == ',' && !s.held.kept {

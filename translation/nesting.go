@@ -143,8 +143,8 @@ func unescaped(text []byte) []byte {
 	return []byte(out)
 }
 
-// turn goes on with the rows of the kind that an object has. Those kinds are the API server's own, which it alone sends, and writes by their kind first: an
-// object of a definition that has a kind of the same name begins with its apiVersion.
+// turn continues with the rows of the object's kind. Only the API server sends these kinds, and it writes the kind first. An object of a definition that has
+// a kind of the same name begins with its apiVersion.
 func (s *Scanner) turn(kind []byte) {
 	for _, k := range s.automaton.nodes[s.top>>shift].kinds {
 		if k.name == string(kind) {
@@ -153,7 +153,7 @@ func (s *Scanner) turn(kind []byte) {
 	}
 }
 
-// translate writes the translation of held text, if it has one. What came with earlier input has not been written yet.
+// translate writes the translation of held text, if it has one. earlier is the part of the text that came with earlier input, and has not been written yet.
 func (s *Scanner) translate(i int, text, earlier []byte, v Value, decides bool) error {
 	if decides && s.held.depth != 0 && !s.held.dropping {
 		if err := s.decide(text, v); err != nil {

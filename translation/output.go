@@ -43,7 +43,7 @@ func (s *Scanner) suspend() error {
 	return nil
 }
 
-// giveUp passes on text that is too long to have a group's name, but prose, which is translated in pieces.
+// giveUp writes text that is too long to be a group's name untranslated. Prose is the exception: it is translated in pieces.
 func (s *Scanner) giveUp() error {
 	text := append(s.token, s.src[s.text:]...)
 	s.token = text[:0]

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Patch translates a JSON patch (RFC 6902) of a document: what a value is follows from its operation's path, which is never translated itself. Patches of the
-// other types have the form of the document, and are for a Scanner.
+// Patch translates a JSON patch (RFC 6902) of a document. The path of an operation shows what its value is, and is never translated itself. Patches of the
+// other types have the form of the document: use a Scanner for them.
 func (d Direction) Patch(doc Document, patch []byte) ([]byte, error) {
 	var operations []json.RawMessage
 	if err := json.Unmarshal(patch, &operations); err != nil {
@@ -40,7 +40,7 @@ func (d Direction) Patch(doc Document, patch []byte) ([]byte, error) {
 	return append(out, patch...), nil
 }
 
-// path is an operation's, or what leads nowhere.
+// path returns the path of an operation; if it cannot be read, a path that leads nowhere.
 func path(operation json.RawMessage) string {
 	var members map[string]json.RawMessage
 	var out string
@@ -71,7 +71,7 @@ func (a *automaton) at(pointer string) uint16 {
 
 var unpointed = strings.NewReplacer("~1", "/", "~0", "~")
 
-// index is what an API server takes for one: it counts from the end, too, and allows a sign.
+// index reports whether an API server takes a part of a path for an index of a list: it counts from the end, too, and allows a sign.
 func index(part string) bool {
 	_, err := strconv.Atoi(part)
 	return part == "-" || err == nil
@@ -87,8 +87,8 @@ func IsJSON(body []byte) bool {
 	return false
 }
 
-// YAML makes JSON of a document that a client sent as YAML, since a Scanner reads JSON alone. Of a name that stands twice in a mapping the last counts, as for
-// an API server; twice then has the names, which are not in the JSON any more.
+// YAML converts a document that a client sent as YAML to JSON, since a Scanner reads JSON alone. If a name occurs twice in a mapping, the last one counts, as
+// for an API server. twice then has these names, because the JSON no longer shows them.
 func YAML(document []byte) (out []byte, twice, err error) {
 	if out, err = yaml.YAMLToJSON(document); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrMalformed, err)

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Field is a place in a protobuf message where a group's name is translated. Clients send built-in kinds like that, and nobody can keep them from it.
+// Field is a place in a protobuf message where a group's name is translated. Clients send built-in kinds as protobuf, and the proxy cannot prevent that.
 type Field struct {
 	In Document
 	// At are the numbers of the fields, from the message down.
@@ -155,7 +155,7 @@ func (d Direction) message(dst, message []byte, becomes func(number int, content
 			return err
 		}
 		if bytes.Equal(out, content) {
-			dst = append(dst, whole...) // whose length may have been written in more bytes than it takes
+			dst = append(dst, whole...) // the length may have been written in more bytes than necessary
 			return nil
 		}
 		dst = binary.AppendUvarint(dst, uint64(number)<<3|2)

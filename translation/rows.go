@@ -39,10 +39,10 @@ type Row struct {
 	At string
 	// Is is the form of the value there.
 	Is Value
-	// Kind is the kind of the object that has this place, if only one has. It must be the object's first member, as it is in what an API server sends of its own
-	// kinds, and counts in no other direction.
+	// Kind is the kind of the object that has this place, if only one kind has it. The kind must be the object's first member, as it is in what an API server
+	// sends of its own kinds. A row with a Kind counts only in that direction.
 	Kind string
-	// Hide reports that an element (or frame) is left out on the way to a client if a standard group stands here: it is the platform's.
+	// Hide reports that an element (or frame) is left out on the way to a client if a standard group is here: the element is the platform's.
 	Hide bool
 	// Why is a sentence for the documentation.
 	Why string
@@ -119,7 +119,7 @@ type Untouched struct {
 	Why string
 }
 
-// Never lists those places. What lies beneath one is not translated either, whatever Rows has for any depth.
+// Never lists the Untouched places. Nothing beneath such a place is translated either, even if Rows has a row for any depth.
 var Never = []Untouched{
 	{Objects, "metadata.labels", "Keys and values of labels are the same for clients and in the store."},
 	{Objects, "metadata.annotations", "So are those of annotations, `cluster.x-k8s.io/cloned-from-groupkind` and JSON in text included."},

@@ -18,7 +18,8 @@ type window struct {
 	out   []byte // translated and not yet read
 }
 
-// largest is how much translated memory a window keeps for the next Reader. More is seldom needed: it was held until it was known whether something is hidden.
+// largest is how much translated memory a window keeps for the next Reader. More is seldom needed: it was only needed while a large object was held until it
+// was known whether it is hidden.
 const largest = 4 * size
 
 var windows = sync.Pool{New: func() any { return &window{} }}
@@ -96,7 +97,7 @@ func (r *Reader) Whole() error {
 	return err
 }
 
-// Close implements io.Closer. It does not wait for a Read: that keeps its memory, which then is nobody else's.
+// Close implements io.Closer. It does not wait for a Read: a Read that still runs keeps its memory, which then goes to no other Reader.
 func (r *Reader) Close() error {
 	if r.mu.TryLock() {
 		if r.window != nil {

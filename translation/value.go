@@ -36,7 +36,7 @@ const (
 	kind
 )
 
-// value appends the translation of text to dst, and reports whether that differs. Where it does not, it appends nothing.
+// value appends the translation of text to dst, and reports whether it differs from text. If it does not differ, value appends nothing.
 func (d Direction) value(dst, text []byte, v Value) ([]byte, bool) {
 	switch v {
 	case APIVersion, Reference:
@@ -82,8 +82,8 @@ func (d Direction) named(dst, text []byte, from, to int, reference bool) ([]byte
 	return append(dst, text[to:]...), true
 }
 
-// reference is the exchange of names in a reference that may mean an object of the platform. It is a permutation, so that what a client reads and writes back
-// is stored as it was, whichever of the three names that is.
+// reference returns the name that replaces b in a reference that may be to an object of the platform. The exchange is a permutation. So what a client reads
+// and writes back is stored as it was, whichever of the three names it had.
 func (d Direction) reference(b base) base {
 	switch {
 	case b == noBase:
@@ -94,8 +94,8 @@ func (d Direction) reference(b base) base {
 	return (b+1)%foreign + 1
 }
 
-// groupInPath finds the group in the path of a request or in a key of OpenAPI's index. A group is the segment behind `apis` and nothing else: names of
-// objects may look like one.
+// groupInPath finds the group in the path of a request or in a key of OpenAPI's index. Only the segment behind `apis` is a group: names of objects may look
+// like one.
 func groupInPath(path []byte) (int, int) {
 	from := 0
 	if len(path) > 0 && path[0] == '/' {

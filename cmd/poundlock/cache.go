@@ -18,8 +18,8 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// cacheOptions has each side's objects watched in that side's namespaces alone: Poundlock's roles let it read no more, and a
-// watch that is forbidden keeps the manager from ever being ready.
+// cacheOptions lets a cache watch each side's objects only in that side's namespaces. Poundlock's roles allow it to read no more, and a watch that is
+// forbidden keeps the manager from ever being ready.
 func cacheOptions(pairs authority.Pairs) cache.Options {
 	machineAPI, clusterAPI := map[string]cache.Config{}, map[string]cache.Config{}
 	for _, p := range pairs {

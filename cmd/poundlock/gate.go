@@ -45,8 +45,8 @@ func gateEnabled(ctx context.Context, c client.Reader, s settings) (bool, error)
 	return enabledIn(gates, s.release), nil
 }
 
-// enabledIn looks at one release, or, where none is named, wants the gate on in each: Poundlock may not read ClusterVersion, which has the
-// release. A gate that a release does not list is off in it.
+// enabledIn reports whether the gate is on in a release. If no release is named, the gate must be on in each: Poundlock may not read ClusterVersion, which
+// has the release. A gate that a release does not list is off in that release.
 func enabledIn(gates *configv1.FeatureGate, release string) bool {
 	found := false
 	for _, details := range gates.Status.FeatureGates {
@@ -77,8 +77,8 @@ func migration(ctx context.Context, c client.Reader, s settings) (authority.Migr
 // firstWritten is how long after the object the status of the feature gates of a new cluster is written.
 const firstWritten = time.Minute
 
-// lastWritten is when the status of the feature gates was last written, and so not before the gate was turned on; zero where managed fields do not have it, and
-// of a cluster whose gates are as they were first written: its gate was never off.
+// lastWritten returns when the status of the feature gates was last written. The gate was turned on no later than that. It is zero where managed fields do
+// not have the time, and for a cluster whose gates are as they were first written: its gate was never off.
 func lastWritten(gates *configv1.FeatureGate) (last time.Time) {
 	for _, m := range gates.ManagedFields {
 		if m.Time != nil && m.Time.After(last) && managedfields.EntryHolds(m, managedfields.Path("status")) {
@@ -265,8 +265,8 @@ func kindsIn(cfg *rest.Config) ([]string, error) {
 	return kindsWithAuthority(client.OpenAPIV3())
 }
 
-// kindsWithAuthority lists the kinds whose published schema has the fields of authority: OpenShift ships CRDs with and
-// without them, and on one without them whatever Poundlock stored would be dropped in silence.
+// kindsWithAuthority lists the kinds whose published schema has the fields of authority. OpenShift ships CRDs with these fields and without them. With a CRD
+// without them, the API server would silently drop whatever Poundlock stores in them.
 func kindsWithAuthority(schemas openapi.Client) ([]string, error) {
 	paths, err := schemas.Paths()
 	if err != nil {

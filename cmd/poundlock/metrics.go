@@ -31,7 +31,7 @@ func (l *lateCertificate) get(hello *tls.ClientHelloInfo) (*tls.Certificate, err
 }
 
 // metricsOptions serves metrics over TLS if the settings ask for it, and then only to clients that the API server authenticates and allows to get /metrics.
-// The certificate is the webhooks'; without webhooks it is one that the process signs for itself.
+// It uses the webhooks' certificate. Without webhooks it uses one that the process signs for itself.
 func metricsOptions(s settings, live *connections.Live, certificate *lateCertificate) metricsserver.Options {
 	out := metricsserver.Options{BindAddress: s.metricsAddress}
 	if !s.metricsSecure {

@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// resolveSettings gives every flag that was not typed the value of its environment variable, or of its line in the file.
-// A line that is no flag, and a value that does not parse, is an error that names where it stands.
+// resolveSettings gives every flag that was not typed the value of its environment variable, or of its line in the file. If a line names no flag, or a value
+// does not parse, it returns an error with the place.
 func resolveSettings(flags *pflag.FlagSet, file string, lookup func(string) (string, bool)) error {
 	lines, err := readSettings(file)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// sharing has the objects of a cache share what they have in common: most of a Machine is as in the others of its set, and nearly all of its
-// managed fields. What is read from the cache is a copy, or not written to, so nobody writes to what is shared.
+// sharing lets the objects of a cache share equal parts: most of a Machine equals the other Machines of its set, and nearly all of its managed fields do.
+// What is read from the cache is either copied or not written to, so nobody writes to a shared part.
 type sharing struct {
 	mu   sync.Mutex
 	seed maphash.Seed
@@ -23,8 +23,8 @@ type sharing struct {
 	seen  map[uint64]struct{}
 }
 
-// most is how many parts are kept for sharing, and how many hashes of others: more than fleets have in common. Then it begins anew, and what
-// is shared stays so.
+// most is how many parts are kept for sharing, and how many hashes of others: more than fleets have in common. Beyond that, sharing begins anew, and what is
+// shared already stays shared.
 const most = 50_000
 
 // short is the length from which a text is shared.

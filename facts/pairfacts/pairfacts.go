@@ -34,7 +34,7 @@ import (
 type Reader struct {
 	Kind  authority.Kind
 	Pairs authority.Pairs
-	// Cache is where is read what is the same for all pairs, and Live is the API server: what decides about a deletion.
+	// Cache has what is the same for all pairs. Live is the API server, for what decides about a deletion.
 	Cache, Live client.Reader
 	Environment facts.Environment
 	// Platform is called with the cluster's platform before anything is read of its kinds.
@@ -45,8 +45,8 @@ type Reader struct {
 	Kept func(*unstructured.Unstructured) bool
 }
 
-// Read reads the pair that k names: by the Machine API namespace, and the name that both objects have. A kind that is not served is no error; the state has
-// which it is.
+// Read reads the pair that k names: by the Machine API namespace, and the name that both objects have. If a kind is not served, that is no error: the state
+// has which kind it is.
 func (r Reader) Read(ctx context.Context, from client.Reader, k client.ObjectKey) (*pairs.State, error) {
 	pair, ok := r.Pairs.Of(k.Namespace)
 	if !ok {
@@ -63,8 +63,9 @@ func (r Reader) Read(ctx context.Context, from client.Reader, k client.ObjectKey
 	return s, nil
 }
 
-// stillAsRead makes sure that which API is authoritative is who was when the rest was read. A write to the rest is refused only if that has changed
-// since: without this, a pass that read the Machine API object before a move and its twin after it would write the one over the other.
+// stillAsRead makes sure that the Machine API object, and so which API is authoritative, has not changed while the rest was read. The API server refuses a
+// write to the rest only if the rest changes afterwards. Without this check, a pass that read the Machine API object before a move, and its twin after the
+// move, would overwrite the authoritative object with the mirror's content.
 func (r Reader) stillAsRead(ctx context.Context, from client.Reader, s *pairs.State) error {
 	now, err := served.Read(ctx, from, s.Kind.MachineAPIGVK(), s.Pair.MachineAPI, s.Name)
 	if err != nil || version(now) == version(s.MachineAPI) {
@@ -74,7 +75,7 @@ func (r Reader) stillAsRead(ctx context.Context, from client.Reader, s *pairs.St
 	return apierrors.NewConflict(what, s.Name, errors.New("it changed while its twin was read"))
 }
 
-// version is "" of what does not exist.
+// version returns the resourceVersion, "" for an object that does not exist.
 func version(o *unstructured.Unstructured) string {
 	if o == nil {
 		return ""
@@ -90,13 +91,13 @@ func (r Reader) both(ctx context.Context, from client.Reader, s *pairs.State) (e
 	return err
 }
 
-// cluster reads what is the same for all pairs from the cache, whatever the rest is read from: it hardly ever changes, a change of it
-// wakes every pair, and a pass that asks for less comes through where an API server answers only now and then.
+// cluster reads what is the same for all pairs from the cache, even if the rest is read live. It hardly ever changes, and a change requeues every pair. And a
+// pass with fewer requests is more likely to succeed where an API server answers only now and then.
 func (r Reader) cluster(ctx context.Context, _ client.Reader, s *pairs.State) error {
 	return r.env(ctx, present{r.Cache, s}, s)
 }
 
-// env reads what a conversion needs of the cluster. What is absent is no error but a sentence: it may come yet.
+// env reads what a conversion needs of the cluster. If something is missing, that is no error but a sentence: it may be created later.
 func (r Reader) env(ctx context.Context, from client.Reader, s *pairs.State) (err error) {
 	var missing conversion.Missing
 	if s.Env, missing, err = r.Environment.Read(ctx, facts.Getter(ctx, from), s.Pair, s.Kind.Infra != ""); err != nil {
@@ -117,9 +118,8 @@ func (r Reader) env(ctx context.Context, from client.Reader, s *pairs.State) (er
 	return r.platform(ctx, from, s)
 }
 
-// platformOfObjects takes the platform from the pair where the Infrastructure does not have it. Nothing is converted then. But what the provider has
-// for a Machine is still deleted with it: it is paused, so that its controller would never release it, and once the Machine is gone nothing leads to
-// it.
+// platformOfObjects takes the platform from the pair where the Infrastructure does not have it. Nothing is converted then. But what the provider keeps for a
+// Machine is still deleted with the Machine. It is paused, so its controller would never release it, and once the Machine is gone nothing leads to it.
 func (r Reader) platformOfObjects(s *pairs.State) error {
 	p, ok := platforms.Named(s.PlatformKind())
 	if !ok {
@@ -129,7 +129,7 @@ func (r Reader) platformOfObjects(s *pairs.State) error {
 	return r.Platform(p)
 }
 
-// platform reads what a conversion of a kind with an infrastructure object needs beside.
+// platform reads what the conversion of a kind with an infrastructure object needs in addition.
 func (r Reader) platform(ctx context.Context, from client.Reader, s *pairs.State) error {
 	if err := r.Platform(s.Env.Platform); err != nil {
 		return err
@@ -157,7 +157,8 @@ func (r Reader) infra(ctx context.Context, from client.Reader, s *pairs.State) (
 	return r.infraInstance(ctx, from, s, name)
 }
 
-// referrer names another Cluster API Machine that refers to the infrastructure machine of this name; "" for none. It is asked only before a mirror makes one.
+// referrer names another Cluster API Machine that refers to the infrastructure machine of this name; "" for none. It is read only before a mirror creates
+// that machine.
 func (r Reader) referrer(ctx context.Context, s *pairs.State, infra string) (string, error) {
 	machines, err := served.List(ctx, r.Cache, s.Kind.ClusterAPIGVK(), s.Pair.ClusterAPI, uncopied, facts.OfInfra(infra))
 	if err != nil && !served.Missing(err) {
@@ -171,7 +172,7 @@ func (r Reader) referrer(ctx context.Context, s *pairs.State, infra string) (str
 	return "", nil
 }
 
-// infraInstance reads what the provider keeps for the instance, also when the machine of that name has gone before it. A cluster whose provider has no
+// infraInstance reads the object that the provider keeps for the instance, also when the provider's machine is gone already. A cluster whose provider has no
 // such kind, and so no definition of it, has no such object.
 func (r Reader) infraInstance(ctx context.Context, from client.Reader, s *pairs.State, infra string) (err error) {
 	kind := s.Env.Platform.InfraInstance.GroupVersionKind
@@ -192,7 +193,8 @@ func (r Reader) infraInstance(ctx context.Context, from client.Reader, s *pairs.
 	return err
 }
 
-// templates finds the mirror's own templates and whatever has a name that one may need, and who uses templates if one of them may have to go.
+// templates reads the mirror's own templates, and those with a name that the mirror may need. If one of its own may have to be deleted, it also reads what
+// uses templates.
 func (r Reader) templates(ctx context.Context, from client.Reader, s *pairs.State) error {
 	if s.Kind.Infra != authority.InfraMachineTemplate || s.Env.Platform.Name == "" {
 		return nil
@@ -239,7 +241,7 @@ func (r Reader) parents(ctx context.Context, from client.Reader, s *pairs.State)
 	return r.judgeParent(ctx, s)
 }
 
-// checks finds out whether a check of Cluster API's still acts on a Machine that one has marked. Where their kind is not served, none does.
+// checks finds out whether a check of Cluster API's still acts on a Machine that a check has marked. Where the kind of checks is not served, none does.
 func (r Reader) checks(ctx context.Context, from client.Reader, s *pairs.State) error {
 	if !status.Judged(s) {
 		return nil
@@ -256,8 +258,8 @@ func (r Reader) checks(ctx context.Context, from client.Reader, s *pairs.State) 
 	return nil
 }
 
-// judgeParent fills what a deletion asks about the parent of the mirror, if the mirror is being deleted. An owner that Poundlock may not read counts as gone,
-// so that what may have been the collector's deletion is never taken for a person's.
+// judgeParent reads what a deletion has to know about the parent of the mirror, if the mirror is being deleted. An owner that Poundlock may not read counts
+// as gone: so a deletion that may be the garbage collector's is never taken for a person's.
 func (r Reader) judgeParent(ctx context.Context, s *pairs.State) (err error) {
 	var owner *unstructured.Unstructured
 	if mirror, ref := deletion.OwnerWithoutTwin(s); ref != nil {
@@ -302,11 +304,11 @@ func owned(ctx context.Context, from client.Reader, s *pairs.State) ([]*unstruct
 	return slices.DeleteFunc(found, func(o *unstructured.Unstructured) bool { return pairs.Detached(o, mirror, side) }), nil
 }
 
-// uncopied is for lists whose objects are neither changed nor kept: a copy of each Machine of a large fleet takes more memory than the cache,
-// which shares what they have in common.
+// uncopied is for lists whose objects are neither changed nor kept. A copy of each Machine of a large fleet takes more memory than the cache, whose objects
+// share equal parts.
 const uncopied = client.UnsafeDisableDeepCopy
 
-// marked reads the Machines of a set that the autoscaler wants to have fewer, as far as they are marked on the side that it writes to.
+// marked reads those Machines of a set that the autoscaler has marked on the side that it writes to, if it wants the set to have fewer Machines.
 func (r Reader) marked(ctx context.Context, from client.Reader, s *pairs.State) error {
 	set, side := feedback.Fewer(s)
 	if set == nil {
@@ -339,8 +341,8 @@ func (r Reader) marked(ctx context.Context, from client.Reader, s *pairs.State) 
 	return nil
 }
 
-// Surroundings reads from the API server whether a part of the pair is deleted, or is missing, because what it lives in is being deleted. A pair that is
-// complete is not asked about.
+// Surroundings reads from the API server whether a part of the pair is deleted, or is missing, because what it lives in is being deleted. It reads nothing
+// for a pair that is complete.
 func (r Reader) Surroundings(ctx context.Context, s *pairs.State) error {
 	if s.Complete() {
 		return nil
@@ -362,7 +364,7 @@ func (r Reader) Cluster(ctx context.Context, s *pairs.State) error {
 	return err
 }
 
-// Migration reads the feature gate where it matters to a deletion: while the gate is off, the Machine API's controllers delete what belongs to a set of
+// Migration reads the feature gate where a deletion depends on it: while the gate is off, the Machine API's controllers delete what belongs to a set of
 // Cluster API's.
 func (r Reader) Migration(ctx context.Context, s *pairs.State) (err error) {
 	if deletion.Of(s).Gated() {

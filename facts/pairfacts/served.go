@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/mirroring/pairs"
 )
 
-// present reads for a state. No object exists of a kind that the API server does not serve; the state keeps which kind that was.
+// present reads for a state. If the API server does not serve a kind, no object of the kind exists, and the state records which kind that was.
 type present struct {
 	client.Reader
 	state *pairs.State

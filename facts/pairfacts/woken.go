@@ -27,13 +27,14 @@ type Woken struct {
 	Cache client.Reader
 }
 
-// Same is the pair of the object's name.
+// Same returns the pair of the object's name.
 func (w Woken) Same(_ context.Context, o client.Object) []reconcile.Request {
 	return w.named(o.GetNamespace(), o.GetName())
 }
 
-// Referred is, for a Cluster API Machine that refers to an infrastructure machine of another name than its own, the pair of that name: its mirror is not made
-// before this Machine ends or refers to another. As a handler maps an object before and after its change, it sees the reference that is gone, too.
+// Referred returns, for a Cluster API Machine that refers to an infrastructure machine of another name than its own, the pair of that name. The mirror of
+// that pair is not created before this Machine is gone or refers to another infrastructure machine. As a handler maps an object before and after its change,
+// it also gets the former reference.
 func (w Woken) Referred(_ context.Context, o client.Object) []reconcile.Request {
 	u, ok := o.(*unstructured.Unstructured)
 	if !ok {
@@ -45,12 +46,12 @@ func (w Woken) Referred(_ context.Context, o client.Object) []reconcile.Request 
 	return nil
 }
 
-// InstanceOf are the pairs of what a provider keeps for an instance.
+// InstanceOf returns the pairs of an object that a provider keeps for an instance.
 func (w Woken) InstanceOf(_ context.Context, o client.Object) []reconcile.Request {
 	return w.named(o.GetNamespace(), mirroring.OfInfraInstance(o.GetObjectKind().GroupVersionKind().Kind, o)...)
 }
 
-// Everything are all pairs, for what all conversions depend on. It changes rarely.
+// Everything returns all pairs, for an object that all conversions depend on. Such objects change rarely.
 func (w Woken) Everything(ctx context.Context, _ client.Object) (out []reconcile.Request) {
 	for _, pair := range w.Pairs {
 		out = append(out, w.each(ctx, pair, func(*unstructured.Unstructured) bool { return true })...)
@@ -58,12 +59,12 @@ func (w Woken) Everything(ctx context.Context, _ client.Object) (out []reconcile
 	return out
 }
 
-// Marked are, for a check of Cluster API's that may act no longer, the Machines that one has marked.
+// Marked returns, for a check of Cluster API's that may no longer act, the Machines that a check has marked.
 func (w Woken) Marked(ctx context.Context, check client.Object) []reconcile.Request {
 	return w.those(ctx, w.Kind.ClusterAPIGVK(), check.GetNamespace(), status.Marked)
 }
 
-// ChildrenOf are the pairs that a MachineSet, of either side, owns: their owner has come, gone or changed hands.
+// ChildrenOf returns the pairs that a MachineSet, of either side, owns. Their owner was created, was deleted, or has another authoritative API.
 func (w Woken) ChildrenOf(ctx context.Context, parent client.Object) []reconcile.Request {
 	pair, ok := w.Pairs.Of(parent.GetNamespace())
 	if !ok {
@@ -75,8 +76,8 @@ func (w Woken) ChildrenOf(ctx context.Context, parent client.Object) []reconcile
 	})
 }
 
-// Masters are, for a Machine of the control plane, all of them: what the one needs of the infrastructure cluster is in the messages of the others. Any other
-// Machine wakes none.
+// Masters returns, for a Machine of the control plane, all Machines of the control plane: what one of them needs of the infrastructure cluster is in the
+// messages of the others. For any other Machine it returns none.
 func (w Woken) Masters(ctx context.Context, o client.Object) []reconcile.Request {
 	if !authority.OfControlPlane(o.GetLabels()) {
 		return nil
@@ -96,7 +97,7 @@ func (w Woken) Behind(p conversion.Platform) func(context.Context, client.Object
 	}
 }
 
-// usersOf are the pairs that refer to a template now, and the one that the mirror made it for.
+// usersOf returns the pairs that refer to a template now, and the pair for which the mirror made it.
 func (w Woken) usersOf(ctx context.Context, namespace, template string, p conversion.Platform) []reconcile.Request {
 	ref := (&pairs.State{Kind: w.Kind}).InfraRef()
 	out := w.those(ctx, w.Kind.ClusterAPIGVK(), namespace, func(o *unstructured.Unstructured) bool { return pairs.Nested(o, ref...) == template })
@@ -115,7 +116,7 @@ func (w Woken) LentTo(p conversion.Platform) func(context.Context, client.Object
 	}
 }
 
-// madeFor is the pair for which the mirror made a template. Its label is a shortened name where the set's is too long for it.
+// madeFor returns the pair for which the mirror made a template. The template's label is a shortened name where the set's name is too long for a label.
 func (w Woken) madeFor(ctx context.Context, namespace, template string, p conversion.Platform) []reconcile.Request {
 	if template == "" {
 		return nil
@@ -127,7 +128,7 @@ func (w Woken) madeFor(ctx context.Context, namespace, template string, p conver
 	return w.named(namespace, mirroring.MadeFor(w.Kind, t))
 }
 
-// named are the pairs of these names, in the pair of their namespaces.
+// named returns the pairs of these names. The namespace may be either namespace of a pair.
 func (w Woken) named(namespace string, names ...string) (out []reconcile.Request) {
 	pair, ok := w.Pairs.Of(namespace)
 	for _, name := range names {
@@ -138,7 +139,7 @@ func (w Woken) named(namespace string, names ...string) (out []reconcile.Request
 	return out
 }
 
-// those are the pairs of the objects of a kind in a namespace that are wanted. Where the cache is not there yet, its first list maps them all.
+// those returns the pairs of the wanted objects of a kind in a namespace. If the cache has not started yet, its first list requeues them all.
 func (w Woken) those(ctx context.Context, gvk schema.GroupVersionKind, namespace string, wanted func(*unstructured.Unstructured) bool,
 	only ...client.ListOption) (out []reconcile.Request) {
 	found, err := served.List(ctx, w.Cache, gvk, namespace, append(only, uncopied)...)
@@ -153,7 +154,7 @@ func (w Woken) those(ctx context.Context, gvk schema.GroupVersionKind, namespace
 	return out
 }
 
-// each are those of both sides of a pair.
+// each returns the pairs of the wanted objects of both sides.
 func (w Woken) each(ctx context.Context, pair authority.Pair, wanted func(*unstructured.Unstructured) bool) []reconcile.Request {
 	return append(w.those(ctx, w.Kind.MachineAPIGVK(), pair.MachineAPI, wanted), w.those(ctx, w.Kind.ClusterAPIGVK(), pair.ClusterAPI, wanted)...)
 }

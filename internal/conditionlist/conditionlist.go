@@ -15,13 +15,13 @@ import (
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
 )
 
-// Of copies an object's list, because an object of a cache must not be changed; nil if there is none.
+// Of returns a copy of an object's conditions, because an object of a cache must not be changed; nil if there are none.
 func Of(o *unstructured.Unstructured) []any {
 	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	return list
 }
 
-// New is a condition without a time, which Set adds.
+// New returns a condition without a time, which Set adds.
 func New(kind string, status metav1.ConditionStatus, reason, message string) map[string]any {
 	return map[string]any{"type": kind, "status": string(status), "reason": reason, "message": message}
 }

@@ -20,7 +20,7 @@ type TLS struct {
 	CipherSuites []uint16
 }
 
-// suites are those of TLS 1.2 with forward secrecy and authenticated ciphers, so without CBC.
+// suites returns the suites of TLS 1.2 with forward secrecy and authenticated ciphers, so without CBC.
 func suites() []uint16 {
 	return []uint16{
 		tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
@@ -77,7 +77,7 @@ func served(openSSL []string) []uint16 {
 	return slices.DeleteFunc(suites(), func(id uint16) bool { return !slices.Contains(listed, tls.CipherSuiteName(id)) })
 }
 
-// leastVersion is at least 1.2. An unknown name is a version that is newer than this code.
+// leastVersion returns the version of a name, but at least 1.2. It takes an unknown name for a version that is newer than this code.
 func leastVersion(name configv1.TLSProtocolVersion) uint16 {
 	version, err := crypto.TLSVersion(string(name))
 	if err != nil {

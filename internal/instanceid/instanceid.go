@@ -11,11 +11,12 @@ import (
 
 // byPath are the schemes of platforms on which an instance's name is unique only below the segments before it: a resource group, or a project's zone.
 // Elsewhere the last segment alone names the instance, as a UUID or an ID of the cloud's. AWS's zone, OpenStack's region, and PowerVS's region, zone and
-// workspace are no part of it: not every controller writes them, and controllers act by the end alone. AWS's provider reads past the scheme, too.
+// workspace do not belong to the name: not every controller writes them, and controllers act by the last segment alone. AWS's provider also ignores the
+// scheme.
 var byPath = []string{"azure", "gce"}
 
-// Key is the part that all spellings of one instance's provider ID share; "" for an ID that names nothing. Case, white space and slashes that are doubled or
-// at an end are no part of it: some controllers read past them, so a second spelling would be a second Machine of one instance.
+// Key returns the part that all spellings of one instance's provider ID share; "" for an ID that names nothing. It ignores case, white space, and slashes
+// that are doubled or at an end. Some controllers ignore these, too, so a Machine with another spelling would be a second Machine of the same instance.
 func Key(id string) string {
 	scheme, segments := parse(id)
 	switch {
@@ -27,8 +28,8 @@ func Key(id string) string {
 	return segments[len(segments)-1]
 }
 
-// KeyOn is the Key of an ID as controllers on the platform of a scheme read it. They look past the scheme of the ID itself, so that an ID with another cloud's
-// names an instance all the same. It is Key for a scheme that is empty.
+// KeyOn returns the Key of an ID as controllers on the platform of a scheme read it. They ignore the scheme of the ID itself, so that an ID with another
+// cloud's scheme still names an instance. For an empty scheme, KeyOn equals Key.
 func KeyOn(platform, id string) string {
 	_, segments := parse(id)
 	switch {
@@ -40,8 +41,8 @@ func KeyOn(platform, id string) string {
 	return segments[len(segments)-1]
 }
 
-// Tail is the end that an instance's ID shares with its provider ID; "" for an ID that names nothing. Names decides which of the provider IDs with that end
-// names the instance.
+// Tail returns the end that an instance's ID shares with its provider ID; "" for an ID that names nothing. Several provider IDs may have the same end: Names
+// decides which of them names the instance.
 func Tail(id string) string {
 	_, segments := parse(id)
 	if len(segments) == 0 {

@@ -57,8 +57,8 @@ const MaxExponent = 99
 // TooVast is what is wrong with a quantity that FindVast finds.
 const TooVast = "has an exponent above 99: no platform takes such a quantity"
 
-// Exponents reports whether a text contains something like a number with an exponent above MaxExponent. A commit's hash may look like one, so the caller
-// has to check whether a Vast quantity is read from it.
+// Exponents reports whether a text contains something like a number with an exponent above MaxExponent. A commit's hash may look like one, so the caller has
+// to check whether the quantity that is read from it is Vast.
 func Exponents(raw []byte) bool {
 	digits := -1 // after an e that follows a digit; -1: there is none
 	for i, b := range raw {

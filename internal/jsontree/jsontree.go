@@ -30,7 +30,7 @@ func (p *Path) Through(names ...string) bool {
 // String is the path with the items' places: spec.items[0].a.
 func (p *Path) String() string { return p.spell(func(i int) string { return strconv.Itoa(i) }) }
 
-// Unnumbered is the path without them: spec.items[].a.
+// Unnumbered is the path without the items' places: spec.items[].a.
 func (p *Path) Unnumbered() string { return p.spell(func(int) string { return "" }) }
 
 func (p *Path) spell(item func(int) string) string {
@@ -55,7 +55,7 @@ type Comparison struct {
 	Same func(at *Path, wanted, live any) bool
 	// ByName finds the items of lists by their names where each has one: others may have added items.
 	ByName bool
-	// Empty has an object or list that is wanted empty be there.
+	// Empty requires an object or list that is wanted empty to exist.
 	Empty bool
 }
 

@@ -32,7 +32,8 @@ func PatchStatus(ctx context.Context, to client.StatusClient, o client.Object, b
 }
 
 // PatchFrom sends a merge patch of the differences from before to after, in metadata and spec, and replaces after with the answer. Without differences it
-// sends nothing; it reports whether it wrote. A merge patch replaces whole lists: the version protects another writer's finalizer.
+// sends nothing. It reports whether it wrote. A merge patch replaces whole lists, so it carries the resourceVersion: otherwise it could remove another
+// writer's finalizer.
 func PatchFrom(ctx context.Context, to client.Writer, before, after client.Object) (bool, error) {
 	return from(before, after, func(p client.Patch) error { return to.Patch(ctx, after, p) })
 }

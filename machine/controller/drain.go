@@ -56,8 +56,8 @@ func (c *machines) drain(ctx context.Context, p *pass) (*stop, error) {
 	return nil, nil
 }
 
-// outdated reports whether a completed drain no longer counts. A hook may hold the Machine long afterwards. Meanwhile its Node may register, or somebody
-// may uncordon it, as the Machine Config Operator does after an update, and pods come to it.
+// outdated reports whether a completed drain no longer counts. A hook may hold the Machine for long after the drain. Meanwhile its Node may register, or
+// somebody may uncordon the Node, as the Machine Config Operator does after an update. Then new pods run on it.
 func outdated(done machinev1beta1.Condition, node *corev1.Node) bool {
 	switch {
 	case node == nil:
@@ -100,7 +100,7 @@ func (c *machines) evict(ctx context.Context, node *corev1.Node) ([]leftover, er
 	return left, nil
 }
 
-// drainer says what is evicted: everything but the pods of DaemonSets and static pods. Pods without a controller are evicted too, and data in emptyDir is
+// drainer returns what is evicted: everything but the pods of DaemonSets and static pods. Pods without a controller are evicted too, and data in emptyDir is
 // lost, because the instance is deleted.
 func (c *machines) drainer(ctx context.Context, node *corev1.Node) *drain.Helper {
 	h := &drain.Helper{

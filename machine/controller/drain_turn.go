@@ -18,10 +18,9 @@ import (
 // turns lets one control plane Node drain at a time, of those whose Machines are being deleted. The next one begins when the Node of the last one is gone,
 // because until then etcd may lack a member.
 //
-// Within a process, the lock and the holder decide, so the cache may lag. A process that takes over reads from the objects which drain has begun
-// (beginDrain stores it before the first eviction). Two replicas do not work at once: they use leader election, and one that has lost the lease ends after
-// at most one pass of evictions.
-// lease ends, at most one pass's evictions later.
+// Within a process, the lock and the holder decide, so the cache may lag. A process that takes over reads from the objects which drain has begun (beginDrain
+// stores it before the first eviction). Two replicas do not work at once: they use leader election, and one that has lost the lease ends after at most one
+// pass of evictions.
 type turns struct {
 	mu     sync.Mutex
 	key    client.ObjectKey
@@ -70,8 +69,8 @@ func (c *machines) whoseTurn(ctx context.Context, m *machinev1beta1.Machine) (st
 	return "", nil
 }
 
-// turnHolder names the Machine to which this process has given the turn, if it still has it. It is read live, because the cache may not show yet that it is
-// being deleted.
+// turnHolder names the Machine to which this process has given the turn, if that still has it. It reads the Machine live, because the cache may not show yet
+// that the Machine is being deleted.
 func (c *machines) turnHolder(ctx context.Context) (string, error) {
 	if c.turns.holder == "" {
 		return "", nil

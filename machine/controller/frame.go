@@ -50,9 +50,9 @@ type gated[T client.Object] struct {
 	read func(context.Context, types.NamespacedName) (subject[T], error)
 	// work is everything that the controller does for the object, when it may act.
 	work func(context.Context, T) (reconcile.Result, error)
-	// finish completes, before a pause is acknowledged, what earlier passes have left in flight. A non-zero result means that it is not finished. nil: every
-	// pass of this controller finishes what it begins. It is not called again if the pause is acknowledged and only the message changes (ClusterAPI,
-	// Migrating), because nothing was done since.
+	// finish completes, before a pause is acknowledged, what earlier passes have left unfinished. A non-zero result means that something is still unfinished.
+	// nil: every pass of this controller finishes what it begins. finish is not called again if the pause is acknowledged and only the message changes
+	// (ClusterAPI, Migrating), because nothing was done since.
 	finish func(context.Context, T) (reconcile.Result, error)
 }
 

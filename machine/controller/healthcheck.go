@@ -101,7 +101,7 @@ func readCheck(ctx context.Context, from client.Reader, key types.NamespacedName
 	return s, err
 }
 
-// conditionsOfCheck reads them apart from the spec, so that a spec that cannot be read loses no other writer's condition.
+// conditionsOfCheck reads a check's conditions separately from its spec. So if the spec cannot be read, no condition of another writer is lost.
 func conditionsOfCheck(o *unstructured.Unstructured) ([]machinev1beta1.Condition, error) {
 	var status struct {
 		Conditions []machinev1beta1.Condition `json:"conditions"`
@@ -204,8 +204,8 @@ func (l *nodeLook) target(ctx context.Context, m *machinev1beta1.Machine) (healt
 	return t, nil
 }
 
-// renamed is the Node under which an instance has registered again, with another name than the one that its Machine refers to; nil if there is none. The
-// Machine controller updates the reference a moment later.
+// renamed returns the Node as which a Machine's instance has registered again, under another name than the one that the Machine refers to; nil if there is
+// none. The Machine controller updates the reference a moment later.
 func (l *nodeLook) renamed(ctx context.Context, m *machinev1beta1.Machine) (*corev1.Node, error) {
 	instance := instanceKeyOf(m)
 	if instance == "" {

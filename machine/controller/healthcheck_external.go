@@ -51,8 +51,9 @@ func requestKind(ref *corev1.ObjectReference) schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(ref.APIVersion, strings.TrimSuffix(ref.Kind, "Template"))
 }
 
-// external asks a remediator to remediate: each unhealthy Machine gets one request, named after it and made from the template. A Machine that is healthy
-// again loses it, even if the template is gone. The template and the requests are read live in two reads, however many Machines there are.
+// external asks a remediator to remediate. Each unhealthy Machine gets one request, named after the Machine and made from the template. external deletes the
+// request of a Machine that is healthy again, even if the template is gone. It reads the template and the requests live in two reads, however many Machines
+// there are.
 func (r *healthChecks) external(ctx context.Context, c *check, j health.Judgement) (remediated, error) {
 	template, missing := r.template(ctx, c)
 	requests, err := r.requests(ctx, c.stored.GetNamespace(), requestKind(c.spec.RemediationTemplate))
@@ -82,7 +83,8 @@ func (r *healthChecks) external(ctx context.Context, c *check, j health.Judgemen
 	return done, nil
 }
 
-// unavailable reports in a condition what is missing. It may still come, so there is no error. Any other error is also returned, and retried.
+// unavailable reports in a condition what is missing. A template or kind that does not exist may still be created, so that is no error. Any other error is
+// also returned, and retried.
 func (r *healthChecks) unavailable(kind machinev1beta1.ConditionType, reason string, err error) (remediated, error) {
 	done := remediated{again: afterExternal, conditions: []machinev1beta1.Condition{{
 		Type: kind, Status: corev1.ConditionFalse, Severity: machinev1beta1.ConditionSeverityError, Reason: reason, Message: err.Error(),

@@ -27,8 +27,8 @@ const (
 	rebootAnnotation   = "host.metal3.io/external-remediation"
 )
 
-// remediate does what is due according to the cache. A live read of the check and of all its Machines decides what is done, and then a live read of each
-// Machine's Node.
+// remediate acts if the cache shows that something is due. What it then does is decided from a live read of the check and of all its Machines, and then from
+// a live read of each Machine's Node.
 func (r *healthChecks) remediate(ctx context.Context, c *check, j health.Judgement) (remediated, error) {
 	if c.spec.RemediationTemplate != nil {
 		return r.external(ctx, c, j)
@@ -43,7 +43,7 @@ func (r *healthChecks) remediate(ctx context.Context, c *check, j health.Judgeme
 	return remediated{}, r.each(ctx, c, j.Remediate, r.cure)
 }
 
-// confirm judges again from a live read. It is false if the check has changed, or is not ours any more.
+// confirm judges again from a live read. It returns false if the check has changed, or if the Machine API is no longer authoritative for it.
 func (r *healthChecks) confirm(ctx context.Context, c *check) (health.Judgement, bool, error) {
 	now, err := readCheck(ctx, r.live, client.ObjectKeyFromObject(c.stored))
 	if err != nil {
@@ -99,7 +99,7 @@ func (r *healthChecks) reboot(ctx context.Context, c *check, v health.Assessment
 		after.Annotations = map[string]string{}
 	}
 	after.Annotations[rebootAnnotation] = ""
-	delete(after.Annotations, health.MarkAnnotation) // it is done: the mark would have the host restarted again after each restart
+	delete(after.Annotations, health.MarkAnnotation) // the mark is removed: otherwise it would have the host restarted after each restart
 	_, err := versioned.PatchFrom(ctx, r, v.Machine, after)
 	return r.remediated(ctx, c, v, "Annotated", "reboot", err)
 }

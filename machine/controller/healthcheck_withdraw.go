@@ -95,8 +95,8 @@ func (r *healthChecks) gone(ctx context.Context, check *unstructured.Unstructure
 	return true, nil
 }
 
-// unneeded returns why a request has to be withdrawn, "" if it stays. gone: another check made it, and was deleted. A request without the name of a check
-// was made by an earlier version of this controller, and is withdrawn only for a healthy Machine.
+// unneeded returns why a request has to be withdrawn, "" if it stays. gone reports that another check made the request and was deleted. A request without the
+// name of a check was made by an earlier version of this controller, and is withdrawn only for a healthy Machine.
 func unneeded(request *metav1.PartialObjectMetadata, c *check, j health.Judgement, gone bool) string {
 	by, named := request.Annotations[checkAnnotation]
 	if gone {
@@ -122,8 +122,8 @@ func unneeded(request *metav1.PartialObjectMetadata, c *check, j health.Judgemen
 	return ""
 }
 
-// whilePaused only withdraws what is no longer needed: a Node that has recovered would otherwise be fenced as long as the check is paused. valid reports
-// that the check could be read.
+// whilePaused only withdraws requests that are no longer needed. Otherwise a Node that has recovered would be fenced as long as the check is paused. valid
+// reports that the check could be read.
 func (r *healthChecks) whilePaused(ctx context.Context, c *check, valid bool) error {
 	if !valid {
 		return nil

@@ -47,13 +47,13 @@ type machines struct {
 
 // pace is after how long a pass follows another without an event.
 type pace struct {
-	// idle: no event reports an instance that disappears.
+	// idle is the time while everything is done: no event reports that an instance disappears.
 	idle time.Duration
-	// boot: no event reports an instance that gets its addresses either.
+	// boot is the time while an instance boots: no event reports that it gets its addresses, either.
 	boot time.Duration
-	// drain: pods end in their own time.
+	// drain is the time while pods end, which takes as long as they need.
 	drain time.Duration
-	// held: another Machine is first, or a person has something to do elsewhere.
+	// held is the time while another Machine has the turn, or while a person has something to do elsewhere.
 	held time.Duration
 	// call is the limit of one call of the actuator, evict of the evictions in one pass.
 	call, evict time.Duration
@@ -99,8 +99,8 @@ func newMachines(m manager.Manager, o Options) (*machines, error) {
 	}, err
 }
 
-// read is live: all that follows, above all a creation, depends on which API is authoritative now. Every write of the pass has the resourceVersion of this
-// read or of the pass's own last write, so that it gets a conflict if the object has changed.
+// read reads the Machine from the API server, because everything that follows, above all a creation, depends on which API is authoritative now. Every write
+// of the pass has the resourceVersion of this read or of the pass's own last write, so that it gets a conflict if the object has changed.
 func (c *machines) read(ctx context.Context, key types.NamespacedName) (subject[*machinev1beta1.Machine], error) {
 	m := &machinev1beta1.Machine{}
 	if err := c.live.Get(ctx, key, m); err != nil {

@@ -64,8 +64,8 @@ func (c *machines) keepOwnNode(_ context.Context, p *pass) (*stop, error) {
 		"This Machine controller runs on Node %s, and cannot delete its own Node. Restart its pod on another Node to continue the deletion", c.ownNode)}, nil
 }
 
-// keepShared keeps an instance that another Machine has too, such as the one that this Machine was copied from: nobody asked to terminate it or to drain
-// its Node. If both Machines are being deleted, it is deleted with the first.
+// keepShared keeps an instance that another Machine has too, such as the Machine from which this one was copied: nobody has asked to terminate that instance
+// or to drain its Node. If both Machines are being deleted, the instance is deleted with the first.
 func (c *machines) keepShared(ctx context.Context, p *pass) (*stop, error) {
 	other, err := c.sharer(ctx, c.client, p.machine)
 	if err != nil || other == "" {
@@ -86,7 +86,7 @@ func (c *machines) sharer(ctx context.Context, from client.Reader, m *machinev1b
 	}
 	others := &machinev1beta1.MachineList{}
 	options := []client.ListOption{client.InNamespace(m.Namespace)}
-	if from == client.Reader(c.client) { // the API server has no such index
+	if from == client.Reader(c.client) { // only the cache has the index
 		options = append(options, client.MatchingFields{machineNodes: "id/" + id})
 	}
 	if err := from.List(ctx, others, options...); err != nil {
@@ -135,7 +135,7 @@ func (c *machines) delete(ctx context.Context, p *pass) (*stop, error) {
 	}
 	wished, err := c.call(ctx, p, c.actuator.Delete)
 	if _, terminal := machine.AsTerminal(err); terminal {
-		return &stop{after: spread(c.pace.idle)}, err // what a person fixes at the provider, such as a protection, no event reports
+		return &stop{after: spread(c.pace.idle)}, err // no event reports that a person fixes something at the provider, such as a protection
 	}
 	if err != nil || wished {
 		return &stop{}, err

@@ -26,8 +26,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// callError is the error of an actuator's method. It hides the errors that it wraps, except for those of the contract: a conflict that an actuator got is
-// not about our write, and a Secret that it did not find is not our Machine.
+// callError is the error of an actuator's method. It hides the errors that it wraps, except for those of the contract. A conflict that an actuator got is not
+// about this controller's write, and a Secret that the actuator did not find is not this controller's Machine.
 type callError struct {
 	err error
 }
@@ -122,9 +122,9 @@ func (c *machines) living() []passStep {
 	}
 }
 
-// forgetError removes an error without the phase Failed. This controller stores the two at once, so the error is what Cluster API reported while it was
-// authoritative. As OpenShift's controllers do, the pass looks for the instance and decides anew: nobody looks for that of a Machine in phase Failed, and its
-// condition InstanceExists would stay as Cluster API had it.
+// forgetError removes an error without the phase Failed. This controller stores the two at once, so such an error is what Cluster API reported while it was
+// authoritative. The pass then looks for the instance and decides anew, like OpenShift's controllers. It does not do so for a Machine in phase Failed. With
+// the error kept, the condition InstanceExists would stay as Cluster API had it.
 func (c *machines) forgetError(_ context.Context, p *pass) (*stop, error) {
 	if s := &p.machine.Status; ptr.Deref(s.Phase, "") != machinev1beta1.PhaseFailed {
 		s.ErrorReason, s.ErrorMessage = nil, nil
@@ -132,8 +132,8 @@ func (c *machines) forgetError(_ context.Context, p *pass) (*stop, error) {
 	return nil, nil
 }
 
-// addFinalizer comes before any call, because what a provider creates for a Machine is deleted only while the Machine exists. Admission refuses the
-// finalizer while another API is authoritative (authority/finalizer-fence), which also stops a controller whose feature gate is off.
+// addFinalizer adds the finalizer before any call, because what a provider creates for a Machine is deleted only while the Machine exists. Admission refuses
+// the finalizer while another API is authoritative (authority/finalizer-fence). That also stops a controller whose feature gate is off.
 func (c *machines) addFinalizer(ctx context.Context, p *pass) (*stop, error) {
 	if !controllerutil.AddFinalizer(p.machine, machinev1beta1.MachineFinalizer) {
 		return nil, nil
@@ -193,7 +193,7 @@ func (c *machines) ask(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// create asks for the instance, in a pass whose Exists returned false, for a Machine that never had one.
+// create asks for the instance, in a pass whose Exists returned false, for a Machine that never had an instance.
 //
 // The attempt and its time are stored first, with the resourceVersion that this pass has read or written last. If authority, or anything else, has changed
 // since, that write gets a conflict and no instance is created. If two processes attempt it at the same time, only one write succeeds. After a crash
@@ -209,7 +209,7 @@ func (c *machines) create(ctx context.Context, p *pass) (*stop, error) {
 		return &stop{}, err
 	}
 	if p.stored.ResourceVersion == read {
-		return &stop{after: soon}, nil // the second has not passed since the last attempt: nothing was written, so nothing was compared
+		return &stop{after: soon}, nil // less than a second since the last attempt: nothing was written, so nothing was compared
 	}
 	p.asked = true
 	wished, err := c.call(ctx, p, c.actuator.Create)
@@ -258,10 +258,10 @@ func (c *machines) rest(_ context.Context, p *pass) (*stop, error) {
 
 // resolveCreation finds out, before a pause is acknowledged, the result of a creation whose answer was lost.
 //
-// If there is an instance, its data is stored. If Exists returns false, the provider may be slow to list it: the contract lets Exists be wrong as long as a
-// second Create would find the first one's instance, and no Create is allowed here. So Exists must still return false after the last call must have ended
-// and the provider has had its time to show what it created. After that, nothing that this controller or its predecessor has asked for can appear. (The
-// caller stores the times: they are right if the clocks of the replicas agree.)
+// If there is an instance, resolveCreation stores its data. If Exists returns false, the provider may be slow to list the instance: the contract lets Exists
+// be wrong as long as a second Create would find the first one's instance, but no Create is allowed here. So Exists must still return false later: when the
+// last call must have ended and the provider has had its time to show what it created. After that, nothing that this controller or its predecessor has asked
+// for can appear. (The caller stores the times. They are right if the clocks of the replicas agree.)
 func (c *machines) resolveCreation(ctx context.Context, m *machinev1beta1.Machine) (reconcile.Result, error) {
 	if !machine.CreationOpen(m) {
 		return reconcile.Result{}, nil
@@ -296,11 +296,11 @@ func (c *machines) takeOver(ctx context.Context, p *pass) (reconcile.Result, err
 	return reconcile.Result{RequeueAfter: p.wish}, nil
 }
 
-// wishes keep what actuators asked for by RequeueAfter. It holds whatever event causes the next pass, until the Machine's spec changes or the Machine is
-// deleted.
+// wishes keep what actuators asked for by RequeueAfter. A wish holds whatever event causes the next pass, until its time has passed, the Machine's spec
+// changes or the Machine is deleted.
 //
-// A pass that does not call because of a wish requeues itself after the remaining time. The time of an earlier pass is lost as soon as an event causes a
-// pass (the work queue holds an item once), and at the end of this pass the wish may be over.
+// A pass that does not call the actuator because of a wish requeues itself after the remaining time. The requeue of an earlier pass is lost as soon as an
+// event causes a pass (the work queue holds an item once), and at the end of this pass the wish may be over.
 type wishes struct {
 	mu sync.Mutex
 	of map[types.UID]wish
@@ -320,7 +320,7 @@ func (w *wishes) grant(m *machinev1beta1.Machine, now time.Time, after time.Dura
 	if w.of == nil {
 		w.of = map[types.UID]wish{}
 	}
-	for uid, old := range w.of { // those of Machines that are gone
+	for uid, old := range w.of { // wishes of Machines that are gone
 		if now.After(old.until) {
 			delete(w.of, uid)
 		}

@@ -20,9 +20,9 @@ import (
 	"github.com/poundlock/poundlock/machine"
 )
 
-// keepAnswer stores the result of Create although somebody has changed the Machine meanwhile, or above all deleted it. The next pass could not be certain
-// to find it again: a provider may be slow to show a new instance, and a Machine without an ID would be deleted without it. cause is why the pass itself
-// could not store it.
+// keepAnswer stores the result of Create although somebody has changed the Machine meanwhile, or, worse, deleted it. The next pass could not be certain to
+// find the instance again: a provider may be slow to show a new instance, and the deletion of a Machine without an ID would leave it behind. cause is why the
+// pass itself could not store the result.
 func (c *machines) keepAnswer(ctx context.Context, p *pass, cause error) error {
 	if !p.asked || !apierrors.IsConflict(cause) {
 		return cause
@@ -54,9 +54,9 @@ func (c *machines) keepAnswer(ctx context.Context, p *pass, cause error) error {
 	return cause
 }
 
-// takeBack deletes the instance that this pass has just created, if the Machine is gone although it had our finalizer. Somebody removed the finalizer by
-// hand, or the deletion had begun before the finalizer was added, which an API server does not notice. No later pass would delete the instance. If another
-// Machine names it by now, it stays. cause is why nothing could be stored; it is returned, with further errors.
+// takeBack deletes the instance that this pass has just created, if the Machine is gone although it had the finalizer. Either somebody removed the finalizer
+// by hand, or the deletion had begun before the finalizer was added, which an API server does not notice. No later pass would delete the instance. If another
+// Machine names the instance by now, it stays. cause is why nothing could be stored. takeBack returns it, with further errors.
 func (c *machines) takeBack(ctx context.Context, p *pass, cause error) error {
 	if !p.asked || !versioned.Outdated(cause) {
 		return cause

@@ -25,7 +25,7 @@ import (
 
 // pass is the state of one pass over a Machine.
 type pass struct {
-	// machine is as the pass wants it, stored as the API server has it, found as it was when the pass began.
+	// machine is the Machine as the pass wants it, stored as the API server has it, found as it was when the pass began.
 	machine, stored, found *machinev1beta1.Machine
 	// node is the Machine's, nil if it has none.
 	node *corev1.Node
@@ -82,7 +82,7 @@ func (p *pass) is(c machinev1beta1.Condition) {
 	}
 	for i := range p.machine.Status.Conditions {
 		if p.machine.Status.Conditions[i].Type == c.Type {
-			p.machine.Status.Conditions[i].Status = "" // what the pass set before was not stored
+			p.machine.Status.Conditions[i].Status = "" // the condition that this pass set before was not stored
 		}
 	}
 	p.machine.Status.Conditions = withCondition(p.machine.Status.Conditions, c, at)
@@ -112,7 +112,7 @@ func (c *machines) conclude(ctx context.Context, p *pass) (reconcile.Result, err
 	if p.halt != nil && p.halt.waits.Type != "" {
 		c.reportWait(p, p.halt.waits)
 	}
-	var back error // what is tried again, ever more slowly
+	var back error // the errors to retry, ever more slowly
 	for _, f := range p.failures {
 		if err := c.reportFailure(p, f); back == nil {
 			back = err
@@ -147,7 +147,7 @@ func (c *machines) reportFailure(p *pass, f failure) error {
 	var call *callError
 	theirs := errors.As(f.err, &call)
 	if !theirs && versioned.Outdated(f.err) {
-		p.lookAgain(soon) // somebody wrote first: no news
+		p.lookAgain(soon) // another writer was faster: nothing to report
 		return nil
 	}
 	t, terminal := machine.AsTerminal(f.err)

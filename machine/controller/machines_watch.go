@@ -82,15 +82,15 @@ func leaving(o client.Object) []string {
 	return []string{"true"}
 }
 
-// machineKeys and keysOfNode are what a Machine and its Node may have in common: the provider ID, an address, and the Node's name once the
-// Machine refers to it.
+// machineKeys, like keysOfNode, returns what a Machine and its Node may have in common: the provider ID, an address, and the Node's name once the Machine
+// refers to it.
 func machineKeys(m *machinev1beta1.Machine) []string {
 	name := ""
 	if m.Status.NodeRef != nil {
 		name = m.Status.NodeRef.Name
 	}
 	keys := keysOf(ptr.Deref(m.Spec.ProviderID, ""), name, m.Status.Addresses)
-	if key := instanceKeyOf(m); key != "" && !slices.Contains(keys, "id/"+key) { // of an ID with another cloud's scheme
+	if key := instanceKeyOf(m); key != "" && !slices.Contains(keys, "id/"+key) { // the key of an ID that has another cloud's scheme
 		keys = append(keys, "id/"+key)
 	}
 	return keys
@@ -125,7 +125,7 @@ func (c *machines) machinesOf(ctx context.Context, o client.Object) []reconcile.
 	for _, key := range keysOfNode(o.(*corev1.Node)) {
 		list := &machinev1beta1.MachineList{}
 		if err := c.client.List(ctx, list, client.MatchingFields{machineNodes: key}); err != nil {
-			return out // the cache is not there: it brings everything when it comes
+			return out // the cache has not started: its first list requeues everything
 		}
 		for i := range list.Items {
 			add(client.ObjectKeyFromObject(&list.Items[i]))
@@ -134,8 +134,8 @@ func (c *machines) machinesOf(ctx context.Context, o client.Object) []reconcile.
 	return out
 }
 
-// machineChanged are changes of a Machine that its controller has to act on. Most changes of a status are its own or the mirror's: a pass for each would call
-// the provider each time.
+// machineChanged reports whether a change of a Machine concerns its controller. Most changes of a status are the controller's own or the mirror's: a pass for
+// each of them would call the provider each time.
 func machineChanged(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld.(*machinev1beta1.Machine), e.ObjectNew.(*machinev1beta1.Machine)
 	return before.ResourceVersion == after.ResourceVersion || // a resync
@@ -147,8 +147,8 @@ func machineChanged(e event.UpdateEvent) bool {
 		!slices.Contains(after.Finalizers, machinev1beta1.MachineFinalizer) && synchronizedOf(before) != synchronizedOf(after)
 }
 
-// synchronizedOf is the mirror's report. A Machine without its finalizer may have been refused it because of another Machine of its name in Cluster API.
-// When the mirror's report changes, that one may be gone.
+// synchronizedOf returns the mirror's report. Admission may have refused a Machine its finalizer because another Machine of its name exists in Cluster API.
+// When the mirror's report changes, that other Machine may be gone.
 func synchronizedOf(m *machinev1beta1.Machine) string {
 	c, _ := conditionOfType(m.Status.Conditions, authority.ConditionSynchronized)
 	return c.Reason + c.Message

@@ -99,7 +99,8 @@ func sooner(a, b time.Duration) time.Duration {
 
 type machinesOf func(context.Context, *machinev1beta1.MachineSet, labels.Selector) ([]*machinev1beta1.Machine, error)
 
-// plan uses the set's UID as the seed: two passes that read the same choose the same Machines, even if the second does not see the first one's changes.
+// plan plans what the set does with its Machines. It uses the set's UID as the seed: two passes that read the same choose the same Machines, even if the
+// second does not see the first one's changes.
 func (r *machineSets) plan(ctx context.Context, from client.Reader, machines machinesOf, set *machinev1beta1.MachineSet, selector labels.Selector) (
 	scaling.Plan, error) {
 	found, err := machines(ctx, set, selector)

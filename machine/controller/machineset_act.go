@@ -53,15 +53,15 @@ func (r *machineSets) stored(ctx context.Context, set *machinev1beta1.MachineSet
 	return pointers(l.Items), err
 }
 
-// sameToAct reports whether the stored set is the one that was seen, and still ours. A changed spec may have another selector.
+// sameToAct reports whether the stored set is the one that was seen, and this controller still acts on it. A changed spec may have another selector.
 func (r *machineSets) sameToAct(seen, stored *machinev1beta1.MachineSet) bool {
 	shape := shapeOfSet(stored)
 	gate := authority.GateOf(shape, r.on)
 	return stored.UID == seen.UID && stored.Generation == seen.Generation && stored.DeletionTimestamp.IsZero() && gate.Act && gate.AlreadyWritten(shape)
 }
 
-// carryOut carries out the plan. If a Machine cannot be adopted, only its own deletion is skipped. If a Machine has changed meanwhile, another controller may
-// own it: then there may be no surplus any more, and the next pass plans again.
+// carryOut carries out the plan. If a Machine cannot be adopted, only the deletion of that Machine is skipped. If a Machine has changed meanwhile, another
+// controller may own it by now. Then there may be no surplus any more, so carryOut stops and the next pass plans again.
 func (r *machineSets) carryOut(ctx context.Context, set *machinev1beta1.MachineSet, plan scaling.Plan) (time.Duration, error) {
 	var failures error
 	for _, m := range plan.Adopt {
@@ -98,7 +98,8 @@ func (r *machineSets) adopt(ctx context.Context, set *machinev1beta1.MachineSet,
 	return r.done(ctx, set, m, "adopt", err)
 }
 
-// create may outlast the end of the process by the time of one request: a creation that was cut off might be stored after another process has counted.
+// create creates a Machine. It may run on for the time of one request after the process was asked to end: a creation that was cut off might be stored after
+// another process has counted the Machines.
 func (r *machineSets) create(ctx context.Context, set *machinev1beta1.MachineSet) error {
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestRequest)
 	defer cancel()
@@ -106,11 +107,11 @@ func (r *machineSets) create(ctx context.Context, set *machinev1beta1.MachineSet
 	return r.done(ctx, set, m, "create", r.Create(finish, m))
 }
 
-// machineFrom is a Machine as the set's template has it, with its authority: Cluster API may be authoritative from the creation (converting › Creation of
-// new Machines).
+// machineFrom returns a Machine as the set's template has it, with its authority: Cluster API may be authoritative from the creation on (converting ›
+// Creation of new Machines).
 //
-// One of the Machine API has its finalizer from the creation. If an object without finalizers is deleted, the API server deletes it even if a finalizer was
-// added while admission was called. So a finalizer that is added later might not hold the Machine, and its instance would be left behind.
+// A Machine of the Machine API has its finalizer from the creation on. If an object without finalizers is deleted, the API server deletes it even if a
+// finalizer was added while admission was called. So a finalizer that is added later might not hold the Machine, and its instance would be left behind.
 func machineFrom(set *machinev1beta1.MachineSet) *machinev1beta1.Machine {
 	template := set.Spec.Template.DeepCopy()
 	m := &machinev1beta1.Machine{
@@ -126,8 +127,8 @@ func machineFrom(set *machinev1beta1.MachineSet) *machinev1beta1.Machine {
 	return m
 }
 
-// delete deletes exactly the Machine that was read, not another of the same name. It also deletes one for which Cluster API is authoritative: the Machine
-// belongs to the set, and the mirror propagates its deletion.
+// delete deletes exactly the Machine that was read, not another of the same name. It also deletes a Machine for which Cluster API is authoritative: that
+// Machine belongs to the set, and the mirror propagates the deletion.
 func (r *machineSets) delete(ctx context.Context, set *machinev1beta1.MachineSet, m *machinev1beta1.Machine) error {
 	err := r.Delete(ctx, m, client.Preconditions{UID: &m.UID, ResourceVersion: &m.ResourceVersion})
 	if apierrors.IsNotFound(err) {

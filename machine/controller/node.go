@@ -62,8 +62,8 @@ func (c *machines) likelyNode(ctx context.Context, m *machinev1beta1.Machine) (*
 	return machine.NodeOf(m, candidates), nil
 }
 
-// linkNode stores the reference to the Node. The reference stays when the Node is gone, and the Machine stays Running: the Machine API does so, and a
-// MachineHealthCheck distinguishes by it a deleted Node from one that has not registered yet.
+// linkNode stores the reference to the Node. If the Node is gone, the reference stays, and the Machine stays Running. That is how the Machine API behaves,
+// and by the reference a MachineHealthCheck distinguishes a deleted Node from one that has not registered yet.
 func (c *machines) linkNode(ctx context.Context, p *pass) (_ *stop, err error) {
 	p.node, err = c.likelyNode(ctx, p.machine)
 	if err != nil || p.node == nil {
@@ -94,7 +94,7 @@ func (c *machines) disputed(ctx context.Context, m *machinev1beta1.Machine, n *c
 	other := &machinev1beta1.Machine{}
 	err := c.client.Get(ctx, client.ObjectKey{Namespace: m.Namespace, Name: name}, other)
 	if apierrors.IsNotFound(err) {
-		return nil // a name that nobody has any more
+		return nil // no Machine has that name any more
 	}
 	if err == nil {
 		err = fmt.Errorf("linking Node %s, which belongs to Machine %s already: see whether both have the same spec.providerID or address", n.Name, name)
@@ -102,8 +102,8 @@ func (c *machines) disputed(ctx context.Context, m *machinev1beta1.Machine, n *c
 	return err
 }
 
-// furnishNode writes the Machine's labels, annotations and taints to the Node. This pass does it, and no controller of its own, so that it is behind the
-// same gate and complete when a pause is acknowledged.
+// furnishNode writes the Machine's labels, annotations and taints to the Node. It is part of this pass and not a controller of its own, so that it is behind
+// the same gate, and complete when a pause is acknowledged.
 func (c *machines) furnishNode(ctx context.Context, p *pass) (*stop, error) {
 	if p.node == nil {
 		return nil, nil

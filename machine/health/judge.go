@@ -17,11 +17,11 @@ import (
 	"github.com/poundlock/poundlock/internal/amount"
 )
 
-// SkipAnnotation on a Machine, with any value, keeps every check from remediating it; it counts all the same. It is Cluster API's, and
-// read on the Machine API's Machines too, so that a Machine is left alone whichever API's check finds it.
+// SkipAnnotation on a Machine, with any value, keeps every check from remediating the Machine; the Machine still counts. The annotation is Cluster API's.
+// Poundlock also reads it on the Machine API's Machines, so that no check remediates the Machine, whichever API the check belongs to.
 const SkipAnnotation = clusterv1.MachineSkipRemediationAnnotation
 
-// MarkAnnotation on a Machine, with any value, has a check remediate it whatever its Node reports. It is Cluster API's too.
+// MarkAnnotation on a Machine, with any value, has a check remediate the Machine whatever its Node reports. It is Cluster API's annotation, too.
 const MarkAnnotation = clusterv1.RemediateMachineAnnotation
 
 // Judgement is what a check finds at a moment.
@@ -32,8 +32,8 @@ type Judgement struct {
 	MaxUnhealthy int
 	// Assessments are on every Machine, in the order in which they were given.
 	Assessments []Assessment
-	// Remediate are those who are to be remediated now, in the same order: unhealthy, the caller's own, not spared, and nothing if the
-	// check is restricted.
+	// Remediate are the Machines to remediate now, in the same order. They are unhealthy, the caller's own and not spared. There are none if the check is
+	// restricted.
 	Remediate []Assessment
 	// Next is how long it takes from now until another Machine is unhealthy if nothing changes; 0 for never.
 	Next time.Duration
@@ -93,9 +93,9 @@ func due(assessments []Assessment, mine func(*machinev1beta1.Machine) bool) []As
 	return out
 }
 
-// spared returns why an unhealthy Machine is left alone. "MachineHealthChecks only remediate Machines that have owners" (converting › MachineHealthCheck
-// remediates Machine): nobody would replace the others. A machine of the control plane is no case of its own: it has an
-// owner where a ControlPlaneMachineSet looks after it. A remediation template does not delete, so it is for Machines without an owner too.
+// spared returns why an unhealthy Machine is not remediated. "MachineHealthChecks only remediate Machines that have owners" (converting › MachineHealthCheck
+// remediates Machine): nobody would replace a Machine without an owner. A Machine of the control plane is no special case: it has an owner where a
+// ControlPlaneMachineSet manages it. A remediation template does not delete the Machine, so it also applies to Machines without an owner.
 func spared(spec *machinev1beta1.MachineHealthCheckSpec, v Assessment) string {
 	if !v.Unhealthy() {
 		return ""

@@ -33,7 +33,7 @@ type Target struct {
 	Node    *corev1.Node
 }
 
-// Deleting reports whether the Machine is being deleted, which remediates whatever is wrong with it.
+// Deleting reports whether the Machine is being deleted. A Machine that is being deleted needs no other remediation, whatever is wrong with it.
 func (t Target) Deleting() bool { return !t.Machine.DeletionTimestamp.IsZero() }
 
 // Skipped reports whether no check is to remediate the Machine.
@@ -42,7 +42,7 @@ func (t Target) Skipped() bool {
 	return skip
 }
 
-// Assessment is what is to be said about one Machine.
+// Assessment is what a check finds about one Machine.
 type Assessment struct {
 	Target
 	// Cause is what is wrong, "" if nothing is.
@@ -51,7 +51,7 @@ type Assessment struct {
 	Message string
 	// In is how long it takes from now until the Machine is unhealthy if nothing changes; 0 if it is, or if nothing is wrong.
 	In time.Duration
-	// Spared is why an unhealthy Machine is not remediated all the same, "" if nothing speaks against it.
+	// Spared is why an unhealthy Machine is not remediated nevertheless, "" if nothing prevents it.
 	Spared string
 }
 
@@ -98,8 +98,9 @@ func starting(spec *machinev1beta1.MachineHealthCheckSpec, t Target, now time.Ti
 	}
 }
 
-// begun is since when a Machine has been starting: since it was created, or its phase changed last. One that has moved to Cluster API without an instance has
-// no such time until Cluster API's controllers report a phase, and begins now: its instance is about to be created, however old the Machine is.
+// begun returns since when a Machine has been starting: since it was created, or since its phase last changed. A Machine that has moved to Cluster API
+// without an instance has no time of its phase until Cluster API's controllers report one. It starts now, however old it is, because its instance is about to
+// be created.
 func begun(m *machinev1beta1.Machine, now time.Time) time.Time {
 	changed := m.Status.LastUpdated
 	switch {

@@ -19,7 +19,7 @@ import (
 type API interface {
 	// Launch makes an instance, or returns the one that was ever made with the same token, whatever has become of it.
 	Launch(context.Context, Machine, Order) (Instance, error)
-	// Describe returns an instance. One that is not there, or not yet to be seen, is an error for which IsNotFound holds.
+	// Describe returns an instance. For an instance that does not exist, or that the cloud does not show yet, it returns an error for which IsNotFound holds.
 	Describe(context.Context, Machine, Key) (Instance, error)
 	// Terminate ends an instance, which takes time. To end it again changes nothing.
 	Terminate(ctx context.Context, m Machine, id string) error
@@ -90,7 +90,7 @@ type Options struct {
 	Wait func(context.Context, time.Duration) error
 	// ProviderID is the provider ID that a platform gives to the instance of a name in a zone; what follows its last slash is the instance's ID. nil is EC2.
 	ProviderID func(zone, name string) string
-	// Keep is how many calls the ledger keeps; 5000 if 0. One that there is an objection to is kept always.
+	// Keep is how many calls the ledger keeps; 5000 if 0. It always keeps a call that has an objection.
 	Keep int
 }
 
@@ -212,7 +212,7 @@ func (a account) Terminate(ctx context.Context, m Machine, id string) error {
 // call puts a call into the ledger, lets it take its time and meet its fault, and carries it out. do is called under the lock.
 func (c *Cloud) call(ctx context.Context, call Call, do func(Testimony) (Instance, error)) (Instance, error) {
 	if err := ctx.Err(); err != nil {
-		return Instance{}, err // it never left
+		return Instance{}, err // the call was never sent
 	}
 	before := c.witness(ctx, call.Caller, call.Machine)
 	call.Objection = cmp.Or(before.Objection, c.ofAnother(ctx, call))
@@ -277,7 +277,7 @@ func (c *Cloud) ofAnother(ctx context.Context, call Call) string {
 	return ""
 }
 
-// late asks again when a call took time: which API was authoritative when it began need not be when it is carried out, or given up.
+// late asks the Witness again when a call took time: another API may be authoritative when the call is carried out, or given up, than when it began.
 func (c *Cloud) late(ctx context.Context, call Call) string {
 	if call.Objection != "" {
 		return ""
@@ -344,7 +344,7 @@ func hash(s string) uint32 {
 	return h.Sum32()
 }
 
-// find answers as one whom the news reaches late: for a while an instance is not there yet, or has not ended.
+// find returns an instance as a cloud shows it that reports late: for a while a new instance is not there yet, or a terminated one still exists.
 func (c *Cloud) find(k Key) (Instance, error) {
 	now := c.now()
 	for _, i := range c.instances {

@@ -22,7 +22,7 @@ type Subject struct {
 	Machine func(name string, uid types.UID) *machinev1beta1.Machine
 	// Invalid are changes, each under its description. Each turns the Machine into one whose instance can never be created.
 	Invalid map[string]func(*machinev1beta1.Machine)
-	// Alive is how many instances of that name are not gone for good, by the provider's own reckoning and past all delay.
+	// Alive is how many instances of that name are not gone for good, by the provider's own count, which has no delay.
 	Alive func(name string) int
 	// Rest returns when the provider is at rest: what boots runs, what shuts down is gone, and everything can be seen. It passes the time
 	// that an error with RequeueAfter asks for.
@@ -45,7 +45,7 @@ type Subject struct {
 	Hang func() (undo func())
 	// Delay makes the provider slow to show what it did, until Rest.
 	Delay func()
-	// End and Stop do to the instance of that name, by hand, what nobody asked the actuator for.
+	// End and Stop terminate and stop the instance of that name by hand, as nobody has asked the actuator to.
 	End, Stop func(name string)
 }
 
@@ -69,7 +69,7 @@ func Conform(t *testing.T, new func(*testing.T) Subject) {
 // check is one promise.
 type check struct {
 	promise string
-	// needs is what of the Subject it cannot do without, if that is optional.
+	// needs is the optional part of the Subject that the check requires; nil if it requires none.
 	needs *part
 	run   func(*life)
 }

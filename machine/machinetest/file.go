@@ -41,8 +41,8 @@ func (c *Cloud) load() error {
 	return nil
 }
 
-// Flush writes what the ledger has gained since the file was written. Instances are written at once, since a cloud that forgets one makes
-// it twice; calls that only ask are many.
+// Flush writes to the file what the ledger has gained since the last write. Instances are written at once, since a cloud that forgets an instance creates it
+// twice. The many calls that only ask are written here.
 func (c *Cloud) Flush() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,7 +17,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Handler serves a cloud to Clients, and to people with curl: text for those, JSON for who accepts it. It asks nobody who they are: serve it on loopback.
+// Handler serves a cloud to Clients, and to people with curl: text for people, JSON for a client that accepts it. It authenticates nobody: serve it on
+// loopback.
 func Handler(c *Cloud) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
@@ -203,7 +204,7 @@ type Client struct {
 // Dial returns the cloud that serves at an address, such as 127.0.0.1:7000. It does not call.
 func Dial(address string) *Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.Proxy = nil // it is on this machine
+	transport.Proxy = nil // the cloud is on this machine
 	transport.MaxIdleConnsPerHost = 16
 	return &Client{url: "http://" + address, http: &http.Client{Transport: transport}}
 }

@@ -59,7 +59,7 @@ type Instance struct {
 	// Stopped and Ended are when a call asked it to stop and to terminate; zero if none did.
 	Stopped time.Time `json:"stopped,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
-	// Incarnation is the UIDs of the objects, of either API, that stood for the Machine when it was made, by the Witness' reading.
+	// Incarnation is the UIDs of the objects, of either API, that represented the Machine when the instance was created, as the Witness read them.
 	Incarnation []types.UID `json:"incarnation,omitempty"`
 	// Objection is why it should not have been made; "" if there is nothing against it.
 	Objection string `json:"objection,omitempty"`
@@ -121,10 +121,10 @@ func (i Instance) at(now time.Time, s Settings) Instance {
 
 // second returns why an instance is one too many beside an earlier one of the same name, "" if it is not.
 //
-// A name comes back: a Machine that is deleted and recreated is another one, and gets another instance. And the two
-// APIs' twins have UIDs of their own but are one Machine, whose mirror may be recreated under yet another. So no single
-// UID is a Machine's. The second instance is one too many while there is something left of the first; if the same object asked for
-// both; and if any object that stood for the Machine then, on either side, still does.
+// A name may be used again: a Machine that is deleted and recreated is another one, and gets another instance. And the two APIs' twins have UIDs of their own
+// but are one Machine, whose mirror may be recreated under yet another UID. So no single UID identifies a Machine. The second instance is one too many in
+// three cases: something is left of the first, the same object asked for both, or an object that represented the Machine when the first was created, on
+// either side, still does.
 func (i Instance) second(earlier Instance) string {
 	if earlier.Machine.Name != i.Machine.Name {
 		return ""

@@ -39,8 +39,8 @@ func (c *Cloud) Ledger(context.Context) ([]Call, error) {
 	return slices.Clone(c.ledger), nil
 }
 
-// Audit checks what must hold whatever happened: one instance at most for each Machine, ever, no call by a side that was not
-// authoritative, and no instance that runs on when its Machine is gone.
+// Audit checks what must always hold: each Machine has at most one instance, ever; no API that was not authoritative made a call; and no instance runs on
+// when its Machine is gone.
 func (c *Cloud) Audit(ctx context.Context) error {
 	left := c.leftBehind(ctx)
 	c.mu.Lock()
@@ -59,10 +59,10 @@ func (c *Cloud) Audit(ctx context.Context) error {
 	return accusation(append(wrong, left...))
 }
 
-// leftBehind lists the instances that nobody has ended, and whose Machine neither API has any more. An API server that does not answer accuses nobody.
+// leftBehind lists the instances that nobody has terminated, and whose Machine neither API has any more. If an API server does not answer, it lists none.
 func (c *Cloud) leftBehind(ctx context.Context) []string {
 	c.mu.Lock()
-	before := len(c.instances) // one that is launched while the census is taken may have a Machine that the census has missed
+	before := len(c.instances) // an instance that is launched during the census may have a Machine that the census has missed
 	c.mu.Unlock()
 	if before == 0 || c.census == nil {
 		return nil
@@ -82,7 +82,7 @@ func (c *Cloud) leftBehind(ctx context.Context) []string {
 	return left
 }
 
-// begin writes a call down before anything comes of it: what hangs is seen.
+// begin writes a call to the ledger before the call is carried out, so that a call that hangs is in the ledger, too.
 func (c *Cloud) begin(call Call) (seq int, fault Fault, healed <-chan struct{}, latency time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Witness looks, when a call begins, at what it is made for. It is asked again when a call that took time comes to an end.
+// Witness reads, when a call begins, the objects that the call is made for. It is called again at the end of a call that took time.
 type Witness func(ctx context.Context, caller authority.API, m Machine) Testimony
 
 // Testimony is what a Witness saw.
@@ -56,8 +56,8 @@ func LiveCensus(live client.Reader, pairs authority.Pairs) Census {
 
 // LiveWitness asks the API server which API is authoritative for the Machine. live must not be a cache.
 //
-// While authority is moving the side that it comes from may still finish what it was at, until it has acknowledged that it
-// is paused; the side that it goes to may do nothing.
+// While authority is moving, the API that was authoritative may still finish what it has begun, until it acknowledges that it is paused. The next
+// authoritative API may do nothing.
 func LiveWitness(live client.Reader, pairs authority.Pairs) Witness {
 	return func(ctx context.Context, caller authority.API, m Machine) Testimony {
 		pair, ok := pairs.Of(m.Namespace)
@@ -70,7 +70,7 @@ func LiveWitness(live client.Reader, pairs authority.Pairs) Witness {
 		if live.Get(ctx, client.ObjectKey{Namespace: pair.MachineAPI, Name: m.Name}, old) == nil {
 			t.Objection = objection(caller, old.Spec.AuthoritativeAPI, old.Status)
 			t.stands(old)
-		} // else one side alone has it: there is nobody to be in the way of
+		} // otherwise only one side has the Machine, and cannot conflict with the other
 		twin := &clusterv1.Machine{}
 		if live.Get(ctx, client.ObjectKey{Namespace: pair.ClusterAPI, Name: m.Name}, twin) == nil {
 			t.stands(twin)
@@ -79,7 +79,7 @@ func LiveWitness(live client.Reader, pairs authority.Pairs) Witness {
 	}
 }
 
-// stands counts an object in that is there to stay: one that is being deleted may share its name's next days with a new Machine.
+// stands records the UID of an object that is not being deleted. While an object is being deleted, a new Machine may soon have its name.
 func (t *Testimony) stands(o client.Object) {
 	if o.GetDeletionTimestamp().IsZero() {
 		t.Incarnation = append(t.Incarnation, o.GetUID())
@@ -99,8 +99,8 @@ func objection(caller authority.API, requested machinev1beta1.MachineAuthority, 
 	return fmt.Sprintf("status.authoritativeAPI was %q, coming from %q", current, status.SynchronizedAPI)
 }
 
-// acknowledgedPause looks at Machine API's own acknowledgement; Cluster API's is on objects of its own, and the switch away from
-// Migrating, which is checked, follows it.
+// acknowledgedPause reports whether a controller of the Machine API has acknowledged its pause. Cluster API's acknowledgement is on objects of its own. The
+// switch from Migrating, which the Witness checks, comes after that.
 func acknowledgedPause(caller authority.API, status machinev1beta1.MachineStatus) bool {
 	if caller != authority.MachineAPI {
 		return false

@@ -38,8 +38,8 @@ func Count(set *machinev1beta1.MachineSet, machines []*machinev1beta1.Machine, n
 	return n
 }
 
-// ready counts a ready Machine. in is the time until the Machine is available, zero or negative if it is available already; wait is minReadySeconds. Without
-// minReadySeconds the time does not count, because the clock of a Node may be ahead of ours.
+// ready counts a ready Machine. in is the time until the Machine is available, zero or negative if it is available already. wait is minReadySeconds. Without
+// minReadySeconds, in does not count, because the clock of a Node may be ahead of this process'.
 func (n *Numbers) ready(in, wait time.Duration) {
 	n.Ready++
 	if in <= 0 || wait <= 0 {

@@ -18,13 +18,13 @@ import (
 type Plan struct {
 	// Members are the Machines that count, in the order in which they were given.
 	Members []*machinev1beta1.Machine
-	// Adopt are those of them that nobody controls and that the set may take in: Machine API is authoritative for them. Another's are Cluster
-	// API's to give an owner.
+	// Adopt are those Members that nobody controls and that the set may adopt: Machine API is authoritative for them. If Cluster API is authoritative for a
+	// Machine, Cluster API gives it its owner.
 	Adopt []*machinev1beta1.Machine
 	// Create is how many are missing.
 	Create int
-	// Delete are those that are too many, the first to go first. Members that the set neither controls nor takes in stay, and have none deleted in their
-	// place: they may never become the set's.
+	// Delete are the Machines that are too many, in the order of their deletion. Members that the set neither controls nor adopts stay, and no other Machine is
+	// deleted in their place: they may never become the set's.
 	Delete []*machinev1beta1.Machine
 }
 
@@ -34,8 +34,9 @@ func (p Plan) Idle() bool { return len(p.Adopt) == 0 && p.Create == 0 && len(p.D
 // PlanFor plans for a set that is valid (Selector), out of the Machines of its namespace. Equal input gives an equal plan, whatever the order of
 // the Machines: under the policy Random the seed decides who goes.
 //
-// shared reports of a Machine that nobody controls that another set selects it too; nil: none. Such Machines are taken in as far as some are missing, and are
-// never too many: nothing shows which set they belong to, and the one with fewer replicas would delete what the other needs.
+// shared reports, of a Machine that nobody controls, whether another set selects it too; nil: no Machine is shared. The set adopts shared Machines as long as
+// it lacks some, and never counts them as too many: nothing shows which set they belong to, and the set with fewer replicas would delete what the other
+// needs.
 func PlanFor(set *machinev1beta1.MachineSet, selector labels.Selector, machines []*machinev1beta1.Machine, shared func(*machinev1beta1.Machine) bool,
 	seed string) Plan {
 	var p Plan
@@ -84,8 +85,8 @@ func Replicas(set *machinev1beta1.MachineSet) int {
 	return int(*set.Spec.Replicas)
 }
 
-// Selector returns the set's selector. The error is a sentence for each thing in the spec that no repetition fixes: with it, the set may neither
-// make nor give up a Machine.
+// Selector returns the set's selector. The error has a sentence for each problem of the spec that no repetition fixes. With an error, the set may neither
+// create nor release a Machine.
 func Selector(set *machinev1beta1.MachineSet) (labels.Selector, error) {
 	selector, err := metav1.LabelSelectorAsSelector(&set.Spec.Selector)
 	switch {

@@ -26,9 +26,9 @@ type candidate struct {
 	lot uint64
 }
 
-// order compares Machines of the same standing: the lesser goes first. It is nil for a policy that there is not. What the API publishes of all
-// three is that Machines that are marked, and Machines that are unhealthy, go before any other. Of the rest, Random leaves open who goes, so it is
-// a Machine that runs nothing yet if there is one; Newest and Oldest do not leave it open.
+// order compares Machines that are equal in standing: the lesser is deleted first. It returns nil for an unknown policy. For all three policies the API
+// documents that marked Machines and unhealthy Machines are deleted before any other. For the rest, Random leaves the choice open, so order chooses a Machine
+// that runs nothing yet, if there is one. Newest and Oldest do not leave it open.
 func order(policy machinev1beta1.MachineSetDeletePolicy) func(a, b candidate) int {
 	switch policy {
 	case machinev1beta1.RandomMachineSetDeletePolicy:
@@ -47,8 +47,7 @@ func policyOf(set *machinev1beta1.MachineSet) machinev1beta1.MachineSetDeletePol
 	return cmp.Or(machinev1beta1.MachineSetDeletePolicy(set.Spec.DeletePolicy), machinev1beta1.RandomMachineSetDeletePolicy)
 }
 
-// first returns the n Machines that go first, fewer if there are not as many. No two have the same place: where nothing else
-// distinguishes them, the seed decides.
+// first returns the n Machines to delete first, fewer if there are fewer. No two have the same rank: where nothing else distinguishes them, the seed decides.
 func first(machines []*machinev1beta1.Machine, policy machinev1beta1.MachineSetDeletePolicy, seed string, n int) []*machinev1beta1.Machine {
 	candidates := make([]candidate, 0, len(machines))
 	for _, m := range machines {

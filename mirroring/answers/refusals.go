@@ -13,7 +13,8 @@ import (
 	"github.com/poundlock/poundlock/mirroring/pairs"
 )
 
-// How long a write rests that the API server has refused: longer each time, up to the most. A change of the pair that leads to another write is made at once.
+// How long the mirror waits before it repeats a write that the API server has refused: twice as long each time, up to mostRest. A change of the pair that
+// leads to another write is sent at once.
 const (
 	firstRest = time.Second
 	mostRest  = 15 * time.Second
@@ -27,7 +28,8 @@ type Refusals struct {
 	replaced map[types.NamespacedName]any
 }
 
-// Replace reports whether an object is to be replaced to have this content, once.
+// Replace reports whether a pair's object is to be replaced (deleted and recreated) so that it gets this content. It does so once: for the same content it
+// returns false the next time.
 func (r *Refusals) Replace(k types.NamespacedName, content any) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -41,7 +43,7 @@ func (r *Refusals) Replace(k types.NamespacedName, content any) bool {
 	return true
 }
 
-// Forget has the next refusal of the pair ask again.
+// Forget removes the content that Replace has recorded for the pair, so that Replace returns true again at the next refusal.
 func (r *Refusals) Forget(k types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,7 +71,8 @@ func (r *Refusals) Note(k types.NamespacedName, w *pairs.Write, now time.Time) t
 	return rest
 }
 
-// Left is how long a write rests yet; 0 of one that is due, or that was not refused. A pair that needs no such write is forgotten.
+// Left returns how long a refused write still waits; 0 for a write that is due, or that was not refused. If w is nil or another write, Left forgets the
+// refusal: the pair no longer needs the refused write.
 func (r *Refusals) Left(k types.NamespacedName, w *pairs.Write, now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -23,7 +23,7 @@ type Pair struct{ *pairs.State }
 // Of is the deletion of a pair.
 func Of(s *pairs.State) Pair { return Pair{s} }
 
-// Asked is what the rules of deletion ask about the pair.
+// Asked returns the state of the pair that the rules of a deletion decide on.
 func Asked(s *pairs.State) authority.DeletionState { return Of(s).asked() }
 
 func (s Pair) asked() authority.DeletionState {
@@ -48,16 +48,17 @@ func (s Pair) asked() authority.DeletionState {
 	return d
 }
 
-// held reports whether the authoritative controller has yet to clean up, or the provider to stand still. Cluster API's cleans up also after a Machine whose
-// finalizer somebody has removed, for as long as the Machine is there. Without it the provider's controller finds no owner, and leaves the instance behind.
+// held reports whether the authoritative API's controller has yet to clean up, or the provider's object for the instance has yet to be paused (instanceActs).
+// Cluster API's controller also cleans up after a Machine whose finalizer somebody has removed, for as long as the Machine exists. Once the Machine is gone,
+// the provider's controller finds no owner, and leaves the instance behind.
 func (s Pair) held() bool {
 	side := s.Authoritative()
 	return s.On(side) != nil && slices.Contains(s.On(side).GetFinalizers(), s.controllersFinalizer(side)) ||
 		side == authority.ClusterAPI && s.Core != nil && s.InstanceLeft() || side == authority.MachineAPI && s.instanceActs()
 }
 
-// instanceActs reports whether the object that a provider keeps for an instance is not paused, although Machine API is authoritative. The handoff pauses it as
-// long as the mirror refers to it.
+// instanceActs reports whether the object that a provider keeps for an instance is not paused, although Machine API is authoritative. The handoff pauses that
+// object as long as the mirror refers to it.
 func (s Pair) instanceActs() bool {
 	return s.InfraInstance != nil && !pairs.IsPaused(s.InfraInstance) && s.instanceIsOurs() && s.IsMirror(s.Core)
 }
@@ -100,7 +101,8 @@ func (s Pair) Next(step authority.DeletionStep) *pairs.Write {
 	return nil
 }
 
-// Restores reports whether a mirror that is being deleted is recreated, although its owner's controller may delete it: the feature gate was off then.
+// Restores reports whether Poundlock recreates a mirror that is being deleted, although its owner's controller may delete it. With the feature gate on, that
+// deletion would delete the authoritative object, too. But the gate was off when the mirror was deleted.
 func (s Pair) Restores() bool {
 	now := s.asked()
 	then := now
@@ -108,7 +110,7 @@ func (s Pair) Restores() bool {
 	return then.Next() == authority.DeleteAuthority && now.Next() == authority.ReleaseMirror
 }
 
-// explained adds to the event of a mirror's release why its deletion is not that of the Machine, where somebody could have meant it so.
+// explained adds to the event of a mirror's release why the deletion of the mirror is no deletion of the Machine, where a person may have meant the Machine.
 func (s Pair) explained(w *pairs.Write, mirror *unstructured.Unstructured) *pairs.Write {
 	if w != nil && w.Object == mirror && s.Restores() {
 		w.Note += ". Its Machine keeps running, and Poundlock recreates it: it was deleted while the feature gate MachineAPIMigration was off, or less than " +
@@ -122,15 +124,15 @@ func (s Pair) explained(w *pairs.Write, mirror *unstructured.Unstructured) *pair
 	return w
 }
 
-// lostItsSet reports whether the mirror of a Cluster API Machine that is being deleted has no set, and its authority has one. The deletion of an owned mirror
-// is that of the Machine. Who asked for it may not see that the set was orphaned in between.
+// lostItsSet reports whether the Cluster API mirror of a Machine is being deleted and has no MachineSet, although its authoritative Machine has one. The
+// deletion of a mirror that a set owns is a deletion of the Machine. Who asked for it may not see that the set was orphaned in between.
 func (s Pair) lostItsSet(mirror *unstructured.Unstructured) bool {
 	return mirror == s.Core && s.Kind.Name == "Machine" && pairs.PresenceOf(s.MachineAPI) == authority.Present &&
 		pairs.ControllerOf(mirror) == nil && pairs.ControllerOf(s.MachineAPI) != nil
 }
 
-// hold puts the sync finalizer on a mirror that is about to be deleted; nil if it has it. It was removed with Poundlock, and without it the mirror would go at
-// once: nobody would release a Cluster API object that is still paused, and its deletion would never end.
+// hold puts the sync finalizer on a mirror that is about to be deleted; nil if the mirror has it. The finalizer was removed together with Poundlock. Without
+// it, the deletion would not wait for Poundlock: nobody would release a Cluster API object that is still paused, and its deletion would never end.
 func hold(mirror *unstructured.Unstructured) *pairs.Write {
 	if slices.Contains(mirror.GetFinalizers(), authority.SyncFinalizer) {
 		return nil
@@ -143,8 +145,8 @@ func deleted(o *unstructured.Unstructured, reason, note string) *pairs.Write {
 	return &pairs.Write{Verb: pairs.Remove, Object: o, Reason: reason, Note: note}
 }
 
-// Adopters are the other MachineSets, of those that there are, by the names of the Machines that they adopt once their set, which is being deleted, lets go of
-// them.
+// Adopters returns which other MachineSet adopts each Machine once the Machine's own set (mirror), which is being deleted, no longer owns it. The keys are
+// names of Machines, the values names of sets. sets are all MachineSets that there are.
 func Adopters(machines []*unstructured.Unstructured, mirror *unstructured.Unstructured, sets []*unstructured.Unstructured) map[string]string {
 	others := make([]*policies.Object, 0, len(sets))
 	for _, set := range sets {
@@ -159,8 +161,9 @@ func Adopters(machines []*unstructured.Unstructured, mirror *unstructured.Unstru
 	return out
 }
 
-// detachNext detaches the next child, but none that another MachineSet would adopt, and delete if it has too many. If all go with what they live in, so does
-// that set. The deletion of an authoritative set holds them, too: that set would then delete the surplus, whichever Machine it chooses.
+// detachNext detaches the next child, but no child that another MachineSet would adopt: that set deletes the Machine if it has too many. Where the
+// surroundings are being deleted, the other set is deleted with them, so every child is detached. Where the authoritative set is being deleted as well, such
+// a child still waits: the adopting set would delete its surplus, whichever Machine it chooses.
 func (s Pair) detachNext(side authority.API) *pairs.Write {
 	stay := s.Surroundings == authority.Stay && s.On(side.Other()) != nil
 	for _, child := range s.Children {
@@ -171,7 +174,7 @@ func (s Pair) detachNext(side authority.API) *pairs.Write {
 	return nil
 }
 
-// Held is why the deletion of a MachineSet waits; "" if it does not.
+// Held returns why the deletion of a MachineSet waits; "" if it does not.
 func (s Pair) Held() string {
 	_, side := s.Mirror()
 	if s.asked().Next() != authority.DetachChildren || s.detachNext(side) != nil {
@@ -183,8 +186,8 @@ func (s Pair) Held() string {
 		"To delete the Machine, delete it", side.Text(), s.Name, s.Adopters[child], child)
 }
 
-// detach takes a child out of the collector's reach: a Machine API object whose machine Cluster API runs is marked, so that
-// its end is not propagated; any other no longer names its owner.
+// detach takes a child out of the garbage collector's reach. A Machine API object whose machine Cluster API runs is marked, so that its deletion is not
+// propagated. Any other child loses the reference to its owner.
 func (s Pair) detach(child *unstructured.Unstructured, side authority.API) *pairs.Write {
 	w := &pairs.Write{Verb: pairs.Patch, Object: child, Reason: "Detached",
 		Note: "detached " + pairs.Describe(child) + " from its " + s.Kind.Name + ", which is being deleted while its twin stays"}
@@ -194,15 +197,16 @@ func (s Pair) detach(child *unstructured.Unstructured, side authority.API) *pair
 	}
 	metadata := map[string]any{"ownerReferences": pairs.OwnersWithout(child, s.On(side))}
 	if _, labelled := child.GetLabels()[clusterv1.MachineSetNameLabel]; labelled && side == authority.ClusterAPI && s.Surroundings == authority.Go {
-		// By the label Cluster API waits for the set to adopt it, which does not come back. Without it the Cluster does, and ends it when it goes itself.
+		// While the child has this label, Cluster API waits for the set to adopt it, and that set does not come back. Without the label, the Cluster becomes its
+		// owner, and deletes it when the Cluster itself is deleted.
 		metadata["labels"] = map[string]any{clusterv1.MachineSetNameLabel: nil}
 	}
 	w.Patch = pairs.MetadataPatch(metadata)
 	return w
 }
 
-// releaseMirror lets a mirror go that is being deleted. Its controllers are paused, so their finalizers would hold it
-// for ever.
+// releaseMirror removes the finalizers of Poundlock and of the mirror's controllers from a mirror that is being deleted. The controllers are paused, so their
+// finalizers would keep it for ever.
 func (s Pair) releaseMirror(side authority.API) *pairs.Write {
 	if side == authority.MachineAPI {
 		return pairs.First(s.leftoverInfra, func() *pairs.Write {
@@ -214,11 +218,12 @@ func (s Pair) releaseMirror(side authority.API) *pairs.Write {
 	})
 }
 
-// leftoverInfra removes the mirrored infrastructure machine of a Machine API object that is being deleted, once no
-// instance is left. While that object stays, so does it: a provider's controller must never find it deleted.
+// leftoverInfra removes the mirrored infrastructure machine of a Machine API object that is being deleted, once no instance is left. While the Machine API
+// object stays, so does the infrastructure machine: a provider's controller must never find it deleted.
 func (s Pair) leftoverInfra() *pairs.Write {
 	if s.Kind.Infra == authority.InfraMachine && pairs.PresenceOf(s.MachineAPI) == authority.Deleting {
-		// What the provider keeps for the instance goes first: the machine that owns it may have no finalizer, and when it has gone nothing leads there.
+		// What the provider keeps for the instance is deleted first. The machine that owns it may have no finalizer, and once that machine is gone nothing leads to
+		// what is kept.
 		if w := s.endInfraInstance(pairs.Describe(s.MachineAPI)); w != nil {
 			return w
 		}
@@ -229,8 +234,8 @@ func (s Pair) leftoverInfra() *pairs.Write {
 	return s.ReleaseInfra(s.Infra)
 }
 
-// idle reports whether a mirrored infrastructure object has no instance that is Cluster API's: Machine API is authoritative,
-// or its Machine was never created, or is being deleted before any controller acted on it.
+// idle reports whether a mirrored infrastructure object has no instance that is Cluster API's: Machine API is authoritative, or the Cluster API Machine was
+// never created, or that Machine is being deleted before any controller acted on it.
 func (s Pair) idle(infra *unstructured.Unstructured) bool {
 	if !s.IsMirror(infra) {
 		return false
@@ -238,19 +243,19 @@ func (s Pair) idle(infra *unstructured.Unstructured) bool {
 	return s.Authoritative() == authority.MachineAPI || s.Core == nil && len(infra.GetOwnerReferences()) == 0 || s.unheld()
 }
 
-// unheld reports whether the Cluster API object is being deleted, still paused, without its controller's finalizer and without an instance: the handoff
-// releases no such object, so its controllers will not see to what belongs to it.
+// unheld reports whether the Cluster API object is being deleted, still paused, without its controller's finalizer and without an instance. The handoff does
+// not release such an object, so its controllers will not clean up what belongs to it.
 func (s Pair) unheld() bool {
 	return pairs.PresenceOf(s.Core) == authority.Deleting && pairs.IsPaused(s.Core) &&
 		!slices.Contains(s.Core.GetFinalizers(), s.Kind.ClusterAPIFinalizer) && !s.InstanceLeft()
 }
 
-// ReleaseInfra lets go an idle infrastructure machine that is being deleted while it is paused. The mirror makes it
-// again if it is still wanted. While authority moves nobody knows yet whose the instance will be: what is being deleted has the move taken back first, or is
-// Cluster API's to end.
+// ReleaseInfra removes the provider's finalizer from an idle infrastructure machine that is being deleted while it is paused. The mirror recreates the
+// machine if it is still wanted. ReleaseInfra waits while authority moves, because nobody knows yet which API will run the instance. If the Machine is being
+// deleted, the move is taken back first, or Cluster API completes the deletion.
 func (s Pair) ReleaseInfra(infra *unstructured.Unstructured) *pairs.Write {
 	if w := s.ReleaseInfraInstance(); w != nil {
-		return w // before the machine that owns it: afterwards nothing leads to it
+		return w // first: once the machine that owns it is gone, nothing leads to this object
 	}
 	if pairs.PresenceOf(infra) != authority.Deleting || !s.idle(infra) || s.Shape().Current == authority.Migrating || s.endsInstance() {
 		return nil
@@ -259,14 +264,14 @@ func (s Pair) ReleaseInfra(infra *unstructured.Unstructured) *pairs.Write {
 }
 
 // endsInstance reports whether deleting the provider's machine would terminate an instance that Machine API runs. The garbage collector would then delete the
-// object that the provider keeps for the instance, and the handoff has not paused that yet.
+// object that the provider keeps for the instance, and the handoff has not paused that object yet.
 func (s Pair) endsInstance() bool {
 	return s.InfraInstance != nil && !pairs.IsPaused(s.InfraInstance) && s.Source() == authority.MachineAPI && pairs.PresenceOf(s.MachineAPI) == authority.Present
 }
 
-// Replace deletes the provider's machine of a mirror if the API server refuses to change it. The mirror then recreates it with the right content. Providers
-// make most of its fields immutable. Machine API's own webhook may add a default of a later release to a Machine, and nobody can remove that again. The machine
-// is paused, so no controller acts on it. Replace returns nil while anything else changes.
+// Replace deletes the provider's machine of a mirror if the API server refuses to change it. The mirror then recreates the machine with the right content.
+// Providers make most of its fields immutable, and Machine API's own webhook may add to a Machine a default of a later release that nobody can remove again.
+// The provider's machine is paused, so no controller acts on it. Replace returns nil while anything else changes.
 func (s Pair) Replace(refused *pairs.Write) *pairs.Write {
 	if refused.Verb != pairs.Apply || s.Kind.Infra != authority.InfraMachine || s.Infra == nil || refused.Object.GetUID() != s.Infra.GetUID() {
 		return nil
@@ -288,8 +293,8 @@ func (s Pair) Replace(refused *pairs.Write) *pairs.Write {
 	return w
 }
 
-// WithdrawReplacement takes back the mark of a provider's machine that was to be replaced, and need not be any more. A deletion that is still on its way, from
-// a Poundlock that leads no more, is then of another version of the object, and fails: it could land after the Machine has moved.
+// WithdrawReplacement removes the mark of a provider's machine that was to be replaced and no longer needs to be. A former leader's deletion may still be on
+// its way, and could arrive after the Machine has moved. Removing the mark changes the version of the object, so that this deletion fails.
 func (s Pair) WithdrawReplacement() *pairs.Write {
 	if s.Infra == nil {
 		return nil
@@ -300,7 +305,7 @@ func (s Pair) WithdrawReplacement() *pairs.Write {
 	return s.markReplaced(nil)
 }
 
-// replacing is who writes that mark, in managed fields: apart from the mirror's applies, which know nothing of it.
+// replacing is the field manager of that mark. It is not the mirror's own, because the mirror's applies do not contain the mark.
 const replacing = "poundlock-replace"
 
 func (s Pair) markReplaced(value any) *pairs.Write {
@@ -339,8 +344,8 @@ func (s Pair) endInfraInstance(cause string) *pairs.Write {
 	return deleted(s.InfraInstance, "MirrorDeleted", "deleted "+pairs.Describe(s.InfraInstance)+", because "+cause+" is being deleted")
 }
 
-// namingInstance has the release of what was kept for another instance than the Machine's warn of that one: nothing names it any more. It may be a stranger's,
-// whose machine was deleted without the provider's finalizer.
+// namingInstance adds a warning to the release of an object that was kept for another instance than the Machine's: afterwards no object names that instance.
+// The instance may be a stranger's, whose machine was deleted without the provider's finalizer.
 func (s Pair) namingInstance(w *pairs.Write) *pairs.Write {
 	if w == nil {
 		return nil
@@ -353,9 +358,9 @@ func (s Pair) namingInstance(w *pairs.Write) *pairs.Write {
 	return w
 }
 
-// instanceIsOurs reports whether what the provider keeps for an instance belongs to the mirror. That object has no mark: the mark of the provider's machine
-// decides, or, where that is gone, of the Cluster API Machine. If both are gone, it is ours. One that is not has an instance of its own, which its controller
-// terminates once somebody unpauses it.
+// instanceIsOurs reports whether the object that the provider keeps for an instance belongs to the mirror. That object has no mark. The mark of the
+// provider's machine decides, or, where that machine is gone, the mark of the Cluster API Machine. If both are gone, the object is the mirror's. An object
+// that is not the mirror's has an instance of its own, which its controller terminates once somebody unpauses the object.
 func (s Pair) instanceIsOurs() bool {
 	switch {
 	case s.Infra != nil:
@@ -366,7 +371,7 @@ func (s Pair) instanceIsOurs() bool {
 	return true
 }
 
-// keepInfra takes the infrastructure machine out of the collector's reach before its Machine goes to be recreated.
+// keepInfra takes the infrastructure machine out of the garbage collector's reach before its Machine is released, to be recreated.
 func (s Pair) keepInfra() *pairs.Write {
 	if s.Infra == nil || s.Core == nil || len(pairs.OwnersWithout(s.Infra, s.Core)) == len(s.Infra.GetOwnerReferences()) ||
 		pairs.PresenceOf(s.MachineAPI) != authority.Present {
@@ -389,13 +394,14 @@ func release(o *unstructured.Unstructured, finalizers ...string) *pairs.Write {
 		Reason: "Released", Note: "removed the finalizers that kept " + pairs.Describe(o)}
 }
 
-// Forget takes finalizer and marks off what acts on its own from now on, and the finalizer alone off a set or a check that is paused.
+// Forget removes the finalizer and the marks from an object that acts on its own from now on. From a set or a check that is paused it removes the finalizer
+// alone.
 func (s Pair) Forget() *pairs.Write {
 	if s.MachineAPI != nil {
 		return pairs.First(func() *pairs.Write { return s.unmark(s.Core) }, func() *pairs.Write { return s.unmark(s.MachineAPI) })
 	}
 	if s.Kind.Infra != authority.InfraMachine && pairs.IsPaused(s.Core) {
-		// By its mark it may become the mirror again, where a backup is restored: of a set or a check nothing else shows that nobody acts on it of its own.
+		// Its mark stays, so that it may become the mirror again where a backup is restored: of a set or a check, nothing else shows that nobody acts on it.
 		w := release(s.Core, authority.SyncFinalizer)
 		if w != nil {
 			w.Reason, w.Note = "MirrorEnded", s.ended(s.Core)
@@ -403,7 +409,7 @@ func (s Pair) Forget() *pairs.Write {
 		return w
 	}
 	if s.Kind.Infra == authority.InfraMachineTemplate {
-		return s.unmark(s.Core) // by its mark the template goes when nothing refers to it any more
+		return s.unmark(s.Core) // the template keeps its mark, and is deleted by it when nothing refers to it any more
 	}
 	return pairs.First(func() *pairs.Write { return s.unmark(s.Infra) }, func() *pairs.Write {
 		if pairs.PresenceOf(s.Core) == authority.Deleting && s.InstanceLeft() && !pairs.IsPaused(s.Core) && !pairs.IsPaused(s.Infra) {
@@ -428,7 +434,8 @@ func (s Pair) unmark(o *unstructured.Unstructured) *pairs.Write {
 		Note: s.ended(o)}
 }
 
-// ended is what becomes of an object whose twin is gone. Beside one that is being deleted, admission refuses a Machine API object.
+// ended returns what becomes of an object whose twin is gone. While the Cluster API object is being deleted, admission refuses a new Machine API object, so
+// the sentence then advises to wait.
 func (s Pair) ended(o *unstructured.Unstructured) string {
 	switch paused := pairs.IsPaused(o); {
 	case !paused && pairs.PresenceOf(o) == authority.Deleting:
@@ -448,9 +455,9 @@ func (s Pair) ended(o *unstructured.Unstructured) string {
 	return alone + ". It is being deleted: create its Machine API object again when it is gone"
 }
 
-// ReleaseUnserved lets a mirror go that is being deleted, and propagates nothing: its CRD may be waiting for it, or its owner has gone with a
-// CRD. A Machine API object stays while authority moves, while Cluster API is yet to be released, and where what is not served has nothing to
-// do with its deletion.
+// ReleaseUnserved releases a mirror that is being deleted, and propagates nothing: the deletion of the mirror's CRD may be waiting for it, or its owner was
+// deleted with a CRD. A Machine API object stays while authority moves, while Cluster API is yet to be released, and where the kind that is not served has
+// nothing to do with the object's deletion.
 func (s Pair) ReleaseUnserved() *pairs.Write {
 	mirror, side := s.Mirror()
 	switch {
@@ -466,8 +473,8 @@ func (s Pair) ReleaseUnserved() *pairs.Write {
 	return s.releaseMirror(side)
 }
 
-// StaleTemplate deletes a template of the mirror's that nothing refers to: no MachineSet, and no machine that was made
-// from it. The one that the pair will refer to next exists before it is referred to, and is spared.
+// StaleTemplate deletes a template of the mirror's that nothing refers to: no MachineSet, and no machine that was made from it. It spares the template that
+// the pair will refer to next, which is created before anything refers to it.
 func (s Pair) StaleTemplate() *pairs.Write {
 	for _, t := range s.Templates {
 		if !s.IsTemplate(t) || s.Used == nil || s.Used.Has(t.GetName()) || t.GetDeletionTimestamp() != nil || s.Core != nil && t.GetName() == s.InfraName() {
@@ -478,7 +485,8 @@ func (s Pair) StaleTemplate() *pairs.Write {
 	return nil
 }
 
-// unlessOwner has the last write to a set that goes wait if a Machine has come to belong to it since its Machines were listed.
+// unlessOwner makes the last write to a MachineSet that is being deleted conditional: the write waits if a Machine has come to belong to the set since the
+// set's Machines were listed.
 func (s Pair) unlessOwner(w *pairs.Write) *pairs.Write {
 	if w == nil || len(s.Children) > 0 || s.Kind.Name != "MachineSet" {
 		return w
@@ -487,8 +495,8 @@ func (s Pair) unlessOwner(w *pairs.Write) *pairs.Write {
 	return w
 }
 
-// GivenToCluster makes the Cluster that is being deleted the owner of a mirror that has none, since its set went first. Cluster API's
-// controller deletes what the Cluster owns, and waits for all else. A conversion would say the same, but for that it may be too late: the
+// GivenToCluster makes the Cluster that is being deleted the owner of a mirror that has no owner, because its set was deleted first. Cluster API's controller
+// deletes what the Cluster owns, and waits for everything else. A conversion would set the same owner, but it may no longer be possible, because the
 // infrastructure cluster is gone.
 func (s Pair) GivenToCluster() *pairs.Write {
 	if pairs.PresenceOf(s.Cluster) != authority.Deleting || s.Source() != authority.MachineAPI || !s.IsMirror(s.Core) ||
@@ -499,8 +507,9 @@ func (s Pair) GivenToCluster() *pairs.Write {
 		Reason: "Released", Note: "made the Cluster, which is being deleted, the owner of " + pairs.Describe(s.Core) + ", so that Cluster API deletes it"}
 }
 
-// LeftBySet has a Machine of Cluster API's that lost its set before the Cluster was deleted go with the Cluster. By the label of a set, Cluster API waits for
-// that set to own it, and the Cluster for the Machine. nil: it is no such Machine, or a set may own it yet.
+// LeftBySet removes the label of its former MachineSet from a Cluster API Machine that lost the set before the Cluster was deleted, so that the Machine is
+// deleted with the Cluster. While the Machine has the label, Cluster API waits for that set to own it, and the Cluster waits for the Machine. nil: it is no
+// such Machine, or a set may own it yet.
 func (s Pair) LeftBySet() *pairs.Write {
 	if s.Kind.Infra != authority.InfraMachine || s.Source() != authority.ClusterAPI || pairs.PresenceOf(s.Cluster) != authority.Deleting ||
 		pairs.PresenceOf(s.Core) != authority.Present || pairs.ControllerOf(s.Core) != nil || pairs.PresenceOf(s.Parents[authority.ClusterAPI]) == authority.Present {
@@ -514,9 +523,10 @@ func (s Pair) LeftBySet() *pairs.Write {
 		Reason: "Released", Note: "removed the label of its former MachineSet from " + pairs.Describe(s.Core) + ", so that it is deleted with the Cluster"}
 }
 
-// LetGoOfSet takes the reference to its MachineSet from a Machine of Cluster API's that is being deleted, if the set is gone. Cluster API's controller reads
-// the set that a Machine refers to before all else, and without it never ends the deletion. A set that is deleted waits for the Machines that its selector
-// selects. One that it owns and does not select, because somebody has removed a label, the collector deletes afterwards.
+// LetGoOfSet removes the reference to a MachineSet that is gone from a Cluster API Machine that is being deleted. Cluster API's controller reads the set that
+// a Machine refers to before all else, and without the set never ends the deletion. A set that is being deleted waits for the Machines that its selector
+// selects. It does not wait for a Machine that it owns and does not select, because somebody has removed a label: the garbage collector deletes that Machine
+// after the set.
 func (s Pair) LetGoOfSet() *pairs.Write {
 	kind, ok := authority.KindNamed(s.Kind.Parent)
 	owner := pairs.ControllerOf(s.Core)

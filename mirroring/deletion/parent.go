@@ -45,16 +45,17 @@ func JudgeParent(s *pairs.State, owner *unstructured.Unstructured) {
 		}
 		return
 	}
-	// An owner that has no twin: when it goes, its Machines are not meant to.
+	// This owner has no twin. Its deletion is not meant to delete its Machines.
 	s.SetParent(side, pairs.PresenceOf(owner))
 	if owner != nil && owner.GetUID() != ref.UID {
-		s.SetParent(side, authority.Absent) // one that was generated in its place
+		s.SetParent(side, authority.Absent) // another object of that name, generated in its place
 	}
 	s.SetParent(side.Other(), authority.Present)
 }
 
-// ownerless reports whether a mirror named an owner that was gone already when the mirror was created, as a backup does that is applied as it was stored. The
-// collector deletes it, and nobody asked for that. There is one set of a name at a time: where one of another UID is older than the mirror, the owner was gone.
+// ownerless reports whether a mirror names an owner that was gone already when the mirror was created, as after a backup is applied as it was stored. The
+// garbage collector deletes such a mirror, and nobody has asked for that. Only one set of a name exists at a time. So if the set of that name has another UID
+// and is older than the mirror, the owner was gone.
 func ownerless(mirror, set *unstructured.Unstructured, owner types.UID) bool {
 	if set == nil || set.GetUID() == owner {
 		return false

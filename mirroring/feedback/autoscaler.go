@@ -20,23 +20,23 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// stream is the way back, from a mirror to its authority, for what others may write to the mirror.
+// stream carries back, from a mirror to its authoritative object, what others may write to the mirror.
 type stream struct {
 	*pairs.State
 	mirror, source *unstructured.Unstructured
-	// side is the mirror's.
+	// side is the side of the mirror.
 	side policies.Side
 }
 
-// Followed carries over to the authoritative object what a writer wrote to its mirror, which is the only one that the writer reads:
-//   - the cluster autoscaler the replicas of a set, and the marks by which it chooses a Machine (converting › The Cluster Autoscaler in mixed MachineSet
-//     clusters; the releases so far write to the Machine API alone)
-//   - the cluster-autoscaler-operator the limits of a set, in the Machine API
+// Followed carries over to the authoritative object what a writer wrote to its mirror, the only one of the two that the writer reads:
+//   - the cluster autoscaler writes the replicas of a set, and the marks by which it chooses a Machine (converting › The Cluster Autoscaler in mixed
+//     MachineSet clusters; the releases so far write to the Machine API alone)
+//   - the cluster-autoscaler-operator writes the limits of a set, in the Machine API
 //
-// authority.Grants has them all.
+// authority.Grants lists all these writers and fields.
 //
-// Admission lets nobody else write these to a mirror (authority/scale-locked, spec-locked, metadata-reserved), and them under no other name than wrote knows
-// (authority/carried-manager). But admission may be absent: wrote decides from the managed fields.
+// Admission lets nobody else write these fields to a mirror (authority/scale-locked, spec-locked, metadata-reserved), and these writers only under the names
+// that wrote knows (authority/carried-manager). But admission may be absent: wrote decides from the managed fields.
 func Followed(s *pairs.State) *pairs.Write {
 	f, back := streamOf(s)
 	switch {
@@ -50,8 +50,8 @@ func Followed(s *pairs.State) *pairs.Write {
 	return nil
 }
 
-// stream is the way back of a pair; none where a side is missing or is being deleted. During a move nobody may write to a mirror, but that the
-// autoscaler may take a mark back. So what is not yet carried over was written before it, or is such a removal, and counts.
+// streamOf returns the stream of a pair; none where an object is missing or is being deleted. During a move nobody may write to a mirror, except that the
+// autoscaler may take a mark back. So a write that is not yet carried over came before the move, or is such a removal, and counts.
 func streamOf(s *pairs.State) (f stream, back bool) {
 	if pairs.PresenceOf(s.Core) != authority.Present || pairs.PresenceOf(s.MachineAPI) != authority.Present {
 		return stream{}, false
@@ -65,7 +65,7 @@ func streamOf(s *pairs.State) (f stream, back bool) {
 	return stream{}, false
 }
 
-// there is an annotation's name on the authority.
+// there returns the name that an annotation of the mirror has on the authoritative object.
 func (f stream) there(key string) string {
 	if f.side == policies.SideMachineAPI {
 		return core.ClusterAPIAnnotation(key)
@@ -94,7 +94,7 @@ func (f stream) limited() *pairs.Write {
 	return nil
 }
 
-// annotated is what a writer has made of an annotation on the mirror, nil: it has taken it away.
+// annotated returns the value to which a writer has changed an annotation of the mirror; nil: the writer has removed it.
 func (f stream) annotated(g authority.Grant, key string) (value any, changed bool) {
 	asked, has := f.mirror.GetAnnotations()[key]
 	now, known := f.source.GetAnnotations()[f.there(key)]
@@ -109,26 +109,30 @@ func (f stream) annotated(g authority.Grant, key string) (value any, changed boo
 
 func annotationPath(key string) []string { return []string{"metadata", "annotations", key} }
 
-// annotate writes annotations to the authority, in the name of whom it follows.
+// annotate writes annotations to the authoritative object, under the field manager for what is carried over.
 func (f stream) annotate(changes map[string]any, fields []string, note string) *pairs.Write {
 	return &pairs.Write{Verb: pairs.Patch, By: ownership.CarriedManager, Object: f.source, Reason: "AutoscalerFollowed", Fields: fields, Note: note,
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": changes})}
 }
 
-// wrote reports whether a manager wrote a field of the mirror later than the mirror's last write: managedFields name its manager as owner, and the
-// mirror as owner no more. Anything less proves nothing, as anybody may clear managed fields (DESIGN §5). there is the field's path on the authority.
+// wrote reports whether a manager wrote a field of the mirror later than the mirror's last write: the managed fields name that manager as the field's owner,
+// and no longer the mirror. Anything less proves nothing, as anybody may clear managed fields (DESIGN §5). there is the field's path on the authoritative
+// object.
 func (f stream) wrote(manager string, path, there []string) bool {
 	return !ownership.Owns(f.mirror, managedfields.Path(path...)) && slices.ContainsFunc(f.mirror.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
 		return e.Manager == manager && ownership.Holds(e, managedfields.Path(path...)) && f.since(e, there)
 	})
 }
 
-// since reports whether an entry is later than the mirror's last write. Times are in seconds: within one the owner decides, since each apply
-// of the mirror's would have taken the field. Before the mirror has been made equal in this direction once, its last write was the switch; and
-// if the authority has still what Poundlock wrote there from what is the mirror now, or nothing at all, the mirror may not have been read
-// again before the switch: a move waits for a generation, which no annotation changes. An entry of /scale has no time: the API server leaves
-// it out. It is later if the mirror has claimed the field, or if the authority's is still the mirror's from before the switch: both sides were
-// equal then, so that it is the mirror's side that has changed.
+// since reports whether an entry of managed fields is later than the mirror's last write. Times are in seconds. Within one second the owner decides, since
+// each apply of the mirror's would have taken the field.
+//
+// Before the mirror has been made equal in this direction for the first time, its last write was the switch. An entry then also counts as later if the
+// authoritative object still has there what Poundlock wrote to it from the object that is the mirror now, or has nothing there at all. In that case Poundlock
+// may not have read the mirror again before the switch: a move waits for a generation, which no annotation changes.
+//
+// An entry of /scale has no time: the API server leaves it out. It is later if the mirror has claimed the field. Before the first synchronization it is later
+// if the mirror from before the switch still owns the field on the authoritative object: both sides were equal then, so that the mirror's side has changed.
 func (f stream) since(e metav1.ManagedFieldsEntry, there []string) bool {
 	before, claimed := f.Shape().SynchronizedGeneration == 0, ownership.Claimed(f.mirror)
 	switch {
@@ -138,7 +142,7 @@ func (f stream) since(e metav1.ManagedFieldsEntry, there []string) bool {
 		return false
 	case before:
 		switched := f.Shape().Condition(authority.ConditionSynchronized)
-		if switched.Status == "" { // never in step: nothing came from a mirror that somebody else made, or from before ours was made
+		if switched.Status == "" { // never synchronized: what somebody else's mirror had, or ours before Poundlock made it, does not count
 			made := slices.ContainsFunc(f.mirror.GetManagedFields(), func(o metav1.ManagedFieldsEntry) bool {
 				return o.Manager == ownership.Manager && !e.Time.Before(o.Time)
 			})
@@ -151,14 +155,14 @@ func (f stream) since(e metav1.ManagedFieldsEntry, there []string) bool {
 		func(o metav1.ManagedFieldsEntry) bool { return ownership.Ours(o) && e.Time.Before(o.Time) })
 }
 
-// onAuthority reports whether the authority has a field that it may lack.
+// onAuthority reports whether the authoritative object has a field that it may lack.
 func (f stream) onAuthority(path []string) bool {
 	return pairs.ValueAt(f.source, path) != nil
 }
 
-// withdrawn reports whether a field that the mirror lacks was taken away from it. Nobody owns what is absent, so the authority is the proof:
-// what Poundlock wrote there, and nobody has written since, it had from the mirror, then or as the authority of the time. Who took it away,
-// admission knows: the lock lets the writer alone.
+// withdrawn reports whether a field that the mirror lacks was removed from the mirror. Nobody owns an absent field, so the field of the authoritative object
+// is the proof. If Poundlock wrote it there, and nobody has written it since, its value came from the object that is the mirror now, be it as the mirror or
+// as the authoritative object of that time. Admission ensures who removed it: its lock exempts that writer alone.
 func (f stream) withdrawn(there []string) bool {
 	if f.Shape().SynchronizedGeneration == 0 {
 		return f.Shape().Condition(authority.ConditionSynchronized).Status == metav1.ConditionUnknown && ownedByUs(f.source, there)
@@ -172,9 +176,9 @@ func ownedByUs(o *unstructured.Unstructured, path []string) bool {
 	return len(by) > 0 && !slices.ContainsFunc(by, func(manager string) bool { return manager != ownership.Manager && manager != ownership.CarriedManager })
 }
 
-// contested reports whether another writer may have changed the authority's field since both sides were last equal, as happens while Poundlock is away. An
-// entry of /scale has no time, so the order of the writes is unknown: the authority's counts, and the autoscaler scales again. If the object does not convert,
-// no generation shows when both were equal.
+// contested reports whether another writer may have changed the field on the authoritative object since both sides were last equal, as happens while
+// Poundlock is away. An entry of /scale has no time, so the order of the writes is unknown. The authoritative object's value counts then, and the autoscaler
+// scales again. If the object does not convert, no generation shows when both were equal.
 func (f stream) contested(path []string) bool {
 	equal := f.Shape().SynchronizedGeneration
 	return equal != 0 && f.source.GetGeneration() > equal && f.Shape().Condition(authority.ConditionSynchronized).Status == metav1.ConditionTrue &&
@@ -183,7 +187,8 @@ func (f stream) contested(path []string) bool {
 
 var replicasPath = []string{"spec", "replicas"}
 
-// scaled carries over the replicas of a set. Where there are to be fewer, the marks of its Machines come first: else the set would delete others.
+// scaled carries over the replicas of a set. Where there are to be fewer, it first carries over the marks of the set's Machines: without them the set would
+// delete other Machines.
 func (f stream) scaled() *pairs.Write {
 	asked, has := pairs.Replicas(f.mirror)
 	now, _ := pairs.Replicas(f.source)
@@ -215,9 +220,9 @@ func Fewer(s *pairs.State) (*unstructured.Unstructured, policies.Side) {
 	return f.mirror, f.side
 }
 
-// emptied reports whether the mirror was scaled to 0 through /scale later than the mirror's last write. There the API server gives 0 replicas no owner,
-// and takes the field from the mirror. Anybody's request looks like that where admission is absent, so it counts only for a set that the autoscaler
-// may empty by its limits.
+// emptied reports whether the mirror was scaled to 0 through /scale later than the mirror's last write. In that request the API server records no owner for 0
+// replicas, and takes the field from the mirror. Where admission is absent, anybody's request looks like that. So it counts only for a set that the
+// autoscaler may empty by its limits.
 func (f stream) emptied() bool {
 	asked, has := pairs.Replicas(f.mirror)
 	if !has || asked != 0 || len(ownership.Managers(f.mirror, managedfields.Path(replicasPath...))) > 0 || f.source.GetAnnotations()[f.minSize()] != "0" {
@@ -229,7 +234,7 @@ func (f stream) emptied() bool {
 	return ownership.Claimed(f.mirror)
 }
 
-// minSize is the annotation of the authority with the fewest replicas that the autoscaler may ask for.
+// minSize returns the annotation of the authoritative object that has the fewest replicas that the autoscaler may ask for.
 func (f stream) minSize() string {
 	if f.side == policies.SideMachineAPI {
 		return clusterv1.AutoscalerMinSizeAnnotation
@@ -255,8 +260,8 @@ func MarkOf(o *unstructured.Unstructured, side policies.Side) (key, value string
 	return "", ""
 }
 
-// LastChosen carries over the mark of a Machine whose Machine API mirror is being deleted, and recreated without it: the set would end another when it has
-// fewer replicas.
+// LastChosen carries over the mark of a Machine whose Machine API mirror is being deleted and is recreated without the mark. Without it, the set would delete
+// another Machine when it gets fewer replicas.
 func LastChosen(s *pairs.State) *pairs.Write {
 	f := stream{s, s.MachineAPI, s.Core, policies.SideMachineAPI}
 	if s.Kind.Infra != authority.InfraMachine || s.Source() != authority.ClusterAPI ||
@@ -276,7 +281,7 @@ func (f stream) sourceSide() policies.Side {
 	return policies.SideMachineAPI
 }
 
-// chosen carries over the mark of a Machine, and that it was taken back.
+// chosen carries over that a Machine was marked, or that its mark was taken back.
 func (f stream) chosen() *pairs.Write {
 	to := marks(f.sourceSide())
 	key, value := MarkOf(f.mirror, f.side)
@@ -291,7 +296,7 @@ func (f stream) chosen() *pairs.Write {
 	return nil
 }
 
-// unmark takes every mark off the authority, if each of them came from the mirror.
+// unmark removes every mark from the authoritative object, if each of them came from the mirror.
 func (f stream) unmark(names []string) *pairs.Write {
 	gone, fields := map[string]any{}, []string(nil)
 	for _, name := range names {
@@ -307,8 +312,8 @@ func (f stream) unmark(names []string) *pairs.Write {
 	return f.annotate(gone, fields, "took the mark off "+pairs.Describe(f.source)+", because the cluster autoscaler has taken it off its mirror")
 }
 
-// markedFor has the mark of a Machine on the side that acts for its set before that has fewer replicas; side is the one to which the autoscaler writes.
-// A Machine may have another authority than its set, and need not convert: then its mirror gets the mark alone.
+// markedFor copies the mark of a Machine to the side that acts for its set, before the set gets fewer replicas. side is the side to which the autoscaler
+// writes. The Machine may have another authoritative API than its set, and need not convert: then its mirror gets the mark alone.
 func markedFor(s *pairs.State, side policies.Side) *pairs.Write {
 	from, to, origin := s.MachineAPI, s.Core, authority.MachineAPI
 	other := policies.SideClusterAPI

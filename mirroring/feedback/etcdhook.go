@@ -16,24 +16,27 @@ import (
 // hook is a pair whose hook of etcd is carried.
 type hook struct{ *pairs.State }
 
-// etcdHookManager is who writes what follows from etcd's hook, in managed fields: apart from the mirror's applies, which know nothing of it.
+// etcdHookManager is the field manager of the writes that follow from etcd's hook. It is not the mirror's own, because the mirror's applies do not contain
+// them.
 const etcdHookManager = "poundlock-etcd-hook"
 
-// EtcdHook carries the hook of etcd's operator against the stream. The operator writes to the Machine API's Machines alone, so while Cluster
-// API is authoritative its writes are to the mirror (authority.Grants).
+// EtcdHook carries the hook of etcd's operator from the mirror to the authoritative object. The operator writes to the Machine API's Machines alone, so while
+// Cluster API is authoritative it writes to the mirror (authority.Grants).
 //
-// An addition is carried always: it only holds a drain. A removal lets the drain begin, and that the mirror lacks the hook proves no removal:
-// one that was just made or restored lacks it too, and managed fields keep no trace of who removed what. So Poundlock keeps a record on the
-// mirror that it saw this very object, by its UID, with the hook. The removal is carried only from an object with that record that is being deleted, which is
-// when the operator removes it. The record comes before Cluster API's Machine has the hook, and until then its value has an end of its own
-// (authority.EtcdHookRecord): a hook that is to be added to the authority is not one that the authority has lost. That is sound, since
-//   - the record is written only on top of the resourceVersion that has the hook, and admission lets nobody else write it;
-//   - who removes the hook from then on is the operator: admission lets nobody else, and the mirror itself removes it only together with the record;
-//   - an object that was recreated has another UID, and nothing comes back on one that is being deleted, so a stale look can only be too careful;
-//   - Cluster API's object is written by its resourceVersion, and each step is decided anew from what is stored, so a crash between two of them loses nothing.
+// An addition is always carried over: it only holds a drain. A removal lets the drain begin. That the mirror lacks the hook does not prove a removal: a
+// mirror that was just created or restored lacks the hook, too, and managed fields keep no trace of who removed what. So Poundlock records on the mirror that
+// it saw this very object, by its UID, with the hook. It carries over a removal only from an object with that record that is being deleted, which is when the
+// operator removes the hook. It writes the record before Cluster API's Machine has the hook. Until then the record's value has an ending of its own
+// (authority.EtcdHookRecord). That distinguishes a hook that is yet to be added to the authoritative object from one that this object has lost. The record is
+// reliable, since
+//   - it is written only on top of the resourceVersion that has the hook, and admission lets nobody else write it;
+//   - only the operator can remove the hook from then on: admission lets nobody else, and the mirror itself removes it only together with the record;
+//   - an object that was recreated has another UID, and nothing is added to an object that is being deleted, so a stale read can only be too careful;
+//   - Cluster API's object is written by its resourceVersion, and each step is decided anew from what is stored, so a crash between two of them loses
+//     nothing.
 //
-// The record comes before the mirror's deletion is requested. Where somebody else deletes the mirror, and Poundlock is down until the operator has removed
-// the hook, there may be none: Cluster API's then stays, and a person removes it.
+// Poundlock writes the record before it requests the mirror's deletion. Where somebody else deletes the mirror, and Poundlock is down until the operator has
+// removed the hook, there may be no record: the hook of Cluster API's Machine then stays, and a person removes it.
 func EtcdHook(s *pairs.State) *pairs.Write { return hook{s}.next() }
 
 func (s hook) next() *pairs.Write {
@@ -55,7 +58,7 @@ func (s hook) next() *pairs.Write {
 	deleting := pairs.PresenceOf(s.MachineAPI) == authority.Deleting
 	switch {
 	case here && !there && !seen:
-		return s.recordHook(authority.EtcdHookRecord(uid, false)) // else nothing proves a removal that follows the addition at once
+		return s.recordHook(authority.EtcdHookRecord(uid, false)) // without the record, nothing proves a removal that follows the addition at once
 	case here && !there && toCome:
 		return s.carryHook(authority.EtcdHookOwner, "added the hook %s to %s")
 	case here && !there && !deleting:
@@ -65,7 +68,7 @@ func (s hook) next() *pairs.Write {
 	case !here && seen && deleting && owner == authority.EtcdHookOwner:
 		return s.carryHook(nil, "removed the hook %s from %s")
 	case !here && seen && !deleting:
-		return s.forgetHook() // the authority's comes back to the mirror, or has gone as well
+		return s.forgetHook() // the mirror gets the authoritative object's hook again, or that is gone as well
 	}
 	return nil
 }
@@ -78,7 +81,8 @@ func (s hook) carryHook(value any, what string) *pairs.Write {
 		Note:   fmt.Sprintf(what, authority.EtcdHookName, pairs.Describe(s.Core)) + ", as etcd's operator has done in the Machine API"}
 }
 
-// dropHook takes off the mirror what the authority has no more, and the record in the same write: without the one, the other would prove a removal.
+// dropHook removes from the mirror a hook that the authoritative object no longer has, and the record in the same write: if only the hook were removed, the
+// record would prove a removal by the operator.
 func (s hook) dropHook() *pairs.Write {
 	w := s.recordHook(nil)
 	others := slices.DeleteFunc(slices.Clone(preDrainHooks(s.MachineAPI)), isEtcdHook)
@@ -95,8 +99,8 @@ func (s hook) recordHook(value any) *pairs.Write {
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.EtcdHookSeenAnnotation: value}})}
 }
 
-// recordFirst records the hook before Cluster API's Machine is created with it. Afterwards the Machine API object may be deleted, and lose the hook, before the
-// mirror looks again. What is deleted before it has a twin holds nothing.
+// recordFirst records the hook before Cluster API's Machine is created with it. Once that exists, the Machine API object may be deleted, and lose the hook,
+// before the mirror reads it again. An object that is deleted before it has a twin needs no record: its hook holds nothing.
 func (s hook) recordFirst(record string) *pairs.Write {
 	uid := string(s.MachineAPI.GetUID())
 	if seen, _ := authority.ReadEtcdHookRecord(record, uid); seen || !hasEtcdHook(s.MachineAPI) || pairs.PresenceOf(s.MachineAPI) != authority.Present ||

@@ -10,7 +10,8 @@ import (
 )
 
 // Role restores the role labels of a Machine API Machine that is being deleted while Cluster API is authoritative, if somebody has restored them on Cluster
-// API's. Etcd's operator finds a Machine by them, and removes its hook from none that it does not find. Nothing else is mirrored to what is being deleted.
+// API's Machine. Etcd's operator finds a Machine by these labels, and keeps its hook on a Machine that it does not find. Nothing else is mirrored to an
+// object that is being deleted.
 func Role(s *pairs.State) *pairs.Write {
 	if !s.Kind.InfraActs() || s.Source() != authority.ClusterAPI || pairs.PresenceOf(s.MachineAPI) != authority.Deleting || s.Core == nil {
 		return nil

@@ -28,7 +28,7 @@ func Spared(s *pairs.State, now time.Time) *pairs.Write {
 		Note:  "removed " + authority.SparedAnnotation + " from " + pairs.Describe(s.Core) + ": it moved without an instance, and checks count its start from now on"}
 }
 
-// SparedLeft is how long it takes until Spared is due without any news of the pair; 0: it has nothing to wait for.
+// SparedLeft returns how long it takes until Spared is due without any event of the pair; 0: there is nothing to wait for.
 func SparedLeft(s *pairs.State, now time.Time) time.Duration {
 	if !spared(s) || sparedUntil(s).IsZero() {
 		return 0
@@ -44,7 +44,7 @@ func ready(s *pairs.State) bool {
 	return isTrue(conditionlist.Find(conditionlist.Of(s.Core), clusterv1.MachineInfrastructureReadyCondition))
 }
 
-// sparedUntil is sparedFor after the controllers of both sides have acknowledged the move; zero before that, when nobody creates an instance.
+// sparedUntil returns the time sparedFor after the controllers of both sides have acknowledged the move; zero before that, while nobody creates an instance.
 func sparedUntil(s *pairs.State) time.Time {
 	if s.MachineAPI == nil {
 		return time.Time{}

@@ -17,10 +17,11 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// asked is what people ask for on a Machine API object: which API is to be authoritative for it, and for the new Machines of a set. It is no content.
+// asked are the fields in which people ask for something on a Machine API object: which API is to be authoritative for it, and for the new Machines of a set.
+// They are a request, not content to mirror.
 var asked = []string{"spec.authoritativeAPI", "spec.template.spec.authoritativeAPI"}
 
-// Become makes live what is wanted: by creating it, or by an apply, after a change of owner of fields where one is needed.
+// Become makes live equal to what is wanted. It creates the object, or applies to it, or first changes who owns which field where that is needed.
 func Become(s *pairs.State, want, live *unstructured.Unstructured) *pairs.Write {
 	if live == nil {
 		return &pairs.Write{Verb: pairs.Create, Object: want, Reason: "MirrorCreated", Note: "created " + pairs.Describe(want) + " to mirror " + s.DescribeSource()}
@@ -42,12 +43,13 @@ func Become(s *pairs.State, want, live *unstructured.Unstructured) *pairs.Write 
 	}
 	want = want.DeepCopy()
 	want.SetResourceVersion(live.GetResourceVersion())
-	want.SetUID(live.GetUID()) // by its version alone, an apply recreates an object that was deleted meanwhile
+	want.SetUID(live.GetUID()) // without the UID, an apply recreates an object that was deleted meanwhile
 	return &pairs.Write{Verb: pairs.Apply, Object: want, Reason: "MirrorUpdated", Fields: changed,
 		Note: fmt.Sprintf("made %s equal to %s: %s", pairs.Describe(live), s.DescribeSource(), pairs.Brief(changed))}
 }
 
-// carried lists the annotations that are carried over from the mirror to the authority before Become runs: one that is left on the mirror has no effect.
+// carried lists the annotations that feedback.Followed carries over from the mirror to the authoritative object before Become runs. An annotation of these
+// that is still on the mirror then has no effect.
 func carried(s *pairs.State, want *unstructured.Unstructured) []string {
 	var out []string
 	for _, g := range authority.Annotated(s.MirrorSide()) {
@@ -58,7 +60,8 @@ func carried(s *pairs.State, want *unstructured.Unstructured) []string {
 	return out
 }
 
-// unseen lists what items of lists have beyond what is wanted, unless the API server has taken just this apply: then they are its defaults.
+// unseen lists what the items of live's lists have beyond what is wanted. If the API server has already accepted just this apply, they are its defaults, and
+// unseen returns nil.
 func unseen(s *pairs.State, want, live *unstructured.Unstructured) []string {
 	left := ownership.Leftover(want, live)
 	if len(left) > 0 && s.Answered != nil && s.Answered(want) {
@@ -67,9 +70,9 @@ func unseen(s *pairs.State, want, live *unstructured.Unstructured) []string {
 	return left
 }
 
-// unclaimed lists the fields of a mirror that equal its authority's, but must be the mirror's own as well. What authority.Grants lets others write: they may
-// have set it while the mirror was authoritative, and later only their new writes may count (since). And all of it, where the managed fields
-// have been cleared: without an owner, what the authority drops would stay.
+// unclaimed lists the fields of a mirror that equal the authoritative object's, but that the mirror must also own. Some are fields that authority.Grants lets
+// others write: those may have set them while the mirror was authoritative, and later only their new writes may count (since). Where the managed fields have
+// been cleared, the mirror must own all of its fields again: a field without an owner would stay when the authoritative object drops it.
 func unclaimed(s *pairs.State, want, live *unstructured.Unstructured) []string {
 	if !ownership.Claimed(live) &&
 		(s.IsMirror(live) || !slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "" })) {
@@ -92,7 +95,7 @@ func unclaimed(s *pairs.State, want, live *unstructured.Unstructured) []string {
 	return nil
 }
 
-// Yielded leaves the fields of an authoritative object to those who have them too.
+// Yielded gives up the mirror's ownership of those fields of an authoritative object that others own, too.
 func Yielded(o *unstructured.Unstructured) *pairs.Write {
 	if o == nil {
 		return nil
@@ -105,8 +108,8 @@ func Yielded(o *unstructured.Unstructured) *pairs.Write {
 		Reason: "FieldsYielded"}
 }
 
-// Unrecorded removes what was recorded on a Machine API object while it was a mirror: from which generations of Cluster API's objects it was made. Nobody reads
-// that where the Machine API is authoritative, and the person who keeps the object's manifest finds an annotation that is not theirs.
+// Unrecorded removes the annotations that record from which generations of Cluster API's objects a Machine API object was made while it was a mirror. Nobody
+// reads them where the Machine API is authoritative, and the person who keeps the object's manifest finds annotations that are not theirs.
 func Unrecorded(s *pairs.State) *pairs.Write {
 	if pairs.ShapeOf(s.MachineAPI).Current != authority.MachineAPI {
 		return nil
@@ -123,7 +126,7 @@ func Unrecorded(s *pairs.State) *pairs.Write {
 	return &pairs.Write{Verb: pairs.Patch, Object: s.MachineAPI, Patch: pairs.MetadataPatch(map[string]any{"annotations": gone}), Reason: "FieldsYielded"}
 }
 
-// copyManager owns what is copied field by field. An update under the mirror's own name that sets a spec would look like its creation of the object (created).
+// copyManager owns what is copied field by field. An update of spec under the mirror's own name would look as if the mirror had created the object (created).
 const copyManager = "poundlock-copy"
 
 // Copies writes a field of spec that both APIs have in one form to the Machine API's mirror, where the authority has another value.
@@ -141,9 +144,10 @@ func Copies(s *pairs.State, name string) *pairs.Write {
 // propagators are the field managers under which a MachineSet of Cluster API applies to its Machines, and to their infrastructure machines.
 var propagators = []string{"capi-machineset", "capi-machineset-metadata"}
 
-// concede takes out of what is wanted the labels, annotations and fields for which a MachineSet of Cluster API's, authoritative, has a value of its own: it
-// writes them onto its Machines in place, paused ones too (authority/propagation), and each would undo the other's write for ever. keep are the paths
-// of spec that are left to it even if nothing is wanted there. When the set is no longer authoritative nothing is conceded, and the mirror takes all back.
+// concede removes from want the labels, annotations and fields for which an authoritative MachineSet of Cluster API has a value of its own. The set writes
+// them onto its Machines in place, also onto paused ones (authority/propagation), and mirror and set would undo each other's write for ever. keep are the
+// paths of spec that are left to the set even if nothing is wanted there. Once the set is no longer authoritative nothing is conceded, and the mirror takes
+// all of it back.
 func concede(s *pairs.State, want, live *unstructured.Unstructured) (conceded *unstructured.Unstructured, keep []string) {
 	if !s.Propagated() {
 		return want, nil

@@ -23,7 +23,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// InfrastructureKind is the kind of the object that says what platform the cluster is on.
+// InfrastructureKind is the kind of the object that has the platform of the cluster.
 var InfrastructureKind = configv1.GroupVersion.WithKind("Infrastructure")
 
 // State is everything that one pass over a pair has read. Objects that do not exist are nil.
@@ -32,20 +32,20 @@ type State struct {
 	Pair authority.Pair
 	Name string
 
-	// Env is what conversions need; Missing is a sentence why there is none, "" if there is, and Reason its word.
+	// Env is what conversions need. Missing is a sentence about why there is no Env, "" if there is one, and Reason is the condition's reason for it.
 	Env             conversion.Env
 	Reason, Missing string
 	Cluster         *unstructured.Unstructured
-	// Surroundings is what becomes of what the pair lives in, as far as it was asked.
+	// Surroundings is whether what the pair lives in stays or is being deleted, as far as this pass has read it.
 	Surroundings authority.Surroundings
 
-	// Answered reports whether the API server has taken the creation or apply of just this object, and added to it; nil: nobody remembers.
+	// Answered reports whether the API server has accepted the creation or apply of just this object, and added to it; nil: nothing is remembered.
 	Answered func(want *unstructured.Unstructured) bool
 
-	// Gate is the feature gate, as far as it was asked.
+	// Gate is the state of the feature gate, as far as this pass has read it.
 	Gate authority.Migration
 
-	// Unserved is a kind that the pair needs and the API server does not serve, nor does it any object of it; the zero value: all are served.
+	// Unserved is a kind that the pair needs and that the API server does not serve; the zero value: it serves all of them.
 	Unserved schema.GroupVersionKind
 
 	// MachineAPI and Core are the pair; Infra is the infrastructure object that Core refers to, or would.
@@ -56,15 +56,15 @@ type State struct {
 	InfraInstance *unstructured.Unstructured
 	// InstancesUnserved reports that the API server does not serve the kind of InfraInstance, and has no definition of it.
 	InstancesUnserved bool
-	// Templates are the infrastructure templates that the mirror made for this MachineSet, and those that have a name as it would give them; Used has the names
-	// of those templates, of all, that something refers to. Used is nil where no template needs the question.
+	// Templates are the infrastructure templates that the mirror made for this MachineSet, and those with a name as the mirror would give it. Used has the names
+	// of all templates that something refers to. Used is nil where no template requires that question.
 	Templates []*unstructured.Unstructured
 	Used      sets.Set[string]
 	// Parents are the MachineSets that own either side, by API.
 	Parents map[authority.API]*unstructured.Unstructured
 	Parent  authority.Parent
-	// Unchecked reports that Cluster API's check has marked a Machine for its MachineSet there, which is paused, and that no check acts any more that would take
-	// the mark back.
+	// Unchecked reports two things: Cluster API's check has marked a Machine for its MachineSet there, which is paused, and no check acts any more that would
+	// remove the mark.
 	Unchecked bool
 	// Made is the object that this pass has just created, as the API server stored it.
 	Made types.UID
@@ -157,7 +157,7 @@ func providerSpec(o *unstructured.Unstructured, path ...string) map[string]any {
 	return content
 }
 
-// ClusterAbsent notes that the Cluster is missing. If the pair had a mirror, the Cluster existed.
+// ClusterAbsent notes that the Cluster is missing. If the pair had a mirror, the Cluster existed before.
 func (s *State) ClusterAbsent() {
 	s.Absent("Cluster")
 	if s.Marked(s.MachineAPI) {
@@ -186,8 +186,8 @@ func (s *State) InfraKind() schema.GroupVersionKind {
 	return s.Env.Platform.InfraMachine.GroupVersionKind
 }
 
-// InfraName is what core refers to; an infrastructure machine that is yet to be made has its Machine's name. What an
-// object refers to that the mirror has yet to make its own (a user made it, paused) is not Poundlock's to overwrite.
+// InfraName returns the name to which Core refers. An infrastructure machine that is yet to be created has its Machine's name. While Core is not yet the
+// mirror's own (a user made it, paused), the object that Core refers to is not Poundlock's to overwrite.
 func (s *State) InfraName() string {
 	switch {
 	case s.Kind.Infra == "":
@@ -208,7 +208,7 @@ func (s *State) InfraRef() []string {
 	return []string{"spec", "infrastructureRef", "name"}
 }
 
-// PlatformKind is the kind by which a pair that is mirrored names its platform: that of its infrastructure object, or of the providerSpec where the Cluster API
+// PlatformKind returns the kind by which a mirrored pair names its platform: that of its infrastructure object, or of the providerSpec where the Cluster API
 // object is gone. "" where the pair names none.
 func (s *State) PlatformKind() string {
 	switch {
@@ -252,7 +252,7 @@ func (s *State) IsTemplate(o *unstructured.Unstructured) bool {
 // Mark is the value of the annotation that the mirrors of the pair have.
 func (s *State) Mark() string { return s.Kind.Name + "/" + s.Name }
 
-// ParentName is the name of the MachineSet that owns the source; both sides' have the same.
+// ParentName returns the name of the MachineSet that owns the pair's object. The sets of both sides have the same name.
 func (s *State) ParentName() string {
 	for _, o := range []*unstructured.Unstructured{s.MachineAPI, s.Core} {
 		if ref := ControllerOf(o); ref != nil && ref.Kind == s.Kind.Parent {
@@ -271,14 +271,15 @@ func (s *State) SetParent(side authority.API, p authority.Presence) {
 	s.Parent.ClusterAPI = p
 }
 
-// Detached reports whether the end of owner is no longer the end of o.
+// Detached reports whether o stays when owner is deleted.
 func Detached(o, owner *unstructured.Unstructured, side authority.API) bool {
 	ownedBy := slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() })
 	_, marked := o.GetAnnotations()[authority.DetachedAnnotation]
 	return !ownedBy || side == authority.MachineAPI && marked && !Runs(o)
 }
 
-// Runs reports whether the Machine API is authoritative for a Machine API object, or may be in a moment: the collector must not get it, marked or not.
+// Runs reports whether the Machine API is authoritative for a Machine API object, or may be in a moment: the garbage collector must not delete that object,
+// whether it is marked as detached or not.
 func Runs(o *unstructured.Unstructured) bool {
 	shape := ShapeOf(o)
 	return shape.Current == authority.Migrating || authority.Authoritative(shape) != authority.ClusterAPI
@@ -295,11 +296,11 @@ func (s *State) Shape() authority.Shape {
 // Source is the API from which the pair is mirrored.
 func (s *State) Source() authority.API { return authority.Source(s.Shape()) }
 
-// Authoritative is the API whose object a deletion is about: the source, and before that is settled, an adoption by Cluster
-// API that was asked for. Without it, a Cluster API Machine that is deleted at once would be recreated from its twin.
+// Authoritative returns the API whose object a deletion is about. That is the source. Before the source is settled, it is an adoption by Cluster API that was
+// requested: otherwise a Cluster API Machine that is deleted at once would be recreated from its twin.
 //
-// A Machine API object that is deleted before that is settled, as in a restore, deletes its former mirror too: the mark shows that the mirror was the Machine
-// API's, and while it is paused no controller would delete it.
+// A Machine API object that is deleted before the source is settled, as in a restore, deletes its former mirror, too. The mark shows that the mirror was the
+// Machine API's, and while the mirror is paused no controller would delete it.
 func (s *State) Authoritative() authority.API {
 	switch api := s.Source(); {
 	case api != authority.Unset:
@@ -312,7 +313,7 @@ func (s *State) Authoritative() authority.API {
 	return authority.Unset
 }
 
-// Mirror is the core object that is not authoritative, and its side; nil where no API is authoritative or it does not exist.
+// Mirror returns the core object that is not authoritative, and its side. The object is nil where no API is authoritative, or where it does not exist.
 func (s *State) Mirror() (*unstructured.Unstructured, authority.API) {
 	side := s.Authoritative().Other()
 	return s.On(side), side
@@ -332,7 +333,7 @@ func (s *State) On(side authority.API) *unstructured.Unstructured {
 // ShapeOf are the fields of authority of a Machine API object.
 func ShapeOf(o *unstructured.Unstructured) authority.Shape { return authority.Read(ObjectOf(o)) }
 
-// ObjectOf is the form in which policies read it.
+// ObjectOf returns an object in the form in which policies read it.
 func ObjectOf(o *unstructured.Unstructured) *policies.Object {
 	if o == nil {
 		return nil
@@ -384,8 +385,9 @@ func (s *State) Complete() bool {
 		(s.Kind.Infra == "" || PresenceOf(s.Infra) == authority.Present)
 }
 
-// Begins reports whether a write is the first to a pair that nobody has mirrored, as far as was read. Then the pass proves what it stands on, wherever that was
-// read: the sync finalizer is put on the Machine API object at the version that was read, and what mirrors it is created only where there is nothing.
+// Begins reports whether a write is the first one to a pair that, as far as was read, has never been mirrored. The API server then checks what the pass has
+// read, even if that came from a stale cache: the sync finalizer is put on the Machine API object at the version that was read, and the mirror's objects are
+// created only where there is nothing.
 func (s *State) Begins(w *Write) bool {
 	return PresenceOf(s.MachineAPI) == authority.Present && s.Shape().Current == authority.MachineAPI && s.Shape().SynchronizedGeneration == 0 &&
 		!s.Marked(s.MachineAPI) && s.Core == nil && s.Infra == nil && s.InfraInstance == nil && len(s.Templates) == 0 &&
@@ -419,13 +421,15 @@ func OwnedBy(o *unstructured.Unstructured, controls bool) metav1.OwnerReference 
 		Controller: &controls, BlockOwnerDeletion: &yes}
 }
 
-// InstanceLeft reports whether the infrastructure machine names an instance: its controller removes the object after it has terminated that one.
+// InstanceLeft reports whether the infrastructure machine names an instance. The provider's controller removes the object after it has terminated the
+// instance.
 func (s *State) InstanceLeft() bool {
 	return s.Kind.Infra == authority.InfraMachine && s.Infra != nil && Nested(s.Infra, "spec", "providerID") != ""
 }
 
-// InstanceHeld reports whether the provider holds what it keeps for the instance: with its finalizer there, the deletion of the object terminates the instance.
-// OpenStack's adds it only when it has looked up all that the server refers to. Without it the object is gone at once, and the instance stays.
+// InstanceHeld reports whether the provider's finalizer is on the object that the provider keeps for the instance. Then the deletion of that object
+// terminates the instance. Without the finalizer the object is gone at once, and the instance stays. OpenStack's provider adds the finalizer only after it
+// has looked up all that the server refers to.
 func (s *State) InstanceHeld() bool {
 	o := s.InfraInstance
 	return o != nil && slices.Contains(o.GetFinalizers(), authority.InfraFinalizer(o.GroupVersionKind().Group, o.GetKind()))
@@ -456,8 +460,8 @@ func IsPaused(o *unstructured.Unstructured) bool {
 	return paused
 }
 
-// ForeignParent reports whether the Cluster API set of the parent's name is a stranger, to which no mirror must belong: it would count it among its own, and
-// end it as one too many.
+// ForeignParent reports whether the Cluster API set of the parent's name is a stranger. No mirror must belong to a stranger's set: that set would count the
+// mirror among its Machines, and delete it as one too many.
 func (s *State) ForeignParent() bool {
 	parent, _ := authority.KindNamed(s.Kind.Parent)
 	mapi := s.Parents[authority.MachineAPI]
@@ -495,13 +499,13 @@ func (s *State) LacksInstances(kind schema.GroupVersionKind, defined bool) {
 	}
 }
 
-// WaitsForKind reports whether the pair must not change until a kind is served. If objects disappear with their kind, that is no request to delete a Machine. A
+// WaitsForKind reports whether the pair must not change until a kind is served. That objects disappear with their kind is no request to delete a Machine. A
 // Machine API object for which the Machine API is authoritative may still be deleted.
 func (s *State) WaitsForKind() bool {
 	return !s.Unserved.Empty() && (PresenceOf(s.MachineAPI) != authority.Deleting || s.Source() != authority.MachineAPI)
 }
 
-// MirrorOnly is o if it is the mirror: nothing is said of an object that is somebody else's.
+// MirrorOnly returns o if it is the mirror, and nil for an object that is somebody else's: nothing is reported on that.
 func (s *State) MirrorOnly(o *unstructured.Unstructured) *unstructured.Unstructured {
 	if s.IsMirror(o) {
 		return o

@@ -18,9 +18,9 @@ import (
 type Verb string
 
 const (
-	// Create makes an object, or is refused if there is one: an apply would land on what somebody else has made meanwhile.
+	// Create makes an object, and fails if there is one: an apply would overwrite an object that somebody else has created meanwhile.
 	Create Verb = "create"
-	// Apply is a server-side apply that takes what others own.
+	// Apply is a server-side apply that takes over fields that others own.
 	Apply Verb = "apply"
 	// Patch is a merge patch.
 	Patch Verb = "patch"
@@ -39,21 +39,22 @@ type Write struct {
 	Patch map[string]any
 	// By is the field manager of a patch, "" the mirror's own.
 	By string
-	// Reason is the event's, in a word; Note is a sentence, "" where a person gains nothing from it and the log is enough;
-	// Fields are the paths that change.
+	// Reason is the reason of the event. Note is its sentence, "" where the log is enough. Fields are the paths that change.
 	Reason, Note string
 	Fields       []string
 	// Failure is set for a write that reports why the pair cannot be mirrored.
 	Failure bool
 	// Warning reports that the event is a warning.
 	Warning bool
-	// Provided must be true when the write is sent.
+	// Provided is checked right before the write is sent.
 	Provided Proviso
 }
 
-// Proviso is what the API server is asked right before a write, the zero value: nothing. No two such writes are sent at a time.
+// Proviso is what must be true of the API server's objects right before a write is sent; the zero value: nothing. No two writes with a proviso are sent at a
+// time.
 type Proviso struct {
-	// Stays is a set that must exist and not be deleted: the collector deletes what names an owner that is gone, and with an authoritative Machine its instance.
+	// Stays is a set that must exist and not be being deleted. The garbage collector deletes an object whose owner is gone, and with an authoritative Machine
+	// its instance.
 	Stays *unstructured.Unstructured
 	// Gone is a set that must not exist: the cache may not have it yet.
 	Gone *unstructured.Unstructured
@@ -68,14 +69,14 @@ func (w *Write) Equals(other *Write) bool {
 	return w.Verb == other.Verb && reflect.DeepEqual(w.Patch, other.Patch) && reflect.DeepEqual(w.Object.Object, other.Object.Object)
 }
 
-// Repeats reports whether w wants what was just written.
+// Repeats reports whether w writes once more what last has just written.
 func (w *Write) Repeats(last *Write) bool {
 	return w.Verb == last.Verb && w.Verb != Remove && Describe(w.Object) == Describe(last.Object) && w.Reason == last.Reason &&
 		reflect.DeepEqual(w.Fields, last.Fields) && len(w.Fields) > 0
 }
 
-// Propagation of a MachineSet's mirror orphans: its Machines follow their own twins, which the deletion of the
-// MachineSet authoritative may well have left alone (--cascade=orphan).
+// Propagation returns how a deletion goes on to what the object owns. The deletion of a MachineSet's mirror orphans its Machines. They follow their own
+// twins, which the deletion of the authoritative MachineSet may have left alone (--cascade=orphan).
 func (w *Write) Propagation() metav1.DeletionPropagation {
 	if w.Object.GetKind() == "MachineSet" {
 		return metav1.DeletePropagationOrphan

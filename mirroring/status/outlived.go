@@ -16,8 +16,9 @@ import (
 // reasonOutlived is why a MachineSet of Cluster API has no mirror any more.
 const reasonOutlived = "MachineSetDeleted"
 
-// Outlived reports on a MachineSet of Cluster API that the Machine API's was deleted and that it continues: the user who deleted it may have expected its
-// instances to end, as they did before, and a fleet manager reads no warning of an API server. nil: it is said, or there is nothing to say.
+// Outlived reports on a MachineSet of Cluster API that the Machine API's MachineSet was deleted, and that this one continues. The user who deleted that
+// MachineSet may have expected its instances to be terminated, as before, and a fleet manager reads no warning of an API server. nil: it is reported already,
+// or there is nothing to report.
 func (r Reporter) Outlived(s *pairs.State) *pairs.Write {
 	if !s.Kind.Scales || s.MachineAPI != nil || pairs.PresenceOf(s.Core) != authority.Present || !s.IsMirror(s.Core) || pairs.IsPaused(s.Core) {
 		return nil
@@ -38,7 +39,7 @@ func (r Reporter) Outlived(s *pairs.State) *pairs.Write {
 	return w
 }
 
-// Found takes that back when the MachineSet has a twin again.
+// Found removes the condition of Outlived when the MachineSet has a twin again.
 func Found(s *pairs.State) *pairs.Write {
 	if s.Core == nil {
 		return nil

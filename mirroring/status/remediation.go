@@ -19,11 +19,11 @@ import (
 var remediationConditions = []string{clusterv1.MachineHealthCheckSucceededCondition, clusterv1.MachineOwnerRemediatedCondition,
 	clusterv1.MachineExternallyRemediatedCondition}
 
-// Unjudged takes back what Cluster API's check found of a Machine before it moved to the Machine API; nil: there is nothing. The check skips a paused Machine,
-// so nobody else corrects that when the Node recovers. But a MachineSet of Cluster API's deletes a paused Machine too, by that finding, as soon as the set acts
-// again.
+// Unjudged removes from a Machine what Cluster API's check found before the Machine moved to the Machine API; nil: there is nothing. The check skips a paused
+// Machine, so nobody else corrects the finding when the Node recovers. But a MachineSet of Cluster API's deletes even a paused Machine by that finding, as
+// soon as the set acts again.
 //
-// It takes it back of a Machine of Cluster API's too, once its check is gone or stands still (Unchecked).
+// Unjudged also removes the finding from a Machine of Cluster API's, once its check is gone or no longer acts (Unchecked).
 func Unjudged(s *pairs.State) *pairs.Write {
 	if s.Kind.Name != "Machine" || !s.IsMirror(s.Core) || !s.Unchecked && (s.Source() != authority.MachineAPI || !pairs.IsPaused(s.Core)) {
 		return nil
@@ -38,8 +38,8 @@ func Unjudged(s *pairs.State) *pairs.Write {
 	return statusWrite(s.Core, out)
 }
 
-// Judged reports whether Cluster API's check has marked a Machine for deletion whose MachineSet is a paused mirror there. That MachineSet would delete the
-// Machine as soon as Cluster API is authoritative for it, and only a check that acts removes the mark.
+// Judged reports whether Cluster API's check has marked a Machine for deletion, while the Machine's Cluster API MachineSet is a paused mirror. That
+// MachineSet would delete the Machine as soon as Cluster API is authoritative for the set, and only a check that acts removes the mark.
 func Judged(s *pairs.State) bool {
 	set := s.Parents[authority.ClusterAPI]
 	return s.Kind.Name == "Machine" && s.Source() == authority.ClusterAPI && s.IsMirror(s.Core) && s.Core.GetDeletionTimestamp() == nil &&

@@ -30,7 +30,7 @@ var ownStatus = []string{"authoritativeAPI", "synchronizedAPI", "synchronizedGen
 // ownConditions are each object's own: who has paused, and what Poundlock reports.
 var ownConditions = []string{authority.ConditionPaused, authority.ConditionSynchronized, "AuthoritySettled"}
 
-// passing are keys of status that end: where the authority's object no longer has them, neither does its mirror.
+// passing are keys of status that may disappear again: where the authoritative object no longer has them, the mirror must not have them either.
 var passing = []string{"addresses", "errorMessage", "errorReason", "failureMessage", "failureReason", "lastUpdated", "nodeRef"}
 
 // Report mirrors status to a Cluster API object, core or infrastructure; nil if it has that already.
@@ -99,13 +99,13 @@ func (r Reporter) conditions(wanted, live []any) (merged []any, changed bool) {
 	return merged, changed
 }
 
-// Synchronized reports success: the mirror equals the source in this generation. What Cluster API reports, where it is the
-// source, is applied as wanted.
+// Synchronized reports success: the mirror equals the source in this generation. wanted is the status that Cluster API reports where it is the source, and is
+// written in the same patch.
 func (r Reporter) Synchronized(s *pairs.State, generation int64, wanted map[string]any) *pairs.Write {
 	live := pairs.Below(s.MachineAPI.Object, "status")
 	status := r.statusPatch(wanted, live)
-	// The CRD lets it decrease only when a move ends, and then the handoff resets it: a source that was recreated
-	// from generation 1 differs in the Synchronized condition alone until it is past the old one's.
+	// The CRD lets synchronizedGeneration decrease only when a move ends, and then the handoff resets it. If the source was recreated, its generation begins at
+	// 1 again. Until it exceeds the former one's, only the condition Synchronized changes.
 	if generation > s.Shape().SynchronizedGeneration {
 		status["synchronizedGeneration"] = generation
 	}
@@ -126,9 +126,9 @@ func (r Reporter) Synchronized(s *pairs.State, generation int64, wanted map[stri
 	return w
 }
 
-// observed is the generation that Cluster API's controllers have seen, in the Machine API mirror's own count, if the
-// mirror says an older one. Its own controllers are paused and do not say it, and `kubectl wait` believes no condition of
-// an object whose status.observedGeneration is behind.
+// observed returns the generation that Cluster API's controllers have seen, in the count of the Machine API mirror, and whether the mirror's status has an
+// older one. The mirror's own controllers are paused and do not write it, and `kubectl wait` ignores the conditions of an object whose
+// status.observedGeneration is behind.
 func observed(s *pairs.State, fromClusterAPI bool) (generation int64, stale bool) {
 	value, counts := pairs.Below(s.MachineAPI.Object, "status")["observedGeneration"]
 	if !fromClusterAPI || !counts || !jsonnumbers.Equal(pairs.Below(s.Core.Object, "status")["observedGeneration"], s.Core.GetGeneration()) {
@@ -185,8 +185,9 @@ func (r Reporter) Observe(s *pairs.State) *pairs.Write {
 	)
 }
 
-// ToClusterAPI returns the status of Cluster API's objects, core and infrastructure. While authority moves it leaves out the fields that end with the move, so
-// that Cluster API's controllers do not find them when they begin, and the Machine API's mirror does not get them back. If the move is cancelled, they return.
+// ToClusterAPI returns the status of Cluster API's objects, core and infrastructure. While authority moves it leaves out the fields that end with the move.
+// So Cluster API's controllers do not find these fields when they begin, and the Machine API's mirror does not get them back. If the move is cancelled, they
+// return.
 func ToClusterAPI(s *pairs.State) (coreStatus, infraStatus map[string]any) {
 	o := s.MachineAPI
 	if s.Shape().Current == authority.Migrating {
@@ -225,8 +226,8 @@ func (r Reporter) Waits(s *pairs.State) *pairs.Write {
 			s.Unserved.Kind, s.Unserved.GroupVersion(), s.Kind.Name, what))
 }
 
-// Exists stores that the object of Cluster API exists, which is authoritative and may act already; nil if that is stored. It comes before the mirror knows
-// anything of the object: Poundlock was away when the pair was adopted, and may be away again before its first report.
+// Exists stores that Cluster API's object exists, which is authoritative and may act already; nil if that is stored. It writes that before anything else
+// about the object is known. Poundlock was away when the pair was adopted, and may be away again before its first report.
 func Exists(s *pairs.State) *pairs.Write {
 	if !unrecorded(s) || pairs.IsPaused(s.Core) {
 		return nil

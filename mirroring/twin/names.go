@@ -16,7 +16,8 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// Selects reports whether a MachineSet selects its Machines by a label: without it, the mirror of one would be no Machine of the set's mirror.
+// Selects reports whether a MachineSet selects its Machines by this label. If the mirror of such a Machine lacked the label, the mirror of the set would not
+// select it.
 func Selects(set map[string]any, label string) bool {
 	selector := pairs.Below(pairs.Below(set, "spec"), "selector")
 	_, named := pairs.Below(selector, "matchLabels")[label]
@@ -33,8 +34,9 @@ func (s Twin) selects(label string) bool {
 	return false
 }
 
-// LeaveOut removes the labels and annotations of a converted object of a kind that the mirror does not copy, and returns their names: those by which
-// somebody recognizes the object that has them (authority.Theirs). selects reports whether a MachineSet of the object selects it by a label, which stays.
+// LeaveOut removes from a converted object the labels and annotations that the mirror does not copy, and returns their names. They are those by which
+// somebody recognizes the object that has them (authority.Theirs). selects reports whether a MachineSet of the object selects it by a label: such a label
+// stays.
 func LeaveOut(kind authority.Kind, o *unstructured.Unstructured, selects func(label string) bool) []string {
 	var out []string
 	leave := func(names map[string]string, stays func(string) bool, set func(map[string]string)) {
@@ -57,8 +59,8 @@ func LeaveOut(kind authority.Kind, o *unstructured.Unstructured, selects func(la
 	return out
 }
 
-// bookkeeping reports whether a label is how Cluster API's MachineSet controller marks the Machines of a set. It stays where it is: on an object of the Machine
-// API it would outlive a move there and back, and in Cluster API that controller writes it itself.
+// bookkeeping reports whether Cluster API's MachineSet controller marks the Machines of a set by this label. The mirror does not copy it. On a Machine API
+// object it would outlive a move there and back, and in Cluster API that controller writes it itself.
 func bookkeeping(kind authority.Kind, label string) bool {
 	return label == clusterv1.MachineSetNameLabel && kind.Parent != ""
 }
@@ -70,10 +72,9 @@ func content(o *unstructured.Unstructured) map[string]any {
 	return o.Object
 }
 
-// leave has the Machine API's mirror keep the labels and annotations that others write to it whichever API is authoritative
-// (authority.LeftAlone): how large a machine of the set is, and of a Machine its zone and the state of its instance. What Cluster API has of
-// them was copied at another time, and serves where there is nothing yet. What is somebody's (authority.Theirs) and was the mirror's by an
-// earlier time stays too: there may be no other copy.
+// leave keeps on the Machine API's mirror the labels and annotations that others write to it whichever API is authoritative (authority.LeftAlone): how large
+// a machine of the set is, and of a Machine its zone and the state of its instance. Cluster API's copy of them is older, and serves only where the mirror has
+// none. It also keeps what somebody else recognizes an object by (authority.Theirs) and the mirror owned before: there may be no other copy.
 func (s Twin) leave(want *unstructured.Unstructured) {
 	for _, of := range []string{"labels", "annotations"} {
 		others := authority.LeftAlone(s.Kind.Name, "metadata."+of)

@@ -24,9 +24,9 @@ type Twin struct{ *pairs.State }
 // Of is the twin of a pair.
 func Of(s *pairs.State) Twin { return Twin{s} }
 
-// StandIn is what the provider's machine was when the Machine API object was last made equal to it. Where somebody has deleted it, a move to
-// the Machine API goes on with that, or it would wait for ever; it is not created, as Cluster API would then act on it. Without the ID of an
-// instance such a move does not start, and the mirror is not equal.
+// StandIn returns what the provider's machine was when the Machine API object was last made equal to it. If somebody has deleted the provider's machine, a
+// move to the Machine API continues with the stand-in. Otherwise the move would wait for ever. The stand-in is not created, as Cluster API would then act on
+// it. Without the ID of an instance such a move does not start, and the mirror is not equal.
 func (s Twin) StandIn() *unstructured.Unstructured {
 	if s.Kind.Infra != authority.InfraMachine || s.Shape().Requested != authority.MachineAPI || !s.InstanceKnown() {
 		return nil
@@ -39,8 +39,8 @@ func (s Twin) StandIn() *unstructured.Unstructured {
 	return twin.Infra
 }
 
-// WantInfra is the infrastructure object as it should be: an infrastructure machine of its Machine's, or a template
-// named after its content; nil for a kind without.
+// WantInfra returns the infrastructure object as it should be: an infrastructure machine that its Machine owns, or a template named after its content; nil
+// for a kind without one.
 func (s Twin) WantInfra(converted *unstructured.Unstructured) *unstructured.Unstructured {
 	if converted == nil {
 		return nil
@@ -85,13 +85,15 @@ func (s Twin) spare(want *unstructured.Unstructured) {
 	}
 }
 
-// coreOwner is the twin of the Machine API object's owner; where there is none, the Cluster. A set of Cluster API's that acts keeps what it was given, whatever
-// becomes of the Machine API's set: without it, one that goes on would make another Machine, and one that is being deleted would leave this one behind.
+// coreOwner returns the owner of the Cluster API mirror: the twin of the Machine API object's owner, or the Cluster where there is none. A Cluster API set
+// that acts keeps the Machines that it was given, whatever becomes of the Machine API's set. Otherwise a set that continues would create another Machine, and
+// a set that is being deleted would leave this Machine behind.
 func (s Twin) coreOwner() metav1.OwnerReference {
 	set := s.Parents[authority.ClusterAPI]
 	if ref := pairs.ControllerOf(s.MachineAPI); ref != nil && ref.Kind == s.Kind.Parent && !s.ForeignParent() &&
 		(pairs.PresenceOf(set) == authority.Present || s.BelongsTo(set)) {
-		// One that is being deleted keeps what it has: a move may still end with it authoritative, and what is not to go with it is detached.
+		// A set that is being deleted keeps what it has: at the end of a move it may still be authoritative. A Machine that is not to be deleted with it is
+		// detached.
 		return pairs.OwnedBy(set, true)
 	}
 	if s.Propagated() && s.gave(set) {
@@ -100,12 +102,13 @@ func (s Twin) coreOwner() metav1.OwnerReference {
 	return s.ClusterOwns()
 }
 
-// gave reports whether the mirror made the set the owner. A set that adopted the Machine by its labels may be a stranger, which would count it.
+// gave reports whether the mirror made the set the owner. A set that adopted the Machine by its labels may be a stranger's, which would count the Machine as
+// its own.
 func (s Twin) gave(set *unstructured.Unstructured) bool {
 	return ownership.Owns(s.Core, append(managedfields.Path("metadata", "ownerReferences"), fieldpath.KeyElementByFields("uid", string(set.GetUID()))))
 }
 
-// mirrored is the part that all Cluster API mirrors share: marked, and paused in the very write that creates them.
+// mirrored returns the part that all Cluster API mirrors share: marked, and paused from the write on that creates them.
 func (s Twin) mirrored(converted *unstructured.Unstructured, apiVersion, kind, namespace string) *unstructured.Unstructured {
 	want := s.bare(converted, apiVersion, kind, namespace)
 	annotations := want.GetAnnotations()
@@ -135,7 +138,7 @@ func (s Twin) WantMachineAPI(converted *unstructured.Unstructured) *unstructured
 	if s.Core != nil && s.Core.GetGeneration() < s.Shape().SynchronizedGeneration {
 		pairs.Put(want, authority.CoreGeneration(s.Core.GetUID(), s.Core.GetGeneration()), "metadata", "annotations", authority.CoreGenerationAnnotation)
 	}
-	if s.Kind.ObeysAnnotation { // from its creation on: its controller may know of no authority
+	if s.Kind.ObeysAnnotation { // from its creation on: the object's controller may not read status.authoritativeAPI
 		pairs.Put(want, authority.PausedByPoundlock, "metadata", "annotations", authority.PausedAnnotation)
 	}
 	if s.MachineAPI != nil && ownership.Owns(s.MachineAPI, managedfields.Path("spec", "authoritativeAPI")) {
@@ -160,8 +163,7 @@ func (s Twin) machineAPIOwner() []metav1.OwnerReference {
 	return nil
 }
 
-// bare is the content of an apply: identity, labels, annotations and spec of a converted object, without what belongs to
-// one object alone.
+// bare returns the content of an apply: identity, labels, annotations and spec of a converted object. It leaves out what belongs to one object alone.
 func (s Twin) bare(converted *unstructured.Unstructured, apiVersion, kind, namespace string) *unstructured.Unstructured {
 	want := &unstructured.Unstructured{Object: map[string]any{}}
 	want.SetAPIVersion(apiVersion)
@@ -180,8 +182,8 @@ func (s Twin) bare(converted *unstructured.Unstructured, apiVersion, kind, names
 	return want
 }
 
-// marksOn keeps the older mark on the Machine API's mirror for as long as there is one, as found: only what the mirror owns goes when the
-// authority loses its mark.
+// marksOn keeps the older deletion mark on the Machine API's mirror, with its value, for as long as the authoritative object has a mark. When the
+// authoritative object loses its mark, an apply removes only a mark that the mirror owns.
 func (s Twin) marksOn(want *unstructured.Unstructured) {
 	annotations := want.GetAnnotations()
 	if _, marked := annotations[machineapi.DeleteAnnotation]; !marked || s.MachineAPI == nil {

@@ -68,14 +68,15 @@ type reconciler struct {
 }
 
 const (
-	// afterDoubt is when a pass follows one in which cache and API server disagreed. The cache's next event starts a pass as a rule; after a
-	// stale live read there is none.
+	// afterDoubt is how soon another pass follows if cache and API server disagreed. Usually the cache's next event starts a pass, but after a stale live read
+	// there is no event.
 	afterDoubt = 5 * time.Second
-	// most is more writes than a pass takes.
+	// most is a number of writes that no pass needs.
 	most = 20
 )
 
-// Reconcile looks at the set of one pair. The cache calls for a write; it may lag, so the API server decides, anew for each write.
+// Reconcile reconciles the set of one pair. If the cache shows that something is to be written, it reads the API server before each write, since the cache
+// may lag.
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	s, err := r.gather(ctx, r.cache, req.Namespace)
 	if err != nil || r.next(s) == nil {
@@ -101,7 +102,8 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 
 const fieldManager = "poundlock-reflection"
 
-// perform sends one write. The set's conditions report that Cluster API's side refuses one, but no error that passes by itself.
+// perform sends one write. If the API server refuses it on Cluster API's side, the set's conditions report that. They do not report errors that pass by
+// themselves.
 func (r *reconciler) perform(ctx context.Context, s *state, w *write) error {
 	err := r.send(ctx, w)
 	if err == nil {
@@ -119,13 +121,13 @@ func (r *reconciler) perform(ctx context.Context, s *state, w *write) error {
 	return err
 }
 
-// refuses reports whether an API server has looked at a write and does not want it.
+// refuses reports whether an API server has judged a write and refuses it, or does not keep it.
 func refuses(err error) bool {
 	kept := (*notKept)(nil)
 	return errors.As(err, &kept) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err)
 }
 
-// notKept is what an API server does that takes a write and stores something else.
+// notKept is the error of an API server that accepts a write and stores something else.
 type notKept struct{ error }
 
 func (r *reconciler) send(ctx context.Context, w *write) error {

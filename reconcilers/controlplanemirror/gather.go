@@ -36,11 +36,11 @@ var (
 	machineSetKind = clusterv1.GroupVersion.WithKind("MachineSet")
 )
 
-// state is everything that one pass looks at. Objects that do not exist are nil.
+// state is everything that one pass reads. Objects that do not exist are nil.
 type state struct {
 	pair authority.Pair
 	set  *unstructured.Unstructured
-	// shape has the set's fields of authority, resolved its template in Machine API's form.
+	// shape has the set's fields of authority. resolved has the set's template in Machine API's form.
 	shape    authority.Shape
 	member   *controlplane.ClusterAPITemplate
 	resolved controlplane.Resolved
@@ -53,12 +53,12 @@ type state struct {
 	// places are where the set makes Machines.
 	places []controlplane.Place
 
-	// template is the one that the set's template stands for, as it should be. It is nil where that has Cluster API's member or does not
-	// convert: then refusal has the reason.
+	// template is the Cluster API template that the set's template converts to, as it should be. It is nil where the set's template has Cluster API's member, or
+	// does not convert: then refusal has the reason.
 	template *unstructured.Unstructured
 	refusal  problem
-	// templates are the set's own, and whatever has the name of the one that it needs; used has by name which of all templates something
-	// refers to. used is nil where no template needs the question.
+	// templates are the set's own, and any template that has the name of the one that the set needs. used has the names of all templates that something refers
+	// to. It is nil where no template requires that question.
 	templates []*unstructured.Unstructured
 	used      sets.Set[string]
 }
@@ -174,7 +174,7 @@ func (s *state) wants(o *unstructured.Unstructured) bool {
 	return s.template != nil && o.GetName() == s.template.GetName()
 }
 
-// mine reports whether a template is the mirror's, by mark and name: a copy that a person makes of one takes the mark along.
+// mine reports whether the mirror made a template, by mark and name: the copy that a person makes of a template has the mark, too.
 func mine(o *unstructured.Unstructured) bool {
 	return controlplanetemplate.IsOwn(o.GetAnnotations()[authority.MirrorAnnotation], o.GetName())
 }

@@ -35,17 +35,17 @@ type write struct {
 	object *unstructured.Unstructured
 	// patch is a JSON merge patch of the status.
 	patch map[string]any
-	// otherwise is the patch in the other form that there is of it, tried where the API server finds the first invalid; nil: there is none.
+	// otherwise is the patch in the other form of the field, which is tried where the API server finds patch invalid; nil: there is none.
 	otherwise map[string]any
-	// kept reports from the returned object whether the patch was kept; nil: it is.
+	// kept reports, from the object that the API server returned, whether it kept the patch; nil: it always does.
 	kept func(*unstructured.Unstructured) bool
 	// reason is the event's, note its sentence, "" where the log is enough.
 	reason, note string
 	warning      bool
 }
 
-// next is the one write that comes next, nil if there is none. Cluster API's side comes first: only then is it reported to be in step. A set
-// that is being deleted, or is gone, leaves everything to those who use it, but for templates that nobody does.
+// next returns the next write, nil if there is none. Cluster API's side comes first: only after that is it reported to be equal. A set that is being deleted,
+// or is gone, changes nothing but templates that nobody uses.
 func (r reporting) next(s *state) *write {
 	if s.set == nil {
 		return s.staleTemplate()
@@ -70,7 +70,7 @@ func (s *state) handover(side handover.Side) handover.State {
 	}
 }
 
-// reflectTemplate makes the template that the set's template stands for.
+// reflectTemplate creates or updates the Cluster API template that the set's template converts to.
 func (s *state) reflectTemplate() *write {
 	if s.template == nil {
 		return nil
@@ -85,17 +85,17 @@ func (s *state) reflectTemplate() *write {
 		return nil
 	}
 	if live.GetDeletionTimestamp() != nil {
-		return nil // its end is news
+		return nil // the event of its deletion starts a pass
 	}
-	// Somebody has edited it; or, once in four thousand million, another content has the same name.
+	// Somebody has edited the template; or, once in four thousand million, another content has the same name.
 	amended := live.DeepCopy()
 	amended.SetManagedFields([]metav1.ManagedFieldsEntry{{}}) // nobody else owns a field any longer, also where the API server sets the same value as its default
 	amended.Object["spec"] = s.template.DeepCopy().Object["spec"]
 	return &write{verb: update, object: amended, reason: "TemplateReflected", note: fmt.Sprintf("updated %s to the set's template", describe(live))}
 }
 
-// hasFields reports whether a template has the wanted fields, and no others that somebody has added: an API server may have added defaults, also in items of
-// lists. An empty object means something there.
+// hasFields reports whether a template has the wanted fields, and no others that somebody has added. Fields that an API server has added as defaults do not
+// count, also in items of lists. An empty object counts as a value.
 func hasFields(live, want *unstructured.Unstructured) bool {
 	return (jsontree.Comparison{Empty: true}).Has(want.Object["spec"], live.Object["spec"]) && len(ownership.Added(fieldManager, want, live)) == 0
 }
@@ -123,13 +123,14 @@ func (s *state) domains() []string {
 	return slices.Compact(out)
 }
 
-// managed reports whether somebody else than the provider's controller looks after the infrastructure cluster, and reports in its status what that would.
+// managed reports whether somebody else than the provider's controller manages the infrastructure cluster, and writes the status that this controller would
+// write.
 func (s *state) managed() bool {
 	_, managed := s.infraCluster.GetAnnotations()[clusterv1.ManagedByAnnotation]
 	return managed
 }
 
-// unlisted are the failure domains that the infrastructure cluster does not list as the control plane's.
+// unlisted are those failure domains of the set that the infrastructure cluster does not list for the control plane.
 func (s *state) unlisted() []string {
 	var out []string
 	for _, d := range s.domains() {
@@ -140,7 +141,8 @@ func (s *state) unlisted() []string {
 	return out
 }
 
-// lists reads both forms of status.failureDomains: a map by name up to Cluster API's contract v1beta1, a list from v1beta2 on.
+// lists reports whether an infrastructure cluster lists a failure domain for the control plane. It reads both forms of status.failureDomains: a map by name
+// up to Cluster API's contract v1beta1, a list from v1beta2 on.
 func lists(infraCluster *unstructured.Unstructured, domain string) bool {
 	value, _, _ := unstructured.NestedFieldNoCopy(infraCluster.Object, "status", "failureDomains")
 	switch value := value.(type) {
@@ -156,8 +158,8 @@ func lists(infraCluster *unstructured.Unstructured, domain string) bool {
 	return false
 }
 
-// reflectDomains adds to the infrastructure cluster's failure domains those of the set. Others' are not touched, and none is ever taken away:
-// Machines may be in it.
+// reflectDomains adds the set's failure domains to those of the infrastructure cluster. It does not change others, and never removes one: Machines may be in
+// it.
 func (s *state) reflectDomains() *write {
 	missing := s.unlisted()
 	if len(missing) == 0 || !s.managed() {
@@ -179,7 +181,7 @@ func (s *state) reflectDomains() *write {
 		w.patch = patch(inList(value, missing))
 	case map[string]any:
 		w.patch = patch(inMap(missing))
-	default: // its CRD has one form or the other
+	default: // the object has none yet, and its CRD has one form or the other
 		w.patch, w.otherwise = patch(inMap(missing)), patch(inList(nil, missing))
 	}
 	return w
@@ -194,7 +196,7 @@ func inMap(missing []string) map[string]any {
 	return out
 }
 
-// inList is the merge patch of a list, which takes the whole of it.
+// inList is the merge patch of a list, which replaces the whole list.
 func inList(list []any, missing []string) []any {
 	for _, d := range missing {
 		i := slices.IndexFunc(list, func(l any) bool { one, _ := l.(map[string]any); return one["name"] == d })

@@ -15,11 +15,11 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/handover"
 )
 
-// reporting decides; it needs nothing but the time.
+// reporting decides what is written. It needs nothing but the time.
 type reporting struct{ now func() time.Time }
 
-// report is the one write of the set's status: which API is authoritative, whether Cluster API's side is in step, and what a request waits
-// for, in one patch with the resourceVersion on which it was decided; nil if the set has all of it already.
+// report returns the one write of the set's status, nil if the set has all of it already. The write has which API is authoritative, whether Cluster API's
+// side is equal, and what a request waits for, in one patch with the resourceVersion on which that was decided.
 func (r reporting) report(s *state) *write {
 	side := handover.InStep
 	if s.refusal != (problem{}) {
@@ -51,7 +51,7 @@ func (r reporting) report(s *state) *write {
 	return w
 }
 
-// authorityOf is what a step changes in which API is authoritative, and the generation that Cluster API's side is made from.
+// authorityOf returns what a step changes in the fields of authority, and the generation that Cluster API's side is made from.
 func authorityOf(s *state, step authority.Step, side handover.Side) map[string]any {
 	status := map[string]any{}
 	switch step.Action {
@@ -99,8 +99,8 @@ func (s *state) inStep() string {
 	return strings.Join(out, "; ") + "."
 }
 
-// settledCondition is the condition AuthoritySettled that a step gives rise to; now reports that its reason is new. Its time moves with its reason, not
-// with its status alone: it is since when that is waited for.
+// settledCondition returns the condition AuthoritySettled that follows from a step. now reports that its status or reason is new. Its lastTransitionTime
+// changes also with the reason: it is since when the set waits for that.
 func (r reporting) settledCondition(step authority.Step, s *state, conditions []any) (c map[string]any, now bool) {
 	status := metav1.ConditionFalse
 	if step.Action == authority.Settle {

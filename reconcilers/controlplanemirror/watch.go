@@ -22,7 +22,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// watched is a kind that a set's standing depends on, and which of its events matter.
+// watched is a kind that a pass reads, and which of its events matter.
 type watched struct {
 	kind schema.GroupVersionKind
 	only predicate.Predicate
@@ -54,8 +54,8 @@ func (r *reconciler) watch(kinds ...watched) error {
 	return nil
 }
 
-// watchPlatform watches the infrastructure kinds of the cluster's platform, once that has been read. Of a machine only its end matters:
-// its template may go then.
+// watchPlatform watches the infrastructure kinds of the cluster's platform, once the platform is known. Of a machine only its deletion matters: the template
+// that it was made from may then be deleted.
 func (r *reconciler) watchPlatform(p conversion.Platform) error {
 	return r.watcher.Once(p.Name, func() error {
 		return r.watch(
@@ -66,7 +66,7 @@ func (r *reconciler) watchPlatform(p conversion.Platform) error {
 	})
 }
 
-// sets maps an object to the set of its pair, and one that has no namespace to all.
+// sets maps an object to the set of its pair. It maps an object without a namespace to the sets of all pairs.
 func (r *reconciler) sets(_ context.Context, o client.Object) []reconcile.Request {
 	var out []reconcile.Request
 	for _, pair := range r.pairs {
@@ -81,14 +81,14 @@ func named(name string) predicate.Predicate {
 	return predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetName() == name })
 }
 
-// masterChanged lets pass what changes the spec of a Machine of the control plane: a message about the set names what all of them need of the infrastructure
-// cluster object.
+// masterChanged passes events that change the spec of a Machine of the control plane. A message about the set names what all these Machines need of the
+// infrastructure cluster object.
 func masterChanged() predicate.Predicate {
 	return predicate.And(predicate.GenerationChangedPredicate{},
 		predicate.NewPredicateFuncs(func(o client.Object) bool { return authority.OfControlPlane(o.GetLabels()) }))
 }
 
-// ended lets pass that an object has gone.
+// ended passes only the event that an object is gone.
 func ended() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },

@@ -23,7 +23,7 @@ import (
 // owner is the field manager of what is generated.
 const owner = client.FieldOwner("poundlock-generator")
 
-// The reasons of events and conditions that are the shell's own.
+// The reasons of events and conditions that this package adds to those of the generator.
 const (
 	reasonGenerated    = "Generated"
 	reasonFollowed     = "Followed"
@@ -31,14 +31,14 @@ const (
 	reasonWriteRefused = "WriteRefused"
 )
 
-// reasons are those of the events that report a write.
+// reasons returns the reason of the event for each write.
 func reasons() map[generator.Write]string {
 	return map[generator.Write]string{
 		generator.CreateSet: reasonGenerated, generator.PatchSet: reasonFollowed, generator.RecreateSet: reasonRegenerating,
 	}
 }
 
-// apply does the one next action. Without one, it reports the set's state.
+// apply sends the next write. If there is none, it reports the set's state.
 func (r *reconciler) apply(ctx context.Context, set *unstructured.Unstructured, u generator.Plan) error {
 	var err error
 	about := set
@@ -84,7 +84,7 @@ func (r *reconciler) refusal(ctx context.Context, set *unstructured.Unstructured
 	return ""
 }
 
-// report reports the set's state: of a set that exists in its condition, of one that does not in an event.
+// report reports the set's state: in its condition if the set exists, in an event if it does not.
 func (r *reconciler) report(ctx context.Context, set *unstructured.Unstructured, u generator.Plan) error {
 	r.meters.refused(u.Refusal)
 	if set != nil {
@@ -99,7 +99,7 @@ func (r *reconciler) report(ctx context.Context, set *unstructured.Unstructured,
 	return nil
 }
 
-// condition writes the condition, if it is to be there and is not the same already. The operator's conditions beside it are kept.
+// condition writes the condition, if there is one and it differs from the stored one. It keeps the operator's conditions beside it.
 func (r *reconciler) condition(ctx context.Context, set *unstructured.Unstructured, c metav1.Condition) error {
 	if c.Type == "" {
 		return nil

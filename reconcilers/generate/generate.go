@@ -28,7 +28,7 @@ import (
 
 // Options are the parameters of the generator.
 type Options struct {
-	// Pairs are the namespaces that mirror each other; the set is in the first pair's of the Machine API.
+	// Pairs are the namespaces that mirror each other. The set is in the Machine API namespace of the first pair.
 	Pairs authority.Pairs
 	// Now is the clock of conditions; nil: the computer's.
 	Now func() time.Time
@@ -70,7 +70,7 @@ type reconciler struct {
 	lastRefusal string
 }
 
-// Reconcile looks at the one set, and does one thing about it.
+// Reconcile reconciles the one set, and sends at most one write.
 func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	set, u, err := r.look(ctx, r.cache)
 	if err == nil && (u.Write == generator.CreateSet || u.Write == generator.RecreateSet) {
@@ -99,7 +99,7 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 // afterOther is how often to look whether another operator, which generates sets as well, still runs.
 const afterOther = time.Minute
 
-// look reads all that there is to decide from. The set is nil where there is none.
+// look reads everything that the decision needs. The set is nil where there is none.
 func (r *reconciler) look(ctx context.Context, from client.Reader) (*unstructured.Unstructured, generator.Plan, error) {
 	set := r.named()
 	var content map[string]any

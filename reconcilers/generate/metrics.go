@@ -12,7 +12,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/generator"
 )
 
-// meters count what is written, and show why nothing is.
+// meters count writes, and show why nothing is generated.
 type meters struct {
 	writes  *prometheus.CounterVec
 	refusal *prometheus.GaugeVec

@@ -19,7 +19,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// apply is the only place that writes: one step and its report. It returns after how long at most another pass has to follow; 0 for none before an event.
+// apply is the only place that writes: one step and its report. It returns after how long another pass must follow at the latest; 0: none is needed before an
+// event.
 func (r *reconciler) apply(ctx context.Context, p *pair, step authority.Step) (time.Duration, error) {
 	switch step.Action {
 	case authority.Rest:
@@ -39,9 +40,9 @@ func (r *reconciler) apply(ctx context.Context, p *pair, step authority.Step) (t
 	return afterStep, r.each(ctx, p, step, step.On)
 }
 
-// adopt sends a status patch, which the webhook that defaults status.authoritativeAPI fills, and writes the value
-// itself where no webhook does. That the object of Cluster API exists is stored before the authority or with it: were it deleted while Poundlock is away,
-// nothing would distinguish the pair from a new one, for which the mirror creates it.
+// adopt sends a status patch that the webhook fills which defaults status.authoritativeAPI, and writes the value itself where no webhook does. It stores that
+// Cluster API's object exists before the authority, or together with it. If the object were deleted while Poundlock is away, nothing else would distinguish
+// the pair from a new one, whose Cluster API object the mirror creates.
 func (r *reconciler) adopt(ctx context.Context, p *pair, step authority.Step) (time.Duration, error) {
 	if has, err := r.hasFields(ctx, p, step); err != nil || !has {
 		r.rest(ctx, authority.Next(authority.State{}))
@@ -101,8 +102,8 @@ func adoption(step authority.Step) map[string]any {
 	return map[string]any{"status": map[string]any{"authoritativeAPI": string(step.To), "synchronizedAPI": string(step.To)}}
 }
 
-// hasFields reports whether the CRD has the fields of authority. An object whose spec has one was not pruned of it; for
-// another a dry run shows it.
+// hasFields reports whether the CRD has the fields of authority. If an object has spec.authoritativeAPI, the API server did not prune it, so the CRD has
+// them. For another object, a dry run shows it.
 func (r *reconciler) hasFields(ctx context.Context, p *pair, step authority.Step) (bool, error) {
 	if p.state().Requested != authority.Unset {
 		return true, nil
@@ -117,14 +118,14 @@ func current(o *unstructured.Unstructured) string {
 	return value
 }
 
-// acknowledge stores Migrating together with where authority comes from.
+// acknowledge stores Migrating together with the API that was authoritative.
 func (r *reconciler) acknowledge(ctx context.Context, p *pair, step authority.Step) error {
 	status := map[string]any{"authoritativeAPI": string(authority.Migrating), "synchronizedAPI": string(p.state().Current)}
 	return r.store(ctx, p, step, status)
 }
 
-// change removes the finalizers of the objects that are no longer authoritative, then stores which are. If authority changed, the same patch resets the
-// mirror's report of the old direction, and clears what ends with the move, so that no check sees one without the other.
+// change removes the finalizers of the objects that are no longer authoritative, then stores which API is. If authority changed, the same patch resets the
+// mirror's report of the old direction, and removes the fields that end with the move. So no check sees the new authority with the old report.
 func (r *reconciler) change(ctx context.Context, p *pair, step authority.Step) error {
 	if err := r.each(ctx, p, step, step.Drop); err != nil {
 		return err
@@ -165,7 +166,7 @@ func (r *reconciler) unsynchronized(step authority.Step) map[string]any {
 	return c
 }
 
-// each writes the same to several objects, the provider's first.
+// each writes the step to each object of a party, the provider's objects first. Every object gets the same.
 func (r *reconciler) each(ctx context.Context, p *pair, step authority.Step, who authority.Who) error {
 	for _, o := range p.of(who) {
 		if o.has(step) {
@@ -179,7 +180,7 @@ func (r *reconciler) each(ctx context.Context, p *pair, step authority.Step, who
 	return nil
 }
 
-// order is the metadata that a step writes to an object.
+// order returns the metadata that a step writes to an object.
 func order(step authority.Step, o object) map[string]any {
 	switch step.Action {
 	case authority.Pause:
@@ -204,8 +205,8 @@ type object struct {
 	pause string
 }
 
-// has reports whether a step has nothing to write to an object of a party: of two objects one may be paused already, and what a provider keeps for an
-// instance has a finalizer that does not move.
+// has reports whether a step has nothing to write to an object of a party: one of two objects may be paused already, and what a provider keeps for an
+// instance has no finalizer that moves.
 func (o object) has(step authority.Step) bool {
 	_, paused := o.live.GetAnnotations()[authority.PausedAnnotation]
 	switch step.Action {

@@ -30,7 +30,7 @@ type pair struct {
 	machineAPI, core, infra *unstructured.Unstructured
 	// infraInstance is what the provider keeps for the instance beside its machine.
 	infraInstance *unstructured.Unstructured
-	// keptKind is the kind of that, in the version that was read; empty where the provider keeps nothing.
+	// keptKind is the kind of infraInstance, in the version that was read; empty where the provider keeps nothing.
 	keptKind schema.GroupVersionKind
 	objects  authority.Objects
 	// pauseSeenIn is how much longer a controller that never acknowledges, a provider's or that of the Machine API's checks, may take to see its pause.

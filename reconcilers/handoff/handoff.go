@@ -38,8 +38,8 @@ type Options struct {
 	Enabled func(authority.Kind) bool
 	// Now is the clock of the conditions; nil: the computer's.
 	Now func() time.Time
-	// Compared reports whether this process' mirror has found or made a pair equal, by its Machine API object, from this authority.Edition. Until then no move
-	// begins or completes. nil: yes.
+	// Compared reports whether this process' mirror has found or made a pair equal in this authority.Edition. key names the pair's Machine API object. Until
+	// then no move begins or completes. nil: yes.
 	Compared func(kind string, key types.NamespacedName, edition uint64) bool
 	// Concurrency is how many pairs of a kind are reconciled at a time; 0: 10.
 	Concurrency int
@@ -100,13 +100,13 @@ type reconciler struct {
 	rested sync.Once
 }
 
-// How soon a pass follows another without news: of a step whose own news got lost, of
-// what is waited for, and of a CRD that may get its fields one day.
+// How soon a pass follows another without an event: after a step whose own event was lost, while something is waited for, and while a CRD lacks the fields,
+// which it may get one day.
 const (
 	afterStep = 5 * time.Second
 	afterWait = time.Minute
 	afterRest = 10 * time.Minute
-	// afterStart is while the mirror of a new process has not compared the pair yet.
+	// afterStart is how soon while the mirror of a new process has not compared the pair yet.
 	afterStart = time.Second
 )
 
@@ -119,8 +119,8 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err != nil {
 		return result(r.blind(ctx, req.NamespacedName, err))
 	}
-	// An adoption for the Machine API depends on the Machine API object alone, and the API server refuses its patches if that has changed. So it needs no live
-	// read. One for Cluster API stores whether its object exists.
+	// An adoption for the Machine API depends on the Machine API object alone, and the API server refuses its patches if that object has changed. So it needs no
+	// live read. An adoption for Cluster API stores whether the Cluster API object exists.
 	doubt := step.Action.Acts() && (step.Action != authority.Adopt || step.To == authority.ClusterAPI)
 	if doubt {
 		// The cache requires a change of who may act. It may lag, so the API server decides.
@@ -137,20 +137,20 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return result(err)
 	}
 	if doubt && !step.Action.Acts() {
-		again = afterStep // cache and API server disagree; if it was the server's answer that is old, no news will wake the pair
+		again = afterStep // cache and API server disagree; if the server's answer was the stale one, no event follows
 	}
 	if step.Action == authority.Wait && p.pauseSeenIn > 0 {
 		again = min(again, p.pauseSeenIn) // no event follows
 	}
 	if p.objects.Uncompared && (step.Reason == authority.ReasonCatchingUp || p.state().Decided) {
-		again = min(again, afterStart) // nor that a pass of the mirror wrote nothing
+		again = min(again, afterStart) // no event follows a pass of the mirror that wrote nothing
 	}
 	return reconcile.Result{RequeueAfter: again}, nil
 }
 
-// decide gathers a pair and decides its step. It reads from the API server whether the surroundings of the next authoritative API are being deleted, where
-// that matters: before authority leaves the other API, or while a twin is missing. Whether the Cluster is paused matters while the
-// answer of Cluster API's controllers is missing.
+// decide gathers a pair and decides its step. Where that matters, it reads from the API server whether the surroundings of the next authoritative API are
+// being deleted: before authority leaves the other API, or while a twin is missing. It reads whether the Cluster is paused while Cluster API's controllers
+// have not acknowledged.
 func (r *reconciler) decide(ctx context.Context, from client.Reader, key types.NamespacedName) (*pair, authority.Step, error) {
 	p, err := r.gather(ctx, from, key)
 	if err != nil {
@@ -173,7 +173,8 @@ func (r *reconciler) decide(ctx context.Context, from client.Reader, key types.N
 	return p, authority.Next(p.state()), nil
 }
 
-// blind reports that a move waits because an object that it needs cannot be read. Other read errors are transient, or the report would fail like them.
+// blind reports that a move waits because an object that it needs cannot be read. It does not report other read errors: they are transient, or would make the
+// report fail, too.
 func (r *reconciler) blind(ctx context.Context, key types.NamespacedName, err error) error {
 	var why *unreadable
 	if !errors.As(err, &why) {
@@ -210,7 +211,7 @@ func (r *reconciler) fails(ctx context.Context, p *pair, step authority.Step, er
 	return errors.Join(err, r.report(ctx, p, step))
 }
 
-// reasonStepFailed is the condition's while the API server refuses what the handoff writes.
+// reasonStepFailed is the reason of the condition while the API server refuses what the handoff writes.
 const reasonStepFailed = "StepFailed"
 
 // result is that of a pass that ended with an error or without one.

@@ -54,7 +54,8 @@ func (r *reconciler) gatherHolders(ctx context.Context, p *pair) error {
 	return r.gatherAlsoKept(ctx, p, namespaces.ClusterAPI, id, which...)
 }
 
-// gatherAlsoKept finds what the provider keeps for the same instance and is not the pair's, in the version in which the pair's was looked for.
+// gatherAlsoKept finds objects that the provider keeps for the same instance and that are not the pair's. It lists them in the version in which the pair's
+// own was read.
 func (r *reconciler) gatherAlsoKept(ctx context.Context, p *pair, namespace, id string, which ...client.ListOption) error {
 	if p.keptKind.Empty() {
 		return nil

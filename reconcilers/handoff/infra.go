@@ -70,9 +70,9 @@ func (p *pair) infraRef() (schema.GroupKind, string) {
 	return schema.GroupKind{Group: infraGroup, Kind: ref["kind"]}, ref["name"]
 }
 
-// readInfra reads the provider's object of a kind, in the first version that the API server serves. If it finds none, there must be none, because the
-// Machine API then takes over the Machine without waiting for the provider's controller. So it returns an error for a version that is not served, as after
-// an upgrade or rollback of the provider.
+// readInfra reads the provider's object of a kind, in the first version that the API server serves. Where it reports that there is none, none may exist: the
+// Machine API then takes over the Machine without waiting for the provider's controller. So it returns an error for a kind that is defined but not served, as
+// after an upgrade or rollback of the provider.
 func (r *reconciler) readInfra(ctx context.Context, from client.Reader, p *pair, kind schema.GroupKind, name string) error {
 	versions, err := r.versions(kind)
 	if err != nil {
@@ -90,7 +90,7 @@ func (r *reconciler) readInfra(ctx context.Context, from client.Reader, p *pair,
 	return r.notInstalled(ctx, kind)
 }
 
-// readInfraInstance reads what the provider keeps for the instance beside its machine. It does so as readInfra does, even if that machine is already gone.
+// readInfraInstance reads, like readInfra, what the provider keeps for the instance beside its machine. It does so even if that machine is already gone.
 func (r *reconciler) readInfraInstance(ctx context.Context, from client.Reader, p *pair, machine schema.GroupKind, name string) error {
 	kind := schema.GroupKind{Group: infraGroup, Kind: authority.InfraInstanceKind(machine.Kind)}
 	if kind.Kind == "" || !p.kind.InfraActs() {
@@ -121,7 +121,7 @@ func (r *reconciler) readInfraInstance(ctx context.Context, from client.Reader, 
 	return err
 }
 
-// versions are those in which a kind may be read, the preferred one first; none where the API server serves none.
+// versions returns the versions in which a kind may be read, the preferred one first; none where the API server serves none.
 func (r *reconciler) versions(kind schema.GroupKind) ([]schema.GroupVersionKind, error) {
 	preferred, err := r.mapper.RESTMapping(kind)
 	if meta.IsNoMatchError(err) {

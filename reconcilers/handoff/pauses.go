@@ -19,8 +19,8 @@ const (
 	// pauseSeenAfter is how long an object must have been paused before Poundlock assumes that a controller which never acknowledges has seen the pause: by
 	// then, a pass with a lagging cache is over.
 	pauseSeenAfter = 30 * time.Second
-	// creationEndsAfter is the same where that controller may have begun to create an instance whose ID it has not stored. A call that a cloud is slow to
-	// answer, or repeats, outlasts pauseSeenAfter, and nothing reports its end.
+	// creationEndsAfter replaces pauseSeenAfter where that controller may have begun to create an instance whose ID it has not stored. A call that a cloud is
+	// slow to answer, or repeats, outlasts pauseSeenAfter, and nothing reports its end.
 	creationEndsAfter = 15 * time.Minute
 	// clocksDiffer is by how much at most Poundlock's own clock and the API server's are taken to differ.
 	clocksDiffer = 5 * time.Minute
@@ -66,10 +66,11 @@ func (p *pauses) left(o *unstructured.Unstructured, now time.Time, wait time.Dur
 	return max(0, wait-now.Sub(last.since))
 }
 
-// pausedAt is when the pause annotation was last written according to its managed fields, and whether they have it. A writer that repeats the annotation
-// with another change moves the time, so it may be too late but never too early. For the handoff's pause, the handoff's own entry counts. If somebody
-// removed the annotation and somebody else set it again, that entry no longer has it. The mirror's apply repeats the pause with everything else, and does
-// not restart the wait.
+// pausedAt returns when the pause annotation was last written according to its managed fields, and whether they have it. A writer that repeats the annotation
+// with another change moves that time, so it may be too late but never too early.
+//
+// If the handoff wrote the pause, its own entry counts. The mirror's apply repeats the pause with everything else, and must not restart the wait. If somebody
+// removed the annotation and somebody else set it again, the handoff's entry no longer has it.
 func pausedAt(o *unstructured.Unstructured) (at time.Time, known bool) {
 	handoffs := false
 	for _, f := range o.GetManagedFields() {

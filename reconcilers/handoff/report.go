@@ -54,8 +54,8 @@ func early(p *pair, before map[string]any, conditions []any) bool {
 		conditionlist.Find(conditions, authority.ConditionSynchronized) == nil
 }
 
-// settledCondition is the condition that follows from a step, and the existing one, nil if none. Its time changes with its reason too, because it is since
-// when the pair waits for that.
+// settledCondition returns the condition that follows from a step, and the existing one, nil if none. Its lastTransitionTime changes also with the reason,
+// because it is since when the pair waits for that.
 func (r *reconciler) settledCondition(p *pair, step authority.Step, conditions []any) (now, before map[string]any) {
 	before = conditionlist.Find(conditions, authority.ConditionSettled)
 	status, severity := metav1.ConditionFalse, severityOf(step)
@@ -75,7 +75,7 @@ func (r *reconciler) settledCondition(p *pair, step authority.Step, conditions [
 	return now, before
 }
 
-// severityOf: a Machine API condition that is False has a severity.
+// severityOf returns the severity of the condition while it is False: a Machine API condition has one then.
 func severityOf(step authority.Step) string {
 	switch step.Reason {
 	case authority.ReasonNotSynchronized, authority.ReasonUnknownOrigin, authority.ReasonUnknownAuthority:
@@ -131,7 +131,7 @@ func (p *pair) details(step authority.Step, now time.Time) []string {
 	return out
 }
 
-// decision is what a person can do about an instance whose ID does not appear, with the command last.
+// decision returns what a person can do about an instance whose ID does not appear, with the command last.
 func (p *pair) decision(step authority.Step, since string) string {
 	at, err := time.Parse(time.RFC3339, since)
 	if step.Reason != authority.ReasonInstanceUnknown || err != nil {
@@ -142,7 +142,7 @@ func (p *pair) decision(step authority.Step, since string) string {
 	}
 	s, wait, first, source := p.state(), " Wait first: usually the controllers store the ID within minutes.", "", p.machineAPI
 	from := s.Current
-	if from == authority.Migrating { // who has paused stores nothing
+	if from == authority.Migrating { // a paused controller stores no ID
 		from, wait, first = s.Origin, "", "cancel the move and "
 	}
 	if from == authority.ClusterAPI {
@@ -157,7 +157,7 @@ func (p *pair) decision(step authority.Step, since string) string {
 		authority.NoInstanceAnnotation, authority.NoInstanceToken(s.Current, at))
 }
 
-// pausedCluster is who may end the wait for a Cluster, with the command last.
+// pausedCluster returns who can end the wait for a paused Cluster, with the command last.
 func (p *pair) pausedCluster(step authority.Step) string {
 	if !step.On.Has(authority.WhoCluster) || p.objects.Cluster == nil {
 		return ""
@@ -256,7 +256,7 @@ func machineID(o *unstructured.Unstructured) string {
 	return id
 }
 
-// silence explains an object without a Paused condition. pause: its pause is awaited, otherwise the end of it.
+// silence explains an object without a Paused condition. If pause is true, the acknowledgement of a pause is awaited, otherwise that of its end.
 func (p *pair) silence(o *unstructured.Unstructured, pause bool, now time.Time) string {
 	by := authority.Acknowledges(o.GetKind())
 	switch {
@@ -275,7 +275,7 @@ func (p *pair) silence(o *unstructured.Unstructured, pause bool, now time.Time) 
 	return " has no Paused condition: " + heard(o, now)
 }
 
-// heard says why an object may have no answer: the controllers of a new one may not have looked at it.
+// heard explains why an object may have no acknowledgement: the controllers of a new object may not have reconciled it yet.
 func heard(o *unstructured.Unstructured, now time.Time) string {
 	born := o.GetCreationTimestamp().Time
 	if !born.IsZero() && now.Before(born.Add(time.Minute)) {
@@ -284,7 +284,7 @@ func heard(o *unstructured.Unstructured, now time.Time) string {
 	return "are its controllers running?"
 }
 
-// going names the finalizers by which one can see who still holds an object.
+// going names the finalizers by which one can see who still keeps an object that is being deleted.
 func going(o *unstructured.Unstructured) string {
 	if len(o.GetFinalizers()) == 0 {
 		return pairs.Describe(o) + " is being deleted."
@@ -304,7 +304,7 @@ func (p *pair) paused(o *unstructured.Unstructured) authority.Condition {
 	return authority.Paused(p.objects.Infra)
 }
 
-// event reports on the object what began, ended or is waited for. A repair of a settled state gets none.
+// event reports on the object that something began, ended or is waited for. It reports no repair of a settled state.
 func (r *reconciler) event(p *pair, step authority.Step, c map[string]any) {
 	s := p.state()
 	if step.Action == authority.Wait && s.Current != authority.Migrating && s.Requested != s.Current.Other() {

@@ -14,9 +14,9 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// gatherSurroundings reads from the API server whether surroundings of the next authoritative API's objects are being deleted. Then those objects are
-// deleted too, although nobody has asked for that, and their controllers would terminate the instance. deserted: it also checks whether they are gone, and
-// the twin with them; otherwise a missing twin is reported by Synchronized.
+// gatherSurroundings reads from the API server whether surroundings of the next authoritative API's objects are being deleted. If they are, those objects are
+// deleted too, although nobody has asked for that, and their controllers would terminate the instance. If deserted is true, it also checks whether the
+// surroundings are gone, and the twin with them. Otherwise the condition Synchronized reports a missing twin.
 func (r *reconciler) gatherSurroundings(ctx context.Context, p *pair, deserted bool) error {
 	namespaces, _ := r.pairs.Of(p.machineAPI.GetNamespace())
 	to := p.state().Requested
@@ -31,7 +31,8 @@ func (r *reconciler) gatherSurroundings(ctx context.Context, p *pair, deserted b
 	return err
 }
 
-// gatherCluster reads the Cluster of the Cluster API object. When somebody unpauses it, the answers of Cluster API's controllers wake the pair.
+// gatherCluster reads the Cluster of the Cluster API object. No watch of it is needed: once somebody unpauses the Cluster, Cluster API's controllers
+// acknowledge, and that requeues the pair.
 func (r *reconciler) gatherCluster(ctx context.Context, from client.Reader, p *pair) (err error) {
 	if name := authority.ClusterOf(p.objects.ClusterAPI); name != "" {
 		_, p.objects.Cluster, err = get(ctx, from, facts.ClusterKind, p.core.GetNamespace(), name)

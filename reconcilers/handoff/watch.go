@@ -47,7 +47,7 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 	}
 	err = errors.Join(w.Watch(r.kind.MachineAPIGVK(), r.behind), w.Watch(r.kind.ClusterAPIGVK(), r.behind))
 	if child, ok := r.kind.Children(); ok {
-		// A definition that goes or comes changes what a set waits for, and no Machine of it.
+		// A definition that is created or deleted changes what a set waits for, and no Machine of the set changes.
 		all := pairfacts.Woken{Kind: r.kind, Pairs: r.pairs, Cache: mgr.GetCache()}
 		err = errors.Join(err, w.Watch(child.MachineAPIGVK(), r.above, countChanges()), w.Watch(child.ClusterAPIGVK(), r.above, countChanges()),
 			c.Watch(served.Changes(mgr.GetCache(), func(ctx context.Context) []reconcile.Request { return all.Everything(ctx, nil) })))

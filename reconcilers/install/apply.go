@@ -21,8 +21,8 @@ import (
 	"github.com/poundlock/poundlock/installation"
 )
 
-// bridging is how a definition is applied while servers of two contents may convert. Nobody can convert to a version before its server
-// runs, so until only new pods serve, the old storage version and the old conversion stay.
+// bridging is the form in which a definition is applied while servers of old and new content may convert. Nobody can convert to a version before its server
+// runs. So until only new pods serve, the old storage version and the old conversion stay.
 type bridging int
 
 const (
@@ -34,7 +34,7 @@ const (
 // patience is how long new pods may take to become ready while the versions that only they have are not served.
 const patience = time.Minute
 
-// bridging returns which form definitions have in this pass: the final one comes after the gate of the servers.
+// bridging returns the form of the definitions in this pass. It is never final: the final form comes after the gate of the servers.
 func (k *walk) bridging() bridging {
 	p := k.record.progress
 	if p.Hash == k.Hash && p.Stage == bundle.Workloads && !p.Since.IsZero() && k.r.Now().Sub(p.Since) > patience {
@@ -59,8 +59,8 @@ func (k *walk) apply(ctx context.Context, o installation.Object, b bridging) err
 	return k.make(ctx, o, live, claim, b)
 }
 
-// make takes back what others added, and applies. An object without managed fields of ours gets some by the first apply, and only the second one removes
-// what they do not show.
+// make takes back what others added, and applies. If an object has no managed fields of the installer's, the first apply gives it some. Only a second apply
+// then removes what others added.
 func (k *walk) make(ctx context.Context, o installation.Object, live *unstructured.Unstructured, claim installation.Claim, b bridging) error {
 	const most = 2
 	for range most {
@@ -95,8 +95,8 @@ func (k *walk) make(ctx context.Context, o installation.Object, live *unstructur
 	return nil
 }
 
-// routed leaves a Service that webhooks call with the pods that it has while new content is not ready, if some of them are.
-// Otherwise nobody would be behind it meanwhile, and webhooks that fail closed would refuse everything.
+// routed leaves a Service that webhooks call pointing to its old pods while new content is not ready, if some of them are ready. Otherwise no pod would be
+// behind the Service meanwhile, and webhooks that fail closed would refuse everything.
 func (k *walk) routed(ctx context.Context, o installation.Object, live *unstructured.Unstructured, b bridging) (installation.Object, error) {
 	if o.Stage != bundle.Services || b == final || k.record.progress.Ready == k.Hash {
 		return o, nil
@@ -115,7 +115,8 @@ func (k *walk) routed(ctx context.Context, o installation.Object, live *unstruct
 	return o, nil
 }
 
-// reroute gives the Services that webhooks call their final form, when only new servers run. What follows a Service is late: the next pass looks at it.
+// reroute gives the Services that webhooks call their final form, once only new servers run. Endpoints follow a Service with a delay, so the next pass reads
+// them.
 func (k *walk) reroute(ctx context.Context) (waits string, err error) {
 	for _, o := range k.In(bundle.Services) {
 		before := k.live[o.Key()]
@@ -154,8 +155,8 @@ func unscaled(want, live *unstructured.Unstructured) *unstructured.Unstructured 
 	return out
 }
 
-// takeBack makes what others added to an object the installer's, so that the apply that follows removes it. A forced
-// apply alone takes over what it sends, and leaves what others added.
+// takeBack makes the installer the owner of fields that others added to an object, so that the next apply removes them. A forced apply alone takes over only
+// what it sends, and leaves what others added.
 func (k *walk) takeBack(ctx context.Context, o installation.Object, live *unstructured.Unstructured, adopting bool) (*unstructured.Unstructured, bool, error) {
 	drift, err := installation.DriftOf(live, adopting)
 	if err != nil || len(drift.Fields) == 0 {
@@ -181,7 +182,8 @@ func (k *walk) takeBack(ctx context.Context, o installation.Object, live *unstru
 	return out, true, nil
 }
 
-// send applies. What exists is changed only if it still is the same object, and what is new is created without force: somebody may have been faster.
+// send applies an object. It changes an existing object only if that still is the same one. It creates a new one without force, because somebody may have
+// been faster.
 func (k *walk) send(ctx context.Context, o installation.Object, want, live *unstructured.Unstructured) error {
 	out := want.DeepCopy()
 	options := []client.PatchOption{client.FieldOwner(installation.Manager)}
@@ -204,7 +206,7 @@ func (k *walk) send(ctx context.Context, o installation.Object, want, live *unst
 	return nil
 }
 
-// failed names the object of an error, and marks what does not pass by itself.
+// failed adds the object to an error, and marks an error that does not pass by itself.
 func (k *walk) failed(doing string, o installation.Object, err error) error {
 	if !apierrors.IsTooManyRequests(err) { // a 429 asks for patience, and is no failure of the content
 		k.r.meters.count(k.Label(), k.stage, "error")
@@ -223,7 +225,7 @@ func (k *walk) failed(doing string, o installation.Object, err error) error {
 	return err
 }
 
-// immutable reports whether the API server refuses a change because a field never changes. Each kind has its own words for it.
+// immutable reports whether the API server refuses a change because a field is immutable. Each kind has its own words for that.
 func immutable(err error) bool {
 	return slices.ContainsFunc([]string{
 		"field is immutable", "cannot change roleRef", "may not be changed in an update", "updates to statefulset spec for fields other than",

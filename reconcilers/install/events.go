@@ -27,7 +27,7 @@ func (k *walk) note(reason string, object *unstructured.Unstructured, text strin
 	k.notes = append(k.notes, noted{reason, object, text})
 }
 
-// recordProgress has an event for each stage that a provider enters, each problem, and each content that becomes ready.
+// recordProgress records an event for each stage that a provider enters, each problem, and each content that becomes ready.
 func (r *reconciler) recordProgress(k *walk, before installation.Progress) {
 	rec, now := k.record, k.record.progress
 	if now.Ready != before.Ready && len(k.Dropped) > 0 {
@@ -48,7 +48,7 @@ func (r *reconciler) recordProgress(k *walk, before installation.Progress) {
 	}
 }
 
-// announce has an event for each reason why nothing of the set is applied, on one of its ConfigMaps, and shows nothing more of providers that
+// announce records an event, on one of the set's ConfigMaps, for each reason why nothing of the set is applied. It also removes the metrics of providers that
 // are not in the set.
 func (r *reconciler) announce(p *done) {
 	if p.Unread {

@@ -53,11 +53,11 @@ type inputs struct {
 	transports []corev1.ConfigMap
 	// lastGood is what became ready last, in the form of a transport, by provider.
 	lastGood map[string][]corev1.ConfigMap
-	// damaged is why what became ready last of a provider cannot be applied.
+	// damaged has, by provider, why the content that became ready last cannot be applied.
 	damaged map[string]error
 	records map[string]*record
 	needs   bundle.Needs
-	// needsThen are what lastGood was made with, by provider.
+	// needsThen are the needs that lastGood was made with, by provider.
 	needsThen map[string]bundle.Needs
 	// needsFrom are the ConfigMaps that needs were read from.
 	needsFrom []corev1.ConfigMap
@@ -102,8 +102,8 @@ func (r *reconciler) configMaps(ctx context.Context, in *inputs) error {
 	return r.needs(ctx, in)
 }
 
-// emptied puts the namespace's own state before an error that follows from it: while a namespace is being deleted, its ConfigMaps and the installer's role in
-// it go one after the other.
+// emptied puts the state of the namespace before an error that follows from it. While a namespace is being deleted, its ConfigMaps and the installer's role
+// in it are deleted one after the other.
 func (r *reconciler) emptied(ctx context.Context, err error) error {
 	namespace := &corev1.Namespace{}
 	switch asked := r.client.Get(ctx, client.ObjectKey{Name: bundle.Namespace}, namespace); {
@@ -118,7 +118,7 @@ func (r *reconciler) emptied(ctx context.Context, err error) error {
 		bundle.Namespace, err)
 }
 
-// needs reads images and variables. Nobody needs to set variables.
+// needs reads images and variables. Variables are optional.
 func (r *reconciler) needs(ctx context.Context, in *inputs) error {
 	images, variables := &corev1.ConfigMap{}, &corev1.ConfigMap{}
 	err := r.client.Get(ctx, client.ObjectKey{Namespace: bundle.Namespace, Name: bundle.ImagesConfigMap}, images)
@@ -140,14 +140,14 @@ func (r *reconciler) needs(ctx context.Context, in *inputs) error {
 	return nil
 }
 
-// world is the cluster as a pass sees it: what was read once, and what the pass itself has written since.
+// world is the cluster as a pass knows it: what it has read, each object once, and what it has written itself since.
 type world struct {
 	r      *reconciler
 	live   map[installation.Key]*unstructured.Unstructured // nil: it is not there
 	served map[string][]string
-	// listed are the kinds whose objects that are marked as ours are in live.
+	// listed are the kinds whose objects with the installer's mark are all in live.
 	listed map[schema.GroupVersionKind]bool
-	// named are the names of all objects of a kind, also those of others. Any other name needs no request.
+	// named are the names of all objects of a kind, also those of others. An object whose name is not among them needs no request.
 	named map[schema.GroupVersionKind]map[installation.Key]bool
 	// certificates and endpoints are read when a gate asks for them.
 	certificates map[string]installation.Certificate
@@ -161,9 +161,8 @@ func (r *reconciler) look() *world {
 	}
 }
 
-// list lists once what is marked as ours of a kind. It is asked for when an object of the kind is: a kind that cannot be read, as one whose
-// conversion has no server,
-// keeps back only what needs it.
+// list lists, once, the objects of a kind that are marked as the installer's. It runs when the first object of the kind is needed. So a kind that cannot be
+// read, as one whose conversion has no server, keeps back only what needs it.
 func (w *world) list(ctx context.Context, kind schema.GroupVersionKind) error {
 	if w.listed[kind] {
 		return nil
@@ -280,7 +279,7 @@ func (w *world) serves(resource schema.GroupVersionResource) bool {
 	return slices.Contains(w.served[version], resource.Resource)
 }
 
-// readCertificates lists Secrets of the type that the service CA writes: others are not read.
+// readCertificates lists Secrets of the type that the service CA writes. It reads no other Secrets.
 func (w *world) readCertificates(ctx context.Context) error {
 	list := &corev1.SecretList{}
 	if err := w.r.client.List(ctx, list, client.InNamespace(bundle.Namespace), client.MatchingFields{"type": string(corev1.SecretTypeTLS)}); err != nil {

@@ -34,11 +34,11 @@ type Options struct {
 	AllowTags bool
 	// Version is the release, as the ClusterOperator shows it; "" for none.
 	Version string
-	// Resync is how often everything is compared though nothing seems to have changed; 0 is 10 minutes.
+	// Resync is how often everything is compared although no event reports a change; 0 is 10 minutes.
 	Resync time.Duration
 	// Poll is how often a gate is looked at again; 0 is 2 seconds.
 	Poll time.Duration
-	// Page is how many objects are rewritten in a pass when a storage version moves; 0 is 500.
+	// Page is how many objects a pass rewrites when a storage version changes; 0 is 500.
 	Page int64
 	// Now is the clock; nil is the computer's.
 	Now func() time.Time
@@ -107,7 +107,7 @@ func scheme() *runtime.Scheme {
 	return sc
 }
 
-// lister is what is asked of discovery.
+// lister is the part of the discovery client that the installer needs.
 type lister interface {
 	discovery.ServerGroupsInterface
 	discovery.ServerResourcesInterface
@@ -119,18 +119,18 @@ type reconciler struct {
 	lister   lister
 	recorder events.EventRecorder
 	meters   meters
-	// watched follows kinds that content brings along; nil in tests of single passes.
+	// watched watches the kinds that content brings along; nil in tests of single passes.
 	watched *watched
 	// memory counts failures.
 	memory installation.Memory
-	// lasting reports that passes have failed for so long that it is shown.
+	// lasting reports that passes have failed for so long that the failure is reported.
 	lasting  bool
 	rendered rendered
-	// intact are the ConfigMaps of what became ready last that were found sound, by provider.
+	// intact has, by provider, the version of the ConfigMaps of what became ready last that were found sound.
 	intact map[string]string
 	// waitsSince is when the set as a whole began to wait.
 	waitsSince time.Time
-	// announced is why the set as a whole was not applied, as the last event had it.
+	// announced is the reason in the last event about why the set as a whole was not applied.
 	announced string
 }
 
@@ -166,11 +166,12 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	return reconcile.Result{RequeueAfter: r.Resync + rand.N(r.Resync/part)}, nil //nolint:gosec // no secret depends on it
 }
 
-// stops reports that an error ends a pass at once, without another request: the server asks for patience. A webhook may ask for ever, or a server for one kind
-// of request. Once that lasts, it is an error as any other: it is shown, and keeps nothing else waiting.
+// stops reports that an error ends a pass at once, without another request: the server asks for patience (429). A webhook, or a server for one kind of
+// request, may answer so for ever. Once it has for long (lasting), the error is like any other: it is reported, and keeps nothing else waiting.
 func (r *reconciler) stops(err error) bool { return apierrors.IsTooManyRequests(err) && !r.lasting }
 
-// after turns an error into the time of the next pass. A server that asks for patience gets it, and a conflict is news of its own.
+// after turns an error into the time of the next pass. A server that asks for patience gets it. After a conflict the installer polls: another writer was
+// faster.
 func (r *reconciler) after(err error) (reconcile.Result, error) {
 	if seconds, asks := apierrors.SuggestsClientDelay(err); asks && apierrors.IsTooManyRequests(err) {
 		return reconcile.Result{RequeueAfter: time.Duration(max(seconds, 1)) * time.Second}, nil

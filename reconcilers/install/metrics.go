@@ -58,8 +58,8 @@ func (m meters) show(o installation.Outcome) {
 	m.problem.WithLabelValues(o.Provider).Set(asNumber(o.Err != nil))
 }
 
-// standsStill shows whether OpenShift's own installer runs. Where it does, providers and the ClusterOperator are that one's: what was shown of them before
-// is no longer true.
+// standsStill shows whether OpenShift's own installer runs. If it does, providers and the ClusterOperator belong to that installer, and what the metrics
+// showed of them before is no longer true.
 func (m meters) standsStill(is bool) {
 	m.still.Set(asNumber(is))
 	if is {

@@ -30,7 +30,7 @@ type content struct {
 	needs  bundle.Needs
 }
 
-// pass does what can be done now. An error of reading what everything depends on is the pass's own.
+// pass does what can be done now. If what everything depends on cannot be read, the error is that of the pass and not of one provider.
 func (r *reconciler) pass(ctx context.Context) *done {
 	in, err := r.inputs(ctx)
 	out := &done{Pass: installation.Pass{Platform: in.platform, Version: r.Version}, operator: in.operator, transports: in.transports, records: in.records}
@@ -77,8 +77,8 @@ func (in *inputs) served(contents []content) bool {
 	return core && installation.Lacks(in.platform.Name, installed) == ""
 }
 
-// choose takes the release's content, if all of it is sound. Else it takes what became ready last: that stays applied until the release is
-// sound again, and the platform known.
+// choose returns the release's content, if all of it is sound. Otherwise it returns what became ready last. That stays applied until the release is sound
+// again and the platform is known.
 func (r *reconciler) choose(ctx context.Context, w *world, in *inputs, out *done) ([]content, error) {
 	remnants := installation.Remnants(in.transports, in.lastGood)
 	var wanted []corev1.ConfigMap
@@ -125,8 +125,8 @@ func (r *reconciler) choose(ctx context.Context, w *world, in *inputs, out *done
 	return r.lastGood(in, kept)
 }
 
-// lastGood is what became ready last, while something keeps the release back. The copy of one provider may be damaged: the others go on, also without
-// the core provider, which served when they became ready.
+// lastGood returns what became ready last, while something prevents the release. If the copy of one provider is damaged, the others are still applied, also
+// without the core provider, which served when they became ready.
 func (r *reconciler) lastGood(in *inputs, kept []corev1.ConfigMap) ([]content, error) {
 	all := func(string) bool { return true }
 	contents, err := r.prepare(in, kept, all)
@@ -161,7 +161,7 @@ func (r *reconciler) lastGood(in *inputs, kept []corev1.ConfigMap) ([]content, e
 		together = append(together, c.bundle)
 	}
 	if slices.ContainsFunc(bundle.Preflight(together), func(err error) bool { return !errors.Is(err, bundle.ErrNoCore) }) {
-		return nil, nil // two would write the same object in turn
+		return nil, nil // two providers would overwrite the same object in turn
 	}
 	return contents, nil
 }
@@ -192,7 +192,7 @@ func providersOf(contents []content) []installation.Provider {
 	return all
 }
 
-// blocked notes why the release's content is not applied.
+// blocked notes why the content of the release is not applied.
 func (r *reconciler) blocked(in *inputs, out *done, err error) {
 	if !installation.Waiting(err) {
 		r.waitsSince = time.Time{}
@@ -205,7 +205,7 @@ func (r *reconciler) blocked(in *inputs, out *done, err error) {
 	out.Waits, out.WaitsSince = err.Error(), r.waitsSince
 }
 
-// waitingSince is when the ClusterOperator began to show progress, if it shows this wait: a process that starts anew goes on counting from there.
+// waitingSince returns when the ClusterOperator began to report progress, if it reports this wait. So a new process counts from there.
 func (in *inputs) waitingSince(why string, now time.Time) time.Time {
 	if in.operator != nil {
 		for _, c := range in.operator.Status.Conditions {
@@ -235,8 +235,8 @@ func (w *world) keepsStoredVersions(ctx context.Context, contents []content) err
 	return errors.Join(problems...)
 }
 
-// prepare is the preflight: nothing is written unless everything in the set is sound. kept reports whether a provider's content is what became ready
-// last: it has its images and values of then.
+// prepare does the preflight: nothing is written unless everything in the set is sound. kept reports whether a provider's content is what became ready last.
+// Such content keeps the images and values of that time.
 func (r *reconciler) prepare(in *inputs, maps []corev1.ConfigMap, kept func(label string) bool) ([]content, error) {
 	contents, err := r.render(in, maps, kept)
 	if err != nil {
@@ -258,13 +258,13 @@ func (r *reconciler) checkScopes(contents []content) error {
 	return errors.Join(problems...)
 }
 
-// rendered is what equal inputs were made into: megabytes of YAML take longer to read than the whole rest of a pass.
+// rendered keeps the content that the last inputs were made into: reading megabytes of YAML takes longer than the rest of a pass.
 type rendered struct {
 	from     string
 	contents []content
 }
 
-// render remembers the last result. Nothing changes what it returns.
+// render renders content, and returns the last result again for equal inputs. Callers do not change what it returns.
 func (r *reconciler) render(in *inputs, maps []corev1.ConfigMap, kept func(label string) bool) ([]content, error) {
 	from := in.fingerprint(maps)
 	if r.rendered.from == from {
@@ -319,7 +319,7 @@ func (in *inputs) make(selected installation.Selection, kept func(label string) 
 		out = append(out, content{p, b, needs.Of(b)})
 	}
 	if unknown {
-		return nil, in.needsErr // without it each image is missing, and each would be named
+		return nil, in.needsErr // without the list of images each image is missing, and each would be reported
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
@@ -327,7 +327,7 @@ func (in *inputs) make(selected installation.Selection, kept func(label string) 
 	return out, nil
 }
 
-// problem joins problems in a fixed order. One that does not pass by itself comes before those that wait.
+// problem joins problems in a fixed order. If some do not pass by themselves, it leaves out those that only wait.
 func problem(all map[string]error) error {
 	var final, waiting []error
 	for _, label := range slices.Sorted(maps.Keys(all)) {
@@ -343,7 +343,8 @@ func problem(all map[string]error) error {
 	return errors.Join(waiting...)
 }
 
-// walkAll takes each provider as far as it gets. An error of one does not stop the others, but a server that asks for patience stops all.
+// walkAll takes each provider through the stages, as far as it gets. An error of one provider does not stop the others, but a server that asks for patience
+// (429) stops all.
 func (r *reconciler) walkAll(ctx context.Context, w *world, in *inputs, contents []content, out *done) error {
 	passed := bundle.Rest
 	for _, p := range in.unapplied(contents) {
@@ -376,7 +377,7 @@ func (r *reconciler) walkAll(ctx context.Context, w *world, in *inputs, contents
 	return nil
 }
 
-// standing is the outcome of a provider that cannot be kept in order. What it runs may serve all the same.
+// standing returns the outcome of a provider that cannot be kept in order. The workloads that it runs may serve nevertheless.
 func (r *reconciler) standing(ctx context.Context, k *walk, installed installation.Content, err error) installation.Outcome {
 	o := installation.Outcome{
 		Provider: k.record.label, Wanted: installation.Content{Version: k.Version, Hash: k.Hash}, Installed: installed, StoredUnseen: true, Err: err,
@@ -388,7 +389,7 @@ func (r *reconciler) standing(ctx context.Context, k *walk, installed installati
 	return o
 }
 
-// installed is the content of a provider that became ready last: as its record has it, or what is kept of it if somebody edited the record.
+// installed returns the content of a provider that became ready last: from its record, or from the kept ConfigMaps if somebody damaged the record.
 func (in *inputs) installed(label string) installation.Content {
 	if p := in.record(label).progress; in.records[label].err == nil || p.Ready != "" {
 		return installation.Content{Version: p.ReadyVersion, Hash: p.Ready}
@@ -436,9 +437,9 @@ type walk struct {
 	all    []installation.Provider
 	// kept is what is stored of the content that became ready last.
 	kept []corev1.ConfigMap
-	// blocked reports that this is what became ready last, and that the release has something else: nothing is pruned.
+	// blocked reports that this content is what became ready last, and that the release has something else. Then nothing is pruned.
 	blocked bool
-	// core reports that this is the core provider, corePassed which stage the core provider has passed in this pass.
+	// core reports that this is the core provider. corePassed is the stage that the core provider has passed in this pass.
 	core       bool
 	corePassed bundle.Stage
 
@@ -471,7 +472,7 @@ func (k *walk) run(ctx context.Context) installation.Outcome {
 	return o
 }
 
-// recordNotes has one event for each reason. The first object is its related one: it keeps events of two passes apart.
+// recordNotes records one event for each reason. The event's related object is the first object: it keeps events of two passes separate.
 func (k *walk) recordNotes() {
 	for _, e := range []struct{ kind, reason, action, words, separator string }{
 		{corev1.EventTypeWarning, "DriftRemoved", "Apply", "removing what others added: ", "; "},
@@ -528,9 +529,8 @@ func (k *walk) stages(ctx context.Context) (waits string, err error) {
 	return "", nil
 }
 
-// readAll reads everything and asks whose it is: a collision is found before the first write. What is in the last stage, after everything else, may
-// need what the stages
-// before it bring back, such as the server of a conversion: then it is read when its stage comes.
+// readAll reads everything, and checks whose each object is, so that a collision is found before the first write. Objects of the last stage (Rest) may need
+// what the stages before it bring back, such as the server of a conversion. If one cannot be read, it is read when its stage comes.
 func (k *walk) readAll(ctx context.Context) error {
 	var problems []error
 	for _, o := range k.Objects {
@@ -583,7 +583,7 @@ func (k *walk) gate(ctx context.Context, stage bundle.Stage) (string, error) {
 	return installation.Waits(k.Provider, stage, facts), nil
 }
 
-// facts are what gates of a stage ask for. Errors of reading are the stage's.
+// facts returns what the gate of a stage checks. An error of reading it is the stage's.
 func (w *world) facts(ctx context.Context, stage bundle.Stage) (installation.Facts, error) {
 	f := installation.Facts{
 		Live:   func(k installation.Key) *unstructured.Unstructured { return w.live[k] },
@@ -608,7 +608,8 @@ func (k *walk) crossBridge(ctx context.Context) (string, error) {
 	return k.gate(ctx, bundle.Definitions)
 }
 
-// applyAll applies objects. One that is refused does not keep the others of the stage back, but for what may refer to it: no binding comes before its role.
+// applyAll applies objects. If one is refused, the others of the stage are applied nevertheless, except those that may refer to it: no binding comes before
+// its role.
 func (k *walk) applyAll(ctx context.Context, objects []installation.Object, b bridging) error {
 	var problems []error
 	for i, o := range objects {
@@ -625,7 +626,7 @@ func (k *walk) applyAll(ctx context.Context, objects []installation.Object, b br
 	return errors.Join(problems...)
 }
 
-// complete does what comes after the last gate: nobody is served by it, and it may take several passes.
+// complete does what comes after the last gate. No workload waits for it, and it may take several passes.
 func (k *walk) complete(ctx context.Context, o *installation.Outcome) (waits string, err error) {
 	if waits, err = k.migrate(ctx); err != nil {
 		return "", err
@@ -643,7 +644,7 @@ func (k *walk) complete(ctx context.Context, o *installation.Outcome) (waits str
 	return waits, err
 }
 
-// down names a workload that served last and does not serve now. unseen reports that one cannot be read, which proves nothing.
+// down names a workload that was serving and no longer serves. unseen reports that a workload cannot be read, which proves nothing.
 func (k *walk) down(ctx context.Context) (why string, unseen bool) {
 	for _, item := range k.record.inventory.Served() {
 		live, err := k.get(ctx, item.GroupVersionKind(), item.Key())

@@ -22,14 +22,15 @@ import (
 	"github.com/poundlock/poundlock/internal/versioned"
 )
 
-// definitions are the objects that bring kinds.
+// definitions is the kind of the objects that define kinds.
 var definitions = schema.GroupVersionKind{Group: apiextensionsv1.GroupName, Version: "v1", Kind: "CustomResourceDefinition"}
 
 // liveOf is what this pass has read of an object.
 func (k *walk) liveOf(key installation.Key) *unstructured.Unstructured { return k.live[key] }
 
-// shrink removes webhooks that the content no longer has, before the servers that answered them are replaced: a new server may not serve their paths, and a
-// webhook that fails closed would refuse requests. One whose place changes goes on being asked, and fails open until its stage comes.
+// shrink removes webhooks that the content no longer has, before the servers that answered them are replaced. A new server may not serve their paths, and a
+// webhook that fails closed would refuse requests. A webhook that moves to another place in the content is still called, and fails open until its stage
+// comes.
 func (k *walk) shrink(ctx context.Context) error {
 	if k.blocked || k.record.progress.Ready == "" || k.record.progress.Ready == k.Hash {
 		return nil
@@ -109,8 +110,8 @@ func (k *walk) prune(ctx context.Context) error {
 	return nil
 }
 
-// left reads an object that the content no longer has, nil for none. The version in which it was written may have gone from its definition with the
-// content, so each version of its group is tried. While no version is served, the object is there if its definition is.
+// left reads an object that the content no longer has, nil for none. The version in which the object was written may have been removed from its definition
+// together with the content, so left tries each version of the group. While no version is served, the object exists if its definition does.
 func (k *walk) left(ctx context.Context, item installation.Item) (*unstructured.Unstructured, error) {
 	versions, err := k.versions(item.GroupVersionKind())
 	if err != nil {
@@ -143,7 +144,7 @@ func (k *walk) left(ctx context.Context, item installation.Item) (*unstructured.
 	return nil, nil //nolint:nilnil // nil is for none
 }
 
-// versions are those in which a kind may be served: that in which it was written, then the others of its group.
+// versions returns the versions in which a kind may be served: first the one in which the object was written, then the others of its group.
 func (w *world) versions(kind schema.GroupVersionKind) ([]schema.GroupVersionKind, error) {
 	out := []schema.GroupVersionKind{kind}
 	if bundle.StageOf(kind.GroupKind()) != bundle.Rest {
@@ -180,7 +181,7 @@ func (k *walk) defined(ctx context.Context, kind schema.GroupKind) (string, erro
 	return "", nil
 }
 
-// delete deletes the object if it still is what was decided from.
+// delete deletes the object if it is unchanged since the decision.
 func (k *walk) delete(ctx context.Context, item installation.Item, live *unstructured.Unstructured) error {
 	if err := client.IgnoreNotFound(versioned.Delete(ctx, k.r.client, live.DeepCopy())); err != nil {
 		return fmt.Errorf("removing %s: %w", item.Key(), err)

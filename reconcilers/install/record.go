@@ -41,11 +41,11 @@ type record struct {
 	inventory installation.Inventory
 	progress  installation.Progress
 	rewrites  installation.Rewrites
-	// err is why it cannot be read. Then nothing is written for its provider: the inventory would lose what is in it.
+	// err is why the record cannot be read. Then nothing is written for its provider: a new inventory would lose what the stored one has.
 	err error
 }
 
-// read sorts a ConfigMap of the installer in. One that cannot be read is an error of its provider alone.
+// read adds a ConfigMap of the installer to the inputs. If it cannot be read, that is an error of its provider alone.
 func (in *inputs) read(cm *corev1.ConfigMap) {
 	label := cm.Labels[installation.ForLabel]
 	switch cm.Labels[installation.RecordLabel] {
@@ -76,7 +76,7 @@ func unreadable(cm *corev1.ConfigMap, err error) error {
 	return &installation.Final{Err: fmt.Errorf("reading the installer's own ConfigMap %s: %w. Delete it: the installer writes it again", cm.Name, err)}
 }
 
-// transportOf gives last good content the labels that it had when it came.
+// transportOf gives last good content the labels back that it had as a part of the release.
 func transportOf(cm *corev1.ConfigMap, label string) corev1.ConfigMap {
 	out := cm.DeepCopy()
 	delete(out.Labels, installation.RecordLabel)
@@ -123,8 +123,8 @@ func (r *reconciler) save(ctx context.Context, rec *record) error {
 	return nil
 }
 
-// isKept reports whether all ConfigMaps of what became ready last are there, and have this content. Somebody may have deleted or edited one, and it is
-// needed only once the release's is gone: too late to write it again.
+// isKept reports whether all ConfigMaps of what became ready last exist, and have this content. Somebody may have deleted or edited one. That must be found
+// now: they are needed only once the release's ConfigMaps are gone, and then it is too late to write them again.
 func (r *reconciler) isKept(kept []corev1.ConfigMap, c content) bool {
 	seen := []string{c.Hash}
 	for i := range kept {
@@ -143,7 +143,7 @@ func (r *reconciler) isKept(kept []corev1.ConfigMap, c content) bool {
 	return len(kept) > 0 && r.intact[c.Label()] == from
 }
 
-// intact reports whether ConfigMaps are what keep writes of content. It takes decompressing them.
+// intact reports whether ConfigMaps are what keep writes of this content. It has to decompress them.
 func intact(kept []corev1.ConfigMap, c content) bool {
 	needs, err := json.Marshal(c.needs)
 	if err != nil {

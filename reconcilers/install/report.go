@@ -21,7 +21,7 @@ import (
 	"github.com/poundlock/poundlock/internal/versioned"
 )
 
-// report writes into the ClusterOperator what it does not have already.
+// report writes to the ClusterOperator what that does not have already.
 func (r *reconciler) report(ctx context.Context, p *done) error {
 	now := r.Now()
 	r.remember(p, now)
@@ -31,7 +31,7 @@ func (r *reconciler) report(ctx context.Context, p *done) error {
 		if err := r.client.Create(ctx, o); served.Missing(err) {
 			return nil // no cluster of OpenShift: conditions are for its version operator
 		} else if apierrors.IsAlreadyExists(err) {
-			return nil // it could not be read
+			return nil // the ClusterOperator exists, but could not be read
 		} else if err != nil {
 			return fmt.Errorf("creating ClusterOperator %s: %w", installation.OperatorName, err)
 		}

@@ -28,7 +28,8 @@ const page = 500
 // mostRefused objects of a kind are named and tried in a pass.
 const mostRefused = 3
 
-// migrateFirst rewrites objects of definitions whose new form lacks a version in which some are stored. The API server would refuse it.
+// migrateFirst rewrites objects of definitions whose new form lacks a version in which some objects are stored. The API server would refuse such a
+// definition.
 func (k *walk) migrateFirst(ctx context.Context) (waits string, err error) {
 	for _, o := range k.In(bundle.Definitions) {
 		live := k.live[o.Key()]
@@ -75,7 +76,7 @@ func (k *walk) migrate(ctx context.Context) (waits string, err error) {
 }
 
 // rewrite writes a page of objects as they are: the API server stores them in the storage version. After the last page it trims the list of stored versions.
-// Where the next page begins is stored after each page, so that a process that starts anew goes on there.
+// After each page it stores where the next page begins, so that a new process continues there.
 func (k *walk) rewrite(ctx context.Context, o installation.Object, live *unstructured.Unstructured) (done bool, err error) {
 	kind := installation.ResourceOf(live)
 	list, err := k.nextPage(ctx, kind, k.record.rewrites.At(live))
@@ -106,8 +107,9 @@ func (k *walk) rewrite(ctx context.Context, o installation.Object, live *unstruc
 	return true, k.trim(ctx, o, live, kind.Version)
 }
 
-// nextPage lists objects from a place on. The API server forgets a place after some minutes, and then names the same one in its newest list: what was
-// created meanwhile is stored in the storage version anyway. A place that another release of the API server named may be none at all: then it begins anew.
+// nextPage lists objects from a place on. The API server forgets a place after some minutes, and then names the same place in its newest list: objects that
+// were created meanwhile are stored in the storage version anyway. A place that another release of the API server named may be invalid: then nextPage begins
+// anew.
 func (k *walk) nextPage(ctx context.Context, kind schema.GroupVersionKind, at string) (*metav1.PartialObjectMetadataList, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind)
@@ -120,7 +122,8 @@ func (k *walk) nextPage(ctx context.Context, kind schema.GroupVersionKind, at st
 	return list, k.r.client.List(ctx, list, client.Limit(k.r.Page), client.Continue(answer.Status().Continue))
 }
 
-// touch patches nothing but what must not have changed. Who was faster has written the object in the storage version, too.
+// touch sends a patch that changes nothing, and requires that the object is unchanged. If another writer was faster, that writer has stored the object in the
+// storage version, too.
 func (k *walk) touch(ctx context.Context, version, kind string, item *metav1.PartialObjectMetadata) error {
 	o := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: kind},
 		ObjectMeta: metav1.ObjectMeta{Namespace: item.Namespace, Name: item.Name}}

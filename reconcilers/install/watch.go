@@ -67,7 +67,7 @@ func (r *reconciler) setup(mgr ctrl.Manager) error {
 			return fmt.Errorf("watching %s: %w", kinds[0].Kind, err)
 		}
 	}
-	// Where nothing that is watched is there, the ClusterOperator still shows it.
+	// Where no watched object exists, the ClusterOperator still has to report that.
 	return c.Watch(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		queue.Add(theRequest)
 		return nil
@@ -76,21 +76,21 @@ func (r *reconciler) setup(mgr ctrl.Manager) error {
 
 func one(context.Context, client.Object) []reconcile.Request { return []reconcile.Request{theRequest} }
 
-// isInput lets pass what content is made from, and no record of the installer's own: its own writes are no news.
+// isInput passes what content is made from. It does not pass the installer's own records, because their changes are its own writes.
 func isInput(o client.Object) bool {
 	l := o.GetLabels()
 	return l[installation.RecordLabel] == "" && l[installation.InstalledByLabel] == "" &&
 		(l[bundle.ProviderLabel] != "" || slices.Contains([]string{bundle.ImagesConfigMap, bundle.VariablesConfigMap}, o.GetName()))
 }
 
-// inputChanges lets pass what happens to such a ConfigMap. One that loses its label was one: its content is missing from then on.
+// inputChanges passes changes of a ConfigMap of isInput. It also passes the change by which a ConfigMap loses its label: its content is missing from then on.
 func inputChanges() predicate.Predicate {
 	either := predicate.NewPredicateFuncs(isInput)
 	either.UpdateFunc = func(e event.UpdateEvent) bool { return isInput(e.ObjectOld) || isInput(e.ObjectNew) }
 	return predicate.And(either, predicate.ResourceVersionChangedPredicate{})
 }
 
-// operandCache follows the metadata of what is installed: by its label, and in the one namespace.
+// operandCache returns a cache of the metadata of what is installed, by its label, and in the one namespace.
 func operandCache(mgr ctrl.Manager) (cache.Cache, error) {
 	cfg := rest.CopyConfig(mgr.GetConfig())
 	return cache.New(cfg, cache.Options{
@@ -100,7 +100,7 @@ func operandCache(mgr ctrl.Manager) (cache.Cache, error) {
 	})
 }
 
-// watched follows kinds as content brings them.
+// watched watches further kinds as content brings them.
 type watched struct {
 	controller controller.Controller
 	cache      cache.Cache
@@ -109,7 +109,7 @@ type watched struct {
 	kinds map[schema.GroupVersionKind]bool
 }
 
-// follow watches kinds that are new. One that the API server does not serve yet is tried again in the next pass.
+// follow watches kinds that are new. If the API server does not serve a kind yet, the next pass tries again.
 func (w *watched) follow(ctx context.Context, kinds []schema.GroupVersionKind) {
 	if w == nil {
 		return
@@ -130,7 +130,8 @@ func (w *watched) follow(ctx context.Context, kinds []schema.GroupVersionKind) {
 	}
 }
 
-// changed lets pass everything but heartbeats: content, labels, annotations and deletion, and each change of a workload, whose readiness is in its status.
+// changed passes everything but heartbeats: changes of content, labels, annotations and deletion, and each change of a workload, whose readiness is in its
+// status.
 func changed() predicate.Predicate {
 	return predicate.Or(
 		predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{},

@@ -181,7 +181,8 @@ func (r *reconciler) show(req reconcile.Request, s *pairs.State) {
 // requeues the pair. After a stale live read there is no event.
 const afterDoubt = 5 * time.Second
 
-// result is that of a pass that ended with an error or without one. A pair that the API server refused is requeued as late as its refusals require.
+// result returns the result of a pass that ended with an error or without one. A pair that the API server refused is requeued as late as its refusals
+// require.
 func result(err error) (reconcile.Result, error) {
 	again, err := requeue.Result(0, err)
 	var rests refused

@@ -66,7 +66,7 @@ func (r *reconciler) replaced(ctx context.Context, p *pass, w *pairs.Write) (boo
 	created.SetUID("")
 	err := r.writer.Create(ctx, created, client.DryRunAll, client.FieldOwner(ownership.Manager))
 	switch {
-	case apierrors.IsAlreadyExists(err): // every other obstacle comes before that one
+	case apierrors.IsAlreadyExists(err): // the API server checks everything else before it reports that the object exists
 		for err = nil; replacement != nil && err == nil; replacement = deletion.Of(p.State).Replace(w) {
 			err = r.perform(ctx, p, replacement)
 		}

@@ -30,7 +30,7 @@ func (r *reconciler) perform(ctx context.Context, p *pass, w *pairs.Write) error
 	if w.Verb == pairs.Create || w.Verb == pairs.Apply {
 		r.kept.Record(w.Object, now)
 	}
-	if w.Verb != pairs.Apply || now.GetResourceVersion() != w.Object.GetResourceVersion() { // else it changed nothing
+	if w.Verb != pairs.Apply || now.GetResourceVersion() != w.Object.GetResourceVersion() { // otherwise the apply changed nothing
 		r.noteWrite(ctx, p, w)
 	}
 	if w.Verb == pairs.Remove || now.GetDeletionTimestamp() != nil && len(now.GetFinalizers()) == 0 {

@@ -40,14 +40,14 @@ func kindNamed(name string) authority.Kind {
 	return k
 }
 
-// state is a check and what it selects, as it was found.
+// state is a check and the Machines that it selects, as they were read.
 type state struct {
 	// check and core are the check in the Machine API and in Cluster API, nil where there is none.
 	check, core *unstructured.Unstructured
 	shape       authority.Shape
-	// spec is the check's in the words of the Machine API; the mirror has put it into them.
+	// spec is the check's in the form of the Machine API, into which the mirror has converted it.
 	spec machinev1beta1.MachineHealthCheckSpec
-	// targets are the Machines that Cluster API's check selects, each as the authoritative API of it has it.
+	// targets are the Machines that Cluster API's check selects, each as the API that is authoritative for it has it.
 	targets []health.Target
 	// machineAPI and clusterAPI are those Machines on both sides, by name.
 	machineAPI, clusterAPI map[string]*unstructured.Unstructured
@@ -55,8 +55,8 @@ type state struct {
 	machineAPISets, clusterAPISets map[string]*unstructured.Unstructured
 }
 
-// carried reports whether the check's verdict is one to carry over: Cluster API is authoritative for it and acts, and its rules stand
-// in the Machine API's words too. While authority moves, over the check or over a Machine, nothing is deleted.
+// carried reports whether this controller acts on the check's verdict. Cluster API must be authoritative for the check and act, and the Machine API twin must
+// have the check's present rules. While authority over the check or over a Machine moves, nothing is deleted.
 func (s *state) carried() bool {
 	if s.check == nil || s.core == nil || s.shape.Current != authority.ClusterAPI || s.check.GetDeletionTimestamp() != nil ||
 		s.core.GetDeletionTimestamp() != nil {
@@ -67,9 +67,9 @@ func (s *state) carried() bool {
 		s.shape.MadeFrom(s.check.GetAnnotations(), s.core.GetUID(), s.core.GetGeneration())
 }
 
-// ours reports whether a Machine is one to which Cluster API's check does not do what its spec asks for. Of one for which Machine API is authoritative
-// it skips the mirror, which is paused. Of one for which Cluster API is authoritative it asks the owner, and does not act itself: Poundlock
-// acts where that owner does not. Skipping that somebody else asked for is honoured on either side.
+// ours reports whether Cluster API's check does not remediate a Machine as its spec asks, so that Poundlock does. Where Machine API is authoritative for the
+// Machine, the check skips the Machine's mirror, which is paused. Where Cluster API is authoritative, the check asks the Machine's owner, and Poundlock acts
+// if that owner does not. If somebody has asked on either side to skip the Machine, Poundlock skips it, too.
 func (s *state) ours(m *machinev1beta1.Machine) bool {
 	core, mapi := s.clusterAPI[m.Name], s.machineAPI[m.Name]
 	if core == nil || mapi == nil || core.GetDeletionTimestamp() != nil || mapi.GetDeletionTimestamp() != nil || skips(core) || skips(mapi) {
@@ -89,8 +89,8 @@ func skips(o *unstructured.Unstructured) bool {
 	return skip
 }
 
-// ownerPaused reports whether what owns a Machine in Cluster API is there the mirror of a MachineSet for which Machine API is authoritative,
-// whose controller replaces what is deleted. A control plane's set has no mirror: its operator acts in Machine API alone.
+// ownerPaused reports whether the Cluster API owner of a Machine is the mirror of a MachineSet for which Machine API is authoritative: that MachineSet's
+// controller replaces what is deleted. It is also true for a control plane's set, which has no mirror: its operator acts in Machine API alone.
 func (s *state) ownerPaused(m *machinev1beta1.Machine) bool {
 	owner := metav1.GetControllerOf(m)
 	if owner == nil {
@@ -108,7 +108,7 @@ func (s *state) ownerPaused(m *machinev1beta1.Machine) bool {
 	return paused && current == string(authority.MachineAPI)
 }
 
-// authoritative is the object whose deletion ends the Machine, nil for one that moves.
+// authoritative returns the object whose deletion deletes the Machine, nil for a Machine that moves.
 func (s *state) authoritative(m *machinev1beta1.Machine) *unstructured.Unstructured {
 	if m.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityClusterAPI {
 		return s.clusterAPI[m.Name]
@@ -169,7 +169,7 @@ func (r *reconciler) gatherMachines(ctx context.Context, from client.Reader, pai
 	return nil
 }
 
-// selectorOf is what Cluster API's check selects by: its selector, among the Machines of its cluster.
+// selectorOf returns what Cluster API's check selects by: its selector, among the Machines of its cluster.
 func selectorOf(check *unstructured.Unstructured) (client.ListOption, error) {
 	var spec clusterv1.MachineHealthCheckSpec
 	if err := typed(check, &spec, "spec"); err != nil {
@@ -182,8 +182,8 @@ func selectorOf(check *unstructured.Unstructured) (client.ListOption, error) {
 	return client.MatchingLabelsSelector{Selector: selector}, nil
 }
 
-// machine is a selected Machine in the Machine API's words: the Machine API's own object, and of one that is Cluster API's what
-// that converts into.
+// machine returns a selected Machine in the form of the Machine API: the Machine API's own object, or, where Cluster API is authoritative, what the Cluster
+// API Machine converts to.
 func (s *state) machine(name string) (*machinev1beta1.Machine, error) {
 	m := &machinev1beta1.Machine{}
 	if o := s.machineAPI[name]; o != nil {
@@ -208,7 +208,7 @@ func (s *state) machine(name string) (*machinev1beta1.Machine, error) {
 	return m, err
 }
 
-// controlPlaneOf is the reference to the control plane's set that replaces a Machine, nil where none does.
+// controlPlaneOf returns the reference to the control plane's set that replaces a Machine, nil where none does.
 func controlPlaneOf(m *unstructured.Unstructured) *metav1.OwnerReference {
 	if m == nil {
 		return nil
@@ -238,8 +238,8 @@ func (r *reconciler) target(ctx context.Context, from client.Reader, m *machinev
 	return t, nil
 }
 
-// renamed is the Node by which an instance has registered again, under another name than the one that its Machine refers to; nil if there is none. The Machine
-// controller sees to the reference a moment later.
+// renamed returns the Node as which a Machine's instance has registered again, under another name than the one that the Machine refers to; nil if there is
+// none. The Machine controller corrects the reference a moment later.
 func renamed(ctx context.Context, from client.Reader, m *machinev1beta1.Machine) (*corev1.Node, error) {
 	id := ptr.Deref(m.Spec.ProviderID, "")
 	if instanceid.Key(id) == "" {
@@ -282,7 +282,8 @@ func shapeOf(o *unstructured.Unstructured) (authority.Shape, error) {
 	return authority.Read(parsed), err
 }
 
-// all lists without a copy of each Machine of a large fleet: what is read from the cache is judged, and neither changed nor written.
+// all lists objects without copying them, because a large fleet has many Machines. Callers only read what they get from the cache, and neither change nor
+// write it.
 func all(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace string,
 	only ...client.ListOption) (map[string]*unstructured.Unstructured, error) {
 	found, err := served.List(ctx, from, gvk, namespace, append(only, client.UnsafeDisableDeepCopy)...)

@@ -29,7 +29,7 @@ import (
 type Options struct {
 	// Pairs are the namespaces that mirror each other.
 	Pairs authority.Pairs
-	// Enabled reports whether authority over a kind can move at all; nil: yes. Where it cannot over checks, nothing runs.
+	// Enabled reports whether authority over a kind can move at all; nil: yes. Where it cannot move over checks, nothing runs.
 	Enabled func(authority.Kind) bool
 	// Now is the clock by which Machines are judged; nil: the computer's.
 	Now func() time.Time
@@ -68,7 +68,7 @@ type reconciler struct {
 	meters      meters
 }
 
-// Reconcile looks at one check and the Machines that it selects.
+// Reconcile judges one check and the Machines that it selects.
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	j, _, err := r.judge(ctx, r.cache, req)
 	if err != nil || len(j.Remediate) == 0 {
@@ -86,7 +86,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return requeue.Result(j.Next, failures)
 }
 
-// judge is empty where the check is not one whose verdict is carried over.
+// judge returns the verdict on the Machines of a check. It is empty where this controller does not act on the check's verdict.
 func (r *reconciler) judge(ctx context.Context, from client.Reader, req reconcile.Request) (health.Judgement, *state, error) {
 	s, err := r.gather(ctx, from, req.NamespacedName)
 	if err != nil || !s.carried() {
@@ -94,14 +94,14 @@ func (r *reconciler) judge(ctx context.Context, from client.Reader, req reconcil
 	}
 	j, err := health.Judge(&s.spec, s.targets, r.now(), s.ours)
 	if err != nil {
-		// What cannot be judged is not fixed by looking again: the next change of the check does that.
+		// A check that cannot be judged is not retried: its next change requeues it.
 		log.FromContext(ctx).Info("A check cannot be judged", "check", req.NamespacedName, "why", err.Error())
 		return health.Judgement{}, s, nil
 	}
 	return j, s, nil
 }
 
-// carry deletes the Machine that was judged, if its stored Node still has the conditions of the cached one.
+// carry deletes the Machine that was judged, if the Node in the API server still has the conditions of the cached one.
 func (r *reconciler) carry(ctx context.Context, s *state, v health.Assessment) error {
 	t, err := r.target(ctx, r.live, v.Machine)
 	if err != nil {

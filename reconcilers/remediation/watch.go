@@ -64,8 +64,8 @@ func (r *reconciler) same(_ context.Context, o client.Object) []reconcile.Reques
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: pair.MachineAPI, Name: o.GetName()}}}
 }
 
-// checks maps a Machine to the checks of its pair, and a Node, which has no namespace, to all: those that Cluster API is authoritative
-// of. There are few.
+// checks maps a Machine to the checks of its pair for which Cluster API is authoritative, and a Node, which has no namespace, to those of all pairs. There
+// are few.
 func (r *reconciler) checks(ctx context.Context, o client.Object) []reconcile.Request {
 	var out []reconcile.Request
 	for _, pair := range r.pairs {
@@ -74,7 +74,7 @@ func (r *reconciler) checks(ctx context.Context, o client.Object) []reconcile.Re
 		}
 		found, err := all(ctx, r.cache, checkKind().MachineAPIGVK(), pair.MachineAPI)
 		if err != nil {
-			continue // the cache is not there yet; its first list maps them all
+			continue // the cache has not started yet; its first list requeues all checks
 		}
 		for name, check := range found {
 			if current, _, _ := unstructured.NestedString(check.Object, "status", "authoritativeAPI"); current == string(authority.ClusterAPI) {
@@ -85,7 +85,7 @@ func (r *reconciler) checks(ctx context.Context, o client.Object) []reconcile.Re
 	return out
 }
 
-// changed lets pass what changes a verdict, or whose it is to carry it over.
+// changed passes changes that affect a verdict, or which controller acts on it.
 func changed(of func(client.Object) any) predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return !reflect.DeepEqual(of(e.ObjectOld), of(e.ObjectNew)) }}
 }
@@ -103,7 +103,7 @@ func machineHealth(o client.Object) any {
 	return parts
 }
 
-// setAuthority is what decides which API's controller replaces a MachineSet's Machines.
+// setAuthority returns what decides which API's controller replaces the Machines of a MachineSet.
 func setAuthority(o client.Object) any {
 	u, ok := o.(*unstructured.Unstructured)
 	if !ok {

@@ -14,19 +14,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// forward reads from the API server, and refuses a list that is older than one that it has read, or than an object that was written.
-// A list without a Machine that was just created would have it created again, under another name where the set's status was written in between.
+// forward reads from the API server. It refuses a list that is older than one that it has read before, or than an object that was written. From an older
+// list, a Machine that was just created would be missing, and would be created again. It would get another name if the set's status was written in between.
 type forward struct {
 	client.Reader
 	now func() time.Time
 
 	mu sync.Mutex
-	// newest are the latest resource versions by kind, behind since when lists are older.
+	// newest are the latest resource versions, by kind. behind is since when the lists of a kind have been older.
 	newest map[string]string
 	behind map[string]time.Time
 }
 
-// patience is how long older lists are refused. After that it is etcd that went back, as when it is restored.
+// patience is how long forward refuses older lists. After that, it assumes that etcd itself went back, as when it is restored.
 const patience = time.Minute
 
 var errOlder = errors.New("the API server has answered with an older state than before: it is read again")

@@ -40,9 +40,9 @@ type state struct {
 	set *unstructured.Unstructured
 	// plan is the set's; nil where there is no set, or it is being deleted.
 	plan *controlplane.Plan
-	// unresolved: the plan waits for something that is not watched.
+	// unresolved reports that the plan waits for something that is not watched.
 	unresolved bool
-	// retries: a Machine that the API server refused is tried again. Until the API server has answered, the report stays.
+	// retries reports that a Machine that the API server refused is tried again. Until the API server has answered, the report stays.
 	retries bool
 	// owned are the Machines that refer to a set that is being deleted as their owner.
 	owned []*unstructured.Unstructured
@@ -54,8 +54,8 @@ type state struct {
 
 func (s *state) deleting() bool { return s.set != nil && s.set.GetDeletionTimestamp() != nil }
 
-// gather reads the set first: the plan is for the set as it was before the rest was read. A Machine that exists when the rest is read is in it. acts
-// reports that the plan may be carried out.
+// gather reads the set first, so that the plan is for the set as it was before the rest was read, and has every Machine that existed then. acts reports that
+// the plan may be carried out.
 func (r *reconciler) gather(ctx context.Context, from client.Reader, acts bool) (*state, error) {
 	s := &state{}
 	var err error

@@ -44,7 +44,8 @@ func (r *reconciler) tried(ctx context.Context, v *controlplane.View, acts bool)
 	return plan, r.due(needed), nil
 }
 
-// answers are the remembered ones, and the API server's to the rest. It remembers no refusal, so that each pass checks whether it has ended.
+// answers returns the remembered answers, and the API server's to the other Machines. It remembers no refusal, so that each pass checks whether the refusal
+// has ended.
 func (r *reconciler) answers(ctx context.Context, needed []controlplane.Trial, fresh bool) ([]policies.Trial, error) {
 	known := map[string]policies.Trial{}
 	var out []policies.Trial

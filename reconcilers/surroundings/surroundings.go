@@ -49,10 +49,10 @@ type Options struct {
 const (
 	// fieldManager owns the marks.
 	fieldManager = managedfields.MarksManager
-	// again is after which time all marks are compared with what they should be, and numbers that have changed are written. Each patch of a CRD has the
-	// API server, and everyone who watches CRDs, read its whole schema, and a fleet that is scaled changes the numbers every second.
+	// again is how often all marks are compared with what they should be, and numbers that have changed are written. It is not done at each change. A fleet that
+	// is scaled changes the numbers every second, and for each patch of a CRD the API server, and everyone who watches CRDs, reads the CRD's whole schema.
 	again = time.Minute
-	// together is how long news are collected: a set that is scaled costs one pass.
+	// together is how long events are collected, so that scaling a set costs one pass.
 	together = 2 * time.Second
 )
 

@@ -106,7 +106,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 	return r.exit(o.failOn)
 }
 
-// knownFailures refuses a word of --fail-on that no object can have: it would never fail.
+// knownFailures refuses a word of --fail-on that no object can have, because such a word would never make check fail.
 func knownFailures(words []string) error {
 	var verdicts []string
 	for _, v := range readiness.Readinesses() {
@@ -126,7 +126,8 @@ func knownFailures(words []string) error {
 	return nil
 }
 
-// awayIfInstalled returns what away returns if a Lease or a webhook configuration shows that Poundlock is installed: check is also run before that.
+// awayIfInstalled returns what away returns, if a Lease or a webhook configuration shows that Poundlock is installed. Users also run check before they
+// install Poundlock.
 func (o *options) awayIfInstalled(ctx context.Context, namespace string) string {
 	seen := presence.Signs(ctx, o.Plugin, namespace)
 	if seen.Lease.Renewed.IsZero() && len(seen.Missing) != 1 && !o.configures(ctx) {

@@ -198,7 +198,7 @@ func (w reader) neighbours() {
 	}
 }
 
-// firstTopic is the first field or reason that can be explained: a misspelt field cannot; "" for none.
+// firstTopic returns the first field or reason that `explain` can explain; "" for none. A misspelt field has no topic.
 func (w reader) firstTopic(all topics.Catalog) string {
 	for _, g := range w.Reasons {
 		if topic := cmp.Or(g.Field, g.Reason); len(all.Find(topic)) > 0 {

@@ -40,7 +40,7 @@ type cleaner struct {
 	leaving Leaving
 	// checks are the Machine API's MachineHealthChecks that stay paused.
 	checks []PausedCheck
-	// lingers is how long a refusal by admission that was deleted is no refusal yet.
+	// lingers is how long deleted admission may still refuse: until then, a refusal does not stop the command.
 	lingers time.Duration
 }
 
@@ -131,7 +131,7 @@ func (c *cleaner) moveChecks() {
 	}
 }
 
-// freeChecks names the same checks when nobody can move them any more, each with the commands that have it act.
+// freeChecks names the checks that stay paused when nobody can move them any more, each with the commands that unpause it.
 func (c *cleaner) freeChecks() {
 	if !slices.ContainsFunc(c.checks, func(check PausedCheck) bool { return check.Free != "" }) {
 		return
@@ -225,7 +225,7 @@ func (c *cleaner) latest(change Change, dryRun ...string) func(context.Context) 
 	}
 }
 
-// again reads the object again, and returns what to remove from it.
+// again reads a change's object again, and returns what is to be removed from it now.
 func (c *cleaner) again(ctx context.Context, change Change) (Change, error) {
 	u, err := c.client.Resource(change.Resource).Namespace(change.Object.Metadata.Namespace).Get(ctx, change.Object.Metadata.Name, metav1.GetOptions{})
 	if err != nil {
@@ -244,7 +244,7 @@ func (c *cleaner) ours(err error) bool {
 	return strings.Contains(text, "[authority/") || strings.Contains(text, "failed calling webhook") || strings.Contains(text, "'"+c.name+"-")
 }
 
-// carryOut deletes admission first: it would refuse the rest, whether a manager answers or not.
+// carryOut deletes admission first: admission would refuse the rest, whether a manager answers or not.
 func (c *cleaner) carryOut(ctx context.Context, namespace string, changes []Change) error {
 	var dryRun []string
 	if c.dryRun == "server" {
@@ -281,7 +281,7 @@ func (c *cleaner) carryOut(ctx context.Context, namespace string, changes []Chan
 	switch why, err := c.returned(ctx, namespace); {
 	case err != nil:
 		return err
-	case why != nil: // a manager puts back what was taken off, whether admission is asked or not
+	case why != nil: // a running manager puts back what was removed, with or without admission
 		return stop(*why)
 	case left > 0:
 		return cli.Exit(cli.CodeNo, fmt.Sprintf("%s not cleaned: the same command tries again", amount.Of(left, "object")))
@@ -327,7 +327,7 @@ func stop(why Obstacle) error {
 	return cli.Exit(cli.CodeNo, "stopped: meanwhile "+why.What+". The same command goes on from here after this: "+why.Remedy)
 }
 
-// returned looks again for a manager, and for admission that was deleted: somebody may have started or applied either meanwhile.
+// returned checks again whether a manager runs, and whether deleted admission exists: somebody may have started the one or applied the other meanwhile.
 func (c *cleaner) returned(ctx context.Context, namespace string) (*Obstacle, error) {
 	if c.dryRun != "none" {
 		return nil, nil

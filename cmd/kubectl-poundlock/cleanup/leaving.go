@@ -17,8 +17,8 @@ import (
 // Place names an object that mirrors live in. Its kind is authority.Namespace, authority.Definition or authority.Cluster.
 type Place struct{ Kind, Namespace, Name string }
 
-// Leaving are the places that are being deleted, and with them mirrors whose deletion nobody asked for. Poundlock may be deleted, too, and cannot be started
-// again. So cleanup itself releases these mirrors.
+// Leaving are the places that are being deleted. Mirrors are deleted with them, although nobody asked for that. Poundlock may be deleted with a place, too,
+// and cannot be started again. So cleanup itself releases these mirrors.
 type Leaving map[Place]bool
 
 // takes reports whether a pair's object of an API is deleted with its place.
@@ -42,8 +42,8 @@ func (l Leaving) takesMirror(p inventory.Pair, side authority.API) bool {
 	return l.takes(p.Kind, p, side)
 }
 
-// released are the objects that lose every finalizer: Cluster API's mirrors that are deleted with their place, and their provider's objects. They are paused,
-// so their controllers would keep them for ever, and terminate nothing.
+// released returns the objects that lose every finalizer: Cluster API's mirrors that are deleted with their place, and their provider's objects. Their
+// controllers are paused. So the finalizers would keep the objects for ever, and nothing is terminated without them.
 func (l Leaving) released(f *inventory.Fleet) map[*policies.Object]bool {
 	out := map[*policies.Object]bool{}
 	for _, p := range f.Pairs {
@@ -65,8 +65,8 @@ func (l Leaving) releases(p inventory.Pair) bool {
 		p.ClusterAPI.HasAnnotation(authority.PausedAnnotation)
 }
 
-// detached are the Machines that Cluster API runs and that a released mirror of a MachineSet owns, with the UID of that mirror. Their controller would look for
-// the deleted set, and never finish.
+// detached returns the Machines that Cluster API runs and that a released mirror of a MachineSet owns, with the UID of that mirror. The controller of such a
+// Machine would look for the deleted set, and never finish.
 func (l Leaving) detached(f *inventory.Fleet) map[*policies.Object]types.UID {
 	out := map[*policies.Object]types.UID{}
 	for _, set := range f.Pairs {
@@ -86,7 +86,8 @@ func ownedBy(o *policies.Object, owner types.UID) bool {
 	return slices.ContainsFunc(o.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == owner })
 }
 
-// takenBack are the Machine API objects whose move to Cluster API cannot end, since its target is being deleted. Cluster API was never unpaused.
+// takenBack returns the Machine API objects whose move to Cluster API cannot complete, because the Cluster API side is being deleted. Cluster API was never
+// unpaused.
 func (l Leaving) takenBack(f *inventory.Fleet) map[*policies.Object]authority.Kind {
 	out := map[*policies.Object]authority.Kind{}
 	for _, p := range f.Pairs {
@@ -102,7 +103,8 @@ func (l Leaving) takenBack(f *inventory.Fleet) map[*policies.Object]authority.Ki
 	return out
 }
 
-// takesSetBack reports whether a set's move to Cluster API cannot end, since Poundlock may be deleted with the set's namespace. Nothing was paused for it.
+// takesSetBack reports whether a set's move to Cluster API cannot complete, because Poundlock may be deleted with the set's namespace. Nothing was paused for
+// that move.
 func (l Leaving) takesSetBack(set inventory.Set) bool {
 	s := set.Shape()
 	return s.Current == authority.Migrating && authority.Authoritative(s) == authority.MachineAPI && !set.Object.Deleting() &&

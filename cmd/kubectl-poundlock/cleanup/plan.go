@@ -31,7 +31,8 @@ type Obstacle struct {
 
 // Manager has the signs of whether Poundlock's manager runs.
 type Manager struct {
-	// Deployment is how many replicas its Deployment wants. Holder held its Lease at Renewed for Term. They are zero where there is none.
+	// Deployment is how many replicas the manager's Deployment wants; 0 if there is no Deployment. Holder held the manager's Lease, renewed it at Renewed, and
+	// holds it for Term after that. These three are zero if there is no Lease.
 	Deployment int64
 	Holder     string
 	Renewed    time.Time
@@ -69,7 +70,8 @@ func Obstacles(f *inventory.Fleet, leaving Leaving, m Manager, now time.Time) []
 	return out
 }
 
-// ends returns how the move of a ControlPlaneMachineSet ends: only Poundlock's operator ends one, and `kubectl poundlock migrate` does not support sets.
+// ends returns how the move of a ControlPlaneMachineSet ends. Only Poundlock's operator ends such a move, and `kubectl poundlock migrate` does not support
+// sets.
 func (m Manager) ends(set inventory.Set) string {
 	s, origin := set.Shape(), set.Shape().SynchronizedAPI
 	patch := func(options, format string, a ...any) string {
@@ -147,7 +149,7 @@ func hooked(p inventory.Pair) *Obstacle {
 	}
 }
 
-// controlled reports whether a controller owns an object, so that its deletion is meant for both.
+// controlled reports whether a controller owns an object: then the deletion of the mirror is meant for the authoritative object, too.
 func controlled(o *policies.Object) bool {
 	return slices.ContainsFunc(o.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool { return r.Controller != nil && *r.Controller })
 }
@@ -176,12 +178,12 @@ type Change struct {
 	Finalizer  bool
 	// Annotations are removed.
 	Annotations []string
-	// Released: every finalizer is removed, also those of paused controllers.
+	// Released reports that every finalizer is removed, also those of paused controllers.
 	Released bool
-	// Back: the object's move is taken back. Holds is the finalizer of Machine API's controllers on it, "" for none.
+	// Back reports that the object's move is taken back. Holds is the finalizer of Machine API's controllers on it, "" for none.
 	Back  bool
 	Holds string
-	// Request is the API of a move that was requested and has not begun: the request is taken back. Unset for none.
+	// Request is the API of a move that was requested and has not begun. The request is taken back. It is Unset if there is none.
 	Request authority.API
 	// Detached is the UID of the owning set that is released: its owner reference is removed. "" for none.
 	Detached types.UID
@@ -294,8 +296,8 @@ type PausedCheck struct {
 	Move, Free string
 }
 
-// PausedChecks lists the Machine API's checks that stay paused. Cluster API's check skips Machines that are paused, which those of the Machine API are in
-// Cluster API. Without Poundlock, no check acts on them then.
+// PausedChecks lists the Machine API's checks that stay paused. Cluster API's check skips paused Machines. A Machine that the Machine API runs is paused in
+// Cluster API, so without Poundlock no check acts on it.
 func PausedChecks(f *inventory.Fleet) []PausedCheck {
 	var out []PausedCheck
 	for _, p := range f.Pairs {
@@ -318,7 +320,7 @@ func PausedChecks(f *inventory.Fleet) []PausedCheck {
 	return out
 }
 
-// freed returns the commands that have the Machine API's check act: Cluster API's is deleted first, so that never both act.
+// freed returns the commands that make the Machine API's check act. They delete Cluster API's check first, so that the two never act at the same time.
 func freed(p inventory.Pair) string {
 	unpause := fmt.Sprintf("kubectl -n %s annotate %s.%s %s %s-",
 		p.MachineAPI.Metadata.Namespace, p.Kind.Resource, p.Kind.MachineAPI.Group, p.Name, authority.PausedAnnotation)
@@ -329,8 +331,8 @@ func freed(p inventory.Pair) string {
 		p.ClusterAPI.Metadata.Namespace, p.Kind.Resource, p.Kind.ClusterAPI.Group, p.Name, unpause)
 }
 
-// Idle lists, in sentences, the objects that Cluster API is authoritative for and on which nobody acts, as they are paused there: those whose move has ended
-// and which Poundlock was about to unpause, and those that a person paused.
+// Idle lists, in sentences, the objects for which Cluster API is authoritative and on which nobody acts, because they are paused there. Some have completed a
+// move, and Poundlock was about to unpause them. Others were paused by a person.
 func Idle(f *inventory.Fleet) []string {
 	var out []string
 	for _, p := range f.Pairs {

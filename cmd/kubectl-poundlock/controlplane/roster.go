@@ -60,7 +60,8 @@ func (w roster) bottom(s Standing) {
 	}
 }
 
-// repaint overwrites what was shown before, within the terminal's height. Where not all fits, the conditions come last, since what is waited for says more.
+// repaint overwrites what was shown before, within the terminal's height. Where not all fits, the conditions come last, because what the set waits for
+// matters more.
 func (w roster) repaint(s Standing) {
 	on := func(paper printers.Output) roster { return roster{paper, w.wide, w.now} }
 	w.Repaint(func(paper printers.Output) { on(paper).write(s) }, func(paper printers.Output, height int) {

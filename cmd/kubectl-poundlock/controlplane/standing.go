@@ -47,7 +47,8 @@ type Standing struct {
 	// Unread is what could not be read besides the set and its control plane, and why.
 	Unread []string `json:"unread,omitempty"`
 
-	// untried reports that Machines may differ from the template only by what admission writes, which the operator has asked for and this command has not.
+	// untried reports that Machines may differ from the template only by what admission writes into them. The operator has tried that with a dry run, and this
+	// command has not.
 	untried bool
 	// lags reports that the set's status has been out of date for more than a moment.
 	lags bool
@@ -128,10 +129,11 @@ func (s Standing) waits(plan controlplane.Plan) []string {
 	return append(out, each...)
 }
 
-// deleted is how the plan's sentence about a Machine that is being deleted goes on after the name.
+// deleted is the part after the name in the plan's sentence about a Machine that is being deleted.
 const deleted = " is being deleted"
 
-// repeats reports whether the plan's sentence has what the Machine waits for: the hook that holds it, by its name and owner, with what to do about it.
+// repeats reports whether the plan's sentence already has what the Machine waits for: the hook that holds the Machine, by name and owner, and what to do
+// about the hook.
 func (m Machine) repeats(text, why string) bool {
 	_, hook, is := strings.Cut(why, " hook ")
 	return is && strings.HasPrefix(text, m.Name+deleted) && strings.Contains(text, "the hook "+hook)
@@ -156,8 +158,8 @@ func (s Standing) disagrees() bool {
 	return !s.Unobserved() && reported != s.Numbers
 }
 
-// after marks a state that differs from the set's status as it did a moment before. In a rollout Machines and Nodes change all the time, and the operator
-// writes the status a moment later.
+// after sets lags if the state differs from the set's status, and both are the same as a moment before. In a rollout Machines and Nodes change all the time,
+// and the operator writes the status a moment later.
 func (s Standing) after(before Standing) Standing {
 	s.lags = s.disagrees() && before.disagrees() && s.Reported == before.Reported && s.Numbers == before.Numbers
 	return s

@@ -77,7 +77,7 @@ func (o *statusOptions) run(ctx context.Context) error {
 	return o.write(s)
 }
 
-// again looks a second time, a moment after a look that found another state than the set's status has.
+// again reads the set a second time, a moment after a reading that differs from the set's status.
 func (o *statusOptions) again(ctx context.Context, client dynamic.Interface, before Standing) (Standing, error) {
 	select {
 	case <-ctx.Done():

@@ -76,9 +76,9 @@ func Compare(p inventory.Pair, in authority.API, env conversion.Env, selects fun
 	return c, nil
 }
 
-// own reports whether the mirror leaves a label or annotation as it is. That holds for one that another writer adds to the mirror alone, for one that the
-// Machine API's controllers update whichever API is authoritative, and for a name by which someone recognizes an object. A label that the MachineSet's selector
-// uses is none of these.
+// own reports whether the mirror leaves a label or annotation as it is. It does so in three cases: another writer adds it to the mirror alone, the Machine
+// API's controllers update it whichever API is authoritative, or someone recognizes an object by it. A label that the MachineSet's selector uses never
+// counts.
 func own(p inventory.Pair, r Row, selects func(label string) bool) bool {
 	for _, of := range []string{"metadata.labels", "metadata.annotations"} {
 		rest, is := strings.CutPrefix(r.Path, of)
@@ -98,8 +98,8 @@ func own(p inventory.Pair, r Row, selects func(label string) bool) bool {
 	return false
 }
 
-// convertBoth converts the Machine API's object there and back, and Cluster API's back (and there again if the fields are Cluster API's). So both sides have
-// the API servers' defaults, or neither.
+// convertBoth converts the Machine API's object to Cluster API and back, and Cluster API's object to the Machine API. If the fields are Cluster API's, it
+// converts both once more. So either both sides have the API servers' defaults, or neither has.
 func (c *Comparison) convertBoth(p inventory.Pair, env conversion.Env) (left, right map[string]any, propagated []Row, err error) {
 	mapi, err := object(p.MachineAPI)
 	if err != nil {
@@ -137,8 +137,8 @@ func (c *Comparison) convertBoth(p inventory.Pair, env conversion.Env) (left, ri
 	return content(there), content(back), propagated, nil
 }
 
-// leave sets those fields of a mirror that a MachineSet of Cluster API has written in place to the mirror's result, and lists them. The mirror does not change
-// them, and Machine API cannot express most of them.
+// leave treats fields of a mirror that a MachineSet of Cluster API has written in place: it sets them to the mirror's result, and lists them. The mirror does
+// not change these fields, and Machine API cannot express most of them.
 func leave(p inventory.Pair, made, mirror *unstructured.Unstructured) (out []Row) {
 	owner := metav1.GetControllerOf(mirror)
 	if p.Kind.Name != "Machine" || p.Authoritative() != authority.MachineAPI || owner == nil || owner.Kind != "MachineSet" {

@@ -346,8 +346,9 @@ func (c *collection) remediations(ctx context.Context, client dynamic.Interface,
 	}
 }
 
-// definitions reads the definitions of kinds that the cluster does not serve. It records which of the kinds that Poundlock mirrors have none, and which of a
-// provider's have one: objects of those may exist although nobody can read them. If the user may not read definitions, it records nothing.
+// definitions reads the definitions of kinds that the cluster does not serve. It records which of the kinds that Poundlock mirrors have no definition, and
+// which of a provider's kinds have one: objects of such a kind may exist although nobody can read them. If the user may not read definitions, it records
+// nothing.
 func (c *collection) definitions(ctx context.Context, client dynamic.Interface, kinds []authority.Kind) {
 	for _, kind := range kinds {
 		for _, api := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
@@ -525,8 +526,8 @@ func One(ctx context.Context, client dynamic.Interface, namespaces authority.Pai
 	return f, nil
 }
 
-// others lists the Machines of both APIs where sets are asked for without them: whether a set can move depends on which of them both sets count, and a
-// conversion may read what they have. For a user who may not list them on a side, none are counted.
+// others lists the Machines of both APIs where sets are requested without Machines. Whether a set can move depends on which Machines both sets count, and a
+// conversion may read what these Machines have. If the user may not list the Machines of a side, none are counted there.
 func (c *collection) others(ctx context.Context, client dynamic.Interface, pair authority.Pair, kinds []authority.Kind) error {
 	counts := func(k authority.Kind) bool { _, has := k.Children(); return has }
 	if !slices.ContainsFunc(kinds, counts) || slices.ContainsFunc(kinds, authority.Kind.InfraActs) {

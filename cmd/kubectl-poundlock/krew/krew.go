@@ -99,8 +99,8 @@ func files(t Target) (out []any) {
 	return out
 }
 
-// static fails for a Linux binary that asks for a loader or a library: those of the machine that built it may be newer than a user's, or of another kind. Other
-// systems have no static binaries.
+// static returns an error for a Linux binary that needs a loader or a library: those of the machine that built it may be newer than a user's, or of another
+// kind. Other systems have no static binaries.
 func static(t Target, binary string) error {
 	if t.OS != "linux" {
 		return nil

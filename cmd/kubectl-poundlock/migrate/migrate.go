@@ -156,8 +156,8 @@ func (o *options) run(ctx context.Context, args []string) error {
 	return m.forth(ctx, f)
 }
 
-// answered refuses a request that would not be carried out, also as a server dry run: there is no webhook that would say what it thinks. A plan asks for
-// nothing, and says first that Poundlock is away.
+// answered refuses a request that would not be carried out. It also refuses a server dry run, because no webhook would answer it. A plan sends no request, so
+// for a plan it only reports first that Poundlock is away.
 func (m *mover) answered(ctx context.Context, namespace string) error {
 	if m.dryRun != "client" {
 		return m.carriedOut(ctx, namespace)

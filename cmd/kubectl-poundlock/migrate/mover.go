@@ -168,8 +168,8 @@ func (m *mover) ask(ctx context.Context, steps []PlannedMove) error {
 	return nil
 }
 
-// request changes spec.authoritativeAPI of the object, if nothing that the plan stands on has changed since it was read. Others write status, labels and
-// annotations all the time: such a conflict is tried again.
+// request changes spec.authoritativeAPI of the object, if nothing that the plan depends on has changed since it was read. Others write status, labels and
+// annotations all the time: after a conflict that only such a write has caused, it tries again.
 func (m *mover) request(ctx context.Context, pair inventory.Pair, to authority.API, dryRun string) error {
 	m.warned = nil
 	if m.withMachines {

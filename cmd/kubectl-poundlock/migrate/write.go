@@ -50,9 +50,8 @@ func (m *mover) show(plan []PlannedMove) {
 	}
 }
 
-// surroundings reports once what of the cluster around the objects decides about their moves. A server names it in the warnings to each request, which are
-// many, and come after the question. That Cluster API drains no Node is no obstacle to a
-// move, and left to these warnings where there will be any.
+// surroundings reports once what in the cluster around the objects decides about their moves. A server reports it in the warnings to each request, which are
+// many, and come after the question. That Cluster API drains no Node does not prevent a move. It is left to these warnings where there will be any.
 func (m *mover) surroundings(plan []PlannedMove) {
 	var findings []readiness.Finding
 	for _, s := range plan {

@@ -12,8 +12,8 @@ import (
 // cut has a terminal leave out what does not fit into its line, and wrap has it go on in the next one.
 const cut, wrap = "\x1b[?7l", "\x1b[?7h"
 
-// Repaint overwrites what was shown before, within the terminal's height: else the top, with the headings, would scroll away. whole writes everything. If that
-// is too high, within writes what matters most, in at most height lines. Tables are cut where the terminal ends.
+// Repaint overwrites what was shown before, within the terminal's height. Otherwise the top, with the headings, would scroll away. whole writes everything.
+// If that is too high, within writes what matters most, in at most height lines. Tables are cut where the terminal ends.
 func (p Output) Repaint(whole func(Output), within func(paper Output, height int)) {
 	text := &bytes.Buffer{}
 	paper := p

@@ -11,8 +11,8 @@ import (
 // ruleID is the id of a rule, which ends a warning of Poundlock's.
 var ruleID = regexp.MustCompile(`^\[[a-z]+/[a-z-]+\]$`)
 
-// Wrap breaks a text at spaces into lines of at most width columns (0 is 100), each with indent before it. It breaks no command: a long one gets its own line
-// of any length, without the sentence's punctuation, so that it can be copied. So does each of several with semicolons between.
+// Wrap breaks a text at spaces into lines of at most width columns (0 is 100), each with indent before it. It breaks no command: a long command gets its own
+// line of any length, without the sentence's punctuation, so that it can be copied. If several commands have semicolons between them, each gets its own line.
 func Wrap(text, indent string, width int) string {
 	if width <= 0 || width > 120 {
 		width = 100

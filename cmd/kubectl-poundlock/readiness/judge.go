@@ -186,8 +186,8 @@ func (f Finding) Object() string { return f.object }
 // Back is what a request takes back, in the words of a plan; "" for one that moves the object, or for none.
 func (f Finding) Back() string { return f.back }
 
-// Judge decides whether the pair could move to an API. unknown is why no conversion of it can be tried, nil if one can. lacks are what was not shown of its
-// cluster.
+// Judge decides whether the pair could move to an API. unknown is why no conversion of the pair can be tried, nil if one can. lacks are the objects of its
+// cluster that were not shown.
 func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error, lacks []inventory.Lack) Finding {
 	f := Finding{
 		Kind: p.Kind.Name, Namespace: p.Namespaces.MachineAPI, Name: p.Name, Authoritative: p.Authoritative(), To: to, Source: p.Source, object: p.Object(),
@@ -226,8 +226,8 @@ func judged(p inventory.Pair) bool {
 	return p.Stored() && s.Current != authority.Unset && (synchronized == "True" || synchronized == "False")
 }
 
-// affects reports whether other writers of the Machine API object are concerned: the move begins, continues or ends what changes for them. They are named after
-// a move too, since their controllers report refusals where nobody looks for the cause.
+// affects reports whether the move matters to other writers of the Machine API object: the move begins, continues or ends what changes for them. They are
+// also named after a move, since their controllers report refusals where nobody looks for the cause.
 func affects(p inventory.Pair, to authority.API) bool {
 	return to == authority.ClusterAPI || p.Moving() || p.Authoritative() == authority.ClusterAPI
 }
@@ -237,8 +237,8 @@ func settledThere(p inventory.Pair, to authority.API) bool {
 	return !p.Moving() && p.Authoritative() == to
 }
 
-// there is the finding of an object that has arrived. If the mirror does not follow it, it has the mirror's reason and message, which name the remedy: nobody
-// asks whether such an object can move.
+// there returns the finding of an object that has arrived. If the mirror does not follow the object, the finding has the mirror's reason and message, which
+// name the remedy. Otherwise nobody would learn of it, because nobody asks whether such an object can move.
 func (f Finding) there(p inventory.Pair) Finding {
 	c := p.Shape().Condition(authority.ConditionSynchronized)
 	if !p.Stored() || c.Status != metav1.ConditionFalse {
@@ -321,8 +321,8 @@ func Unplaced(p inventory.Pair, unknown error) Needs {
 	return Needs{lacks: []inventory.Lack{inventory.LackOfInfrastructure()}}
 }
 
-// lacking is the finding if a part of the cluster is missing. An object that does not exist has the mirror's reason; one that was not shown leaves the answer
-// open.
+// lacking returns the finding if a part of the cluster is missing. If an object does not exist, the finding has the mirror's reason. If an object was not
+// shown, the answer stays open.
 func (f Finding) lacking(needs Needs, p inventory.Pair) Finding {
 	if missing := needs.missing(); missing.Reason != "" {
 		return f.finding(Blocked, missing.Reason, missing.Message)
@@ -589,8 +589,8 @@ func InfraFinalizer(p inventory.Pair) string {
 	return authority.InfraFinalizer(ref.APIGroup, ref.Kind)
 }
 
-// Unconvertible converts away from the authoritative API. It leaves out errors that something which was not shown would change; needs has what to show then.
-// The mirror's own condition counts, because the mirror has the whole cluster.
+// Unconvertible returns the errors of a conversion from the authoritative API to the other. It leaves out errors that an object which was not shown might
+// change; needs has what to show then. The mirror's own condition counts, because the mirror has the whole cluster.
 func Unconvertible(p inventory.Pair, env conversion.Env, lacks []inventory.Lack) (errs field.ErrorList, needs Needs) {
 	if ref := p.InfraRef(); p.Source != "" && ref.Name != "" && p.Infra == nil && p.Authoritative() == authority.ClusterAPI {
 		return nil, Needs{lacks: []inventory.Lack{inventory.LackOf(referred(env, ref.Kind), ref.Name, p.Namespaces.ClusterAPI)}}

@@ -41,8 +41,8 @@ func PlanMeanings() []Reason {
 	}
 }
 
-// Back returns in the words of a plan what a request for an API that is authoritative, or is being left, takes back; "" for a request that moves the object, or
-// that changes nothing.
+// Back returns, in the words of a plan, what a request takes back if it is for the API that is authoritative, or that the object is leaving; "" for a request
+// that moves the object, or that changes nothing.
 func Back(p inventory.Pair, to authority.API) string {
 	shape := p.Shape()
 	switch {

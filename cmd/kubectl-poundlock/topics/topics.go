@@ -215,8 +215,9 @@ func list(paths []string) string {
 	return strings.Join(paths, ", ")
 }
 
-// Find returns the topics for a word: those with that name, else those that end in it or are below it. It is empty if there are none. The
-// metadata of an object are not those in a providerSpec, and are explained by those only if nothing else is: `check` leaves out the path to the providerSpec.
+// Find returns the topics for a word: those with that name, or else those that end in the word or are below it. It is empty if there are none. The metadata
+// of an object differ from those in a providerSpec. Find explains the former by the latter only if nothing else matches, because `check` leaves out the path
+// to the providerSpec.
 func (c Catalog) Find(asked string) []Topic {
 	whole := unbracketed(asked)
 	asked = normal(asked)
