@@ -170,7 +170,7 @@ proof-fuzz:
 	done
 
 .PHONY: unit
-unit: ## Run the short tests only, without the race detector
+unit: ## Run the tests that need no control plane, without the race detector: half a minute on two cores once all is compiled
 	$(TESTSUM) -short -p $(P) $(ARGS) $(PKG)
 
 .PHONY: lint

@@ -31,6 +31,7 @@ import (
 	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/reconcilers/mirror"
+	"github.com/poundlock/poundlock/test/embedded"
 	"github.com/poundlock/poundlock/test/simulation"
 	"github.com/poundlock/poundlock/test/testcluster"
 )
@@ -60,6 +61,7 @@ type world struct {
 
 // TestMirror is one story on one control plane, since a control plane costs seconds.
 func TestMirror(t *testing.T) {
+	embedded.LeaveOut(t)
 	stage, err := testcluster.Set(t.Context(), testcluster.Options{Bare: true, Out: os.Stderr})
 	if err != nil {
 		t.Fatal(err)

@@ -5,14 +5,28 @@ package embedded
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"testing"
 )
 
-// ForTest starts a control plane for one test, in a temporary folder unless o has one, and stops it when the test ends.
+// LeaveOut skips a test under -short: `make unit` starts no control plane, which takes seconds and 1 GB.
+func LeaveOut(t testing.TB) {
+	t.Helper()
+	if !testing.Short() {
+		return
+	}
+	if test, ok := t.(*testing.T); ok {
+		test.Run("left to make test", func(t *testing.T) { t.Skip("-short: it needs a control plane") })
+	}
+	t.SkipNow()
+}
+
+// ForTest starts a control plane for one test, in a temporary folder unless o has one, and stops it when the test ends. It skips the test under -short.
 func ForTest(t testing.TB, o Options) *Plane {
 	t.Helper()
+	LeaveOut(t)
 	if o.Out == nil {
 		o.Out = os.Stderr
 	}
@@ -29,8 +43,13 @@ func ForTest(t testing.TB, o Options) *Plane {
 }
 
 // Main runs a package's tests with one control plane that they share, and returns what os.Exit wants. use is given the control plane before the first
-// test; a start that fails fails the package. Tests that share it keep apart by namespaces.
+// test; a start that fails fails the package. Tests that share it keep apart by namespaces. Under -short it runs none of them.
 func Main(m *testing.M, o Options, use func(*Plane) error) int {
+	flag.Parse()
+	if testing.Short() {
+		fmt.Println("the tests of this package share a control plane, and are left to make test: -short")
+		return 0
+	}
 	if o.Out == nil {
 		o.Out = os.Stderr
 	}

@@ -22,9 +22,10 @@ type Shared struct {
 	err   error
 }
 
-// Plane returns the control plane, started.
+// Plane returns the control plane, started. It skips the test under -short.
 func (s *Shared) Plane(t testing.TB) *Plane {
 	t.Helper()
+	LeaveOut(t)
 	s.once.Do(func() {
 		var o Options
 		if o, s.err = s.Options(context.Background()); s.err != nil { // it outlives the test that starts it

@@ -26,6 +26,10 @@ var stage *testcluster.Stage
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if testing.Short() {
+		fmt.Println("the journeys are played on a stage, and are left to make test: -short")
+		return
+	}
 	// Stories wait more than they work: four at a time, more than there are processors. Two tests wait for the end of all others (afterAll), and each takes a
 	// place while it does.
 	if err := flag.Set("test.parallel", "6"); err != nil {

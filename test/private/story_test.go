@@ -30,6 +30,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
+	"github.com/poundlock/poundlock/test/embedded"
 	"github.com/poundlock/poundlock/translation"
 )
 
@@ -82,6 +83,7 @@ type story struct {
 // begin sets a stage, which ends with the test. Then the logs are looked at.
 func begin(t *testing.T, o Options) *story {
 	t.Helper()
+	embedded.LeaveOut(t)
 	o.Out = os.Stderr
 	bin, err := built()
 	if err != nil {
