@@ -35,9 +35,7 @@ import (
 
 // TestOnAnAPIServer plays its stories one after the other on one control plane. Each has a namespace and names of its own.
 func TestOnAnAPIServer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a control plane is not short")
-	}
+	embedded.LeaveOut(t)
 	plane := embedded.ForTest(t, embedded.Options{})
 	for name, tell := range map[string]func(*testing.T, *place){
 		"two replicas start at once, and then rest":                             startTogether,

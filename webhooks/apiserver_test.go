@@ -58,9 +58,7 @@ const (
 
 // TestOnAnAPIServer installs the generated configurations and sends requests as a user would.
 func TestOnAnAPIServer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a control plane is not short")
-	}
+	embedded.LeaveOut(t)
 	crds, err := embedded.CRDs(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -30,9 +30,7 @@ import (
 // TestNobodyAnswers installs the configurations and the policies, and never starts a replica.
 func TestNobodyAnswers(t *testing.T) {
 	stories.Long(t)
-	if testing.Short() {
-		t.Skip("a control plane is not short")
-	}
+	embedded.LeaveOut(t)
 	p := newOutage(t)
 	actsSet, _ := setManifests("acts")
 	for what, do := range map[string]func() error{

@@ -29,9 +29,7 @@ import (
 
 // Secure metrics are for those whom the API server knows and lets get /metrics, over TLS with the certificate that the webhooks have.
 func TestSecureMetrics(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: it starts a control plane")
-	}
+	embedded.LeaveOut(t)
 	plane := embedded.ForTest(t, embedded.Options{})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -38,9 +38,7 @@ type story struct {
 // TestAPIServer puts the policies into a real API server: they are accepted, lock while no webhook is there, and let
 // pass what a person may do.
 func TestAPIServer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a control plane")
-	}
+	embedded.LeaveOut(t)
 	s := begin(t)
 	s.install(t)
 	s.checkTypes(t)

@@ -61,9 +61,7 @@ func pairs() authority.Pairs { return authority.Pairs{{MachineAPI: mapi, Cluster
 
 // TestGenerator is one story on an API server, with Poundlock's webhooks before it and the test as everybody else.
 func TestGenerator(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a control plane is not short")
-	}
+	embedded.LeaveOut(t)
 	crds, err := embedded.CRDs(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -121,9 +121,7 @@ type cluster struct {
 
 func newCluster(t testing.TB) *cluster {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("needs a control plane")
-	}
+	embedded.LeaveOut(t)
 	admin, err := client.New(plane.Admin(), client.Options{Scheme: scheme()})
 	if err != nil {
 		t.Fatal(err)

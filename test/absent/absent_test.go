@@ -35,9 +35,7 @@ type world struct {
 // TestClusterAPIAbsent installs Poundlock first, then Cluster API, uninstalls Cluster API and installs it again: one process of Poundlock's sees it all.
 func TestClusterAPIAbsent(t *testing.T) {
 	stories.Long(t)
-	if testing.Short() {
-		t.Skip("-short: it starts a control plane and Poundlock's binary")
-	}
+	embedded.LeaveOut(t)
 	stage, err := testcluster.Set(t.Context(), testcluster.Options{WithoutClusterAPI: true, Out: os.Stderr})
 	if err != nil {
 		t.Fatal(err)

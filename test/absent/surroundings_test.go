@@ -32,6 +32,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/test/embedded"
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
@@ -101,9 +102,7 @@ func losses() []loss {
 // loses its instance. One is drawn, unless -complete is set.
 func TestSurroundingsAreDeleted(t *testing.T) {
 	stories.Long(t)
-	if testing.Short() {
-		t.Skip("-short: it starts a control plane, Poundlock's binary and Cluster API's manager")
-	}
+	embedded.LeaveOut(t)
 	all := slices.DeleteFunc(losses(), func(l loss) bool { return !strings.Contains(l.String(), *only) })
 	if *seed == 0 {
 		*seed = rand.Uint64() //nolint:gosec // a draw that can be repeated

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/test/build"
+	"github.com/poundlock/poundlock/test/embedded"
 	"github.com/poundlock/poundlock/test/stories"
 	"github.com/poundlock/poundlock/test/testcluster"
 )
@@ -28,9 +29,7 @@ import (
 // instances.
 func TestNamespaceTakesPoundlockAlong(t *testing.T) {
 	stories.Long(t)
-	if testing.Short() {
-		t.Skip("-short: it starts a control plane, Poundlock's binary and Cluster API's manager")
-	}
+	embedded.LeaveOut(t)
 	t.Run(capi, func(t *testing.T) { takesPoundlockAlong(t, loss{name: capi, takes: "ClusterAPI"}) })
 	t.Run(mapi, func(t *testing.T) { takesPoundlockAlong(t, loss{name: mapi, takes: "MachineAPI"}) })
 }

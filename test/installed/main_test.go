@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/test/build"
+	"github.com/poundlock/poundlock/test/embedded"
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
@@ -37,9 +38,7 @@ type place struct {
 
 func newPlace(t *testing.T) *place {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("a control plane is not short")
-	}
+	embedded.LeaveOut(t)
 	root, err := build.Root()
 	if err != nil {
 		t.Fatal(err)

@@ -190,9 +190,7 @@ func TestThePagesPatches(t *testing.T) {
 
 // TestAClusterThatIsNotOpenShift types what the page has for a cluster without the CRDs of the Machine API.
 func TestAClusterThatIsNotOpenShift(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a control plane is not short")
-	}
+	embedded.LeaveOut(t)
 	root, err := build.Root()
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/poundlock/poundlock/test/stories"
 
 	"github.com/poundlock/poundlock/test/build"
+	"github.com/poundlock/poundlock/test/embedded"
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
@@ -90,9 +91,7 @@ func TestAStageByItsInstaller(t *testing.T) {
 // installedPlace is a cluster to which `poundlock install` has brought Cluster API.
 func installedPlace(t *testing.T) *place {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("a control plane is not short")
-	}
+	embedded.LeaveOut(t)
 	p := &place{dir: t.TempDir()}
 	err := build.Own(t.Context(), "./cmd/kubectl-poundlock", filepath.Join(p.dir, "bin", "kubectl-poundlock"), false)
 	if err != nil {

@@ -26,6 +26,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/platforms/platformstest"
 	"github.com/poundlock/poundlock/machine/machinetest"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/test/embedded"
 	"github.com/poundlock/poundlock/test/stories"
 	"github.com/poundlock/poundlock/test/testcluster"
 )
@@ -35,9 +36,7 @@ var on = flag.String("on", "VSphere", "the platforms to play on, separated by co
 // TestTheFleetMoves: on each platform a set moves to Cluster API, is scaled there and moves back, and so does each Machine that can.
 func TestTheFleetMoves(t *testing.T) {
 	stories.Long(t)
-	if testing.Short() {
-		t.Skip("starts a control plane for each platform")
-	}
+	embedded.LeaveOut(t)
 	for _, name := range chosen() {
 		t.Run(name, func(t *testing.T) {
 			stage, err := testcluster.Set(t.Context(), testcluster.Options{Platform: name, Out: os.Stderr})

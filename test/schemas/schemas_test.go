@@ -32,9 +32,7 @@ const runs = 40
 
 // TestWhatIsConvertedIsAccepted: no API server refuses what the conversions make, and what it fills in changes nothing on the way back.
 func TestWhatIsConvertedIsAccepted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a control plane")
-	}
+	embedded.LeaveOut(t)
 	seed := conversiontest.Seed(t)
 	server := start(t)
 	for n, kit := range platformstest.Kits() {

@@ -13,13 +13,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/bundle"
+	"github.com/poundlock/poundlock/test/embedded"
 )
 
 // What a bundle refuses because of a name, a real API server refuses, too; and what that refuses because of a name, a bundle refuses.
 func TestNamesAreTheAPIServers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a control plane")
-	}
+	embedded.LeaveOut(t)
 	p := startPlane(t)
 	const pods = `{selector: {matchLabels: {app: a}}, template: {metadata: {labels: {app: a}}, spec: {containers: [{name: manager, image: a}]}}}`
 	const webhooks = `webhooks: [{name: a.b.c, clientConfig: {url: "https://a.example/"}, sideEffects: None, admissionReviewVersions: [v1]}]`

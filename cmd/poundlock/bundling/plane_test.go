@@ -105,9 +105,7 @@ func (p onPlane) apply(documents []bundle.Document, wanted func(bundle.Stage) bo
 
 // A real API server takes what a bundle renders to, and then refuses to delete the cluster's own infrastructure, and no other.
 func TestAPIServerTakesBundles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a control plane")
-	}
+	embedded.LeaveOut(t)
 	for _, provider := range realProviders() {
 		if !slices.Contains([]string{"core", "aws", "nutanix", "metal3"}, provider.file) {
 			continue
