@@ -55,6 +55,17 @@ func TestEveryRowIsWholeForTheReader(t *testing.T) {
 	}
 }
 
+// `explain`, the page and a search engine show one description without the one above it.
+func TestEveryDescriptionStandsAlone(t *testing.T) {
+	for _, r := range all() {
+		for _, leans := range []string{"Nor ", "The same ", "So does ", "So is ", "It ", "They ", "There "} {
+			if strings.HasPrefix(r.Description, leans) {
+				t.Errorf("a description of %s begins with %q, which refers to the one above it: %s", r.ID, strings.TrimSpace(leans), r.Description)
+			}
+		}
+	}
+}
+
 func TestStatesPage(t *testing.T) {
 	want := States()
 	if *update {

@@ -184,9 +184,10 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/metadata-reserved", Clause: admission,
-			Description: "The same on the Cluster API object while Machine API is authoritative for its twin. Only the autoscaler may mark a Machine with " +
-				"cluster.x-k8s.io/delete-machine, or remove the mark, which it may while authority is moving, too. " +
-				"The mirror copies both to the Machine API object.",
+			Description: "On the Cluster API object, too, while Machine API is authoritative for its twin, nobody may add, change or remove such a " +
+				"reserved label or annotation: of kubernetes.io, k8s.io, x-k8s.io, openshift.io or a domain beneath them, the label " +
+				"machine-template-hash, or a hook without a name. Only the autoscaler may mark a Machine with cluster.x-k8s.io/delete-machine, or " +
+				"remove the mark. It may remove the mark while authority is moving, too. The mirror copies both to the Machine API object.",
 			Remedy: "Set it on the Machine API object, whose value the mirror follows: the message has its name there and the command.",
 			On:     on(capi(kinds, onUpdate)), Needs: always(policies.NeedTwin), Check: MetadataReserved,
 		},
@@ -212,33 +213,35 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/provider-id", Clause: deletion,
-			Description: "The same on the Cluster API Machine and the provider's machine, spec.instanceID and spec.biosUUID of a VSphereVM included, while Cluster " +
-				"API is authoritative.",
+			Description: "While Cluster API is authoritative, only its controllers may change the stored spec.providerID of a mirrored Cluster API Machine " +
+				"or of its provider's machine, or spec.instanceID and spec.biosUUID of a VSphereVM: they name the instance that is deleted with " +
+				"the Machine.",
 			Remedy: "Leave it as it is; for another instance create another Machine.",
 			On:     on(capi(machine, onUpdate), infra([]string{InfraMachine, InfraInstance}, onUpdate)), Needs: when(changesInstance, policies.NeedTwin),
 			Check: ProviderIDKept,
 		},
 		{
 			ID: "authority/provider-id", Clause: authOf,
-			Description: "Only controllers may give a Machine or a provider's machine the spec.providerID of another Machine, or a provider's machine the " +
-				"spec.instanceID of another Machine's. Nobody may give a VSphereVM the spec.biosUUID of another Machine's virtual machine. " +
-				"Nor may anybody else give them the spec.providerID of another cloud: most providers look at the last part of an ID alone.",
+			Description: "Only controllers may give a Machine or a provider's machine the spec.providerID of another Machine, or give a provider's machine " +
+				"the spec.instanceID of another one. Only controllers may write a spec.providerID that is no ID of an instance on this cloud: " +
+				"most providers look at the last part of an ID alone. Nobody may give a VSphereVM the spec.biosUUID of another Machine's virtual " +
+				"machine.",
 			Remedy: "Leave spec.providerID out, wait until the other Machine is gone, or write the ID in the form that the message has.",
 			On:     on(mapi(machine, onWrite), capi(machine, onWrite), infra([]string{InfraMachine, InfraInstance}, onWrite)),
 			Needs:  when(namesInstance, policies.NeedHolders), Check: ProviderIDUnique,
 		},
 		{
 			ID: "authority/provider-id", Clause: deletion,
-			Description: "Nobody may delete what a provider keeps for an instance (a VSphereVM, an OpenStackServer) that another Machine has, unless the object is " +
-				"paused, nor take its pause off: its controller would terminate the instance, or act on it, without an owner, too.",
+			Description: "What a provider keeps for an instance (a VSphereVM, an OpenStackServer) that another Machine has may be deleted only while it is " +
+				"paused, and nobody may unpause it. Its controller would terminate the instance, or act on it, even if the object has no owner.",
 			Remedy: "Pause it with the annotation cluster.x-k8s.io/paused, delete it, and remove its finalizers last: the message has the commands.",
 			On:     on(infra([]string{InfraInstance}, []admissionv1.Operation{admissionv1.Update, admissionv1.Delete})),
 			Needs:  when(endsOrFreesKept, policies.NeedHolders), Check: KeptOfAnother,
 		},
 		{
 			ID: "authority/provider-id", Clause: authOf,
-			Description: "A provider's machine may be created for a Machine that has an instance only with its spec.providerID, or paused while Machine API " +
-				"is authoritative.",
+			Description: "A provider's machine for a Machine that has an instance may be created only with the Machine's spec.providerID. While Machine " +
+				"API is authoritative, it may also be created paused.",
 			Remedy: "Give it the spec.providerID of the Machine.",
 			On:     on(infra([]string{InfraMachine}, onCreate)), Needs: when(makesUnnamed, policies.NeedTwin), Check: ProviderIDGiven,
 		},
@@ -251,58 +254,61 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/provider-status", Clause: authOf,
-			Description: "In status.providerStatus of a Machine API Machine, and in the status of a provider's machine, not even a controller may name " +
-				"another Machine's instance. There, and in what the provider keeps for an instance (an OpenStackServer), its controllers alone name one.",
+			Description: "Not even a controller may name another Machine's instance in status.providerStatus of a Machine API Machine or in the status of " +
+				"a provider's machine. Only the provider's controllers may name an instance in the status of a provider's machine, or of what the " +
+				"provider keeps for the instance (an OpenStackServer).",
 			Remedy: "Leave it out; for another instance create another Machine.",
 			On:     on(sub("status", mapi(machine, onUpdate)), sub("status", infra([]string{InfraMachine, InfraInstance}, onUpdate))),
 			Needs:  when(statusSharesInstance, policies.NeedHolders), Check: ProviderStatusUnique,
 		},
 		{
 			ID: "authority/infra-owner", Clause: authOf,
-			Description: "Nobody but Cluster API may make a Machine the owner of a provider's machine to which it does not refer: " +
-				"the provider acts on each that a Machine owns, also where the Machine itself is paused. One with an instance may be unpaused while its " +
-				"paused Machine is being deleted.",
+			Description: "Only Cluster API may make a Machine the owner of a provider's machine to which that Machine does not refer. The provider acts on " +
+				"each provider's machine that a Machine owns, even while the Machine is paused. A provider's machine that has an instance may be " +
+				"unpaused while its paused Machine is being deleted.",
 			Remedy: "Leave the owner reference out: Cluster API adds it.",
 			On:     on(infra([]string{InfraMachine}, onWrite)), Needs: when(gainsOwner, policies.NeedOwners), Check: InfraOwner,
 		},
 		{
 			ID: "authority/infra-owner", Clause: authOf,
-			Description: "Nobody may make a provider's machine that does not exist by its UID the owner of what a provider keeps for an instance " +
-				"(a VSphereVM, an OpenStackServer): the garbage collector would delete the object, and its controller would terminate the instance.",
+			Description: "What a provider keeps for an instance (a VSphereVM, an OpenStackServer) may not get a provider's machine as its owner if none " +
+				"exists with the UID of the owner reference. The garbage collector would delete the object, and the object's controller would " +
+				"terminate the instance.",
 			Remedy: "Leave the owner reference out, or write the UID of the provider's machine.",
 			On:     on(infra([]string{InfraInstance}, onWrite)), Needs: when(gainsKeeper, policies.NeedOwners), Check: InstanceOwner,
 		},
 		{
 			ID: "authority/infra-owner", Clause: deletion,
-			Description: "Nor may owners of other kinds take the place of those that a provider's machine, or what the provider keeps for its instance, has: " +
-				"the garbage collector deletes an object of whose owners none exists, and its controller would terminate the instance. " +
-				"Creation with such owners alone is refused if they are MachineSets, MachineDeployments or Clusters that do not exist by their UID, " +
-				"and warns of owners that Poundlock may not read.",
+			Description: "The owners that a provider's machine has, or that the object which the provider keeps for its instance has, may not be replaced " +
+				"by owners of other kinds. The garbage collector deletes an object if none of its owners exists, and the object's controller " +
+				"would terminate the instance. An object may not be created either if its only owners are MachineSets, MachineDeployments or " +
+				"Clusters that do not exist by their UID. A warning names owners that Poundlock may not read.",
 			Remedy: "Leave metadata.ownerReferences as they are, and out of a manifest that was stored.",
 			On:     on(infra([]string{InfraMachine, InfraInstance}, onWrite)), Needs: when(replacesOwners, policies.NeedTwin|policies.NeedOwners),
 			Check: InfraUnowned,
 		},
 		{
 			ID: "authority/infra-owner", Clause: deletion,
-			Description: "Nor may an update leave either of them with owners that are all gone, by their UIDs, whether it adds them or removes the last owner " +
-				"that exists. It warns where none of them exists but one of a kind that Poundlock may not read.",
+			Description: "No update may leave a provider's machine, or the object which the provider keeps for its instance, with owners none of which " +
+				"exists by its UID. This holds for an update that adds such owners and for one that removes the last owner that exists. If the " +
+				"only owner that could exist is of a kind that Poundlock may not read, the update passes with a warning.",
 			Remedy: "Keep an owner that exists, or leave none.",
 			On:     on(infra([]string{InfraMachine, InfraInstance}, onUpdate)), Needs: when(changesItsOwners, policies.NeedTwin|policies.NeedOwners),
 			Check: LastOwner,
 		},
 		{
 			ID: "authority/infra-owner", Clause: authOf,
-			Description: "A Cluster API Machine may not refer to a provider's machine that belongs to another Machine: " +
-				"deleting the one would terminate the other's instance. One that is mirrored may not refer to another provider's machine than before: " +
-				"that would be a second instance. Nor may it refer to one of another name than its own if a Machine API Machine has that name: most providers find " +
-				"an instance by the name of their machine.",
+			Description: "A Cluster API Machine may not refer to a provider's machine that belongs to another Machine: deleting the first Machine would " +
+				"terminate the other one's instance. A mirrored Machine may not refer to another provider's machine than before: that would be a " +
+				"second instance. A Machine may not refer to a provider's machine of another name than its own if a Machine API Machine has that " +
+				"name: most providers find an instance by the name of their machine.",
 			Remedy: "Refer to a provider's machine of its own; for another instance create another Machine.",
 			On:     on(capi(machine, onWrite)), Needs: when(refersAnew, policies.NeedLiveInfra|policies.NeedTwin|policies.NeedNamesake), Check: InfraTaken,
 		},
 		{
 			ID: "authority/infra-owner", Clause: authOf,
-			Description: "Nor may a Machine API Machine be created under the name of a provider's machine that belongs to a Cluster API Machine of another " +
-				"name: it could not be mirrored, and most providers find an instance by the name of their machine.",
+			Description: "A Machine API Machine may not be created under the name of a provider's machine that belongs to a Cluster API Machine of another " +
+				"name. It could not be mirrored, and most providers find an instance by the name of their machine.",
 			Remedy: "Create it under another name.",
 			On:     on(mapi(machine, onCreate)), Needs: when(namesAnew, policies.NeedLiveTwin|policies.NeedNamesake), Check: NamedAsInfra,
 		},
@@ -316,48 +322,50 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/finalizers-owned", Clause: deletion,
-			Description: "The sync finalizer and the owner references of an object that has a twin are not the user's; " +
-				"controllers of the authoritative side and the garbage collector keep the owner references, and Cluster API's those of what Poundlock did not " +
-				"make and is not paused. The control-plane-machine-set-operator may make a ControlPlaneMachineSet the owner of a control plane Machine, and " +
-				"release it, whichever API is authoritative. The ClusterVersion may become the owner of the release's MachineHealthCheck " +
-				"machine-api-termination-handler. ACM's AppliedManifestWork may become an owner beside others, which controls nothing. " +
-				"A person may take a MachineDeployment off the owners of a Cluster API MachineSet for which Cluster API is authoritative, or that is moving " +
-				"from it: the set cannot move to Machine API before. " +
-				"Nobody may add the finalizer foregroundDeletion to a Cluster API Machine or MachineSet: each later deletion of it would be one in the " +
-				"foreground, past hooks.",
+			Description: "Users may not change the sync finalizer and the owner references of an object that has a twin. The controllers of the " +
+				"authoritative side and the garbage collector write the owner references, and Cluster API's controllers write those of what " +
+				"Poundlock did not make and is not paused. The control-plane-machine-set-operator may make a ControlPlaneMachineSet the owner of " +
+				"a control plane Machine, and release it, whichever API is authoritative. The ClusterVersion may become the owner of the " +
+				"release's MachineHealthCheck machine-api-termination-handler. ACM's AppliedManifestWork may become an owner beside others if it " +
+				"is not their controller. A person may take a MachineDeployment off the owners of a Cluster API MachineSet for which Cluster API " +
+				"is authoritative, or that is moving from it: until then the set cannot move to Machine API. Nobody may add the finalizer " +
+				"foregroundDeletion to a Cluster API Machine or MachineSet: each later deletion would become a foreground deletion, which does " +
+				"not wait for hooks.",
 			Remedy: "Leave them as they are: delete the authoritative object, or the parent, to end a mirror. Ask for the foreground with the deletion itself.",
 			On:     on(mapi(kinds, onUpdate), capi(kinds, onUpdate)), Needs: when(ownershipMatters, policies.NeedTwin), Check: FinalizersOwned,
 		},
 		{
 			ID: "authority/finalizers-owned", Clause: deletion,
-			Description: "Nobody may create a Machine or a MachineSet, with a twin or without, if no owner that it names (a MachineSet, a " +
-				"ControlPlaneMachineSet, a MachineDeployment, the Cluster) exists by its UID: the garbage collector would delete the object, and the deletion " +
-				"would end instances. " +
-				"If it names an owner of another kind, which Poundlock may not read, and no owner that exists, a warning says so.",
+			Description: "A Machine or MachineSet may not be created, with a twin or without, if it names owners (a MachineSet, a ControlPlaneMachineSet, " +
+				"a MachineDeployment, the Cluster) and none of them exists by its UID. The garbage collector would delete the object, and the " +
+				"deletion would end instances. If the only owner that could exist is of a kind that Poundlock may not read, the object is created " +
+				"with a warning.",
 			Remedy: "Leave metadata.ownerReferences out of the manifest: Poundlock and the API's own controllers restore the owner.",
 			On:     on(mapi([]string{"Machine", "MachineSet"}, onCreate), capi([]string{"Machine", "MachineSet"}, onCreate)),
 			Needs:  when(createsOwned, policies.NeedLiveTwin|policies.NeedOwners), Check: CreateOwned,
 		},
 		{
 			ID: "authority/finalizers-owned", Clause: deletion,
-			Description: "Nor may an update leave one of them with owners that are all gone, whether it adds them or removes the last owner that exists. " +
-				"The object's own controllers and the garbage collector are not asked, nor is anybody while the object is being deleted.",
+			Description: "No update may leave a Machine or MachineSet with owners none of which exists by its UID. This holds for an update that adds such " +
+				"owners and for one that removes the last owner that exists. The rule holds neither for the object's own controllers and the " +
+				"garbage collector, nor for anybody while the object is being deleted.",
 			Remedy: "Keep an owner that exists, or leave none.",
 			On:     on(mapi([]string{"Machine", "MachineSet"}, onUpdate), capi([]string{"Machine", "MachineSet"}, onUpdate)),
 			Needs:  when(changesItsOwners, policies.NeedTwin|policies.NeedOwners), Check: LastOwner,
 		},
 		{
 			ID: "authority/finalizers-owned", Clause: deletion,
-			Description: "Nor may anybody create a MachineDeployment none of whose owners exists: the garbage collector would delete it, and with it its " +
-				"MachineSets, their Machines and the instances.",
+			Description: "A MachineDeployment may not be created if it names owners and none of them exists by its UID. The garbage collector would delete " +
+				"it, and with it its MachineSets, their Machines and the instances.",
 			Remedy: "Leave metadata.ownerReferences out of the manifest: Cluster API's controllers restore the owner.",
 			On:     on(capi([]string{MachineDeployment}, onCreate)), Needs: when(createsOwned, policies.NeedOwners), Check: CreateOwned,
 		},
 		{
 			ID: "authority/finalizers-owned", Clause: deletion,
-			Description: "Nor may an update leave a MachineDeployment with owners that are all gone.",
-			Remedy:      "Keep an owner that exists, or leave none.",
-			On:          on(capi([]string{MachineDeployment}, onUpdate)), Needs: when(changesItsOwners, policies.NeedOwners), Check: LastOwner,
+			Description: "No update may leave a MachineDeployment with owners none of which exists by its UID: the garbage collector would delete it, and " +
+				"with it its MachineSets, their Machines and the instances.",
+			Remedy: "Keep an owner that exists, or leave none.",
+			On:     on(capi([]string{MachineDeployment}, onUpdate)), Needs: when(changesItsOwners, policies.NeedOwners), Check: LastOwner,
 		},
 		{
 			ID: "authority/finalizer-fence", Clause: deletion,
@@ -428,8 +436,9 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/create-machineapi", Clause: authOf,
-			Description: "Nor may a Machine be created under the name of what the provider keeps for an instance (a VSphereVM, an OpenStackServer) while that is not " +
-				"paused: the provider's controller may find the Machine's instance by the name, and terminates what it finds when that object is deleted.",
+			Description: "A Machine API Machine may not be created under the name of what the provider keeps for an instance (a VSphereVM, an " +
+				"OpenStackServer) while that object is not paused. The provider's controller may find the Machine's instance by the name, and " +
+				"terminates the instance that it finds when the object is deleted.",
 			Remedy: "Delete that object first, wait until it is gone, or create the Machine under another name.",
 			On:     on(mapi(machine, onCreate)), Needs: when(namesAnew, policies.NeedLiveTwin|policies.NeedNamesake), Check: BesideKept,
 		},
@@ -542,16 +551,18 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/deployment-deletes", Clause: deletion,
-			Description: "Deleting a MachineDeployment warns which MachineSets, for which Cluster API is authoritative or whose move from it has not ended, " +
-				"end with it: Cluster API's controller deletes those that it owns, with --cascade=orphan too, and the deletion takes the move back.",
+			Description: "The deletion of a MachineDeployment warns, and names the MachineSets that are deleted with it and for which Cluster API is " +
+				"authoritative, or was until a move that has not ended. Cluster API's controller deletes each MachineSet that the " +
+				"MachineDeployment owns, with --cascade=orphan too. The deletion also cancels such a move.",
 			Remedy: "To keep their Machines, pause the MachineDeployment instead.",
 			On:     on(capi([]string{MachineDeployment}, onDelete)),
 			Needs:  always(policies.NeedSets), Check: DeploymentDeletes,
 		},
 		{
 			ID: "authority/delete-detached", Clause: deletion,
-			Description: "Deleting a Machine API MachineSet, a MachineHealthCheck or an unowned Machine for which Cluster API is authoritative warns: " +
-				"what Cluster API runs stays. In the foreground the collector deletes the set's Machines at once, and those that Machine API runs end.",
+			Description: "The deletion of a Machine API MachineSet, a MachineHealthCheck or an unowned Machine for which Cluster API is authoritative " +
+				"warns: what Cluster API runs stays. A deletion in the foreground also deletes the set's Machine API Machines at once, and " +
+				"terminates the instances of those that Machine API runs.",
 			Remedy: "To delete its machines too, delete the Cluster API object.",
 			On:     on(mapi(kinds, onDelete)), Needs: foregroundNeeds, Check: DeleteDetached,
 		},
@@ -581,22 +592,24 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/delete-unknown-instance", Clause: deletion,
-			Description: "Nor may a Cluster API MachineSet, or a MachineDeployment, be deleted in the foreground while a provider does not know the instance of one " +
-				"of its Machines.",
+			Description: "A Cluster API MachineSet or a MachineDeployment may not be deleted in the foreground while a provider does not know the instance " +
+				"of one of its Machines: the garbage collector would leave the instance behind.",
 			Remedy: "Delete it in the background, or try again when Poundlock has removed the hook from the Machine that is named.",
 			On:     on(capi(machineSet, onDelete), capi([]string{MachineDeployment}, onDelete)),
 			Needs:  when(inForeground, policies.NeedUnknownInstances), Check: DeleteSetOfUnknownInstance,
 		},
 		{
 			ID: "authority/delete-unknown-instance", Clause: deletion,
-			Description: "Nor may anybody but controllers delete the provider's machine of such a Machine while Cluster API is authoritative.",
-			Remedy:      "Delete the Cluster API Machine, whose deletion waits for the hook. Or try again when Poundlock has removed the hook.",
-			On:          on(infra([]string{InfraMachine}, onDelete)), Needs: always(policies.NeedTwin | policies.NeedOwners), Check: DeleteInfraOfUnknownInstance,
+			Description: "While Cluster API is authoritative for a Machine whose instance the provider does not know yet (it has Poundlock's hook " +
+				InstanceHookAnnotation + "), only controllers may delete its provider's machine: the instance would be left behind.",
+			Remedy: "Delete the Cluster API Machine, whose deletion waits for the hook. Or try again when Poundlock has removed the hook.",
+			On:     on(infra([]string{InfraMachine}, onDelete)), Needs: always(policies.NeedTwin | policies.NeedOwners), Check: DeleteInfraOfUnknownInstance,
 		},
 		{
 			ID: "authority/delete-unknown-instance", Clause: deletion,
-			Description: "Nor may the namespace of such a Machine be deleted, nor the definition of the provider's machines, nor its Cluster in the " +
-				"foreground, whatever allows their deletion: what is deleted with them does not wait for the hook.",
+			Description: "While the provider does not know the instance of a Cluster API Machine (it has Poundlock's hook " + InstanceHookAnnotation +
+				"), nobody may delete its namespace or the CRD of the provider's machines, or its Cluster in the foreground, even if their " +
+				"deletion is allowed: what is deleted with them does not wait for the hook.",
 			Remedy: "Try again when Poundlock has removed the hook from the Machine that is named.",
 			On: on(policies.Scope{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster},
 				Operations: []admissionv1.Operation{admissionv1.Delete}}),
@@ -612,24 +625,27 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/delete-hooked", Clause: "converting › Machine lifecycle hooks",
-			Description: "Nor may a Cluster API MachineSet, or a MachineDeployment, be deleted in the foreground while one of its Machines has such a hook. " +
-				"Without a hook, a warning names a Machine whose Node is not drained.",
+			Description: "A Cluster API MachineSet or a MachineDeployment may not be deleted in the foreground while one of its Machines has a preDrain or " +
+				"preTerminate hook: the garbage collector would delete the provider's machine without waiting for the hook. Without a hook, a " +
+				"warning names a Machine whose Node is not drained.",
 			Remedy: "Delete it in the background, which waits for hooks and drains Nodes.",
 			On:     on(capi(machineSet, onDelete), capi([]string{MachineDeployment}, onDelete)),
 			Needs:  when(inForeground, policies.NeedUnknownInstances|policies.NeedUndrained), Check: DeleteSetOfHooked,
 		},
 		{
 			ID: "authority/delete-hooked", Clause: "converting › Machine lifecycle hooks",
-			Description: "Nor may anybody but controllers delete the provider's machine of a Machine with such a hook, or what the provider keeps for its instance, " +
-				"while Cluster API is authoritative: the provider terminates the instance, past the hook and before the Node is drained. " +
-				"Once Cluster API waits for the infrastructure of a Machine that is being deleted, no hook is left to wait for.",
+			Description: "While Cluster API is authoritative for a Machine that has a preDrain or preTerminate hook, only controllers may delete its " +
+				"provider's machine, or what the provider keeps for its instance. The provider would terminate the instance without waiting for " +
+				"the hook, and before the Node is drained. A Machine that is being deleted, and for whose infrastructure Cluster API waits " +
+				"already, has no hook left to wait for, so its provider's machine may be deleted.",
 			Remedy: "Delete the Cluster API Machine, which waits for hooks, drains the Node, and deletes the provider's machine last.",
 			On:     on(infra([]string{InfraMachine, InfraInstance}, onDelete)), Needs: always(policies.NeedTwin | policies.NeedOwners), Check: DeleteInfraOfHooked,
 		},
 		{
 			ID: "authority/delete-propagates", Clause: deletion,
-			Description: "Deleting an owned Machine that is not authoritative warns: the Machine that is, and its instance, are deleted too. So does deleting one " +
-				"that moves, in the API from which it comes: the move is cancelled, and the instance is terminated.",
+			Description: "The deletion of an owned Machine in the API that is not authoritative warns: the authoritative Machine and its instance are " +
+				"deleted, too. While a Machine is moving, its deletion in the API that it leaves warns, too: the move is cancelled, and the " +
+				"instance is terminated.",
 			Remedy: "None is needed where the machine is to go.",
 			On:     on(mapi(machine, onDelete), capi(machine, onDelete)), Needs: always(policies.NeedTwin), Check: DeletePropagates,
 		},
@@ -644,25 +660,28 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/delete-undrained", Clause: "converting › Machine lifecycle hooks",
-			Description: "Deleting a Machine or MachineSet for which Cluster API is authoritative warns while Cluster API finds no Machine of the control " +
-				"plane: its controller then waits for no preDrain hook and drains no Node. It waits for preTerminate hooks.",
+			Description: "The deletion of a Machine or MachineSet for which Cluster API is authoritative warns while Cluster API finds no Machine of the " +
+				"control plane. Cluster API's controller then neither waits for a preDrain hook nor drains the Node. It does wait for " +
+				"preTerminate hooks.",
 			Remedy: "Drain the Node before the Machine is deleted. Or have Poundlock mirror the Machines of the control plane, which need not migrate.",
 			On:     on(mapi(machine, onDelete), capi([]string{"Machine", "MachineSet"}, onDelete)),
 			Needs:  when(deletesUndrained, policies.NeedTwin|policies.NeedUndrained), Check: DeleteUndrained,
 		},
 		{
 			ID: "authority/delete-undrained", Clause: "converting › Machine lifecycle hooks",
-			Description: "So does a person's request for fewer replicas of such a MachineSet.",
-			Remedy:      "Drain the Node of a Machine, annotate the Machine with cluster.x-k8s.io/delete-machine, and then scale the set.",
-			On:          on(capi(machineSet, onUpdate), sub("scale", capi(machineSet, onUpdate))),
-			Needs:       when(shrinks, policies.NeedTwin|policies.NeedUndrained), Check: ShrinkUndrained,
+			Description: "A person who reduces spec.replicas of a MachineSet for which Cluster API is authoritative is warned while Cluster API finds no " +
+				"Machine of the control plane: its controller then neither waits for preDrain hooks nor drains Nodes.",
+			Remedy: "Drain the Node of a Machine, annotate the Machine with cluster.x-k8s.io/delete-machine, and then scale the set.",
+			On:     on(capi(machineSet, onUpdate), sub("scale", capi(machineSet, onUpdate))),
+			Needs:  when(shrinks, policies.NeedTwin|policies.NeedUndrained), Check: ShrinkUndrained,
 		},
 		{
 			ID: "authority/delete-infrastructure", Clause: deletion,
-			Description: "Deleting a provider's machine, or what the provider keeps for its instance, while Cluster API is authoritative for its Machine " +
-				"warns: its controller terminates the instance, and the Machine stays without one; or, where Poundlock's hook on the Machine shows that the " +
-				"provider does not hold the object for its instance yet, the instance keeps running. Deleting a template warns: " +
-				"its MachineSet creates no Machine without it. The template that Poundlock made for a ControlPlaneMachineSet is recreated, and the warning says so.",
+			Description: "While Cluster API is authoritative for a Machine, the deletion of its provider's machine, or of what the provider keeps for its " +
+				"instance, warns: the object's controller terminates the instance, and the Machine stays without one. If Poundlock's hook on the " +
+				"Machine shows that the provider has not found the instance yet, the warning is that the instance keeps running. The deletion of " +
+				"a template warns that its MachineSet creates no Machine without it. Poundlock recreates the template that it made for a " +
+				"ControlPlaneMachineSet, and the warning says so.",
 			Remedy: "Delete the Cluster API Machine, whose infrastructure machine is deleted with it; have a set refer to another template first. To change " +
 				"new Machines of the control plane, change the ControlPlaneMachineSet.",
 			On: on(infra(pausedInfra, onDelete)), Needs: always(policies.NeedTwin | policies.NeedOwners), Check: DeleteInfrastructure,
@@ -675,11 +694,11 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/new-machines", Clause: "converting › Creation of new Machines",
-			Description: "Where the new Machines of a MachineSet become Cluster API's without a move of it, by its creation or by " +
-				"spec.template.spec.authoritativeAPI, warnings name what Machine API does for them and Cluster API does not: " +
-				"boot data that OpenShift does not copy, a role that becomes a label of " +
-				"Nodes, an OpenStack server group, a subnet on AWS, host name and tag on vSphere. A Machine that is created for Cluster API is warned of its role. " +
-				"A request to move has the same warnings (authority/request-warning).",
+			Description: "If the new Machines of a MachineSet become Cluster API's without a move of the set, because of its creation or of " +
+				"spec.template.spec.authoritativeAPI, warnings name what Machine API does for new Machines and Cluster API does not: boot data " +
+				"that OpenShift does not copy, a role that becomes a label of Nodes, an OpenStack server group, a subnet on AWS, host name and " +
+				"tag on vSphere. The creation of a Machine for Cluster API warns of its role. A request to move has the same warnings " +
+				"(authority/request-warning).",
 			Remedy: "Do what the warning names before the set creates a Machine.",
 			On:     on(mapi(machineSet, onWrite), mapi([]string{"Machine"}, onCreate)),
 			Needs:  when(begins, policies.NeedTwin), Check: NewMachines,
@@ -695,8 +714,9 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/moves-end", Clause: "DESIGN §3.3 › Deletion of the surroundings",
-			Description: "A namespace, a CRD or the Cluster may not be deleted, though somebody has allowed it, while a Machine is asked to move to the API that " +
-				"stays: with the deletion the move ends, and the instance too. The value " + AllowsControlPlane + " allows that, with a warning.",
+			Description: "While a Machine is asked to move to the API that stays, a namespace, a CRD or the Cluster may not be deleted, even if an " +
+				"annotation allows its deletion: the deletion would end the move, and the instance with it. The value " + AllowsControlPlane +
+				" allows it, with a warning.",
 			Remedy: "Wait until the Machines have moved, or cancel their moves.",
 			On:     on(policies.Scope{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster}, Operations: onDelete}),
 			Needs:  when(asksForControlPlane, policies.NeedEnding), Check: MovesEnd,
@@ -714,9 +734,10 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/control-plane-last", Clause: "converting › Machine lifecycle hooks",
-			Description: "Nobody may delete a control plane Machine for which Cluster API is authoritative while every other one is being deleted: " +
-				"Cluster API's controller then leaves out preDrain hooks, and with them etcd's, and drains no Node. " +
-				"The deletion of the last mirror there warns: Cluster API leaves them out of each deletion until Poundlock has recreated it.",
+			Description: "A control plane Machine for which Cluster API is authoritative may not be deleted while every other one is being deleted. " +
+				"Cluster API's controller would then neither wait for preDrain hooks, among them etcd's, nor drain Nodes. The deletion of Cluster " +
+				"API's last mirror of a control plane Machine warns: until Poundlock has recreated it, no deletion in Cluster API waits for " +
+				"preDrain hooks.",
 			Remedy: "Wait until the others are replaced. To end the control plane, annotate the Machine with " +
 				"poundlock.openshift.io/allow-deletion=" + AllowsControlPlane + ".",
 			On:    on(mapi(machine, onDelete), capi(machine, onDelete)),
@@ -724,9 +745,9 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/hooks-skipped", Clause: "converting › Machine lifecycle hooks",
-			Description: "Cluster API's controller may not delete the provider's machine of a control plane Machine that a preDrain hook holds. It skips these " +
-				"hooks, etcd's included, while every control plane Machine is being deleted: several deletions at the same moment, or while Poundlock is away, " +
-				"leave no other one.",
+			Description: "Cluster API's controller may not delete the provider's machine of a control plane Machine while a preDrain hook holds the " +
+				"Machine. The controller skips preDrain hooks, etcd's included, while every control plane Machine is being deleted, as after " +
+				"several deletions at the same moment, or while Poundlock is away.",
 			Remedy: "None is needed: the hooks go once the Machines are replaced. To end the control plane, annotate one of its Machines with " +
 				"poundlock.openshift.io/allow-deletion=" + AllowsControlPlane + ".",
 			On:    on(infra([]string{InfraMachine}, onDelete)),
@@ -750,11 +771,12 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/machine-finalizer", Clause: deletion,
-			Description: "A person who removes the finalizer by which a controller terminates the instance (machine.machine.openshift.io, machine.cluster.x-k8s.io, " +
-				"or the provider's on its machine and on what it keeps for the instance) from an object that is being deleted is warned, on the side of the API that " +
-				"is authoritative: nobody terminates the instance then. Where another Machine has the instance, too, the warning says so, and to terminate nothing. " +
-				"Controllers are not warned, nor anybody where the instance is known to be gone. " +
-				"vSphere's controllers have no account of their own, so only a request that names its field manager, as kubectl's does, is warned there.",
+			Description: "A person who removes the finalizer by which a controller terminates the instance (machine.machine.openshift.io, " +
+				"machine.cluster.x-k8s.io, or the provider's on its machine and on what it keeps for the instance) from an object that is being " +
+				"deleted is warned, on the side of the API that is authoritative: without the finalizer nobody terminates the instance. If " +
+				"another Machine has the instance, too, the warning says so, and that nothing is to be terminated. Controllers are not warned, " +
+				"and nobody is warned if the instance is known to be gone. vSphere's controllers have no account of their own, so a warning is " +
+				"given there only to a request that names its field manager, as kubectl's requests do.",
 			Remedy: "Leave the finalizer, and look at why the controller does not finish. Otherwise terminate the instance in the cloud yourself.",
 			On:     on(mapi(machine, onUpdate), capi(machine, onUpdate), infra([]string{InfraMachine, InfraInstance}, onUpdate)),
 			Needs:  machineFinalizerNeeds, Check: MachineFinalizerRemoved,
