@@ -289,8 +289,8 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/infra-owner", Clause: deletion,
-			Description: "No update may leave a provider's machine, or the object which the provider keeps for its instance, with owners none of which " +
-				"exists by its UID. This holds for an update that adds such owners and for one that removes the last owner that exists. If the " +
+			Description: "No update may leave a provider's machine, or the object which the provider keeps for its instance, with owners that " +
+				"are all gone, by their UIDs. This holds for an update that adds such owners and for one that removes the last owner that exists. If the " +
 				"only owner that could exist is of a kind that Poundlock may not read, the update passes with a warning.",
 			Remedy: "Keep an owner that exists, or leave none.",
 			On:     on(infra([]string{InfraMachine, InfraInstance}, onUpdate)), Needs: when(changesItsOwners, policies.NeedTwin|policies.NeedOwners),
@@ -346,7 +346,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/finalizers-owned", Clause: deletion,
-			Description: "No update may leave a Machine or MachineSet with owners none of which exists by its UID. This holds for an update that adds such " +
+			Description: "No update may leave a Machine or MachineSet with owners that are all gone, by their UIDs. This holds for an update that adds such " +
 				"owners and for one that removes the last owner that exists. The rule holds neither for the object's own controllers and the " +
 				"garbage collector, nor for anybody while the object is being deleted.",
 			Remedy: "Keep an owner that exists, or leave none.",
@@ -362,7 +362,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/finalizers-owned", Clause: deletion,
-			Description: "No update may leave a MachineDeployment with owners none of which exists by its UID: the garbage collector would delete it, and " +
+			Description: "No update may leave a MachineDeployment with owners that are all gone, by their UIDs: the garbage collector would delete it, and " +
 				"with it its MachineSets, their Machines and the instances.",
 			Remedy: "Keep an owner that exists, or leave none.",
 			On:     on(capi([]string{MachineDeployment}, onUpdate)), Needs: when(changesItsOwners, policies.NeedOwners), Check: LastOwner,
