@@ -72,10 +72,10 @@ func parseKind(word string) (authority.Kind, error) {
 		}
 	}
 	if alone(short) {
-		return authority.Kind{}, cli.Usagef("a ControlPlaneMachineSet moves alone, by its spec.authoritativeAPI: " +
+		return authority.Kind{}, cli.Usagef("the ControlPlaneMachineSet has commands of its own: kubectl poundlock controlplane status shows it. " +
+			"It moves alone, by its spec.authoritativeAPI: " +
 			`kubectl -n openshift-machine-api patch controlplanemachinesets.machine.openshift.io cluster --type merge ` +
-			`-p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'. ` +
-			"Where it is: kubectl poundlock controlplane status")
+			`-p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'`)
 	}
 	return authority.Kind{}, cli.Usagef("%q is no kind that moves: want machine, machineset or machinehealthcheck%s", word, instead(short))
 }
