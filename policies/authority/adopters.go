@@ -43,8 +43,7 @@ func adopterWarnings(c policies.Change, s standing) []string {
 			"To prevent that, first change its labels or the set's selector", to.Text(), strings.Join(names, " or "))}
 }
 
-// comesUnowned reports whether a user or GitOps creates a Machine without a controller. They are the ones to whom a warning matters; controllers do not read
-// warnings.
+// comesUnowned reports whether a user or GitOps creates a Machine without a controller. Other actors do not count, because controllers do not read warnings.
 func comesUnowned(c policies.Change) bool {
 	return c.Actor == policies.Anyone && c.Kind == "Machine" && c.Operation == admissionv1.Create && !owned(c.New)
 }

@@ -17,7 +17,7 @@ import (
 
 // Names that Poundlock shares with the two APIs, or writes on their objects.
 const (
-	// SyncFinalizer is Poundlock's finalizer. An object that has a twin, the object of the same name in the other API, carries it (converting › Deletion of
+	// SyncFinalizer is Poundlock's finalizer on every object that has a twin, which is the object of the same name in the other API (converting › Deletion of
 	// Machines).
 	SyncFinalizer = "sync.machine.openshift.io/finalizer"
 	// MachineAPIMachineFinalizer is the finalizer that the Machine API's machine controller adds to a Machine before that controller calls a cloud.
@@ -29,8 +29,8 @@ const (
 	PausedByPoundlock = "poundlock.openshift.io"
 	// Domain is the domain in the names of Poundlock's own labels and annotations.
 	Domain = "poundlock.openshift.io"
-	// MirrorAnnotation marks an object of Cluster API's side that Poundlock made as a mirror. The annotation's value is Kind/name of the Machine API object that
-	// the marked object mirrors.
+	// MirrorAnnotation marks a Cluster API or infrastructure object that Poundlock made as a mirror. The annotation's value is Kind/name of the Machine API
+	// object that the marked object mirrors.
 	MirrorAnnotation = Domain + "/mirror-of"
 	// ReplacedAnnotation marks a provider's machine that Poundlock deletes and then recreates, because the API server refuses the change that would make this
 	// machine equal to its source.
@@ -49,7 +49,7 @@ const (
 	// nothing is in the way any more. The condition alone would not last: while Poundlock is away, the Machine API's controllers replace the whole list of
 	// conditions.
 	BesideForeignAnnotation = Domain + "/beside-foreign"
-	// ConditionSynchronized reports, on the Machine API object, whether the mirror equals the authority.
+	// ConditionSynchronized reports, on the Machine API object, whether the mirror equals the authoritative object.
 	ConditionSynchronized = "Synchronized"
 	// ReasonAuthorityChanged is the reason of Synchronized=Unknown from the end of a move until Poundlock has mirrored once in the new direction.
 	ReasonAuthorityChanged = "AuthorityChanged"
@@ -62,7 +62,7 @@ const (
 // API is a value of authoritativeAPI.
 type API string
 
-// The values of status.authoritativeAPI. spec.authoritativeAPI and status.synchronizedAPI have only the values MachineAPI and ClusterAPI.
+// The values of status.authoritativeAPI. spec.authoritativeAPI and status.synchronizedAPI, if set, have only the values MachineAPI and ClusterAPI.
 const (
 	Unset      API = ""
 	MachineAPI API = "MachineAPI"

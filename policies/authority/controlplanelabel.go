@@ -22,9 +22,9 @@ func losesControlPlaneLabel(c policies.Change) bool {
 	return had && !has && c.Actor != policies.Poundlock && !c.Old.Deleting()
 }
 
-// ControlPlaneLabel refuses to remove that label (clusterv1.MachineControlPlaneLabel) from a Machine whose other labels say that it is of the control plane.
-// Cluster API counts control plane Machines by this label alone. If no Machine has it that is not being deleted, Cluster API skips the hooks and the drain of
-// every deletion (ControlPlaneLast). If a request removes all of these labels together, the Machine has another role in both APIs, and the rule allows that.
+// ControlPlaneLabel refuses to remove clusterv1.MachineControlPlaneLabel from a Machine whose other labels say that it is of the control plane. Cluster API
+// counts control plane Machines by this label alone. If no Machine that stays has this label, Cluster API skips the hooks and the drain of every deletion
+// (ControlPlaneLast). If a request removes all labels of the control plane together, the Machine has another role in both APIs, and the rule allows that.
 func ControlPlaneLabel(c policies.Change) policies.Verdict {
 	if !losesControlPlaneLabel(c) || c.Facts.Twin == nil || stand(c).authoritative() != ClusterAPI {
 		return policies.Verdict{}

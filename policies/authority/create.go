@@ -21,10 +21,11 @@ import (
 
 var requestPath = specPath.Child("authoritativeAPI")
 
-// CreateMachineAPI refuses a new Machine API object beside an existing Cluster API object unless it asks for Cluster API as authority: "If a Cluster API
-// resource already exists and a Machine API resource is created, the admission will succeed only if the spec authoritative field is set to ClusterAPI"
-// (converting › Admission of non-authoritative resources). The exception is a Cluster API object that is Poundlock's own mirror, for example after a restore.
-// No controller acts on such a mirror, and if the new object's spec had ClusterAPI, Cluster API would take over an instance without a handoff.
+// CreateMachineAPI refuses a new Machine API object beside an existing Cluster API object unless the new object asks for Cluster API as authority: "If a
+// Cluster API resource already exists and a Machine API resource is created, the admission will succeed only if the spec authoritative field is set to
+// ClusterAPI" (converting › Admission of non-authoritative resources). The exception is a Cluster API object that is Poundlock's own mirror, for example
+// after a restore. No controller acts on such a mirror, and if the new object's spec had ClusterAPI, Cluster API would take over an instance without a
+// handoff.
 func CreateMachineAPI(c policies.Change) policies.Verdict {
 	asked := Read(c.New).Requested
 	switch {

@@ -77,7 +77,7 @@ func Defaulters() []policies.Defaulter {
 }
 
 // DefaultRequest fills in spec.authoritativeAPI if a new Machine API object names no authority: ClusterAPI beside a Cluster API object that is not the new
-// object's paused mirror, MachineAPI otherwise.
+// object's paused mirror, MachineAPI otherwise. The release's own MachineHealthCheck gets no MachineAPI.
 func DefaultRequest(c policies.Change) []policies.Patch {
 	switch {
 	case Read(c.New).Requested != Unset:
@@ -126,7 +126,7 @@ func adoptsForClusterAPI(c policies.Change) bool {
 }
 
 // KeptConditions are Poundlock's own conditions on a Machine API object. The Machine API's controllers patch the whole list of conditions from a cache, and
-// may so drop a condition that is newer than the cache.
+// may drop a condition that is newer than the cache.
 var KeptConditions = []string{ConditionSynchronized, ConditionSettled}
 
 func lostConditions(before, after map[string]json.RawMessage) []any {

@@ -195,6 +195,7 @@ func inForeground(c policies.Change) bool {
 	return !cleans(c) && !already && propagation(c) == metav1.DeletePropagationForeground
 }
 
+// cleans reports whether the actor's deletions follow from another deletion: the garbage collector, the namespace controller, or Poundlock itself.
 func cleans(c policies.Change) bool {
 	return slices.Contains([]policies.Actor{policies.Poundlock, policies.GarbageCollector, policies.NamespaceController}, c.Actor)
 }

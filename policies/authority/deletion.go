@@ -49,12 +49,12 @@ type DeletionState struct {
 	Parent Parent
 	// Children: the mirror still owns objects that the garbage collector would delete together with the mirror.
 	Children bool
-	// Held: the authority's controller has not yet removed its finalizer, so the machine may still exist.
+	// Held: the controller of the authoritative object has not yet removed that controller's finalizer, so the machine may still exist.
 	Held bool
 	// Marked: a core object carries the sync finalizer or the mirror's mark.
 	Marked bool
-	// Unreleased: Cluster API is authoritative, and one of its objects still carries the pause annotation. Only the handoff removes it, and only while the
-	// Machine API object exists.
+	// Unreleased: Cluster API is authoritative, and one of its objects still carries the pause annotation. Only the handoff removes that annotation, and only
+	// while the Machine API object exists.
 	Unreleased bool
 	// Surroundings is whether anything that the pair lives in is being deleted.
 	Surroundings Surroundings

@@ -169,7 +169,7 @@ func IsMaster(o *policies.Object) bool {
 
 // ControlPlaneLast refuses the deletion of the last control plane Machine, of those that Cluster API finds, that is not being deleted yet. While every
 // control plane Machine that Cluster API's controller finds is being deleted, the controller skips the preDrain hooks and the drain of all Machines. Etcd's
-// hook would then hold none of them.
+// hook would then hold none of them. If Poundlock will recreate the deleted mirror, the rule only warns.
 func ControlPlaneLast(c policies.Change) policies.Verdict {
 	if len(c.Facts.Ending) == 0 || c.Facts.ControlPlaneSize > 1 || !mayEndMaster(c) || !IsMaster(c.Old) && !IsMaster(c.Facts.Twin) {
 		return policies.Verdict{}

@@ -106,9 +106,9 @@ func hooks(o *policies.Object) (map[string]string, bool) {
 	return out, true
 }
 
-// hooksCarried reports whether each of a pair of Machines has the hooks that it has to have of the other. The check is needed because hooks are annotations
-// on Cluster API's Machine and do not change its generation. A hook that only a Cluster API mirror has does not count as missing on the other side, because
-// the mirror's MachineSet may have propagated it.
+// hooksCarried reports whether both Machines of a pair have the same hooks, as far as a move from source needs that. The generations do not show it, because
+// hooks are annotations on Cluster API's Machine, and annotations do not change the generation. A hook that only a Cluster API mirror has is no obstacle,
+// because the mirror's MachineSet may propagate it.
 func (o Objects) hooksCarried(source API) bool {
 	if !o.Kind.InfraActs() || o.MachineAPI == nil || o.ClusterAPI == nil {
 		return true

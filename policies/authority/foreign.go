@@ -37,7 +37,7 @@ const (
 )
 
 // ForeignTo returns why an object with the name of a Machine API object's mirror is foreign, or NotForeign. An object with the Machine API object's own
-// instance is not foreign, whether or not it has the mirror's mark, but has to be paused.
+// instance is not foreign, whether or not it has the mirror's mark. Such an object still has to be paused.
 func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 	if o == nil || machineAPI == nil {
 		return NotForeign

@@ -28,8 +28,8 @@ const (
 )
 
 // GateOf returns the Gate for an object of the Machine API. on reports whether the feature gate MachineAPIMigration is on. With the feature gate off, or if
-// the CRD has no fields of authority, controllers act as they did before these existed. Admission then stops the controllers at an object for which Cluster
-// API is authoritative (authority/finalizer-fence).
+// the CRD has no fields of authority, controllers act as they did before authority existed. Admission then stops the controllers at an object for which
+// Cluster API is authoritative (authority/finalizer-fence).
 func GateOf(s Shape, on bool) Gate {
 	switch {
 	case !on || s.Current == Unset && s.Requested == Unset:

@@ -86,7 +86,7 @@ func hooksIn(kind string, o *policies.Object) map[string][]machinev1beta1.Lifecy
 			} `json:"spec"`
 		} `json:"template"`
 	}
-	_ = json.Unmarshal(orNull(o.Spec), &spec) // what cannot be read has no hooks
+	_ = json.Unmarshal(orNull(o.Spec), &spec) // a spec that cannot be read has no hooks
 	if kind == "MachineSet" {
 		return spec.Template.Spec.LifecycleHooks
 	}

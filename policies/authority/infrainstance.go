@@ -18,8 +18,8 @@ import (
 )
 
 // InstanceHookAnnotation is Poundlock's own preTerminate hook. Poundlock sets it on a Cluster API Machine while the provider does not keep an object for the
-// Machine's instance yet. The provider finds an instance only by that object, so if the Machine were deleted before, its instance would be left behind. The
-// annotation's value is the hook's owner, InstanceHookOwner.
+// Machine's instance yet. The provider finds an instance only by that object, so if the Machine were deleted before the object exists, the instance would be
+// left behind. The annotation's value is the hook's owner, InstanceHookOwner.
 const (
 	InstanceHookAnnotation = clusterv1.PreTerminateDeleteHookAnnotationPrefix + "/poundlock-until-provider-knows-instance"
 	InstanceHookOwner      = "poundlock"
@@ -36,7 +36,7 @@ func InfraInstanceNamedAlike(infraMachine *policies.Object) bool {
 	if infraMachine == nil {
 		return true
 	}
-	_ = json.Unmarshal(orNull(infraMachine.Spec), &spec) // what cannot be read asks for nothing
+	_ = json.Unmarshal(orNull(infraMachine.Spec), &spec) // a spec that cannot be read asks for no generated name
 	if providerOf(infraMachine.Kind).NamesInstanceAfterMachine &&
 		slices.ContainsFunc(MachineOwners(infraMachine), func(name string) bool { return name != infraMachine.Metadata.Name }) {
 		return false
@@ -68,7 +68,8 @@ func InfraNotServed(kind, definition string) string {
 		kind, definition)
 }
 
-// OwnsInfraInstance reports whether an owner reference of an object for an instance (of this kind) names the provider's machine of that instance.
+// OwnsInfraInstance reports whether an owner reference, of an object that a provider keeps for an instance, names the provider's machine of that instance.
+// kind is the kind of the object.
 func OwnsInfraInstance(kind string, ref metav1.OwnerReference) bool {
 	return kind != "" && InfraInstanceKind(ref.Kind) == kind
 }

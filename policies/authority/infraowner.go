@@ -185,9 +185,9 @@ func MachineOwners(o *policies.Object) []string {
 	return out
 }
 
-// unpausedForItsEnd reports whether somebody unpauses a provider's machine so that a Machine that is being deleted can be terminated. The provider's machine
-// has an instance ID, so the provider creates no instance. The provider then holds the object by its finalizer before Cluster API deletes that object
-// (DeletionPaused). If there is a Machine API Machine, PausedOwned decides about the pause.
+// unpausedForItsEnd reports whether somebody unpauses a provider's machine whose Machine is being deleted, so that the deletion can complete. The provider's
+// machine has an instance ID, so the provider creates no instance. The provider then holds the provider's machine by its finalizer before Cluster API deletes
+// it (DeletionPaused). If there is a Machine API Machine, PausedOwned decides about the pause.
 func unpausedForItsEnd(c policies.Change, machine *policies.Object, ref metav1.OwnerReference) bool {
 	return machine.Deleting() && had(c.Old, ref) && providerID(c.Old) != "" && providerID(c.Old) == providerID(c.New)
 }
@@ -217,7 +217,8 @@ func disowns(c policies.Change, ref metav1.OwnerReference) string {
 
 // InfraTaken refuses that a Machine refers to a provider's object of another Machine, or no longer refers to its own. Deleting a Machine deletes the
 // provider's object to which the Machine refers, even if that object belongs to another Machine. And the provider's object to which a Machine referred before
-// keeps running its instance, so a new provider's object would be a second instance.
+// keeps running its instance, so a new provider's object would be a second instance. The rule also refuses a reference to a provider's object under the name
+// of a Machine API Machine (Namesake), because most providers find an instance by that name.
 func InfraTaken(c policies.Change) policies.Verdict {
 	if from := InfraReferenceOf(c.Old); refersAnew(c) && from.Name != "" && !refersToItsOwn(c) && c.Facts.Twin != nil && !stand(c).locked() {
 		return policies.Deny(field.Forbidden(infraRefPath, fmt.Sprintf(

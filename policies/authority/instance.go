@@ -175,7 +175,7 @@ func instanceWarnings(c policies.Change, s standing) []string {
 		}
 	case InstanceOfAnother:
 		if s.Condition(ConditionSynchronized).Reason == ReasonForeignTwin {
-			return nil // its message has been repeated
+			return nil // the message of that condition has been repeated
 		}
 		return []string{fmt.Sprintf("the move will not start: %[1]s %[2]s, to which the Cluster API Machine refers, belongs to Machine %[3]s, and Machine API "+
 			"would act on the instance of that one. Leave both as they are, or delete Machine %[3]s, and with it what it runs",

@@ -30,8 +30,8 @@ var reservedDomains = []string{"kubernetes.io", "k8s.io", "x-k8s.io", "openshift
 var reservedNames = []string{"machine-template-hash"}
 
 // theirs are the labels and annotations by which a tool recognizes an object as its own: GitOps, Helm, kubectl apply --prune, a fleet manager, a backup, the
-// autoscaler of bare metal. Poundlock never copies them to the twin, whichever API is authoritative: with a copy, the tool would prune or scale the twin too.
-// An entry that ends with a / stands for a whole domain.
+// autoscaler of bare metal. Whichever API is authoritative, Poundlock does not copy them to the twin (the exception: Theirs), because with a copy the tool
+// would prune or scale the twin too. An entry that ends with a / stands for a whole domain.
 var theirs = []string{
 	"app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "applyset.kubernetes.io/part-of", "argocd.argoproj.io/", "helm.toolkit.fluxcd.io/",
 	"hive.openshift.io/", "kustomize.toolkit.fluxcd.io/", "meta.helm.sh/", "metal3.io/autoscale-to-hosts", "velero.io/",
