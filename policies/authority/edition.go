@@ -16,7 +16,7 @@ import (
 // Edition returns a hash of what a mirror is made from, so that a change can be detected by comparing numbers. source is the API that the mirror is made
 // from. The hash covers the authoritative object and, if source is ClusterAPI, the provider's object, each by its UID and generation. It also covers the
 // labels and annotations of the authoritative object, because these do not change its generation. UIDs are included because a restored or recreated object
-// starts again at generation 1. Annotations that only Poundlock writes are not included.
+// starts again at generation 1. The pause annotation and the annotations in Poundlock's own domain are not included.
 func Edition(source API, machineAPI, core, infra *unstructured.Unstructured) uint64 {
 	of := machineAPI
 	if source == ClusterAPI {

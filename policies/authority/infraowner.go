@@ -130,9 +130,10 @@ func goneKeeper(c policies.Change, ref metav1.OwnerReference) string {
 	return ""
 }
 
-// InfraUnowned refuses a provider's object that has owners if none of them exists, or warns where Poundlock may not read the owners. The garbage collector
-// deletes such an object, and the provider's controller then terminates the instance. InfraOwner and InstanceOwner check the owners that a provider's objects
-// usually have. This rule checks owners of other kinds.
+// InfraUnowned refuses owners of other kinds than a provider's object usually has. It refuses them on a new object if none of them exists, and warns there of
+// owners that Poundlock may not read. It refuses them on an existing object if they take the place of all its owners. The garbage collector deletes an object
+// that has owners if none of them exists, and the provider's controller then terminates the instance. InfraOwner and InstanceOwner check the owners that a
+// provider's objects usually have.
 func InfraUnowned(c policies.Change) policies.Verdict {
 	if !replacesOwners(c) || c.Facts.Twin == nil && c.Old != nil {
 		return policies.Verdict{}
