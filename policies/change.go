@@ -195,6 +195,9 @@ type ControlPlane struct {
 	MayRecreate bool
 	// Set is the stored set, where the review is about one of its Machines; nil where there is none.
 	Set *Object
+	// Edited is the mirror in Machine API of a Machine that Cluster API runs, as it will be after the edit under review of the Machine or of its provider's
+	// machine. It is nil in every other review, and if the edited object does not convert.
+	Edited *machinev1beta1.Machine
 }
 
 // Template is a control plane set's template for Cluster API in Machine API's words.

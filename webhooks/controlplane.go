@@ -96,8 +96,11 @@ func (l Lookups) selected(ctx context.Context, c policies.Change, set *policies.
 
 // controlPlaneSet reads the stored set and its control plane, nil if there is none.
 func (l Lookups) controlPlaneSet(ctx context.Context, c policies.Change) (*policies.ControlPlane, error) {
-	if c.Side == policies.SideInfrastructure {
+	switch {
+	case c.Kind == authority.InfraMachineTemplate:
 		return l.controlPlaneOfTemplate(ctx, c)
+	case c.Side != policies.SideMachineAPI:
+		return l.controlPlaneOfEdited(ctx, c)
 	}
 	set, err := l.live(ctx, Ref{GroupVersionKind: machinev1.GroupVersion.WithKind(controlplane.Kind), Namespace: c.Namespace, Name: controlplane.Name})
 	if err != nil || set == nil {
@@ -106,6 +109,35 @@ func (l Lookups) controlPlaneSet(ctx context.Context, c policies.Change) (*polic
 	out, err := l.controlPlaneOf(ctx, c, set)
 	if err == nil {
 		out.Set = set
+	}
+	return out, err
+}
+
+// controlPlaneOfEdited reads the stored set and its control plane for a review of a Machine that Cluster API runs, or of its provider's machine, with the mirror
+// that will come of it. It returns nil if there is no active set, or no such Machine of the control plane.
+func (l Lookups) controlPlaneOfEdited(ctx context.Context, c policies.Change) (*policies.ControlPlane, error) {
+	twin := c.Facts.Twin
+	if l.Converter == nil || twin == nil || twin.Kind != "Machine" || !controlplane.OfControlPlane(twin.Metadata.Labels) ||
+		authority.Authoritative(authority.Read(twin)) != authority.ClusterAPI {
+		return nil, nil
+	}
+	set, err := l.live(ctx, Ref{GroupVersionKind: machinev1.GroupVersion.WithKind(controlplane.Kind), Namespace: c.TwinNamespace, Name: controlplane.Name})
+	if err != nil || set == nil {
+		return nil, err
+	}
+	if read, err := admission.Read(set); err != nil || read.Spec.State != machinev1.ControlPlaneMachineSetStateActive {
+		return nil, nil //nolint:nilerr // the API server's schema admits no other
+	}
+	edited, err := l.Converter.Mirrored(ctx, c)
+	if err != nil || edited == nil {
+		return nil, err
+	}
+	c.Subject = policies.Subject{
+		Side: policies.SideMachineAPI, Kind: controlplane.Kind, Namespace: c.TwinNamespace, TwinNamespace: c.Namespace, Name: controlplane.Name,
+	}
+	out, err := l.controlPlaneOf(ctx, c, set)
+	if err == nil {
+		out.Set, out.Edited = set, edited
 	}
 	return out, err
 }

@@ -5,13 +5,17 @@ package webhooks
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -129,6 +133,50 @@ func (v conversions) provided(ctx context.Context, c policies.Change) (field.Err
 		conversion.WithoutReplacement(errs, c.Old.Spec, c.New.Spec)
 	}
 	return errs, nil
+}
+
+// Mirrored converts the authoritative Machine of Cluster API with its provider's machine, one of which is under review.
+func (v conversions) Mirrored(ctx context.Context, c policies.Change) (*machinev1beta1.Machine, error) {
+	const kind = "Machine"
+	capi, infra := c.New, c.New.Raw()
+	var err error
+	if c.Side == policies.SideInfrastructure {
+		capi, err = v.cached.Get(ctx, Ref{GroupVersionKind: coreKind(policies.SideClusterAPI, kind), Namespace: c.Namespace, Name: c.Facts.Twin.Metadata.Name})
+	}
+	if err != nil || capi == nil {
+		return nil, err
+	}
+	ref, refers := infraRef(capi, kind, v.platforms)
+	switch {
+	case c.Side == policies.SideClusterAPI:
+		infra, err = v.infraJSON(ctx, ref, refers)
+	case !refers || ref.Name != c.Name:
+		return nil, nil
+	}
+	if err != nil || infra == nil {
+		return nil, err
+	}
+	env, err := v.envs.of(ctx, pairOf(c), kind)
+	if err != nil || env.InfraCluster == nil {
+		return nil, err
+	}
+	var has, machine, provided unstructured.Unstructured
+	for into, raw := range map[*unstructured.Unstructured][]byte{&has: c.Facts.Twin.Raw(), &machine: capi.Raw(), &provided: infra} {
+		if err := json.Unmarshal(raw, &into.Object); err != nil {
+			return nil, fmt.Errorf("reading the Machine: %w", err)
+		}
+	}
+	want, errs := core.ToMachineAPI(kind, core.Twin{Core: &machine, Infra: &provided}, env)
+	if len(errs) > 0 {
+		return nil, nil // another rule warns of it
+	}
+	core.KeepSpelling(kind, &has, want, env)
+	has.Object["spec"] = want.Object["spec"]
+	out := &machinev1beta1.Machine{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(has.Object, out); err != nil {
+		return nil, fmt.Errorf("reading the Machine: %w", err)
+	}
+	return out, nil
 }
 
 // reflected tries the conversion behind Cluster API's side of a control plane's set.

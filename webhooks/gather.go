@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -67,6 +68,9 @@ func (f ReferrersFunc) MachineSets(ctx context.Context, namespace, template stri
 // cannot express. An error means that the conversion could not be tried.
 type Converter interface {
 	Unconvertible(ctx context.Context, c policies.Change) (field.ErrorList, error)
+	// Mirrored returns the Machine API Machine, which is the twin of the change, as the mirror makes it from the object under review: a Cluster API Machine or a
+	// provider's machine. It returns nil if that does not convert.
+	Mirrored(ctx context.Context, c policies.Change) (*machinev1beta1.Machine, error)
 }
 
 // ConverterFunc is a function as a Converter.
@@ -75,6 +79,11 @@ type ConverterFunc func(ctx context.Context, c policies.Change) (field.ErrorList
 // Unconvertible calls f.
 func (f ConverterFunc) Unconvertible(ctx context.Context, c policies.Change) (field.ErrorList, error) {
 	return f(ctx, c)
+}
+
+// Mirrored returns nothing.
+func (f ConverterFunc) Mirrored(context.Context, policies.Change) (*machinev1beta1.Machine, error) {
+	return nil, nil //nolint:nilnil // what does not convert
 }
 
 // Lookups are the sources of facts.
@@ -228,7 +237,7 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 	if needs.Has(policies.NeedControlPlaneSet) {
 		in, err := l.controlPlaneSet(ctx, *c)
 		what := "Machine"
-		if c.Side == policies.SideInfrastructure {
+		if c.Kind == authority.InfraMachineTemplate {
 			what = "template"
 		}
 		doubt(fmt.Sprintf("what the ControlPlaneMachineSet makes of the %s could not be checked", what), err)

@@ -198,6 +198,13 @@ func Rules() policies.Set {
 			On: onMachines(admissionv1.Create, admissionv1.Update), Needs: joinNeeds, Check: Joins,
 		},
 		{
+			ID: "controlplane/machine", Clause: document + "Selecting Machines",
+			Description: "An edit of a control plane Machine for which Cluster API is authoritative, or of its provider's machine, warns which Machines the active " +
+				"set will delete because of it: the instance does not change, the mirror in Machine API does, and the set compares the mirror with its template.",
+			Remedy: "Edit the template instead. To change both without a replacement, set the strategy to OnDelete first.",
+			On:     onClusterAPIMachines(), Needs: clusterAPIEditNeeds, Check: EditedInClusterAPI,
+		},
+		{
 			ID: "controlplane/template", Clause: mismatch,
 			Description: "If the set refers to an infrastructure machine template of Cluster API, creating, editing or deleting that template warns of what the set " +
 				"will do: such an edit starts a rollout, like an edit of the set. What the rules refuse in an edit of the set is a warning here.",
