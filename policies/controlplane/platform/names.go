@@ -7,10 +7,10 @@ import "regexp"
 
 // NameLimit is a limit on names.
 type NameLimit struct {
-	// Of is whose limit it is, and where it is documented.
+	// Of says whose limit it is, and where the limit is documented.
 	Of  string
 	Max int
-	// Pattern may be nil: any name of an object of Kubernetes. Shape describes it in words.
+	// Pattern is what a name must match; nil allows any name of an object of Kubernetes. Shape describes Pattern in words.
 	Pattern *regexp.Regexp
 	Shape   string
 }
@@ -38,7 +38,7 @@ var (
 	powerVSNames = []NameLimit{hostName, {Of: "an instance of Power VS", Max: 47}}
 )
 
-// NameLimits are those of the platform, or those of any object of Kubernetes.
+// NameLimits returns the limits of the platform, or else that of any object of Kubernetes.
 func (p Row) NameLimits() []NameLimit {
 	if p.names != nil {
 		return p.names
