@@ -27,7 +27,7 @@ import (
 // ControlPlanes reads the control plane that a selector selects in a namespace.
 type ControlPlanes interface {
 	ControlPlane(ctx context.Context, namespace string, selector labels.Selector) (*policies.ControlPlane, error)
-	// Resolved reads the machine that a set's template for Cluster API describes, from the set's JSON.
+	// Resolved reads the machine that a set's template for Cluster API describes. set is the set's JSON.
 	Resolved(ctx context.Context, pair authority.Pair, set []byte, with Requested) (controlplane.Resolved, error)
 	// Try sends dry runs of Machines to the API server.
 	Try(ctx context.Context, trials []controlplane.Trial) []policies.Trial

@@ -26,7 +26,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
 
-// infrastructure names OpenShift's description of the cluster's platform.
+// infrastructure names the object in which OpenShift describes the cluster's platform.
 var infrastructure = Ref{GroupVersionKind: configv1.GroupVersion.WithKind("Infrastructure"), Name: "cluster"}
 
 // conversions tries conversions of authoritative objects into their counterparts.
@@ -58,7 +58,7 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 	default:
 		capi = c.Facts.Stored
 	}
-	stored := mapi // the stored object decides which API is authoritative, not the requested one
+	stored := mapi // the stored object decides which API is authoritative, and not the requested object
 	if c.Side == policies.SideMachineAPI && c.Old != nil && c.Subresource == "" {
 		stored = c.Old
 	}

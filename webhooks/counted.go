@@ -56,7 +56,7 @@ func (l Lookups) uncounted(ctx context.Context, c policies.Change) ([]policies.U
 	if !ok || l.Owned == nil || c.Side != policies.SideMachineAPI || c.Facts.Twin == nil {
 		return nil, nil
 	}
-	set := c.Old // the set's controller still counts by the stored selector
+	set := c.Old // until the request is stored, the set's controller counts by the stored selector
 	if c.Subresource != "" {
 		set = c.Facts.Stored
 	}

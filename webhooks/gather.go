@@ -122,7 +122,7 @@ func emptiesNamespace(c policies.Change) bool {
 	return c.Side == policies.Surroundings && c.Actor == policies.NamespaceController && c.Namespace != ""
 }
 
-// decisive looks up facts on which a denial may depend.
+// decisive looks up the facts on which a denial may depend. An error means that such a fact is missing.
 func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policies.Need) (err error) {
 	if needs.Has(policies.NeedOwnerSet) { // first, because its error refuses the request whatever the route's failure policy is
 		if err := l.ownerSet(ctx, c); err != nil {
@@ -492,7 +492,7 @@ func coreOf(c policies.Change) *policies.Object {
 	return c.New
 }
 
-// ownerNamed is the name of the Cluster API Machine that owns o, or o's own name if it has no owner.
+// ownerNamed returns the name of the Cluster API Machine that owns o, or the given name if o has no such owner.
 func ownerNamed(o *policies.Object, name string) string {
 	for _, owner := range o.Metadata.OwnerReferences {
 		gv, err := schema.ParseGroupVersion(owner.APIVersion)

@@ -22,7 +22,8 @@ const (
 	patience = 2 * time.Second
 )
 
-// guard bounds the process's total cost of reviews, and makes API servers use another replica while this one stops.
+// guard limits how many reviews the process answers at the same time and how long each connection may take. It makes API servers use another replica while this
+// one stops.
 type guard struct {
 	next  http.Handler
 	turns chan struct{}

@@ -27,13 +27,13 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// templateIndex finds Cluster API MachineSets by the name of their infrastructure template.
+// templateIndex is the cache's index of Cluster API MachineSets by the name of their infrastructure template.
 const templateIndex = "webhooks.template"
 
 // uncopied is the option by which a read returns the cache's own object instead of a copy. This package never changes an object that it has read.
 var uncopied = &client.GetOptions{UnsafeDisableDeepCopy: ptr.To(true)}
 
-// clientReader reads through a controller-runtime client, a cache's or a live one.
+// clientReader reads through a controller-runtime client, which reads from a cache or live.
 type clientReader struct {
 	client.Reader
 	options []client.GetOption
@@ -61,7 +61,7 @@ func (r clientReader) Get(ctx context.Context, ref Ref) (*policies.Object, error
 	return r.seen.object(ref, u)
 }
 
-// maxSeen is the maximum number of kept objects: about 5 KB each.
+// maxSeen is the maximum number of objects that seen keeps, of about 5 KB each.
 const maxSeen = 4096
 
 // seen keeps the parsed form of a cache's objects while they are unchanged, because encoding an object as JSON and parsing it costs half of a review. Reviews

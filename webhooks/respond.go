@@ -102,7 +102,7 @@ func kindOf(c policies.Change) string {
 	return c.Kind
 }
 
-// denial is the fields that one rule refuses for one reason: the first few, and their number.
+// denial has the fields that one rule refuses for one reason: the first few (errs), and the number of all (count).
 type denial struct {
 	rule  string
 	errs  field.ErrorList
@@ -185,7 +185,7 @@ func (d denial) shared() string {
 	return sentence{text: fmt.Sprintf("%s: %s", first.Type, first.Detail), rule: d.rule}.whole()
 }
 
-// causes returns one cause for each field. Only the first has the whole sentence, because kubectl prints the causes one below the other.
+// causes returns one cause for each field. Only the first cause has the whole sentence, because kubectl prints the causes one below the other.
 func (d denial) causes() []metav1.StatusCause {
 	var out []metav1.StatusCause
 	for i, e := range d.errs {

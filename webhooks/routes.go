@@ -60,7 +60,7 @@ type Route struct {
 type Subject struct {
 	// Kind is policies.Subject.Kind. For a provider's resource that is InfraMachine, InfraMachineTemplate or InfraInstance.
 	Kind string
-	// GroupVersion is the version that Poundlock reads. Requests in other versions are converted to it, except for a provider's objects (versions).
+	// GroupVersion is the version that Poundlock reads. The API server converts requests in other versions to it, except for a provider's objects (versions).
 	GroupVersion schema.GroupVersion
 	Resource     string
 	// ObjectKind is the kind's name in the API, e.g. AWSMachine.
@@ -154,7 +154,7 @@ func Routes(c Catalog) []Route {
 			closed: mirrored + " || " + cel.BeginsToAct(c.Identities) + " || " + binds,
 		},
 		{
-			// A MachineDeployment is not mirrored. This webhook warns, and refuses owners that are gone.
+			// A MachineDeployment is not mirrored. This webhook only warns of what it may adopt, and refuses owners that are gone.
 			Name: "cluster-api-deployment", Side: policies.SideClusterAPI, Subjects: deploymentSubjects(), Operations: ops(create, update), FailurePolicy: ignore,
 			Conditions: conditions("selects-anew-or-is-owned-anew", `request.operation == "CREATE" || object.?spec.selector != oldObject.?spec.selector || `+
 				`object.metadata.?ownerReferences != oldObject.metadata.?ownerReferences`),
@@ -330,7 +330,7 @@ func coreSubjects(version func(authority.Kind) schema.GroupVersion) []Subject {
 	return out
 }
 
-// scales keeps the subjects with a /scale.
+// scales keeps the subjects that have the subresource scale.
 func scales(subjects []Subject) []Subject {
 	return slices.DeleteFunc(slices.Clone(subjects), func(s Subject) bool {
 		kind, ok := authority.KindNamed(s.Kind)
@@ -386,7 +386,7 @@ func controlPlaneSubjects() []Subject {
 	}}
 }
 
-// surroundingsSubjects are the kinds that mirrors live in.
+// surroundingsSubjects are the kinds of the objects that mirrors live in.
 func surroundingsSubjects(platforms []conversion.Platform) []Subject {
 	machine, _ := authority.KindNamed("Machine")
 	out := []Subject{

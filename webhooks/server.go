@@ -36,8 +36,8 @@ type Options struct {
 	Port int
 	// GetCertificate returns the current serving certificate, as in tls.Config.
 	GetCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
-	// KeepCertificate, if set, renews that certificate until ctx is done. It starts with the server and does not wait for the caches: a cache whose kind
-	// Poundlock may not list never syncs, and the request that restores the right may be waiting for an answer.
+	// KeepCertificate, if set, renews the serving certificate until ctx is done. It starts with the server and does not wait for the caches: a cache whose kind
+	// Poundlock may not list never syncs, and the request that restores the right to list may be waiting for a webhook's answer.
 	KeepCertificate func(ctx context.Context) error
 	// TLS, if set, applies the TLS settings of the flags and of the cluster; nil uses connections.TLS's defaults.
 	TLS func(*tls.Config)
@@ -45,7 +45,7 @@ type Options struct {
 	MayRecreate bool
 	// NodeSync is the configuration of Cluster API's manager that conversions need.
 	NodeSync conversion.NodeSync
-	// Rival names the running parts of OpenShift's own migration (authority.Rival), "" for none.
+	// Rival names the parts of OpenShift's own migration that run (authority.Rival), "" for none.
 	Rival string
 	// GateOff reports that the feature gate is off, so that nothing is mirrored or moved.
 	GateOff bool
@@ -58,7 +58,7 @@ type Options struct {
 	Log        logr.Logger
 }
 
-// Server answers every route, on controller-runtime's webhook server.
+// Server answers the requests of every route, on controller-runtime's webhook server.
 type Server struct {
 	webhook.Server
 	cluster     cluster.Cluster

@@ -89,14 +89,14 @@ func comparisons() []comparing {
 		{InPlace, func(w *wanted, m *machinev1beta1.Machine) []Difference {
 			return Different(field.NewPath("spec", "taints"), byContent(m.Spec.Taints), byContent(w.template.Spec.Taints))
 		}},
-		// An existing Machine's hooks belong to their owners, above all etcd's operator.
+		// The hooks of an existing Machine belong to their owners, above all etcd's operator, so they are not changed.
 		{Ignored, func(w *wanted, m *machinev1beta1.Machine) []Difference {
 			have, want := m.Spec.LifecycleHooks, w.template.Spec.LifecycleHooks
 			path := field.NewPath("spec", "lifecycleHooks")
 			return append(Different(path.Child("preDrain"), nil, beside(want.PreDrain, have.PreDrain)),
 				Different(path.Child("preTerminate"), nil, beside(want.PreTerminate, have.PreTerminate))...)
 		}},
-		// Which API is authoritative for an existing Machine is decided Machine by Machine.
+		// Which API is authoritative for an existing Machine is decided for each Machine by itself, and not by the set.
 		{Ignored, func(w *wanted, m *machinev1beta1.Machine) []Difference {
 			return Different(field.NewPath("spec", "authoritativeAPI"), values.Plain(cmp.Or(m.Spec.AuthoritativeAPI, machinev1beta1.MachineAuthorityMachineAPI)),
 				values.Plain(w.authority))

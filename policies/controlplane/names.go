@@ -45,7 +45,7 @@ const Finalizer = "controlplanemachineset.machine.openshift.io"
 // SpecPath is the path of a set's spec.
 var SpecPath = field.NewPath("spec")
 
-// Kind and Resource are how the API server calls a ControlPlaneMachineSet.
+// Kind and Resource are the API's names for a ControlPlaneMachineSet and for the resource.
 const (
 	Kind     = authority.ControlPlane
 	Resource = "controlplanemachinesets"

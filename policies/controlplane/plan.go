@@ -40,7 +40,7 @@ type Plan struct {
 	Domains []platform.Domain
 	// Problems keep the set from acting: while there is one, the set is degraded and does nothing.
 	Problems []Problem
-	// Invalid are fields of the set without which no plan can be made, such as a failure domain that the Infrastructure does not have.
+	// Invalid are the errors about fields of the set without which no plan can be made, such as a failure domain that the Infrastructure does not have.
 	Invalid field.ErrorList
 	// Waits is what the set is waiting for, in a sentence; "" if it waits for nothing.
 	Waits string
@@ -63,7 +63,7 @@ type Index struct {
 	Domain *platform.Domain
 	// Machines are the Machines of the index, the oldest first: usually one, and two during a replacement.
 	Machines []MachineState
-	// Spec is the providerSpec of a Machine that the set creates here.
+	// Spec is the providerSpec of a Machine that the set creates at this index.
 	Spec map[string]any
 }
 
@@ -174,8 +174,8 @@ func (p *Plan) domains(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i *co
 	}
 }
 
-// place assigns each Machine to its index, by the number that ends its name. Machines whose names have none get the free numbers, the oldest the lowest. If
-// there are more of them than free numbers, one shares the number of the Machine that was created to replace it (unnumbered).
+// place assigns each Machine to its index, by the number that ends the Machine's name. Machines whose names have no number get the free numbers, the oldest
+// Machine the lowest. If there are more such Machines than free numbers, a Machine shares the number of the one that was created to replace it (unnumbered).
 func (p *Plan) place(v View) {
 	at := map[int][]MachineState{}
 	var unnumbered []MachineState

@@ -28,7 +28,7 @@ const (
 	Amend Verb = "Amend"
 	// Create creates a Machine at the index.
 	Create Verb = "Create"
-	// Delete deletes the Machine. Its hooks hold it for as long as etcd needs it.
+	// Delete deletes the Machine. Hooks hold the deleted Machine for as long as etcd needs it.
 	Delete Verb = "Delete"
 )
 

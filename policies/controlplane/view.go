@@ -133,7 +133,7 @@ func (v *View) Reflects(shape authority.Shape, generation int64) {
 	v.Authority = shape.Current
 	switch c := shape.Condition(authority.ConditionSynchronized); {
 	case c.Status == metav1.ConditionFalse && c.Reason == ReflectionRefused:
-		return // a template and failure domains that the API server does not take; Machines need neither
+		return // the API server refuses the set's template and failure domains, which Machines do not need
 	case c.Status == metav1.ConditionFalse:
 		v.Unreflected = cmp.Or(c.Message, c.Reason)
 	}

@@ -33,7 +33,7 @@ func FailureDomains(c policies.Change) policies.Verdict {
 	return v
 }
 
-// spreads adds to a verdict the errors in the places of the set's Machines.
+// spreads adds to a verdict the errors about the places of the set's Machines.
 func (p *proposal) spreads(c policies.Change, v policies.Verdict) policies.Verdict {
 	var before *proposal
 	if c.Old != nil {

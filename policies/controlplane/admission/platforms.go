@@ -266,7 +266,7 @@ func vSphere(r resolved) (f findings) {
 		if w.Folder != "" && !strings.HasPrefix(w.Folder, dir) {
 			f.deny("workspace.folder", "%s is no folder of the datacenter %s: it begins with %s", w.Folder, w.Datacenter, dir)
 		}
-		// A template without a path is looked for by its name.
+		// vSphere looks for a template without a path by its name.
 		if name, in := strings.CutPrefix(s.Template, dir); strings.Contains(s.Template, "/") && (!in || name == "" || strings.HasSuffix(name, "/")) {
 			f.deny("template", "%s is no template of the datacenter %s: its path begins with %s and ends with its name", s.Template, w.Datacenter, dir)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// ForecastRule forecasts what a request leads to. A generated set is judged without it.
+// ForecastRule is the id of the rule that forecasts what a request leads to. A generated set is judged without this rule.
 const ForecastRule = "controlplane/forecast"
 
 const (

@@ -50,13 +50,14 @@ func readable(p *proposal) policies.Verdict {
 	return policies.Warn(unknown(path, spec, reflect.TypeOf(typed))...)
 }
 
-// unknown returns a sentence for each field of a value that its type does not have, with the name that may be meant. They are in the order of their paths.
+// unknown returns a sentence for each field of a value that its type does not have, with the known name that may be meant. The sentences are in the order of
+// the fields' paths.
 func unknown(path *field.Path, value any, t reflect.Type) []string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
-		return nil // it reads itself
+		return nil // the type reads its JSON itself
 	}
 	var out []string
 	switch v := value.(type) {

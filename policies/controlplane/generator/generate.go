@@ -29,7 +29,7 @@ import (
 
 // World is what a set is generated from, as the caller has read it. The generator changes nothing in it.
 type World struct {
-	// Namespace is the Machine API's.
+	// Namespace is Machine API's namespace.
 	Namespace string
 	// Machines are the control plane's Machines; others are ignored.
 	Machines []machinev1beta1.Machine
@@ -169,7 +169,7 @@ func (g *generator) read() *Refusal {
 	}
 	g.spec = platform.ProviderSpec(g.newest.Spec)
 	delete(g.spec, "metadata")
-	// With such a field in the template, every Machine but one would be outdated for ever.
+	// With a field that only one Machine can have in the template, every other Machine would be outdated forever.
 	if all := platform.StripUnique(g.spec); len(all) > 0 {
 		g.Left = append(g.Left, "Left out of the template, since only one Machine can have it: "+strings.Join(all, ", ")+".")
 	}
@@ -323,7 +323,7 @@ func (g *generator) set(domains []machinev1.FailureDomains, keep bool) *machinev
 						ObjectMeta:   machinev1beta1.ObjectMeta{Labels: node.Labels, Annotations: node.Annotations},
 						Taints:       g.newest.Spec.Taints,
 						ProviderSpec: machinev1beta1.ProviderSpec{Value: &runtime.RawExtension{Raw: values.Raw(g.template(domains, keep))}},
-						// If Cluster API is authoritative for the newest Machine, it will be for those that replace it.
+						// If Cluster API is authoritative for the newest Machine, it will be authoritative for the Machines that replace it.
 						AuthoritativeAPI: g.newest.Spec.AuthoritativeAPI,
 					},
 				},

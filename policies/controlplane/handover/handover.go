@@ -26,11 +26,11 @@ type Side uint8
 
 // The states of Cluster API's side.
 const (
-	// Behind: something still has to be written there.
+	// Behind: something still has to be written to Cluster API's side.
 	Behind Side = iota
 	// Refused: Cluster API cannot express the set's content, or the API server refuses it.
 	Refused
-	// InStep: it equals the set.
+	// InStep: Cluster API's side equals the set.
 	InStep
 )
 

@@ -112,7 +112,8 @@ func vSphereDomain(k configv1.VSpherePlatformFailureDomainSpec, cluster string) 
 	d.put("workspace.folder", cmp.Or(t.Folder, "/"+t.Datacenter+"/vm/"+cluster))
 	image := Setting{Path: "template", Value: path.Base(t.Template), aside: true} // OpenShift's operator writes the bare name too: vSphere finds it in any folder
 	if t.Template == "" {
-		// The Infrastructure's field promises this value. A template in the set takes precedence: the domain may have been made for an earlier cluster.
+		// If the Infrastructure's failure domain names no template, this path is the one that the description of its field promises. A template in the set takes
+		// precedence over the path, because the failure domain may have been made for an earlier cluster.
 		image.Value, image.Yields = fmt.Sprintf("/%s/vm/%s-rhcos-%s-%s", t.Datacenter, cluster, k.Region, k.Zone), true
 	}
 	d.Sets = append(d.Sets, image)

@@ -169,7 +169,7 @@ func meaningOfObject(v map[string]any, t reflect.Type, pointer bool) any {
 	switch t.Kind() {
 	case reflect.Struct:
 		v = essential(v, t)
-	case reflect.Map: // users choose the names, and an empty value is one
+	case reflect.Map: // users choose the keys of a map, and an empty value has a meaning there
 	default:
 		return v
 	}

@@ -15,11 +15,11 @@ type NameLimit struct {
 	Shape   string
 }
 
-// On any platform, the kubelet writes the name of the host to the Node as the label kubernetes.io/hostname, and a label's value has at most 63 characters
-// (Kubernetes › Labels and Selectors › Syntax and character set).
+// hostName is the limit for a host on any platform: the kubelet writes the host's name to the Node as the label kubernetes.io/hostname, and a label's value has
+// at most 63 characters (Kubernetes › Labels and Selectors › Syntax and character set).
 var hostName = NameLimit{Of: "a host, whose name is the value of its Node's label kubernetes.io/hostname", Max: 63}
 
-// The limits of platforms. AWS has none: the name is a tag, and the host is named after its address.
+// The limits of the platforms. AWS has none: the name of a Machine is a tag there, and the host is named after its address.
 var (
 	// Azure › Naming rules and restrictions › Microsoft.Compute: virtualMachines, Linux
 	azureNames = []NameLimit{hostName, {Of: "a virtual machine of Azure (Microsoft.Compute/virtualMachines, Linux)", Max: 64}}
@@ -28,7 +28,7 @@ var (
 		Of: "an instance of GCP (RFC 1035)", Max: 63, Pattern: regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`),
 		Shape: "it begins with a letter, and has no dots",
 	}}
-	// Nova makes the host's name from the server's
+	// Nova makes the host's name from the server's name
 	openStackNames = []NameLimit{hostName, {Of: "a server of OpenStack", Max: 255}}
 	// vSphere › Configuration: a virtual machine's name; guestinfo.hostname is the same
 	vSphereNames = []NameLimit{hostName, {Of: "a virtual machine of vSphere", Max: 80}}
