@@ -35,7 +35,7 @@ type Route struct {
 	// Subresource is "", "status" or "scale".
 	Subresource string
 	Operations  []admissionv1.Operation
-	// FailurePolicy is what the API server does with a request while no answer comes: Ignore admits the request, Fail refuses it.
+	// FailurePolicy is what the API server does with a request that gets no answer: Ignore admits the request, Fail refuses it.
 	FailurePolicy admissionregistrationv1.FailurePolicyType
 	// closed is a CEL expression for the requests of the route that fail closed; "" stands for all requests. The remaining requests get a webhook of their own,
 	// which fails open (parts).
@@ -249,8 +249,8 @@ func Routes(c Catalog) []Route {
 	}
 	routes = append(parts(routes), probes()...)
 	for i := range routes {
-		// A review waits for its turn (patience, 2 s), looks up facts (twice LookupTimeout, 2 s by default), and answers before these 5 s are over. The answer to a
-		// fact that could not be looked up is then a warning or a refusal in words, and not an API server's timeout.
+		// A review waits for its turn (patience, 2 s), looks up facts (twice LookupTimeout, 2 s by default), and answers before these 5 s are over. For a fact that
+		// could not be looked up, the requester then reads a warning or a refusal in words, and not that the API server's timeout has passed.
 		routes[i].TimeoutSeconds = 5
 		routes[i].Rules, routes[i].Defaulters = c.asked(routes[i])
 	}

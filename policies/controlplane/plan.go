@@ -231,10 +231,10 @@ func oldest(all []MachineState) {
 	})
 }
 
-// unnumbered returns a number for each Machine whose name has none; both are sorted, the oldest Machine and the lowest number first. It uses the free numbers,
-// and then those of indexes with one numbered Machine, beginning with the youngest such Machine. The order is kept, because a replaced Machine had its number
-// before the numbered Machine was created in its place, and the Machines before and after it keep theirs. A Machine that the numbered one was not made to
-// replace gets a number beyond all others.
+// unnumbered returns a number for each Machine whose name has none, the oldest Machine first. It uses the free numbers, and then those of indexes with one
+// numbered Machine, beginning with the youngest such Machine. The numbers are sorted, so that older Machines get lower ones. This keeps the order of the
+// Machines: a replaced Machine had its number before the numbered Machine was created in its place. A Machine that the numbered Machine was not made to replace
+// gets a number beyond all others instead.
 func (p *Plan) unnumbered(at map[int][]MachineState, all []MachineState) []int {
 	var free, made []int
 	for n := 0; len(at)+len(free) < p.Replicas && len(free) < len(all); n++ {
@@ -478,7 +478,7 @@ func meets(r labels.Requirement) string {
 	return fmt.Sprintf("%s=%s", r.Key(), strings.Join(slices.Sorted(maps.Keys(r.Values()))[:min(1, len(r.Values()))], "")) // without values, any will do
 }
 
-// graceEnds returns when the first Node that is without a Machine, or not ready, reaches the end of its grace; zero for none.
+// graceEnds returns the earliest end of a grace: of a Node without a Machine, or of a Node that is not ready; zero if no grace ends.
 func graceEnds(v View) time.Time {
 	var next time.Time
 	ends := func(at time.Time) {

@@ -60,8 +60,8 @@ func joinNeeds(c policies.Change) policies.Need {
 
 // Joins warns of what the active set makes of a Machine that a person adds to the control plane, edits or moves back: "This set should be the complete control
 // plane and there should be a 1:1 mapping of Machines in this set to the control plane nodes". It compares the plan with the changed Machine to the plan
-// without it. A Machine that returns to Machine API has in its providerSpec what its infrastructure cluster object says, and these fields are compared again
-// then.
+// without the change. When a Machine returns to Machine API, its providerSpec has the values of its infrastructure cluster object, and differences in these
+// values count again.
 func Joins(c policies.Change) policies.Verdict {
 	in := c.Facts.ControlPlane
 	if !joins(c) && !returns(c) && !edits(c) || in == nil || in.Set == nil || in.Set.Deleting() {

@@ -73,8 +73,8 @@ type Generated struct {
 	vacant bool
 }
 
-// Generate makes a set from the newest control plane Machine that runs. The failure domains are those of all its Machines and of the MachineSets
-// (control-plane-machine-set-controller › Installing a ControlPlaneMachineSet within an existing cluster). Every rule of admission allows the set.
+// Generate makes a set from the newest control plane Machine that runs. The set's failure domains are those of all control plane Machines and of the
+// MachineSets (control-plane-machine-set-controller › Installing a ControlPlaneMachineSet within an existing cluster). Every rule of admission allows the set.
 func Generate(w World) (*Generated, *Refusal) {
 	g := &generator{World: w, row: platform.Named(platform.Of(w.Infrastructure))}
 	for _, step := range []func() *Refusal{g.find, g.read, g.count, g.make} {

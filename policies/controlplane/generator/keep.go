@@ -176,7 +176,8 @@ func (g *Generated) unless() string {
 	return ""
 }
 
-// kept returns the found failure domains together with those of before, because the failure domain of a missing Machine still belongs to the control plane.
+// kept returns the failure domains that were found, together with those that the set was last generated with. The failure domain of a missing Machine still
+// belongs to the control plane.
 func kept(domains, before any) any {
 	d, b, both := each[map[string]any](domains, before)
 	if !both {

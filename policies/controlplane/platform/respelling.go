@@ -92,7 +92,7 @@ func clusterNetwork(spec map[string]any) {
 }
 
 // openStackGroups writes the security groups of each interface in one form. An item of networks has the machine's groups. An item of ports has its own groups,
-// or the machine's if it has none. An interface without port security has no groups. Groups that all interfaces have become the machine's.
+// or the machine's if it has none. An interface without port security has no groups. If all interfaces have the same groups, these become the machine's.
 func openStackGroups(spec map[string]any) {
 	networks, _ := spec["networks"].([]any)
 	ports, _ := spec["ports"].([]any)
