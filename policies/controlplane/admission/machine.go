@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// joins reports whether a request makes a control plane's set select a Machine. Operators and the mirror read no warning.
+// joins reports whether a request makes a control plane's set select a Machine. It is false for operators and the mirror, which read no warning.
 func joins(c policies.Change) bool {
 	if c.New == nil || c.New.Deleting() || c.Actor == policies.Poundlock || c.Actor == policies.ControlPlaneOperator ||
 		!controlplane.OfControlPlane(c.New.Metadata.Labels) {
@@ -28,7 +28,7 @@ func joins(c policies.Change) bool {
 	return c.Operation == admissionv1.Create || c.Old != nil && !controlplane.OfControlPlane(c.Old.Metadata.Labels)
 }
 
-// returns reports whether a request asks for a control plane's Machine that Cluster API runs to be the Machine API's again.
+// returns reports whether a person requests that Machine API becomes authoritative again for a control plane's Machine that Cluster API runs.
 func returns(c policies.Change) bool {
 	asks := func(o *policies.Object, api machinev1beta1.MachineAuthority) bool {
 		var spec machinev1beta1.MachineSpec
@@ -39,7 +39,7 @@ func returns(c policies.Change) bool {
 		asks(c.New, machinev1beta1.MachineAuthorityMachineAPI) && asks(c.Old, machinev1beta1.MachineAuthorityClusterAPI)
 }
 
-// edits reports whether a person changes the providerSpec of a control plane's Machine: no instance changes by it, and the set may replace the Machine.
+// edits reports whether a person changes the providerSpec of a control plane's Machine. No instance changes by that, but the set may replace the Machine.
 func edits(c policies.Change) bool {
 	providerSpec := func(o *policies.Object) []byte {
 		var spec struct {
@@ -82,9 +82,10 @@ func joinNeeds(c policies.Change) policies.Need {
 	return 0
 }
 
-// Joins: "This set should be the complete control plane and there should be a 1:1 mapping of Machines in this set to the control plane nodes". The effect of
-// an added Machine is in the plan that includes it, and so is that of an edit. One that returns to the Machine API has brought along what its infrastructure
-// cluster object says, and is compared by that again.
+// Joins warns of what the active set makes of a Machine that a person adds to the control plane, edits or moves back: "This set should be the complete control
+// plane and there should be a 1:1 mapping of Machines in this set to the control plane nodes". It compares the plan with the changed Machine to the plan
+// without the change. When a Machine returns to Machine API, its providerSpec has the values of its infrastructure cluster object, and differences in these
+// values count again.
 func Joins(c policies.Change) policies.Verdict {
 	in := c.Facts.ControlPlane
 	if !joins(c) && !returns(c) && !edits(c) || in == nil || in.Set == nil || in.Set.Deleting() {
@@ -137,7 +138,7 @@ func after(c policies.Change, m machinev1beta1.Machine, when string) policies.Ve
 	return policies.Warn(out...)
 }
 
-// deletions are the Machines that a set will delete, with the reasons.
+// deletions returns the Machines that a set will delete, with the reasons.
 func deletions(v controlplane.View) []string {
 	var out []string
 	for _, m := range controlplane.Ahead(v).Moments {
