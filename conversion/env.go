@@ -150,8 +150,9 @@ type Platform struct {
 	// Account reads the name of the cloud account from the cloud provider's configuration, or from the ID of an instance. nil: the platform's conversions need
 	// no account.
 	Account func(text string) string
-	// MakeInfraCluster makes the spec of the infrastructure cluster object from the Infrastructure and the known providerSpecs. who is the text that
-	// precedes the command in a message: who creates this object, and what must be done first. Unknown values are words in capital letters, such as SUBNET, that a person replaces. nil: OpenShift creates the object.
+	// MakeInfraCluster makes the spec of the infrastructure cluster object from the Infrastructure and the known providerSpecs. who is the text that precedes the
+	// command in a message: who creates this object, and what must be done first. Unknown values are words in capital letters, such as SUBNET, that a person
+	// replaces. nil: OpenShift creates the object.
 	MakeInfraCluster func(*Env) (spec map[string]any, who string)
 	// Interruptible reports whether a decoded providerSpec, or the spec of an infrastructure machine, requests an instance that the cloud may take back (spot,
 	// preemptible). nil: the platform has none.
