@@ -316,7 +316,7 @@ func amendNames(p *pass, all []listed) {
 }
 
 // named returns the items of the list, each with its name. An item that has only an ID is left out if another item has its name: otherwise the load balancer
-// would be used twice.
+// would be registered twice.
 func named(all []listed) []any {
 	var out []any
 	for _, l := range all {
