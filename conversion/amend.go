@@ -42,8 +42,8 @@ func Argument(text string) string {
 	return Quoted(text)
 }
 
-// Replace is Amend for a field of the infrastructure cluster object that the provider's webhook accepts only at the object's creation: the command replaces the
-// object.
+// Replace reports, like Amend, what the infrastructure cluster object must have, for a field that the provider's webhook accepts only at the object's creation.
+// So the command in the message replaces the object (Replacement). patch is a JSON merge patch.
 func (p *Pass) Replace(path string, value any, why, patch string) {
 	p.amend(path, value, why+". The provider takes this at the object's creation only, so replace it", p.Replacement(patch))
 }
@@ -80,8 +80,9 @@ func (p *Pass) Replacement(patch string) string {
 		allow, patched, p.InfraCluster())
 }
 
-// Apply is Amend for one item of a list that has keys, by a server-side apply. So the message is as long as the item, and not as long as the whole list. Each
-// of several items is applied with its own field manager, so that applying one item does not remove the others.
+// Apply reports, like Amend, what the infrastructure cluster object must have, for one item of a list that has keys. The command in the message is a
+// server-side apply, so the message is as long as the item, and not as long as the whole list. Each of several items is applied with its own field manager
+// (manager), so that applying one item does not remove the others.
 func (p *Pass) Apply(path string, value any, manager, why string, spec map[string]any) {
 	kind := p.Env.Platform.InfraCluster
 	manifest, err := json.Marshal(map[string]any{"apiVersion": kind.GroupVersion().String(), "kind": kind.Kind,
@@ -112,8 +113,8 @@ func (p *Pass) Inherits(path, list, name, value, own string, patch map[string]an
 		"Edit the object: kubectl edit "+p.InfraCluster())
 }
 
-// Command is Unsupported with a reason that ends in a command. It may cut the reason, but never the command. If the command is too long for a message, the
-// message has the text otherwise instead.
+// Command reports, like Unsupported, a valid value that the other API has no place for. The reason is why, followed by a command. It may cut why, but never the
+// command. If the command is too long for a message, the message has the text otherwise instead.
 func (p *Pass) Command(path string, value any, why, command, otherwise string) {
 	if p.Unsupported(path, value, eventnote.Cut(why, longestWhy)); len(command) > longestCommand {
 		command = "the command is too long for a message. " + otherwise

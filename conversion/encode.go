@@ -13,8 +13,8 @@ import (
 // them, and a writer that applies such a result would own fields that nobody has set.
 func Encode(typed any) (map[string]any, error) { return encode(typed, pruner{}) }
 
-// EncodeProviderSpec is Encode, but also leaves out empty text in fields of a string type: a type that always writes such a field cannot distinguish empty text
-// from absent text.
+// EncodeProviderSpec turns a typed providerSpec (a pointer) into JSON's maps and lists, like Encode. It also leaves out empty text in fields of a string type:
+// a type that always writes such a field cannot distinguish empty text from absent text.
 func EncodeProviderSpec(typed any) (map[string]any, error) { return encode(typed, pruner{text: true}) }
 
 func encode(typed any, p pruner) (map[string]any, error) {

@@ -164,7 +164,7 @@ func (Rows[M, C]) OnlyMAPI(path, reason string) Row[M, C] {
 	return onlyMAPI[M, C](path, reason, (*Pass).refuseText)
 }
 
-// refuseText is refuse, except that a pointer to empty text means absent.
+// refuseText reports each set value at a path as unsupported, except a pointer to empty text, which means absent.
 func (p *Pass) refuseText(s steps, from reflect.Value, reason string) {
 	s.visit(from, func(path string, v reflect.Value) {
 		if text := indirect(v); set(v) && (text.Kind() != reflect.String || text.String() != "") {
@@ -173,7 +173,8 @@ func (p *Pass) refuseText(s steps, from reflect.Value, reason string) {
 	})
 }
 
-// OnlyMAPIEvenEmpty is OnlyMAPI for a field whose empty text has a meaning, so that a pointer to empty text is an error too.
+// OnlyMAPIEvenEmpty returns the row of a field that Cluster API cannot express and whose empty text has a meaning: each set value is an error with this reason,
+// and so is a pointer to empty text.
 func (Rows[M, C]) OnlyMAPIEvenEmpty(path, reason string) Row[M, C] {
 	return onlyMAPI[M, C](path, reason, (*Pass).refuse)
 }
@@ -206,8 +207,8 @@ func (Rows[M, C]) OnlyCAPI(path, reason string) Row[M, C] {
 	return r
 }
 
-// OnlyCAPIBeyond is OnlyCAPI for a field to which Cluster API's CRD or webhook gives a default. An absent field and the default (value) mean the same and are
-// accepted; any other value is an error with this reason.
+// OnlyCAPIBeyond returns the row of a field that Machine API cannot express and to which Cluster API's CRD or webhook gives a default. An absent field and the
+// default (value) mean the same and are accepted; any other value is an error with this reason.
 func (Rows[M, C]) OnlyCAPIBeyond(path, value, reason string) Row[M, C] {
 	r := Row[M, C]{clusterAPI: At(path), expressible: OnlyClusterAPI, note: reason, passes: value}
 	s, err := resolve(reflect.TypeFor[C](), path)

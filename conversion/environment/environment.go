@@ -41,7 +41,8 @@ func Read(get Get, provided bool, env *conversion.Env) (conversion.Missing, erro
 	return Describe(about.Object, provided, env), nil
 }
 
-// Describe is Read with an Infrastructure that the caller has read: it sets in env what the Infrastructure has of the cluster, or returns what is missing.
+// Describe sets in env what an Infrastructure, which the caller has read, has of the cluster, or returns what is missing. provided is false for a kind without
+// a provider's object, which needs the cluster's name alone.
 func Describe(infrastructure map[string]any, provided bool, env *conversion.Env) conversion.Missing {
 	platform, _, _ := unstructured.NestedString(infrastructure, "status", "platformStatus", "type")
 	env.ClusterName, _, _ = unstructured.NestedString(infrastructure, "status", "infrastructureName")
@@ -75,8 +76,9 @@ func ReadInfraCluster(get Get, env *conversion.Env) (found bool, err error) {
 	return true, nil
 }
 
-// NeedInfraCluster is ReadInfraCluster for a caller that cannot convert without the infrastructure cluster, and knows that the Cluster exists. purpose ends the
-// sentence about a missing infrastructure cluster: "Cluster API needs it before …".
+// NeedInfraCluster adds the platform's infrastructure cluster to an Env, like ReadInfraCluster, or returns Missing if this object does not exist. It is for a
+// caller that cannot convert without the object, and knows that the Cluster exists. purpose ends the sentence about the missing object: "Cluster API needs it
+// before …".
 func NeedInfraCluster(get Get, env *conversion.Env, purpose string) (conversion.Missing, error) {
 	found, err := ReadInfraCluster(get, env)
 	if err != nil || found {

@@ -256,7 +256,8 @@ func bar(c port, pairs vips) string {
 	return ""
 }
 
-// barred is bar for ports from which share has removed the machine's security groups. A port that still has groups cannot be an entry of networks either.
+// barred returns the field that keeps a port from being an entry of networks, like bar. It is for ports from which share has removed the machine's security
+// groups: a port that still has groups cannot be an entry of networks either.
 func barred(c port, pairs vips) string {
 	if b := bar(c, pairs); b != "" || len(c.SecurityGroups) == 0 {
 		return b
@@ -281,9 +282,9 @@ func share(p *pass, c *infraSpec, m *providerSpec, ports []port, lead int) {
 	}
 }
 
-// inherit removes the machine's security groups (all) from the ports that get them from the machine. If all ports have exactly these groups, the ports that
-// need not be entries of networks keep them as their own: otherwise groupsTo would later write them to the OpenStackMachine, which is immutable and would
-// differ.
+// inherit removes the machine's security groups (all) from the ports that get them from the machine. If all ports have exactly these groups, and by ID, the
+// ports that need not be entries of networks keep them as their own: otherwise groupsTo would later write them to the OpenStackMachine, which is immutable and
+// would differ.
 func inherit(ports []port, all groups, lead int) {
 	same := func(c port) bool { return equality.Semantic.DeepEqual(c.SecurityGroups, all) }
 	others := slices.ContainsFunc(ports, func(c port) bool { return !same(c) })
