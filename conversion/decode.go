@@ -48,7 +48,7 @@ func (p *Pass) Decode(raw []byte, into any) bool {
 		return true
 	}
 	var all any
-	_ = stdjson.Unmarshal(raw, &all) // it has been read before
+	_ = stdjson.Unmarshal(raw, &all) // cannot fail: it has been decoded before
 	for _, e := range strict {
 		p.unknown(all, e)
 	}

@@ -46,14 +46,14 @@ type Env struct {
 // Master is a Machine of the control plane that is not being deleted.
 type Master struct {
 	Name string
-	// ProviderSpec is the content of its providerSpec in the Machine API.
+	// ProviderSpec is the content of the providerSpec of the Machine API's Machine.
 	ProviderSpec map[string]any
 }
 
 // NodeSync has two flags of Cluster API's manager: --additional-sync-machine-labels and --additional-sync-machine-annotations. OpenShift sets .* for both.
 type NodeSync struct{ Labels, Annotations Patterns }
 
-// Patterns are regular expressions. A name matches if one of them is found in it, as in Cluster API's manager.
+// Patterns are regular expressions. As in Cluster API's manager, a name matches if one of the expressions matches a part of the name.
 type Patterns []*regexp.Regexp
 
 // ParsePatterns compiles regular expressions. The error names the invalid one.
@@ -69,7 +69,7 @@ func ParsePatterns(texts []string) (Patterns, error) {
 	return out, nil
 }
 
-// Match reports whether a label or annotation of this name is propagated.
+// Match reports whether a label or annotation of this name is propagated, because one of the patterns matches it.
 func (p Patterns) Match(name string) bool {
 	return slices.ContainsFunc(p, func(pattern *regexp.Regexp) bool { return pattern.MatchString(name) })
 }

@@ -82,8 +82,8 @@ func (p *Pass) Required(path, reason string) {
 	p.add(field.ErrorTypeRequired, path, "", reason)
 }
 
-// Differs reports a value that must equal another one, because the other API has only that one, such as one value for the whole cluster. where names the other
-// value, and there is its content.
+// Differs reports a value that must equal a certain other value, because the other API has only that value, such as one for the whole cluster. where describes
+// the other value, and there is its content.
 func (p *Pass) Differs(path string, value any, where string, there any) {
 	p.Unsupported(path, value, fmt.Sprintf("must equal %s, which is %q", where, fmt.Sprint(there)))
 }

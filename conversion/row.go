@@ -57,9 +57,9 @@ type Rows[M, C any] struct{}
 // At lists the paths of a row.
 func At(paths ...string) []string { return paths }
 
-// Same returns the row of a field that means the same on both sides. The two sides may differ in the widths of numbers and in the names of string types, and
-// one side alone may have a pointer: then nil is the other side's zero, and so is a pointer to empty text, but a pointer to false or 0 is refused, because it
-// would come back as nil.
+// Same returns the row of a field that means the same on both sides. The two sides may differ in the widths of numbers and in the names of string types. One
+// side alone may have a pointer. Then nil means the same as the other side's zero value, and so does a pointer to empty text. A pointer to false or 0 is
+// refused, because it would come back as nil.
 func (Rows[M, C]) Same(machineAPI, clusterAPI string) Row[M, C] {
 	r := Row[M, C]{machineAPI: At(machineAPI), clusterAPI: At(clusterAPI), expressible: Both}
 	m, c, err := pair[M, C](machineAPI, clusterAPI)

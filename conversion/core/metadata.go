@@ -238,8 +238,8 @@ func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
 }
 
 // oldDeleteTo converts the mark for deletion by its older name, which Machine API still obeys, while Cluster API does not know it. DerivedAnnotation records
-// which of its two names Machine API's object has: if it lists neither Cluster API's name nor the older one, the newer name; if it lists Cluster API's name,
-// the older name; if it lists the older name, both.
+// which names of the mark the Machine API's object has. If DerivedAnnotation lists Cluster API's name, the object has the older name; if it lists the older
+// name, both names; if it lists neither, the newer name.
 func oldDeleteTo(annotations map[string]string, c *metadata) {
 	v := annotations[oldDelete]
 	there := v != ""

@@ -110,7 +110,7 @@ func machineStatusTo(mapi *unstructured.Unstructured, env *conversion.Env) (core
 	return core, infra
 }
 
-// isProvisioned reports whether the instance exists and has an ID, by the phase. In the phase Deleting it does if the Machine has an ID.
+// isProvisioned reports, by the phase, whether the instance exists and has an ID. In the phase Deleting, an ID shows that the Machine was provisioned before.
 func isProvisioned(mapi *unstructured.Unstructured, m machinev1beta1.MachineStatus) bool {
 	id, _, _ := unstructured.NestedString(mapi.Object, "spec", "providerID")
 	phase := deref(m.Phase)
@@ -516,7 +516,7 @@ func rawOf(r *runtime.RawExtension) []byte {
 }
 
 func nested(o *unstructured.Unstructured, field string) []byte {
-	// An object from an API server is JSON: this cannot fail.
+	// This cannot fail, because an object from an API server consists of JSON values.
 	raw, _ := json.Marshal(o.Object[field])
 	return raw
 }

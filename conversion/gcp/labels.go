@@ -61,8 +61,8 @@ func labels(p *pass, path string, given map[string]string) map[string]string {
 	return instanceLabels(p, given)
 }
 
-// clusterAlone returns the labels that a new instance gets only from the GCPCluster: neither its own spec (own) nor a controller sets them. A Machine that has
-// an instance has no such labels, because Cluster API does not change the labels of an instance.
+// clusterAlone returns the labels that a new instance gets only from the GCPCluster: neither its own spec (own) nor a controller sets them. For a Machine that
+// has an instance it returns none, because Cluster API does not change the labels of an existing instance.
 func clusterAlone(p *pass, own map[string]string) map[string]string {
 	if exists(p) {
 		return nil

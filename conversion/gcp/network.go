@@ -137,8 +137,8 @@ func publicIPTo(_ *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// publicIPFrom converts false like an absent value, which means the same to the provider. It does not refuse false, because a GCPMachine is immutable, so that
-// nobody could remove it.
+// publicIPFrom converts false like an absent value, which means the same to the provider. It cannot refuse false, because nobody could remove it from a
+// GCPMachine, which is immutable.
 func publicIPFrom(_ *pass, c *infraSpec, m *providerSpec) {
 	interfaceMade(m).PublicIP = c.PublicIP != nil && *c.PublicIP
 }

@@ -118,9 +118,9 @@ func checkSubnets(p *pass, path string, subnets []ResourceIdentifier, n int) {
 	}
 }
 
-// agree reports an error if a machine's place differs from the Machine's failure domain, if the NutanixCluster lists this: Cluster API's controller replaces
-// the machine's own values by the failure domain's. It returns the place, with the failure domain's values where the machine has none. subnets is the path of
-// the machine's subnets.
+// agree compares a machine's place with the Machine's failure domain, if the NutanixCluster lists this, and reports an error if they differ: Cluster API's
+// controller replaces the machine's own values by the failure domain's. It returns the place, with the failure domain's values where the machine has none.
+// subnets is the path of the machine's subnets.
 func agree(p *pass, subnets string, here place) place {
 	there, known := listed(p)
 	if !known {

@@ -28,7 +28,7 @@ type nic struct {
 	Networks []networkParam `json:"networks,omitempty"`
 	Ports    []portOpts     `json:"ports,omitempty"`
 
-	// first is the index that the entry's first subnet has in the providerSpec. It is not 0 for an interface of perPort.
+	// first is the index that the entry's first subnet has in the providerSpec. It may be greater than 0 for an interface of perPort.
 	first int
 	// bar and virtual are for messages about an entry of ports. bar is the field that keeps the interface from being an entry of networks; "" if it could be
 	// one, but follows an interface that cannot. virtual lists the addresses that the port of an entry of networks allows.
