@@ -41,8 +41,8 @@ func groupsFrom(p *pass, c *infraSpec, m *providerSpec) {
 // wavelengthZone is part of the name of each Wavelength Zone.
 const wavelengthZone = "-wlz-"
 
-// carrier refuses publicIp for a machine without an instance in a Wavelength Zone, and reports whether it did. Machine API gives such a machine an address of
-// the zone's carrier. Cluster API asks AWS for a public address, which AWS does not give there.
+// carrier refuses publicIp for a machine in a Wavelength Zone that has no instance yet, and reports whether it did. Machine API gives such a machine an address
+// of the zone's carrier. Cluster API asks AWS for a public address, which AWS does not give there.
 func carrier(p *pass, m *providerSpec) bool {
 	if !ptr.Deref(m.PublicIP, false) || !strings.Contains(m.Placement.AvailabilityZone, wavelengthZone) || !p.Core.Template && p.Core.ProviderID != "" {
 		return false
@@ -273,9 +273,9 @@ func otherScheme(scheme string) string {
 	return ""
 }
 
-// balancersPatch returns a merge patch that adds to the AWSCluster those load balancers of the list all that it lacks; theirs are the load balancers that it
-// has. The patch is empty if the load balancers do not fit into an AWSCluster, which has at most two: the second must be a network load balancer of another
-// scheme than the first. asks reports that a scheme is unknown, because no name shows it, so that a person must look it up.
+// balancersPatch returns a merge patch that adds to the AWSCluster the load balancers that it lacks. all are the load balancers of the control plane Machines,
+// and theirs those that the AWSCluster has. The patch is empty if all do not fit into an AWSCluster, which has at most two: the second must be a network load
+// balancer of another scheme than the first. asks reports that a scheme is unknown, because no name shows it, so that a person must look it up.
 func balancersPatch(p *pass, theirs, all []machinev1beta1.LoadBalancerReference) (patch string, asks bool) {
 	const first, second = "controlPlaneLoadBalancer", "secondaryControlPlaneLoadBalancer"
 	kinds := map[machinev1beta1.AWSLoadBalancerType]awsv1.LoadBalancerType{

@@ -276,8 +276,8 @@ func machineToMachineAPI(p *pass, raw, infraRaw []byte) object {
 	return object{metadata: m.Metadata, spec: &m.Spec, provider: m.provider}
 }
 
-// ownedByASet reports an error for a Machine whose controller is of Cluster API but no MachineSet. A MachinePool, or a control plane of Cluster API, would go
-// on to replace and terminate its instances, whichever API is authoritative for the Machine.
+// ownedByASet reports an error for a Machine whose controlling owner is an object of Cluster API's other than a MachineSet. A MachinePool, or a control plane
+// of Cluster API, would go on to replace and terminate its instances, whichever API is authoritative for the Machine.
 func ownedByASet(p *pass, raw []byte) {
 	for _, owner := range ownersOf(raw) {
 		group, _, _ := strings.Cut(owner.APIVersion, "/")
