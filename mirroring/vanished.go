@@ -5,8 +5,9 @@ package mirroring
 
 import (
 	"fmt"
-
 	"github.com/poundlock/poundlock/internal/managedfields"
+	"github.com/poundlock/poundlock/mirroring/deletion"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/ownership"
 )
@@ -36,6 +37,15 @@ func (s steps) vanished() string {
 		"To delete this mirror too: kubectl -n %[4]s delete %[5]s.%[6]s %[3]s%[7]s. %[8]s, delete this mirror, and create it again with "+
 		"spec.authoritativeAPI: ClusterAPI",
 		s.Kind.Name, s.Pair.ClusterAPI, s.Name, s.Pair.MachineAPI, s.Kind.Resource, s.Kind.MachineAPI.Group, end, lost)
+}
+
+// keepsChildren puts the sync finalizer on a set that has lost its authoritative object, and the finalizer too (kubectl poundlock cleanup). So the deletion of
+// the set waits until Poundlock has detached the Machines that Machine API runs: the garbage collector would delete them with their instances.
+func (s steps) keepsChildren() *pairs.Write {
+	if _, ok := s.Kind.Children(); !ok {
+		return nil
+	}
+	return deletion.Hold(s.MachineAPI)
 }
 
 // wasReflected reports whether the mirror created the Machine API object, for a Machine that Cluster API's set had created. Only then does the mirror own

@@ -100,6 +100,7 @@ func TestOnAnAPIServer(t *testing.T) {
 		{"elsewhere nothing is locked", elsewhere},
 		{"what fails closed does so once the webhooks have answered, and again when somebody removes the label", enforces},
 		{"a control plane's set is told what it will do", controlPlaneSet},
+		{"and what an edit of its Machines in Cluster API leads to", editsMasterInClusterAPI},
 		{"and what a move of authority over it means", controlPlaneAuthority},
 		{"and what becomes of its Machines without its finalizer", finalizerOfASet},
 	} {

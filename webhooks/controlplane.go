@@ -113,7 +113,6 @@ func (l Lookups) controlPlaneSet(ctx context.Context, c policies.Change) (*polic
 	return out, err
 }
 
-<<<<<<< HEAD
 // controlPlaneOfEdited reads the stored set and its control plane for a review of a Machine that Cluster API runs, or of its provider's machine, with the mirror
 // that will come of it. It returns nil if there is no active set, or no such Machine of the control plane.
 func (l Lookups) controlPlaneOfEdited(ctx context.Context, c policies.Change) (*policies.ControlPlane, error) {
@@ -143,12 +142,8 @@ func (l Lookups) controlPlaneOfEdited(ctx context.Context, c policies.Change) (*
 	return out, err
 }
 
-// controlPlaneOfTemplate reads the stored set that makes its Machines from the template under review, and its control plane with the requested template; nil if
-// there is none.
-=======
 // controlPlaneOfTemplate reads the stored set that makes its Machines from the template under review. The result is the set's control plane with the requested
 // template in place of the stored one; nil if no set refers to the template.
->>>>>>> w-ww
 func (l Lookups) controlPlaneOfTemplate(ctx context.Context, c policies.Change) (*policies.ControlPlane, error) {
 	template, ok := l.requested(c)
 	if !ok {

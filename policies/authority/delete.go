@@ -37,6 +37,9 @@ func deleted(c policies.Change) (d DeletionRequest, asks bool) {
 func DeleteDetached(c policies.Change) policies.Verdict {
 	d, asks := deleted(c)
 	o := d.Outcome()
+	if !asks && c.Kind == "MachineSet" && c.Actor != policies.Poundlock && c.Facts.Twin == nil && stand(c).authoritative() == ClusterAPI {
+		return atOnce(c, o) // Poundlock detaches the set's Machines first, unless the foreground leaves no time
+	}
 	if !asks || o.Object != Goes || o.Twin != Stays {
 		return policies.Verdict{}
 	}

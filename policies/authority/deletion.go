@@ -141,7 +141,9 @@ func (d DeletionState) Next() DeletionStep {
 	case Present:
 		return d.mirrorGoing()
 	}
-	if d.Children && d.Surroundings == Go {
+	// The authoritative object outlives its mirror unless it was lost, with its surroundings or while Poundlock was away. So nobody has asked to delete what the
+	// Machine API runs of the mirror's children.
+	if d.Children {
 		return DetachChildren
 	}
 	return ReleaseMirror

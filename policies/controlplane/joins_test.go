@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
 	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
@@ -187,11 +188,17 @@ func TestAMachineThatIsEdited(t *testing.T) {
 }
 
 // warnings are those of a change's review, which sees the control plane if it asks for that.
-func warnings(t *testing.T, v *controlplane.View, change policies.Change) (out []string) {
+func warnings(t *testing.T, v *controlplane.View, change policies.Change) []string {
+	t.Helper()
+	return warningsWith(t, v, change, nil)
+}
+
+// warningsWith are the warnings of a review whose edit gives a mirror in Machine API.
+func warningsWith(t *testing.T, v *controlplane.View, change policies.Change, edited *machinev1beta1.Machine) (out []string) {
 	t.Helper()
 	if admission.Rules().Needs(change).Has(policies.NeedControlPlaneSet) {
 		change.Facts.ControlPlane = &policies.ControlPlane{MayRecreate: v.MayRecreate, Machines: v.Machines, Nodes: v.Nodes,
-			Infrastructure: v.Infrastructure, Now: v.Now, Set: object(t, v.Set)}
+			Infrastructure: v.Infrastructure, Now: v.Now, Set: object(t, v.Set), Edited: edited}
 	}
 	for _, f := range admission.Rules().Judge(change) {
 		out = append(out, f.Warnings...)
@@ -230,7 +237,7 @@ func TestAMachineThatIsEditedInClusterAPI(t *testing.T) {
 		"so that it differs":          {want: []string{"the ControlPlaneMachineSet will delete c-master-0 (it differs from the template: instanceType m6i.metal → m6i.xlarge)"}},
 		"under OnDelete":              {do: changes(strategy("OnDelete"))},
 		"of an inactive set":          {do: changes(inactive)},
-		"by the provider":             {by: policies.Provider, wantNoLookup: true},
+		"by the provider":             {by: policies.InfrastructureController, wantNoLookup: true},
 		"so that it does not convert": {unconverted: true},
 		"without a change of spec":    {same: true, wantNoLookup: true},
 	} {
