@@ -262,6 +262,15 @@ func Rules() policies.Set {
 			Needs:  when(statusSharesInstance, policies.NeedHolders), Check: ProviderStatusUnique,
 		},
 		{
+			ID: "authority/pause-condition", Clause: "converting › Pausing of Cluster API controllers",
+			Description: "Only its own controllers may add, change or remove the condition Paused in the status of a mirrored object of Cluster API, of a provider's " +
+				"machine, or of what the provider keeps for the instance: a move hands the machine over once they have acknowledged the pause by this condition. " +
+				"vSphere's controllers have no account of their own, so anybody may change it there on a provider's object.",
+			Remedy: "Leave the condition as it is, and patch only the other parts of status.",
+			On:     on(sub("status", capi(kinds, onUpdate)), sub("status", infra([]string{InfraMachine, InfraInstance}, onUpdate))),
+			Needs:  when(changesPaused, policies.NeedTwin), Check: PauseCondition,
+		},
+		{
 			ID: "authority/infra-owner", Clause: authOf,
 			Description: "Only Cluster API may make a Machine the owner of a provider's machine to which that Machine does not refer. The provider acts on " +
 				"each provider's machine that a Machine owns, even while the Machine is paused. A provider's machine that has an instance may be " +

@@ -130,6 +130,23 @@ func NamesInstance() string {
 	return strings.Join(changes, " || ")
 }
 
+// ChangesPaused reports whether an update changes the condition Paused in the status of an object of Cluster API, in either form of its conditions.
+func ChangesPaused() string {
+	of := func(o, under string) string {
+		status := fmt.Sprintf(`(type(%[1]s.?status.orValue(null)) == map ? dyn(%[1]s.status) : dyn({}))`, o)
+		if under != "" {
+			status = fmt.Sprintf(`(type(%[1]s[?%[2]q].orValue(null)) == map ? dyn(%[1]s[%[2]q]) : dyn({}))`, status, under)
+		}
+		return fmt.Sprintf(`(type(%[1]s.?conditions.orValue(null)) == list ? dyn(%[1]s.conditions) : dyn([])).filter(c, c.?type.orValue("") == %[2]q)`,
+			status, authority.ConditionPaused)
+	}
+	var changes []string
+	for _, under := range []string{"", "v1beta2"} {
+		changes = append(changes, fmt.Sprintf(`%s != %s`, of("dyn(object)", under), of("dyn(oldObject)", under)))
+	}
+	return strings.Join(changes, " || ")
+}
+
 // ByCleaners reports whether a request is a deletion by the garbage collector or the namespace controller.
 func ByCleaners(identities policies.Identities) string {
 	return fmt.Sprintf(`request.operation == "DELETE" && request.userInfo.username in %s`,
