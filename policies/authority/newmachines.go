@@ -30,7 +30,7 @@ func NewMachines(c policies.Change) policies.Verdict {
 	return policies.Warn(roleWarnings(c.New.Metadata.Labels, onNodeOf(c.New))...)
 }
 
-// begins reports whether, by this request, a MachineSet makes its new Machines for Cluster API from now on, without a request to move the set, or a person
+// begins reports whether a person, by this request, makes Cluster API authoritative for the new Machines of a MachineSet without asking to move the set, or
 // creates a Machine for Cluster API.
 func begins(c policies.Change) bool {
 	switch {

@@ -18,7 +18,7 @@ type Step struct {
 	Cancelled bool
 	// Reason is the CamelCase reason of the condition AuthoritySettled and of events.
 	Reason string
-	// Message is a sentence or two for a person: what the handoff waits for, and how to cancel the move.
+	// Message is a sentence or two for a person: what happens or what the handoff waits for, and how to cancel the move.
 	Message string
 }
 
@@ -182,7 +182,7 @@ func keep(s State) Step {
 
 // order returns the Pause or Release that the stored authority requires, and whether there is one. It pauses Cluster API's objects if Cluster API is not
 // authoritative. If Cluster API is, order releases them once the switch is stored, the Machine API's controllers have acknowledged their pause, and Cluster
-// API's have acknowledged their last one.
+// API's have acknowledged their last pause.
 //
 // The core object (Cluster API's own, such as its Machine) is released before the provider's object or together with it, because the provider must not create
 // an instance before the core's controller holds the owning object. When somebody deletes a Machine with --cascade=orphan, the garbage collector leaves the
@@ -225,7 +225,7 @@ func (s State) withheld() bool {
 }
 
 // wouldRemediate reports whether a paused Cluster API MachineSet would delete a Machine once it is released, because a MachineHealthCheck that no longer
-// selects the Machine has left its mark on it. The mirror removes the mark. A MachineSet that is being deleted deletes all its Machines anyway.
+// selects the Machine has left its mark on the Machine. The mirror removes the mark. A MachineSet that is being deleted deletes all its Machines anyway.
 func (s State) wouldRemediate() bool {
 	to := s.Requested
 	if s.Current == ClusterAPI {

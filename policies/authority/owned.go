@@ -45,8 +45,8 @@ func FinalizersOwned(c policies.Change) policies.Verdict {
 }
 
 // asksForForeground reports whether a request adds to a Cluster API Machine or MachineSet the finalizer that turns a later deletion into one in the foreground.
-// In a deletion in the foreground, the API server adds this finalizer itself. If somebody adds it before, no review shows it until the garbage collector or a
-// controller deletes the object, and no rule refuses their deletions.
+// In a deletion in the foreground, the API server adds this finalizer itself. If somebody else adds it before a deletion, nothing shows it until the garbage
+// collector or a controller deletes the object, and no rule refuses these a deletion.
 func asksForForeground(c policies.Change) bool {
 	return c.Side == policies.SideClusterAPI && slices.Contains([]string{"Machine", "MachineSet"}, c.Kind) &&
 		c.New.HasFinalizer(metav1.FinalizerDeleteDependents) && !c.Old.HasFinalizer(metav1.FinalizerDeleteDependents)
@@ -242,8 +242,8 @@ func statusFields(o *policies.Object) map[string]json.RawMessage {
 	return fields
 }
 
-// synchronized returns the whole Synchronized condition, including fields that this build does not know. If a list has several, which no schema forbids on some
-// objects, it returns all of them, because the second could contradict the first.
+// synchronized returns the whole Synchronized condition, including fields that this build does not know. If the list has several, as it may
+// where no schema forbids that, it returns all of them, because the second could contradict the first.
 func synchronized(status map[string]json.RawMessage) []map[string]any {
 	return ofType(status, ConditionSynchronized)
 }

@@ -32,7 +32,7 @@ const biosField = "biosUUID"
 var allInstanceFields = []string{"providerID", "instanceID", biosField}
 
 // ProviderIDKept refuses that anybody but the controllers and Poundlock changes a stored ID of an instance, also on the authoritative object: controllers act
-// on the instance that the ID names, and terminate it.
+// on the instance that the ID names, and terminate it. The exception is an ID that a person has to correct (shares).
 func ProviderIDKept(c policies.Change) policies.Verdict {
 	s := stand(c)
 	// Nothing is to be checked on the side that is not authoritative, and during a move: there the whole spec is locked (SpecLocked).

@@ -83,16 +83,17 @@ func (s standing) moving() bool { return s.mapi != nil && s.Current == Migrating
 // locked reports whether a user may not change the object under review.
 func (s standing) locked() bool { return s.mirror() || s.moving() }
 
-// seenTo reports whether the request is by one of Cluster API's controllers on a mirror that Poundlock did not make and that is not paused (ForeignTo). Such an
-// object has its own instance, and if the object were locked, the controllers could not even terminate this instance.
+// seenTo reports whether the request is by one of Cluster API's controllers, or may be by a provider's (seenToWithoutAccount), on a mirror that Poundlock did
+// not make and that is not paused (ForeignTo). Such an object has its own instance, and if the object were locked, the controllers could not even terminate
+// this instance.
 func (s standing) seenTo(c policies.Change) bool {
 	return s.mirror() && c.Side != policies.SideMachineAPI && !c.Old.HasAnnotation(PausedAnnotation) && !c.Old.HasAnnotation(MirrorAnnotation) &&
 		(c.Actor == policies.ClusterAPIController || c.Actor == policies.InfrastructureController || c.Actor == policies.Anyone && seenToWithoutAccount(c))
 }
 
-// seenToWithoutAccount reports whether anybody may write to the object: it is, or is kept for, a provider's machine that Poundlock did not make, and the
-// provider's controllers have no account of their own (Provider.Account). An object that has, or is to have, the ID of the Machine API Machine's instance stays
-// locked.
+// seenToWithoutAccount reports whether anybody may write to the object: it is a provider's machine that Poundlock did not make, or what the provider keeps for
+// the instance of one, and the provider's controllers have no account of their own (Provider.Account). An object that has, or is to have, the ID of the Machine
+// API Machine's instance stays locked.
 func seenToWithoutAccount(c policies.Change) bool {
 	if c.Old == nil || !hasNoAccount(c.Old.Kind) {
 		return false

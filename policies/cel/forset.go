@@ -22,7 +22,7 @@ func ForSetPolicies(o Options) []Policy {
 	return append([]Policy{forMachineAPISet(o)}, ofEachPair(o, "poundlock-create-for-cluster-api-set", forClusterAPISet)...)
 }
 
-// marked returns an expression: whether the mirror has marked the set that is the parameter as one of two that both act. It stands for
+// marked returns an expression: whether the mirror has marked the set that is the parameter as one of two that both act. It stands for what the rules ask of
 // authority.SetsCreatedTwice.
 func marked() string {
 	return fmt.Sprintf("%q in %s", authority.BesideForeignAnnotation, object("dyn(params).metadata", "annotations"))

@@ -74,7 +74,7 @@ func PausedInstance(kinds []string) string {
 		quoteAll(kinds), authority.PausedAnnotation, object("dyn(oldObject).metadata", "annotations"))
 }
 
-// NotByProvider returns an expression: whether a request is by anybody but provider's controllers with an account of their own.
+// NotByProvider returns an expression: whether a request is by anybody but a provider's controllers that have an account of their own.
 func NotByProvider(identities policies.Identities) string {
 	return fmt.Sprintf("!(request.userInfo.username in %s)", quoteAll(identities[policies.InfrastructureController]))
 }
