@@ -12,8 +12,9 @@ import (
 )
 
 // PauseCondition refuses that anybody but an object's own controllers changes its condition Paused. A move hands the machine over on the strength of it: the
-// other API would begin to act while a call of the controllers that were authoritative is still under way. Removing it is refused too, because of an object
-// without the condition a move assumes after a time that it is paused.
+// other API would begin to act while a call of the controllers that were authoritative is still under way. Removing it from a paused object is refused too: if
+// an object has no such condition, a move assumes after a time that its controllers have stopped. On an object that is not paused no move waits for the
+// condition, and one that somebody has written while Poundlock was away must be removable: some providers never write it.
 func PauseCondition(c policies.Change) policies.Verdict {
 	if !changesPaused(c) || c.Facts.Twin == nil || c.Actor == policies.Poundlock || controls(c.Actor, c.Side) || anonymous(c) {
 		return policies.Verdict{}
@@ -24,7 +25,10 @@ func PauseCondition(c policies.Change) policies.Verdict {
 }
 
 func changesPaused(c policies.Change) bool {
-	return c.Subresource == "status" && c.Old != nil && c.New != nil && Paused(c.Old) != Paused(c.New)
+	if c.Subresource != "status" || c.Old == nil || c.New == nil || Paused(c.Old) == Paused(c.New) {
+		return false
+	}
+	return Paused(c.New) != (Condition{}) || c.Old.HasAnnotation(PausedAnnotation)
 }
 
 // anonymous reports whether the provider's controllers have no account of their own: their requests cannot be told from anybody's.
