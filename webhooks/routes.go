@@ -102,8 +102,6 @@ func Routes(c Catalog) []Route {
 		Name:       "has-finalizers",
 		Expression: `has(oldObject.metadata.finalizers) && size(oldObject.metadata.finalizers) > 0`,
 	}}
-	// paused is for the requests of others than Cluster API's controllers that change the condition Paused.
-	paused := slices.Concat(conditions("changes-paused", cel.ChangesPaused()), conditions("is-not-cluster-apis", cel.ByOthers(c.Identities)))
 	// heldOrPaused is held for an infrastructure machine, whose controller too adds a finalizer just before it creates an instance. A paused machine is included
 	// even without a finalizer, because the controller does not act on it.
 	heldOrPaused := conditions("has-finalizers-or-is-paused", `request.operation != "DELETE" || request.kind.kind.endsWith("Template") || `+cel.HeldOrPaused())
@@ -194,19 +192,16 @@ func Routes(c Catalog) []Route {
 			closed:     mirrored + " || " + binds + instances,
 			Conditions: slices.Concat(heldOrPaused, conditions("is-not-a-cleaners-deletion", "!("+cel.ByCleaners(c.Identities)+")")),
 		},
+		// Without an answer, a controller must be able to acknowledge a pause, also one that cannot be told from others: no move goes on then.
 		{
 			Name: "infrastructure-status", Side: policies.SideInfrastructure, Subjects: slices.Concat(machinesOf(infra), instancesOf(infra)), Subresource: "status",
 			Operations: ops(update), FailurePolicy: fail,
-			closed: cel.ByOthers(c.Identities), Conditions: conditions("names-an-instance", cel.NamesInstance()),
-		},
-		// Without an answer, a provider or Cluster API's controllers must be able to acknowledge a pause, and no move goes on.
-		{
-			Name: "infrastructure-pause", Side: policies.SideInfrastructure, Subjects: slices.Concat(machinesOf(infra), instancesOf(infra)), Subresource: "status",
-			Operations: ops(update), FailurePolicy: ignore, Conditions: paused,
+			closed:     cel.ByOthers(c.Identities) + " && (" + cel.NamesInstance() + ")",
+			Conditions: conditions("names-an-instance-or-acknowledges", cel.NamesInstance()+" || "+cel.ByOthers(c.Identities)+" && ("+cel.ChangesPaused()+")"),
 		},
 		{
-			Name: "cluster-api-pause", Side: policies.SideClusterAPI, Subjects: capi, Subresource: "status", Operations: ops(update), FailurePolicy: ignore,
-			Conditions: paused,
+			Name: "cluster-api-status", Side: policies.SideClusterAPI, Subjects: capi, Subresource: "status", Operations: ops(update), FailurePolicy: ignore,
+			Conditions: slices.Concat(conditions("acknowledges", cel.ChangesPaused()), conditions("is-not-cluster-apis", cel.ByOthers(c.Identities))),
 		},
 		{
 			Name: "surroundings-keep", Mutating: true, Side: policies.Surroundings, Subjects: surroundingsSubjects(c.Platforms),
