@@ -3,7 +3,10 @@
 
 package authority
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Step is what the handoff does next, and what it reports about that step. Step is a comparable value, so that a test that walks all states can compare steps.
 type Step struct {
@@ -318,7 +321,7 @@ func blocked(s State) (Step, bool) {
 		return s.wait(ReasonCatchingUp, WhoMirror, "The move to %s starts once the mirror is up to date with %s.", to, s.Current.Text()), true
 	}
 	if step, ok := unsettled(s); ok {
-		step.Message += fmt.Sprintf(" Only then does the move to %s start.%s", to, space(s.cancel()))
+		step.Message = strings.TrimSuffix(step.Message, space(s.cancel())) + fmt.Sprintf(" Only then does the move to %s start.%s", to, space(s.cancel()))
 		return step, true
 	}
 	// A person's decision counts only for the wait that is reported, so InstanceUnknown stays reported until the mirror is up to date with the decision.
