@@ -4,6 +4,8 @@
 package policies
 
 import (
+	"strings"
+
 	"slices"
 	"time"
 
@@ -66,6 +68,12 @@ type Change struct {
 	Old, New *Object
 	Facts    Facts
 }
+
+// ServiceAccounts is what the names of ServiceAccounts begin with.
+const ServiceAccounts = "system:serviceaccount:"
+
+// ByServiceAccount reports whether the user is a ServiceAccount, as controllers in a cluster are.
+func (c Change) ByServiceAccount() bool { return strings.HasPrefix(c.Username, ServiceAccounts) }
 
 // Facts is what a shell (such as webhooks) looked up before the rules ran. A fact that no rule of the request needs has its zero value.
 type Facts struct {

@@ -197,11 +197,11 @@ func Routes(c Catalog) []Route {
 			Name: "infrastructure-status", Side: policies.SideInfrastructure, Subjects: slices.Concat(machinesOf(infra), instancesOf(infra)), Subresource: "status",
 			Operations: ops(update), FailurePolicy: fail,
 			closed:     cel.ByOthers(c.Identities) + " && (" + cel.NamesInstance() + ")",
-			Conditions: conditions("names-an-instance-or-acknowledges", cel.NamesInstance()+" || "+cel.ByOthers(c.Identities)+" && ("+cel.ChangesPaused()+")"),
+			Conditions: conditions("names-an-instance-or-acknowledges", cel.NamesInstance()+" || "+cel.ByPersons(c.Identities)+" && ("+cel.ChangesPaused()+")"),
 		},
 		{
 			Name: "cluster-api-status", Side: policies.SideClusterAPI, Subjects: capi, Subresource: "status", Operations: ops(update), FailurePolicy: ignore,
-			Conditions: slices.Concat(conditions("acknowledges", cel.ChangesPaused()), conditions("is-not-cluster-apis", cel.ByOthers(c.Identities))),
+			Conditions: slices.Concat(conditions("acknowledges", cel.ChangesPaused()), conditions("is-a-persons", cel.ByPersons(c.Identities))),
 		},
 		{
 			Name: "surroundings-keep", Mutating: true, Side: policies.Surroundings, Subjects: surroundingsSubjects(c.Platforms),

@@ -263,10 +263,10 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/pause-condition", Clause: "converting › Pausing of Cluster API controllers",
-			Description: "Only its own controllers may add, change or remove the condition Paused in the status of a mirrored object of Cluster API, of a provider's " +
-				"machine, or of what the provider keeps for the instance: a move hands the machine over once they have acknowledged the pause by this condition. " +
-				"Anybody may remove it from an object that is not paused. " +
-				"vSphere's controllers have no account of their own, so anybody may change it there on a provider's object.",
+			Description: "A person may not add, change or remove the condition Paused in the status of a mirrored object of Cluster API, of a provider's machine, or " +
+				"of what the provider keeps for the instance: a move hands the machine over once the controllers have acknowledged the pause by this condition. " +
+				"Anybody may remove it from an object that is not paused. ServiceAccounts are not asked, because Cluster API's controllers write the condition first " +
+				"in each pass: a wrong setting of their identities would stop them.",
 			Remedy: "Leave the condition as it is, and patch only the other parts of status.",
 			On:     on(sub("status", capi(kinds, onUpdate)), sub("status", infra([]string{InfraMachine, InfraInstance}, onUpdate))),
 			Needs:  when(changesPaused, policies.NeedTwin), Check: PauseCondition,

@@ -159,3 +159,8 @@ func ByOthers(identities policies.Identities) string {
 	return fmt.Sprintf("!(request.userInfo.username in %s)",
 		quoteAll(slices.Concat(identities[policies.ClusterAPIController], identities[policies.InfrastructureController])))
 }
+
+// ByPersons returns an expression: whether a request is neither by a ServiceAccount nor by Cluster API's controllers.
+func ByPersons(identities policies.Identities) string {
+	return fmt.Sprintf("%s && !request.userInfo.username.startsWith(%q)", ByOthers(identities), policies.ServiceAccounts)
+}

@@ -62,6 +62,8 @@ type setting struct {
 	Actors      []policies.Actor           `json:"actors,omitempty"`
 	DryRun      *bool                      `json:"dryRun,omitempty"`
 	Propagation metav1.DeletionPropagation `json:"propagation,omitempty"`
+	// Username is the name of the user, if it matters beside the actor.
+	Username string `json:"username,omitempty"`
 	// FieldManager is the one that an UPDATE names.
 	FieldManager string `json:"fieldManager,omitempty"`
 	// NamespaceTerminating: the object's namespace is being deleted.
@@ -231,6 +233,7 @@ func (s setting) merge(over setting) (setting, error) {
 	s.Operation = cmp.Or(over.Operation, s.Operation)
 	s.Subresource = cmp.Or(over.Subresource, s.Subresource)
 	s.Propagation = cmp.Or(over.Propagation, s.Propagation)
+	s.Username = cmp.Or(over.Username, s.Username)
 	s.FieldManager = cmp.Or(over.FieldManager, s.FieldManager)
 	s.DryRun = cmp.Or(over.DryRun, s.DryRun)
 	s.Undrained = cmp.Or(over.Undrained, s.Undrained)
@@ -324,7 +327,7 @@ func (s setting) change(r row, kind string, actor policies.Actor) (policies.Chan
 	c := policies.Change{
 		Subject: s.subject(kind), Operation: s.Operation, DryRun: s.DryRun != nil && *s.DryRun,
 		NamespaceTerminating: s.NamespaceTerminating != nil && *s.NamespaceTerminating,
-		Actor:                actor, Username: cmp.Or(string(actor), "a person"), Propagation: s.Propagation,
+		Actor:                actor, Username: cmp.Or(s.Username, string(actor), "a person"), Propagation: s.Propagation,
 		FieldManager: s.FieldManager,
 	}
 	before, after, err := s.objects(r)
