@@ -703,7 +703,7 @@ spec: {instanceType: m6i.large}`)
 	p.warned.take()
 	p.must(t, p.admin.Update(t.Context(), whole, client.DryRunAll))
 	if text := strings.Join(p.warned.take(), "\n"); !strings.Contains(text, "this Machine moves to Machine API") ||
-		!strings.Contains(text, "A manifest without spec.authoritativeAPI asks for this, too") {
+		!strings.Contains(text, "A manifest without spec.authoritativeAPI requests this move too") {
 		t.Errorf("a replacement without the field asks for %q: warned of %q", value(whole, "spec", "authoritativeAPI"), text)
 	}
 }
