@@ -30,7 +30,7 @@ const OtherOperator = "control-plane-machine-set-operator"
 // OtherOperatorRuns is an event's note, and a log message: while that operator runs, Poundlock does nothing.
 func OtherOperatorRuns(deployment string) string {
 	return "Poundlock does nothing to the control plane: OpenShift's own operator of ControlPlaneMachineSets runs too, Deployment " + deployment +
-		", and both would create and delete its Machines. Run Poundlock without --control-plane, or stop that one"
+		", and both would create and delete control plane Machines. Run Poundlock without --control-plane, or stop that Deployment"
 }
 
 // Roles are the labels of a control plane's Nodes. Either of them identifies one.

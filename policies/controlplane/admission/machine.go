@@ -93,7 +93,7 @@ func Joins(c policies.Change) policies.Verdict {
 	var out []string
 	for _, problem := range after.Problems {
 		if !slices.Contains(before.Problems, problem) {
-			out = append(out, becomes+"the ControlPlaneMachineSet will do nothing from then on, until this is fixed: "+problem.Message)
+			out = append(out, becomes+"the ControlPlaneMachineSet will do nothing until this is fixed: "+problem.Message)
 		}
 	}
 	known := deletions(p.view())
