@@ -19,7 +19,7 @@ import (
 // Cluster API's controller waits for hooks and drains the Node meanwhile, too late. So whatever holds a deletion up, the collector passes it.
 
 // WaitsForHook is what remains to be done for a Machine that waits for a hook.
-const WaitsForHook = "The Machine is being deleted already, and waits: the controller or the person that set the hook removes the annotation"
+const WaitsForHook = "The Machine is already being deleted, and waits until the controller or person that set the hook removes the annotation"
 
 // hooksOf are the annotations by which somebody has Cluster API wait before it drains a Machine or terminates its instance, but for Poundlock's own.
 func hooksOf(machine *policies.Object) []string {
