@@ -333,7 +333,7 @@ func DeleteInfrastructure(c policies.Change) policies.Verdict {
 	}
 	if unknownToProvider(c) {
 		return policies.Warn(fmt.Sprintf("this does not terminate the instance %s of Machine %s: the provider has not yet added its finalizer to this %s, and "+
-			"creates another instance",
+			"creates another such object",
 			id, name, kindOf(c)), instead)
 	}
 	return policies.Warn(fmt.Sprintf("this terminates the instance %s of Machine %s: Cluster API is authoritative, so Poundlock does not recreate this %s. %s",
