@@ -1030,7 +1030,7 @@ func TestAnImmutableFieldHasARemedy(t *testing.T) {
 	// All objects of a kind would go with its definition.
 	c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced("scope: Namespaced", "scope: Cluster")))
 	c.passes(2)
-	if m := c.condition(degraded).Message; !strings.Contains(m, "Restore the field in the content") || strings.Contains(m, "delete this one") {
+	if m := c.condition(degraded).Message; !strings.Contains(m, "Restore the field in the content") || strings.Contains(m, "delete the object") {
 		t.Errorf("%q", m)
 	}
 }
