@@ -119,12 +119,13 @@ const (
 func certificateWaits(secret string, service *unstructured.Unstructured, f Facts) string {
 	found, there := f.Certificates[secret]
 	reason := cmp.Or(service.GetAnnotations()[serviceCA+generationError], service.GetAnnotations()[formerServiceCA+generationError])
-	const remedy = "Delete the Secret, so that the service CA writes its own: docs/providers.md has the order of an adoption"
+	const remedy = "Delete the Secret, so that the service CA writes its own Secret: docs/providers.md has the order of steps for an adoption"
 	switch {
 	case secret == "" || there && found.Service == service.GetName() && found.ServiceUID == service.GetUID():
 		return ""
 	case there && found.CertManager != "":
-		return fmt.Sprintf("Secret %s has the certificate of cert-manager's Certificate %s, and the service CA leaves it alone. Delete that Certificate first. %s",
+		return fmt.Sprintf("Secret %s has the certificate of cert-manager's Certificate %s, and the service CA does not change it. Delete that Certificate "+
+			"first. %s",
 			secret, found.CertManager, remedy)
 	case there && found.Service != "" && found.Service != service.GetName():
 		return fmt.Sprintf("Secret %s has the certificate of Service %s. %s", secret, found.Service, remedy)
@@ -137,7 +138,7 @@ func certificateWaits(secret string, service *unstructured.Unstructured, f Facts
 	case !there:
 		return fmt.Sprintf("the service CA has not written the certificate into Secret %s", secret)
 	}
-	return fmt.Sprintf("Secret %s does not show who wrote it, and the service CA leaves it alone. %s", secret, remedy)
+	return fmt.Sprintf("Secret %s does not show who wrote it, and the service CA does not change it. %s", secret, remedy)
 }
 
 func definitionWaits(live *unstructured.Unstructured, f Facts) string {

@@ -257,7 +257,7 @@ func TestPlatformOf(t *testing.T) {
 			}
 		})
 	}
-	if p := PlatformOf(nil, nil); !strings.Contains(p.Waits, "is not there") {
+	if p := PlatformOf(nil, nil); !strings.Contains(p.Waits, "does not exist") {
 		t.Errorf("without an Infrastructure: %+v", p)
 	}
 	if CheckEnabled([]string{"Nutanix"}) != nil || CheckEnabled([]string{"AWS"}) == nil {
@@ -284,7 +284,7 @@ func TestPlaced(t *testing.T) {
 		"one of several":           {Platform{Name: "IBMCloud"}, []corev1.ConfigMap{core, ibm}, "", ""},
 		"nothing is installed":     {Platform{Name: "AWS"}, nil, "", ""},
 		"another":                  {Platform{Name: "GCP"}, []corev1.ConfigMap{core, aws}, "AWS", "infrastructure-aws is installed for AWS: correct"},
-		"none":                     {Platform{Waits: "no type yet"}, []corev1.ConfigMap{core, ibm}, "PowerVS", "no type yet. What"},
+		"none":                     {Platform{Waits: "no type yet"}, []corev1.ConfigMap{core, ibm}, "PowerVS", "no type yet. Installed"},
 		"two that exclude another": {Platform{Name: "GCP"}, []corev1.ConfigMap{core, aws, gcp}, "GCP", "infrastructure-aws is installed for AWS"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -57,7 +57,7 @@ func (p Platform) why() string { return cmp.Or(p.Waits, p.Unsupported) }
 type Unplaced struct{ Why string }
 
 func (u *Unplaced) Error() string {
-	return u.Why + ". What is installed stays as it is, and nothing new is applied"
+	return u.Why + ". Installed objects stay as they are, and nothing new is applied"
 }
 
 // Placed returns Unplaced if what became ready last is not for the platform.
@@ -99,7 +99,7 @@ func InstalledOn(platform Platform, all []corev1.ConfigMap) Platform {
 // PlatformOf reads the Infrastructure, which is nil where there is none. enabled are Optional platforms that somebody asked for.
 func PlatformOf(infrastructure map[string]any, enabled []string) Platform {
 	if infrastructure == nil {
-		return Platform{Waits: "Infrastructure cluster, which names the platform, is not there: restore it with its status"}
+		return Platform{Waits: "Infrastructure cluster, which names the platform, does not exist: restore it with its status"}
 	}
 	status := at(infrastructure, "status", "platformStatus")
 	name := configv1.PlatformType(text(status, "type"))

@@ -117,7 +117,7 @@ func (p Pass) problems(now time.Time) (all []string, final bool) {
 		}
 	}
 	if len(p.Missing) > 0 {
-		all = append(all, fmt.Sprintf("the ConfigMaps of %s are missing: the content that was installed last stays applied. Apply the release's ConfigMaps again",
+		all = append(all, fmt.Sprintf("the ConfigMaps of %s are missing, so the last installed content stays applied. Apply the release's ConfigMaps again",
 			strings.Join(p.Missing, ", ")))
 		final = true
 	}
@@ -325,7 +325,7 @@ func (p Pass) released() string {
 	if len(all) == 0 {
 		return ""
 	}
-	return "no provider has these definitions any more; they stay, with their objects: " + strings.Join(all, ", ")
+	return "no provider has these definitions any more. The definitions and their objects stay: " + strings.Join(all, ", ")
 }
 
 // Versions returns the versions to show. They are new once everything of the release is installed; before that, the earlier ones stay. While the ConfigMaps

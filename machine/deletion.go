@@ -54,7 +54,7 @@ func hooked(kind machinev1beta1.ConditionType, what, list string, hooks []machin
 		names = append(names, fmt.Sprintf("%s (owner %s)", h.Name, h.Owner))
 	}
 	return False(kind, machinev1beta1.ConditionSeverityWarning, machinev1beta1.MachineHookPresent,
-		"%s waits until its owner takes away each hook in spec.lifecycleHooks.%s: %s", what, list, strings.Join(names, ", "))
+		"%s waits until the owner of each hook removes it from spec.lifecycleHooks.%s: %s", what, list, strings.Join(names, ", "))
 }
 
 // ExcludesDrain reports whether the Machine is to be deleted without a drain.

@@ -26,7 +26,8 @@ func TestHooks(t *testing.T) {
 	}
 	want := machinev1beta1.Condition{
 		Type: "Terminable", Status: "False", Severity: "Warning", Reason: "HookPresent",
-		Message: "Removing its instance waits until its owner takes away each hook in spec.lifecycleHooks.preTerminate: KeepLogs (owner the-logs), Count (owner the-bill)",
+		Message: "Removing its instance waits until the owner of each hook removes it from spec.lifecycleHooks.preTerminate: KeepLogs (owner the-logs), Count " +
+			"(owner the-bill)",
 	}
 	if c := machine.Terminable(m); c != want {
 		t.Errorf("%+v", c)

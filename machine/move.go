@@ -59,7 +59,7 @@ func Existence(m Move) machinev1beta1.Condition {
 			"No instance was made yet")
 	case Await:
 		return False(machinev1beta1.InstanceExistsCondition, machinev1beta1.ConditionSeverityInfo, machinev1beta1.InstanceMissingReason,
-			"The provider does not show the instance yet that it took the order for")
+			"The provider accepted the request for the instance, but does not show the instance yet")
 	}
 	return False(machinev1beta1.InstanceExistsCondition, machinev1beta1.ConditionSeverityWarning, machinev1beta1.InstanceMissingReason, Missing)
 }

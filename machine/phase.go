@@ -77,7 +77,7 @@ func OpenUntil(m *machinev1beta1.Machine, call time.Duration) (_ time.Time, know
 func Creating() machinev1beta1.Condition {
 	return machinev1beta1.Condition{
 		Type: machinev1beta1.MachineCreated, Status: corev1.ConditionUnknown, Reason: ReasonCreating,
-		Message: "The provider is asked for the instance, and has not answered yet",
+		Message: "Poundlock has asked the provider for the instance, and the provider has not answered yet",
 	}
 }
 

@@ -26,8 +26,9 @@ func (s steps) inTheWay() string {
 		return "" // no stranger has a template's name: a template is named after its content
 	}
 	if s.Infra == nil && s.Referrer != "" {
-		return fmt.Sprintf("Machine %s of Cluster API refers to %s %s, which does not exist. If the mirror took that name, that Machine would refer to the mirror, "+
-			"and its deletion would not end: %s; or delete Machine %[1]s, or correct its infrastructureRef: Poundlock then creates the mirror",
+		return fmt.Sprintf("Machine %s of Cluster API refers to %s %s, which does not exist. If the mirror took that name, that Machine would refer to the "+
+			"mirror, and the deletion of that Machine would not end: %s; or delete Machine %[1]s, or correct its infrastructureRef: Poundlock then creates the "+
+			"mirror",
 			s.Referrer, s.InfraKind().Kind, s.InfraName(), s.renamed())
 	}
 	if why := s.foreign(s.Infra); why != "" {
@@ -43,17 +44,18 @@ func (s steps) foreignKept() string {
 	if s.Source() != authority.MachineAPI || !authority.ForeignKept(pairs.ObjectOf(o), pairs.ObjectOf(s.MachineAPI)) {
 		return ""
 	}
-	why := fmt.Sprintf("%s, which is not its mirror's, belongs to no machine of the provider", pairs.Describe(o))
+	why := fmt.Sprintf("%s, which does not belong to this object's mirror, belongs to no machine of the provider", pairs.Describe(o))
 	id := authority.KeptInstance(pairs.ObjectOf(o))
 	switch {
 	case pairs.PresenceOf(o) == authority.Deleting:
-		return why + ", and is being deleted: the mirror is made when it is gone"
+		return why + ", and is being deleted: Poundlock creates the mirror once that object is gone"
 	case id != "" && !pairs.IsPaused(o):
-		return fmt.Sprintf("%s, and has an instance of its own, %s: delete it, and with it what it runs: %s", why, id, command(o, "delete", "--wait=false"))
+		return fmt.Sprintf("%s, and has an instance of its own, %s: delete that object with its instance: %s", why, id, command(o, "delete", "--wait=false"))
 	case id != "":
 		why = fmt.Sprintf("%s, and names another instance, %s, which keeps running", why, id)
 	}
-	return fmt.Sprintf("%s: delete it, which terminates nothing, as it is paused, and Poundlock makes the mirror: %s", why, command(o, "delete", "--wait=false"))
+	return fmt.Sprintf("%s. Delete that object: this terminates nothing, because it is paused, and Poundlock then creates the mirror: %s",
+		why, command(o, "delete", "--wait=false"))
 }
 
 // pauseKept pauses the object of foreignKept where it names no instance. Its controller may find this Machine's instance by the name, and would terminate
@@ -96,13 +98,14 @@ func (s steps) oneSetWaits() bool {
 // setActs returns why Poundlock leaves a MachineSet of Cluster API that acts alone, and the ways out. If it were paused, a set that has Machines would become
 // the mirror, and its Machines would have no Machine API object.
 func (s steps) setActs() string {
-	both := "Both may stay as they are: each API then creates Machines of its own, and neither set can migrate"
+	both := "Both sets may stay as they are: each API then creates its own Machines, and neither set can migrate"
 	if s.oneSetWaits() {
-		both = "Both were created at the same moment. So that each replica is created once, a set that has no Machines creates none (authority/created-twice)"
+		both = "Both sets were created at the same moment. To avoid a second Machine for each replica, a set without Machines creates none " +
+			"(authority/created-twice)"
 	}
 	pause := ""
 	if authority.HasMachines(pairs.ObjectOf(s.Core)) {
-		pause = ". Do not pause that one: its Machines would have no Machine API object, and the set could not migrate"
+		pause = ". Do not pause Cluster API's set: its Machines would have no Machine API object, and the set could not migrate"
 	}
 	return fmt.Sprintf("%s, which is not its mirror, is not paused, so Cluster API acts on it. %s. %s%s",
 		pairs.Describe(s.Core), both, authority.KeepOneSet(pairs.ObjectOf(s.MachineAPI), pairs.ObjectOf(s.Core)), pause)
@@ -128,24 +131,24 @@ func (s steps) runsAnother(owner string) string {
 	if id := pairs.Nested(s.Infra, "spec", "providerID"); id != "" {
 		its = ", whose instance it runs, " + id
 	}
-	return fmt.Sprintf("%s, which is not its mirror, belongs to Machine %s of Cluster API%s. Do not delete it alone: that ends what Machine %[2]s runs. "+
-		"Both may stay as they are: each API then acts on its own object, and this one cannot migrate. To migrate it, %[4]s; "+
-		"or delete Machine %[2]s as a whole, and with it what it runs", pairs.Describe(s.Infra), owner, its, s.renamed())
+	return fmt.Sprintf("%s, which is not its mirror, belongs to Machine %s of Cluster API%s. Do not delete the infrastructure machine alone: this would "+
+		"terminate the instance of Machine %[2]s. Both Machines may stay as they are: each API then acts on its own object, and this Machine cannot migrate. To "+
+		"migrate it, %[4]s; or delete Machine %[2]s as a whole with its instance", pairs.Describe(s.Infra), owner, its, s.renamed())
 }
 
 // refersToAnothers returns why Poundlock makes nothing of an authoritative Cluster API Machine that refers to another Machine's infrastructure machine.
 // Deleting this Machine is no way out: Cluster API deletes the infrastructure machine that a Machine refers to, even if that belongs to another Machine.
 func (s steps) refersToAnothers(owner string) string {
 	return fmt.Sprintf("%s, to which Machine %s of Cluster API refers, belongs to Machine %s, whose instance it runs, %s. Do not delete Machine %[2]s: "+
-		"Cluster API would delete that infrastructure machine with it, and the instance. Delete Machine %[3]s, and with it what it runs, or leave both as they are: "+
-		"Machine %[2]s cannot migrate",
+		"Cluster API would delete that infrastructure machine with it, and the instance. Delete Machine %[3]s with its instance, or leave both Machines as they "+
+		"are: then Machine %[2]s cannot migrate",
 		pairs.Describe(s.Infra), s.Name, owner, pairs.Nested(s.Infra, "spec", "providerID"))
 }
 
 // renamed returns how a user gives a Machine API Machine another name.
 func (s steps) renamed() string {
 	if id := pairs.Nested(s.MachineAPI, "spec", "providerID"); id != "" {
-		return fmt.Sprintf("delete Machine %s of the Machine API, and with it its instance %s, and create it under another name", s.Name, id)
+		return fmt.Sprintf("delete Machine %s of the Machine API with its instance %s, and create it under another name", s.Name, id)
 	}
 	return fmt.Sprintf("delete Machine %s of the Machine API, which has no instance in its spec.providerID, and create it under another name", s.Name)
 }
@@ -170,48 +173,51 @@ func (s steps) foreign(o *unstructured.Unstructured) string {
 		return s.unnamed(o)
 	}
 	begun := s.Kind.Name != "Machine" || slices.Contains(s.MachineAPI.GetFinalizers(), s.Kind.MachineAPIFinalizer)
-	free := "delete it, and with it what it runs, or leave both as they are: each API then acts on its own object, and this one cannot migrate"
+	free := "delete the Cluster API object with its instance, or leave both objects as they are: each API then acts on its own object, and this one cannot " +
+		"migrate"
 	if !begun {
-		free = "Machine API creates no second one (authority/created-twice): delete this Machine, or delete that one, and with it what it runs"
+		free = "Machine API creates no second instance (authority/created-twice). Delete this Machine, or delete the Cluster API Machine with its instance"
 	}
 	foreign := authority.ForeignTo(s.Kind, pairs.ObjectOf(s.MachineAPI), pairs.ObjectOf(o))
 	if s.Source() == authority.ClusterAPI && foreign != authority.NotForeign && foreign != authority.ForeignGoing { // it has no Machine yet
 		if owners := authority.MachineOwners(pairs.ObjectOf(o)); len(owners) > 0 {
-			return fmt.Sprintf("%s, which belongs to Machine %s, has the name of the one that the mirror needs: delete this Machine of the Machine API, "+
-				"and create it under another name", pairs.Describe(o), owners[0])
+			return fmt.Sprintf("%s, which belongs to Machine %s, has the name that the mirror's infrastructure machine needs: delete this Machine of the Machine "+
+				"API, and create it under another name", pairs.Describe(o), owners[0])
 		}
-		return pairs.Describe(o) + ", which is not its mirror, belongs to no Machine and has the name of the one that the mirror needs: delete it"
+		return pairs.Describe(o) + ", which is not its mirror, belongs to no Machine and has the name that the mirror's infrastructure machine needs: delete it"
 	}
 	if owner := s.ownerOfInfra(o); owner != "" && foreign != authority.NotForeign && foreign != authority.ForeignGoing {
 		return s.runsAnother(owner)
 	}
 	switch foreign {
 	case authority.ForeignGoing:
-		return pairs.Describe(o) + ", which is not its mirror, is being deleted: the mirror is made when it is gone" + s.commands(o)
+		return pairs.Describe(o) + ", which is not its mirror, is being deleted: Poundlock creates the mirror once that object is gone" + s.commands(o)
 	case authority.ForeignInstance:
-		return fmt.Sprintf("%s, which is not its mirror, has an instance of its own, %s, that no object would name if it became the mirror: %s%s",
+		return fmt.Sprintf("%s, which is not its mirror, has an instance of its own, %s. If Poundlock made that object the mirror, no object would name that "+
+			"instance: %s%s",
 			pairs.Describe(o), pairs.Nested(o, "spec", "providerID"), free, s.commands(o))
 	case authority.ForeignActs:
 		if s.Kind.Name == "MachineSet" && o == s.Core {
 			return s.setActs()
 		}
 		if o == s.Infra && s.Core == nil && len(authority.MachineOwners(pairs.ObjectOf(o))) == 0 {
-			return fmt.Sprintf("%s, which is not its mirror, belongs to no Machine: delete it, or, to make it the mirror, and overwrite its spec, annotate it with %s",
+			return fmt.Sprintf("%s, which is not its mirror, belongs to no Machine. Delete that object, or make it the mirror, which overwrites its spec: annotate "+
+				"it with %s",
 				pairs.Describe(o), authority.PausedAnnotation)
 		}
 		if !begun && s.Core != nil && (s.Infra == nil || len(authority.MachineOwners(pairs.ObjectOf(s.Infra))) == 0) {
-			return fmt.Sprintf("%s was created too, and is not paused. So that one instance is created and not two, neither API begins "+
-				"(authority/created-twice): delete one of the two Machines, "+
-				"or annotate that of Cluster API and its infrastructure machine with %s to make them the mirror", pairs.Describe(o), authority.PausedAnnotation)
+			return fmt.Sprintf("%s was created too, and is not paused. To avoid a second instance, neither API creates one (authority/created-twice): delete one of "+
+				"the two Machines, or annotate the Cluster API Machine and its infrastructure machine with %s to make them the mirror",
+				pairs.Describe(o), authority.PausedAnnotation)
 		}
-		return fmt.Sprintf("%s, which is not its mirror, is not paused, so Cluster API acts on it: %s; to make it the mirror, and overwrite its spec, "+
-			"annotate it with %s%s",
+		return fmt.Sprintf("%s, which is not its mirror, is not paused, so Cluster API acts on it: %s. To make that object the mirror, which overwrites its "+
+			"spec, annotate it with %s%s",
 			pairs.Describe(o), free, authority.PausedAnnotation, s.commands(o))
 	case authority.ForeignStopping:
 		return pairs.Describe(o) + ", which is not its mirror, becomes the mirror as soon as its controllers acknowledge that it is paused (condition Paused)"
 	case authority.ForeignBegun:
-		return fmt.Sprintf("%s, which is not its mirror, may have an instance whose ID its controllers have not stored, and which would be nobody's if "+
-			"it became the mirror: delete the Cluster API Machine, and with it what it runs%s", pairs.Describe(o), s.commands(o))
+		return fmt.Sprintf("%s, which is not its mirror, may have an instance whose ID its controllers have not stored. If Poundlock made that object the "+
+			"mirror, no object would name that instance: delete the Cluster API Machine with its instance%s", pairs.Describe(o), s.commands(o))
 	case authority.NotForeign:
 	}
 	return ""
@@ -221,7 +227,8 @@ func (s steps) foreign(o *unstructured.Unstructured) string {
 // object's controllers delete nothing while it is paused; "" where nothing is paused.
 func (s steps) commands(o *unstructured.Unstructured) string {
 	if s.hasOwnInstance(o) || o == s.Core && s.hasOwnInstance(s.stranger(s.Infra)) {
-		return fmt.Sprintf(". Leave it paused, as its controllers would terminate this Machine's instance, and remove their finalizers: %s",
+		return fmt.Sprintf(". Leave the Cluster API object paused, because its controllers would terminate this Machine's instance, and remove the controllers' "+
+			"finalizers: %s",
 			free(o))
 	}
 	core, infra := s.stranger(s.Core), (*unstructured.Unstructured)(nil)
@@ -237,7 +244,7 @@ func (s steps) commands(o *unstructured.Unstructured) string {
 	if !pairs.IsPaused(core) && !pairs.IsPaused(infra) || len(commands) == 0 {
 		return ""
 	}
-	return ". Its controllers delete nothing while it is paused. To delete it, in this order: " + strings.Join(commands, "; ")
+	return ". Its controllers delete nothing while that object is paused. To delete it, run in this order: " + strings.Join(commands, "; ")
 }
 
 // hasOwnInstance reports whether an object has the ID of this Machine's instance, in any spelling.
@@ -286,8 +293,8 @@ func (s steps) unknownToProvider(infra *unstructured.Unstructured) string {
 	if kept == "" || id == "" {
 		return ""
 	}
-	return fmt.Sprintf(". Its provider knows that instance by its %s alone, which does not exist or does not name it, and would not terminate it: "+
-		"terminate %s in the cloud. Then delete what is left, paused as it is, in this order: ", kept, id)
+	return fmt.Sprintf(". The provider finds that instance only through its %s, which does not exist or does not name the instance. So the provider would not "+
+		"terminate the instance: terminate %s in the cloud. Then delete the objects that are left while they stay paused, in this order: ", kept, id)
 }
 
 // letInstance is let for the object that the provider keeps for the instance of a stranger's machine. The garbage collector deletes that object with the
@@ -402,8 +409,8 @@ func (s steps) unnamed(mirror *unstructured.Unstructured) string {
 		return ""
 	}
 	if phase := pairs.Nested(s.MachineAPI, "status", "phase"); phase == "Provisioned" || phase == "Running" {
-		return fmt.Sprintf("%s has the instance %s, and this Machine, whose phase is %s, has no spec.providerID at the moment: wait until Machine API's "+
-			"controllers write it again, which they do as soon as they find the instance. If they do not, set spec.providerID: %[2]s",
+		return fmt.Sprintf("%s has the instance %s, and this Machine, whose phase is %s, has no spec.providerID at the moment. Wait until Machine API's "+
+			"controllers find the instance and write spec.providerID again. If they do not, set spec.providerID: %[2]s",
 			pairs.Describe(mirror), id, phase)
 	}
 	return fmt.Sprintf("%s has the instance %s, and this Machine has no spec.providerID: set spec.providerID: %[2]s, or delete this Machine",

@@ -102,31 +102,33 @@ func TestTheWayOutBesideAPausedStranger(t *testing.T) {
 		want                    string
 		ends                    []string
 	}{
-		"it has an instance, and is paused": {nil, []change{paused, i1, held}, []change{paused, i1, held, owned}, "with it what it runs",
+		"it has an instance, and is paused": {nil, []change{paused, i1, held}, []change{paused, i1, held, owned}, "with its instance",
 			[]string{deleteCore, unpauseCore, infraIsDelete, unpauseInfra}},
-		"it has an instance, and only one half is paused": {nil, []change{i1, held}, []change{paused, i1, held, owned}, "with it what it runs",
+		"it has an instance, and only one half is paused": {nil, []change{i1, held}, []change{paused, i1, held, owned}, "with its instance",
 			[]string{deleteCore, infraIsDelete, unpauseInfra}},
-		"it has an instance, and a restore left its provider's finalizer out": {nil, []change{paused, i1, held}, []change{paused, i1, owned}, "with it what it runs",
+		"it has an instance, and a restore left its provider's finalizer out": {nil, []change{paused, i1, held}, []change{paused, i1, owned}, "with its instance",
 			[]string{keepInfra, deleteCore, unpauseCore, infraIsDelete, unpauseInfra}},
-		"an infrastructure machine without its Machine and finalizer": {nil, nil, []change{paused, i1}, "with it what it runs", []string{keepInfra, deleteInfra, unpauseInfra}},
-		"it has an instance, and is not paused":                       {nil, []change{i1}, []change{i1}, "with it what it runs", nil},
+		"an infrastructure machine without its Machine and finalizer": {nil, nil, []change{paused, i1}, "with its instance", []string{keepInfra, deleteInfra, unpauseInfra}},
+		"it has an instance, and is not paused":                       {nil, []change{i1}, []change{i1}, "with its instance", nil},
 		"both have one, and it is paused": {[]change{i2, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{authority.MachineAPIMachineFinalizer}) }},
-			[]change{paused, i1, held}, []change{paused, i1, held, owned}, "with it what it runs", []string{deleteCore, unpauseCore, infraIsDelete, unpauseInfra}},
-		"it is being deleted, and is paused": {nil, []change{paused, going, held}, []change{paused, going, held, owned}, "the mirror is made when it is gone",
+			[]change{paused, i1, held}, []change{paused, i1, held, owned}, "with its instance", []string{deleteCore, unpauseCore, infraIsDelete, unpauseInfra}},
+		"it is being deleted, and is paused": {nil, []change{paused, going, held}, []change{paused, going, held, owned}, "Poundlock creates the mirror once that " +
+			"object is gone",
 			[]string{unpauseCore, unpauseInfra}},
-		"it is being deleted, and is not paused": {nil, []change{going, held}, []change{going, held, owned}, "the mirror is made when it is gone", nil},
-		"it may have begun, and is paused": {nil, []change{paused, held, answered}, []change{paused, owned, held}, "with it what it runs",
+		"it is being deleted, and is not paused": {nil, []change{going, held}, []change{going, held, owned}, "Poundlock creates the mirror once that object is " +
+			"gone", nil},
+		"it may have begun, and is paused": {nil, []change{paused, held, answered}, []change{paused, owned, held}, "with its instance",
 			[]string{deleteCore, unpauseCore, infraIsDelete, unpauseInfra}},
-		"it may have begun, and no finalizer keeps its infrastructure machine": {nil, []change{paused, held, answered}, []change{paused, owned}, "with it what it runs",
+		"it may have begun, and no finalizer keeps its infrastructure machine": {nil, []change{paused, held, answered}, []change{paused, owned}, "with its instance",
 			[]string{deleteCore, unpauseCore}},
-		"an infrastructure machine without its Machine": {nil, nil, []change{paused, i1, held}, "with it what it runs", []string{deleteInfra, unpauseInfra}},
+		"an infrastructure machine without its Machine": {nil, nil, []change{paused, i1, held}, "with its instance", []string{deleteInfra, unpauseInfra}},
 		"it is being deleted, and has this Machine's instance by another spelling of its ID": {[]change{i1},
-			[]change{paused, going, held, runs("aws:///b/i-1")}, []change{paused, held, owned, i1}, "Leave it paused", []string{freeCore}},
+			[]change{paused, going, held, runs("aws:///b/i-1")}, []change{paused, held, owned, i1}, "Leave the Cluster API object paused", []string{freeCore}},
 		"it is being deleted, and has this Machine's instance by an ID of another cloud": {[]change{i1},
-			[]change{paused, going, held, runs("gce://p/z/i-1")}, []change{paused, held, owned, i1}, "Leave it paused", []string{freeCore}},
+			[]change{paused, going, held, runs("gce://p/z/i-1")}, []change{paused, held, owned, i1}, "Leave the Cluster API object paused", []string{freeCore}},
 		"it is being deleted without an ID, and its infrastructure machine has this Machine's instance": {[]change{i1},
-			[]change{paused, going, held}, []change{paused, held, owned, i1}, "Leave it paused", []string{freeCore}},
-		"it is being deleted, and has this Machine's instance": {[]change{i1}, []change{paused, going, held, i1}, []change{paused, held, owned, i1}, "Leave it paused",
+			[]change{paused, going, held}, []change{paused, held, owned, i1}, "Leave the Cluster API object paused", []string{freeCore}},
+		"it is being deleted, and has this Machine's instance": {[]change{i1}, []change{paused, going, held, i1}, []change{paused, held, owned, i1}, "Leave the Cluster API object paused",
 			[]string{freeCore}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -223,10 +225,12 @@ func TestAnInfrastructureMachineOfAnotherMachine(t *testing.T) {
 		o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "cluster.x-k8s.io/v1beta2", Kind: "Machine", Name: "foo", UID: "f"}})
 	}
 	for source, want := range map[string]string{
-		"ClusterAPI": "which belongs to Machine foo, has the name of the one that the mirror needs: delete this Machine of the Machine API, and create it under another name",
-		"MachineAPI": "belongs to Machine foo of Cluster API, whose instance it runs, aws:///a/i-1. Do not delete it alone: that ends what Machine foo runs. " +
-			"Both may stay as they are: each API then acts on its own object, and this one cannot migrate. To migrate it, delete Machine m of the Machine API, " +
-			"which has no instance in its spec.providerID, and create it under another name; or delete Machine foo as a whole, and with it what it runs",
+		"ClusterAPI": "which belongs to Machine foo, has the name that the mirror's infrastructure machine needs: delete this Machine of the Machine API, and " +
+			"create it under another name",
+		"MachineAPI": "belongs to Machine foo of Cluster API, whose instance it runs, aws:///a/i-1. Do not delete the infrastructure machine alone: this would " +
+			"terminate the instance of Machine foo. Both Machines may stay as they are: each API then acts on its own object, and this Machine cannot migrate. To " +
+			"migrate it, delete Machine m of the Machine API, which has no instance in its spec.providerID, and create it under another name; or delete Machine foo " +
+			"as a whole with its instance",
 	} {
 		s := stranger(t, nil, nil, []change{runs("aws:///a/i-1"), of})
 		s.Core = nil
@@ -242,7 +246,7 @@ func TestAnInfrastructureMachineOfAnotherMachine(t *testing.T) {
 func TestAnInfrastructureMachineToWhichAnotherMachineRefers(t *testing.T) {
 	for id, want := range map[string]string{
 		"":             "delete Machine m of the Machine API, which has no instance in its spec.providerID, and create it under another name",
-		"aws:///a/i-2": "delete Machine m of the Machine API, and with it its instance aws:///a/i-2, and create it under another name",
+		"aws:///a/i-2": "delete Machine m of the Machine API with its instance aws:///a/i-2, and create it under another name",
 	} {
 		s := stranger(t, []change{runs(id)}, nil, nil)
 		if why := stepsOf(s, time.Now()).inTheWay(); why != "" {
@@ -314,7 +318,7 @@ func TestAnInfrastructureMachineThatIsKeptWhileItIsDeleted(t *testing.T) {
 		enrolled := func(o *unstructured.Unstructured) { o.SetFinalizers([]string{authority.SyncFinalizer}) }
 		s := stranger(t, []change{runs("aws:///a/i-1"), enrolled}, []change{mark, enrolled}, []change{mark, going, keep, owned, runs("aws:///a/i-1")})
 		w := (steps{State: s, Reporter: status.Reporter{Now: time.Unix(0, 0)}, deletion: deletion.Of(s)}).toClusterAPI()
-		reports := w != nil && w.Failure && strings.Contains(fmt.Sprint(w.Patch), "kept by the finalizers of others (example.com/hold)")
+		reports := w != nil && w.Failure && strings.Contains(fmt.Sprint(w.Patch), "finalizers of other controllers keep it (example.com/hold)")
 		if reports != c.reports {
 			t.Errorf("%s: %+v", name, w)
 		}
@@ -413,13 +417,13 @@ func TestTwoSetsOfOneName(t *testing.T) {
 			[]string{"created at the same moment", deleteThere + ", or, to make it the mirror, " + pauseThere + ". ", deleteHere}},
 		"Cluster API's has begun": {first, second, 0, 2, mark, nil},
 		"Cluster API's has begun, and it is marked": {first + marked, second, 0, 2, `"reason":"ForeignTwin"`,
-			[]string{deleteThere + " (deletes its Machines too, 2 now, and what they run). " + deleteHere + ". Do not pause that one"}},
+			[]string{deleteThere + " (also deletes its Machines, now 2, with their instances). " + deleteHere + ". Do not pause Cluster API's set"}},
 		"Machine API's has begun, and it is marked": {first + marked, second, 3, 0, `"reason":"ForeignTwin"`,
-			[]string{pauseThere, deleteHere + " (deletes its Machines too, 3 now, and what they run)"}},
+			[]string{pauseThere, deleteHere + " (also deletes its Machines, now 3, with their instances)"}},
 		"both have begun, and it is marked": {first + marked, second, 3, 2, none, nil},
-		"both have begun":                   {first, second, 3, 2, `"reason":"ForeignTwin"`, []string{"Both may stay as they are", deleteThere, deleteHere}},
+		"both have begun":                   {first, second, 3, 2, `"reason":"ForeignTwin"`, []string{"Both sets may stay as they are", deleteThere, deleteHere}},
 		"both were there before Poundlock": {first, `creationTimestamp: "2025-01-01T00:00:00Z"`, 0, 0, `"reason":"ForeignTwin"`,
-			[]string{"Both may stay as they are", deleteThere, deleteHere}},
+			[]string{"Both sets may stay as they are", deleteThere, deleteHere}},
 		"that one is being deleted": {first + marked, second + `, deletionTimestamp: "2026-01-02T00:00:00Z", finalizers: [theirs]`, 0, 2, none, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -455,11 +459,11 @@ func TestWhatIsKeptForAnInstanceAndIsNotTheMirrors(t *testing.T) {
 	}{
 		{"it is the mirror's", pausedNow, itsOwner, ``, "", ""},
 		{"it has the Machine's instance", pausedNow, ``, `biosUUID: 4210-A`, "", ""},
-		{"it is paused, and names nothing", pausedNow, ``, ``, "belongs to no machine of the provider: delete it, which terminates nothing", ""},
-		{"it is not paused, and names nothing", ``, ``, ``, "delete it, which terminates nothing, as it is paused", "paused VSphereVM"},
-		{"it is paused, and names another instance", pausedNow, ``, `biosUUID: 4210-b`, "names another instance, vsphere://4210-b, which keeps running: delete it", ""},
-		{"it is not paused, and names another instance", ``, ``, `biosUUID: 4210-b`, "an instance of its own, vsphere://4210-b: delete it, and with it what it runs: " + remove, ""},
-		{"it is being deleted, and paused", pausedNow, goes, ``, "is being deleted: the mirror is made when it is gone", "removed the finalizers"},
+		{"it is paused, and names nothing", pausedNow, ``, ``, "belongs to no machine of the provider. Delete that object: this terminates nothing", ""},
+		{"it is not paused, and names nothing", ``, ``, ``, "Delete that object: this terminates nothing, because it is paused", "paused VSphereVM"},
+		{"it is paused, and names another instance", pausedNow, ``, `biosUUID: 4210-b`, "names another instance, vsphere://4210-b, which keeps running. Delete that object", ""},
+		{"it is not paused, and names another instance", ``, ``, `biosUUID: 4210-b`, "an instance of its own, vsphere://4210-b: delete that object with its instance: " + remove, ""},
+		{"it is being deleted, and paused", pausedNow, goes, ``, "is being deleted: Poundlock creates the mirror once that object is gone", "removed the finalizers"},
 		{"it is being deleted, and names nothing", ``, goes, ``, "is being deleted", "paused VSphereVM"},
 		{"it is being deleted, with an instance of its own", ``, goes, `biosUUID: 4210-b`, "is being deleted", ""},
 	} {
@@ -487,7 +491,7 @@ func TestWhatIsKeptForAnInstanceAndIsNotTheMirrors(t *testing.T) {
 func TestAMirrorWhoseMachineHasNoIDAtTheMoment(t *testing.T) {
 	for phase, want := range map[string]string{
 		"": "or delete this Machine", "Provisioning": "or delete this Machine",
-		"Provisioned": "wait until Machine API's controllers", "Running": "wait until Machine API's controllers",
+		"Provisioned": "Wait until Machine API's controllers", "Running": "Wait until Machine API's controllers",
 	} {
 		s := stranger(t, []change{held}, []change{paused, runs("aws:///a/i-1"), func(o *unstructured.Unstructured) {
 			o.SetAnnotations(map[string]string{authority.PausedAnnotation: "", authority.MirrorAnnotation: "Machine/m"})

@@ -161,9 +161,9 @@ func (s steps) lingers() string {
 	if len(others) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s, its mirror, is being deleted, and is kept by the finalizers of others (%s): wait until they remove them, or remove them yourself: "+
-		"kubectl -n %s edit %s %s. "+
-		"Poundlock then recreates it", pairs.Describe(s.Infra), strings.Join(others, ", "), s.Infra.GetNamespace(), resource(s.Infra), s.Infra.GetName())
+	return fmt.Sprintf("%s, its mirror, is being deleted, but finalizers of other controllers keep it (%s): wait until those controllers remove their "+
+		"finalizers, or remove the finalizers yourself: kubectl -n %s edit %s %s. Poundlock then recreates it",
+		pairs.Describe(s.Infra), strings.Join(others, ", "), s.Infra.GetNamespace(), resource(s.Infra), s.Infra.GetName())
 }
 
 // firstCore creates a Machine's Cluster API object before the infrastructure machine, so that the latter names its owner from the beginning. Both are created

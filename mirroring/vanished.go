@@ -25,14 +25,14 @@ func (s steps) vanished() string {
 	if s.Source() != authority.ClusterAPI || s.Core != nil || !s.Shape().Existed() && !s.wasReflected() {
 		return ""
 	}
-	end, lost, api := "", "To have it in Cluster API again", "ClusterAPI"
+	end, lost, api := "", "To restore it in Cluster API", "ClusterAPI"
 	if s.Kind.Scales {
-		end, lost, api = " --cascade=orphan", "To have the set in an API again", "ClusterAPI, or MachineAPI"
+		end, lost, api = " --cascade=orphan", "To restore the set in an API", "ClusterAPI, or MachineAPI"
 	}
 	if s.Kind.InfraActs() {
-		lost = "If its instance runs, and Cluster API is to have it again"
+		lost = "If its instance runs, and Cluster API should be authoritative for it again"
 	}
-	return fmt.Sprintf("Cluster API is authoritative, and its %[1]s %[2]s/%[3]s, which existed, is gone. Poundlock does not recreate it, as somebody "+
+	return fmt.Sprintf("Cluster API is authoritative, and its %[1]s %[2]s/%[3]s, which existed, is gone. Poundlock does not recreate it, because somebody "+
 		"may have deleted it before it was mirrored, or while Poundlock was not installed. "+
 		"To delete this mirror too: kubectl -n %[4]s delete %[5]s.%[6]s %[3]s%[7]s. %[8]s, delete this mirror, and create it again with "+
 		"spec.authoritativeAPI: %[9]s",

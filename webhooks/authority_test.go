@@ -32,8 +32,8 @@ apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
 kind: AWSCluster
 metadata: {namespace: c, name: x}
 spec: {region: eu-west-1, controlPlaneLoadBalancer: {name: int, loadBalancerType: nlb}}`)
-	p.patches(t, false, request, check("a set moves without its Machines: new ones will be Cluster API's",
-		"While status.authoritativeAPI is Migrating, none is replaced"), "--dry-run=server")
+	p.patches(t, false, request, check("a set moves without its Machines: new Machines will be Cluster API's",
+		"While status.authoritativeAPI is Migrating, no Machine is replaced"), "--dry-run=server")
 	p.patches(t, false, `{"spec":{"authoritativeAPI":"ClusterAPI","template":{"machines_v1beta1_machine_openshift_io":{"spec":{"providerSpec":{"value":{"deviceIndex":2}}}}}}}`,
 		check("spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value.deviceIndex: Cluster API cannot express this, so the move will not start"),
 		"--dry-run=server")
@@ -77,5 +77,6 @@ spec: {template: {spec: {ami: {id: ami-1}, instanceType: m6i.4xlarge, ignition: 
 	p.patches(t, true, `{"spec":{"authoritativeAPI":"MachineAPI"}}`,
 		check("spec.authoritativeAPI", "give it machines_v1beta1_machine_openshift_io in the same request", "[controlplane/authority]"))
 	p.must(t, p.admin.Patch(t.Context(), o, merge(`{"spec":{"template":{"spec":{"instanceType":"m6i.8xlarge"}}}}`)))
-	p.prints(t, false, "", check("nothing in Cluster API is deleted with it", "[controlplane/delete]"), "delete", cpms, "cluster", "--dry-run=server")
+	p.prints(t, false, "", check("in Cluster API, Machines, infrastructure templates and the failure domains",
+		"[controlplane/delete]"), "delete", cpms, "cluster", "--dry-run=server")
 }

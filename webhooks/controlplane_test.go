@@ -95,10 +95,12 @@ func TestAMachineOfTheControlPlaneIsLookedUp(t *testing.T) {
 		asked        bool
 		warns        string
 	}{
-		"at an index that is taken":     {machine: named("mine-0", "master"), set: set, asked: true, warns: "the ControlPlaneMachineSet will do nothing from then on"},
-		"a cluster that cannot be read": {machine: named("mine-0", "master"), set: set, asked: true, err: errors.New("etcd is away"), warns: "what the ControlPlaneMachineSet makes of the Machine could not be checked"},
-		"no set":                        {machine: named("mine-0", "master")},
-		"a worker":                      {machine: named("mine-0", "worker"), set: set},
+		"at an index that is taken": {machine: named("mine-0", "master"), set: set, asked: true, warns: "the ControlPlaneMachineSet will do nothing until this " +
+			"is fixed"},
+		"a cluster that cannot be read": {machine: named("mine-0", "master"), set: set, asked: true, err: errors.New("etcd is away"), warns: "the effect of the " +
+			"Machine on the ControlPlaneMachineSet could not be checked"},
+		"no set":   {machine: named("mine-0", "master")},
+		"a worker": {machine: named("mine-0", "worker"), set: set},
 	} {
 		t.Run(text, func(t *testing.T) {
 			asked := false
@@ -321,9 +323,9 @@ func controlPlaneSet(t *testing.T, p *place) {
 	p.prints(t, true, setManifest("cluster", "Inactive", "a", "b"), check("Machine x-master-2 is in eu-west-1c", "eu-west-1a, eu-west-1b",
 		"[controlplane/failure-domains]"), "create", "-f", "-")
 	p.prints(t, false, setManifest("cluster", "Inactive", "c", "a", "b"),
-		check("the set is Inactive; made Active it would do nothing: all 3 control plane Machines match the template [controlplane/forecast]"), "create", "-f", "-")
+		check("the set is Inactive. If it were Active, it would do nothing: all 3 control plane Machines match the template [controlplane/forecast]"), "create", "-f", "-")
 
-	p.patches(t, false, instance, check("made Active it would replace 3 of 3 control plane Machines, one at a time: "+replaced), "--dry-run=server")
+	p.patches(t, false, instance, check("If it were Active, it would replace 3 of 3 control plane Machines, one at a time: "+replaced), "--dry-run=server")
 	p.patches(t, true, inMachineTemplate(`{"failureDomains":{"aws":[{"placement":{"availabilityZone":"eu-west-1a"}}]}}`),
 		check("Machine x-master-1 is in eu-west-1b", "Machine x-master-2 is in eu-west-1c", "[controlplane/failure-domains]"))
 	p.patches(t, false, `{"spec":{"state":"Active"}}`, check("this will do nothing: all 3 control plane Machines match the template"), "--dry-run=server")

@@ -190,17 +190,17 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 	}
 	if needs.Has(policies.NeedInfra) && c.Facts.Infra == nil {
 		infra, err := l.infra(ctx, *c, needs.Has(policies.NeedLiveTwin))
-		doubt("the infrastructure object could not be looked at", err)
+		doubt("the infrastructure object could not be read", err)
 		c.Facts.Infra = infra
 	}
 	if needs.Has(policies.NeedInfra) {
 		instance, err := l.infraInstance(ctx, *c, needs.Has(policies.NeedLiveTwin))
-		doubt("the provider's object for the instance could not be looked at", err)
+		doubt("the provider's object for the instance could not be read", err)
 		c.Facts.InfraInstance = instance
 	}
 	if needs.Has(policies.NeedOwners) && c.Operation == admissionv1.Delete {
 		owners, err := l.behind(ctx, *c)
-		doubt("whether the provider knows the instance could not be looked at", err)
+		doubt("whether the provider knows the instance could not be checked", err)
 		c.Facts.Owners = owners
 	}
 	if needs.Has(policies.NeedConversion) && l.Converter != nil {
@@ -217,19 +217,19 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 		doubt("whether another MachineSet selects the same Machines could not be checked", l.siblings(ctx, c))
 	}
 	if needs.Has(policies.NeedUnknownInstances) {
-		doubt("whether the provider knows the instances of its Machines, and which have hooks, could not be looked at", l.heldUp(ctx, c))
+		doubt("whether the provider knows the instances of its Machines, and which have hooks, could not be checked", l.heldUp(ctx, c))
 	}
 	if needs.Has(policies.NeedEnding) {
-		doubt("which Machines are deleted too could not be looked at", l.ending(ctx, c))
+		doubt("which Machines are also deleted could not be checked", l.ending(ctx, c))
 	}
 	if needs.Has(policies.NeedUndrained) && l.Masters != nil {
 		undrained, err := l.undrained(ctx, *c)
-		doubt("whether Cluster API finds a Machine of the control plane, without which it drains no Node, could not be looked up", err)
+		doubt("whether Cluster API finds a control plane Machine (without one it drains no Node) could not be checked", err)
 		c.Facts.Undrained = undrained
 	}
 	if needs.Has(policies.NeedSurroundings) {
 		leaving, paused, err := l.surroundings(ctx, *c)
-		doubt("whether what the twin lives in is being deleted, or is paused, could not be checked", err)
+		doubt("whether the namespace, the CRDs and the Cluster of the twin are being deleted or paused could not be checked", err)
 		c.Facts.Leaving, c.Facts.PausedCluster = leaving, paused
 	}
 	if needs.Has(policies.NeedRemediation) {
@@ -241,7 +241,7 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 		if c.Kind == authority.InfraMachineTemplate {
 			what = "template"
 		}
-		doubt(fmt.Sprintf("what the ControlPlaneMachineSet makes of the %s could not be checked", what), err)
+		doubt(fmt.Sprintf("the effect of the %s on the ControlPlaneMachineSet could not be checked", what), err)
 		c.Facts.ControlPlane = in
 	}
 	// A MachineDeployment adopts only Cluster API's MachineSets. A MachineSet of Machine API matters while Machine API is authoritative for it: its labels are

@@ -170,7 +170,7 @@ func (h *handler) unknown(c policies.Change, err error) *admissionv1.AdmissionRe
 	follows := "so nothing was changed; try again in a moment"
 	open := h.open() && !authority.Begins(c) && !errors.Is(err, errNotBegun)
 	if open {
-		follows = "and the request is carried out all the same"
+		follows = "and the request is carried out anyway"
 	}
 	return h.undecided(open, failureFacts, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable,
 		fmt.Sprintf("Poundlock could not look up %s, %s (%s)", asked, follows, unanswered(err)))

@@ -524,7 +524,7 @@ func TestASetThatWouldAdoptAMachineIsWarnedOf(t *testing.T) {
 		to := map[string]string{"MachineAPI": "ClusterAPI", "ClusterAPI": "MachineAPI"}[from]
 		got := ask(t, h, "/validate/machine-api", mapiMachines+`,"operation":"UPDATE","oldObject":`+fmt.Sprintf(machine, from, from)+`,"object":`+
 			fmt.Sprintf(machine, to, from))
-		if !got.Allowed || !strings.Contains(strings.Join(got.Warnings, " "), "MachineSet collector makes this Machine its own") {
+		if !got.Allowed || !strings.Contains(strings.Join(got.Warnings, " "), "MachineSet collector adopts this Machine") {
 			t.Errorf("from %s: want a warning of the set, got %+v", from, got)
 		}
 	}

@@ -52,7 +52,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		reviews:  histogram("review_duration_seconds", "Time from a review's arrival to its answer.", "route", "allowed"),
 		gathers:  histogram("gather_duration_seconds", "Time to look up what the rules of one review need.", "route"),
 		lookups:  histogram("lookup_duration_seconds", "Time of one lookup, from the cache or from the API server.", "source"),
-		doubts:   counter("unchecked_total", "Facts behind a warning that could not be had.", "route"),
+		doubts:   counter("unchecked_total", "Facts for a warning that could not be looked up.", "route"),
 		failures: counter("failures_total", "Reviews that no rule could decide, by reason.", "route", "reason"),
 		inFlight: gauge("in_flight", "Reviews being answered now."),
 		enforced: gauge("enforced", "1 while locks fail closed in every mirrored namespace and the API server reaches the webhooks, else 0."),

@@ -69,7 +69,7 @@ var authoritySettled = Table{
 		},
 		{
 			Names: []string{authority.ReasonInstanceUnknown},
-			Means: "the ID of the instance is not in the objects of both APIs. The controllers of the authoritative API may have asked for an instance, and a move " +
+			Means: "the ID of the instance is not in the objects of both APIs. The controllers of the authoritative API may have requested an instance, and a move " +
 				"would create a second one",
 			Do: "usually wait: the controllers store the ID. Else see the runbook [An instance is unknown](#an-instance-is-unknown)",
 		},

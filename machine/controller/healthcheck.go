@@ -248,7 +248,7 @@ func (c *check) parse() error {
 
 func validStrategy(o *unstructured.Unstructured) error {
 	if s, ok := o.GetAnnotations()[strategyAnnotation]; ok && s != strategyBareMetal {
-		return fmt.Errorf("its annotation %s is %q: it can be %s, or absent so that unhealthy Machines are deleted", strategyAnnotation, s, strategyBareMetal)
+		return fmt.Errorf("its annotation %s is %q: set it to %s, or remove it so that unhealthy Machines are deleted", strategyAnnotation, s, strategyBareMetal)
 	}
 	return nil
 }

@@ -124,7 +124,7 @@ func newHealthMeters() (healthMeters, error) {
 	var errs [3]error
 	by := []string{"name", "namespace"}
 	m.covered, errs[0] = metricsregistry.Add(metrics.Registry, prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "mapi_machinehealthcheck_nodes_covered", Help: "Machines that a MachineHealthCheck looks after.",
+		Name: "mapi_machinehealthcheck_nodes_covered", Help: "Machines that a MachineHealthCheck selects.",
 	}, by))
 	m.shortCircuit, errs[1] = metricsregistry.Add(metrics.Registry, prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "mapi_machinehealthcheck_short_circuit",

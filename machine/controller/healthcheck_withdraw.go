@@ -100,7 +100,7 @@ func (r *healthChecks) gone(ctx context.Context, check *unstructured.Unstructure
 func unneeded(request *metav1.PartialObjectMetadata, c *check, j health.Judgement, gone bool) string {
 	by, named := request.Annotations[checkAnnotation]
 	if gone {
-		return fmt.Sprintf("the check %s, which made it, is deleted", by)
+		return fmt.Sprintf("the check %s, which created the request, is deleted", by)
 	}
 	if named && by != c.stored.GetName() {
 		return ""

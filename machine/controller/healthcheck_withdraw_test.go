@@ -44,8 +44,9 @@ func TestUnneededRequests(t *testing.T) {
 		stored storedChecks
 		want   string
 	}{
-		"of another check":                                  {by: "other", cached: storedChecks{"own", "other"}, stored: storedChecks{"own", "other"}},
-		"of another check that was deleted":                 {by: "other", cached: storedChecks{"own"}, stored: storedChecks{"own"}, want: "the check other, which made it, is deleted"},
+		"of another check": {by: "other", cached: storedChecks{"own", "other"}, stored: storedChecks{"own", "other"}},
+		"of another check that was deleted": {by: "other", cached: storedChecks{"own"}, stored: storedChecks{"own"}, want: "the check other, " +
+			"which created the request, is deleted"},
 		"of another check that the cache does not have yet": {by: "other", cached: storedChecks{"own"}, stored: storedChecks{"own", "other"}},
 		"of another check that the cache still has":         {by: "other", cached: storedChecks{"own", "other"}, stored: storedChecks{"own"}},
 		"its own, of a Machine that is unhealthy":           {by: "own"},

@@ -72,9 +72,9 @@ func (c *machines) keepShared(ctx context.Context, p *pass) (*stop, error) {
 		return nil, err
 	}
 	return &stop{after: c.pace.held, waits: machine.False(machinev1beta1.MachineDrainable, machinev1beta1.ConditionSeverityWarning, machine.ReasonInstanceShared,
-		"spec.providerID %[1]s is also that of Machine %[2]s, so the deletion of this Machine would remove the instance of that one. "+
-			"If the instance is to go, delete Machine %[2]s too. "+
-			"If this Machine is only a copy, remove %[3]s from its metadata.finalizers: kubectl -n %[4]s edit machines.machine.openshift.io %[5]s",
+		"spec.providerID %[1]s is also that of Machine %[2]s, so deleting this Machine would terminate the instance of Machine %[2]s. To terminate the instance, "+
+			"delete Machine %[2]s too. If this Machine is only a copy, remove %[3]s from its metadata.finalizers: kubectl -n %[4]s edit "+
+			"machines.machine.openshift.io %[5]s",
 		providerIDOf(p.machine), other, machinev1beta1.MachineFinalizer, p.machine.Namespace, p.machine.Name)}, nil
 }
 
@@ -164,6 +164,6 @@ func (c *machines) removeFinalizer(ctx context.Context, p *pass) (*stop, error) 
 		return nil, err
 	}
 	p.over = true
-	c.recordEvent(p, corev1.EventTypeNormal, "Deleted", "Delete", "The instance and all that was made for it are gone")
+	c.recordEvent(p, corev1.EventTypeNormal, "Deleted", "Delete", "The instance and all resources created for it are gone")
 	return &stop{}, nil
 }

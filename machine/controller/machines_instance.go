@@ -221,7 +221,7 @@ func (c *machines) create(ctx context.Context, p *pass) (*stop, error) {
 		return &stop{}, nil
 	}
 	p.is(machine.True(machinev1beta1.MachineCreated, machinev1beta1.MachineCreationSucceededConditionReason, ""))
-	c.recordEvent(p, corev1.EventTypeNormal, "Created", "Create", "The provider has taken the order for the instance")
+	c.recordEvent(p, corev1.EventTypeNormal, "Created", "Create", "The provider has accepted the request for the instance")
 	return &stop{after: c.pace.boot}, nil
 }
 

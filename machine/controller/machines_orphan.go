@@ -66,7 +66,7 @@ func (c *machines) takeBack(ctx context.Context, p *pass, cause error) error {
 	if gone, err := c.vanished(ctx, p.stored); err != nil || !gone {
 		return errors.Join(cause, err)
 	}
-	p.log.Info("Taking back the instance of a Machine that went away while it was made")
+	p.log.Info("Terminating the instance of a Machine that was deleted while the instance was created")
 	orphan := p.machine.DeepCopy()
 	orphan.DeletionTimestamp = &metav1.Time{Time: p.now()}
 	for {
@@ -76,14 +76,15 @@ func (c *machines) takeBack(ctx context.Context, p *pass, cause error) error {
 		}
 		if other != "" {
 			c.recordEvent(p, corev1.EventTypeWarning, "InstanceKept", "TakeBack", fmt.Sprintf(
-				"Machine %s went away while its instance %s was made. Machine %s names that instance by now and keeps it", orphan.Name, providerIDOf(orphan), other))
+				"Machine %s was deleted while its instance %s was created. Machine %s now names that instance and keeps it", orphan.Name, providerIDOf(orphan), other))
 			return cause
 		}
 		if err == nil {
 			return cause
 		}
 		if waitErr := linger(ctx, err); waitErr != nil {
-			return &callError{fmt.Errorf("the Machine %s went away while its instance was made, and the instance %q may be left at the provider: remove it there: %w",
+			return &callError{fmt.Errorf("Machine %s was deleted while its instance was created, and the instance %q may be left in the cloud: remove it in the "+
+				"cloud: %w",
 				machine.Name(orphan), providerIDOf(orphan), err)}
 		}
 	}

@@ -86,8 +86,8 @@ func (c *machines) disputed(ctx context.Context, m *machinev1beta1.Machine, n *c
 	if name == "" {
 		rival, err := c.rival(ctx, m, n)
 		if err == nil && rival != "" {
-			err = fmt.Errorf("linking Node %s: Machine %s has the same address in status.addresses, and the Node has no spec.providerID to tell whose it is: "+
-				"give it one, or delete the Machine whose instance is gone", n.Name, rival)
+			err = fmt.Errorf("linking Node %s: Machine %s has the same address in status.addresses, and the Node has no spec.providerID to tell the Machines apart: "+
+				"set spec.providerID of the Node, or delete the Machine whose instance is gone", n.Name, rival)
 		}
 		return err
 	}
@@ -97,7 +97,7 @@ func (c *machines) disputed(ctx context.Context, m *machinev1beta1.Machine, n *c
 		return nil // no Machine has that name any more
 	}
 	if err == nil {
-		err = fmt.Errorf("linking Node %s, which belongs to Machine %s already: see whether both have the same spec.providerID or address", n.Name, name)
+		err = fmt.Errorf("linking Node %s, which belongs to Machine %s already: check whether both Machines have the same spec.providerID or address", n.Name, name)
 	}
 	return err
 }

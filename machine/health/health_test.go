@@ -307,7 +307,7 @@ func TestJudge(t *testing.T) {
 		"a Machine whose authority moves, until it has settled": {
 			in: []health.Target{target(broken, migrating)},
 			want: want{Expected: 1, Spared: map[string]string{
-				"0": "its authority is moving from one API to the other, and a deletion would hold that up"}}},
+				"0": "its authority is moving from one API to the other, and a deletion would delay the move"}}},
 		"a Machine for which Cluster API is authoritative is remediated like any other": {
 			in: []health.Target{target(broken, ofClusterAPI)}, want: want{Expected: 1, Remediate: []string{"0"}}},
 		"only the caller's own are remediated": {

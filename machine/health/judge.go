@@ -106,7 +106,7 @@ func spared(spec *machinev1beta1.MachineHealthCheckSpec, v Assessment) string {
 	case v.Skipped():
 		return "its annotation " + SkipAnnotation + " says so"
 	case v.Machine.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityMigrating:
-		return "its authority is moving from one API to the other, and a deletion would hold that up"
+		return "its authority is moving from one API to the other, and a deletion would delay the move"
 	case spec.RemediationTemplate == nil && metav1.GetControllerOf(v.Machine) == nil:
 		return "it has no controller that would replace it"
 	}
@@ -121,7 +121,7 @@ func MaxUnhealthy(value *intstr.IntOrString, total int) (int, error) {
 	text, percent := strings.CutSuffix(value.String(), "%")
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {
-		return 0, fmt.Errorf("spec.maxUnhealthy is %q: give a number of Machines, as 3, or a share of them, as 40%%", value.String())
+		return 0, fmt.Errorf("spec.maxUnhealthy is %q: give a number of Machines, such as 3, or a percentage, such as 40%%", value.String())
 	}
 	if percent {
 		return total * int(min(n, 100)) / 100, nil

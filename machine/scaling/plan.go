@@ -93,10 +93,10 @@ func Selector(set *machinev1beta1.MachineSet) (labels.Selector, error) {
 	case err != nil:
 		err = fmt.Errorf("spec.selector cannot be read: %w", err)
 	case selector.Empty():
-		err = errors.New("spec.selector is empty, and would match every Machine: name a label that the template's Machines carry")
+		err = errors.New("spec.selector is empty, and would match every Machine: name a label of the template")
 	case !selector.Matches(labels.Set(set.Spec.Template.Labels)):
-		err = fmt.Errorf("spec.template.metadata.labels do not match spec.selector (%s), so that the set would not know the Machines that it makes: "+
-			"give the template these labels", selector)
+		err = fmt.Errorf("spec.template.metadata.labels do not match spec.selector (%s), so the set would not count the Machines that it creates: add these "+
+			"labels to the template", selector)
 	}
 	return selector, errors.Join(err, validReplicas(set), validPolicy(set))
 }

@@ -113,13 +113,14 @@ func (s Pair) Restores() bool {
 // explained adds to the event of a mirror's release why the deletion of the mirror is no deletion of the Machine, where a person may have meant the Machine.
 func (s Pair) explained(w *pairs.Write, mirror *unstructured.Unstructured) *pairs.Write {
 	if w != nil && w.Object == mirror && s.Restores() {
-		w.Note += ". Its Machine keeps running, and Poundlock recreates it: it was deleted while the feature gate MachineAPIMigration was off, or less than " +
+		w.Note += ". Its Machine keeps running, and Poundlock recreates this object, because it was deleted while the feature gate MachineAPIMigration was off, " +
+			"or less than " +
 			authority.GateLag.String() + " after it was turned on. To delete the Machine, delete it again"
 	}
 	if w != nil && w.Object == mirror && s.lostItsSet(mirror) {
 		w.Warning = true
-		w.Note += ". Its Machine keeps running, and Poundlock recreates it: no MachineSet owned it any more, as when its set is deleted with --cascade=orphan. " +
-			"To delete the Machine, delete " + pairs.Describe(s.MachineAPI)
+		w.Note += ". Its Machine keeps running, and Poundlock recreates this object, because no MachineSet owned it any more, for example after its set was " +
+			"deleted with --cascade=orphan. To delete the Machine, delete " + pairs.Describe(s.MachineAPI)
 	}
 	return w
 }
@@ -181,9 +182,9 @@ func (s Pair) Held() string {
 		return ""
 	}
 	child := s.Children[0].GetName()
-	return fmt.Sprintf("the deletion of %s's MachineSet %s waits: MachineSet %s selects its Machine %s, would adopt it, and delete it with its instance "+
-		"if it has too many. To keep the Machine, remove from it a label that only the selector of %[3]s has, or delete %[3]s if nobody needs it. "+
-		"To delete the Machine, delete it", side.Text(), s.Name, s.Adopters[child], child)
+	return fmt.Sprintf("the deletion of %s's MachineSet %s waits: MachineSet %s selects its Machine %s, would adopt the Machine, and would delete it with its "+
+		"instance if the set has more Machines than spec.replicas. To keep the Machine, remove from it a label that only the selector of MachineSet %[3]s has, "+
+		"or delete MachineSet %[3]s if nobody needs it. To delete the Machine, delete it", side.Text(), s.Name, s.Adopters[child], child)
 }
 
 // detach takes a child out of the garbage collector's reach. A Machine API object whose machine Cluster API runs is marked, so that its deletion is not
@@ -288,7 +289,7 @@ func (s Pair) Replace(refused *pairs.Write) *pairs.Write {
 	if _, marked := s.Infra.GetAnnotations()[authority.ReplacedAnnotation]; !marked {
 		return s.markReplaced("true")
 	}
-	w := deleted(s.Infra, "MirrorReplaced", "deleted "+pairs.Describe(s.Infra)+" to create it again: it may not be changed to equal "+s.DescribeSource())
+	w := deleted(s.Infra, "MirrorReplaced", "deleted "+pairs.Describe(s.Infra)+" to create it again: it cannot be changed in place to equal "+s.DescribeSource())
 	w.Provided.Unchanged = true
 	return w
 }
@@ -352,8 +353,8 @@ func (s Pair) namingInstance(w *pairs.Write) *pairs.Write {
 	}
 	if id := authority.KeptForOther(pairs.ObjectOf(s.InfraInstance), pairs.ObjectOf(s.MachineAPI)); id != "" {
 		w.Warning = true
-		w.Note += fmt.Sprintf(". It was kept for the instance %s, which is not that of %s: if that runs, no object names it any more. Look in the cloud, and "+
-			"terminate it if nobody needs it", id, pairs.Describe(s.MachineAPI))
+		w.Note += fmt.Sprintf(". It was kept for the instance %s, which is not the instance of %s. If that kept instance still runs, no object names it any "+
+			"more: look in the cloud, and terminate it if nobody needs it", id, pairs.Describe(s.MachineAPI))
 	}
 	return w
 }
@@ -378,7 +379,7 @@ func (s Pair) keepInfra() *pairs.Write {
 		return nil
 	}
 	return &pairs.Write{Verb: pairs.Patch, Object: s.Infra, Patch: pairs.MetadataPatch(map[string]any{"ownerReferences": pairs.OwnersWithout(s.Infra, s.Core)}),
-		Reason: "Detached", Note: "detached " + pairs.Describe(s.Infra) + " from its Machine, which goes to be recreated"}
+		Reason: "Detached", Note: "detached " + pairs.Describe(s.Infra) + " from its Machine, which is deleted to be recreated"}
 }
 
 // release removes finalizers; nil if o carries none of them.
@@ -449,7 +450,7 @@ func (s Pair) ended(o *unstructured.Unstructured) string {
 	}
 	if s.Core != nil {
 		if advice := authority.DeletionPaused(s.Kind, pairs.ObjectOf(s.Core)); len(advice) > 0 {
-			return alone + ", so that its deletion does not end. " + strings.Join(advice[1:], ". ")
+			return alone + ", so its deletion does not end. " + strings.Join(advice[1:], ". ")
 		}
 	}
 	return alone + ". It is being deleted: create its Machine API object again when it is gone"

@@ -469,7 +469,8 @@ func TestAPausedMirrorThatIsDeletedNamesWhatWorks(t *testing.T) {
 	for _, c := range []struct{ about, kind, more, finalizers, want string }{
 		{"it stays", "Machine", ``, `, machine.cluster.x-k8s.io`, again},
 		{"it is being deleted, and its controller does not act", "Machine", gone, `, machine.cluster.x-k8s.io`,
-			"To keep the instance, leave both paused and remove their finalizers by hand, then create the Machine API object again with this spec.providerID"},
+			"To keep the instance, leave the Machine and its infrastructure machine paused and remove their finalizers by hand. Then create the Machine API object " +
+				"again with this spec.providerID"},
 		{"a set", "MachineSet", gone, `, cluster.x-k8s.io/machineset`, "To keep the Machines, remove their owner references to the set first"},
 		{"it goes at once", "Machine", gone, ``, "It is being deleted: create its Machine API object again when it is gone"},
 		{"so does a check", "MachineHealthCheck", gone, ``, "It is being deleted: create its Machine API object again when it is gone"},

@@ -289,7 +289,7 @@ func (f stream) chosen() *pairs.Write {
 	switch {
 	case key != "" && known == "" && f.wrote(authority.AutoscalerManager, annotationPath(key), annotationPath(to[0])):
 		return f.annotate(map[string]any{to[0]: value}, []string{"metadata.annotations." + to[0]},
-			"marked "+pairs.Describe(f.source)+" as the one to go, because the cluster autoscaler has marked its mirror")
+			"marked "+pairs.Describe(f.source)+" for deletion, because the cluster autoscaler has marked its mirror")
 	case key == "" && known != "":
 		return f.unmark(to)
 	}
@@ -309,7 +309,8 @@ func (f stream) unmark(names []string) *pairs.Write {
 		gone[name] = nil
 		fields = append(fields, "metadata.annotations."+name)
 	}
-	return f.annotate(gone, fields, "took the mark off "+pairs.Describe(f.source)+", because the cluster autoscaler has taken it off its mirror")
+	return f.annotate(gone, fields, "removed the deletion mark from "+pairs.Describe(f.source)+", because the cluster autoscaler has removed it from the "+
+		"mirror")
 }
 
 // markedFor copies the mark of a Machine to the side that acts for its set, before the set gets fewer replicas. side is the side to which the autoscaler
@@ -333,5 +334,5 @@ func markedFor(s *pairs.State, side policies.Side) *pairs.Write {
 	name := marks(other)[0]
 	return &pairs.Write{Verb: pairs.Patch, Object: to, Reason: "MirrorUpdated", Fields: []string{"metadata.annotations." + name},
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{name: value}}),
-		Note:  "marked " + pairs.Describe(to) + " as the one to go, like " + pairs.Describe(from)}
+		Note:  "marked " + pairs.Describe(to) + " for deletion, like " + pairs.Describe(from)}
 }

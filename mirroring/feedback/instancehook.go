@@ -23,5 +23,5 @@ func InstanceHook(s *pairs.State) *pairs.Write {
 	}
 	return &pairs.Write{Verb: pairs.Patch, Object: s.Core, Reason: "InstanceHookRemoved",
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.InstanceHookAnnotation: nil}}),
-		Note:  "removed the hook " + authority.InstanceHookAnnotation + " from " + pairs.Describe(s.Core) + ": its provider sees to the instance from now on"}
+		Note:  "removed the hook " + authority.InstanceHookAnnotation + " from " + pairs.Describe(s.Core) + ": its provider handles the instance from now on"}
 }

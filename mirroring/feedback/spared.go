@@ -25,7 +25,8 @@ func Spared(s *pairs.State, now time.Time) *pairs.Write {
 	}
 	return &pairs.Write{Verb: pairs.Patch, Object: s.Core, Reason: "ChecksResumed",
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.SparedAnnotation: nil}}),
-		Note:  "removed " + authority.SparedAnnotation + " from " + pairs.Describe(s.Core) + ": it moved without an instance, and checks count its start from now on"}
+		Note: "removed " + authority.SparedAnnotation + " from " + pairs.Describe(s.Core) + ": the Machine moved without an instance, and health checks count " +
+			"its start time from now on"}
 }
 
 // SparedLeft returns how long it takes until Spared is due without any event of the pair; 0: there is nothing to wait for.

@@ -39,8 +39,9 @@ func adopterWarnings(c policies.Change, s standing) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf(
-		"after the move, %s's MachineSet %s makes this Machine its own, by its labels, and deletes it with its instance where it has more than its replicas. "+
-			"To prevent that, first change its labels or the set's selector", to.Text(), strings.Join(names, " or "))}
+		"after the move, %s's MachineSet %s adopts this Machine, because its selector matches the Machine's labels. If the set then has more Machines than "+
+			"spec.replicas, it may delete this Machine with its instance. To prevent that, first change the Machine's labels or the set's selector",
+		to.Text(), strings.Join(names, " or "))}
 }
 
 // comesUnowned reports whether a user or GitOps creates a Machine without a controller. Other actors do not count, because controllers do not read warnings.
@@ -62,9 +63,9 @@ func SetAdopts(c policies.Change) policies.Verdict {
 		if set.Deleting() || selector.Empty() || of == machine || !selector.Matches(labels.Set(c.New.Metadata.Labels)) {
 			continue
 		}
-		out = append(out, fmt.Sprintf("metadata.labels: MachineSet %s, for which %s is authoritative, selects this Machine. "+
-			"It may not adopt it before the Machine moves there: "+
-			"then it does, and deletes it with its instance if it has too many. To prevent that, use other labels", set.Metadata.Name, of.Text()))
+		out = append(out, fmt.Sprintf("metadata.labels: MachineSet %s, for which %s is authoritative, selects this Machine. Once that API is authoritative for "+
+			"this Machine too, the set adopts the Machine, and deletes it with its instance if the set has more Machines than spec.replicas. To prevent that, use "+
+			"other labels", set.Metadata.Name, of.Text()))
 	}
 	slices.Sort(out)
 	return policies.Warn(out...)
@@ -93,9 +94,9 @@ func deploymentWarnings(c policies.Change, s standing) []string {
 
 // onceAdopted says what a MachineDeployment does to a set that it has adopted. Seen with v1.13.6 of Cluster API, which needs the label machine-template-hash
 // on each set of a MachineDeployment.
-const onceAdopted = ". It may then replace the set's Machines and their instances by those of the MachineDeployment's template. If the set lacks the label " +
-	"machine-template-hash, Cluster API may fail on the whole MachineDeployment instead, and neither scale it nor replace any of its Machines. " +
-	"Either way the set cannot move to Machine API while the MachineDeployment owns it"
+const onceAdopted = ". The MachineDeployment may then replace the set's Machines and their instances with new ones from its own template. If the set lacks " +
+	"the label machine-template-hash, Cluster API may fail on the whole MachineDeployment instead: it then neither scales the MachineDeployment nor replaces " +
+	"its Machines. In both cases the set cannot move to Machine API while the MachineDeployment owns it"
 
 // MachineDeployment is Cluster API's kind that owns MachineSets. Poundlock does not mirror it.
 const MachineDeployment = "MachineDeployment"
@@ -132,10 +133,10 @@ func labelledFor(c policies.Change) policies.Verdict {
 	slices.Sort(names)
 	when := ""
 	if Authoritative(Read(c.New)) == MachineAPI && c.Side == policies.SideMachineAPI {
-		when = "after its move to Cluster API "
+		when = "after the set's move to Cluster API "
 	}
-	return policies.Warn(fmt.Sprintf("metadata.labels: Cluster API's MachineDeployment %s selects a MachineSet with these labels: "+
-		"%sit adopts the set%s. To prevent that, use other labels",
+	return policies.Warn(fmt.Sprintf("metadata.labels: Cluster API's MachineDeployment %s selects a MachineSet with these labels: %sthe MachineDeployment "+
+		"adopts the set%s. To prevent that, use other labels",
 		nameSome(names), when, onceAdopted))
 }
 
@@ -158,14 +159,14 @@ func DeploymentAdopts(c policies.Change) policies.Verdict {
 			now = append(now, set.Metadata.Name)
 		}
 	}
-	const warning = "spec.selector matches MachineSet %s: %sthis MachineDeployment adopts it" + onceAdopted +
+	const warning = "spec.selector matches MachineSet %s: %sthis MachineDeployment adopts the set" + onceAdopted +
 		". To prevent that, narrow the selector or change the set's labels first"
 	v := policies.Verdict{}
 	if len(now) > 0 {
 		v.Warnings = append(v.Warnings, fmt.Sprintf(warning, nameSome(slices.Sorted(slices.Values(now))), ""))
 	}
 	if len(later) > 0 {
-		v.Warnings = append(v.Warnings, fmt.Sprintf(warning, nameSome(slices.Sorted(slices.Values(later))), "after its move to Cluster API "))
+		v.Warnings = append(v.Warnings, fmt.Sprintf(warning, nameSome(slices.Sorted(slices.Values(later))), "after the set's move to Cluster API "))
 	}
 	return v
 }
@@ -191,16 +192,16 @@ func DeploymentDeletes(c policies.Change) policies.Verdict {
 	}
 	back := ""
 	if moving {
-		back = "A move to Machine API that has not ended is taken back by that. "
+		back = "The deletion also cancels a move to Machine API that is not complete. "
 	}
 	slices.Sort(names)
 	at := fmt.Sprintf("kubectl -n %s %%s %%s.%s %%s", c.Namespace, clusterv1.GroupVersion.Group)
-	v := policies.Warn(fmt.Sprintf("Cluster API's controller deletes MachineSet %s with this MachineDeployment, with --cascade=orphan too, and all of "+
-		"its Machines with their instances, those that Machine API runs included. %s"+
-		"To keep them, pause the MachineDeployment instead: "+at+" %s=", nameSome(names), back, "annotate", "machinedeployments", c.Name, PausedAnnotation))
+	v := policies.Warn(fmt.Sprintf("Cluster API's controller deletes MachineSet %s together with this MachineDeployment, even with --cascade=orphan. All "+
+		"Machines of the set are deleted with their instances, including those for which Machine API is authoritative. %sTo keep the Machines, pause the "+
+		"MachineDeployment instead: "+at+" %s=", nameSome(names), back, "annotate", "machinedeployments", c.Name, PausedAnnotation))
 	if c.Propagation == metav1.DeletePropagationOrphan {
-		v.Warnings = append(v.Warnings, fmt.Sprintf("with --cascade=orphan the deleted MachineSet waits for its MachineDeployment, which is gone, until "+
-			"its label is removed: "+at+" %s-",
+		v.Warnings = append(v.Warnings, fmt.Sprintf("with --cascade=orphan the deletion of the MachineSet does not end, because it waits for the "+
+			"MachineDeployment that no longer exists. To end it, remove the set's label: "+at+" %s-",
 			"label", "machinesets", names[0], clusterv1.MachineDeploymentNameLabel))
 	}
 	return v

@@ -27,8 +27,8 @@ func CarriedManager(c policies.Change) policies.Verdict {
 	for _, written := range carriedWrites(c) {
 		if by := recordedAs(c, written.path); len(by) > 0 && !slices.Contains(by, written.manager) {
 			errs = append(errs, field.Forbidden(written.field, fmt.Sprintf(
-				"Poundlock carries this over to %s only from the field manager %s, and this request's is %s, so that Poundlock would put it back. "+
-					"Write as %s, by the name of the program or --field-manager",
+				"Poundlock copies this field to %s only from the field manager %s. The field manager of this request is %s, so Poundlock would restore the old value. "+
+					"Write it as field manager %s (--field-manager, or the name of the program)",
 				there(c), written.manager, brief(by[0]), written.manager)))
 		}
 	}

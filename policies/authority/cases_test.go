@@ -107,10 +107,11 @@ func TestTheRemedyForMarksAndDerivedLabels(t *testing.T) {
 	seen := 0
 	for _, c := range load(t) {
 		for sentence, want := range map[string]string{
-			"is set to false":                    " cluster.x-k8s.io/delete-machine- --overwrite",
-			"derived label: the control plane's": "from the label machine.openshift.io/cluster-api-machine-role of machines.machine.openshift.io openshift-machine-api/worker-a, and would restore it: change that",
-			"derived label: its set's":           "from the owner reference to its MachineSet of",
-			"derived label: its Node's own":      "from spec.metadata.labels of",
+			"is set to false": " cluster.x-k8s.io/delete-machine- --overwrite",
+			"derived label: the control plane's": "from the label machine.openshift.io/cluster-api-machine-role of machines.machine.openshift.io " +
+				"openshift-machine-api/worker-a, and would restore it: change it there",
+			"derived label: its set's":      "from the owner reference to its MachineSet of",
+			"derived label: its Node's own": "from spec.metadata.labels of",
 		} {
 			if c.Rule != "authority/metadata-reserved" || !strings.Contains(c.Name, sentence) {
 				continue
@@ -133,7 +134,7 @@ func TestTheRemedyForMarksAndDerivedLabels(t *testing.T) {
 func TestTheRemedyForWhatOthersWrite(t *testing.T) {
 	seen := 0
 	for _, c := range load(t) {
-		for sentence, want := range map[string]string{"replacement leaves them out": "keep them, as a manifest that replaces the whole object has to", "left to a controller": "leave it as it is"} {
+		for sentence, want := range map[string]string{"replacement leaves them out": "Keep them, also in a manifest that replaces the whole object", "left to a controller": "leave it as it is"} {
 			if c.Rule != "authority/metadata-reserved" || !strings.Contains(c.Name, sentence) {
 				continue
 			}
@@ -174,10 +175,10 @@ func TestMarkRemedy(t *testing.T) {
 func TestHookRemedy(t *testing.T) {
 	const (
 		drain, terminate = "pre-drain.delete.hook.machine.cluster.x-k8s.io/", "pre-terminate.delete.hook.machine.cluster.x-k8s.io/"
-		annotate         = "(a hook is an annotation there: kubectl -n openshift-cluster-api annotate machines.cluster.x-k8s.io worker-a "
+		annotate         = "(in Cluster API a hook is an annotation: kubectl -n openshift-cluster-api annotate machines.cluster.x-k8s.io worker-a "
 		set              = `kubectl -n openshift-cluster-api patch machinesets.cluster.x-k8s.io worker-a --type merge -p '{"spec":{"template":{"metadata":{"annotations":{"`
-		template         = `(a hook is an item of a list there: kubectl -n openshift-machine-api patch machinesets.machine.openshift.io worker-a --type merge -p '{"spec":{"template":{"spec":{"lifecycleHooks":{`
-		patch            = `which is: kubectl -n openshift-machine-api patch machines.machine.openshift.io worker-a --type merge -p '{"spec":{"lifecycleHooks":{`
+		template         = `(in Machine API a hook is a list item: kubectl -n openshift-machine-api patch machinesets.machine.openshift.io worker-a --type merge -p '{"spec":{"template":{"spec":{"lifecycleHooks":{`
+		patch            = `which is authoritative: kubectl -n openshift-machine-api patch machines.machine.openshift.io worker-a --type merge -p '{"spec":{"lifecycleHooks":{`
 	)
 	want := map[string]string{
 		"a hook is added to the mirror in Machine API":                  annotate + drain + "more=me --overwrite)",
@@ -188,13 +189,13 @@ func TestHookRemedy(t *testing.T) {
 		"a hook is removed from the mirror in Cluster API":              patch + `"preDrain":[]}}}'`,
 		"a hook and a label are added to the mirror in Cluster API":     patch + `"preTerminate":[{"name":"more","owner":"me"}]}}}' && kubectl -n openshift-machine-api label machines`,
 		"hooks stay as they are beside another change":                  "",
-		"hooks of the template change in Machine API":                   "(a hook is an annotation there: " + set + drain + `more":"me","` + drain + `wait":null,"` + terminate + `last":"VALUE"}}}}}')`,
+		"hooks of the template change in Machine API":                   "(in Cluster API a hook is an annotation: " + set + drain + `more":"me","` + drain + `wait":null,"` + terminate + `last":"VALUE"}}}}}')`,
 		"hooks of the template stay beside another change":              "",
 		"a hook is added to the template in Cluster API":                template + `"preDrain":[{"name":"more","owner":"me"},{"name":"wait","owner":"me"}]}}}}}')`,
 		"a hook without a name is added to the template in Cluster API": template + `"preTerminate":[{"name":"NAME","owner":"me"}]}}}}}')`,
 		"hooks of the template stay beside another annotation":          "",
 		"a hook without a name is added to the mirror in Cluster API":   patch + `"preTerminate":[{"name":"NAME","owner":"me"}]}}}'`,
-		"a hook is added to the set's mirror itself": `which is: kubectl -n openshift-machine-api patch machinesets.machine.openshift.io worker-a --type merge -p '{"spec":` +
+		"a hook is added to the set's mirror itself": `which is authoritative: kubectl -n openshift-machine-api patch machinesets.machine.openshift.io worker-a --type merge -p '{"spec":` +
 			`{"template":{"spec":{"lifecycleHooks":{"preDrain":[{"name":"more","owner":"me"},{"name":"wait","owner":"me"}]}}}}}'`,
 		"a hook without a name is added to the mirror in Machine API": "annotate machines.cluster.x-k8s.io worker-a " + drain + "NAME=me --overwrite",
 	}
@@ -456,10 +457,10 @@ func TestTheRemedyOfALockedObjectThatIsDeleted(t *testing.T) {
 		}
 		deleted := c.Change.Old.Deleting() || c.Change.Side != policies.SideMachineAPI && c.Change.Facts.Twin.Deleting()
 		for _, d := range verdict(rules, c).Denials {
-			if deleted && !strings.Contains(d.Detail, " is moving from ") && (strings.Contains(d.Detail, "move it first") || !strings.Contains(d.Detail, "It is being deleted")) {
+			if deleted && !strings.Contains(d.Detail, " is moving from ") && (strings.Contains(d.Detail, "move it first") || !strings.Contains(d.Detail, "The object is being deleted")) {
 				t.Errorf("%s: %s", c.Name, d.Detail)
 			}
-			if !deleted && strings.Contains(d.Detail, "It is being deleted") {
+			if !deleted && strings.Contains(d.Detail, "The object is being deleted") {
 				t.Errorf("%s: %s", c.Name, d.Detail)
 			}
 		}
@@ -479,9 +480,9 @@ func TestTheRemedyBesideATwinThatIsDeleted(t *testing.T) {
 		if c.Rule != "authority/request-blocked" || !strings.Contains(c.Name, "while its twin is being deleted") || c.Silent() {
 			continue
 		}
-		want := "try again when it is gone"
+		want := "Try again when it is gone"
 		if strings.Contains(c.Name, "back, ") {
-			want = "goes with it: its authority cannot move. Create another " + c.Change.Kind + " for Machine API instead"
+			want = "will be deleted with it, so authority cannot move. Create another " + c.Change.Kind + " for Machine API instead"
 		}
 		if got := verdict(rules, c).Denials[0].Detail; !strings.Contains(got, want) {
 			t.Errorf("%s: %q has not the words %q", c.Name, got, want)

@@ -46,7 +46,8 @@ func ControlPlaneLabel(c policies.Change) policies.Verdict {
 	slices.Sort(others)
 	kind, _ := KindNamed(c.Kind)
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "labels").Key(clusterv1.MachineControlPlaneLabel), fmt.Sprintf(
-		"Cluster API counts the control plane's Machines by this label. While no Machine has it, deletions wait for no preDrain hook, etcd's included, and drain "+
-			"no Node. Keep it. If this Machine is not of the control plane any more, remove what makes it one together: kubectl -n %s label %s.%s %s %s- %s-",
+		"Cluster API counts the control plane's Machines by this label. While no Machine has this label, deletions drain no Node and wait for no preDrain hook, "+
+			"not even etcd's. Keep the label. If this Machine no longer belongs to the control plane, remove all labels that mark it, in one command: kubectl -n %s "+
+			"label %s.%s %s %s- %s-",
 		c.Namespace, kind.Resource, kind.ClusterAPI.Group, c.Name, clusterv1.MachineControlPlaneLabel, strings.Join(others, "- "))))
 }

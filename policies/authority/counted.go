@@ -130,15 +130,15 @@ func (r Roster) why(u policies.Uncounted, machine map[API]*policies.Object) stri
 	other := API(u.By).Other()
 	switch twin := machine[other]; {
 	case machine[API(u.By)] != nil && !owned(machine[API(u.By)]) && Source(Read(r.Sets[MachineAPI])) == API(u.By):
-		return fmt.Sprintf("no MachineSet owns it yet. %s's adopts it by its labels once it acts", API(u.By).Text())
+		return fmt.Sprintf("no MachineSet owns it yet. The MachineSet of %s adopts the Machine, because of its labels, once that set is unpaused", API(u.By).Text())
 	case machine[API(u.By)] != nil && !owned(machine[API(u.By)]):
-		return fmt.Sprintf("no MachineSet owns it, and %s's would adopt it by its labels. Change its labels, or migrate it to %s first",
+		return fmt.Sprintf("no MachineSet owns it, but the MachineSet of %s would adopt it because of its labels. Change the Machine's labels, or migrate the "+
+			"Machine to %s first",
 			API(u.By).Text(), other.Text())
 	case u.Unreflected:
-		return fmt.Sprintf("it has no Machine API object, and Poundlock creates none while Machine API is authoritative for its MachineSet. "+
-			"Delete it, and with it what it runs: kubectl -n %s delete machines.%s %s. "+
-			"Or keep it: add one to spec.replicas of Machine API's MachineSet, and then create it in Machine API with spec.authoritativeAPI: ClusterAPI "+
-			"(kubectl poundlock convert writes it)",
+		return fmt.Sprintf("it has no Machine API object, and Poundlock creates none while Machine API is authoritative for its MachineSet. To delete the "+
+			"Machine with its instance: kubectl -n %s delete machines.%s %s. To keep it, increase spec.replicas of Machine API's MachineSet by one, then create the "+
+			"Machine in Machine API with spec.authoritativeAPI: ClusterAPI (kubectl poundlock convert writes the manifest)",
 			machine[ClusterAPI].Metadata.Namespace, clusterv1.GroupVersion.Group, u.Name)
 	case twin == nil && other == MachineAPI && notReflected(machine[ClusterAPI]) != "":
 		return "it has no Machine API object" + notReflected(machine[ClusterAPI])
@@ -168,7 +168,8 @@ func notReflected(machine *policies.Object) string {
 	if machine == nil || !machine.HasAnnotation(PausedAnnotation) {
 		return ""
 	}
-	return fmt.Sprintf(", and Poundlock creates none while it is paused. To have Cluster API act on it: kubectl -n %s annotate machines.%s %s %s-",
+	return fmt.Sprintf(", and Poundlock creates none while the Cluster API Machine is paused. To let Cluster API act on it: kubectl -n %s annotate "+
+		"machines.%s %s %s-",
 		machine.Metadata.Namespace, clusterv1.GroupVersion.Group, machine.Metadata.Name, PausedAnnotation)
 }
 

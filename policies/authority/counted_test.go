@@ -34,7 +34,8 @@ func TestUncounted(t *testing.T) {
 			[]string{"x MachineAPI it has no Cluster API object (R: spec.x: no)"}},
 		"a Machine of Cluster API's was born just now": {nil, []string{good("x", "c")}, []string{"x ClusterAPI it has no Machine API object"}},
 		"a former mirror, whose Machine was deleted while Poundlock was away": {nil, []string{member("x", "c", `,"annotations":{"cluster.x-k8s.io/paused":"true"}}`)},
-			[]string{"x ClusterAPI it has no Machine API object, and Poundlock creates none while it is paused. To have Cluster API act on it: kubectl -n "}},
+			[]string{"x ClusterAPI it has no Machine API object, and Poundlock creates none while the Cluster API Machine is paused. To let Cluster API act on it: " +
+				"kubectl -n "}},
 		"a mirror has no owner yet": {[]string{good("x", "m")}, []string{`{"metadata":{"name":"x","labels":{"set":"a"}}}`},
 			[]string{"x MachineAPI its Cluster API object has no owner reference"}},
 		"a mirror was released, by a change of its labels": {[]string{good("x", "m")}, []string{`{"metadata":{"name":"x","labels":{"set":"b"}}}`},
@@ -46,15 +47,17 @@ func TestUncounted(t *testing.T) {
 		"Machine API's set would adopt a Machine that no set owns": {
 			[]string{good("x", "m"), `{"metadata":{"name":"y","labels":{"set":"a"}},"status":{"authoritativeAPI":"MachineAPI"}}`},
 			[]string{good("x", "c"), `{"metadata":{"name":"y","labels":{"set":"a"},"annotations":{"cluster.x-k8s.io/paused":"true"}}}`},
-			[]string{"y MachineAPI no MachineSet owns it, and Machine API's would adopt it by its labels. Change its labels, or migrate it to Cluster API first"}},
+			[]string{"y MachineAPI no MachineSet owns it, but the MachineSet of Machine API would adopt it because of its labels. Change the Machine's labels, or " +
+				"migrate the Machine to Cluster API first"}},
 		"Cluster API's set would adopt a Machine that no set owns": {
 			[]string{`{"metadata":{"name":"y","labels":{"set":"a"}},"status":{"authoritativeAPI":"ClusterAPI"}}`},
 			[]string{`{"metadata":{"name":"y","labels":{"set":"a"}}}`},
-			[]string{"y ClusterAPI no MachineSet owns it, and Cluster API's would adopt it by its labels. Change its labels, or migrate it to Machine API first"}},
+			[]string{"y ClusterAPI no MachineSet owns it, but the MachineSet of Cluster API would adopt it because of its labels. Change the Machine's labels, or " +
+				"migrate the Machine to Machine API first"}},
 		"Cluster API's set, which is authoritative, will adopt a Machine that has moved to it": {
 			[]string{`{"metadata":{"name":"y","labels":{"set":"a"}},"status":{"authoritativeAPI":"ClusterAPI"}}`},
 			[]string{`{"metadata":{"name":"y","labels":{"set":"a"}}}`},
-			[]string{"y ClusterAPI no MachineSet owns it yet. Cluster API's adopts it by its labels once it acts"}},
+			[]string{"y ClusterAPI no MachineSet owns it yet. The MachineSet of Cluster API adopts the Machine, because of its labels, once that set is unpaused"}},
 		"a Machine that no set owns does not match": {
 			[]string{`{"metadata":{"name":"y","labels":{"set":"b"}},"status":{"authoritativeAPI":"MachineAPI"}}`},
 			[]string{`{"metadata":{"name":"y","labels":{"set":"b"},"annotations":{"cluster.x-k8s.io/paused":"true"}}}`}, nil},

@@ -33,7 +33,8 @@ func CreateMachineAPI(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	case c.Facts.Twin.Deleting():
 		return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-			"%s is being deleted, and this %s could be deleted with it: create it again when that one is gone, or under another name", there(c), c.Kind)))
+			"%s is being deleted, and this %s could be deleted with it. Wait until that object is gone before you create this one, or use another name",
+			there(c), c.Kind)))
 	case asked == ClusterAPI:
 		return otherSelector(c)
 	case besideMirror(c) && stopped(c.Facts.Infra) && stopped(keptBeside(c)):
@@ -44,8 +45,8 @@ func CreateMachineAPI(c policies.Change) policies.Verdict {
 		}
 	}
 	return policies.Deny(field.Invalid(requestPath, string(asked), fmt.Sprintf(
-		"%s exists already, so a Machine API %s of this name can only mirror it: set spec.authoritativeAPI: ClusterAPI and create it again; "+
-			"once it is synchronized, move it: %s",
+		"%s exists already, so a Machine API %s of this name can only mirror it: set spec.authoritativeAPI: ClusterAPI and create it again. To move it to "+
+			"Machine API later, once Synchronized is True: %s",
 		there(c), c.Kind, moveTo(c, MachineAPI))))
 }
 
@@ -86,13 +87,14 @@ func sameInstance(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	case p.instanceKey(has) != p.instanceKey(providerID(c.New)):
 		return policies.Deny(field.Invalid(path, providerID(c.New), fmt.Sprintf(
-			"%s is paused and has the instance %s: without this ID Machine API could create a second one: set spec.providerID: %s, and create it again",
+			"%s is paused and has the instance %s. Without this ID Machine API could create a second instance: set spec.providerID: %s, and create the Machine "+
+				"again",
 			there(c), has, has)))
 	case KeptForOther(kept, c.New) != "":
 		return policies.Deny(field.Invalid(path, providerID(c.New), fmt.Sprintf(
-			"%[1]s %[2]s/%[3]s names another instance (%[4]s: %[5]s), and Cluster API would act on that one after a move. Find out in the cloud which of the two "+
-				"instances is this Machine's. Then correct the ID of the %[1]s and of the objects that have it too; or delete the %[1]s and remove its finalizers, "+
-				"which leaves the instance that it names running. Then create the Machine again",
+			"%[1]s %[2]s/%[3]s names another instance (%[4]s: %[5]s), and after a move Cluster API would act on that instance. Find out in the cloud which of the "+
+				"two instances belongs to this Machine. Then correct the ID of the %[1]s, and of each object that has the same ID. Or delete the %[1]s and remove its "+
+				"finalizers: the instance that it names keeps running. Then create the Machine again",
 			kept.Kind, c.TwinNamespace, kept.Metadata.Name, keptInstanceField(kept), KeptInstance(kept))))
 	}
 	return policies.Verdict{}
@@ -113,8 +115,8 @@ func otherSelector(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Invalid(specPath.Child("selector"), have, fmt.Sprintf(
-		"%s selects by another one, and a set's selector in Machine API never changes, so it could never be the mirror: create it with spec.selector: "+
-			"%s, and these labels in spec.template.metadata.labels",
+		"%s has another selector. The selector of a Machine API MachineSet cannot change, so this set could never be a mirror: create it with spec.selector: %s, "+
+			"and these labels in spec.template.metadata.labels",
 		there(c), text)))
 }
 
@@ -141,8 +143,8 @@ func CreateForSet(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(ownersPath, fmt.Sprintf(
-		"Cluster API creates the Machines of MachineSet %s (its authoritativeAPI is %s): no Machine API controller may. "+
-			"Turn its feature gate MachineAPIMigration on, or migrate the set: %s",
+		"only Cluster API may create Machines of MachineSet %s (its authoritativeAPI is %s), and no Machine API controller. Turn on the controller's feature "+
+			"gate MachineAPIMigration, or migrate the set: %s",
 		set.Metadata.Name, shape.Current, migrateCommand(c.Namespace, "machinesets.machine.openshift.io", set.Metadata.Name, MachineAPI))))
 }
 
@@ -194,8 +196,8 @@ func unowned(c policies.Change, follows, remedy string) policies.Verdict {
 		}
 	}
 	if i := slices.IndexFunc(refs, func(ref metav1.OwnerReference) bool { return !mayBeRead(ref, c.Side) }); i >= 0 {
-		return policies.Warn(fmt.Sprintf("%s: if %s %s with the UID %s does not exist, the garbage collector deletes this %s, and %s. "+
-			"In a manifest that was stored, %s",
+		return policies.Warn(fmt.Sprintf("%s: if %s %s with the UID %s does not exist, the garbage collector deletes this %s, and %s. To create it from a stored "+
+			"manifest, %s",
 			ownersPath.Index(i), refs[i].Kind, refs[i].Name, refs[i].UID, kindOf(c), follows, remedy))
 	}
 	return policies.Deny(field.Forbidden(ownersPath, fmt.Sprintf(
@@ -258,6 +260,7 @@ func createUnderClusterAPI(c policies.Change, s standing) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-		"%s moved to Cluster API, but the Machine API's controllers have not acknowledged their pause (condition Paused is not True): try again when they have",
+		"%s moved to Cluster API, but the Machine API's controllers have not acknowledged their pause yet (condition Paused is not True). Try again once it is "+
+			"True",
 		there(c))))
 }

@@ -20,9 +20,9 @@ func Defaulters() []policies.Defaulter {
 		{
 			ID:     "authority/default",
 			Clause: "converting › Summary of the rules outlined above",
-			Description: "An empty spec.authoritativeAPI becomes ClusterAPI if a Cluster API object of the name exists that is not its paused mirror, and " +
-				"MachineAPI otherwise, but for the release's MachineHealthCheck: absent means MachineAPI, and the cluster-version-operator undoes what " +
-				"is filled in.",
+			Description: "An empty spec.authoritativeAPI becomes ClusterAPI if a Cluster API object of the same name exists that is not its paused mirror, and " +
+				"MachineAPI otherwise. In the release's MachineHealthCheck the field stays empty: this means MachineAPI, and the cluster-version-operator would remove " +
+				"any value.",
 			On: []policies.Scope{{Side: policies.SideMachineAPI, Kinds: kinds, Operations: []admissionv1.Operation{admissionv1.Create}}},
 			Needs: func(c policies.Change) policies.Need {
 				if Read(c.New).Requested != Unset {
@@ -35,17 +35,17 @@ func Defaulters() []policies.Defaulter {
 		{
 			ID:     "authority/request-kept",
 			Clause: workflow,
-			Description: "A spec.authoritativeAPI of ClusterAPI, of the object or a MachineSet's template, stays where a controller's request leaves it " +
-				"out: a client whose types lack the field drops it, and the CRD's default would make a request to move of that. " +
-				"It stays where a person's request leaves it out, too, if the CRD has no default, as that of MachineHealthChecks.",
+			Description: "If a controller's request leaves out a spec.authoritativeAPI of ClusterAPI (of the object or of a MachineSet's template), the value " +
+				"stays: a client whose types lack the field drops it, and the CRD's default would turn this into a request to move. If a person's request leaves the " +
+				"field out, the value stays only if the CRD has no default, as for MachineHealthChecks.",
 			On:      []policies.Scope{{Side: policies.SideMachineAPI, Kinds: withControlPlane(kinds), Operations: []admissionv1.Operation{admissionv1.Update}}},
 			Default: KeepRequest,
 		},
 		{
 			ID:     "authority/finalizers-kept",
 			Clause: deletion,
-			Description: "Where a person or GitOps replaces an object that has a twin by a manifest, the sync finalizer stays, and the owners of a " +
-				"MachineSet or MachineHealthCheck if the manifest names none. A request that removes nothing else is refused (authority/finalizers-owned).",
+			Description: "If a person or GitOps replaces an object that has a twin with a manifest, the sync finalizer stays. The owners of a MachineSet or " +
+				"MachineHealthCheck stay too, if the manifest names none. A request that would only remove these is refused (authority/finalizers-owned).",
 			On: []policies.Scope{{Side: policies.SideMachineAPI, Kinds: kinds, Operations: []admissionv1.Operation{admissionv1.Update}},
 				{Side: policies.SideClusterAPI, Kinds: kinds, Operations: []admissionv1.Operation{admissionv1.Update}}},
 			Needs:   when(replacesOwned, policies.NeedTwin),
@@ -54,8 +54,8 @@ func Defaulters() []policies.Defaulter {
 		{
 			ID:     "authority/mark-kept",
 			Clause: "DESIGN §3.3 › Deletion of the surroundings",
-			Description: "Where somebody replaces a namespace, a CRD, the Cluster or the infrastructure cluster by a manifest, " +
-				"poundlock.openshift.io/holds-mirrors stays. A request that removes nothing else is refused (authority/surroundings).",
+			Description: "If somebody replaces a namespace, a CRD, the Cluster or the infrastructure cluster with a manifest, the annotation " +
+				"poundlock.openshift.io/holds-mirrors stays. A request that would only remove it is refused (authority/surroundings).",
 			On: []policies.Scope{{Side: policies.Surroundings, Kinds: []string{Namespace, Definition, Cluster, InfraCluster},
 				Operations: []admissionv1.Operation{admissionv1.Update}}},
 			Default: KeepMark,
@@ -63,11 +63,11 @@ func Defaulters() []policies.Defaulter {
 		{
 			ID:     "authority/status-default",
 			Clause: "converting › Authority of resources and controller reconciliations",
-			Description: "An absent status.authoritativeAPI becomes the stored spec.authoritativeAPI, by whichever client the status is written first: " +
-				"an API server drops status on create, so this is the first moment at which it can be stored. Where that is ClusterAPI, and its object exists " +
-				"already, status.synchronizedGeneration becomes 0, which says so. Later, an absent authoritativeAPI, " +
-				"synchronizedAPI, synchronizedGeneration or condition Synchronized or AuthoritySettled keeps its stored value: " +
-				"a client whose types lack the field replaces the whole status without it, and one that read the conditions earlier replaces their list.",
+			Description: "An absent status.authoritativeAPI becomes the stored spec.authoritativeAPI when any client first writes the status: an API server drops " +
+				"status on create, so this is the first moment at which it can be stored. If the value is ClusterAPI and the Cluster API object exists already, " +
+				"status.synchronizedGeneration becomes 0 to record this. Later, an absent authoritativeAPI, synchronizedAPI, synchronizedGeneration or condition " +
+				"Synchronized or AuthoritySettled keeps its stored value: a client whose types lack the field replaces the whole status without it, and a client that " +
+				"read the conditions earlier replaces their list.",
 			On: []policies.Scope{{Side: policies.SideMachineAPI, Kinds: withControlPlane(kinds),
 				Operations: []admissionv1.Operation{admissionv1.Update}, Subresource: "status"}},
 			Needs:   when(adoptsForClusterAPI, policies.NeedLiveTwin),

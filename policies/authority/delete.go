@@ -44,7 +44,8 @@ func DeleteDetached(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return merge(
-		policies.Warn(fmt.Sprintf("this only stops the mirroring: Cluster API is authoritative, and %s. To delete that too: %s", runs(c, stand(c)), deleteThere(c))),
+		policies.Warn(fmt.Sprintf("this only stops the mirroring: Cluster API is authoritative, and %s. To delete the Cluster API object too: %s",
+			runs(c, stand(c)), deleteThere(c))),
 		atOnce(c, o))
 }
 
@@ -62,8 +63,8 @@ func atOnce(c policies.Change, o Outcome) policies.Verdict {
 		which = fmt.Sprintf(" (%d: %s)", len(ending), nameSome(ending))
 	}
 	return policies.Warn(
-		fmt.Sprintf("in the foreground the collector deletes the set's Machines here at once: those for which %s is authoritative%s are deleted with "+
-			"their instances. With --cascade=background none does",
+		fmt.Sprintf("with --cascade=foreground the garbage collector deletes this API's Machines of the set at once. Those for which %s is authoritative%s are "+
+			"deleted with their instances. With --cascade=background this does not happen",
 			api.Text(), which))
 }
 
@@ -79,11 +80,11 @@ func foregroundNeeds(c policies.Change) policies.Need {
 func runs(c policies.Change, s standing) string {
 	switch c.Kind {
 	case "Machine":
-		return "its Machine and instance run on"
+		return "Cluster API's Machine and its instance keep running"
 	case "MachineHealthCheck":
-		return "its check goes on to delete Machines that it finds unhealthy"
+		return "Cluster API's check continues to delete unhealthy Machines"
 	}
-	return fmt.Sprintf("its set with %s and their instances runs on", amount.Of(max(s.Replicas, setReplicas(c.Facts.Twin)), "Machine"))
+	return fmt.Sprintf("Cluster API's set keeps running with %s and their instances", amount.Of(max(s.Replicas, setReplicas(c.Facts.Twin)), "Machine"))
 }
 
 // deleteThere returns the command that deletes the twin.
@@ -145,9 +146,10 @@ func endsStranger(c policies.Change) string {
 	acts := ", and Cluster API acts on it"
 	if c.Old.HasAnnotation(PausedAnnotation) {
 		acts = ""
-		what += fmt.Sprintf(" once nothing is paused any more (take %s off it, and off its infrastructure machine)", PausedAnnotation)
+		what += fmt.Sprintf(" once it is unpaused (remove the annotation %s from it and from its infrastructure machine)", PausedAnnotation)
 	}
-	return fmt.Sprintf("Poundlock did not make this %s%s: %s, and %s stays as it is. Its mirror is made when this one is gone", c.Kind, acts, what, there(c))
+	return fmt.Sprintf("Poundlock did not create this %s%s: %s, and %s stays as it is. Poundlock creates the mirror once this object is gone",
+		c.Kind, acts, what, there(c))
 }
 
 // unlessMoved warns of what happens if Poundlock stores the new authority at the moment of the deletion. A deletion of the Machine API object would then get
@@ -181,7 +183,7 @@ func DeleteUnknownInstance(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "annotations").Key(InstanceHookAnnotation), fmt.Sprintf(
-		"the provider does not know this Machine's instance yet, which would keep running if the garbage collector deleted the provider's machine. "+
+		"the provider does not know this Machine's instance yet. The instance would keep running if the garbage collector deleted the provider's machine now. "+
 			"Delete the Machine in the background: %s --cascade=background", deleteCommand(c))))
 }
 
@@ -211,8 +213,8 @@ func DeleteSetOfUnknownInstance(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-		"the provider does not know the instance of Machine %s yet%s, which would keep running if the garbage collector deleted the provider's machine. "+
-			"Delete the %s in the background: %s --cascade=background", unknown[0], andMore(c, unknown), c.Kind, deleteCommand(c))))
+		"the provider does not know the instance of Machine %s yet%s. The instance would keep running if the garbage collector deleted the provider's machine "+
+			"now. Delete the %s in the background: %s --cascade=background", unknown[0], andMore(c, unknown), c.Kind, deleteCommand(c))))
 }
 
 // andMore returns a phrase that counts the Machines of a MachineSet or MachineDeployment that a message does not name. It returns "" if the message names the
@@ -256,8 +258,8 @@ func DeleteSurroundingsOfUnknownInstance(c policies.Change) policies.Verdict {
 		get = "kubectl get machines.cluster.x-k8s.io -A -o yaml"
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-		"the provider does not know the instance of Machine %s yet%s, which would keep running: the provider's machine would be deleted with this %s. "+
-			"Try again when the Machine has lost the annotation %s: %s",
+		"the provider does not know the instance of Machine %s yet%s. The provider's machine would be deleted with this %s, and the instance would keep running. "+
+			"Try again once the Machine no longer has the annotation %s: %s",
 		unknown[0], more, c.Kind, InstanceHookAnnotation, get)))
 }
 
@@ -275,8 +277,8 @@ func DeleteInfraOfUnknownInstance(c policies.Change) policies.Verdict {
 	}
 	machine := c.Facts.Twin
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-		"the provider does not know the instance %s of Machine %s yet, which would keep running, and nobody would terminate it. "+
-			"Delete the Machine, which waits until the provider knows it: kubectl -n %s delete machines.cluster.x-k8s.io %s",
+		"the provider does not know the instance %s of Machine %s yet, so the instance would keep running and nothing would terminate it. Delete the Machine "+
+			"instead. Its deletion waits until the provider knows the instance: kubectl -n %s delete machines.cluster.x-k8s.io %s",
 		cmp.Or(providerID(c.Old), providerID(machine)), machine.Metadata.Name, c.Namespace, machine.Metadata.Name)))
 }
 
@@ -294,13 +296,14 @@ func endsUnknown(c policies.Change) bool {
 func DeletePropagates(c policies.Change) policies.Verdict {
 	d, asks := deleted(c)
 	if s := stand(c); asks && c.Actor == policies.Anyone && d.On == d.Authority && s.moving() && !c.Old.Deleting() {
-		return policies.Warn(fmt.Sprintf("this Machine is on its way from %s to %s: its deletion cancels the move, and the instance is terminated",
+		return policies.Warn(fmt.Sprintf("this Machine is moving from %s to %s: its deletion cancels the move and terminates the instance",
 			d.Authority.Text(), d.Authority.Other().Text()))
 	}
 	if o := d.Outcome(); !asks || d.On == d.Authority || o.Twin != Goes || strange(c) || notMade(c) {
 		return policies.Verdict{}
 	}
-	return policies.Warn(fmt.Sprintf("%s is authoritative for this Machine, which a %s owns: it and its instance are deleted too",
+	return policies.Warn(fmt.Sprintf("%s is authoritative for this Machine, and a %s owns the Machine: the authoritative object and its instance are deleted "+
+		"too",
 		there(c), owner(c.Old)))
 }
 
@@ -327,8 +330,8 @@ func DeleteInfrastructure(c policies.Change) policies.Verdict {
 	}
 	if c.Kind == InfraMachineTemplate {
 		return policies.Warn(
-			fmt.Sprintf("while MachineSet %s refers to this %s, it creates no Machine without it: Cluster API is authoritative, and Poundlock does not "+
-				"recreate it. To change new Machines, have the set refer to another one",
+			fmt.Sprintf("MachineSet %s refers to this %s and creates no Machine without it. Cluster API is authoritative, so Poundlock does not recreate it. To "+
+				"change new Machines, have the set refer to another template",
 				machine.Metadata.Name, kindOf(c)))
 	}
 	if c.Kind == InfraMachine && !c.Old.HasAnnotation(MirrorAnnotation) && len(MachineOwners(c.Old)) == 0 && providerID(c.Old) == "" {
@@ -338,17 +341,19 @@ func DeleteInfrastructure(c policies.Change) policies.Verdict {
 	instead := fmt.Sprintf("To delete the Machine: kubectl -n %s delete machines.cluster.x-k8s.io %s", c.Namespace, name)
 	id := cmp.Or(providerID(c.Old), providerID(machine))
 	if id == "" {
-		return policies.Warn(fmt.Sprintf("Machine %s needs this %s to create its instance: Cluster API is authoritative, and Poundlock does not recreate it. %s",
+		return policies.Warn(fmt.Sprintf("Machine %s needs this %s to create its instance. Cluster API is authoritative, so Poundlock does not recreate this "+
+			"object. %s",
 			name, kindOf(c), instead))
 	}
 	if endsUnknown(c) || hookedBehind(c) != nil {
 		return policies.Verdict{}
 	}
 	if unknownToProvider(c) {
-		return policies.Warn(fmt.Sprintf("this does not terminate the instance %s of Machine %s: the provider does not hold this %s yet, and creates another",
+		return policies.Warn(fmt.Sprintf("this does not terminate the instance %s of Machine %s: the provider has not yet added its finalizer to this %s, and "+
+			"creates another such object",
 			id, name, kindOf(c)), instead)
 	}
-	return policies.Warn(fmt.Sprintf("this terminates the instance %s of Machine %s: Cluster API is authoritative, and Poundlock does not recreate this %s. %s",
+	return policies.Warn(fmt.Sprintf("this terminates the instance %s of Machine %s: Cluster API is authoritative, so Poundlock does not recreate this %s. %s",
 		id, name, kindOf(c), instead))
 }
 
@@ -361,8 +366,8 @@ func deleteControlPlanesTemplate(c policies.Change) policies.Verdict {
 	change := fmt.Sprintf("kubectl -n %s edit controlplanemachinesets.%s %s", c.TwinNamespace, machinev1beta1.GroupName, set.Metadata.Name)
 	switch refers := templateOf(set); {
 	case refers == c.Name:
-		return policies.Warn(fmt.Sprintf("while %s %s refers to this %s, it creates no Machine without it, and Poundlock does not recreate it. "+
-			"To change new Machines, have the set refer to another one: %s", ControlPlane, set.Metadata.Name, kindOf(c), change))
+		return policies.Warn(fmt.Sprintf("%s %s refers to this %s and creates no Machine without it, and Poundlock does not recreate it. To change new Machines, "+
+			"have the set refer to another template: %s", ControlPlane, set.Metadata.Name, kindOf(c), change))
 	case refers != "":
 		return policies.Verdict{}
 	}
@@ -370,8 +375,8 @@ func deleteControlPlanesTemplate(c policies.Change) policies.Verdict {
 	if Read(set).Condition(ConditionSynchronized).Status == metav1.ConditionFalse {
 		when = ", once Synchronized of the set is no longer False"
 	}
-	return policies.Warn(fmt.Sprintf("Poundlock recreates this %s, which it makes from spec.template of %s %s%s: no Machine is created from it. "+
-		"To change new Machines, change the set: %s", kindOf(c), ControlPlane, set.Metadata.Name, when, change))
+	return policies.Warn(fmt.Sprintf("Poundlock recreates this %s from spec.template of %s %s%s. No Machine is created from this object. To change new "+
+		"Machines, change the set: %s", kindOf(c), ControlPlane, set.Metadata.Name, when, change))
 }
 
 // templateOf returns the name of the infrastructure template to which a ControlPlaneMachineSet refers. It returns "" for a set that has its own template for

@@ -17,24 +17,25 @@ func DeletionPaused(kind Kind, o *policies.Object) []string {
 	if kind.ClusterAPIFinalizer == "" || !o.HasAnnotation(PausedAnnotation) || !o.HasFinalizer(kind.ClusterAPIFinalizer) {
 		return nil
 	}
-	why := fmt.Sprintf("metadata.annotations[%s]: Cluster API leaves a paused %s alone, so that its deletion does not end while the annotation is there",
+	why := fmt.Sprintf("metadata.annotations[%s]: Cluster API does not act on a paused %s, so its deletion does not end while it has the annotation",
 		PausedAnnotation, kind.Name)
 	unpause := fmt.Sprintf("kubectl -n %s annotate %s.%s/%s", o.Metadata.Namespace, kind.Resource, kind.ClusterAPI.Group, o.Metadata.Name)
-	again := fmt.Sprintf("create the Machine API object again before you delete this one: kubectl poundlock convert %s/%s",
+	again := fmt.Sprintf("create the Machine API object again before you delete this object: kubectl poundlock convert %s/%s",
 		strings.ToLower(kind.Name), o.Metadata.Name)
 	if !kind.InfraActs() {
 		if o.Deleting() {
 			again = "remove their owner references to the set first"
 		}
-		return []string{why, fmt.Sprintf("To have Cluster API delete the set's Machines with their instances, remove the annotation, also from those Machines "+
-			"that have it: %s %s-", unpause, PausedAnnotation), "To keep the Machines, " + again}
+		return []string{why, fmt.Sprintf("To have Cluster API delete the set's Machines with their instances, remove the annotation from the set, and from each "+
+			"Machine that has it: %s %s-", unpause, PausedAnnotation), "To keep the Machines, " + again}
 	}
 	instance := "its instance"
 	if id := providerID(o); id != "" {
 		instance += " " + id
 	}
 	if o.Deleting() {
-		again = "leave both paused and remove their finalizers by hand, then create the Machine API object again with this spec.providerID"
+		again = "leave the Machine and its infrastructure machine paused and remove their finalizers by hand. Then create the Machine API object again with this " +
+			"spec.providerID"
 	}
 	out, infra := []string{why}, InfraReferenceOf(o)
 	if infra.Name == "" {
@@ -60,18 +61,19 @@ func endsInstance(machine *policies.Object, infra InfraReference, instance, unpa
 		return at(o, "wait", "--for=jsonpath='{.metadata.deletionTimestamp}' --timeout=15m") + " && " + at(o, "annotate", PausedAnnotation+"-")
 	}
 	first := object{infra.Kind, infra.Name}
-	out := []string{fmt.Sprintf("To have Cluster API terminate %s, type the following in this order. Give %s %s, unless it has it, the finalizer "+
+	out := []string{fmt.Sprintf("To have Cluster API terminate %s, run the following in this order. First add to %s %s, if it is missing, the finalizer "+
 		"without which the instance is left behind (if the %[2]s is gone, create it first, with spec.providerID and the annotation): %[4]s",
 		instance, infra.Kind, infra.Name, hold(first))}
-	ends := []string{fmt.Sprintf("Once Cluster API has deleted the %s, unpause that, too: %s", infra.Kind, letGo(first))}
+	ends := []string{fmt.Sprintf("Once Cluster API has deleted the %s, unpause that object too: %s", infra.Kind, letGo(first))}
 	if kept := InfraInstanceKind(infra.Kind); kept != "" {
 		second := object{kept, infra.Name}
 		if providerOf(infra.Kind).NamesInstanceAfterMachine {
 			second.name = machine.Metadata.Name
 		}
-		out = append(out, fmt.Sprintf("The same for %s %s (if there is none, the provider does not find the instance: terminate it in the cloud): %s",
+		out = append(out, fmt.Sprintf("Add the finalizer to %s %s too (if that object does not exist, the provider does not find the instance: terminate it in "+
+			"the cloud): %s",
 			kept, second.name, hold(second)))
-		ends = append(ends, fmt.Sprintf("Then the %s: %s", kept, letGo(second)))
+		ends = append(ends, fmt.Sprintf("Then unpause the %s: %s", kept, letGo(second)))
 	}
 	return append(append(out, "Then unpause the Machine: "+unpause), ends...)
 }

@@ -68,7 +68,7 @@ func MovesEnd(c policies.Change) policies.Verdict {
 	if !asksForControlPlane(c) || len(c.Facts.Moving) == 0 || Ends(c) == Unset || marked {
 		return policies.Verdict{}
 	}
-	what := fmt.Sprintf("these Machines have not moved to %s yet, and would be deleted with this %s, with their instances: %s",
+	what := fmt.Sprintf("these Machines have not moved to %s yet, and would be deleted with this %s together with their instances: %s",
 		Ends(c).Other().Text(), kindOf(c), nameSome(c.Facts.Moving))
 	if c.Old.Metadata.Annotations[AllowDeletionAnnotation] == AllowsControlPlane {
 		return policies.Warn(what)
@@ -78,8 +78,8 @@ func MovesEnd(c policies.Change) policies.Verdict {
 		names = strings.Join(c.Facts.Moving, " machine/")
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-		"%s. Wait until they have moved: kubectl poundlock status. To have them deleted, too, cancel their moves first: "+
-			"kubectl poundlock migrate machine/%s --cancel", what, names)))
+		"%s. Wait until they have moved: kubectl poundlock status. To delete these Machines too, cancel their moves first: kubectl poundlock migrate machine/%s "+
+			"--cancel", what, names)))
 }
 
 // Lost returns, sorted by name, the Machines whose instance is gone, as far as admission knows: they have failed, and their condition InstanceExists is
@@ -133,7 +133,7 @@ func ControlPlaneEnds(c policies.Change) policies.Verdict {
 	without := slices.DeleteFunc(slices.Clone(c.Facts.ControlPlaneLost), func(name string) bool { return slices.Contains(ending, name) })
 	var others []string
 	if len(without) > 0 {
-		others = []string{fmt.Sprintf("of those that stay, these are Failed and their instances are gone, so that they have no vote in etcd: %s", nameSome(without))}
+		others = []string{fmt.Sprintf("some Machines that stay are Failed and have no instance, so they have no vote in etcd: %s", nameSome(without))}
 	}
 	if all-len(ending)-len(without) > all/2 {
 		return policies.Warn(append([]string{what}, others...)...)
@@ -192,8 +192,8 @@ func ControlPlaneLast(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-		"no other control plane Machine stays: Cluster API would wait for no preDrain hook, etcd's included, and drain no Node, of those that are being "+
-			"deleted, too. Wait until they are replaced. To delete the last one all the same: kubectl -n %s annotate --overwrite %s.%s %s %s=%s",
+		"no other control plane Machine stays. Cluster API would then drain no Node and wait for no preDrain hook, not even etcd's, also for the Machines that "+
+			"are already being deleted. Wait until they are replaced. To delete the last one anyway: kubectl -n %s annotate --overwrite %s.%s %s %s=%s",
 		namespace, kind.Resource, kind.ClusterAPI.Group, c.Name,
 		AllowDeletionAnnotation, AllowsControlPlane)))
 }

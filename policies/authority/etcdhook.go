@@ -181,8 +181,8 @@ func EtcdHookRemoved(c policies.Change) policies.Verdict {
 			c.Namespace, c.Resource, c.Name, EtcdHookAnnotation, EtcdHookOwner)}
 	}
 	return policies.Warn(append([]string{
-		fmt.Sprintf("%s: without the hook %s the instance is terminated, even if its etcd member has not left. Then etcd may lose its quorum. "+
-			"The etcd operator removes the hook itself when a replacement votes", at, EtcdHookName),
+		fmt.Sprintf("%s: without the hook %s the instance is terminated even if its etcd member has not left, and etcd may lose its quorum. The etcd operator "+
+			"itself removes the hook once a replacement votes", at, EtcdHookName),
 		"see which members etcd has: oc -n openshift-etcd rsh POD etcdctl member list. Remove the one of this Machine if it stays: etcdctl member remove ID",
 	}, back...)...)
 }

@@ -20,7 +20,7 @@ import (
 // collector.
 
 // WaitsForHook says what remains to be done for a Machine that is being deleted and waits for a hook.
-const WaitsForHook = "The Machine is being deleted already, and waits: the controller or the person that set the hook removes the annotation"
+const WaitsForHook = "The Machine is already being deleted, and waits until the controller or person that set the hook removes the annotation"
 
 // hooksOf returns, in order, the annotations by which somebody other than Poundlock has Cluster API wait before it drains a Machine's Node or terminates the
 // Machine's instance.

@@ -42,8 +42,8 @@ func HooksSkipped(c policies.Change) policies.Verdict {
 	kind, _ := KindNamed("Machine")
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
 		"preDrain hooks still hold Machine %s (%s), and Cluster API skips them while each control plane Machine is being deleted: etcd would lose its quorum. "+
-			"The instance stays until the hooks are removed, by their owners, once another Machine has joined. "+
-			"To end the control plane all the same: kubectl -n %s annotate --overwrite %s.%s %s %s=%s",
+			"The instance stays until the owners of the hooks remove them, which they do once another Machine has joined. To delete the control plane anyway: "+
+			"kubectl -n %s annotate --overwrite %s.%s %s %s=%s",
 		name, nameSome(preDrain(masters[i].Metadata.Annotations)), c.Namespace, kind.Resource, kind.ClusterAPI.Group, name,
 		AllowDeletionAnnotation, AllowsControlPlane)))
 }

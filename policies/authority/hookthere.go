@@ -35,19 +35,19 @@ func hookInstead(c policies.Change) string {
 	case c.Subresource != "" || c.Operation != admissionv1.Update:
 	case c.Side == policies.SideMachineAPI && c.Kind == "Machine":
 		if words := hookWords(c, "%s=%s", "%s-"); len(words) > 0 {
-			return fmt.Sprintf(" (a hook is an annotation there: kubectl -n %s annotate machines.%s %s %s --overwrite)",
+			return fmt.Sprintf(" (in Cluster API a hook is an annotation: kubectl -n %s annotate machines.%s %s %s --overwrite)",
 				c.TwinNamespace, clusterv1.GroupVersion.Group, c.Name, strings.Join(words, " "))
 		}
 	case c.Side == policies.SideMachineAPI && c.Kind == "MachineSet":
 		if words := hookWords(c, `"%s":"%s"`, `"%s":null`); len(words) > 0 {
-			return fmt.Sprintf(` (a hook is an annotation there: kubectl -n %s patch machinesets.%s %s --type merge `+
+			return fmt.Sprintf(` (in Cluster API a hook is an annotation: kubectl -n %s patch machinesets.%s %s --type merge `+
 				`-p '{"spec":{"template":{"metadata":{"annotations":{%s}}}}}')`,
 				c.TwinNamespace, clusterv1.GroupVersion.Group, c.Name, strings.Join(words, ","))
 		}
 	case c.Side == policies.SideClusterAPI && c.Kind == "MachineSet":
 		before, after := templateAnnotations(c.Old), templateAnnotations(c.New)
 		if patch := hooksPatch(mapChanges(true, before, after), after); patch != "" {
-			return fmt.Sprintf(` (a hook is an item of a list there: kubectl -n %s patch machinesets.%s %s --type merge `+
+			return fmt.Sprintf(` (in Machine API a hook is a list item: kubectl -n %s patch machinesets.%s %s --type merge `+
 				`-p '{"spec":{"template":{"spec":%s}}}')`,
 				c.TwinNamespace, machinev1beta1.GroupName, c.Name, patch)
 		}

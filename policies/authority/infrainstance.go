@@ -63,8 +63,8 @@ func KeptForAnother(kind string, owners []metav1.OwnerReference, infraMachine st
 // InfraNotServed returns a message for a provider's object that cannot be read although it may exist: the CustomResourceDefinition exists, but the API server
 // does not serve the kind.
 func InfraNotServed(kind, definition string) string {
-	return fmt.Sprintf("The API server does not serve %s, whose definition %s exists: what the provider's controllers do is not known. "+
-		"See whether a version of the definition is served.",
+	return fmt.Sprintf("The API server does not serve %s, whose definition %s exists, so Poundlock does not know what the provider's controllers do. Check "+
+		"whether a version of the definition is served.",
 		kind, definition)
 }
 
@@ -81,8 +81,8 @@ func InfraInstanceStandsStill(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Required(field.NewPath("metadata", "annotations").Key(PausedAnnotation), fmt.Sprintf(
-		"Cluster API is not authoritative for %s, and the provider's controller would act on its instance by this %s: "+
-			"create it with the annotation %s, or move the Machine first, after which the provider makes it: %s",
+		"Cluster API is not authoritative for %s, and the provider's controller would act on the Machine's instance through this %s: create it with the "+
+			"annotation %s, or move the Machine first. After a move the provider creates the object: %s",
 		there(c), kindOf(c), PausedAnnotation, moveTo(c, ClusterAPI))))
 }
 
@@ -196,11 +196,11 @@ func BesideKept(c policies.Change) policies.Verdict {
 	}
 	at := fmt.Sprintf("%s.%s %s", strings.ToLower(kept.Kind), infraGroupOf(kept), kept.Metadata.Name)
 	what := fmt.Sprintf("%s %s/%s is not paused", kept.Kind, c.TwinNamespace, kept.Metadata.Name)
-	remedy := fmt.Sprintf("delete it first, and with it what it runs (kubectl -n %s delete %s), or ", c.TwinNamespace, at)
+	remedy := fmt.Sprintf("first delete it together with its instance (kubectl -n %s delete %s), or ", c.TwinNamespace, at)
 	switch {
 	case kept.Deleting():
 		what = fmt.Sprintf("%s %s/%s is being deleted", kept.Kind, c.TwinNamespace, kept.Metadata.Name)
-		remedy = "create it again when that one is gone, or "
+		remedy = "wait until that object is gone and create the Machine then, or "
 	case !KeptAlone(kept):
 		remedy = "" // the kept object runs another Machine's instance
 	}

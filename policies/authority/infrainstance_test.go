@@ -216,8 +216,10 @@ func TestAMoveIsWarnedOfAnotherInstance(t *testing.T) {
 	}{
 		{"none is kept", "", MachineAPI, ""},
 		{"the Machine's", "42-A", MachineAPI, ""},
-		{"another's", "42-b", MachineAPI, "VSphereVM m-vm names another instance (spec.biosUUID) than spec.providerID here, and Cluster API would act on that one. Delete the object, which Poundlock creates again: kubectl -n capi delete vspherevm.infrastructure.cluster.x-k8s.io m-vm"},
-		{"another's, which Cluster API acts on", "42-b", ClusterAPI, "VSphereVM m-vm names another instance (spec.biosUUID) than spec.providerID here. Correct spec.providerID, or restore the object"},
+		{"another's", "42-b", MachineAPI, "VSphereVM m-vm names another instance (spec.biosUUID) than spec.providerID of this Machine, and Cluster API would act " +
+			"on that other instance. Delete the object, and Poundlock recreates it: kubectl -n capi delete vspherevm.infrastructure.cluster.x-k8s.io m-vm"},
+		{"another's, which Cluster API acts on", "42-b", ClusterAPI, "VSphereVM m-vm names another instance (spec.biosUUID) than spec.providerID of this " +
+			"Machine. Correct spec.providerID, or restore the object"},
 	} {
 		change := policies.Change{
 			Subject:   policies.Subject{Side: policies.SideMachineAPI, Kind: "Machine", Name: "m", Namespace: "mapi", TwinNamespace: "capi"},

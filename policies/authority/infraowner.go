@@ -147,8 +147,8 @@ func InfraUnowned(c policies.Change) policies.Verdict {
 	}
 	ref := c.New.Metadata.OwnerReferences[0]
 	return policies.Deny(field.Forbidden(ownersPath.Index(0), fmt.Sprintf(
-		"%s %s would take the place of the owners that this %[3]s has. If it does not exist by its UID, or is deleted, the garbage collector deletes this %[3]s, "+
-			"and its controller terminates the instance: leave the owner references as they are",
+		"%s %s would replace the present owners of this %[3]s. If no object with that UID exists, or it is deleted later, the garbage collector deletes this "+
+			"%[3]s, and its controller terminates the instance: leave the owner references as they are",
 		ref.Kind, ref.Name, kindOf(c))))
 }
 
@@ -204,14 +204,15 @@ func disowns(c policies.Change, ref metav1.OwnerReference) string {
 	}
 	machine := c.Facts.Owners[i]
 	if machine.Metadata.UID != ref.UID {
-		return fmt.Sprintf("the UID of Machine %s is %s, and the garbage collector deletes what has an owner of another", ref.Name, machine.Metadata.UID)
+		return fmt.Sprintf("the UID of Machine %s is %s, and the garbage collector deletes an object whose owner has another UID", ref.Name, machine.Metadata.UID)
 	}
 	if machine.HasAnnotation(PausedAnnotation) && !c.New.HasAnnotation(PausedAnnotation) && !unpausedForItsEnd(c, machine, ref) {
-		return fmt.Sprintf("Machine %s is paused, and this object is not: the provider's controller obeys this object's pause alone, and would create an "+
-			"instance while Machine API is authoritative", ref.Name)
+		return fmt.Sprintf("Machine %s is paused, but this object is not. The provider's controller only checks whether this object is paused, and would create "+
+			"an instance while Machine API is authoritative", ref.Name)
 	}
 	if to := InfraReferenceOf(machine); !to.names(c) {
-		return fmt.Sprintf("Machine %s refers to %s %s, and Cluster API would create a second instance for it", ref.Name, to.Kind, to.Name)
+		return fmt.Sprintf("Machine %s refers to %s %s, so with this owner reference Cluster API would create a second instance for the Machine",
+			ref.Name, to.Kind, to.Name)
 	}
 	return ""
 }
@@ -223,23 +224,24 @@ func disowns(c policies.Change, ref metav1.OwnerReference) string {
 func InfraTaken(c policies.Change) policies.Verdict {
 	if from := InfraReferenceOf(c.Old); refersAnew(c) && from.Name != "" && !refersToItsOwn(c) && c.Facts.Twin != nil && !stand(c).locked() {
 		return policies.Deny(field.Forbidden(infraRefPath, fmt.Sprintf(
-			"%s %s runs this Machine's instance, and another infrastructure machine would be a second one: leave it as it is; "+
-				"for another instance create another Machine",
+			"%s %s runs this Machine's instance, and another infrastructure machine would create a second instance: leave the reference as it is. For another "+
+				"instance create another Machine",
 			from.Kind, from.Name)))
 	}
 	owner := takenFrom(c)
 	to := InfraReferenceOf(c.New)
 	if owner == "" && c.Facts.Namesake && refersAnew(c) {
 		return policies.Deny(field.Invalid(infraRefPath.Child("name"), to.Name, fmt.Sprintf(
-			"Machine API has a Machine %s, and most providers find an instance by the name of their machine: two controllers would act on its instance. "+
-				"Refer to a %s of another name, such as %s",
+			"Machine API has a Machine %s, and most providers find an instance by the name of the infrastructure machine. So two controllers would act on that "+
+				"Machine's instance. Refer to a %s of another name, such as %s",
 			to.Name, to.Kind, c.Name)))
 	}
 	if owner == "" {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Invalid(infraRefPath.Child("name"), to.Name, fmt.Sprintf(
-		"%s %s belongs to Machine %s, so deleting this Machine would delete that one's instance: refer to another infrastructure machine", to.Kind, to.Name, owner)))
+		"%s %s belongs to Machine %s, so deleting this Machine would terminate the instance of that other Machine: refer to another infrastructure machine",
+		to.Kind, to.Name, owner)))
 }
 
 // refersAnew reports whether a request makes a Machine refer to another infrastructure machine than before.
@@ -269,8 +271,8 @@ func NamedAsInfra(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Invalid(field.NewPath("metadata", "name"), c.Name, fmt.Sprintf(
-		"%s %s of Cluster API belongs to Machine %s. Most providers find an instance by the name of their machine, so two controllers would act on the instance of "+
-			"that one, and this Machine could not be mirrored: create it under another name",
+		"%s %s of Cluster API belongs to Machine %s. Most providers find an instance by the name of the infrastructure machine, so two controllers would act on "+
+			"the instance of that other Machine. Poundlock could not mirror this Machine either: create it under another name",
 		infra.Kind, infra.Metadata.Name, owner)))
 }
 

@@ -158,8 +158,8 @@ func instanceWarnings(c policies.Change, s standing) []string {
 			return nil // the review has not looked at the other side
 		}
 		return []string{fmt.Sprintf(
-			"the move will wait until spec.providerID of both Machines is the same instance (it is %q here, and the phase is %q): "+
-				"%s may have asked for an instance, and %s would create a second one",
+			"the move will wait until spec.providerID of both Machines is the same instance (here it is %q, and the phase is %q). %s may have requested an "+
+				"instance, and %s would create a second one",
 			providerID(c.Old), s.Phase, from.Text(), from.Other().Text())}
 	case InstanceStarting:
 		if from == MachineAPI && (s.Phase == "" || s.Phase == "Provisioning") {
@@ -169,7 +169,7 @@ func instanceWarnings(c policies.Change, s standing) []string {
 		case provisioned(infra):
 		case from == MachineAPI && s.Phase == "Failed":
 			return []string{`the move will not start: the phase of this Machine is "Failed", which never changes. ` +
-				`Delete it, and with it its instance, and create another`}
+				`Delete the Machine with its instance, and create another`}
 		default:
 			out = append(out, fmt.Sprintf("the move will wait until %s %s is provisioned", infra.Kind, infra.Metadata.Name))
 		}
@@ -178,14 +178,14 @@ func instanceWarnings(c policies.Change, s standing) []string {
 			return nil // the message of that condition has been repeated
 		}
 		return []string{fmt.Sprintf("the move will not start: %[1]s %[2]s, to which the Cluster API Machine refers, belongs to Machine %[3]s, and Machine API "+
-			"would act on the instance of that one. Leave both as they are, or delete Machine %[3]s, and with it what it runs",
+			"would act on the instance of that other Machine. Leave both Machines as they are, or delete Machine %[3]s with its instance",
 			infra.Kind, infra.Metadata.Name, InfraOfAnother(infra, c.Facts.Twin.Metadata.Name))}
 	case InstanceShared:
 		out = append(out, fmt.Sprintf("the move will wait while Machine %s has the same spec.providerID: two APIs would act on one instance",
 			strings.Join(c.Facts.Holders, ", ")))
 	case InstanceAlsoKept:
-		out = append(out, fmt.Sprintf("the move will wait while %s names the instance of this Machine, too: its controller acts on the instance, and terminates "+
-			"it when the object is deleted. %s", strings.Join(c.Facts.AlsoKept, ", "), LetGoOfKept(c.TwinNamespace, c.Facts.AlsoKept)))
+		out = append(out, fmt.Sprintf("the move will wait while %s also names the instance of this Machine: the controller of that object acts on the instance, "+
+			"and terminates it when the object is deleted. %s", strings.Join(c.Facts.AlsoKept, ", "), LetGoOfKept(c.TwinNamespace, c.Facts.AlsoKept)))
 	case InstanceKnown, InstanceNotRequested:
 	}
 	return out
@@ -202,11 +202,11 @@ func OtherInstance(c policies.Change) string {
 }
 
 func otherInstance(kept *policies.Object, from API, namespace string) string {
-	why := fmt.Sprintf("%s %s names another instance (%s) than spec.providerID here", kept.Kind, kept.Metadata.Name, keptInstanceField(kept))
+	why := fmt.Sprintf("%s %s names another instance (%s) than spec.providerID of this Machine", kept.Kind, kept.Metadata.Name, keptInstanceField(kept))
 	if from != MachineAPI {
 		return why + ". Correct spec.providerID, or restore the object"
 	}
-	return fmt.Sprintf("%s, and Cluster API would act on that one. Delete the object, which Poundlock creates again: kubectl -n %s delete %s.%s %s",
+	return fmt.Sprintf("%s, and Cluster API would act on that other instance. Delete the object, and Poundlock recreates it: kubectl -n %s delete %s.%s %s",
 		why, namespace, strings.ToLower(kept.Kind), infraGroupOf(kept), kept.Metadata.Name)
 }
 
@@ -240,13 +240,14 @@ func decisionWarning(c policies.Change, s standing) []string {
 	at, from := fmt.Sprintf("metadata.annotations[%s]: ", NoInstanceAnnotation), s.authoritative().Text()
 	switch asked := (Objects{MachineAPI: c.New}).decided(s.Shape); {
 	case !asked:
-		return []string{at + "no move waits for this value, so it has no effect: the message of the condition AuthoritySettled has the command"}
+		return []string{at + "no move waits for this value, so it has no effect. The message of the condition AuthoritySettled has the right command"}
 	case s.Current == Migrating:
 		return []string{at +
-			fmt.Sprintf("you decide that no instance exists, and %s will create one. If one exists, it keeps running and nobody will delete it. "+
+			fmt.Sprintf("you declare that no instance exists, and %s will create one. If an instance does exist, it keeps running and nothing will delete it. "+
 				"Remove the annotation if you are not sure",
 				s.authoritative().Other().Text())}
 	}
 	return []string{at +
-		fmt.Sprintf("you decide that no instance exists, so Poundlock will pause %s and then ask once more. Remove the annotation if an instance may exist", from)}
+		fmt.Sprintf("you declare that no instance exists, so Poundlock will pause %s and then ask you to confirm it once more. Remove the annotation if an "+
+			"instance may exist", from)}
 }

@@ -20,7 +20,7 @@ func LastOwner(c policies.Change) policies.Verdict {
 	if !changesItsOwners(c) || ownersRefused(c) {
 		return policies.Verdict{}
 	}
-	const remedy = "keep an owner that exists, or leave none"
+	const remedy = "keep an owner that exists, or remove all owner references"
 	refs := c.New.Metadata.OwnerReferences
 	for _, ref := range refs {
 		if slices.ContainsFunc(c.Facts.Owners, func(o *policies.Object) bool { return o.Metadata.UID == ref.UID }) {
@@ -32,7 +32,7 @@ func LastOwner(c policies.Change) policies.Verdict {
 			ownersPath.Index(i), refs[i].Kind, refs[i].Name, refs[i].UID, kindOf(c), endsWith(c), remedy))
 	}
 	return policies.Deny(field.Forbidden(ownersPath, fmt.Sprintf(
-		"%s %s with the UID %s does not exist, nor does another owner that this %s would have. So the garbage collector would delete it, and %s: %s",
+		"%s %s with the UID %s does not exist, and neither does any other owner of this %s. So the garbage collector would delete this object, and %s: %s",
 		refs[0].Kind, refs[0].Name, refs[0].UID, kindOf(c), endsWith(c), remedy)))
 }
 

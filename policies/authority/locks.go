@@ -59,18 +59,20 @@ func mayChange(c policies.Change) []string {
 // lockedReason returns the sentence of a lock, with the remedies. infra is InfraInstead or "".
 func lockedReason(c policies.Change, s standing, infra string) string {
 	if s.Current == Unset {
-		return fmt.Sprintf("which API is authoritative for %s is not stored yet: Poundlock does it within moments of its creation, try again then", there(c))
+		return fmt.Sprintf("it is not stored yet which API is authoritative for %s. Poundlock stores it within moments of the object's creation: try again then",
+			there(c))
 	}
 	return fmt.Sprintf("%s is authoritative for this %s: change %s instead%s%s%s%s%s",
 		s.authoritative().Text(), c.Kind, there(c), infra, scaleInstead(c), hookInstead(c), templateInstead(c), orMove(c, s.authoritative().Other()))
 }
 
 // InfraInstead says where Cluster API has the fields that the Machine API has in a providerSpec.
-const InfraInstead = " (what is in providerSpec is there in the object that its infrastructureRef names)"
+const InfraInstead = " (the fields of providerSpec are in the object that its infrastructureRef names)"
 
 // TemplateInstead is about spec.template.spec.authoritativeAPI, the one field of a set's template without a counterpart in Cluster API that has an effect
 // while Machine API scales the set.
-const TemplateInstead = " (but not spec.template.spec.authoritativeAPI: Cluster API has no such field, and it counts while Machine API scales the set)"
+const TemplateInstead = " (except spec.template.spec.authoritativeAPI: Cluster API has no such field, and it only has an effect while Machine API scales " +
+	"the set)"
 
 func templateInstead(c policies.Change) string {
 	if c.Side != policies.SideMachineAPI || c.Kind != "MachineSet" || c.Old == nil || c.New == nil || templateAuthority(c.Old) == templateAuthority(c.New) {
@@ -83,7 +85,7 @@ func templateInstead(c policies.Change) string {
 // so for such an object orMove says that.
 func orMove(c policies.Change, to API) string {
 	if c.Old.Deleting() || c.Side != policies.SideMachineAPI && c.Facts.Twin.Deleting() {
-		return ". It is being deleted, so that it can no longer be moved"
+		return ". The object is being deleted, so its authority can no longer move"
 	}
 	return ", or move it first: " + moveTo(c, to)
 }
@@ -94,7 +96,7 @@ func scaleInstead(c policies.Change) string {
 	if c.Kind != "MachineSet" || c.Subresource != "" || c.Operation != admissionv1.Update || sameReplicas(c) {
 		return ""
 	}
-	return " (its replicas by: " + scaleThere(c) + ")"
+	return " (to change replicas: " + scaleThere(c) + ")"
 }
 
 // InTransit refuses changes of both objects' specs while authority moves, so that the target gets the spec that the source had.
@@ -130,7 +132,8 @@ func InfraLocked(c policies.Change) policies.Verdict {
 	if c.Kind == InfraInstance {
 		mirrors = "belongs to the mirror of"
 	}
-	reason := fmt.Sprintf("this %s %s %s, for which Machine API is authoritative: change that instead%s", kindOf(c), mirrors, there(c), orMove(c, ClusterAPI))
+	reason := fmt.Sprintf("this %s %s %s, for which Machine API is authoritative: change that object instead%s",
+		kindOf(c), mirrors, there(c), orMove(c, ClusterAPI))
 	if s.moving() {
 		reason = transitReason(c, s)
 	}
@@ -160,7 +163,7 @@ func denyInfraDelete(c policies.Change, reason string) policies.Verdict {
 	if Granted(c, path.String(), Deletes) || strange(c) || keepsOther(c) || keptInTheWay(c) {
 		return policies.Verdict{}
 	}
-	return policies.Deny(field.Forbidden(path, "it may not be deleted: "+reason))
+	return policies.Deny(field.Forbidden(path, "you cannot delete this object: "+reason))
 }
 
 // keepsOther reports whether the object under review is kept for another instance than that of the Machine that Machine API runs. While such an object
@@ -246,7 +249,7 @@ func ScaleLocked(c policies.Change) policies.Verdict {
 	if s.Current == Unset {
 		return policies.Deny(field.Forbidden(path, lockedReason(c, s, "")))
 	}
-	return policies.Deny(field.Forbidden(path, fmt.Sprintf("%s is authoritative for this %s, so scale that one: %s",
+	return policies.Deny(field.Forbidden(path, fmt.Sprintf("%s is authoritative for this %s, so scale it in that API: %s",
 		s.authoritative().Text(), c.Kind, scaleThere(c))))
 }
 

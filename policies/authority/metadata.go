@@ -134,7 +134,7 @@ func MetadataReserved(c policies.Change) policies.Verdict {
 			errs = append(errs, field.Forbidden(m.path(), markReason(c)))
 		case m.derivedFrom(c) != "" && !s.moving():
 			errs = append(errs, field.Forbidden(m.path(),
-				fmt.Sprintf("Poundlock derives it from %s of %s, and would restore it: change that", m.derivedFrom(c), there(c))))
+				fmt.Sprintf("Poundlock derives this label from %s of %s, and would restore it: change it there", m.derivedFrom(c), there(c))))
 		default:
 			errs = append(errs, field.Forbidden(m.path(), reason))
 		}
@@ -168,11 +168,11 @@ func (m metadataChange) derivedFrom(c policies.Change) string {
 
 // Reasons of MetadataReserved: LeftAloneReason is for names that a controller of the Machine API writes, LeftOutReason for a request that leaves names out.
 const (
-	LeftAloneReason = "a controller of the Machine API writes this on its own object, whichever API is authoritative, " +
-		"and Poundlock mirrors it nowhere: leave it as it is"
+	LeftAloneReason = "a controller of the Machine API writes this on the Machine API object, whichever API is authoritative, and Poundlock does not mirror " +
+		"it: leave it as it is"
 	reservedWhere = "names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not authoritative"
-	LeftOutReason = reservedWhere + ", and this request leaves some out: keep them, as a manifest that replaces the whole object has to, " +
-		"or use kubectl apply --server-side. To remove one, remove it on the authoritative object: "
+	LeftOutReason = reservedWhere + ", and this request removes some of them. Keep them, also in a manifest that replaces the whole object, or use kubectl " +
+		"apply --server-side. To remove one, remove it from the authoritative object: "
 )
 
 // leftAlone reports whether a change is of a name that Poundlock leaves to a controller of the Machine API and does not mirror. Poundlock does not compare
@@ -198,14 +198,14 @@ func (m metadataChange) marks(s standing) bool {
 // markReason returns the message of a refused change of Poundlock's mark, with what to do so that an object is no mirror any more. The usual remedy, to
 // change the authoritative object, would not help, because that object does not have the mark.
 func markReason(c policies.Change) string {
-	return fmt.Sprintf("Poundlock marks what mirrors %s, for which Machine API is authoritative. To let Cluster API act, migrate it: %s. "+
+	return fmt.Sprintf("with this annotation Poundlock marks a mirror of %s, for which Machine API is authoritative. To let Cluster API act, migrate it: %s. "+
 		"To stop all mirroring, stop Poundlock and run: kubectl poundlock cleanup", there(c), moveTo(c, ClusterAPI))
 }
 
 func reservedReason(c policies.Change, s standing, refused []metadataChange) string {
 	refused = slices.DeleteFunc(slices.Clone(refused), func(m metadataChange) bool { return m.marks(s) || m.derivedFrom(c) != "" })
 	if s.moving() {
-		return "names of Kubernetes, OpenShift and Poundlock are kept still during a move: " + transitReason(c, s)
+		return "labels and annotations with names of Kubernetes, OpenShift and Poundlock cannot change during a move: " + transitReason(c, s)
 	}
 	if s.Current == Unset {
 		return lockedReason(c, s, "")
@@ -218,7 +218,7 @@ func reservedReason(c policies.Change, s standing, refused []metadataChange) str
 	if refused = slices.DeleteFunc(refused, func(m metadataChange) bool { return m.leftAlone(c) }); len(refused) == 0 {
 		return LeftAloneReason
 	}
-	return fmt.Sprintf("%s: set it on %s, which is: %s", reservedWhere, there(c), setThere(c, refused))
+	return fmt.Sprintf("%s: set it on %s, which is authoritative: %s", reservedWhere, there(c), setThere(c, refused))
 }
 
 // Renamed returns the labels and annotations that have different names in the two APIs, as a map from the Machine API's name to Cluster API's.
@@ -346,7 +346,7 @@ func MetadataConflict(c policies.Change) policies.Verdict {
 		if want, carried := twinValue(c.Facts.Twin, m); carried && (m.removed || m.value != want) && !free(m) && !m.stays(c) && !pauses(c, m) &&
 			!unpauses(c, m) && !m.granted(c) {
 			errs = append(errs, field.Forbidden(m.path(),
-				fmt.Sprintf("%s, which is authoritative, carries it with the value %q, and the mirror follows: change it there", there(c), brief(want))))
+				fmt.Sprintf("%s, which is authoritative, has the value %q, and the mirror follows it: change it on the authoritative object", there(c), brief(want))))
 		}
 	}
 	return policies.Deny(errs...)
@@ -395,7 +395,7 @@ func Propagation(c policies.Change) policies.Verdict {
 	for _, m := range metadataChanges(c) {
 		if domain, _, _ := strings.Cut(m.key, "/"); domain == Domain {
 			errs = append(errs, field.Forbidden(m.path(),
-				"Poundlock alone writes this: what Cluster API propagates in place are the labels and annotations of its own templates"))
+				"only Poundlock writes this. Cluster API may only propagate labels and annotations of its own templates"))
 		}
 	}
 	return policies.Deny(errs...)

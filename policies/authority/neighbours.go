@@ -62,8 +62,8 @@ func gitOps(o *policies.Object) []Neighbour {
 		return nil
 	}
 	return []Neighbour{{Who: "GitOps", Refused: true,
-		What: fmt.Sprintf("GitOps (app %s) is refused changes of spec while Cluster API is authoritative: set spec.authoritativeAPI: ClusterAPI in its manifest, "+
-			"and make changes in a manifest of the Cluster API object",
+		What: fmt.Sprintf("while Cluster API is authoritative, changes of spec by GitOps (app %s) are refused: set spec.authoritativeAPI: ClusterAPI in its "+
+			"manifest, and make changes in a manifest of the Cluster API object",
 			brief(app))}}
 }
 
@@ -163,8 +163,8 @@ func bootImages(o *policies.Object) []Neighbour {
 		return nil
 	}
 	return []Neighbour{{Who: "machine-config-operator", Refused: true,
-		What: "the machine-config-operator is refused boot images on this set while Cluster API is authoritative, and reports Degraded: " +
-			"exclude it in spec.managedBootImages of MachineConfiguration cluster (Partial or None; guide: Boot images)"}}
+		What: "while Cluster API is authoritative, the machine-config-operator cannot change the boot image of this set, and reports Degraded: exclude the set " +
+			"in spec.managedBootImages of MachineConfiguration cluster (Partial or None; guide: Boot images)"}}
 }
 
 func hive(o *policies.Object) []Neighbour {
@@ -173,8 +173,8 @@ func hive(o *policies.Object) []Neighbour {
 		return nil
 	}
 	return []Neighbour{{Who: "Hive", Refused: true,
-		What: fmt.Sprintf("Hive (MachinePool %s) is refused changes of this set while Cluster API is authoritative, and its instances outlive the pool: "+
-			"take it out of the pool first",
+		What: fmt.Sprintf("while Cluster API is authoritative, changes of this set by Hive (MachinePool %s) are refused, and its instances outlive the pool: "+
+			"take the set out of the pool first",
 			brief(pool))}}
 }
 
@@ -185,8 +185,8 @@ func upgradeSet(o *policies.Object) []Neighbour {
 		return nil
 	}
 	return []Neighbour{{Who: "managed-upgrade-operator", Refused: true,
-		What: "the managed-upgrade-operator deletes this set after the upgrade: if Cluster API is authoritative then, its instances run on. " +
-			"Leave it with Machine API"}}
+		What: "the managed-upgrade-operator deletes this set after the upgrade. If Cluster API is authoritative at that time, the instances keep running. Leave " +
+			"the set with Machine API"}}
 }
 
 // autoscaled returns the Neighbour for a set that the cluster autoscaler scales: a set that carries the annotation with the maximum that the autoscaler
@@ -196,5 +196,5 @@ func autoscaled(o *policies.Object) []Neighbour {
 		return nil
 	}
 	return []Neighbour{{Who: "cluster-autoscaler",
-		What: "the cluster autoscaler goes on scaling the Machine API's set, and Poundlock carries replicas, marks and limits over to Cluster API's"}}
+		What: "the cluster autoscaler continues to scale the Machine API's set, and Poundlock copies replicas, marks and limits to Cluster API's set"}}
 }

@@ -93,8 +93,8 @@ func bootDataWarning(c policies.Change, name string) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf(
-		"new Machines will boot with Secret %s/%s, which OpenShift does not copy there as it does %s: if it does not exist yet, make it from the one in %s before "+
-			"the set creates one (guide: Boot data)",
+		"new Machines will boot with Secret %s/%s, which OpenShift does not copy there, unlike %s. If it does not exist yet, create it from the one in %s before "+
+			"the set creates a Machine (guide: Boot data)",
 		c.TwinNamespace, brief(name), copied, c.Namespace)}
 }
 
@@ -110,14 +110,14 @@ func bootedWarnings(c policies.Change) (out []string) {
 	value := spec.ProviderSpec.Value
 	if name := value.UserDataSecret.Name; name != "" && name != copied && value.readAgain() {
 		out = append(out, fmt.Sprintf(
-			"Cluster API's provider reads Secret %s/%s also of a Machine that has booted, and fails without it. OpenShift does not copy it there as it does %s: "+
-				"if it does not exist yet, make it from the one in %s first (guide: Boot data)",
+			"Cluster API's provider reads Secret %s/%s even after the Machine has booted, and fails without it. OpenShift does not copy it there, unlike %s. If it "+
+				"does not exist yet, create it from the one in %s first (guide: Boot data)",
 			c.TwinNamespace, brief(name), copied, c.Namespace))
 	}
 	if id := value.ManagedIdentity; id != "" && !strings.Contains(id, "/") && value.is("AzureMachineProviderSpec") {
 		out = append(out, fmt.Sprintf(
-			"spec.providerSpec.value.managedIdentity: Cluster API's provider fails this Machine for good if Azure spells the id of identity %s otherwise than "+
-				"with resourceGroups: compare it first, and give the whole id as Azure spells it (guide: Identities on Azure)", brief(id)))
+			"spec.providerSpec.value.managedIdentity: Cluster API's provider fails this Machine for good if Azure does not spell the id of identity %s with "+
+				"resourceGroups: compare the spelling first, and give the whole id as Azure spells it (guide: Identities on Azure)", brief(id)))
 	}
 	return out
 }
@@ -169,15 +169,15 @@ func guestWarnings(value ofProvider, cluster string) []string {
 	if !value.is("VSphereMachineProviderSpec") {
 		return nil
 	}
-	out := []string{"Cluster API gives new Machines no guestinfo.hostname, from which RHCOS has its host name: " +
-		"see that DHCP or reverse DNS names them before the set grows (guide: New Machines on vSphere)"}
+	out := []string{"Cluster API gives new Machines no guestinfo.hostname, from which RHCOS takes its host name: check that DHCP or reverse DNS names them " +
+		"before the set grows (guide: New Machines on vSphere)"}
 	// The id of the tag with the cluster's name is stored nowhere in the cluster, so nobody can check whether a list that is not empty has it.
 	what := "list its id in tagIDs"
 	if len(value.TagIDs) > 0 {
-		what = "see that its id is among tagIDs"
+		what = "check that its id is among tagIDs"
 	}
 	return append(out, fmt.Sprintf(
-		"Cluster API does not attach the tag that bears the cluster's name to new Machines, by which an uninstall finds them: %s (govc tags.info %s; "+
-			"guide: New Machines on vSphere)",
+		"Cluster API does not attach the tag with the cluster's name to new Machines, and an uninstall finds Machines by this tag: %s (govc tags.info %s; guide: "+
+			"New Machines on vSphere)",
 		what, brief(cluster)))
 }

@@ -278,22 +278,22 @@ func blocked(s State) (Step, bool) {
 	if who := s.deleting(); who != 0 {
 		if s.MachineAPI.Deleting || s.Current == ClusterAPI && s.ClusterAPI.Deleting { // nothing is recreated that could move
 			if s.Current == ClusterAPI && s.ClusterPaused {
-				return s.waitStep(ReasonDeleting, who|WhoCluster, "There is no move to %s: the object is being deleted. Its Cluster is paused (spec.paused), so "+
-					"that Cluster API's controllers do not end that: waiting until somebody unpauses the Cluster.", to), true
+				return s.waitStep(ReasonDeleting, who|WhoCluster, "The move to %s does not start: the object is being deleted. Its Cluster is paused (spec.paused), so "+
+					"Cluster API's controllers do not complete the deletion: waiting until somebody unpauses the Cluster.", to), true
 			}
-			return s.waitStep(ReasonDeleting, who, "There is no move to %s: the object is being deleted.", to), true
+			return s.waitStep(ReasonDeleting, who, "The move to %s does not start: the object is being deleted.", to), true
 		}
 		return s.wait(ReasonDeleting, who, "The move to %s does not start while the twin is being deleted.", to), true
 	}
 	if s.Detached && s.Current == ClusterAPI {
 		return s.wait(ReasonDeleting, WhoMachineAPI,
-			"The move to %s does not start while the garbage collector is about to delete this object, whose MachineSet was deleted: "+
-				"it would delete the instance, too.", to), true
+			"The move to %s does not start: the MachineSet of this object was deleted, so the garbage collector is about to delete this object too, and after a "+
+				"move with the instance.", to), true
 	}
 	if s.TargetLeaves {
 		return s.wait(ReasonSurroundings, WhoSurroundings,
-			"The move to %s does not start while the namespace, a CRD or the Cluster of its objects is being deleted: they would be deleted with it, "+
-				"and the instance with them.", to), true
+			"The move to %s does not start while the namespace, a CRD or the Cluster of its objects is being deleted: the objects would be deleted with it, and the "+
+				"instance with them.", to), true
 	}
 	if s.Synchronized == "False" {
 		return s.wait(ReasonNotSynchronized, WhoMirror, "The move to %s does not start while Synchronized is False.", to), true
@@ -301,18 +301,18 @@ func blocked(s State) (Step, bool) {
 	if s.Instance == InstanceOfAnother {
 		return s.wait(ReasonInfraShared, WhoInfra,
 			"The move to %s does not start: the infrastructure machine to which the Cluster API Machine refers belongs to another Machine, and Machine API would "+
-				"act on the instance of that one. Leave both as they are, or delete the other Machine, and with it what it runs.", to), true
+				"act on the instance of that other Machine. Leave both Machines as they are, or delete the other Machine with its instance.", to), true
 	}
 	if s.Instance == InstanceShared {
 		return s.wait(ReasonInstanceShared, WhoHolders,
-			"The move to %s does not start while another Machine has the same spec.providerID: two APIs would act on one instance. "+
-				"If the instance is not this Machine's, correct or remove spec.providerID here. If it is, correct the other Machine's: request its migration too, "+
-				"to be allowed to.", to), true
+			"The move to %s does not start while another Machine has the same spec.providerID: two APIs would act on one instance. If the instance is not this "+
+				"Machine's, correct or remove spec.providerID here. If it is, correct spec.providerID of the other Machine. To be allowed to, request the migration of "+
+				"the other Machine too.", to), true
 	}
 	if s.Instance == InstanceAlsoKept {
 		return s.wait(ReasonInstanceShared, WhoHolders,
-			"The move to %s does not start while the provider keeps another object for the instance of this Machine: that object's controller acts on the "+
-				"instance, and terminates it when the object is deleted.", to), true
+			"The move to %s does not start while the provider keeps another object for the instance of this Machine: that object's controller acts on the instance, "+
+				"and terminates the instance when the object is deleted.", to), true
 	}
 	if who := s.missing(); who != 0 {
 		return s.wait(ReasonTwinMissing, who, "%s", s.awaited(who, fmt.Sprintf("The move to %s starts once Poundlock has created the twin.", to))), true
@@ -327,17 +327,18 @@ func blocked(s State) (Step, bool) {
 	// A person's decision counts only for the wait that is reported, so InstanceUnknown stays reported until the mirror is up to date with the decision.
 	if s.Instance == InstanceUnknown || s.Decided && !s.synchronized() {
 		return s.wait(ReasonInstanceUnknown, s.machine(),
-			"The move to %s waits for the ID of the instance. %s may have asked for an instance, and without its ID %s would create a second one.",
+			"The move to %s waits for the ID of the instance. %s may have requested an instance, and without its ID %s would create a second one.",
 			to, s.Current.Text(), to), true
 	}
 	if s.Instance == InstanceStarting {
 		if s.Requested == MachineAPI {
 			return s.wait(ReasonNotProvisioned, WhoInfra,
-				"The move to Machine API starts once Cluster API has found the instance provisioned: Machine API's controllers might not find it yet."), true
+				"The move to Machine API starts once Cluster API reports the instance as provisioned. Until then Machine API's controllers might not find the "+
+					"instance."), true
 		}
 		if s.Failed {
 			return s.wait(ReasonNotProvisioned, WhoMachineAPI, `The move to Cluster API does not start: the phase of this Machine is "Failed", which never changes. `+
-				"Delete the Machine, and with it its instance, and create another."), true
+				"Delete the Machine with its instance, and create another."), true
 		}
 		return s.wait(ReasonNotProvisioned, WhoMachineAPI|WhoInfra,
 			"The move to Cluster API starts once the Machine is past Provisioning and its infrastructure is provisioned."), true
@@ -351,8 +352,8 @@ func blocked(s State) (Step, bool) {
 	}
 	if s.RequestsOpen {
 		return s.wait(ReasonRequestsOpen, whoRequested(s.Current),
-			"The move to %s does not start while a request of this MachineHealthCheck to remediate a Machine is open: "+
-				"only this check deletes it when the Machine is healthy again, and not after the move.", to), true
+			"The move to %s does not start while a request of this MachineHealthCheck to remediate a Machine is open: only this check deletes the request when the "+
+				"Machine is healthy again, and it no longer does so after the move.", to), true
 	}
 	return Step{}, false
 }
@@ -368,8 +369,8 @@ func (s State) uncounted(format string, args ...any) Step {
 }
 
 // judgedText says, in messages, what a move waits for while Judged.
-const judgedText = "its MachineSet would delete a Machine that a MachineHealthCheck once marked as unhealthy, and no check that acts selects that " +
-	"Machine now. Poundlock removes the mark: there is nothing to do."
+const judgedText = "its MachineSet would delete a Machine that a MachineHealthCheck once marked as unhealthy and that no active check selects any more. " +
+	"Poundlock removes the mark: you need not do anything."
 
 // whoRequested returns the object whose status shows an open request for remediation: the check of the API that is authoritative.
 func whoRequested(current API) Who {
@@ -387,7 +388,7 @@ func unsettled(s State) (Step, bool) {
 	in, out := s.Current, s.Current.Other()
 	if s.ends() {
 		return s.waitStep(ReasonDeleting, s.goes(),
-			"Cluster API is authoritative, and Poundlock recreates nothing during a deletion, which ends when no finalizer is left."), true
+			"Cluster API is authoritative, and Poundlock recreates nothing during a deletion. The deletion ends when no finalizer is left."), true
 	}
 	if who := s.missing(); who != 0 && in == ClusterAPI && s.goes() == 0 {
 		return s.waitStep(ReasonTwinMissing, who, "%s",
@@ -400,8 +401,8 @@ func unsettled(s State) (Step, bool) {
 		return s.waitStep(ReasonNotPaused, who, "Cluster API is authoritative, and is unpaused once its controllers have acknowledged their last pause."), true
 	}
 	if s.withheld() {
-		return s.uncounted("Cluster API is authoritative, but its MachineSet stays paused until it counts each Machine of the Machine API's: " +
-			"it would create another in its place."), true
+		return s.uncounted("Cluster API is authoritative, but its MachineSet stays paused until it counts each Machine of Machine API's MachineSet. Otherwise it " +
+			"would create another Machine for each that it does not count."), true
 	}
 	if s.unseen() {
 		return s.waitStep(ReasonCatchingUp, WhoMirror,
@@ -467,12 +468,13 @@ func forth(s State) Step {
 		return step
 	}
 	if s.Synchronized == "False" {
-		return s.wait(ReasonNotSynchronized, WhoMirror, "%s has paused, but the mirror cannot follow its last change while Synchronized is False.", s.Origin.Text())
+		return s.wait(ReasonNotSynchronized, WhoMirror, "%s has paused, but Poundlock cannot copy its last change to the mirror while Synchronized is False.",
+			s.Origin.Text())
 	}
 	unknown := func() Step {
 		target := s.Requested.Text()
-		return s.wait(ReasonInstanceUnknown, s.machine(), "%s has paused. The move to %s waits for the ID of the instance. "+
-			"%s may have asked for an instance, and without its ID %s would create a second one.", s.Origin.Text(), target, s.Origin.Text(), target)
+		return s.wait(ReasonInstanceUnknown, s.machine(), "%s has paused. The move to %s waits for the ID of the instance. %s may have requested an instance, "+
+			"and without its ID %s would create a second one.", s.Origin.Text(), target, s.Origin.Text(), target)
 	}
 	if !s.synchronized() && s.Decided { // As in blocked: a person's decision counts only for the wait that is reported.
 		return unknown()
@@ -481,11 +483,12 @@ func forth(s State) Step {
 		return s.wait(ReasonCatchingUp, WhoMirror, "%s has paused: waiting until the mirror has its last change.", s.Origin.Text())
 	}
 	if s.Unprepared {
-		return s.wait(ReasonCatchingUp, WhoMirror, "Machine API has paused: waiting until Poundlock has removed the Machine's failure and phase from "+
-			"the status of Cluster API's objects, whose controllers will report their own, and has set "+SparedAnnotation+" where there is no instance yet.")
+		return s.wait(ReasonCatchingUp, WhoMirror, "Machine API has paused: waiting until Poundlock has prepared Cluster API's objects. It removes the Machine's "+
+			"failure and phase from their status, because Cluster API's controllers report their own, and sets "+SparedAnnotation+" where there is no instance yet.")
 	}
 	if s.Uncounted != 0 {
-		return s.uncounted("%s has paused: waiting until both MachineSets count the same Machines, or the other would create or delete a Machine.", s.Origin.Text())
+		return s.uncounted("%s has paused: waiting until both MachineSets count the same Machines. Otherwise the other set would create or delete a Machine.",
+			s.Origin.Text())
 	}
 	if s.wouldRemediate() {
 		return s.wait(ReasonJudged, WhoMachines, "Machine API has paused, and Cluster API stays paused: "+judgedText)
@@ -497,8 +500,8 @@ func forth(s State) Step {
 		return unknown()
 	}
 	if s.Instance == InstanceOfAnother {
-		return s.wait(ReasonInfraShared, WhoInfra, "Cluster API has paused: the infrastructure machine to which its Machine refers belongs to another Machine, and "+
-			"Machine API would act on the instance of that one. Cancel the move.")
+		return s.wait(ReasonInfraShared, WhoInfra, "Cluster API has paused: the infrastructure machine to which its Machine refers belongs to another Machine, "+
+			"and Machine API would act on the instance of that other Machine. Cancel the move.")
 	}
 	if step, ok := remade(s); ok {
 		return step
@@ -510,7 +513,7 @@ func forth(s State) Step {
 	}
 	if s.Instance == InstanceAlsoKept {
 		return s.wait(ReasonInstanceShared, WhoHolders,
-			"%s has paused: waiting while the provider keeps another object for the instance of this Machine, by which its controller acts on the instance.",
+			"%s has paused: waiting while the provider keeps another object for the instance of this Machine: that object's controller acts on the instance.",
 			s.Origin.Text())
 	}
 	return last(s)
@@ -613,7 +616,7 @@ func over(s State) Step {
 func back(s State) Step {
 	if s.Origin == MachineAPI && s.MachineAPI.Acknowledged != AcknowledgedPaused && !s.MachineAPI.Deleting && !s.Blind {
 		return s.waitStep(ReasonNotPaused, WhoMachineAPI,
-			"The move is cancelled: authority goes back to Machine API as soon as its controllers acknowledge the pause that had begun.")
+			"The move is cancelled: authority returns to Machine API as soon as its controllers acknowledge the pause that the move began.")
 	}
 	if who := s.unheld(s.Origin); who != 0 {
 		return Step{Action: AddFinalizer, On: who, Reason: ReasonHandingOver, Message: s.Origin.Text() + " gets its machine finalizer back: the move is cancelled."}

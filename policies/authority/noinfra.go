@@ -38,10 +38,9 @@ func (k Kind) ReportNoInfra(errs field.ErrorList, infra string, machineAPI, clus
 func NoInfraRecreated(known bool) string {
 	const why = "Poundlock does not recreate it while Cluster API is authoritative, as Cluster API could create another instance. "
 	if known {
-		return why + "Restore it with its spec.providerID, or correct spec.infrastructureRef. You can also migrate the Machine to the Machine API, as " +
-			"both Machines have the spec.providerID. If the instance was terminated, delete the Machine."
+		return why + "Restore it with its spec.providerID, or correct spec.infrastructureRef. You can also migrate the Machine to the Machine API, because both " +
+			"Machines have the spec.providerID. If the instance was terminated, delete the Machine."
 	}
-	return why + "Not both Machines have a spec.providerID, so look in the cloud for an instance of this Machine. " +
-		"If there is one, restore the object with its spec.providerID. " +
-		"If there is none, create it again without spec.providerID, or delete the Machine. Or correct spec.infrastructureRef."
+	return why + "At least one of the two Machines has no spec.providerID, so look in the cloud for an instance of this Machine. If there is one, restore the " +
+		"object with its spec.providerID. If there is none, create it again without spec.providerID, or delete the Machine. Or correct spec.infrastructureRef."
 }

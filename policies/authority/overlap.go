@@ -53,15 +53,15 @@ func SelectorsOverlap(c policies.Change) policies.Verdict {
 			free = append(free, m.Metadata.Name)
 		}
 	}
-	const then = ": if one of these sets is deleted and its Machines stay (with --cascade=orphan, or of the API that is not authoritative), another adopts " +
-		"them, and deletes those beyond its own spec.replicas with their instances. To prevent that, give each set a label of its own in spec.selector and " +
-		"spec.template.metadata.labels"
+	const then = ": if one of these sets is deleted but its Machines stay (--cascade=orphan, or a set of the API that is not authoritative), another set " +
+		"adopts the Machines. It then deletes Machines beyond its own spec.replicas with their instances. To prevent that, give each set a label of its own in " +
+		"spec.selector and spec.template.metadata.labels"
 	var out []string
 	for _, found := range []struct {
 		names      []string
 		text, then string
 	}{
-		{free, "spec.selector matches Machine %s without a MachineSet", ": this set adopts each, and deletes those beyond its spec.replicas with their " +
+		{free, "spec.selector matches Machine %s without a MachineSet", ": this set adopts them, and deletes Machines beyond its spec.replicas with their " +
 			"instances. To prevent that, use other labels"},
 		{others, "spec.selector also matches new Machines of MachineSet %s", then},
 		{by, "spec.template.metadata.labels: MachineSet %s selects new Machines of this set, too", then},
@@ -90,11 +90,11 @@ func Relabelled(c policies.Change) policies.Verdict {
 		switch name := set.Metadata.Name; {
 		case set.Deleting() || before == after:
 		case before && controlledBy(c.Old, set):
-			out = append(out, fmt.Sprintf("metadata.labels: MachineSet %s no longer selects this Machine, and creates another one in its place. This one "+
-				"runs on, and is deleted with the set. To keep it counted, keep the labels of the set's spec.selector; to replace it, delete it", name))
+			out = append(out, fmt.Sprintf("metadata.labels: MachineSet %s no longer selects this Machine, and creates another one in its place. This Machine keeps "+
+				"running, and is deleted with the set. To keep it in the set, keep the labels of the set's spec.selector. To replace it, delete it", name))
 		case after && !owned(c.Old) && acts(set, apiOf(c.Old)):
-			out = append(out, fmt.Sprintf("metadata.labels: MachineSet %s selects this Machine, which no set owns: it adopts the Machine, and deletes those beyond its "+
-				"spec.replicas with their instances. To prevent that, use other labels", name))
+			out = append(out, fmt.Sprintf("metadata.labels: MachineSet %s selects this Machine, which no set owns. The set adopts the Machine, and deletes Machines "+
+				"beyond its spec.replicas with their instances. To prevent that, use other labels", name))
 		}
 	}
 	slices.Sort(out)
@@ -158,18 +158,19 @@ func OrphansAdopted(c policies.Change) policies.Verdict {
 		}
 		soon[set.Metadata.Name] = true
 		slices.Sort(names)
-		what := fmt.Sprintf("%s's MachineSet %s selects Machine %s of this set, and adopts what this deletion leaves without a set",
+		what := fmt.Sprintf("%s's MachineSet %s selects Machine %s of this set, and adopts the Machines that this deletion leaves without a set",
 			api.Text(), set.Metadata.Name, nameSome(names))
-		keep := fmt.Sprintf("delete MachineSet %s if nobody needs it, or remove from these Machines a label that only its selector has", set.Metadata.Name)
+		keep := fmt.Sprintf("delete MachineSet %s if nobody needs it, or remove from these Machines a label that only the selector of that set has",
+			set.Metadata.Name)
 		if d.On != d.Authority {
 			v.Denials = append(v.Denials, field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-				"%s. Those beyond its spec.replicas it would delete, with the instances, and %s's MachineSet %s would still count them. First %s",
+				"%s. That set would then delete Machines beyond its spec.replicas with their instances, and %s's MachineSet %s would still count them. First %s",
 				what, d.Authority.Text(), c.Name, keep)))
 			continue
 		}
 		if surplus := int64(len(names)) + setReplicas(set) - wantedReplicas(set); surplus > 0 {
 			v.Denials = append(v.Denials, field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-				"%s. It would then delete %s beyond its spec.replicas, with the instances. To keep them, first %s%s",
+				"%s. That set would then delete %s beyond its spec.replicas, with the instances. To keep them, first %s%s",
 				what, amount.Of(int(surplus), "Machine"), keep, endThem(d))))
 			continue
 		}
@@ -179,9 +180,9 @@ func OrphansAdopted(c policies.Change) policies.Verdict {
 	for _, name := range slices.Sorted(maps.Keys(later)) {
 		if !soon[name] {
 			v.Warnings = append(v.Warnings, fmt.Sprintf(
-				"MachineSet %s selects Machine %s of this set, too. Once it and the Machine are both authoritative in one API, "+
-					"it adopts what this deletion leaves without a set, and deletes those beyond its spec.replicas, with the instances. "+
-					"To prevent that, remove from these Machines a label that only its selector has",
+				"MachineSet %s also selects Machine %s of this set. Once the same API is authoritative for that set and for the Machine, the set adopts the Machines "+
+					"that this deletion leaves without a set, and deletes Machines beyond its spec.replicas with their instances. To prevent that, remove from these "+
+					"Machines a label that only the selector of that set has",
 				name, nameSome(slices.Compact(slices.Sorted(slices.Values(later[name]))))))
 		}
 	}

@@ -29,17 +29,18 @@ func FinalizersOwned(c policies.Change) policies.Verdict {
 	var errs field.ErrorList
 	if c.Old.HasFinalizer(SyncFinalizer) != c.New.HasFinalizer(SyncFinalizer) {
 		errs = append(errs, field.Forbidden(finalizersPath, fmt.Sprintf(
-			"Poundlock adds and removes %s itself, while %s exists: leave it as it is", SyncFinalizer, there(c))))
+			"only Poundlock adds and removes %s while %s exists: leave the finalizer as it is", SyncFinalizer, there(c))))
 	}
 	if asksForForeground(c) {
 		errs = append(errs, field.Forbidden(finalizersPath, fmt.Sprintf(
-			"with %s, each later deletion of this %s, also a controller's, would be one in the foreground, and the garbage collector would delete providers' "+
-				"machines past hooks and before Nodes are drained. Leave it out, and ask for the foreground when you delete it: %s --cascade=foreground",
+			"with the finalizer %s, each later deletion of this %s would be a foreground deletion, also one by a controller. The garbage collector would then "+
+				"delete providers' machines without waiting for hooks, and before Nodes are drained. Leave the finalizer out. To delete in the foreground once: %s "+
+				"--cascade=foreground",
 			metav1.FinalizerDeleteDependents, c.Kind, deleteCommand(c))))
 	}
 	if !mayOwn(c, s) && !sameOwners(c) {
 		errs = append(errs, field.Forbidden(ownersPath, fmt.Sprintf(
-			"they decide what is deleted together with what, on %s too: they belong to Poundlock and the authoritative controllers", there(c))))
+			"owner references decide what is deleted together, on %s too. Only Poundlock and the controllers of the authoritative API may change them", there(c))))
 	}
 	return policies.Deny(errs...)
 }
@@ -108,8 +109,8 @@ func FinalizerFence(c policies.Change) policies.Verdict {
 		remedy = "or move the Machine first: " + moveTo(c, MachineAPI)
 	}
 	return policies.Deny(field.Forbidden(finalizersPath, fmt.Sprintf(
-		"%s is added by the Machine API's controllers before they create an instance, and Machine API is not authoritative for this Machine "+
-			"(authoritativeAPI is %s): leave it out, %s",
+		"%s is added by the Machine API's controllers before they create an instance, but Machine API is not authoritative for this Machine (authoritativeAPI is "+
+			"%s): leave the finalizer out, %s",
 		MachineAPIMachineFinalizer, authorityText(s), remedy)))
 }
 
@@ -202,8 +203,8 @@ func unmirrored(o *policies.Object) bool {
 	return Read(o).Current == MachineAPI && askedFor(o) == MachineAPI && !o.HasFinalizer(SyncFinalizer)
 }
 
-const ownStatusReason = "only Poundlock writes this, and Paused only the Machine API's controllers, which leave it True until " +
-	"status.authoritativeAPI is MachineAPI, and do not turn it to True after that: read the object again, and patch only the other parts of status"
+const ownStatusReason = "only Poundlock writes this. Only the Machine API's controllers write the condition Paused: they keep it True until " +
+	"status.authoritativeAPI is MachineAPI, and do not set it to True after that. Read the object again, and patch only the other parts of status"
 
 // reportedConditions returns the types of the conditions, beside Synchronized, that the actor may not add or change: a handoff continues when Paused
 // acknowledges the pause, and the wait in AuthoritySettled decides what a person may write. There are none for the Machine API's controllers: they write Paused
@@ -314,8 +315,8 @@ func CheckPaused(c policies.Change) policies.Verdict {
 }
 
 // CheckPausedReason says why nobody may unpause the Machine API's check. The command that moves authority follows this text.
-const CheckPausedReason = "Cluster API's check is authoritative, and only this annotation keeps the Machine API's controller, which does not read " +
-	"authoritativeAPI, from a remediation of its own: leave it, also in a manifest that replaces the object. " +
+const CheckPausedReason = "Cluster API's check is authoritative. The Machine API's controller does not read authoritativeAPI, and only this annotation " +
+	"keeps it from remediating Machines too: keep the annotation, also in a manifest that replaces the object. " +
 	"To stop remediations for a while, " + checkAtRest + ". To let this check act, move authority: "
 
 // checkAtRest says how a person stops the remediations of a Cluster API check. It has the effect of a pause, but only Poundlock may pause that check.
@@ -323,8 +324,8 @@ const checkAtRest = "set spec.remediation.triggerIf.unhealthyLessThanOrEqualTo o
 
 // pausedWithMachines returns the warning about the Machines of a MachineSet that becomes the mirror.
 func pausedWithMachines(c policies.Change) string {
-	return fmt.Sprintf("this MachineSet becomes the mirror of %s, and nobody can unpause it then. Poundlock makes no Machine API object for those of its "+
-		"Machines (%d) that have none, nobody replaces them, and neither set can migrate until you have deleted each of them, and with it what it runs",
+	return fmt.Sprintf("this MachineSet becomes the mirror of %s, and then nobody can unpause it. Poundlock creates no Machine API object for those of its "+
+		"Machines (%d) that have none, and nothing replaces these Machines. Neither set can migrate until you have deleted each of them with its instance",
 		there(c), setReplicas(c.Old))
 }
 
@@ -334,7 +335,8 @@ func pausedReason(c policies.Change) string {
 	case s.moving():
 		return "Poundlock pauses and unpauses this object while its authority moves: " + transitReason(c, s)
 	case s.mirror():
-		return fmt.Sprintf("Machine API is authoritative, so Cluster API must stay paused here: to let Cluster API act, move authority: %s", moveTo(c, ClusterAPI))
+		return fmt.Sprintf("Machine API is authoritative, so Cluster API must stay paused for this object. To let Cluster API act, move authority: %s",
+			moveTo(c, ClusterAPI))
 	}
 	rest := ""
 	if c.Kind == "MachineHealthCheck" {

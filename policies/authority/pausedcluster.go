@@ -51,14 +51,14 @@ func NamePausedCluster(cluster *policies.Object) string {
 // does not ask for a move.
 func PausedClusterBy(c policies.Change) string {
 	if leavesPaused(c) {
-		return fmt.Sprintf("Cluster %s in %s is paused (spec.paused): Cluster API's controllers leave its objects alone, and once they "+
-			"have reported that, no move to Machine API starts. %s", c.Facts.PausedCluster, c.TwinNamespace, unpauseCluster(c))
+		return fmt.Sprintf("Cluster %s in %s is paused (spec.paused), so Cluster API's controllers do not act on its objects. Once they report the pause, no "+
+			"move to Machine API starts. %s", c.Facts.PausedCluster, c.TwinNamespace, unpauseCluster(c))
 	}
 	if !arrivesPaused(c) {
 		return ""
 	}
-	return fmt.Sprintf("Cluster %s in %s is paused (spec.paused): Cluster API leaves its objects alone, "+
-		"so that after a move to Cluster API nobody acts on them. %s",
+	return fmt.Sprintf("Cluster %s in %s is paused (spec.paused), so Cluster API does not act on its objects. After a move to Cluster API no controller would "+
+		"act on them. %s",
 		c.Facts.PausedCluster, c.TwinNamespace, unpauseCluster(c))
 }
 
@@ -66,14 +66,15 @@ func PausedClusterBy(c policies.Change) string {
 // without this warning, only a condition would report the pause, and only after the move.
 func pausedClusterWarning(c policies.Change) []string {
 	if leavesPaused(c) {
-		return []string{fmt.Sprintf("spec.paused of Cluster %s is true: once Cluster API's controllers have reported that, "+
-			"the move will not start before it is unpaused. %s",
+		return []string{fmt.Sprintf("spec.paused of Cluster %s is true. Once Cluster API's controllers report the pause, the move will not start until the "+
+			"Cluster is unpaused. %s",
 			c.Facts.PausedCluster, unpauseCluster(c))}
 	}
 	if !arrivesPaused(c) {
 		return nil
 	}
-	return []string{fmt.Sprintf("spec.paused of Cluster %s is true: Cluster API leaves its objects alone, so that after the move nobody acts on this %s. %s",
+	return []string{fmt.Sprintf("spec.paused of Cluster %s is true, so Cluster API does not act on its objects. After the move no controller acts on this %s. "+
+		"%s",
 		c.Facts.PausedCluster, c.Kind, unpauseCluster(c))}
 }
 

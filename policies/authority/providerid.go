@@ -139,7 +139,7 @@ func ProviderIDGiven(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Required(specPath.Child("providerID"), fmt.Sprintf(
-		"Machine %s has the instance %s, and its provider's controller would create a second one where this names none: give it spec.providerID: %s",
+		"Machine %s has the instance %s, and without spec.providerID here its provider's controller would create a second one: set spec.providerID: %s",
 		twinName(c), id, id)))
 }
 

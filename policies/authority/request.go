@@ -42,8 +42,8 @@ func Uninitialised(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(requestPath, fmt.Sprintf(
-		"which API is authoritative for this %s is being stored in status.authoritativeAPI: try again in a moment; "+
-			"if it stays empty, Poundlock's manager is not running, or the feature gate MachineAPIMigration is off", c.Kind)))
+		"status.authoritativeAPI of this %s is not set yet: try again in a moment. If it stays empty, Poundlock's manager is not running, or the feature gate "+
+			"MachineAPIMigration is off", c.Kind)))
 }
 
 // RequestBlocked refuses a request to move that can never be carried out. Every other one is stored: "The migration request will always be persisted"
@@ -54,7 +54,7 @@ func RequestBlocked(c policies.Change) policies.Verdict {
 	}
 	switch {
 	case c.Old.Deleting():
-		return policies.Deny(field.Forbidden(requestPath, fmt.Sprintf("this %s is being deleted: its authority stays where it is", c.Kind)))
+		return policies.Deny(field.Forbidden(requestPath, fmt.Sprintf("this %s is being deleted, so its authority cannot move", c.Kind)))
 	case ofRelease(c.Kind, c.Old) && askedFor(c.New) == ClusterAPI:
 		return policies.Deny(field.Forbidden(requestPath, fmt.Sprintf(
 			"this %s is part of the release: the cluster-version-operator writes its whole spec back, and would undo the move. "+
@@ -62,8 +62,8 @@ func RequestBlocked(c policies.Change) policies.Verdict {
 			c.Kind, c.Kind)))
 	case scaledByHosts(c):
 		return policies.Deny(field.Forbidden(requestPath,
-			fmt.Sprintf("metadata.annotations[%s]: by this annotation a controller of Machine API decides the set's replicas, whichever API is "+
-				"authoritative: remove the annotation first",
+			fmt.Sprintf("metadata.annotations[%s]: because of this annotation a controller of Machine API sets the set's replicas, whichever API is authoritative. "+
+				"Remove the annotation first",
 				hostsAnnotation)))
 	case c.Facts.Twin.Deleting():
 		return policies.Deny(field.Forbidden(requestPath, twinGoing(c)))
@@ -111,9 +111,9 @@ func ofRelease(kind string, o *policies.Object) bool {
 func twinGoing(c policies.Change) string {
 	going := there(c) + " is being deleted"
 	if stand(c).Current == ClusterAPI {
-		return fmt.Sprintf("%s, and this %s goes with it: its authority cannot move. Create another %s for Machine API instead", going, c.Kind, c.Kind)
+		return fmt.Sprintf("%s, and this %s will be deleted with it, so authority cannot move. Create another %s for Machine API instead", going, c.Kind, c.Kind)
 	}
-	return going + ": authority cannot move to or from it; try again when it is gone"
+	return going + ", so authority cannot move. Try again when it is gone"
 }
 
 func infraGoing(c policies.Change, object *policies.Object) string {
@@ -171,7 +171,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 
 // CancelWarning returns the warning for a request that is withdrawn. stays is the API that stays authoritative, move the command that asks for the move again.
 func CancelWarning(stays API, move string) string {
-	return fmt.Sprintf("spec.authoritativeAPI: this cancels the move, and %s stays authoritative. To move: %s", stays.Text(), move)
+	return fmt.Sprintf("spec.authoritativeAPI: this cancels the move, and %s stays authoritative. To move after all: %s", stays.Text(), move)
 }
 
 func concat(lists ...[]string) []string {
@@ -209,8 +209,8 @@ func rolloutWarning(c policies.Change, to API) []string {
 	if to != ClusterAPI || !inSpec || !ofControlPlane(c) {
 		return nil
 	}
-	return []string{"before an edit of a control plane Machine's providerSpec, set the strategy of its ControlPlaneMachineSet to OnDelete: " +
-		"it replaces each Machine that differs from its template. Edit both alike, then set it back"}
+	return []string{"before you edit the providerSpec of a control plane Machine, set the strategy of its ControlPlaneMachineSet to OnDelete: otherwise the " +
+		"set replaces each Machine that differs from its template. Make the same edit in the Machine and in the template, then set the strategy back"}
 }
 
 func ofControlPlane(c policies.Change) bool {
@@ -247,7 +247,7 @@ func synchronizedWarning(c policies.Change, s standing) []string {
 	case cond.Status == "False":
 		return []string{fmt.Sprintf("the move will not start while Synchronized is False (%s): %s", cond.Reason, cond.Message)}
 	}
-	return []string{"the move will start once the other side is made and Synchronized is True, which it is not yet"}
+	return []string{"the move will start once the object exists in the other API and Synchronized is True, which it is not yet"}
 }
 
 // TakesOver reports whether Machine API can take over a Machine whose provider's object is gone. Then the move does not wait for the mirror, although the
@@ -263,7 +263,7 @@ func leavingWarning(c policies.Change) []string {
 	if c.Facts.Leaving == "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("the move will not start while what its objects live in is being deleted, and they with it: %s", c.Facts.Leaving)}
+	return []string{fmt.Sprintf("the move will not start while the objects to move are being deleted together with what they depend on: %s", c.Facts.Leaving)}
 }
 
 // repeats reports whether a message names all fields that the errors are about.
@@ -286,7 +286,7 @@ func waitWarnings(c policies.Change, s standing) []string {
 	settled := s.Condition(ConditionSettled)
 	needless := settled.Reason == ReasonTwinMissing && TakesOver(c) // this move does not need the object that the last move waits for
 	if settled.Status == "False" && s.Current != Migrating && !needless {
-		out = append(out, fmt.Sprintf("the move will wait until the last one is complete (%s): %s", settled.Reason, settled.Message))
+		out = append(out, fmt.Sprintf("the move will wait until the previous move is complete (%s): %s", settled.Reason, settled.Message))
 	}
 	return out
 }
@@ -328,7 +328,7 @@ func ByDefault(to API) string {
 	if to != MachineAPI {
 		return ""
 	}
-	return ". A manifest without spec.authoritativeAPI asks for this, too"
+	return ". A manifest without spec.authoritativeAPI requests this move too"
 }
 
 // extentWarning returns the warning about what a move includes: the Machine, or a set or check without its Machines. Every request to move gets it.
@@ -341,12 +341,12 @@ func extentWarning(c policies.Change, s standing) []string {
 	case "MachineSet":
 		// The warning does not count the Machines, because that number may change: the API server repeats the review of a request that meets another write, and
 		// its answer has the warnings of both reviews.
-		return []string{fmt.Sprintf(aloneWarning+": %s will scale it and make new ones; those that it has stay with the authoritative API of each until you "+
-			"move them%s", to.Text(), ByDefault(to))}
+		return []string{fmt.Sprintf(aloneWarning+": %s will scale the set and create its new Machines. For each existing Machine the authoritative API stays the "+
+			"same until you move that Machine%s", to.Text(), ByDefault(to))}
 	case "MachineHealthCheck":
 		return append(append(pausedWarning(c, to), openRequestsWarning(c, s)...),
-			fmt.Sprintf("a check moves without its Machines: %s will judge them all, and those that it finds unhealthy are deleted whichever API is "+
-				"authoritative for each", to.Text()))
+			fmt.Sprintf("a check moves without its Machines: %s will judge all of them, and unhealthy Machines are deleted whichever API is authoritative for each",
+				to.Text()))
 	}
 	return nil
 }
@@ -393,7 +393,8 @@ func pausedWarning(c policies.Change, to API) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf(
-		"the annotation %s of this check does not go along: Cluster API's acts once the move is over, and after a move back Machine API's does", PausedAnnotation)}
+		"the annotation %s of this check does not move with it: Cluster API's check acts once the move is complete, and Machine API's check acts after a move "+
+			"back", PausedAnnotation)}
 }
 
 // openRequestsWarning returns the warning that a check's move waits for open requests for remediation; nil if there are none.
@@ -407,8 +408,8 @@ func openRequestsWarning(c policies.Change, s standing) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf(
-		"the move will wait until all Machines of this check are healthy: only this check deletes the %s in %s of a Machine that is healthy again, and not after "+
-			"the move",
+		"the move will wait until all Machines of this check are healthy: only this check deletes the %s in %s of a Machine that is healthy again, and it no "+
+			"longer does so after the move",
 		strings.TrimSuffix(requestKind(check), "Template"), namespace)}
 }
 
@@ -422,9 +423,11 @@ func Unconvertible(c policies.Change) policies.Verdict {
 	switch {
 	case s.authoritative() == ClusterAPI && c.Side == policies.SideMachineAPI && hopeless(c):
 		return policies.Warn(append(unconvertibleWarnings(c, ClusterAPI, ""),
-			fmt.Sprintf("Poundlock makes no twin of this %s, and its spec is locked: delete it, and create it with spec.authoritativeAPI %s", c.Kind, MachineAPI))...)
+			fmt.Sprintf("Poundlock creates no Cluster API object for this %s, and its spec is locked: delete it, and create it with spec.authoritativeAPI %s",
+				c.Kind, MachineAPI))...)
 	case s.authoritative() == ClusterAPI && c.Side == policies.SideMachineAPI:
-		return refusals(c, ClusterAPI, "Poundlock makes no twin of this "+c.Kind+", and its spec is locked: delete it, repair this and create it again")
+		return refusals(c, ClusterAPI, "Poundlock creates no Cluster API object for this "+c.Kind+", and its spec is locked: delete it, fix this and create it "+
+			"again")
 	}
 	if c.Operation == admissionv1.Update && !changesSpec(c) {
 		c.Facts.Unconvertible = ofNames(c)
@@ -505,9 +508,10 @@ func TemplateAuthority(c policies.Change) policies.Verdict {
 	}
 	if set == ClusterAPI {
 		return policies.Warn(fmt.Sprintf(
-			"spec.template.spec.authoritativeAPI is %s: while Cluster API is authoritative for this set, its new Machines are Cluster API's all the same", template))
+			"spec.template.spec.authoritativeAPI is %s, but while Cluster API is authoritative for this set, it is authoritative for the set's new Machines too",
+			template))
 	}
-	return policies.Warn(fmt.Sprintf("new Machines of this set will be %s's, by spec.template.spec.authoritativeAPI, while %s scales the set",
+	return policies.Warn(fmt.Sprintf("new Machines of this set will be %s's, because of spec.template.spec.authoritativeAPI, although %s scales the set",
 		template.Text(), set.Text()))
 }
 

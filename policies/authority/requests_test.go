@@ -73,9 +73,11 @@ func TestRemediator(t *testing.T) {
 		found      policies.Existence
 		want       string
 	}{
-		"it is there":         {"MachineHealthCheck", after, policies.Exists, ""},
-		"it is not":           {"MachineHealthCheck", after, policies.Absent, "SelfNodeRemediationTemplate t in namespace c, where there is none: create it there like the one in m"},
-		"nobody may look":     {"MachineHealthCheck", after, "", "SelfNodeRemediationTemplate t in namespace c, where nobody could look: see that it exists"},
+		"it is there": {"MachineHealthCheck", after, policies.Exists, ""},
+		"it is not": {"MachineHealthCheck", after, policies.Absent, "SelfNodeRemediationTemplate t in namespace c, where none exists: create it there " +
+			"like the one in m"},
+		"nobody may look": {"MachineHealthCheck", after, "", "SelfNodeRemediationTemplate t in namespace c, which Poundlock could not read: check that it " +
+			"exists"},
 		"it deletes Machines": {"MachineHealthCheck", itself, policies.Absent, ""},
 		"the field does not":  {"MachineHealthCheck", partly, policies.Absent, ""}, // the conversion has an answer
 		"a set":               {"MachineSet", after, policies.Absent, ""},

@@ -52,7 +52,7 @@ func gateWarning(c policies.Change) []string {
 	if !c.Facts.GateOff {
 		return nil
 	}
-	return []string{"nothing moves: the feature gate MachineAPIMigration is off in FeatureGate cluster. The request is carried out once it is on"}
+	return []string{"nothing moves: the feature gate MachineAPIMigration is off in FeatureGate cluster. Poundlock carries out the request once the gate is on"}
 }
 
 // rivalWarnings returns the warning for a person who requests a move while OpenShift's own migration is active; nil while it is not.
@@ -60,6 +60,7 @@ func rivalWarnings(c policies.Change) []string {
 	if c.Facts.Rival == "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("nothing moves: OpenShift's own migration is active, so Poundlock does nothing, or the two would fight. Stop or remove %s",
+	return []string{fmt.Sprintf("nothing moves: OpenShift's own migration is active, so Poundlock does nothing, because the two would fight. Stop or remove "+
+		"%s",
 		c.Facts.Rival)}
 }

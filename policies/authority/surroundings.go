@@ -89,9 +89,9 @@ func SurroundingsKept(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	case c.Operation == admissionv1.Delete:
 		return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"),
-			fmt.Sprintf("Poundlock mirrors %s, which need this %s%s. First migrate them to the API that stays, then stop Poundlock and run: kubectl poundlock cleanup. "+
-				"To delete it at once, with the instances that the deleted API is authoritative for (where control plane Machines are among them, with the value "+
-				"with-control-plane): %s",
+			fmt.Sprintf("Poundlock mirrors %s, which need this %s%s. First migrate them to the API that stays, then stop Poundlock and run: kubectl poundlock "+
+				"cleanup. To delete this object at once, together with the instances of Machines for which the deleted API is authoritative (if control plane Machines "+
+				"are among them, use the value with-control-plane): %s",
 				mark, kindOf(c), notAllowed(c.Old), allow(c))))
 	case c.New.Metadata.Annotations[HoldsMirrorsAnnotation] == mark || allowed(c.New):
 		return policies.Verdict{}

@@ -21,7 +21,8 @@ func taintWarning(c policies.Change, so string) []string {
 	if c.Side != policies.SideMachineAPI || !Tainted(c.New) || Tainted(c.Facts.Twin) || hopeless(c) {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: Cluster API refuses taints while its feature gate %s is off, as it is by default: then %s", taintPath(c.Kind), TaintGate, so)}
+	return []string{fmt.Sprintf("%s: Cluster API refuses taints while its feature gate %s is off, which is the default: then %s",
+		taintPath(c.Kind), TaintGate, so)}
 }
 
 func taintPath(kind string) string {

@@ -57,8 +57,8 @@ func CreatedTwice(c policies.Change) policies.Verdict {
 }
 
 func neither(acts string) string {
-	return fmt.Sprintf("%s exists too, and is not paused in Cluster API, so each API would create an instance: neither begins. "+
-		"Delete one of the two Machines, or annotate the Cluster API Machine and its infrastructure machine with %s to make them the mirror",
+	return fmt.Sprintf("%s exists too, and is not paused in Cluster API. Each API would create an instance, so neither starts. Delete one of the two "+
+		"Machines, or annotate the Cluster API Machine and its infrastructure machine with %s to make them the mirror",
 		acts, PausedAnnotation)
 }
 
@@ -71,11 +71,11 @@ func besideClusterAPI(c policies.Change, o *policies.Object, name string) string
 	case !stopped(o), foreign == ForeignGoing, foreign == ForeignActs:
 		return neither(name)
 	case foreign == ForeignStopping:
-		return name + " was paused, and its controllers have yet to acknowledge that (condition Paused=True): Machine API begins when they have"
+		return name + " was paused, but its controllers have not acknowledged the pause yet (condition Paused=True). Machine API starts once they have"
 	case foreign == ForeignBegun, id != "" && providerID(c.New) == "":
-		return fmt.Sprintf("Cluster API may have created an instance for %s, so Machine API's would be a second one. "+
-			"Delete one of the two Machines (of Cluster API's, take %s off then, and off its infrastructure machine when that is being deleted too, so that "+
-			"its controllers end what it has)",
+		return fmt.Sprintf("Cluster API may have created an instance for %s, so Machine API would create a second one. Delete one of the two Machines. If you "+
+			"delete the Cluster API Machine, remove the annotation %s from it, and from its infrastructure machine once that is being deleted too, so that their "+
+			"controllers terminate the instance",
 			name, PausedAnnotation)
 	}
 	return ""
@@ -116,8 +116,8 @@ func SetCreatedTwice(c policies.Change) policies.Verdict {
 	if !SetsCreatedTwice(machineAPI, clusterAPI) {
 		return policies.Verdict{}
 	}
-	return policies.Deny(field.Forbidden(ownersPath, fmt.Sprintf("MachineSet %s was created in both APIs at the same moment, and each would create its Machines: "+
-		"a set that has none creates none. %s", clusterAPI.Metadata.Name, KeepOneSet(machineAPI, clusterAPI))))
+	return policies.Deny(field.Forbidden(ownersPath, fmt.Sprintf("MachineSet %s was created in both APIs at the same moment, and each set would create its "+
+		"own Machines. Therefore a set without Machines creates none. %s", clusterAPI.Metadata.Name, KeepOneSet(machineAPI, clusterAPI))))
 }
 
 // KeepOneSet returns a text with the commands by which a person keeps one of two MachineSets of one name whose controllers both act.
@@ -128,7 +128,7 @@ func KeepOneSet(machineAPI, clusterAPI *policies.Object) string {
 	}
 	with := func(o *policies.Object) string {
 		if n := setReplicas(o); n > 0 {
-			return fmt.Sprintf(" (deletes its Machines too, %d now, and what they run)", n)
+			return fmt.Sprintf(" (also deletes its Machines, now %d, with their instances)", n)
 		}
 		return ""
 	}

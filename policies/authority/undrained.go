@@ -25,10 +25,9 @@ const drainFirst = "drain the Machine's Node yourself before you delete it: kube
 
 // undrained returns sentences that say what Cluster API skips in a namespace in which it finds no control plane Machine, and the remedy.
 func undrained(namespace string) string {
-	return fmt.Sprintf("Cluster API finds no control plane Machine in %s. While there is none, it drains no Node before it deletes a Machine, waits "+
-		"for no preDrain hook and no volume, and leaves the Node behind. "+
-		"It waits for preTerminate hooks. If the cluster has control plane Machines, have Poundlock mirror them first (kubectl poundlock check -l "+
-		"%s=master). Otherwise "+drainFirst,
+	return fmt.Sprintf("Cluster API finds no control plane Machine in %s. Without one, Cluster API deletes a Machine without draining its Node or waiting for "+
+		"preDrain hooks and volumes, and leaves the Node behind. It still waits for preTerminate hooks. If the cluster has control plane Machines, have "+
+		"Poundlock mirror them first (kubectl poundlock check -l %s=master). Otherwise "+drainFirst,
 		namespace, machineapi.RoleLabel, "NODE")
 }
 

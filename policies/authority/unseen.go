@@ -26,20 +26,21 @@ func ScaleUnseen(c policies.Change) policies.Verdict {
 	if !scalesUnseen(c) || stand(c).Current != ClusterAPI || len(unseen) == 0 {
 		return policies.Verdict{}
 	}
-	repair := fmt.Sprintf("Repair this in Cluster API: %s: %s", unseen[0].Field, unseen[0].Detail)
+	repair := fmt.Sprintf("Fix this in Cluster API: %s: %s", unseen[0].Field, unseen[0].Detail)
 	if c.Actor != policies.Autoscaler {
 		so := ""
 		if stored(c).HasAnnotation(clusterv1.AutoscalerMaxSizeAnnotation) {
-			so = ". The autoscaler does not see them, and may reduce spec.replicas again: Cluster API then deletes any Machine of the set"
+			so = ". The autoscaler does not see these Machines, and may reduce spec.replicas again. Cluster API would then delete an arbitrary Machine of the set"
 		}
 		return policies.Warn(fmt.Sprintf("spec.replicas: the set's new Machines get no Machine API object%s. %s", so, repair))
 	}
 	deny := func(reason string) policies.Verdict {
-		return policies.Deny(field.Forbidden(specPath.Child("replicas"), fmt.Sprintf("%s. %s. Until then, scale it yourself: %s", reason, repair, scaleThere(c))))
+		return policies.Deny(field.Forbidden(specPath.Child("replicas"), fmt.Sprintf("%s. %s. Until then, scale the set yourself: %s",
+			reason, repair, scaleThere(c))))
 	}
 	if replicas(c.New) > replicas(c.Old) {
-		return deny("this set's new Machines get no Machine API object, so the autoscaler would wait for them in vain, and then reduce spec.replicas: " +
-			"Cluster API would delete any Machine of the set")
+		return deny("this set's new Machines get no Machine API object, so the autoscaler would wait for these Machines in vain, and then reduce spec.replicas. " +
+			"Cluster API would then delete an arbitrary Machine of the set")
 	}
 	for _, u := range c.Facts.Uncounted {
 		if u.By == policies.SideClusterAPI {

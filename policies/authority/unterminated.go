@@ -64,9 +64,10 @@ func MachineFinalizerRemoved(c policies.Change) policies.Verdict {
 	}
 	if len(c.Facts.Holders) > 0 {
 		return policies.Warn(
-			fmt.Sprintf("metadata.finalizers: without %s this %s goes at once, and its instance %s stays: it is also that of Machine %s",
+			fmt.Sprintf("metadata.finalizers: without %s this %s is deleted at once, but its instance %s stays, because it is also the instance of Machine %s",
 				machineFinalizer(c), kindOf(c), id, strings.Join(c.Facts.Holders, ", ")),
-			"if this is only a copy, that is right: terminate nothing in the cloud. If the instance is to go, leave the finalizer, and delete that Machine, too")
+			"if this object is only a copy, this is right: terminate nothing in the cloud. To terminate the instance, keep the finalizer, and delete that other "+
+				"Machine too")
 	}
 	look := fmt.Sprintf("kubectl -n %s describe %s/%s", c.Namespace, c.Resource, c.Name)
 	if infra := InfraReferenceOf(c.Old); c.Side == policies.SideClusterAPI && infra.Name != "" {
@@ -77,10 +78,10 @@ func MachineFinalizerRemoved(c policies.Change) policies.Verdict {
 		unless = fmt.Sprintf(", unless a %s of this name is still held by its own finalizer", kept)
 	}
 	return policies.Warn(
-		fmt.Sprintf("metadata.finalizers: without %s this %s does not wait until %s is terminated, and nobody terminates it then%s",
+		fmt.Sprintf("metadata.finalizers: without %s this %s does not wait until %s is terminated, and then nothing terminates it%s",
 			machineFinalizer(c), kindOf(c), strings.TrimSpace("its instance "+id), unless),
-		"leave the finalizer, and see in the conditions, errors and events why the controller does not finish. "+
-			"If you remove it all the same, terminate the instance in the cloud yourself. To look: "+look)
+		"keep the finalizer, and find out from conditions, errors and events why the controller does not finish. If you remove the finalizer anyway, terminate "+
+			"the instance in the cloud yourself. To look: "+look)
 }
 
 // cleansUp returns the API whose controllers terminate the instance: the authoritative one, or Cluster API if there is no Machine API object. It returns Unset

@@ -128,67 +128,66 @@ func Grants() []Grant {
 			Writer: "cluster-autoscaler", Actor: policies.Autoscaler, Manager: AutoscalerManager,
 			Side: policies.SideClusterAPI, Kinds: machine, Fields: []string{"metadata.annotations[" + clusterv1.DeleteMachineAnnotation + "]"},
 			Effects: Writes, While: ByMachineAPI,
-			Why: "it marks the Machine that it has drained, or another one would be deleted, and takes the mark back where it could not scale",
+			Why: "it marks the Machine that it has drained, because otherwise another one would be deleted, and removes the mark if it could not scale",
 		},
 		{
 			Writer: "cluster-autoscaler", Actor: policies.Autoscaler, Manager: AutoscalerManager,
 			Side: policies.SideMachineAPI, Kinds: machineSet, Fields: []string{"spec.replicas"}, Effects: Writes, While: ByClusterAPI,
-			Why: "in the releases so far it knows the Machine API's sets alone, and scales them",
+			Why: "in releases so far it only knows and scales the Machine API's sets",
 		},
 		{
 			Writer: "cluster-autoscaler", Actor: policies.Autoscaler, Manager: AutoscalerManager,
 			Side: policies.SideMachineAPI, Kinds: machine, Fields: annotated(machineapi.DeleteAnnotation, machineapi.OldDeleteAnnotation),
 			Effects: Writes, While: ByClusterAPI,
-			Why: "the same: it marks the Machine under both names, and takes both back",
+			Why: "it marks the Machine that it has drained under both names, and removes both marks",
 		},
 		{
 			Writer: "cluster-autoscaler", Actor: policies.Autoscaler, Manager: AutoscalerManager,
 			Side: policies.SideMachineAPI, Kinds: machine, Fields: annotated(machineapi.DeleteAnnotation, machineapi.OldDeleteAnnotation),
 			Effects: Removes, While: Moving,
-			Why: "it takes a mark back once, where the move refuses its scaling. A mark that stays behind would choose this Machine whenever anybody scales " +
-				"the set down",
+			Why: "it removes a mark once if the move refuses its scaling. If the mark stayed, this Machine would be deleted whenever anybody scales the set down",
 		},
 		{
 			Writer: "cluster-autoscaler", Actor: policies.Autoscaler, Manager: AutoscalerManager,
 			Side: policies.SideClusterAPI, Kinds: machine, Fields: []string{"metadata.annotations[" + clusterv1.DeleteMachineAnnotation + "]"},
 			Effects: Removes, While: Moving,
-			Why: "the same on the side that it knows in a release to come",
+			Why: "it removes a mark once if the move refuses its scaling, in a future release that knows Cluster API",
 		},
 		{
 			Writer: "Machine API's machine controllers", Actor: policies.MachineAPIController,
 			Side: policies.SideMachineAPI, Kinds: machine, Fields: []string{"spec.providerID", "spec.metadata"}, Effects: Writes, While: LeavingMachineAPI,
-			Why: "until they have acknowledged their pause they write down the instance that they have asked for, and mark one that may be interrupted",
+			Why: "until they have acknowledged their pause they record the instance that they have requested, and mark an interruptible one",
 		},
 		{
 			Writer: "Machine API's machine controllers", Actor: policies.MachineAPIController,
 			Side: policies.SideMachineAPI, Kinds: machine, Fields: append(
 				labelled(machineapi.RegionLabel, machineapi.ZoneLabel, machineapi.InstanceTypeLabel, machineapi.InterruptibleLabel),
 				annotated("machine.openshift.io/instance-state", "machine.openshift.io/instance-power-state")...), Effects: Writes, While: ByClusterAPI | Moving,
-			Why: "with the feature gate off they do not look at authoritativeAPI; they write what the instance is, and in which state",
+			Why: "with the feature gate off they do not read authoritativeAPI, and record the type and state of the instance",
 		},
 		{
 			Writer: "providers' MachineSet controllers of the Machine API", Actor: policies.MachineAPIController,
 			Side: policies.SideMachineAPI, Kinds: machineSet, Fields: annotated(
 				"machine.openshift.io/vCPU", "machine.openshift.io/memoryMb", "machine.openshift.io/GPU", "capacity.cluster-autoscaler.kubernetes.io/labels",
 			), Effects: Writes, While: ByClusterAPI | Moving,
-			Why: "most of them do not look at authoritativeAPI; they write how large a machine of the set's providerSpec is, for the autoscaler",
+			Why: "most of them do not read authoritativeAPI, and record the size of the set's Machines for the autoscaler",
 		},
 		{
 			Writer: "Cluster API's core controllers", Actor: policies.ClusterAPIController,
 			Side: policies.SideClusterAPI, Kinds: machine, Fields: []string{"spec.providerID", "spec.failureDomain", "spec.bootstrap", "spec.infrastructureRef"},
 			Effects: Writes, While: LeavingClusterAPI,
-			Why: "until they have acknowledged their pause they write down what the provider and the bootstrap provider tell them",
+			Why: "until they have acknowledged their pause they record what the provider and the bootstrap provider report",
 		},
 		{
 			Writer: "Cluster API's core controllers", Actor: policies.ClusterAPIController,
 			Side: policies.SideClusterAPI, Kinds: []string{"MachineSet", "MachineHealthCheck"}, Fields: names, Effects: Writes, While: LeavingClusterAPI,
-			Why: "the same: they write the label of the Cluster",
+			Why: "until they have acknowledged their pause they write the label of the Cluster",
 		},
 		{
 			Writer: "infrastructure provider", Actor: policies.InfrastructureController,
 			Side: policies.SideInfrastructure, Kinds: []string{InfraMachine, InfraInstance}, Fields: append([]string{"spec"}, names...), Effects: Writes,
 			While: LeavingClusterAPI,
-			Why:   "until it has acknowledged its pause it writes down the instance that it has asked for: which fields, differs from one provider to the other",
+			Why:   "until it has acknowledged its pause it records the instance that it has requested. The fields differ between providers",
 		},
 		{
 			Writer: "Cluster API's MachineSet controller", Actor: policies.ClusterAPIController,
@@ -213,7 +212,7 @@ func Grants() []Grant {
 		{
 			Writer: "garbage collector", Actor: policies.GarbageCollector,
 			Side: policies.SideInfrastructure, Kinds: infra, Fields: slices.Concat(owners, finalizers), Effects: Writes, While: AnyPhase,
-			Unverified: true, Why: "the same, and it removes its own finalizers",
+			Unverified: true, Why: "it removes references to owners that are gone, and its own finalizers",
 		},
 		{
 			Writer: "garbage collector", Actor: policies.GarbageCollector,
@@ -239,27 +238,27 @@ func Grants() []Grant {
 		{
 			Writer: "control-plane-machine-set-operator", Actor: policies.ControlPlaneOperator,
 			Side: policies.SideMachineAPI, Kinds: machine, Fields: owners, Effects: Writes, While: AnyPhase, Only: ownedByControlPlane,
-			Why: "it makes an active ControlPlaneMachineSet the owner of its Machines, whichever API is authoritative, " +
-				"and releases them when the set is deleted, or that never ends",
+			Why: "it makes an active ControlPlaneMachineSet the owner of its Machines, whichever API is authoritative, and releases the Machines when the set is " +
+				"deleted, because otherwise that deletion never ends",
 		},
 		{
 			Writer: "cluster-etcd-operator", Actor: policies.EtcdOperator,
 			Side: policies.SideMachineAPI, Kinds: machine, Fields: []string{preDrainField}, Effects: Writes, While: AnyPhase, Only: changesEtcdHook,
-			Why: "it holds each Machine of the control plane until the etcd member has left, and lets go of it on the Machine API's side alone; " +
-				"the mirror carries both over",
+			Why: "it holds each Machine of the control plane until the etcd member has left, and removes its hook only from the Machine API object. Poundlock " +
+				"copies both changes to the mirror",
 		},
 		{
 			Writer: "cluster-autoscaler-operator", Actor: policies.AutoscalerOperator, Manager: "cluster-autoscaler-operator",
 			Side: policies.SideMachineAPI, Kinds: machineSet, Fields: annotated(
 				machineapi.AutoscalerMinSizeAnnotation, machineapi.AutoscalerMaxSizeAnnotation,
 			), Effects: Writes, While: ByClusterAPI,
-			Why: "it writes the limits of a MachineAutoscaler, which supports no kind but the Machine API's MachineSet; " +
-				"a MachineAutoscaler is not deleted before they are removed",
+			Why: "it writes the limits of a MachineAutoscaler, which only supports the Machine API's MachineSet. A MachineAutoscaler is not deleted before the " +
+				"limits are removed",
 		},
 		{
 			Writer: "cluster-autoscaler-operator", Actor: policies.AutoscalerOperator,
 			Side: policies.SideMachineAPI, Kinds: machineSet, Fields: annotated(machineapi.AutoscalerOperatorAnnotations()...), Effects: Writes, While: ByClusterAPI,
-			Why: "it writes them together with the limits; they are of the Machine API's set alone",
+			Why: "it writes these annotations together with the limits, only on the Machine API's set",
 		},
 	}
 }

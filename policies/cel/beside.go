@@ -44,17 +44,17 @@ func beside(o Options, name string, k authority.Kind, pair authority.Pair) *admi
 		mirror += fmt.Sprintf(` && %[1]s == '' || %[1]s != '' && %[1]s == %[2]s`, id, text(object("dyn(object)", "spec"), "providerID"))
 		restore = fmt.Sprintf(
 			` : %[1]s != '' && %[2]s ? "spec.providerID: Invalid value: " + variables.there + `+
-				`" is paused and has the instance " + %[1]s + ": without this ID Machine API could create a second one: `+
-				`set spec.providerID: " + %[1]s + ", and create it again [authority/create-machineapi]"`, id, stopped)
+				`" is paused and has the instance " + %[1]s + ". Without this ID Machine API could create a second instance: `+
+				`set spec.providerID: " + %[1]s + ", and create the Machine again [authority/create-machineapi]"`, id, stopped)
 	}
 	other := fmt.Sprintf(`dyn(params).metadata.name != dyn(object).metadata.?name.orValue('') || %s == %q`,
 		text(object("dyn(object)", "spec"), "authoritativeAPI"), authority.ClusterAPI)
 	message := other + // evaluated for each parameter (otherSet)
 		` ? '' : has(params.metadata.deletionTimestamp) ? "metadata.name: Forbidden: " + variables.there + " is being deleted, and this " + request.kind.kind + ` +
-		`" could be deleted with it: create it again when that one is gone, or under another name [authority/create-machineapi]"` +
+		`" could be deleted with it. Wait until that object is gone before you create this one, or use another name [authority/create-machineapi]"` +
 		restore + ` : "spec.authoritativeAPI: Invalid value: " + variables.there + " exists already, so a Machine API " + request.kind.kind + ` +
-		`" of this name can only mirror it: set spec.authoritativeAPI: ClusterAPI and create it again; once it is synchronized, ` +
-		`move it: " + variables.toMachineAPI + " [authority/create-machineapi]"`
+		`" of this name can only mirror it: set spec.authoritativeAPI: ClusterAPI and create it again. ` +
+		`To move it to Machine API later, once Synchronized is True: " + variables.toMachineAPI + " [authority/create-machineapi]"`
 	p := policyOfEach(o, name, k.ClusterAPIGVK(), exempt, []string{pair.MachineAPI}, admissionregistrationv1.Validation{
 		Expression:        other + " || " + stopped + " && (" + mirror + ")",
 		MessageExpression: message,

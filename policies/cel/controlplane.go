@@ -38,10 +38,10 @@ func controlPlaneTwins() []Twin {
 				`request.operation == "DELETE" ? (%s ? "metadata.name" : '') : (%s && !(request.operation == "UPDATE" && %s) ? "metadata.finalizers" : '')`,
 				InForeground(), Dependents("variables.is"), Dependents("variables.was")),
 			Reason: fmt.Sprintf(`request.operation == "DELETE" `+
-				`? "in the foreground the garbage collector deletes the control plane's Machines before the set. `+
-				`To delete the set and keep them: kubectl -n " + request.namespace + " delete %[1]s.machine.openshift.io " + variables.was.metadata.name + `+
+				`? "with --cascade=foreground the garbage collector deletes the control plane's Machines before the set. `+
+				`To delete the set and keep the Machines: kubectl -n " + request.namespace + " delete %[1]s.machine.openshift.io " + variables.was.metadata.name + `+
 				`" --cascade=background" `+
-				`: "%[2]s has the garbage collector delete the control plane's Machines before the set: leave it out"`,
+				`: "%[2]s makes the garbage collector delete the control plane's Machines before the set: leave the finalizer out"`,
 				controlplane.Resource, metav1.FinalizerDeleteDependents),
 		},
 		{
@@ -61,9 +61,10 @@ func controlPlaneTwins() []Twin {
 					`? (request.operation == "UPDATE" && variables.oldMember == %[1]q ? "spec.authoritativeAPI" : "spec.template.machineType") : ''`,
 				controlplane.ClusterAPIMember),
 			Reason: fmt.Sprintf(`request.operation == "UPDATE" && variables.oldMember == %[1]q `+
-				`? "the set's template uses Cluster API's member (%[1]s), for which Machine API cannot be authoritative: give it %[2]s in the same request" `+
-				`: "it may be %[1]s while Cluster API is to be authoritative for the set: set spec.authoritativeAPI: ClusterAPI in the same request, `+
-				`or before: " + variables.move + "ClusterAPI\"}}'"`,
+				`? "the set's template uses Cluster API's member (%[1]s), for which Machine API cannot be authoritative: `+
+				`give the template the member %[2]s in the same request" `+
+				`: "the value %[1]s is only allowed while spec.authoritativeAPI of the set is ClusterAPI. Set it in the same request, `+
+				`or first run: " + variables.move + "ClusterAPI\"}}'"`,
 				controlplane.ClusterAPIMember, controlplane.MachineAPIMember),
 		},
 	}

@@ -52,8 +52,8 @@ func HookedPolicies(o Options) []Policy {
 			Validations: []admissionregistrationv1.Validation{{
 				Expression:        `variables.unknown == '' && variables.hooked == ''`,
 				MessageExpression: `[variables.unknown, variables.hooked].filter(s, s != '').join('; ')`,
-				Message: "A Machine with a hook may not be deleted in the foreground: the garbage collector would delete the provider's machine past the hook. " +
-					"Remedy: delete it in the background. [authority/delete-hooked]",
+				Message: "A Machine with a hook may not be deleted in the foreground: the garbage collector would delete the provider's machine without waiting for " +
+					"the hook. Remedy: delete it in the background. [authority/delete-hooked]",
 			}},
 			Variables: []admissionregistrationv1.Variable{
 				variable("annotations", annotations),
@@ -62,13 +62,14 @@ func HookedPolicies(o Options) []Policy {
 				variable("background", fmt.Sprintf(`"Delete the Machine in the background%%s: kubectl -n " + request.namespace + `+
 					`" delete %s.%s " + dyn(oldObject).metadata.name + " --cascade=background"`, machine.Resource, machine.ClusterAPI.Group)),
 				variable("unknown", fmt.Sprintf(`!(%[1]q in variables.annotations) ? '' : "metadata.annotations[%[1]s]: Forbidden: `+
-					`the provider does not know this Machine's instance yet, which would keep running if the garbage collector deleted the provider's machine. " + `+
+					`the provider does not know this Machine's instance yet. `+
+					`The instance would keep running if the garbage collector deleted the provider's machine now. " + `+
 					`variables.background.replace("%%s", "") + " [authority/delete-unknown-instance]"`, authority.InstanceHookAnnotation)),
 				variable("hooked", fmt.Sprintf(`variables.hooks.size() == 0 ? '' : "metadata.annotations[" + `+
 					`string(variables.hooks.filter(h, variables.hooks.all(o, string(h) <= string(o)))[0]) + "]: Forbidden: `+
 					`in the foreground the garbage collector deletes the provider's machine, and with it the instance, without waiting for " + `+
 					`(variables.hooks.size() == 1 ? "this hook" : "this Machine's " + string(variables.hooks.size()) + " hooks") + ". " + `+
-					`(%s ? "The Machine is being deleted already, and waits: the controller or the person that set the hook removes the annotation" `+
+					`(%s ? "The Machine is already being deleted, and waits until the controller or person that set the hook removes the annotation" `+
 					`: variables.background.replace("%%s", ", which waits")) + " [authority/delete-hooked]"`, deleting)),
 			},
 		},

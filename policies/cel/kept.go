@@ -36,7 +36,7 @@ func kept(o Options, name string, pair authority.Pair) *admissionregistrationv1.
 	p := policyOfEach(o, name, machine.MachineAPIGVK(), exempt, []string{pair.ClusterAPI}, admissionregistrationv1.Validation{
 		Expression:        fmt.Sprintf("!(%s)", ends),
 		MessageExpression: message,
-		Message: "What a provider keeps for the instance of a Machine may not be deleted while its controller acts. Remedy: annotate it with " +
+		Message: "The object that a provider keeps for the instance of a Machine cannot be deleted while its controller acts. Remedy: annotate it with " +
 			authority.PausedAnnotation + " first. [authority/provider-id]",
 	})
 	for _, r := range o.InfraInstances {

@@ -56,8 +56,8 @@ func PastHooksPolicies(o Options) []Policy {
 	}, " : ")
 	p := policyOfEach(o, name, machine.ClusterAPIGVK(), exempt, o.clusterAPINamespaces(), admissionregistrationv1.Validation{
 		Expression: fmt.Sprintf("!(%s)", ends), MessageExpression: message,
-		Message: "What ends the instance of a Machine with a hook may not be deleted past the hook. Remedy: delete the Machine itself, or its set in the " +
-			"background, which waits. [authority/delete-hooked]",
+		Message: "An object whose deletion terminates the instance of a Machine cannot be deleted while a hook holds the Machine. Remedy: delete the Machine " +
+			"itself, or its set in the background, which waits. [authority/delete-hooked]",
 	})
 	deletes := []admissionregistrationv1.OperationType{admissionregistrationv1.Delete}
 	p.Spec.MatchConstraints.ResourceRules = []admissionregistrationv1.NamedRuleWithOperations{

@@ -40,7 +40,7 @@ func scaledSides(o Options) []scaled {
 		name: "poundlock-scale-machine-api", version: set.MachineAPI, actors: []policies.Actor{policies.Poundlock},
 		locked: fmt.Sprintf(`%[1]s == "Migrating" || %[1]s == "ClusterAPI" && !(request.userInfo.username in %[2]s)`,
 			text(object("dyn(params)", "status"), "authoritativeAPI"), quoteAll(o.Identities[policies.Autoscaler])),
-		reason: fmt.Sprintf(`variables.moving ? variables.transit : "Cluster API is authoritative for this MachineSet, so scale that one: " + %s`,
+		reason: fmt.Sprintf(`variables.moving ? variables.transit : "Cluster API is authoritative for this MachineSet, so scale it in that API: " + %s`,
 			scaleCommand(clusterv1.GroupVersion.Group, twins(pairs))),
 	}
 	annotations := object("dyn(params).metadata", "annotations")
@@ -49,7 +49,7 @@ func scaledSides(o Options) []scaled {
 		// The mark is compared with the name, because a person's copy of a mirror has the mirror's mark and another name.
 		locked: fmt.Sprintf(`%[3]s[?%[1]q].orValue('') == "%[4]s/" + dyn(params).metadata.name && %[2]q in %[3]s`,
 			authority.MirrorAnnotation, authority.PausedAnnotation, annotations, set.Name),
-		reason: fmt.Sprintf(`"Machine API is authoritative for this MachineSet, or authority over it is moving, so scale that one: " + %s`,
+		reason: fmt.Sprintf(`"Machine API is authoritative for this MachineSet, or authority over it is moving, so scale it in that API: " + %s`,
 			scaleCommand(machinev1beta1.GroupName, origins(pairs))),
 	}
 	for _, p := range pairs {

@@ -38,7 +38,7 @@ func authorityTwins() []Twin {
 				`+ (variables.specChanges.matches('(^|, )` + authority.OfProviderSpec + `') ? ` + quote(authority.InfraInstead) + ` : '') + ` +
 				`variables.scaleInstead + variables.hookInstead + ` +
 				`(variables.oldTemplate != variables.template ? ` + quote(authority.TemplateInstead) + ` : '') + (has(variables.was.metadata.deletionTimestamp) ` +
-				`? ". It is being deleted, so that it can no longer be moved" : ", or move it first: " + variables.toMachineAPI)`,
+				`? ". The object is being deleted, so its authority can no longer move" : ", or move it first: " + variables.toMachineAPI)`,
 		},
 		{
 			Rule: "authority/in-transit", Variable: "inTransit",
@@ -51,14 +51,14 @@ func authorityTwins() []Twin {
 				`(variables.reservedLabels.map(k, "metadata.labels[" + string(k) + "]") + ` +
 				`variables.reservedAnnotations.map(k, "metadata.annotations[" + string(k) + "]")).join(', ') : ''`,
 			Reason: `variables.moving ` +
-				`? "names of Kubernetes, OpenShift and Poundlock are kept still during a move: " + variables.transit ` +
+				`? "labels and annotations with names of Kubernetes, OpenShift and Poundlock cannot change during a move: " + variables.transit ` +
 				fmt.Sprintf(`: (size(variables.reservedLabels) + size(variables.reservedAnnotations) > 1 || variables.pausesCheck && !(%q in %s) || `,
 					authority.PausedAnnotation, object("variables.is.metadata", "annotations")) +
 				`(variables.reservedLabels + variables.reservedAnnotations).exists(k, string(k).startsWith("` + authority.Domain + `/"))) && ` +
 				none("reservedLabels", "labels") + ` && ` + none("reservedAnnotations", "annotations") + ` ? ` + quote(authority.LeftOutReason) + ` + variables.there ` +
 				`: size(variables.settableLabels) + size(variables.settableAnnotations) == 0 ? ` + quote(authority.LeftAloneReason) +
 				` : "names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not authoritative: ` +
-				`set it on " + variables.there + ", which is: " + variables.setThere`,
+				`set it on " + variables.there + ", which is authoritative: " + variables.setThere`,
 		},
 		{
 			Rule: "authority/check-paused", Variable: "checkPaused",
@@ -75,7 +75,7 @@ func authorityTwins() []Twin {
 				quote(authority.MachineAPIMachineFinalizer), list("variables.is.metadata", "finalizers"), list("variables.was.metadata", "finalizers")),
 			Reason: quote(authority.MachineAPIMachineFinalizer) +
 				` + " is added by the Machine API's controllers before they create an instance, ` +
-				`and Machine API is not authoritative for this Machine (authoritativeAPI is " + variables.standing + "): leave it out, " + (oldObject == null ` +
+				`but Machine API is not authoritative for this Machine (authoritativeAPI is " + variables.standing + "): leave the finalizer out, " + (oldObject == null ` +
 				`? "and create the Machine again" : "or move the Machine first: " + variables.toMachineAPI)`,
 		},
 		{
@@ -89,24 +89,24 @@ func authorityTwins() []Twin {
 				`).map(f, "status." + f) + (` + synchronized("variables.oldStatus") + ` == ` + synchronized("variables.newStatus") +
 				` || variables.unmirrored && size(` + synchronized("variables.newStatus") + `) == 0 ? [] : ["status.conditions[Synchronized]"]) + ` + reported() +
 				`).join(', ')`,
-			Reason: `"only Poundlock writes this, and Paused only the Machine API's controllers, ` +
-				`which leave it True until status.authoritativeAPI is MachineAPI, and do not turn it to True after that: ` +
-				`read the object again, and patch only the other parts of status"`,
+			Reason: `"only Poundlock writes this. Only the Machine API's controllers write the condition Paused: ` +
+				`they keep it True until status.authoritativeAPI is MachineAPI, and do not set it to True after that. ` +
+				`Read the object again, and patch only the other parts of status"`,
 		},
 		{
 			Rule: "authority/uninitialised", Variable: "uninitialised",
 			Fields: `variables.current == '' && variables.asked != variables.asks ? "spec.authoritativeAPI" : ''`,
-			Reason: `"which API is authoritative for this " + request.kind.kind + " is being stored in status.authoritativeAPI: ` +
-				`try again in a moment; if it stays empty, Poundlock's manager is not running, or the feature gate MachineAPIMigration is off"`,
+			Reason: `"status.authoritativeAPI of this " + request.kind.kind + " is not set yet: ` +
+				`try again in a moment. If it stays empty, Poundlock's manager is not running, or the feature gate MachineAPIMigration is off"`,
 		},
 		{
 			Rule: "authority/template-authority", Variable: "templateAuthority", Warns: true,
 			Fields: `variables.template != variables.asks && !(request.operation == "UPDATE" && variables.oldTemplate == variables.template && ` +
 				`(variables.asks == "ClusterAPI" || variables.asked == variables.asks)) ? "spec.template.spec.authoritativeAPI" : ''`,
 			Reason: `variables.asks == "ClusterAPI" ` +
-				`? "spec.template.spec.authoritativeAPI is " + variables.template + ": while Cluster API is authoritative for this set, ` +
-				`its new Machines are Cluster API's all the same" ` +
-				`: "new Machines of this set will be Cluster API's, by spec.template.spec.authoritativeAPI, while Machine API scales the set"`,
+				`? "spec.template.spec.authoritativeAPI is " + variables.template + ", but while Cluster API is authoritative for this set, ` +
+				`it is authoritative for the set's new Machines too" ` +
+				`: "new Machines of this set will be Cluster API's, because of spec.template.spec.authoritativeAPI, although Machine API scales the set"`,
 		},
 		{
 			Rule: "authority/provider-id", Variable: "providerID",
@@ -135,8 +135,8 @@ func authorityTwins() []Twin {
 			Reason: `(request.operation == "DELETE" ` +
 				`? "Poundlock mirrors " + variables.mark + ", which need this " + request.kind.kind + variables.notAllowed + ". ` +
 				`First migrate them to the API that stays, then stop Poundlock and run: kubectl poundlock cleanup. ` +
-				`To delete it at once, with the instances that the deleted API is authoritative for (where control plane Machines are among them, ` +
-				`with the value with-control-plane): " ` +
+				`To delete this object at once, together with the instances of Machines for which the deleted API is authoritative ` +
+				`(if control plane Machines are among them, use the value with-control-plane): " ` +
 				`: "Poundlock keeps this mark while it mirrors " + variables.mark + ", which need this " + request.kind.kind + variables.notAllowed + ". ` +
 				`Leave the mark as it is, also in a manifest that replaces the object. To allow its deletion: ") + variables.allow`,
 		},

@@ -52,7 +52,7 @@ func shared(o Options) []admissionregistrationv1.Variable {
 			`" --type merge -p '{\"spec\":{\"authoritativeAPI\":\""`),
 		variable("toMachineAPI", `variables.move + "MachineAPI\"}}'"`),
 		variable("transit", transit()),
-		variable("scaleInstead", fmt.Sprintf(`request.kind.kind == "MachineSet" && %s != %s ? " (its replicas by: " + %s + ")" : ''`,
+		variable("scaleInstead", fmt.Sprintf(`request.kind.kind == "MachineSet" && %s != %s ? " (to change replicas: " + %s + ")" : ''`,
 			replicasOf("object"), replicasOf("oldObject"), scaleCommand(clusterv1.GroupVersion.Group, twins(o.Pairs)))),
 		variable("hookWords", hookWords()),
 		variable("hookInstead", hookInstead(twins(o.Pairs))),
@@ -223,7 +223,7 @@ func changedHooks(of func(spec string) string, open, is, end, none string) strin
 
 func hookInstead(namespaces string) string {
 	const patch, patched = `{"spec":{"template":{"metadata":{"annotations":{`, `}}}}}`
-	return fmt.Sprintf(`size(variables.hookWords) == 0 ? '' : " (a hook is an annotation there: kubectl -n " + %[1]s[request.namespace] + `+
+	return fmt.Sprintf(`size(variables.hookWords) == 0 ? '' : " (in Cluster API a hook is an annotation: kubectl -n " + %[1]s[request.namespace] + `+
 		`(request.kind.kind == "Machine" ? " annotate machines.%[2]s " + variables.name + " " + variables.hookWords.join(' ') + " --overwrite)" : `+
 		`" patch machinesets.%[2]s " + variables.name + %[3]s + variables.hookWords.join(',') + %[4]s)`,
 		namespaces, clusterv1.GroupVersion.Group, quote(" --type merge -p '"+patch), quote(patched+"')"))

@@ -232,15 +232,16 @@ func TestForecastsOfWhatIsNotReplaced(t *testing.T) {
 		want []string
 	}{
 		"a second Machine at an index": {do: []change{with("c-master-x-0", "a", false)}, want: []string{
-			"this will delete 1 of 4 control plane Machines, and make none in its place: c-master-x-0 (index 0 has c-master-0 already)"}},
+			"this will delete 1 of 4 control plane Machines, and create none in its place: c-master-x-0 (index 0 has c-master-0 already)"}},
 		"two that end with the same number by chance": {do: []change{named(0, "cp-east-1"), named(1, "cp-west-1")}, want: []string{
-			"this will delete 1 of 3 control plane Machines, and make none in its place: cp-east-1 (its replacement is cp-west-1)",
+			"this will delete 1 of 3 control plane Machines, and create none in its place: cp-east-1 (its replacement is cp-west-1)",
 			"this will create 1 control plane Machine: at index 0 in a"}},
 		"one that was replaced, and the rest to be": {do: []change{larger, with("c-master-x-0", "a", false)}, want: []string{
-			"this will delete 1 of 4 control plane Machines, and make none in its place: c-master-0 (its replacement is c-master-x-0)",
+			"this will delete 1 of 4 control plane Machines, and create none in its place: c-master-0 (its replacement is c-master-x-0)",
 			"this will replace 2 of 3 control plane Machines, one at a time: c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}},
 		"one that is outdated too": {do: []change{with("c-master-x-0", "a", true), larger}, want: []string{
-			"this will delete 1 of 4 control plane Machines, and make none in its place: c-master-x-0 (it is outdated (instanceType m6i.xlarge → m6i.2xlarge), and so is c-master-0, beside which it is not needed)",
+			"this will delete 1 of 4 control plane Machines, and create none in its place: c-master-x-0 (it is outdated (instanceType m6i.xlarge → m6i.2xlarge). " +
+				"c-master-0 at the same index is outdated too, so this Machine is not needed)",
 			"this will replace 3 of 3 control plane Machines, one at a time: c-master-0 (instanceType m6i.xlarge → m6i.2xlarge), c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}},
 		"OnDelete in mid-rollout": {do: []change{larger, with("c-master-x-0", "a", false), strategy("OnDelete")}, want: []string{
 			"this will replace no Machine by itself (strategy OnDelete): 2 of 3 control plane Machines are outdated, and each is replaced once you delete it: c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)",

@@ -88,12 +88,12 @@ func (p *Plan) held(m MachineState) string {
 	}
 	message := ", held by the hook " + strings.Join(hooks, " and the hook ")
 	if lost := NamesOf(p.Machines(), func(o MachineState) bool { return !o.Deleting && !o.Ready && (o.Failed || !o.joining()) }); len(lost) > 0 {
-		message += fmt.Sprintf("; not ready meanwhile: %s. The hook may stay until each is ready again, or deleted", strings.Join(lost, ", "))
+		message += fmt.Sprintf("; not ready meanwhile: %s. The hook may stay until each of them is ready again or deleted", strings.Join(lost, ", "))
 	}
 	if p.Strategy == machinev1.Recreate {
-		message += fmt.Sprintf("; under the strategy Recreate its replacement, which would let etcd release it, is made once it has gone. "+
-			"To go on, with a member of etcd less until the replacement has joined, see that all other members are healthy, "+
-			"and remove the hook from spec.lifecycleHooks: kubectl -n %s edit machines.machine.openshift.io %s",
+		message += fmt.Sprintf("; with the strategy Recreate the replacement, after which etcd would release this Machine, is only created once this Machine is "+
+			"gone. To continue with one etcd member fewer until the replacement has joined, check that all other members are healthy, and remove the hook from "+
+			"spec.lifecycleHooks: kubectl -n %s edit machines.machine.openshift.io %s",
 			m.machine.Namespace, m.Name)
 	}
 	return message

@@ -31,7 +31,7 @@ const OtherOperator = "control-plane-machine-set-operator"
 // OtherOperatorRuns returns the note of an event, and a log message: while OpenShift's own operator runs, Poundlock does nothing.
 func OtherOperatorRuns(deployment string) string {
 	return "Poundlock does nothing to the control plane: OpenShift's own operator of ControlPlaneMachineSets runs too, Deployment " + deployment +
-		", and both would create and delete its Machines. Run Poundlock without --control-plane, or stop that one"
+		", and both would create and delete control plane Machines. Run Poundlock without --control-plane, or stop that Deployment"
 }
 
 // Roles returns the labels of a control plane's Nodes. A Node with either of them is one.

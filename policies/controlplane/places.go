@@ -40,7 +40,7 @@ func (p *Plan) Nearly(spec map[string]any) string {
 	row, zone := p.Row, p.Row.ZoneOf(spec)
 	for _, d := range p.Domains {
 		if in := d.In(spec); p.Row.ZoneOf(in) == zone {
-			return fmt.Sprintf(" (but for %s it would be in %s)",
+			return fmt.Sprintf(" (without %s it would be in %s)",
 				ListDifferences(Different(field.NewPath("spec", "providerSpec", "value"), row.Meaning(spec), row.Meaning(in))), d.Name)
 		}
 	}

@@ -101,7 +101,7 @@ func (m MachineState) moves() string {
 	}
 	for _, c := range m.machine.Status.Conditions {
 		if !m.Deleting && c.Type == authority.ConditionSynchronized && c.Status == corev1.ConditionUnknown && c.Reason == authority.ReasonAuthorityChanged {
-			return "its Synchronized is Unknown, as the mirror has not run in the new direction yet"
+			return "its Synchronized is Unknown, because Poundlock has not mirrored in the new direction yet"
 		}
 	}
 	return ""
@@ -141,7 +141,7 @@ func Make(v View) Plan {
 	p.Invalid = slices.Clone(v.Unresolved)
 	p.domains(t, v.Infrastructure)
 	if p.Spec == nil && len(v.Unresolved) == 0 {
-		p.Invalid = append(p.Invalid, field.Required(platform.ProviderSpecPath(), "a control plane Machine is made from it: copy the one of a Machine that runs"))
+		p.Invalid = append(p.Invalid, field.Required(platform.ProviderSpecPath(), "a control plane Machine is created from it: copy it from a running Machine"))
 	}
 	if _, err := Selector(v.Set); err != nil {
 		p.Invalid = append(p.Invalid, field.Invalid(SpecPath.Child("selector"), metav1.FormatLabelSelector(&v.Set.Spec.Selector), err.Error()))
@@ -451,7 +451,7 @@ func machinesOf(api authority.API) string {
 func (v View) lacks(m *machinev1beta1.Machine) string {
 	selector, err := Selector(v.Set)
 	if err != nil {
-		return "is not matched by the set's selector"
+		return "does not match the set's selector"
 	}
 	var unmet, args []string
 	requirements, _ := selector.Requirements()

@@ -335,7 +335,8 @@ func TestPlan(t *testing.T) {
 		"but a deleted one is replaced all the same":       {do: []change{with("c-master-x-0", "a", true), without(0), on(2, failed), on(0, going)}, steps: []string{"Create 1 in b"}},
 		"OnDelete in mid-rollout":                          {do: []change{larger, with("c-master-x-0", "a", false), strategy("OnDelete")}, waits: "a person to delete Machines that are no longer needed: c-master-0 (its replacement is c-master-x-0); a person to delete outdated Machines: c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"},
 		"OnDelete with two at an index, both outdated": {do: []change{with("c-master-x-0", "a", false), larger, strategy("OnDelete"), on(1, func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "instanceType", "m6i.2xlarge") }), on(2, func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "instanceType", "m6i.2xlarge") })},
-			waits: "a person to delete Machines that are no longer needed: c-master-x-0 (it is outdated (instanceType m6i.xlarge → m6i.2xlarge), and so is c-master-0, beside which it is not needed)"},
+			waits: "a person to delete Machines that are no longer needed: c-master-x-0 (it is outdated (instanceType m6i.xlarge → m6i.2xlarge). c-master-0 at the " +
+				"same index is outdated too, so this Machine is not needed)"},
 		"all in one zone, of which one is being deleted: that one moves": {do: []change{inZones("a", "a", "a"), on(0, going)}, steps: []string{"Create 0 in b"}},
 		"all in one zone, of which one is outdated: that one moves":      {do: []change{inZones("a", "a", "a"), on(0, func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "keyName", "old") })}, steps: []string{"Create 0 in b"}},
 		"one that failed and was deleted":                                {do: []change{larger, with("c-master-x-0", "a", true), on(3, failed), on(3, going)}, waits: "c-master-x-0 is being deleted"},
@@ -495,7 +496,9 @@ func TestForecast(t *testing.T) {
 		"a rollout of two": {do: []change{larger, without(1), with("c-master-x-1", "b", false)}, want: []string{
 			"this will replace 2 of 3 control plane Machines, one at a time: c-master-0 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}},
 		"inactive": {do: []change{larger, func(v *controlplane.View) { v.Set.Spec.State = "Inactive" }, strategy("OnDelete")}, want: []string{
-			"the set is Inactive; made Active it would replace no Machine by itself (strategy OnDelete): 3 of 3 control plane Machines are outdated, and each is replaced once you delete it: c-master-0 (instanceType m6i.xlarge → m6i.2xlarge), c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}},
+			"the set is Inactive. If it were Active, it would replace no Machine by itself (strategy OnDelete): 3 of 3 control plane Machines are outdated, and " +
+				"each is replaced once you delete it: c-master-0 (instanceType m6i.xlarge → m6i.2xlarge), c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), " +
+				"c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}},
 		"in place": {do: []change{func(v *controlplane.View) { template(v).ObjectMeta.Labels["team"] = "x" }}, want: []string{
 			"this will change in place metadata.labels.team none → x (c-master-0, c-master-1, c-master-2)"}},
 		"a gap": {do: []change{without(2)}, want: []string{"this will create 1 control plane Machine: at index 2 in c"}},

@@ -58,9 +58,9 @@ func (p *Plan) judge(v View) {
 		return p.Platform == "" && e.Field == platform.DomainsPath("platform").String()
 	}
 	add(UnknownPlatform, values.Names(slices.DeleteFunc(slices.Clone(p.Invalid), not(unreadPlatform)), fieldError), "The set's failure domains cannot be read: %s")
-	add(UnknownPlatform, p.unsure(), "The Infrastructure named cluster does not exist or has no status.platformStatus.type, "+
-		"so that Machines may differ from the template only in what it says of the cluster: %s. "+
-		"Restore it from a backup, status included; or set spec.strategy.type to OnDelete, and delete the Machines that are to be replaced")
+	add(UnknownPlatform, p.unsure(), "The Infrastructure named cluster does not exist or has no status.platformStatus.type, so Machines may seem to differ "+
+		"from the template only because of that: %s. Restore the Infrastructure from a backup, status included. Or set spec.strategy.type to OnDelete, and "+
+		"delete the Machines that are to be replaced")
 	add(InvalidSet, values.Names(slices.DeleteFunc(slices.Clone(p.Invalid), unreadPlatform), fieldError), "The set cannot be carried out: %s")
 	if v.Unreflected != "" && len(p.Invalid) == 0 && p.MakesFor() == machinev1beta1.MachineAuthorityClusterAPI {
 		p.Problems = append(p.Problems, Problem{NotSynchronized, "The Machines that the set creates are Cluster API's, which could not make their instances: " +
@@ -68,33 +68,32 @@ func (p *Plan) judge(v View) {
 			". Correct what this names"})
 	}
 	if !v.MayRecreate && p.Strategy == machinev1.Recreate {
-		p.Problems = append(p.Problems, Problem{RecreateDisabled, "The strategy is Recreate, which is not allowed here: " + RecreateRisk(p.Replicas) +
-			". Set spec.strategy.type to RollingUpdate, or to OnDelete; where there is no room for one Machine more, run Poundlock with --control-plane-recreate"})
+		p.Problems = append(p.Problems, Problem{RecreateDisabled, "The strategy is Recreate, which needs --control-plane-recreate: " + RecreateRisk(p.Replicas) +
+			". Set spec.strategy.type to RollingUpdate or OnDelete. If there is no room for an additional Machine, run Poundlock with --control-plane-recreate"})
 	}
 	if all := p.Machines(); len(all) == 0 {
-		add(NoReadyMachines, []string{""}, "There is no control plane Machine that the selector matches: a set does not make a control plane where there is none%s")
+		add(NoReadyMachines, []string{""}, "The selector matches no control plane Machine: a set does not create a control plane if there is none%s")
 	} else {
 		add(NoReadyMachines, unless(slices.ContainsFunc(all, func(m MachineState) bool { return m.Ready || m.Deleting && m.serves }), NamesOf(all, nil)),
-			"No control plane Machine runs with a Node that is ready: %s")
+			"No control plane Machine has a ready Node: %s")
 	}
 	add(UnmanagedNodes, unmanaged(v), "Nodes of the control plane without a Machine: %s. Remove each Node, or create its Machine by hand")
 	add(NotControlPlane, NamesOf(p.Machines(), func(m MachineState) bool { return !m.Deleting && onOtherNode(v, m.machine) }),
-		"Machines whose Nodes do not have the role of the control plane: %s. Remove the label that the set selects such a Machine by; "+
-			"where it is one of the control plane, "+
-			"label its Node node-role.kubernetes.io/control-plane again")
+		"Machines whose Nodes do not have the role of the control plane: %s. Remove from such a Machine the label by which the set selects it. If it belongs to "+
+			"the control plane, label its Node node-role.kubernetes.io/control-plane again")
 	add(MachinesOfAnother, NamesOf(p.Machines(), func(m MachineState) bool {
 		c := controller(m.machine)
 		return !m.Adopted && c != nil && !former(*c, p.set)
 	}),
-		"Machines that have another controller in metadata.ownerReferences: %s. Remove that reference, or the label that the set selects by")
+		"Machines that have another controller in metadata.ownerReferences: %s. Remove that owner reference, or the label by which the set selects the Machine")
 	add(IndexTaken, p.taken(),
-		"Machines that the set neither owns nor made are at the index of another, the number that ends their names: %s. "+
-			"At each of these indexes delete the Machine that is not needed, once etcd is healthy without it; "+
-			"or remove from one a label that the set selects by ("+strings.ReplaceAll(metav1.FormatLabelSelector(&p.set.Spec.Selector), "%", "%%")+")")
+		"Machines that the set neither owns nor created have the same index (the number at the end of the name) as another Machine: %s. At each of these indexes "+
+			"delete the Machine that is not needed, once etcd is healthy without it. Or remove from one of the two a label by which the set selects it ("+
+			strings.ReplaceAll(metav1.FormatLabelSelector(&p.set.Spec.Selector), "%", "%%")+")")
 	if len(p.Indexes) > p.Replicas {
 		add(ExcessIndexes, p.excess(),
-			fmt.Sprintf("The names of the Machines have %d indexes, and the set %d replicas: %%s. Delete the Machines of one index that is too many, "+
-				"or remove the label that the set selects them by",
+			fmt.Sprintf("The names of the Machines have %d indexes, and the set %d replicas: %%s. Delete the Machines of each index that is not needed, or remove "+
+				"the label by which the set selects them",
 				len(p.Indexes), p.Replicas))
 	}
 	add(FailedMachines, p.failed(true), "Replacements that have failed: %s. "+afterFailure)
@@ -164,7 +163,7 @@ func (p *Plan) unsure() []string {
 	return out
 }
 
-const afterFailure = "Fix what status.errorMessage of each names, then delete the Machine, and another one is made"
+const afterFailure = "Fix what status.errorMessage of each names, then delete the Machine, and the set creates another one"
 
 // failed names the failed Machines that nothing replaces: with replacements, those without which an outdated or deleted Machine cannot be removed; otherwise,
 // those that are alone at their index. An outdated Machine is replaced, so it is not among them, unless a hook holds another Machine: etcd may not release that
@@ -258,7 +257,7 @@ func (p *Plan) excess() []string {
 // RecreateRisk returns, as a clause, how many failures etcd bears during a replacement under the strategy Recreate. etcd's quorum is more than half of its
 // members.
 func RecreateRisk(replicas int) string {
-	return fmt.Sprintf("under the strategy Recreate each Machine is deleted before its replacement is made, and until that has joined, "+
-		"etcd has %d of %d members: it bears the failure of %d more, and no other",
+	return fmt.Sprintf("with the strategy Recreate each Machine is deleted before its replacement is created. Until the replacement has joined, etcd has %d "+
+		"of %d members and tolerates the failure of %d more",
 		replicas-1, replicas, replicas-1-(replicas/2+1))
 }

@@ -82,7 +82,7 @@ func (p *Plan) progressing() metav1.Condition {
 	case !making && p.moves() != "":
 		return condition(Progressing, true, MovingAuthority, p.state("Waiting for "+p.Waits))
 	case making && next.Verb == Create:
-		return condition(Progressing, true, RollingOut, p.state(fmt.Sprintf("Next a Machine is made at index %d%s: %s",
+		return condition(Progressing, true, RollingOut, p.state(fmt.Sprintf("Next the set creates a Machine at index %d%s: %s",
 			next.Index.Number, next.Index.where(), strings.TrimSuffix(next.Why, "."))))
 	case making:
 		return condition(Progressing, true, RollingOut, p.state(fmt.Sprintf("Next %s is deleted: %s", next.Machine.Name, strings.TrimSuffix(next.Why, "."))))
@@ -145,12 +145,12 @@ func (p *Plan) degraded() metav1.Condition {
 	failed := p.failed(false)
 	if holds := p.Holds(); len(p.Problems) == 0 && p.Active && len(failed) > 0 && len(holds) > 0 {
 		return condition(Degraded, true, FailedMachines,
-			fmt.Sprintf("Machines that have failed: %[1]s. The hook %[2]s of %[3]s holds %[4]s, and may wait until they have gone. "+
-				"Delete them, and others are made; do not remove the hook: kubectl -n %[5]s delete machines.machine.openshift.io %[6]s",
+			fmt.Sprintf("Machines that have failed: %[1]s. The hook %[2]s of %[3]s holds %[4]s, and may wait until the failed Machines are gone. Delete the failed "+
+				"Machines, and the set creates others. Do not remove the hook: kubectl -n %[5]s delete machines.machine.openshift.io %[6]s",
 				strings.Join(failed, ", "), holds[0].Hook, holds[0].Owner, holds[0].Machine, p.set.Namespace, strings.Join(failed, " ")))
 	}
 	if len(p.Problems) == 0 && p.Active && len(failed) > 0 {
-		return condition(Degraded, true, FailedMachines, fmt.Sprintf("Machines that have failed: %s. %s. The other Machines are looked after meanwhile",
+		return condition(Degraded, true, FailedMachines, fmt.Sprintf("Machines that have failed: %s. %s. The set continues to manage the other Machines",
 			strings.Join(failed, ", "), afterFailure))
 	}
 	if len(p.Problems) == 0 {
@@ -176,7 +176,7 @@ func OperatorConditions(p *Plan, ungenerated string) []configv1.ClusterOperatorS
 	for _, c := range p.Conditions() {
 		out = append(out, operatorCondition(c))
 		if c.Type != Available && c.Status == metav1.ConditionTrue && upgradeable.Status == metav1.ConditionTrue {
-			upgradeable = condition(Upgradeable, false, Reason(c.Reason), "Upgrade once this has ended. "+c.Message)
+			upgradeable = condition(Upgradeable, false, Reason(c.Reason), "Upgrade once this is complete. "+c.Message)
 		}
 		if c.Type == Degraded && c.Status == metav1.ConditionTrue {
 			upgradeable = condition(Upgradeable, false, Reason(c.Reason), "Upgrade once this is fixed. "+c.Message)

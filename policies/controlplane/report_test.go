@@ -83,21 +83,23 @@ func TestWhatAuthorityMakesOfAPlan(t *testing.T) {
 		"so it does where it fills an index":                {do: []change{without(0), func(v *controlplane.View) { v.Authority = authority.ClusterAPI }, with("c-master-x-0", "a", true), on(2, bornThere)}, waits: "c-master-x-0 is not ready yet"},
 		"and replaces one that is being deleted":            {do: []change{on(0, going), func(v *controlplane.View) { v.Authority = authority.ClusterAPI }, with("c-master-x-0", "a", true), on(3, bornThere)}, waits: "c-master-0 is being deleted"},
 		"and right after a switch, when its mirror has yet to run": {do: []change{func(v *controlplane.View) { v.Authority = authority.ClusterAPI }, on(0, moved), on(1, moved), on(2, moved)},
-			waits: "the end of the move of c-master-0: its Synchronized is Unknown, as the mirror has not run in the new direction yet"},
+			waits: "the end of the move of c-master-0: its Synchronized is Unknown, because Poundlock has not mirrored in the new direction yet"},
 		"while one Machine moves, nothing is begun":           {do: []change{larger, on(2, ruledBy("Migrating"))}, waits: "the end of the move of c-master-2: its status.authoritativeAPI is Migrating"},
 		"a deleted one is replaced, whatever its mirror does": {do: []change{on(2, moved), on(2, going)}, steps: []string{"Create 2 in c"}},
 		"but one that somebody deletes is replaced":           {do: []change{larger, on(2, ruledBy("Migrating")), on(0, going)}, steps: []string{"Create 0 in a"}},
 		"and one that is gone":                                {do: []change{larger, on(2, ruledBy("Migrating")), without(0)}, steps: []string{"Create 0 in a"}},
 		"but nothing is deleted for it":                       {do: []change{larger, on(2, ruledBy("Migrating")), with("c-master-x-0", "a", false)}, waits: "the end of the move of c-master-2: its status.authoritativeAPI is Migrating"},
 		"nor is one replaced while the set moves":             {do: []change{on(0, going), func(v *controlplane.View) { v.Authority = authority.Migrating }}, waits: "the end of the set's move: status.authoritativeAPI is Migrating"},
-		"nor before its mirror follows":                       {do: []change{larger, on(2, moved)}, waits: "the end of the move of c-master-2: its Synchronized is Unknown, as the mirror has not run in the new direction yet"},
-		"and that one alone is not touched":                   {do: []change{labelled, on(2, ruledBy("Migrating"))}, steps: []string{"Amend c-master-0", "Amend c-master-1"}, waits: "the end of the move of c-master-2: its status.authoritativeAPI is Migrating"},
-		"one of Cluster API's is not changed in place":        {do: []change{labelled, on(2, ruledBy("ClusterAPI"))}, steps: []string{"Amend c-master-0", "Amend c-master-1"}},
+		"nor before its mirror follows": {do: []change{larger, on(2, moved)}, waits: "the end of the move of c-master-2: its Synchronized " +
+			"is Unknown, because Poundlock has not mirrored in the new direction yet"},
+		"and that one alone is not touched":            {do: []change{labelled, on(2, ruledBy("Migrating"))}, steps: []string{"Amend c-master-0", "Amend c-master-1"}, waits: "the end of the move of c-master-2: its status.authoritativeAPI is Migrating"},
+		"one of Cluster API's is not changed in place": {do: []change{labelled, on(2, ruledBy("ClusterAPI"))}, steps: []string{"Amend c-master-0", "Amend c-master-1"}},
 		"but adopted":  {do: []change{on(2, ruledBy("ClusterAPI")), on(2, func(m *machinev1beta1.Machine) { m.OwnerReferences = nil })}, steps: []string{"Adopt c-master-2"}},
 		"and replaced": {do: []change{larger, on(0, ruledBy("ClusterAPI"))}, steps: []string{"Create 0 in a"}},
-		"Recreate takes no second Machine away from etcd": {do: []change{strategy("Recreate"), larger, without(2), with("c-master-x-2", "c", false), notReady(2)}, waits: "c-master-x-2 is not ready: the strategy Recreate takes no second Machine away from etcd"},
-		"Recreate begins with the one that is not ready":  {do: []change{strategy("Recreate"), larger, notReady(1)}, steps: []string{"Delete c-master-1"}},
-		"a hook is told of, with who holds the Machine":   {do: []change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked)}, waits: "c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd"},
+		"Recreate does not remove a second Machine from etcd": {do: []change{strategy("Recreate"), larger, without(2), with("c-master-x-2", "c", false), notReady(2)}, waits: "c-master-x-2 " +
+			"is not ready: the strategy Recreate does not remove a second Machine from etcd"},
+		"Recreate begins with the one that is not ready": {do: []change{strategy("Recreate"), larger, notReady(1)}, steps: []string{"Delete c-master-1"}},
+		"a hook is told of, with who holds the Machine":  {do: []change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked)}, waits: "c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd"},
 		"a new one that Cluster API cannot make says why": {do: []change{larger, with("c-master-x-0", "a", true), on(3, refusedThere)},
 			waits: "c-master-x-0 is not ready yet: its Synchronized is False, and Cluster API makes no instance of it (FieldsNotConvertible: spec.x: no)"},
 		"a new one that the cloud refuses has its words, cut": {do: []change{larger, with("c-master-x-0", "a", true), on(3, refusedByCloud)},
@@ -201,14 +203,18 @@ func TestConditions(t *testing.T) {
 		available, progressing, degraded, upgradeable string
 	}{
 		"all is well": {nil, "True AsExpected All 3", "False AsExpected All control plane", "False AsExpected Nothing", "True AsExpected"},
-		"rolling": {[]change{larger}, "True AsExpected", "True RollingOut 0 of 3 control plane Machines match the template and are ready. Next a Machine is made at index 0 in a: c-master-0 is outdated: instanceType m6i.xlarge → m6i.2xlarge. Still to be replaced: c-master-0 (instanceType",
-			"False AsExpected", "False RollingOut Upgrade once this has ended. 0 of 3"},
+		"rolling": {[]change{larger}, "True AsExpected", "True RollingOut 0 of 3 control plane Machines match the template and are ready. Next the set creates a " +
+			"Machine at index 0 in a: c-master-0 is outdated: instanceType m6i.xlarge → m6i.2xlarge. Still to be replaced: c-master-0 (instanceType",
+			"False AsExpected", "False RollingOut Upgrade once this is complete. 0 of 3"},
 		"held by etcd": {[]change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked)}, "True AsExpected",
 			"True WaitingForHook 1 of 3 control plane Machines match the template and are ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd",
 			"False AsExpected", "False WaitingForHook"},
 		"held by etcd, another is lost": {[]change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked), on(1, func(m *machinev1beta1.Machine) { m.Status.Phase = new("Failed") }), func(v *controlplane.View) { v.Set.Namespace = "openshift-machine-api" }}, "True AsExpected",
-			"True WaitingForHook 1 of 3 control plane Machines match the template and are ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd; not ready meanwhile: c-master-1. The hook may stay until each is ready again, or deleted",
-			"True FailedMachines Machines that have failed: c-master-1. The hook EtcdQuorumOperator of clusteroperator/etcd holds c-master-0, and may wait until they have gone. Delete them, and others are made; do not remove the hook: kubectl -n openshift-machine-api delete machines.machine.openshift.io c-master-1",
+			"True WaitingForHook 1 of 3 control plane Machines match the template and are ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator " +
+				"of clusteroperator/etcd; not ready meanwhile: c-master-1. The hook may stay until each of them is ready again or deleted",
+			"True FailedMachines Machines that have failed: c-master-1. The hook EtcdQuorumOperator of clusteroperator/etcd holds c-master-0, and may wait until " +
+				"the failed Machines are gone. Delete the failed Machines, and the set creates others. Do not remove the hook: kubectl -n openshift-machine-api delete " +
+				"machines.machine.openshift.io c-master-1",
 			"False FailedMachines"},
 		"held by etcd, another is not ready": {[]change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked), notReady(1)}, "False UnavailableReplicas",
 			"True WaitingForHook 1 of 3 control plane Machines match the template and are ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd; not ready meanwhile: c-master-1.",
@@ -217,7 +223,8 @@ func TestConditions(t *testing.T) {
 			"True WaitingForHook", "True FailedMachines Machines that have failed: c-master-1. The hook EtcdQuorumOperator of clusteroperator/etcd holds c-master-0", "False FailedMachines"},
 		"one that is outdated has failed": {[]change{larger, on(1, func(m *machinev1beta1.Machine) { m.Status.Phase = new("Failed") })}, "True AsExpected", "True RollingOut", "False AsExpected", "False RollingOut"},
 		"held by etcd, under Recreate": {[]change{strategy("Recreate"), larger, on(0, going), on(0, hooked)}, "True AsExpected All 3",
-			"True WaitingForHook 0 of 3 control plane Machines match the template and are ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd; under the strategy Recreate",
+			"True WaitingForHook 0 of 3 control plane Machines match the template and are ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator " +
+				"of clusteroperator/etcd; with the strategy Recreate",
 			"False AsExpected", "False WaitingForHook"},
 		"a reboot":                          {[]change{rebooting(1, time.Second)}, "True AsExpected All 3 control plane Machines run. The Nodes of these have not been ready for less than 20m0s, as at a reboot: c-master-1", "False AsExpected", "False AsExpected", "True AsExpected"},
 		"a reboot that does not end":        {[]change{rebooting(1, 20*time.Minute)}, "False UnavailableReplicas 2 of 3", "False AsExpected", "False AsExpected", "True AsExpected"},
@@ -228,9 +235,12 @@ func TestConditions(t *testing.T) {
 		"waiting for a person":              {[]change{larger, strategy("OnDelete")}, "True AsExpected", "False WaitingForDeletion 0 of 3", "False AsExpected", "True AsExpected"},
 		"stopped":                           {[]change{larger, on(1, func(m *machinev1beta1.Machine) { m.OwnerReferences[0].UID = "other" })}, "True AsExpected", "False Stopped", "True MachinesOwnedByAnother Machines that have another controller", "False MachinesOwnedByAnother Upgrade once this is fixed"},
 		"a selector of no meaning":          {[]change{func(v *controlplane.View) { v.Set.Spec.Selector.MatchLabels = map[string]string{"a b": "c"} }}, "True AsExpected", "False Stopped", "True InvalidSet The set cannot be carried out: spec.selector: ", "False InvalidSet"},
-		"Recreate without leave":            {[]change{strategy("Recreate"), noRecreate}, "True AsExpected", "False Stopped", "True RecreateDisabled The strategy is Recreate, which is not allowed here: under the strategy Recreate each Machine is deleted before", "False RecreateDisabled"},
-		"inactive":                          {[]change{inactive, larger}, "True AsExpected", "False Inactive the set is Inactive; made Active it would replace 3 of 3", "False AsExpected", "True Inactive"},
-		"inactive and in trouble":           {[]change{inactive, func(v *controlplane.View) { v.Nodes = append(v.Nodes, node("stray")) }}, "True AsExpected", "False Inactive the set is Inactive; made Active it would do nothing until this is fixed: Nodes", "False Inactive", "True Inactive"},
+		"Recreate without leave": {[]change{strategy("Recreate"), noRecreate}, "True AsExpected", "False Stopped", "True RecreateDisabled The strategy is " +
+			"Recreate, which needs --control-plane-recreate: with the strategy Recreate each Machine is deleted before", "False RecreateDisabled"},
+		"inactive": {[]change{inactive, larger}, "True AsExpected", "False Inactive the set is Inactive. If it were Active, it would replace 3 of 3",
+			"False AsExpected", "True Inactive"},
+		"inactive and in trouble": {[]change{inactive, func(v *controlplane.View) { v.Nodes = append(v.Nodes, node("stray")) }}, "True AsExpected", "False " +
+			"Inactive the set is Inactive. If it were Active, it would do nothing until this is fixed: Nodes", "False Inactive", "True Inactive"},
 	} {
 		t.Run(message, func(t *testing.T) {
 			v := world()
@@ -311,7 +321,8 @@ func TestNoStepRestsOnTheGrace(t *testing.T) {
 		waits string
 	}{
 		"a replacement that reboots": {do: []change{larger, with("c-master-x-0", "a", false), rebooting(3, time.Second)}, waits: "c-master-x-0 is not ready yet"},
-		"the second of two":          {do: []change{larger, strategy("Recreate"), without(2), with("c-master-x-2", "c", false), rebooting(2, time.Second)}, waits: "c-master-x-2 is not ready: the strategy Recreate takes no second Machine away from etcd"},
+		"the second of two": {do: []change{larger, strategy("Recreate"), without(2), with("c-master-x-2", "c", false), rebooting(2, time.Second)}, waits: "c-master-x-2 " +
+			"is not ready: the strategy Recreate does not remove a second Machine from etcd"},
 	} {
 		t.Run(text, func(t *testing.T) {
 			v := world()
@@ -423,7 +434,7 @@ func TestAnInactiveSetIsSaidOnceToBeSo(t *testing.T) {
 	template(v).Spec.AuthoritativeAPI = machinev1beta1.MachineAuthorityClusterAPI
 	p := controlplane.Make(*v)
 	message := p.Conditions()[1].Message
-	if strings.Count(message, "the set is Inactive; made Active it would") != 1 || !strings.Contains(message, ". It would ") {
+	if strings.Count(message, "the set is Inactive. If it were Active, it would") != 1 || !strings.Contains(message, ". It would ") {
 		t.Error(message)
 	}
 }

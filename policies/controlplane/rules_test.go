@@ -244,13 +244,15 @@ func TestRules(t *testing.T) {
 	long := strings.Repeat("a", 57)
 	stale := changes(want("warpFactor", 9), want("loadBalancers", nil), domains("a", "b", "d"), prefix("x"))
 	for text, r := range map[string]row{
-		"a set that is as it should be":       {create: true},
-		"and one that is changed":             {do: changes(larger)},
-		"another name":                        {create: true, do: changes(func(v *controlplane.View) { v.Set.Name = "mine" }), want: one("name", "denied metadata.name")},
-		"Recreate, where it is not allowed":   {create: true, in: changes(noRecreate), do: changes(strategy("Recreate")), want: one("recreate", "denied spec.strategy.type")},
-		"and was there before":                {in: changes(noRecreate), stored: changes(strategy("Recreate")), do: changes(strategy("Recreate"), larger)},
-		"RollingUpdate is always allowed":     {create: true, in: changes(noRecreate), do: changes(strategy("RollingUpdate"))},
-		"Recreate, where it is allowed":       {do: changes(strategy("Recreate")), want: one("recreate", "warned under the strategy Recreate each Machine is deleted before its replacement is made, and until that has joined, etcd has 2 of 3 members: it bears the failure of 0 more, and no other; etcd's hook holds each deleted Machine until a person removes it, once all other members are healthy")},
+		"a set that is as it should be":     {create: true},
+		"and one that is changed":           {do: changes(larger)},
+		"another name":                      {create: true, do: changes(func(v *controlplane.View) { v.Set.Name = "mine" }), want: one("name", "denied metadata.name")},
+		"Recreate, where it is not allowed": {create: true, in: changes(noRecreate), do: changes(strategy("Recreate")), want: one("recreate", "denied spec.strategy.type")},
+		"and was there before":              {in: changes(noRecreate), stored: changes(strategy("Recreate")), do: changes(strategy("Recreate"), larger)},
+		"RollingUpdate is always allowed":   {create: true, in: changes(noRecreate), do: changes(strategy("RollingUpdate"))},
+		"Recreate, where it is allowed": {do: changes(strategy("Recreate")), want: one("recreate", "warned with the strategy Recreate each Machine is deleted "+
+			"before its replacement is created. Until the replacement has joined, etcd has 2 of 3 members and tolerates the failure of 0 more; etcd's hook holds "+
+			"each deleted Machine until a person removes the hook, once all other members are healthy")},
 		"a failure domain twice":              {create: true, do: changes(domains("a", "b", "c", "a")), want: one("duplicate-domains", "denied "+inDomains+".aws[3]")},
 		"and once more, where it was twice":   {stored: changes(domains("a", "b", "c", "a")), do: changes(larger)},
 		"and elsewhere in the list":           {stored: changes(domains("a", "b", "c", "a")), do: changes(domains("a", "a", "b", "c"))},
@@ -344,38 +346,45 @@ func TestRules(t *testing.T) {
 		"vSphere: one address for all":     {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), do: changes(want("network", map[string]any{"devices": []any{map[string]any{"networkName": "n"}, map[string]any{"networkName": "m", "ipAddrs": []any{"10.0.0.1/24"}}}})), want: one("one-machine", "denied "+inProvider+"network.devices[1].ipAddrs")},
 		"OpenStack: one address for all":   {in: changes(platformed("OpenStack", devices(), nil)), do: changes(want("ports", []any{map[string]any{"fixedIPs": []any{map[string]any{"subnetID": "s"}, map[string]any{"ipAddress": "10.0.0.1"}}}})), want: one("one-machine", "denied "+inProvider+"ports[0].fixedIPs[1].ipAddress")},
 		"the workers' configuration":       {do: changes(want("userDataSecret", map[string]any{"name": "worker-user-data"})), want: one("user-data", "warned "+inProvider+"userDataSecret.name: with worker-user-data a Machine becomes a worker")},
-		"no configuration":                 {do: changes(want("userDataSecret", nil)), want: one("user-data", "warned "+inProvider+"userDataSecret.name: without one a Machine starts, and never becomes a Node")},
-		"AWS: a spot instance":             {do: changes(want("spotMarketOptions", map[string]any{})), want: one("aws", "warned "+inProvider+"spotMarketOptions: the cloud may take such an instance back at any moment, and etcd with it")},
-		"Azure: a spot instance":           {in: changes(platformed("Azure", azureSpec(), nil)), do: changes(want("spotVMOptions", map[string]any{})), want: one("azure", "warned "+inProvider+"spotVMOptions: the cloud may take such an instance back at any moment, and etcd with it")},
-		"GCP: a preemptible instance":      {in: changes(platformed("GCP", gcpSpec(), nil)), do: changes(want("preemptible", true)), want: one("gcp", "warned "+inProvider+"preemptible: the cloud may take such an instance back at any moment, and etcd with it")},
-		"AWS: another region":              {in: changes(inRegion), do: changes(want("placement", map[string]any{"region": "us-east-1"})), want: one("aws", "denied "+inProvider+"placement.region")},
-		"AWS: the cluster's":               {in: changes(inRegion), do: changes(want("placement", map[string]any{"region": "eu-west-1"}))},
-		"AWS: no image":                    {do: changes(want("ami", nil)), want: one("aws", "warned "+inProvider+"ami: a Machine is not made without an image: give its id")},
-		"AWS: no load balancer":            {do: changes(want("loadBalancers", nil)), want: one("aws", "warned "+inProvider+"loadBalancers: a new Machine is behind no load balancer, so that no client reaches the API there: right only where you balance the load yourself")},
-		"AWS: no subnet in a domain":       {do: changes(func(v *controlplane.View) { (*template(v).FailureDomains.AWS)[2].Subnet = nil }), want: one("aws", "warned "+inProvider+"subnet: without one a Machine gets the first subnet that AWS lists in its zone (in the failure domain c)")},
+		"no configuration": {do: changes(want("userDataSecret", nil)), want: one("user-data", "warned "+inProvider+"userDataSecret.name: without "+
+			"it a Machine starts, but never becomes a Node")},
+		"AWS: a spot instance": {do: changes(want("spotMarketOptions", map[string]any{})), want: one("aws", "warned "+inProvider+"spotMarketOptions: "+
+			"the cloud may terminate such an instance at any moment, and its etcd member with it")},
+		"Azure: a spot instance": {in: changes(platformed("Azure", azureSpec(), nil)), do: changes(want("spotVMOptions", map[string]any{})), want: one("azure", "warned "+inProvider+"spotVMOptions: "+
+			"the cloud may terminate such an instance at any moment, and its etcd member with it")},
+		"GCP: a preemptible instance": {in: changes(platformed("GCP", gcpSpec(), nil)), do: changes(want("preemptible", true)), want: one("gcp", "warned "+inProvider+"preemptible: "+
+			"the cloud may terminate such an instance at any moment, and its etcd member with it")},
+		"AWS: another region": {in: changes(inRegion), do: changes(want("placement", map[string]any{"region": "us-east-1"})), want: one("aws", "denied "+inProvider+"placement.region")},
+		"AWS: the cluster's":  {in: changes(inRegion), do: changes(want("placement", map[string]any{"region": "eu-west-1"}))},
+		"AWS: no image":       {do: changes(want("ami", nil)), want: one("aws", "warned "+inProvider+"ami: a Machine is not made without an image: give its id")},
+		"AWS: no load balancer": {do: changes(want("loadBalancers", nil)), want: one("aws", "warned "+inProvider+"loadBalancers: a new Machine is "+
+			"behind no load balancer, so no client reaches its API server: this is right only if you balance the load yourself")},
+		"AWS: no subnet in a domain": {do: changes(func(v *controlplane.View) { (*template(v).FailureDomains.AWS)[2].Subnet = nil }), want: one("aws", "warned "+inProvider+"subnet: without one a Machine gets the first subnet that AWS lists in its zone (in the failure domain c)")},
 		"AWS: no subnet, for Cluster API": {do: changes(func(v *controlplane.View) {
 			(*template(v).FailureDomains.AWS)[2].Subnet, template(v).Spec.AuthoritativeAPI = nil, machinev1beta1.MachineAuthorityClusterAPI
 		}), want: map[string][]string{
 			"controlplane/aws": {"warned " + inProvider + "subnet: without one Cluster API takes a subnet that the AWSCluster lists in the Machine's zone (spec.network.subnets), " +
 				"and creates no instance where it lists none (in the failure domain c)"},
-			"controlplane/request-warning": {"warned new Machines will boot with Secret /master-user-data, which OpenShift does not copy there as it does worker-user-data: " +
-				"if it does not exist yet, make it from the one in m before the set creates one (guide: Boot data)"},
+			"controlplane/request-warning": {"warned new Machines will boot with Secret /master-user-data, which OpenShift does not copy there, unlike " +
+				"worker-user-data. If it does not exist yet, create it from the one in m before the set creates a Machine (guide: Boot data)"},
 		}},
 
-		"Azure":                                                  {in: changes(platformed("Azure", azureSpec(), nil)), create: true},
-		"Azure: no internal load balancer":                       {in: changes(platformed("Azure", with1(azureSpec(), "internalLoadBalancer", nil), nil)), create: true, want: one("azure", "denied "+inProvider+"internalLoadBalancer")},
-		"Azure: which was missing before":                        {in: changes(platformed("Azure", with1(azureSpec(), "internalLoadBalancer", nil), nil)), do: changes(want("vmSize", "x"))},
-		"Azure: no subnet":                                       {in: changes(platformed("Azure", with1(azureSpec(), "subnet", nil), nil)), create: true, want: one("azure", "warned "+inProvider+"subnet: a Machine is not made without one")},
-		"Azure: a subnet for each domain":                        {in: changes(platformed("Azure", with1(azureSpec(), "subnet", nil), &machinev1.FailureDomains{Azure: &[]machinev1.AzureFailureDomain{{Zone: "1", Subnet: "s"}}}, map[string]any{"subnet": "s"}, map[string]any{"subnet": "s"}, map[string]any{"subnet": "s"})), create: true},
-		"Azure: a region without zones":                          {in: changes(platformed("Azure", with1(azureSpec(), "zone", nil), nil)), create: true},
-		"GCP":                                                    {in: changes(inRegion, platformed("GCP", gcpSpec(), nil)), create: true},
-		"GCP: no target pools":                                   {in: changes(platformed("GCP", with1(gcpSpec(), "targetPools", nil), nil)), create: true, want: one("gcp", "warned "+inProvider+"targetPools: a new Machine is in no target pool, so that no client outside reaches the API there: right only where the API is not published")},
-		"GCP: another region, and so its zone":                   {in: changes(inRegion, platformed("GCP", with1(with1(gcpSpec(), "region", "us-1"), "zone", "us-1-a"), nil)), create: true, want: one("gcp", "denied "+inProvider+"region", "denied "+inProvider+"zone")},
-		"GCP: another project":                                   {in: changes(inRegion, platformed("GCP", with1(gcpSpec(), "projectID", "q"), nil)), create: true, want: one("gcp", "warned "+inProvider+"projectID: the cluster is in the project p")},
-		"OpenStack: a disk for etcd":                             {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 10}), nil)), create: true},
-		"OpenStack: a small one":                                 {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 9}), nil)), create: true, want: one("openstack", "denied "+inProvider+"additionalBlockDevices[0].sizeGiB")},
-		"OpenStack: two of a name":                               {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 10}, map[string]any{"name": "etcd", "sizeGiB": 10}), nil)), create: true, want: one("openstack", "denied "+inProvider+"additionalBlockDevices[1].name")},
-		"OpenStack: one of another name":                         {in: changes(platformed("OpenStack", devices(map[string]any{"name": "var", "sizeGiB": 10}), nil)), create: true, want: one("openstack", "warned "+inProvider+"additionalBlockDevices[0].name: a control plane uses no block device but the one called etcd, and this is called var")},
+		"Azure":                            {in: changes(platformed("Azure", azureSpec(), nil)), create: true},
+		"Azure: no internal load balancer": {in: changes(platformed("Azure", with1(azureSpec(), "internalLoadBalancer", nil), nil)), create: true, want: one("azure", "denied "+inProvider+"internalLoadBalancer")},
+		"Azure: which was missing before":  {in: changes(platformed("Azure", with1(azureSpec(), "internalLoadBalancer", nil), nil)), do: changes(want("vmSize", "x"))},
+		"Azure: no subnet":                 {in: changes(platformed("Azure", with1(azureSpec(), "subnet", nil), nil)), create: true, want: one("azure", "warned "+inProvider+"subnet: a Machine is not made without one")},
+		"Azure: a subnet for each domain":  {in: changes(platformed("Azure", with1(azureSpec(), "subnet", nil), &machinev1.FailureDomains{Azure: &[]machinev1.AzureFailureDomain{{Zone: "1", Subnet: "s"}}}, map[string]any{"subnet": "s"}, map[string]any{"subnet": "s"}, map[string]any{"subnet": "s"})), create: true},
+		"Azure: a region without zones":    {in: changes(platformed("Azure", with1(azureSpec(), "zone", nil), nil)), create: true},
+		"GCP":                              {in: changes(inRegion, platformed("GCP", gcpSpec(), nil)), create: true},
+		"GCP: no target pools": {in: changes(platformed("GCP", with1(gcpSpec(), "targetPools", nil), nil)), create: true, want: one("gcp", "warned "+inProvider+"targetPools: "+
+			"a new Machine is in no target pool, so no client outside reaches its API server: this is right only if the API is not published")},
+		"GCP: another region, and so its zone": {in: changes(inRegion, platformed("GCP", with1(with1(gcpSpec(), "region", "us-1"), "zone", "us-1-a"), nil)), create: true, want: one("gcp", "denied "+inProvider+"region", "denied "+inProvider+"zone")},
+		"GCP: another project":                 {in: changes(inRegion, platformed("GCP", with1(gcpSpec(), "projectID", "q"), nil)), create: true, want: one("gcp", "warned "+inProvider+"projectID: the cluster is in the project p")},
+		"OpenStack: a disk for etcd":           {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 10}), nil)), create: true},
+		"OpenStack: a small one":               {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 9}), nil)), create: true, want: one("openstack", "denied "+inProvider+"additionalBlockDevices[0].sizeGiB")},
+		"OpenStack: two of a name":             {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 10}, map[string]any{"name": "etcd", "sizeGiB": 10}), nil)), create: true, want: one("openstack", "denied "+inProvider+"additionalBlockDevices[1].name")},
+		"OpenStack: one of another name": {in: changes(platformed("OpenStack", devices(map[string]any{"name": "var", "sizeGiB": 10}), nil)), create: true, want: one("openstack", "warned "+inProvider+"additionalBlockDevices[0].name: "+
+			"a control plane only uses the block device called etcd, and this is called var")},
 		"vSphere":                                                {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), create: true},
 		"vSphere: no template":                                   {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"template")},
 		"vSphere: no network":                                    {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "network", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"network.devices")},
@@ -520,14 +529,19 @@ func TestDeletion(t *testing.T) {
 		propagation metav1.DeletionPropagation
 		want        map[string][]string
 	}{
-		"in the foreground":                        {propagation: "Foreground", want: one("foreground", "denied metadata.name")},
-		"in the foreground, inactive":              {do: changes(inactive), propagation: "Foreground", want: one("foreground", "denied metadata.name")},
-		"as its finalizer says":                    {do: changes(finalizer), want: one("foreground", "denied metadata.name")},
-		"as its finalizer says, but for --cascade": {do: changes(finalizer, inactive), propagation: "Background", want: one("delete", "warned no Machine is deleted. The set will be generated again from the Machines, Inactive (kubectl replace works without --force alone: with it, the generated set is in the way)")},
+		"in the foreground":           {propagation: "Foreground", want: one("foreground", "denied metadata.name")},
+		"in the foreground, inactive": {do: changes(inactive), propagation: "Foreground", want: one("foreground", "denied metadata.name")},
+		"as its finalizer says":       {do: changes(finalizer), want: one("foreground", "denied metadata.name")},
+		"as its finalizer says, but for --cascade": {do: changes(finalizer, inactive), propagation: "Background", want: one("delete", "warned no Machine is "+
+			"deleted. Poundlock will generate the set again from the Machines, as Inactive (use kubectl replace without --force: with --force, the generated set is "+
+			"in the way)")},
 		"in the background": {propagation: "Background", do: changes(func(v *controlplane.View) { v.Set.Status.Replicas = 3 }), want: one("delete",
-			"warned the control plane's 3 Machines and their Nodes keep running, but for what is being deleted already, and nothing replaces them from now on. The set will be generated again from the Machines, Inactive (kubectl replace works without --force alone: with it, the generated set is in the way); once Active, it manages them again")},
-		"orphaning": {propagation: "Orphan", do: changes(inactive), want: one("delete", "warned no Machine is deleted. The set will be generated again from the Machines, Inactive (kubectl replace works without --force alone: with it, the generated set is in the way)")},
-		"again":     {do: changes(func(v *controlplane.View) { v.Set.DeletionTimestamp = &metav1.Time{Time: noon} })},
+			"warned the control plane's 3 Machines and their Nodes keep running, except those that are already being deleted, and nothing replaces them from now "+
+				"on. Poundlock will generate the set again from the Machines, as Inactive (use kubectl replace without --force: with --force, the generated set is in "+
+				"the way). Once that set is Active, it manages them again")},
+		"orphaning": {propagation: "Orphan", do: changes(inactive), want: one("delete", "warned no Machine is deleted. Poundlock will generate the set again "+
+			"from the Machines, as Inactive (use kubectl replace without --force: with --force, the generated set is in the way)")},
+		"again": {do: changes(func(v *controlplane.View) { v.Set.DeletionTimestamp = &metav1.Time{Time: noon} })},
 	} {
 		t.Run(text, func(t *testing.T) {
 			v := reviewed()
@@ -558,9 +572,11 @@ func TestForecastRule(t *testing.T) {
 		r    row
 		want []string
 	}{
-		"nothing is changed":           {r: row{do: changes(func(v *controlplane.View) { v.Set.Labels = map[string]string{"a": "b"} })}},
-		"nothing comes of it":          {r: row{do: changes(want("deviceIndex", 0))}, want: []string{"this will do nothing: all 3 control plane Machines match the template"}},
-		"an inactive one is changed":   {r: row{stored: changes(inactive), do: changes(larger)}, want: []string{"the set is Inactive; made Active it would replace 3 of 3 control plane Machines, one at a time: c-master-0 (instanceType m6i.xlarge → m6i.2xlarge), c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}},
+		"nothing is changed":  {r: row{do: changes(func(v *controlplane.View) { v.Set.Labels = map[string]string{"a": "b"} })}},
+		"nothing comes of it": {r: row{do: changes(want("deviceIndex", 0))}, want: []string{"this will do nothing: all 3 control plane Machines match the template"}},
+		"an inactive one is changed": {r: row{stored: changes(inactive), do: changes(larger)}, want: []string{"the set is Inactive. If it were Active, it " +
+			"would replace 3 of 3 control plane Machines, one at a time: c-master-0 (instanceType m6i.xlarge → m6i.2xlarge), c-master-1 (instanceType m6i.xlarge → " +
+			"m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}},
 		"it is refused":                {r: row{do: changes(larger, domains("a", "b"))}},
 		"it is activated":              {r: row{stored: changes(inactive), do: changes(activate)}, want: []string{"this will do nothing: all 3 control plane Machines match the template"}},
 		"one is moved to another zone": {r: row{do: changes(domains("a", "b", "d"))}, want: []string{"this will replace 1 of 3 control plane Machines, one at a time: c-master-2 (placement.availabilityZone c → d, subnet.id subnet-c → subnet-d)"}},
@@ -574,7 +590,7 @@ func TestForecastRule(t *testing.T) {
 	t.Run("authority is moving", func(t *testing.T) {
 		c := row{do: changes(larger)}.change(t)
 		c.New = with2(t, c.New, `{"authoritativeAPI":"Migrating"}`)
-		want := []string{"this will do nothing while status.authoritativeAPI of the set is Migrating. After that:",
+		want := []string{"this change has no effect while status.authoritativeAPI of the set is Migrating. After that:",
 			"this will replace 3 of 3 control plane Machines, one at a time: c-master-0 (instanceType m6i.xlarge → m6i.2xlarge), c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}
 		if d := cmp.Diff(want, forecast(c)); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
@@ -771,8 +787,8 @@ func volume(size int) map[string]any {
 // A set that goes back to Machine API makes Machines of the API that its template names, and the warning says so.
 func TestWhoseNewMachinesAre(t *testing.T) {
 	for template, want := range map[machinev1beta1.MachineAuthority]string{
-		"": "new ones will be Machine API's, ", "MachineAPI": "new ones will be Machine API's, ",
-		"ClusterAPI": "new ones will be Cluster API's still, as spec.template.machines_v1beta1_machine_openshift_io.spec.authoritativeAPI of the set says, ",
+		"": "new Machines will be Machine API's, ", "MachineAPI": "new Machines will be Machine API's, ",
+		"ClusterAPI": "new Machines will be Cluster API's still, as spec.template.machines_v1beta1_machine_openshift_io.spec.authoritativeAPI of the set says, ",
 	} {
 		v := reviewed()
 		v.Set.Spec.Template.OpenShiftMachineV1Beta1Machine.Spec.AuthoritativeAPI = template
@@ -790,7 +806,7 @@ func TestWhoseNewMachinesAre(t *testing.T) {
 
 // The CRD's default is Machine API: a manifest without the field asks for a move back.
 func TestAManifestWithoutTheFieldAsksForMachineAPI(t *testing.T) {
-	const says = "A manifest without spec.authoritativeAPI asks for this, too"
+	const says = "A manifest without spec.authoritativeAPI requests this move too"
 	v := reviewed()
 	for from, to := range map[authority.API]authority.API{authority.ClusterAPI: authority.MachineAPI, authority.MachineAPI: authority.ClusterAPI} {
 		c := asked(t, v.Set, v)
@@ -808,7 +824,7 @@ func TestARequestThatIsTakenBack(t *testing.T) {
 	for _, status := range []string{`{"authoritativeAPI":"MachineAPI"}`, `{"authoritativeAPI":"Migrating","synchronizedAPI":"MachineAPI"}`} {
 		c := asked(t, v.Set, v)
 		c.Old, c.New = with3(t, c.Old, status, "ClusterAPI"), with3(t, c.New, status, "MachineAPI")
-		want := `spec.authoritativeAPI: this cancels the move, and Machine API stays authoritative. To move: kubectl -n m patch ` +
+		want := `spec.authoritativeAPI: this cancels the move, and Machine API stays authoritative. To move after all: kubectl -n m patch ` +
 			`controlplanemachinesets.machine.openshift.io ` + v.Set.Name + ` --type merge -p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'`
 		if got := admission.RequestWarning(c).Warnings; len(got) != 1 || got[0] != want {
 			t.Errorf("%s: %q, want %q", status, got, want)
@@ -875,7 +891,7 @@ func TestAForecastOfAMoveThatActivates(t *testing.T) {
 	if !admission.Rules().Needs(c).Has(policies.NeedConversion) {
 		t.Error("no conversion is asked for")
 	}
-	const first = "this will do nothing before status.authoritativeAPI of the set is ClusterAPI. After that:"
+	const first = "this change has no effect until status.authoritativeAPI of the set is ClusterAPI. After that:"
 	if got := admission.Forecast(c).Warnings; len(got) != 2 || got[0] != first || !strings.HasPrefix(got[1], "this will replace 3 of 3 control plane Machines") {
 		t.Errorf("%q", got)
 	}

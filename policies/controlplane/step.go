@@ -220,11 +220,13 @@ func superseded(i Index) (PlannedStep, bool) {
 	}
 	stays, goes := staying[0], staying[len(staying)-1]
 	if !slices.ContainsFunc(staying, MachineState.Updated) {
-		return PlannedStep{Verb: Delete, Index: i, Machine: goes, Why: fmt.Sprintf("It is outdated (%s), and so is %s, beside which it is not needed.",
+		return PlannedStep{Verb: Delete, Index: i, Machine: goes, Why: fmt.Sprintf("It is outdated (%s). %s at the same index is outdated too, so this Machine "+
+			"is not needed.",
 			ListDifferences(goes.In(Rollout)), stays.Name)}, true
 	}
 	if goes.Updated() && goes.lost() && !goes.joining() && stays.Ready && !stays.Updated() && goes.born.Before(stays.born) {
-		return PlannedStep{Verb: Delete, Index: i, Machine: goes, Why: fmt.Sprintf("%s was made in its place, and is ready, which it is not.", stays.Name)}, true
+		return PlannedStep{Verb: Delete, Index: i, Machine: goes, Why: fmt.Sprintf("%s was created in its place and is ready, but this Machine is not ready.",
+			stays.Name)}, true
 	}
 	return PlannedStep{}, false
 }

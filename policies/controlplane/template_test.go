@@ -79,7 +79,8 @@ func TestATemplateThatIsEdited(t *testing.T) {
 			"spec.template.machines_v1beta2_cluster_x_k8s_io.spec.infrastructureRef: instanceType: AWSMachineProviderConfig has a string here. An edit of the set to this is refused (controlplane/provider-spec)"}},
 		"in place, to what the set's rules warn of": {operation: admissionv1.Update, old: stored, new: larger, edit: want("spotMarketOptions", map[string]any{}), asks: true, want: []string{
 			says + "this will replace 3 of 3 control plane Machines, one at a time: c-master-0 (spotMarketOptions none → {}), c-master-1 (spotMarketOptions none → {}), c-master-2 (spotMarketOptions none → {})",
-			"spec.template.machines_v1beta2_cluster_x_k8s_io.spec.infrastructureRef: its spotMarketOptions: the cloud may take such an instance back at any moment, and etcd with it"}},
+			"spec.template.machines_v1beta2_cluster_x_k8s_io.spec.infrastructureRef: its spotMarketOptions: the cloud may terminate such an instance at any moment, " +
+				"and its etcd member with it"}},
 		"in its labels alone":            {operation: admissionv1.Update, old: stored, new: labelled},
 		"by the mirror":                  {operation: admissionv1.Update, old: stored, new: larger, actor: policies.Poundlock},
 		"by a controller of Cluster API": {operation: admissionv1.Create, new: larger, actor: policies.ClusterAPIController},

@@ -31,7 +31,7 @@ func (p *Plan) waits() string {
 	case busy != "":
 		return busy
 	case p.Strategy == machinev1.Recreate && len(p.Outdated()) > 0:
-		return p.lost() + " is not ready: the strategy Recreate takes no second Machine away from etcd"
+		return p.lost() + " is not ready: the strategy Recreate does not remove a second Machine from etcd"
 	case p.Strategy == machinev1.OnDelete:
 		return p.person()
 	}
@@ -93,7 +93,7 @@ func (p *Plan) Forecast() []string {
 		if len(out) == 0 {
 			return []string{p.will() + " nothing until this is fixed: " + why}
 		}
-		return append([]string{p.will() + " nothing before the current step is done: " + why}, out...) // the problem ends with that step
+		return append([]string{p.will() + " nothing until the current step is complete: " + why}, out...) // the problem ends with that step
 	}
 	out = append(out, p.leavesOff(&future.Last)...)
 	for _, list := range []func() string{p.amends, p.ignores} {
@@ -120,7 +120,7 @@ func (p *Plan) will() string {
 	if p.Active {
 		return "this will do"
 	}
-	return "the set is Inactive; made Active it would do"
+	return "the set is Inactive. If it were Active, it would do"
 }
 
 // doing is will with another verb than do.
@@ -195,9 +195,10 @@ func (p *Plan) sentenceOf(verb Verb, n int) string {
 		if n > 1 {
 			place = "their place"
 		}
-		return fmt.Sprintf("%s %d of %d control plane Machines, and make none in %s", p.doing("delete"), n, len(p.Machines()), place)
+		return fmt.Sprintf("%s %d of %d control plane Machines, and create none in %s", p.doing("delete"), n, len(p.Machines()), place)
 	case p.Strategy == machinev1.Recreate:
-		return fmt.Sprintf("%s %s, one at a time, each deleted before its replacement is made (strategy Recreate): while one is away, etcd has lost a member",
+		return fmt.Sprintf("%s %s, one at a time, each deleted before its replacement is created (strategy Recreate): until the replacement joins, etcd has one "+
+			"member fewer",
 			p.doing("replace"), many)
 	}
 	return fmt.Sprintf("%s %s, one at a time", p.doing("replace"), many)

@@ -145,7 +145,7 @@ func (r *reconciler) send(ctx context.Context, w *write) error {
 		err = r.patch(ctx, o, w.otherwise)
 	}
 	if err == nil && w.kept != nil && !w.kept(o) {
-		return &notKept{errors.New("it does not keep what is written to its status: its CRD has no such field")}
+		return &notKept{errors.New("the API server does not store the written status, because the CRD has no such field")}
 	}
 	return err
 }

@@ -92,8 +92,8 @@ func (s *state) inStep() string {
 		out = append(out, fmt.Sprintf("%s lists its failure domains %s for the control plane", describe(s.infraCluster), strings.Join(domains, ", ")))
 	default:
 		out = append(out, fmt.Sprintf(
-			"%s is its provider's own to report on (it has no annotation cluster.x-k8s.io/managed-by), and "+
-				"does not list the failure domains %s for the control plane: nothing was added",
+			"%s does not list the failure domains %s for the control plane. Its provider manages its status (it has no annotation cluster.x-k8s.io/managed-by), so "+
+				"Poundlock added nothing",
 			describe(s.infraCluster), strings.Join(missing, ", ")))
 	}
 	return strings.Join(out, "; ") + "."

@@ -74,7 +74,7 @@ func refused(err error) bool { return apierrors.IsInvalid(err) || apierrors.IsFo
 
 // refusal reports a refused write, and returns the error that prevents the report.
 func (r *reconciler) refusal(ctx context.Context, set *unstructured.Unstructured, u generator.Plan, why error) string {
-	u.Refusal = &generator.Refusal{Reason: reasonWriteRefused, Message: fmt.Sprintf("The API server refuses what is generated; it is tried again: %v", why)}
+	u.Refusal = &generator.Refusal{Reason: reasonWriteRefused, Message: fmt.Sprintf("The API server refuses the generated set. Poundlock tries again: %v", why)}
 	if set != nil {
 		u.Condition = metav1.Condition{Type: generator.ConditionGenerated, Status: metav1.ConditionFalse, Reason: reasonWriteRefused, Message: u.Refusal.Message}
 	}

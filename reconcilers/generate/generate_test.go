@@ -602,7 +602,7 @@ func (w *world) keeps(t *testing.T) {
 	domains, _, _ := unstructured.NestedSlice(w.get(t).Object, strings.Split(below+"failureDomains.aws", ".")...)
 	domains[3].(map[string]any)["subnet"].(map[string]any)["id"] = "mine"
 	w.edit(t, theSet(), below+"failureDomains.aws", domains)
-	if text := w.condition(t, "AsFound"); !strings.Contains(text, "Kept as somebody has edited it: ") ||
+	if text := w.condition(t, "AsFound"); !strings.Contains(text, "Kept, because somebody edited it: ") ||
 		!strings.Contains(text, "instanceType m6i.2xlarge → m7i.4xlarge") || !strings.Contains(text, "failureDomains.aws[us-east-1d]") {
 		t.Error(text)
 	}
@@ -682,7 +682,7 @@ func (w *world) remakes(t *testing.T) {
 		}
 		return ""
 	})
-	w.event(t, "Regenerating", "spec.replicas cannot be changed, and is to be 3")
+	w.event(t, "Regenerating", "spec.replicas cannot be changed, and should be 3")
 	w.condition(t, "AsFound")
 }
 

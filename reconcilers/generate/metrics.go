@@ -28,7 +28,8 @@ func newMeters() (meters, error) {
 		}, []string{"deed"}),
 		refusal: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "poundlock_control_plane_not_generated",
-			Help: "1 for the reason why no ControlPlaneMachineSet can be generated, or why the generated one cannot follow the cluster; no sample where all is well.",
+			Help: "1 for the reason why no ControlPlaneMachineSet can be generated, or why the generated one cannot follow the cluster; no sample if neither " +
+				"applies.",
 		}, []string{"reason"}),
 	}
 	var err error

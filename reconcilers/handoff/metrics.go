@@ -28,7 +28,8 @@ func newMeters() (meters, error) {
 			Name: "poundlock_handoffs_total", Help: "Moves of authority, by kind, direction and outcome (started, completed, cancelled).",
 		}, []string{"kind", "from", "to", "outcome"}),
 		waits: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "poundlock_handoff_wait_seconds", Help: "How long the condition AuthoritySettled gave a reason before it gave another, by kind and reason.",
+			Name: "poundlock_handoff_wait_seconds", Help: "How long the condition AuthoritySettled had a reason before it changed to another one, by kind and " +
+				"reason.",
 			Buckets: []float64{1, 2, 5, 10, 30, 60, 300, 900, 3600, 14400, 86400},
 		}, []string{"kind", "reason"}),
 	}
@@ -40,7 +41,8 @@ func newMeters() (meters, error) {
 		return m, err
 	}
 	m.since, err = conditionmetric.New(metrics.Registry, "poundlock_handoff_waiting_since_timestamp_seconds",
-		"Since when the condition AuthoritySettled of an object is False for its present reason, in Unix time: what its move waits for, or is at.",
+		"Since when the condition AuthoritySettled of an object is False for its present reason, in Unix time. The reason is what its move waits for, or the "+
+			"step it is at.",
 		authority.ConditionSettled)
 	return m, err
 }

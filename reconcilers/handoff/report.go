@@ -140,7 +140,7 @@ func (p *pair) decision(step authority.Step, since string) string {
 	if why := p.objects.KeptForOtherInstance(); why != "" {
 		return " " + why
 	}
-	s, wait, first, source := p.state(), " Wait first: usually the controllers store the ID within minutes.", "", p.machineAPI
+	s, wait, first, source := p.state(), " First wait: usually the controllers store the ID within minutes.", "", p.machineAPI
 	from := s.Current
 	if from == authority.Migrating { // a paused controller stores no ID
 		from, wait, first = s.Origin, "", "cancel the move and "
@@ -206,7 +206,7 @@ func (p *pair) mirrorState() string {
 	case c.Status == "":
 		return "The mirror has not reported yet."
 	case c.Status == metav1.ConditionTrue:
-		return fmt.Sprintf("It was last made from generation %d.", shape.SynchronizedGeneration)
+		return fmt.Sprintf("It was last updated from generation %d.", shape.SynchronizedGeneration)
 	}
 	return fmt.Sprintf("Synchronized is %s (%s): %s.", c.Status, c.Reason, strings.TrimSuffix(eventnote.Cut(c.Message, eventnote.Longest), "."))
 }
@@ -236,7 +236,7 @@ func (p *pair) waitsFor(step authority.Step, o *unstructured.Unstructured, now t
 			pairs.Describe(o), pauseSeenAfter)
 	}
 	if c.Status == "" && step.Reason == authority.ReasonPausedElsewhere {
-		return pairs.Describe(o) + " is left alone until then."
+		return pairs.Describe(o) + " is not changed until then."
 	}
 	if c.Status == "" {
 		return pairs.Describe(o) + p.silence(o, missingAnswer(step) != metav1.ConditionFalse, now)
@@ -265,8 +265,8 @@ func (p *pair) silence(o *unstructured.Unstructured, pause bool, now time.Time) 
 	case by == authority.ByBlockMove:
 		return " acknowledges the end of a pause by regaining the annotation " + authority.BlockMoveAnnotation + ": " + heard(o, now)
 	case by == authority.ByPatience && pause && p.objects.MayBeCreating():
-		return fmt.Sprintf(" has no Paused condition and no ID of an instance, which its controller may be creating: "+
-			"Poundlock assumes that it is paused %s after the pause annotation was written.", creationEndsAfter)
+		return fmt.Sprintf(" has no Paused condition and no instance ID, and its controller may be creating an instance: Poundlock assumes that it is paused %s "+
+			"after the pause annotation was written.", creationEndsAfter)
 	case by == authority.ByPatience && pause:
 		return fmt.Sprintf(" has no Paused condition: Poundlock assumes that its controller is paused after %s.", pauseSeenAfter)
 	case by == authority.ByPatience:
@@ -279,7 +279,7 @@ func (p *pair) silence(o *unstructured.Unstructured, pause bool, now time.Time) 
 func heard(o *unstructured.Unstructured, now time.Time) string {
 	born := o.GetCreationTimestamp().Time
 	if !born.IsZero() && now.Before(born.Add(time.Minute)) {
-		return fmt.Sprintf("it was created at %s, and its controllers may not have looked at it yet.", born.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("it was created at %s, and its controllers may not have processed it yet.", born.UTC().Format(time.RFC3339))
 	}
 	return "are its controllers running?"
 }

@@ -65,7 +65,7 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 		},
 		"it was created just now": {
 			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: born("VSphereMachine", "2025-12-31T23:59:59Z"),
-			answers: []string{"capi/m has no Paused condition: it was created at 2025-12-31T23:59:59Z, and its controllers may not have looked at it yet. Since"},
+			answers: []string{"capi/m has no Paused condition: it was created at 2025-12-31T23:59:59Z, and its controllers may not have processed it yet. Since"},
 			ends:    backOff + "capi describe vspheremachine.infrastructure.cluster.x-k8s.io m",
 		},
 		"it was created a minute ago": {
@@ -75,7 +75,7 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 		},
 		"Azure's was created just now": {
 			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: born("AzureMachine", "2025-12-31T23:59:30Z"),
-			answers: []string{"block-move: it was created at 2025-12-31T23:59:30Z, and its controllers may not have looked at it yet."},
+			answers: []string{"block-move: it was created at 2025-12-31T23:59:30Z, and its controllers may not have processed it yet."},
 			ends:    backOff + "capi describe azuremachine.infrastructure.cluster.x-k8s.io m",
 		},
 		"it never reports": {
@@ -84,7 +84,7 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 		},
 		"it never reports, and may be creating the instance": {
 			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: infra("GCPMachine") + "}", creating: true,
-			answers: []string{"no ID of an instance, which its controller may be creating", "is paused 15m0s after"}, ends: " Since 2026-01-01T00:00:00Z.",
+			answers: []string{"no instance ID, and its controller may be creating an instance", "is paused 15m0s after"}, ends: " Since 2026-01-01T00:00:00Z.",
 		},
 		"Cluster API does not": {
 			reason: authority.ReasonNotPaused, on: authority.WhoClusterAPI, core: core + condition("False"),

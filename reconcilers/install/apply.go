@@ -217,7 +217,7 @@ func (k *walk) failed(doing string, o installation.Object, err error) error {
 	case installation.IsDefinition(o.Unstructured):
 		err = fmt.Errorf("%w. Restore the field in the content. Do not delete the definition: all objects of its kind would be deleted with it", err)
 	default:
-		err = fmt.Errorf("%w. Give the object another name in the content, or delete this one: the installer creates it anew", err)
+		err = fmt.Errorf("%w. Give the object another name in the content, or delete the object: the installer recreates it", err)
 	}
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
 		return &installation.Final{Err: err}

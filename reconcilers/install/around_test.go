@@ -647,7 +647,7 @@ func TestTheNamespaceIsBeingDeleted(t *testing.T) {
 			namespace.Spec.Finalizers = nil
 			return errors.Join(errWaits, c.SubResource("finalize").Update(t.Context(), namespace))
 		})
-		shown(" is not there: create it")
+		shown(" does not exist: create it")
 		c.furnish("AWS")
 		c.release(both(t)...)
 		c.untilDone()
@@ -659,7 +659,7 @@ func TestTheNamespaceIsBeingDeleted(t *testing.T) {
 	if err := c.DeleteAllOf(t.Context(), &corev1.ConfigMap{}, client.InNamespace(bundle.Namespace)); err != nil {
 		t.Fatal(err)
 	}
-	shown(" is being deleted, and its status.conditions show what that waits for")
+	shown(" is being deleted, and its status.conditions show what the deletion waits for")
 }
 
 // Somebody deletes a definition, and with it all objects of its kind.
@@ -1010,7 +1010,7 @@ func TestAnImmutableFieldHasARemedy(t *testing.T) {
 		c.release(provider(t, "infrastructure-aws", "v1.1.0", one.change))
 		c.passes(2)
 		c.expect(statuses{available: "True", degraded: "True"})
-		for _, words := range []string{one.kind + "/" + one.name, one.field, "Give the object another name in the content, or delete this one"} {
+		for _, words := range []string{one.kind + "/" + one.name, one.field, "Give the object another name in the content, or delete the object"} {
 			if m := c.condition(degraded).Message; !strings.Contains(m, words) {
 				t.Errorf("%q is not in %q", words, m)
 			}
@@ -1030,7 +1030,7 @@ func TestAnImmutableFieldHasARemedy(t *testing.T) {
 	// All objects of a kind would go with its definition.
 	c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced("scope: Namespaced", "scope: Cluster")))
 	c.passes(2)
-	if m := c.condition(degraded).Message; !strings.Contains(m, "Restore the field in the content") || strings.Contains(m, "delete this one") {
+	if m := c.condition(degraded).Message; !strings.Contains(m, "Restore the field in the content") || strings.Contains(m, "delete the object") {
 		t.Errorf("%q", m)
 	}
 }

@@ -108,13 +108,13 @@ func (r *reconciler) emptied(ctx context.Context, err error) error {
 	namespace := &corev1.Namespace{}
 	switch asked := r.client.Get(ctx, client.ObjectKey{Name: bundle.Namespace}, namespace); {
 	case apierrors.IsNotFound(asked):
-		return fmt.Errorf("namespace %s is not there: create it, and apply the manifests of the installer and all ConfigMaps of the release again: %w",
+		return fmt.Errorf("namespace %s does not exist: create it, and apply the manifests of the installer and all ConfigMaps of the release again: %w",
 			bundle.Namespace, err)
 	case asked != nil || namespace.DeletionTimestamp == nil:
 		return err
 	}
-	return fmt.Errorf("namespace %s is being deleted, and its status.conditions show what that waits for: "+
-		"once it is gone, create it, and apply the manifests of the installer and all ConfigMaps of the release again: %w",
+	return fmt.Errorf("namespace %s is being deleted, and its status.conditions show what the deletion waits for. Once the namespace is gone, create it, and "+
+		"apply the manifests of the installer and all ConfigMaps of the release again: %w",
 		bundle.Namespace, err)
 }
 

@@ -44,7 +44,7 @@ func (k *walk) migrateFirst(ctx context.Context) (waits string, err error) {
 			continue
 		}
 		if done, err := k.rewrite(ctx, o, live); err != nil || !done {
-			return fmt.Sprintf("%s: its objects are rewritten before an older version goes", o.Key()), err
+			return fmt.Sprintf("%s: its objects are rewritten before an older version is removed", o.Key()), err
 		}
 	}
 	return "", nil

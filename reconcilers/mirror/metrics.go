@@ -29,7 +29,7 @@ func newMeters() (meters, error) {
 			Name: "poundlock_mirror_writes_total", Help: "Writes of the mirror, by kind of pair, verb and result.",
 		}, []string{"kind", "verb", "result"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "poundlock_mirror_failures_total", Help: "Times that a pair was found not to be mirrorable, by kind and reason of the Synchronized condition.",
+			Name: "poundlock_mirror_failures_total", Help: "Times that a pair could not be mirrored, by kind and reason of the Synchronized condition.",
 		}, []string{"kind", "reason"}),
 	}
 	var errs [4]error
@@ -38,7 +38,7 @@ func newMeters() (meters, error) {
 	m.since, errs[2] = conditionmetric.New(metrics.Registry, "poundlock_mirror_failing_since_timestamp_seconds",
 		"Since when the condition Synchronized of an object is False, in Unix time, by its reason.", authority.ConditionSynchronized)
 	m.alone, errs[3] = conditionmetric.New(metrics.Registry, "poundlock_machineset_outlived_since_timestamp_seconds",
-		"Since when a MachineSet of Cluster API goes on without the Machine API's, which was deleted, in Unix time.", authority.ConditionMirrored)
+		"Since when a MachineSet of Cluster API runs without its Machine API MachineSet, which was deleted, in Unix time.", authority.ConditionMirrored)
 	return m, errors.Join(errs[:]...)
 }
 

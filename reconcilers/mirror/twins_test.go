@@ -599,14 +599,14 @@ func pausedInfra() string { return `{"metadata":{"annotations":{"cluster.x-k8s.i
 func (w *twins) metByInfra(t *testing.T) {
 	infra := w.make(t, fmt.Sprintf(bareInfra, "bare"))
 	w.adopt(t, "bare", authority.MachineAPI)
-	w.strange(t, "bare", "belongs to no Machine: delete it")
+	w.strange(t, "bare", "belongs to no Machine. Delete that object")
 	w.untouched(t, infra)
 	w.patch(t, infra, "", pausedInfra())
 	w.mirrored(t, "bare", 0)
 
 	infra = w.make(t, fmt.Sprintf(bareInfra, "bare-there"))
 	w.adopt(t, "bare-there", authority.ClusterAPI)
-	w.strange(t, "bare-there", "has the name of the one that the mirror needs: delete it")
+	w.strange(t, "bare-there", "has the name that the mirror's infrastructure machine needs: delete it")
 	w.untouched(t, infra)
 	if err := w.Delete(t.Context(), infra); err != nil {
 		t.Fatal(err)
@@ -721,7 +721,7 @@ func (w *twins) setsCreatedTwice(t *testing.T) {
 	theirs := sets.stranger(t, "twice")
 	sets.say(t, theirs, 0)
 	sets.adopt(t, "twice", authority.MachineAPI)
-	sets.strange(t, "twice", "Both were created at the same moment")
+	sets.strange(t, "twice", "Both sets were created at the same moment")
 	sets.strange(t, "twice", "kubectl -n openshift-cluster-api delete machinesets.cluster.x-k8s.io twice")
 	if _, marked := sets.mapi(t, "twice").GetAnnotations()[authority.BesideForeignAnnotation]; !marked {
 		t.Error("it is not marked")

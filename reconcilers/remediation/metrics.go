@@ -15,7 +15,7 @@ type meters struct{ remediations *prometheus.CounterVec }
 
 func newMeters() (meters, error) {
 	remediations, err := metricsregistry.Add(metrics.Registry, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "poundlock_remediations_total", Help: "Machines that Poundlock deleted for a health check of Cluster API's, by what was amiss.",
+		Name: "poundlock_remediations_total", Help: "Machines that Poundlock deleted for a health check of Cluster API, by the problem found.",
 	}, []string{"cause"}))
 	return meters{remediations}, err
 }

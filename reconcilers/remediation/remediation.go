@@ -114,8 +114,8 @@ func (r *reconciler) carry(ctx context.Context, s *state, v health.Assessment) e
 	o := s.authoritative(v.Machine)
 	if s.spec.RemediationTemplate != nil {
 		r.recorder.Eventf(s.core, o, corev1.EventTypeWarning, "RemediationNotCarriedOver", "Remediate",
-			"Machine %s is unhealthy: %s. Machine API is authoritative for it, so Cluster API makes no request from the remediation template: "+
-				"remediate it by hand, or move the Machine to Cluster API: kubectl poundlock migrate machine/%[1]s --to clusterapi",
+			"Machine %s is unhealthy: %s. Machine API is authoritative for it, so Cluster API creates no request from the remediation template: remediate the "+
+				"Machine by hand, or move the Machine to Cluster API: kubectl poundlock migrate machine/%[1]s --to clusterapi",
 			o.GetName(), v.Message)
 		return nil
 	}
@@ -137,7 +137,7 @@ func (r *reconciler) recordRemediation(ctx context.Context, s *state, v health.A
 	log.FromContext(ctx).Info("Remediation carried over", "machine", o.GetName(), "check", s.core.GetName(), "cause", v.Cause, "message", v.Message)
 	current, why := "Machine API", "skips it because Machine API is authoritative for it"
 	if v.Machine.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityClusterAPI {
-		current, why = "Cluster API", "leaves it to its owner, whose controller is paused in Cluster API"
+		current, why = "Cluster API", "leaves the deletion to the Machine's owner, whose controller is paused in Cluster API"
 	}
 	r.recorder.Eventf(o, s.core, corev1.EventTypeWarning, string(v.Cause), "Delete",
 		"Deleted for Cluster API's MachineHealthCheck %s, which %s: %s", s.core.GetName(), why, v.Message)

@@ -46,7 +46,7 @@ func (r *reconciler) release(s *state) []write {
 			if err := r.patch(ctx, m, map[string]any{"ownerReferences": rest}, nil); client.IgnoreNotFound(err) != nil {
 				return fmt.Errorf("releasing Machine %s: %w", m.GetName(), err)
 			}
-			r.recordEvent(ctx, s, m, "Released", "Release", "The ControlPlaneMachineSet is being deleted: its Machine stays.")
+			r.recordEvent(ctx, s, m, "Released", "Release", "The ControlPlaneMachineSet is being deleted, and this Machine stays.")
 			return nil
 		})
 	}

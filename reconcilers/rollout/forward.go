@@ -29,7 +29,7 @@ type forward struct {
 // patience is how long forward refuses older lists. After that, it assumes that etcd itself went back, as when it is restored.
 const patience = time.Minute
 
-var errOlder = errors.New("the API server has answered with an older state than before: it is read again")
+var errOlder = errors.New("the API server has answered with an older state than before: reading it again")
 
 func newForward(r client.Reader, now func() time.Time) *forward {
 	return &forward{Reader: r, now: now, newest: map[string]string{}, behind: map[string]time.Time{}}

@@ -456,7 +456,7 @@ func TestAnInactiveSetOnlyReports(t *testing.T) {
 	r := w.operator(s)
 	w.found(larger, inactive)
 	w.waitForRest(r)
-	w.wantCondition("Progressing", "False Inactive", "made Active it would replace 3 of 3")
+	w.wantCondition("Progressing", "False Inactive", "If it were Active, it would replace 3 of 3")
 	if n := w.set().Status; n.Replicas != 3 || n.ReadyReplicas != 3 || n.UpdatedReplicas != 0 || len(w.set().Finalizers) > 0 {
 		t.Errorf("%+v", n)
 	}

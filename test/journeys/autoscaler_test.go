@@ -196,7 +196,7 @@ func TestTheAutoscalerDoesNotScaleWhatItDoesNotSee(t *testing.T) {
 	}
 	isRefused("it does not scale up", 2)
 	warned := kubectl(t, "", capiSet(set.name).args("scale", "--replicas=2")...)
-	if !warned.ok || !strings.Contains(warned.err, "get no Machine API object. The autoscaler does not see them") {
+	if !warned.ok || !strings.Contains(warned.err, "get no Machine API object. The autoscaler does not see these Machines") {
 		t.Errorf("a person scales: %s", warned.err)
 	}
 	eventually(t, "replicas come over", func() string { return field(t, set, ".spec.replicas") }, "2")

@@ -50,7 +50,7 @@ func TestMachinesMoveWhileTheirInstancesAreCreated(t *testing.T) {
 		eventually(t, b.name+" has an instance", func() string { return fmt.Sprint(len(instances(b.name))) }, "1")
 		a := request(t, mapiMachine(b.name), string(b.to))
 		if b.from == authority.ClusterAPI &&
-			!slices.ContainsFunc(a.warnings(), func(w string) bool { return strings.Contains(w, "may have asked for an instance") }) {
+			!slices.ContainsFunc(a.warnings(), func(w string) bool { return strings.Contains(w, "may have requested an instance") }) {
 			t.Errorf("%s: warnings %q", b.name, a.warnings())
 		}
 	}

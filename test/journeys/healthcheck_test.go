@@ -62,7 +62,7 @@ func TestMachineHealthCheckInMixedClusters(t *testing.T) {
 
 	// Switch authority of MachineHealthCheck to Cluster API.
 	if a := request(t, check, "ClusterAPI"); !slices.ContainsFunc(a.warnings(),
-		func(w string) bool { return strings.Contains(w, "Cluster API will judge them all") }) {
+		func(w string) bool { return strings.Contains(w, "Cluster API will judge all of them") }) {
 		t.Errorf("nothing is said of whom it will judge: %q", a.warnings())
 	}
 	authorityIs(t, check, "ClusterAPI")

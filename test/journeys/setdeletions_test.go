@@ -318,7 +318,7 @@ func agrees(value []string, d setDeletion, o authority.Outcome) string {
 	}{
 		{"authority/delete-detached", o.Object == authority.Goes && o.Twin == authority.Stays},
 		{"authority/delete-recreated", o.Object == authority.MadeAgain},
-		{"in the foreground the collector deletes the set's Machines", o.Instances == authority.MayEnd && d.on != d.authority},
+		{"the garbage collector deletes this API's Machines", o.Instances == authority.MayEnd && d.on != d.authority},
 		{"authority/delete-orphans", o.Instances == authority.MayEnd && d.on == d.authority},
 		{"if the move ends before", o.Object == authority.MadeAgain && d.when == inMidMove},
 		{"no instance is terminated", o.Object == authority.MadeAgain && o.Instances == authority.RunOn},

@@ -181,7 +181,8 @@ func TestCheckNamesAControlPlaneWithoutMachines(t *testing.T) {
 		})
 		out, errOut, code := run(t, "", append([]string{"check", "--server", server}, c.args...)...)
 		text := strings.Join(strings.Fields(out), " ")
-		if code != 0 || strings.Contains(text, "Cluster API finds no control plane Machine in openshift-cluster-api. While there is none, it drains no Node") != c.reported {
+		if code != 0 || strings.Contains(text, "Cluster API finds no control plane Machine in openshift-cluster-api. Without one, Cluster API deletes a Machine "+
+			"without draining its Node") != c.reported {
 			t.Errorf("%s: exit code %d\n%s%s", sentence, code, out, errOut)
 		}
 		if wide := strings.Contains(text, "a deletion of this Machine does not wait for data, and drains no Node"); wide != (len(c.args) > 1 && c.reported) {
@@ -216,7 +217,8 @@ func TestNeighboursAreNamed(t *testing.T) {
 		})
 		rival := "Deployment openshift-cluster-api/cluster-capi-operator with the container machine-api-migration, ValidatingAdmissionPolicy cluster-api-machine-vap"
 		for command, want := range map[string][]string{
-			"check":  {"Hive (MachinePool worker)", "GitOps (app fleet)", "spec.managedBootImages of MachineConfiguration cluster", "the cluster autoscaler goes on scaling", "RivalMigration", rival},
+			"check": {"Hive (MachinePool worker)", "GitOps (app fleet)", "spec.managedBootImages of MachineConfiguration cluster", "the cluster autoscaler " +
+				"continues to scale", "RivalMigration", rival},
 			"status": {"GitOps (1), Hive (1), cluster-autoscaler (1), machine-config-operator (1)", "kubectl poundlock check", "Stop or remove " + rival},
 		} {
 			if stage == "afterwards" && command == "check" {
@@ -239,7 +241,7 @@ func TestTheTemplateOfACheckIsLookedFor(t *testing.T) {
 	const check = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineHealthCheck","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"1","generation":1},
 "spec":{"authoritativeAPI":"MachineAPI","selector":{},"unhealthyConditions":[{"type":"Ready","status":"False","timeout":"300s"}],"remediationTemplate":{"apiVersion":"self-node-remediation.medik8s.io/v1alpha1","kind":"SelfNodeRemediationTemplate","name":"t"}},
 "status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI","synchronizedGeneration":1}}`
-	const sought = "Cluster API's check looks for SelfNodeRemediationTemplate t in namespace openshift-cluster-api, where there is none"
+	const sought = "Cluster API's check looks for SelfNodeRemediationTemplate t in namespace openshift-cluster-api, where none exists"
 	for name, c := range map[string]struct {
 		template string
 		warns    bool

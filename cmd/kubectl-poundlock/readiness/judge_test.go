@@ -149,7 +149,7 @@ func TestAMachineWhoseInfrastructureIsGone(t *testing.T) {
 		"the Machine was edited since": {mapi: mapi, core: strings.Replace(core, `"generation":1`, `"generation":2`, 1), verdict: readiness.Ready,
 			warns: "Machine API finds the instance by spec.providerID", never: "the move will"},
 		"its mirror has none": {mapi: without(mapi), core: core, verdict: readiness.Blocked, reason: "InfrastructureNotFound",
-			warns: "Not both Machines have a spec.providerID, so look in the cloud", never: "create it, or"},
+			warns: "At least one of the two Machines has no spec.providerID, so look in the cloud", never: "create it, or"},
 		"the mirror has not reported it yet": {mapi: without(strings.NewReplacer(lost, synced, settled, settling).Replace(mapi)), core: core, verdict: readiness.Blocked,
 			reason: "InfrastructureNotFound", warns: "Poundlock does not recreate it while Cluster API is authoritative", never: "create it, or"},
 		"the API server refuses the mirror": {mapi: strings.Replace(mapi, "InfrastructureNotFound", "MirrorRefused", 1), core: core, verdict: readiness.Blocked, reason: "MirrorRefused"},
@@ -201,12 +201,13 @@ func TestWhatIsKeptForAnInstance(t *testing.T) {
 		warned   string
 		contains string
 	}{
-		"it is there, and paused":           {vm: vm, verdict: readiness.Ready},
-		"it names another virtual machine":  {vm: with("42-a", "42-b"), verdict: readiness.Blocked, reason: authority.ReasonInstanceUnknown, warned: "names another instance (spec.biosUUID)", contains: "Delete the object, which Poundlock creates again: kubectl -n openshift-cluster-api delete vspherevm.infrastructure.cluster.x-k8s.io a"},
+		"it is there, and paused": {vm: vm, verdict: readiness.Ready},
+		"it names another virtual machine": {vm: with("42-a", "42-b"), verdict: readiness.Blocked, reason: authority.ReasonInstanceUnknown, warned: "names another instance (spec.biosUUID)", contains: "Delete " +
+			"the object, and Poundlock recreates it: kubectl -n openshift-cluster-api delete vspherevm.infrastructure.cluster.x-k8s.io a"},
 		"it is not paused":                  {vm: with(`"cluster.x-k8s.io/paused":"true"`, ``), verdict: readiness.Waiting, reason: authority.ReasonPausing},
 		"it has not acknowledged its pause": {vm: with(paused, `"conditions":[]`), verdict: readiness.Waiting, reason: authority.ReasonNotPaused},
 		"the Machine has failed": {vm: vm, failed: true, verdict: readiness.Blocked, reason: authority.ReasonNotProvisioned,
-			warned: "which never changes", contains: "which never changes. Delete the Machine, and with it its instance, and create another."},
+			warned: "which never changes", contains: "which never changes. Delete the Machine with its instance, and create another."},
 		"it is not there yet":                  {verdict: readiness.Waiting, reason: authority.ReasonCatchingUp},
 		"the file does not have it":            {file: true, verdict: readiness.Ready},
 		"it belongs to a machine that is gone": {vm: with(`"uid":"3"`, `"uid":"0"`), verdict: readiness.Waiting, reason: authority.ReasonCatchingUp},
@@ -251,7 +252,8 @@ func TestWhatIsMirroredIsNoQuestionWithoutTheInfrastructure(t *testing.T) {
 // Each answer has the webhook's warnings.
 func TestTheWarningsAreTheWebhooks(t *testing.T) {
 	got := judge(t, authority.ClusterAPI, cluster, set, twin)
-	if len(got.Warnings) != 2 || !strings.HasSuffix(got.Warnings[1], "[authority/request-warning]") || !strings.Contains(got.Warnings[1], "those that it has stay") {
+	if len(got.Warnings) != 2 || !strings.HasSuffix(got.Warnings[1], "[authority/request-warning]") || !strings.Contains(got.Warnings[1], "For each existing "+
+		"Machine") {
 		t.Errorf("%q", got.Warnings)
 	}
 }

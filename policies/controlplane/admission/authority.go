@@ -35,11 +35,11 @@ func Authority(c policies.Change) policies.Verdict {
 	}
 	if c.Old != nil && memberOf(c.Old) == controlplane.ClusterAPIMember {
 		return policies.Deny(field.Forbidden(controlplane.SpecPath.Child("authoritativeAPI"), fmt.Sprintf(
-			"the set's template uses Cluster API's member (%s), for which Machine API cannot be authoritative: give it %s in the same request",
+			"the set's template uses Cluster API's member (%s), for which Machine API cannot be authoritative: give the template the member %s in the same request",
 			controlplane.ClusterAPIMember, controlplane.MachineAPIMember)))
 	}
 	return policies.Deny(field.Forbidden(controlplane.SpecPath.Child("template", "machineType"), fmt.Sprintf(
-		"it may be %s while Cluster API is to be authoritative for the set: set spec.authoritativeAPI: ClusterAPI in the same request, or before: %s",
+		"the value %s is only allowed while spec.authoritativeAPI of the set is ClusterAPI. Set it in the same request, or first run: %s",
 		controlplane.ClusterAPIMember, moveTo(c, authority.ClusterAPI))))
 }
 
@@ -94,8 +94,8 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		out = append(out, "status.authoritativeAPI is empty: the move begins once a manager runs with --control-plane")
 	}
 	return policies.Warn(append(out,
-		fmt.Sprintf("a set moves without its Machines: new ones will be %s, and %s stay with the authoritative API of each until you move them. "+
-			"While status.authoritativeAPI is Migrating, none is replaced%s",
+		fmt.Sprintf("a set moves without its Machines: new Machines will be %s, and %s stay with the authoritative API of each until you move them. While "+
+			"status.authoritativeAPI is Migrating, no Machine is replaced%s",
 			whoseNew(c.New, to), machinesOf(c.Old), authority.ByDefault(to)))...)
 }
 

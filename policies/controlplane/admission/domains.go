@@ -94,7 +94,8 @@ func (p *proposal) outside() field.ErrorList {
 			continue
 		}
 		out = append(out, field.Invalid(platform.TemplatePath().Child("failureDomains"), plan.Listed(), fmt.Sprintf(
-			"Machine %s is in %s, which is none of these%s: activating the set would move it. List its failure domain too; from an active set it may be taken away",
+			"Machine %s is in %s, which is not in the list%s: an active set would replace the Machine in a listed one. List that failure domain too. Once the set "+
+				"is active, you may remove it",
 			m.Name, controlplane.PlaceText(plan.Row.ZoneOf(spec)), plan.Nearly(spec))))
 	}
 	return out
@@ -122,7 +123,7 @@ func (p *proposal) narrower() field.ErrorList {
 		now = append(now, fmt.Sprintf("%s (%s)", zone, strings.Join(have[zone], ", ")))
 	}
 	return field.ErrorList{field.Invalid(platform.TemplatePath().Child("failureDomains"), plan.Listed(), fmt.Sprintf(
-		"the control plane would be in %s, and is in %d now: %s. List at least as many", amount.Of(len(want), "place"), len(have), strings.Join(now, ", ")))}
+		"the control plane would be in %s, but is in %d now: %s. List at least as many", amount.Of(len(want), "place"), len(have), strings.Join(now, ", ")))}
 }
 
 // Replicas refuses replicas that are not the number of the Machines' indexes: "prevent end users from attempting to horizontally scale their control plane
@@ -180,7 +181,7 @@ func (p *proposal) highlyAvailable() bool {
 func (p *proposal) countRemedy(c policies.Change, n int) string {
 	switch {
 	case n != 3 && n != 5:
-		return "A set manages 3 or 5 Machines: first bring the control plane to one of these numbers yourself"
+		return "A set manages 3 or 5 Machines: first change the control plane to 3 or 5 Machines yourself"
 	case c.Old != nil:
 		return fmt.Sprintf("replicas cannot be changed: delete the set (kubectl -n %s delete %s.%s %s --cascade=background), and create it with replicas: %d",
 			c.Namespace, controlplane.Resource, machinev1.GroupName, controlplane.Name, n)

@@ -25,8 +25,8 @@ import (
 // Forecast warns of the effects of a request, or reports that there are none. A refused request gets no forecast.
 func Forecast(c policies.Change) policies.Verdict {
 	if c.New != nil && c.Old.Deleting() && !same(c.Old.Spec, c.New.Spec) {
-		return policies.Warn("metadata.deletionTimestamp: this set is being deleted, so it does nothing, whatever its spec is. " +
-			"Wait until it is gone, then edit the one that is generated, or create it anew")
+		return policies.Warn("metadata.deletionTimestamp: this set is being deleted, so it does nothing, whatever its spec is. Wait until it is gone. Then edit " +
+			"the set that Poundlock generates, or create your own")
 	}
 	if !changesSpec(c) {
 		return policies.Verdict{}
@@ -47,9 +47,9 @@ func Forecast(c policies.Change) policies.Verdict {
 	forecast := plan.Forecast()
 	switch {
 	case moving:
-		forecast = append([]string{"this will do nothing while status.authoritativeAPI of the set is Migrating. After that:"}, forecast...)
+		forecast = append([]string{"this change has no effect while status.authoritativeAPI of the set is Migrating. After that:"}, forecast...)
 	case p.moves:
-		forecast = append([]string{fmt.Sprintf("this will do nothing before status.authoritativeAPI of the set is %s. After that:", view.Authority)}, forecast...)
+		forecast = append([]string{fmt.Sprintf("this change has no effect until status.authoritativeAPI of the set is %s. After that:", view.Authority)}, forecast...)
 	}
 	return p.written(policies.Warn(forecast...))
 }
@@ -164,12 +164,13 @@ func Foreground(c policies.Change) policies.Verdict {
 	case c.Operation != admissionv1.Delete:
 		if c.New.HasFinalizer(metav1.FinalizerDeleteDependents) && !c.Old.HasFinalizer(metav1.FinalizerDeleteDependents) {
 			return policies.Deny(field.Forbidden(field.NewPath("metadata", "finalizers"),
-				fmt.Sprintf("%s has the garbage collector delete the control plane's Machines before the set: leave it out", metav1.FinalizerDeleteDependents)))
+				fmt.Sprintf("%s makes the garbage collector delete the control plane's Machines before the set: leave the finalizer out",
+					metav1.FinalizerDeleteDependents)))
 		}
 	case inForeground(c):
 		return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-			"in the foreground the garbage collector deletes the control plane's Machines before the set. To delete the set and keep them: "+
-				"kubectl -n %s delete %s.%s %s --cascade=background",
+			"with --cascade=foreground the garbage collector deletes the control plane's Machines before the set. To delete the set and keep the Machines: kubectl "+
+				"-n %s delete %s.%s %s --cascade=background",
 			c.Namespace, controlplane.Resource, machinev1.GroupName, c.Old.Metadata.Name)))
 	}
 	return policies.Verdict{}
@@ -193,19 +194,19 @@ func Regenerated(c policies.Change) policies.Verdict {
 		return detaches(c, policies.Warn("no Machine is deleted. "+generatedAgain))
 	}
 	return detaches(c, policies.Warn(
-		fmt.Sprintf("%s and their Nodes keep running, but for what is being deleted already, and nothing replaces them from now on. %s; once Active, it manages "+
-			"them again", machinesOf(c.Old), generatedAgain)))
+		fmt.Sprintf("%s and their Nodes keep running, except those that are already being deleted, and nothing replaces them from now on. %s. Once that set is "+
+			"Active, it manages them again", machinesOf(c.Old), generatedAgain)))
 }
 
-const generatedAgain = "The set will be generated again from the Machines, Inactive " +
-	"(kubectl replace works without --force alone: with it, the generated set is in the way)"
+const generatedAgain = "Poundlock will generate the set again from the Machines, as Inactive (use kubectl replace without --force: with --force, the " +
+	"generated set is in the way)"
 
 // detaches adds to the warning of a deletion what the deletion means for Cluster API's side, if Cluster API is authoritative for the set.
 func detaches(c policies.Change, v policies.Verdict) policies.Verdict {
 	if authority.Authoritative(authority.Read(c.Old)) == authority.ClusterAPI {
 		v.Warnings = append(v.Warnings,
-			"nothing in Cluster API is deleted with it: Machines and infrastructure templates stay, but for the template that was made from this set if nothing "+
-				"refers to it, and so do the failure domains in the infrastructure cluster. For the set that is generated Machine API is authoritative")
+			"in Cluster API, Machines, infrastructure templates and the failure domains in the infrastructure cluster stay. Only the template that Poundlock "+
+				"created from this set is deleted, if nothing refers to it. Machine API will be authoritative for the set that Poundlock generates")
 	}
 	return v
 }
@@ -238,8 +239,8 @@ func Released(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Warn(fmt.Sprintf(
-		"the garbage collector deletes %s, which refer to this set in metadata.ownerReferences. Create the set again at once: it takes over those that are left. "+
-			"Do not remove etcd's hooks, which hold the others", strings.Join(owned, ", ")))
+		"the garbage collector deletes %s, which refer to this set in metadata.ownerReferences. Create the set again at once: it takes over the Machines that "+
+			"are left. Do not remove etcd's hooks, which hold the other Machines", strings.Join(owned, ", ")))
 }
 
 func machinesOf(o *policies.Object) string {
@@ -260,8 +261,9 @@ func recreates(p *proposal) policies.Verdict {
 	}
 	if !p.MayRecreate {
 		return policies.Deny(field.Forbidden(controlplane.SpecPath.Child("strategy", "type"), controlplane.RecreateRisk(controlplane.ReplicasOf(p.set))+
-			". It is not allowed here: use RollingUpdate, or OnDelete. Where there is no room for one Machine more, run Poundlock with --control-plane-recreate"))
+			". Poundlock does not allow this strategy without --control-plane-recreate: use RollingUpdate or OnDelete. If there is no room for an additional "+
+			"Machine, run Poundlock with --control-plane-recreate"))
 	}
 	return policies.Warn(controlplane.RecreateRisk(controlplane.ReplicasOf(p.set)) +
-		"; etcd's hook holds each deleted Machine until a person removes it, once all other members are healthy")
+		"; etcd's hook holds each deleted Machine until a person removes the hook, once all other members are healthy")
 }

@@ -149,7 +149,7 @@ func (r resolved) status() configv1.PlatformStatus {
 }
 
 // taken is the warning about an instance that its cloud may terminate at any time.
-const taken = "the cloud may take such an instance back at any moment, and etcd with it"
+const taken = "the cloud may terminate such an instance at any moment, and its etcd member with it"
 
 // aws refuses another region than the cluster's, in which nothing would work. A missing load balancer is only a warning, because the load may be balanced by
 // other means.
@@ -169,7 +169,8 @@ func aws(r resolved) (f findings) {
 		f.warn("subnet", "without one a Machine gets the first subnet that AWS lists in its zone")
 	}
 	if len(s.LoadBalancers) == 0 {
-		f.warn("loadBalancers", "a new Machine is behind no load balancer, so that no client reaches the API there: right only where you balance the load yourself")
+		f.warn("loadBalancers", "a new Machine is behind no load balancer, so no client reaches its API server: this is right only if you balance the load "+
+			"yourself")
 	}
 	if s.SpotMarketOptions != nil || s.MarketType == machinev1beta1.MarketTypeSpot {
 		f.warn("spotMarketOptions", taken)
@@ -181,7 +182,7 @@ func azure(r resolved) (f findings) {
 	s := platform.As[machinev1beta1.AzureMachineProviderSpec](r.spec)
 	if s.InternalLoadBalancer == "" {
 		f.deny("internalLoadBalancer",
-			"nodes reach the API through it, and a new Machine that is not behind it cannot serve them: give its name, as a Machine that runs has it")
+			"nodes reach the API through this load balancer, and a new Machine that is not behind it cannot serve them: set its name as in a running Machine")
 	}
 	if s.Subnet == "" {
 		f.warn("subnet", "a Machine is not made without one")
@@ -207,7 +208,7 @@ func gcp(r resolved) (f findings) {
 		f.warn("projectID", "the cluster is in the project %s", own.ProjectID)
 	}
 	if len(s.TargetPools) == 0 {
-		f.warn("targetPools", "a new Machine is in no target pool, so that no client outside reaches the API there: right only where the API is not published")
+		f.warn("targetPools", "a new Machine is in no target pool, so no client outside reaches its API server: this is right only if the API is not published")
 	}
 	if s.Preemptible {
 		f.warn("preemptible", taken)
@@ -226,7 +227,7 @@ const (
 
 func openStack(r resolved) (f findings) {
 	if v, ok := r.spec["rootVolume"].(map[string]any); ok && r.domain != nil && r.domain.Under("rootVolume.") && !positive(v["diskSize"]) {
-		f.deny("rootVolume.diskSize", "the failure domains place a root volume, and one without a size is not created: give its size in GiB")
+		f.deny("rootVolume.diskSize", "the failure domains place a root volume, and a root volume without a size is not created: give its size in GiB")
 	}
 	seen := sets.New[string]()
 	for i, d := range platform.As[machinev1alpha1.OpenstackProviderSpec](r.spec).AdditionalBlockDevices {
@@ -235,7 +236,7 @@ func openStack(r resolved) (f findings) {
 		case seen.Has(d.Name):
 			f.deny(path+".name", "%s is the name of another block device too", values.Text(d.Name))
 		case d.Name != etcdDevice:
-			f.warn(path+".name", "a control plane uses no block device but the one called %s, and this is called %s", etcdDevice, values.Text(d.Name))
+			f.warn(path+".name", "a control plane only uses the block device called %s, and this is called %s", etcdDevice, values.Text(d.Name))
 		case d.SizeGiB < etcdDeviceGiB:
 			f.deny(path+".sizeGiB", "etcd needs %d GiB at least", etcdDeviceGiB)
 		}
@@ -359,6 +360,6 @@ func (f *findings) identifier(path string, id machinev1.NutanixResourceIdentifie
 		return
 	}
 	if value == nil || *value == "" {
-		f.deny(path+"."+member, "its type is %s, so that it needs one", member)
+		f.deny(path+"."+member, "its type is %s, which needs this field", member)
 	}
 }

@@ -97,7 +97,7 @@ func selects(p *proposal) policies.Verdict {
 	own := controlplane.TemplateOf(p.set).ObjectMeta.Labels
 	if !selector.Matches(labels.Set(own)) {
 		v.Denials = append(v.Denials, field.Invalid(platform.TemplatePath().Child("metadata", "labels"), values.Text(values.Plain(own)),
-			fmt.Sprintf("the selector (%s) does not match them: a Machine that the set makes would not be one of its own", selector)))
+			fmt.Sprintf("the selector (%s) does not match these labels: the set would not count the Machines that it creates", selector)))
 	}
 	worker := maps.Clone(labels.Set(own))
 	for _, l := range []string{controlplane.RoleLabel, controlplane.TypeLabel} {
@@ -108,7 +108,7 @@ func selects(p *proposal) policies.Verdict {
 	if len(own) > 0 && worker[controlplane.RoleLabel] != own[controlplane.RoleLabel] && selector.Matches(worker) {
 		v.Denials = append(v.Denials,
 			field.Invalid(path, selector.String(),
-				fmt.Sprintf("it selects a worker with the same labels too, and every Machine that it selects is one of the control plane's: "+
+				fmt.Sprintf("the selector also matches a worker with the same labels, and the set would treat each selected Machine as part of the control plane: "+
 					"select by %s=master and %s=master",
 					controlplane.RoleLabel, controlplane.TypeLabel)))
 	}

@@ -35,7 +35,7 @@ func readable(p *proposal) policies.Verdict {
 		return policies.Verdict{} // the forecast reports it: the template may appear later
 	}
 	if spec == nil {
-		return policies.Deny(field.Required(path, "a control plane Machine is made from it: copy the one of a Machine that runs"))
+		return policies.Deny(field.Required(path, "a control plane Machine is created from it: copy it from a running Machine"))
 	}
 	if kind, _ := spec["kind"].(string); row.Spec == nil || kind != "" && kind != row.Kind {
 		return policies.Verdict{} // another rule reports it
@@ -98,7 +98,7 @@ func ofOneMachine(p *proposal) policies.Verdict {
 	var v policies.Verdict
 	if id := controlplane.TemplateOf(p.set).Spec.ProviderID; id != nil && *id != "" {
 		v.Denials = append(v.Denials, field.Forbidden(platform.TemplatePath().Child("spec", "providerID"),
-			"it names one instance, and each Machine is to have its own: leave it out"))
+			"this names one instance, but each Machine needs its own: leave it out"))
 	}
 	for _, o := range platform.Uniques() {
 		o.Each(p.providerSpec(), func(_ map[string]any, _, path string) {
@@ -145,7 +145,7 @@ func ignites(p *proposal) policies.Verdict {
 	path := platform.ProviderSpecPath().Child("userDataSecret", "name")
 	switch name, _ := values.At(spec, values.Path("userDataSecret.name")).(string); name {
 	case "":
-		return policies.Warn(fmt.Sprintf("%s: without one a Machine starts, and never becomes a Node", path))
+		return policies.Warn(fmt.Sprintf("%s: without it a Machine starts, but never becomes a Node", path))
 	case workerUserData:
 		return policies.Warn(fmt.Sprintf("%s: with %s a Machine becomes a worker", path, workerUserData))
 	}

@@ -53,7 +53,7 @@ func TemplateEdited(c policies.Change) policies.Verdict {
 	forecast := plan.Forecast()
 	forecast[0] = fmt.Sprintf("%s %s makes its Machines from this template: %s", controlplane.Kind, in.Set.Metadata.Name, forecast[0])
 	if p.authority == authority.Migrating {
-		forecast = append([]string{"the set does nothing while its status.authoritativeAPI is Migrating. After that:"}, forecast...)
+		forecast = append([]string{"the set does nothing while its status.authoritativeAPI is Migrating. Afterwards:"}, forecast...)
 	}
 	v := p.written(policies.Warn(forecast...))
 	if len(p.Unresolved) == 0 {

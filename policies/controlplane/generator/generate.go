@@ -114,8 +114,8 @@ func (g *generator) find() *Refusal {
 		}
 	}
 	if len(g.masters) == 0 {
-		return refuse(NoControlPlaneMachines, "There is no Machine with the labels %s=master and %s=master in %s: no ControlPlaneMachineSet can be generated. "+
-			"A control plane that was installed without Machines is first replaced, host by host, with Machines made by hand",
+		return refuse(NoControlPlaneMachines, "There is no Machine with the labels %s=master and %s=master in %s: no ControlPlaneMachineSet can be generated. If "+
+			"the control plane was installed without Machines, first replace it host by host with Machines that you create by hand",
 			controlplane.RoleLabel, controlplane.TypeLabel, g.Namespace)
 	}
 	slices.SortStableFunc(g.masters, func(a, b *machinev1beta1.Machine) int {
@@ -129,7 +129,7 @@ func (g *generator) find() *Refusal {
 		states = append(states, fmt.Sprintf("%s (%s)", m.Name, life(m)))
 	}
 	if g.newest == nil {
-		return refuse(NoRunningMachine, "No Machine of the control plane runs: %s. A ControlPlaneMachineSet is generated from one that does",
+		return refuse(NoRunningMachine, "No Machine of the control plane runs: %s. Poundlock generates a ControlPlaneMachineSet from a running Machine",
 			strings.Join(states, ", "))
 	}
 	g.From = g.newest.Name
@@ -154,12 +154,13 @@ func (g *generator) read() *Refusal {
 		switch spec := platform.ProviderSpec(m.Spec); {
 		case spec == nil:
 			return refuse(UnreadableProviderSpec,
-				"spec.providerSpec.value of Machine %s cannot be read: no ControlPlaneMachineSet can be generated until it is an object as the other Machines have it",
+				"spec.providerSpec.value of Machine %s cannot be read: no ControlPlaneMachineSet can be generated until this field is an object as in the other "+
+					"Machines",
 				m.Name)
 		case spec["kind"] != g.row.Kind:
 			return refuse(ForeignProviderSpec,
-				"spec.providerSpec.value.kind of Machine %s is %s, and on %s it is %s: a ControlPlaneMachineSet is of one platform. "+
-					"Remove the Machine, or correct its providerSpec",
+				"spec.providerSpec.value.kind of Machine %s is %s, but on %s it must be %s: a ControlPlaneMachineSet is for one platform. Remove the Machine, or "+
+					"correct its providerSpec",
 				m.Name, values.Text(spec["kind"]), g.row.Name, g.row.Kind)
 		}
 	}
@@ -171,7 +172,7 @@ func (g *generator) read() *Refusal {
 	delete(g.spec, "metadata")
 	// With a field that only one Machine can have in the template, every other Machine would be outdated forever.
 	if all := platform.StripUnique(g.spec); len(all) > 0 {
-		g.Left = append(g.Left, "Left out of the template, since only one Machine can have it: "+strings.Join(all, ", ")+".")
+		g.Left = append(g.Left, "Left out of the template, because only one Machine can have it: "+strings.Join(all, ", ")+".")
 	}
 	bare(g.spec)
 	return nil
@@ -206,7 +207,8 @@ func (g *generator) count() *Refusal {
 		// hand.
 		if g.vacant = n < int(replicas); g.vacant && n > 3 && p.LeavingIndex() {
 			return refuse(UnsupportedSize,
-				"The control plane's Machines have %d indexes, and one is being given up (%s): whether it is to have 3 or 5 is seen when that has ended",
+				"The control plane's Machines have %d indexes, and the Machine of one index is being removed (%s). Poundlock decides between 3 and 5 replicas once "+
+					"that removal is complete",
 				n, strings.Join(p.Taken(), "; "))
 		}
 		g.replicas = replicas
@@ -215,8 +217,8 @@ func (g *generator) count() *Refusal {
 	}
 	p := controlplane.Make(controlplane.View{Set: &machinev1.ControlPlaneMachineSet{}, Machines: g.all()})
 	return refuse(UnsupportedSize,
-		"The control plane's Machines have %s (%s), and a ControlPlaneMachineSet manages 3 or 5. It neither adds places to a control plane nor takes them away: "+
-			"where it is to have one, first make it 3 or 5 by hand", amount.Of(len(p.Taken()), "index"), strings.Join(p.Taken(), "; "))
+		"The control plane's Machines have %s (%s), but a ControlPlaneMachineSet manages 3 or 5. It does not change the size of a control plane: to have a "+
+			"ControlPlaneMachineSet, first change the control plane to 3 or 5 Machines by hand", amount.Of(len(p.Taken()), "index"), strings.Join(p.Taken(), "; "))
 }
 
 func (g *generator) all() []machinev1beta1.Machine {

@@ -138,12 +138,12 @@ func (k *keeper) follow(g *Generated, w World) Plan {
 			continue
 		}
 		if len(m.edits(k.last, k.stored)) == 0 && !g.vacant {
-			return Plan{Write: RecreateSet, Condition: u.Condition, Note: fmt.Sprintf("Deleted, to be generated anew: spec.%s cannot be changed, and is to be %s.",
+			return Plan{Write: RecreateSet, Condition: u.Condition, Note: fmt.Sprintf("Deleted, to generate it again: spec.%s cannot be changed, and should be %s.",
 				name, values.Text(next[name]))}
 		}
 		u.Refusal = refuse(CannotFollow,
-			"spec.%s cannot be changed, and would be %s, not %s, if the set were generated now%s. Delete the set, and it is generated again: "+
-				"kubectl -n %s delete %s.%s %s --cascade=background",
+			"spec.%s cannot be changed, and would be %s, not %s, if the set were generated now%s. Delete the set, and Poundlock generates it again: kubectl -n %s "+
+				"delete %s.%s %s --cascade=background",
 			name, values.Text(next[name]), values.Text(k.stored[name]), g.unless(), w.Namespace, controlplane.Resource, machinev1.GroupName, controlplane.Name)
 		next[name] = k.stored[name]
 	}
@@ -155,7 +155,7 @@ func (k *keeper) follow(g *Generated, w World) Plan {
 	after, _ := values.Plain(k.object).(map[string]any)
 	after["spec"] = merged
 	if denied := w.denied(k.object, after); denied != "" {
-		u.Refusal = refuse(CannotFollow, "What has been edited does not go together with what the cluster is now, and the set stays as it is: %s", denied)
+		u.Refusal = refuse(CannotFollow, "The edited fields do not fit the present cluster, and the set stays as it is: %s", denied)
 	} else {
 		u.patch(k, next, merged)
 	}
@@ -163,7 +163,7 @@ func (k *keeper) follow(g *Generated, w World) Plan {
 		u.Condition = generated(u.Refusal)
 	}
 	if all := m.edits(next, merged); len(all) > 0 {
-		u.Condition.Message += " Kept as somebody has edited it: " + controlplane.ListDifferences(all) + "."
+		u.Condition.Message += " Kept, because somebody edited it: " + controlplane.ListDifferences(all) + "."
 	}
 	return u
 }
@@ -171,7 +171,7 @@ func (k *keeper) follow(g *Generated, w World) Plan {
 // unless returns the end of a sentence which warns that a control plane without one of its Machines may be changing its size.
 func (g *Generated) unless() string {
 	if g.vacant {
-		return ". If a Machine is only being replaced by hand, wait until that has ended"
+		return ". If somebody is only replacing a Machine by hand, wait until the replacement is complete"
 	}
 	return ""
 }

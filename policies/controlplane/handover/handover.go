@@ -46,7 +46,7 @@ func Next(s State) authority.Step {
 	switch {
 	case s.Deleting:
 		return authority.Step{Action: authority.Rest, Reason: authority.ReasonDeleting,
-			Message: "The set is being deleted: which API is authoritative for it does not change any more."}
+			Message: "The set is being deleted, so its authority cannot move any more."}
 	case s.Current == authority.Unset && s.Requested == authority.Unset:
 		return authority.Step{Action: authority.Rest, Reason: authority.ReasonDisabled,
 			Message: "The CRD has no spec.authoritativeAPI: apply Poundlock's overlay of it (manifests/crds)."}
@@ -85,8 +85,8 @@ func moving(s State) authority.Step {
 	}
 	if why, in := s.inTheWay(s.Requested); in {
 		why.Message = fmt.Sprintf(
-			"Authority is moving to %s, and nothing is done to the control plane meanwhile. It does not arrive while %s; "+
-				"set spec.authoritativeAPI back to %s to cancel.",
+			"Authority is moving to %s, and nothing is done to the control plane meanwhile. The move does not complete while %s. To cancel, set "+
+				"spec.authoritativeAPI back to %s.",
 			s.Requested.Text(), why.Message, s.Origin)
 		return why
 	}
@@ -102,7 +102,7 @@ func (s State) inTheWay(to authority.API) (authority.Step, bool) {
 	case to == authority.ClusterAPI && s.Side == Refused:
 		return wait(authority.ReasonNotSynchronized, "Synchronized is False"), true
 	case to == authority.ClusterAPI && s.Side == Behind:
-		return wait(authority.ReasonCatchingUp, "Cluster API's side is not made yet"), true
+		return wait(authority.ReasonCatchingUp, "Cluster API's objects do not exist yet"), true
 	}
 	return authority.Step{}, false
 }
