@@ -200,7 +200,7 @@ func TestIdle(t *testing.T) {
 		"on the move":                   {strings.Replace(machine("ClusterAPI", paused, paused), `"status":{"authoritativeAPI":"ClusterAPI"}`, `"status":{"authoritativeAPI":"Migrating","synchronizedAPI":"ClusterAPI"}`, 1), ""},
 	} {
 		got := cleanup.Idle(fleet(t, c.objects))
-		if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || !strings.HasSuffix(got[0], "To have it act: "+c.want)) {
+		if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || !strings.HasSuffix(got[0], "To have Cluster API act: "+c.want)) {
 			t.Errorf("%s: %q, want %q", sentence, got, c.want)
 		}
 	}
@@ -257,7 +257,7 @@ func TestObstacles(t *testing.T) {
 		"that of a Machine of no set, which would go anyway":                       {object: machines("ClusterAPI", going+held, held)},
 		"a Machine that its own controller ends":                                   {object: machines("MachineAPI", going+held, held)},
 		"both are being deleted":                                                   {object: machines("MachineAPI", going+held, going+held)},
-		"a Machine that is deleted, and whose provider does not know its instance": {object: machines("ClusterAPI", held, going+held+hooked), want: "machine/s waits for the provider", remedy: "annotate machines.cluster.x-k8s.io s pre-terminate"},
+		"a Machine that is deleted, and whose provider does not know its instance": {object: machines("ClusterAPI", held, going+held+hooked), want: "machine/s is being deleted, and its provider does not know the instance yet", remedy: "annotate machines.cluster.x-k8s.io s pre-terminate"},
 		"one whose instance the Machine API runs":                                  {object: machines("MachineAPI", going+held, going+held+hooked)},
 		"one that nobody deletes":                                                  {object: machines("ClusterAPI", held, held+hooked)},
 		"a Deployment with replicas":                                               {manager: cleanup.Manager{Deployment: 2}, want: "wants 2 replicas"},

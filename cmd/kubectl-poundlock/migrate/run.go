@@ -220,7 +220,7 @@ func (r *Run) follow(o *object, p inventory.Pair, exists bool, now time.Time, ou
 	case r.timeout > 0 && after > r.timeout:
 		what := "is not there in time"
 		if o.arrived {
-			what = "is with " + r.to.Text() + ", but not settled in time"
+			what = "is with " + r.to.Text() + ", but did not settle in time"
 		}
 		out.add(o, after, Line{What: what, Detail: s.Message, Bad: true})
 		out.TimedOut = true
