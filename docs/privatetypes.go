@@ -35,7 +35,7 @@ types under their standard names.
    ` + "`--from-cluster`" + ` takes the standard definitions that the cluster has. They may be the platform's, in a version that your controllers do not
    know. ` + "`-n`" + ` names the namespace of the shim (hypershift). A definition of a provider needs a label that names its contract, such as
    ` + "`cluster.x-k8s.io/v1beta2: v1beta2`" + `: the command warns where there is none.
-2. Put the proxy beside each controller:
+2. Add the proxy to each controller:
 
        kubectl poundlock private-types sidecar -f DEPLOYMENT.yaml --image IMAGE | kubectl apply -f -
 

@@ -88,7 +88,7 @@ Exit code 0: stopped by a signal. 1: the installer cannot continue. 2: the comma
 
 func (o *installOptions) bind(f *pflag.FlagSet) {
 	const resync = 10 * time.Minute
-	f.StringVar(&o.config, "config", "", "Read settings from this YAML file, with the names of these flags. A flag overrides $POUNDLOCK_<FLAG>, which overrides the file")
+	f.StringVar(&o.config, "config", "", "Read settings from this YAML file, by these flags' names. A flag overrides $POUNDLOCK_<FLAG>, which overrides the file")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "Use this kubeconfig outside a cluster (not needed with $KUBECONFIG, or in a cluster)")
 	f.StringSliceVar(&o.platforms, "enable-platform", nil, "Also install on these platforms: IBMCloud, Nutanix, KubeVirt (none)")
 	f.BoolVar(&o.allowTags, "allow-tags", false, "Accept images that are named by a tag, in development (false)")

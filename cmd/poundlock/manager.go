@@ -83,7 +83,7 @@ func identityRows() []identityRow {
 		{policies.Poundlock, "identity-poundlock", "Poundlock itself, the only writer of locked objects"},
 		{policies.MachineAPIController, "identity-machine-api", "the Machine API's controllers"},
 		{policies.ClusterAPIController, "identity-cluster-api", "Cluster API's core controllers"},
-		{policies.InfrastructureController, "identity-infrastructure", "the controllers of the Cluster API provider (one entry for each platform; a cluster has only its own)"},
+		{policies.InfrastructureController, "identity-infrastructure", "the Cluster API provider's controllers (one name for each platform)"},
 		{policies.Autoscaler, "identity-autoscaler", "the cluster autoscaler"},
 		{policies.AutoscalerOperator, "identity-autoscaler-operator", "the operator that writes the limits of autoscaling to MachineSets"},
 		{policies.ControlPlaneOperator, "identity-control-plane-operator", "OpenShift's operator of ControlPlaneMachineSets"},

@@ -134,8 +134,8 @@ func TestNothingIsFoundOfWhatWasAskedFor(t *testing.T) {
 		"":                       "No Machine, MachineSet or MachineHealthCheck was found.",
 		"mhc":                    "No MachineHealthCheck was found.",
 		"machines,mhc":           "No Machine or MachineHealthCheck was found.",
-		"-l foo=bar":             "No Machine, MachineSet or MachineHealthCheck was found that the selector foo=bar matches.",
-		"machinesets -l foo=bar": "No MachineSet was found that the selector foo=bar matches.",
+		"-l foo=bar":             "The selector foo=bar matches no Machine, MachineSet or MachineHealthCheck.",
+		"machinesets -l foo=bar": "The selector foo=bar matches no MachineSet.",
 	} {
 		for _, command := range []string{"check", "status"} {
 			out, errOut, code := run(t, "", append([]string{command, "--server", server}, strings.Fields(args)...)...)

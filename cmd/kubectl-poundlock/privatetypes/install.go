@@ -291,7 +291,7 @@ func (o *installOptions) mine(ctx context.Context, client dynamic.Interface, all
 		}
 		is, err := client.Resource(definitions).Get(ctx, object.GetName(), metav1.GetOptions{})
 		if err == nil && is.GetLabels()[privatetypes.PartOf] != privatetypes.Name {
-			return cli.Exit(cli.CodeNo, fmt.Sprintf("the definition %s exists, and this command has not created it. Nothing was changed. To change the definition: --take-over",
+			return cli.Exit(cli.CodeNo, fmt.Sprintf("the definition %s exists, and this command did not create it. Nothing was changed. To change it: --take-over",
 				is.GetName()))
 		}
 		if err != nil && !apierrors.IsNotFound(err) {

@@ -199,7 +199,7 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 	case p.MachineAPI == nil:
 		return alone(f, p, env, unknown, lacks)
 	case p.Stored() && !p.Kind.HasAuthority(p.MachineAPI):
-		return f.finding(Blocked, ReasonNotManaged, fmt.Sprintf("the CRD of %ss has no authoritativeAPI, so Poundlock leaves them alone (manifests/crds adds the field)",
+		return f.finding(Blocked, ReasonNotManaged, fmt.Sprintf("the CRD of %ss has no authoritativeAPI, so Poundlock leaves them alone (manifests/crds adds it)",
 			p.Kind.Name))
 	case settledThere(p, to):
 		return f.there(p)
@@ -522,8 +522,9 @@ func (f Finding) step(step authority.Step, p inventory.Pair) Finding {
 	case p.Shape().Current == authority.Migrating:
 		return f.finding(Moving, step.Reason, step.Message)
 	case step.Action == authority.Acknowledge && f.To == authority.MachineAPI && p.PausedCluster != "":
-		return f.finding(Blocked, authority.ReasonPausedElsewhere, "the Cluster is paused (spec.paused), but Cluster API's controllers have not reported the pause yet. As soon as they do, "+
-			"a move would wait until somebody unpauses the Cluster")
+		return f.finding(Blocked, authority.ReasonPausedElsewhere,
+			"the Cluster is paused (spec.paused), but Cluster API's controllers have not reported the pause yet. As soon as they do, "+
+				"a move would wait until somebody unpauses the Cluster")
 	case step.Action == authority.Acknowledge:
 		return f.finding(Ready, "", "")
 	case step.Reason == authority.ReasonNotSynchronized:

@@ -105,7 +105,7 @@ func (w glance) others(s survey) {
 		names = append(names, fmt.Sprintf("%s (%d)", who, s.Neighbours[who]))
 	}
 	if len(names) > 0 {
-		w.Linef("\n%s", w.Dim(printers.Wrap("Other writers of these objects: "+strings.Join(names, ", ")+". What a move changes for these writers: kubectl poundlock check",
+		w.Linef("\n%s", w.Dim(printers.Wrap("Other writers of these objects: "+strings.Join(names, ", ")+". What a move changes for them: kubectl poundlock check",
 			"", w.Width)))
 	}
 }

@@ -162,7 +162,7 @@ func (t List) Nothing(selector, aside string) string {
 		what = strings.Join(rest, ", ") + " or " + what
 	}
 	if selector != "" {
-		return fmt.Sprintf("The selector %s matches no %s.", what, selector)
+		return fmt.Sprintf("The selector %s matches no %s.", selector, what)
 	}
 	return fmt.Sprintf("No %s was found%s.", what, aside)
 }

@@ -75,7 +75,7 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.StringVar(&o.name, "name", "", "Name the provider, such as aws; the core provider is cluster-api (required)")
 	f.StringVar(&o.kind, "type", "", "Name the provider's type: core, bootstrap, control-plane or infrastructure (required)")
 	f.StringVar(&o.version, "version", "", "Name the provider's version, such as v2.13.0 (required)")
-	f.StringSliceVar(&o.platforms, "platform", nil, "Name the provider's platforms, with the values of Infrastructure.status.platformStatus.type (those of its name)")
+	f.StringSliceVar(&o.platforms, "platform", nil, "Name the provider's platforms, as values of Infrastructure.status.platformStatus.type (those of its name)")
 	f.StringVar(&o.metadata, "metadata", "", "Read the contract from this file (metadata.yaml of the folder, or of the nearest one above it)")
 	f.StringArrayVar(&o.annotations, "annotation", nil, "Add KEY=VALUE to the ConfigMaps, such as the release's profile or feature set; repeat it for more")
 	f.StringVar(&o.release, "release", "", "Mark the ConfigMaps with this release. The installer waits while images or variables have another mark (no mark)")

@@ -51,8 +51,8 @@ and give the answer its private names back.`,
 	f.StringVar(&o.certificates, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs", "Serve tls.crt and tls.key of this folder, and follow their changes")
 	f.IntVar(&o.Concurrency, "concurrency", 16, "Convert this many reviews at once. The API server is asked to repeat the others a second later")
 	f.Int64Var(&o.inFlight, "in-flight-mib", 192,
-		"Let reviews and the converters' answers have this many MiB at once, in which a review counts twice. "+
-			"The API server is asked to repeat what does not fit a second later")
+		"Hold this many MiB of reviews and of converters' answers at once; a review counts twice. "+
+			"The API server is asked to repeat further reviews a second later")
 	f.DurationVar(&o.Budget, "budget", 25*time.Second, "Repeat calls of an upstream that is unavailable for this long. The API server waits 30s")
 	f.DurationVar(&o.Delay, "shutdown-delay", 5*time.Second, "Accept reviews for this long, while /readyz fails, before a replica stops")
 	f.DurationVar(&o.grace, "grace-period", 28*time.Second, "Let running reviews finish for this long after --shutdown-delay")
