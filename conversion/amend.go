@@ -44,7 +44,7 @@ func Argument(text string) string {
 
 // Replace is Amend for a field that the provider's webhook accepts only at the object's creation.
 func (p *Pass) Replace(path string, value any, why, patch string) {
-	p.amend(path, value, why+". The provider takes this at the object's creation only, so replace it", p.Replacement(patch))
+	p.amend(path, value, why+". The provider accepts this field only when the object is created, so replace the object", p.Replacement(patch))
 }
 
 // allowDeletion is the annotation by which Poundlock lets a user delete what mirrors live in.
@@ -104,7 +104,7 @@ func (p *Pass) Inherits(path, list, name, value, own string, patch map[string]an
 		return
 	}
 	kind := p.Env.Platform.InfraCluster.Kind
-	p.Command(path+"["+name+"]", value, fmt.Sprintf("Cluster API adds it to each machine, from %s of the %s, and Machine API does not: "+
+	p.Command(path+"["+name+"]", value, fmt.Sprintf("Cluster API adds it to each machine from %s of the %s, and Machine API does not: "+
 		"%sremove it from the %[2]s for all Machines of the cluster", list, kind, own),
 		fmt.Sprintf("kubectl patch %s --type=merge -p %s", p.InfraCluster(), Quoted(string(content))),
 		"Edit the object: kubectl edit "+p.InfraCluster())

@@ -23,10 +23,10 @@ func subscription(p *pass) string {
 
 // unknownSubscription is how to set the subscription if nothing names it. It is the same with an AzureCluster as without one: to show that would not help.
 func unknownSubscription(p *pass) string {
-	return ", which is not known: neither the AzureCluster (spec.subscriptionID), nor the instance's ID, nor ConfigMap " +
+	return ", which is unknown: neither the AzureCluster (spec.subscriptionID), nor the instance's ID, nor ConfigMap " +
 		"openshift-config/cloud-provider-config has it. " +
-		"SUBSCRIPTION is the id that az account show prints. The provider takes it at the object's creation only, so " +
-		"replace that: " + p.Replacement(`{"spec":{"subscriptionID":"SUBSCRIPTION"}}`)
+		"SUBSCRIPTION is the id that az account show prints. The provider accepts it only when the object is created, so " +
+		"replace the AzureCluster: " + p.Replacement(`{"spec":{"subscriptionID":"SUBSCRIPTION"}}`)
 }
 
 // account reads the subscription from an instance's ID, or from the configuration of Azure's cloud provider.
@@ -77,7 +77,7 @@ func agrees(p *pass, path, have, where, want string) {
 	switch {
 	case have == "" || strings.EqualFold(have, want):
 	case want == "":
-		p.Unsupported(path, have, fmt.Sprintf("%s is not known: neither the Infrastructure nor an AzureCluster has it. Give the AzureCluster the field", where))
+		p.Unsupported(path, have, fmt.Sprintf("%s is unknown: neither the Infrastructure nor an AzureCluster has it. Set the field of the AzureCluster", where))
 	default:
 		p.Differs(path, have, where, want)
 	}
@@ -91,11 +91,11 @@ var clouds = []string{"AzureChinaCloud", publicCloud, "AzureUSGovernmentCloud"}
 // sameCloud compares the cloud and the subscription in which the two APIs create machines. A machine has no fields for them.
 func sameCloud(p *pass) {
 	if edge, _ := p.Env.InfraClusterString("spec", "extendedLocation", "name"); edge != "" {
-		p.Under("AzureCluster").Unsupported("spec.extendedLocation", edge, "Machine API makes no machines in an extended location: keep each machine with its API")
+		p.Under("AzureCluster").Unsupported("spec.extendedLocation", edge, "Machine API creates no machines in an extended location: keep each machine with its API")
 	}
 	own, other := first(account(p.Core.ProviderID), p.Env.Account), subscription(p)
 	if own != "" && !strings.EqualFold(own, other) { // other is the AzureCluster's: without one both are the same
-		p.Replace("spec.subscriptionID", other, "Machine API acts in subscription "+own+", and Cluster API would look for the machines in this one",
+		p.Replace("spec.subscriptionID", other, "Machine API acts in subscription "+own+", but Cluster API would look for the machines in the AzureCluster's",
 			fmt.Sprintf(`{"spec":{"subscriptionID":%q}}`, own))
 	}
 	if p.Env.InfraCluster == nil || p.Env.Infrastructure == nil {
@@ -106,7 +106,7 @@ func sameCloud(p *pass) {
 	switch want := first(there, publicCloud); {
 	case !slices.Contains(clouds, have):
 		p.Under("AzureCluster").Unsupported("spec.azureEnvironment", have,
-			fmt.Sprintf("The cluster is in %s, and Cluster API's provider reaches AzureChinaCloud, AzurePublicCloud and AzureUSGovernmentCloud alone: "+
+			fmt.Sprintf("The cluster is in %s, and Cluster API's provider supports only AzureChinaCloud, AzurePublicCloud and AzureUSGovernmentCloud: "+
 				"keep the machines with Machine API", have))
 	case have != want:
 		p.Replace("spec.azureEnvironment", want, fmt.Sprintf("The cluster is in %s", have), fmt.Sprintf(`{"spec":{"azureEnvironment":%q}}`, have))
@@ -147,14 +147,14 @@ func networkGroupFrom(p *pass, _ *infraSpec, m *providerSpec) {
 
 func vnetTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if m.Vnet == "" {
-		p.Required("vnet", "Machine API makes no machine without it: name the cluster's network")
+		p.Required("vnet", "Machine API creates no machine without a network: name the cluster's network")
 	}
 	agrees(p, "vnet", m.Vnet, "the AzureCluster's spec.networkSpec.vnet.name", network(p))
 }
 
 func vnetFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	if m.Vnet = network(p); m.Vnet == "" {
-		p.Under("AzureCluster").Required("spec.networkSpec.vnet.name", "Machine API makes no machine without the network's name")
+		p.Under("AzureCluster").Required("spec.networkSpec.vnet.name", "Machine API creates no machine without the network's name")
 	}
 }
 

@@ -81,8 +81,8 @@ func listSubnets(p *pass, n *networkParam) string {
 	if err != nil {
 		return ""
 	}
-	return ". Or, where the Machines of the cluster are in them, list them in spec.subnets of the OpenStackCluster. The provider takes this at the object's " +
-		"creation only, so replace it: " + p.Replacement(string(patch))
+	return ". Or, where the Machines of the cluster are in them, list them in spec.subnets of the OpenStackCluster. The provider accepts this field only " +
+		"when the object is created, so replace the object: " + p.Replacement(string(patch))
 }
 
 func placeFrom(p *pass, c *port, m *nic) {

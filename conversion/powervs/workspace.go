@@ -184,8 +184,8 @@ func liesIn(p *pass, path, id, workspace string) {
 func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if !p.Core.ControlPlane {
 		for i, lb := range m.LoadBalancers {
-			p.Unsupported(fmt.Sprintf("loadBalancers[%d]", i), lb.Name, "Cluster API registers control plane Machines only: "+
-				"remove it, or keep the machine with Machine API")
+			p.Unsupported(fmt.Sprintf("loadBalancers[%d]", i), lb.Name, "Cluster API registers only control plane Machines with load balancers: remove it, "+
+				"or keep the machine with Machine API")
 		}
 		return
 	}

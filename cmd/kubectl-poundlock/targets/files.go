@@ -45,11 +45,11 @@ func (f *Files) AddFlags(cmd *cobra.Command, usage string) {
 	cmd.Flags().StringVar(&f.Given.Name, "cluster-name", "", "the cluster's infrastructure name (only with -f, if the files contain no Infrastructure object)")
 	cmd.Flags().StringVar(&f.Given.Region, "region", "", "the cluster's region (only with -f, if the files contain no Infrastructure object)")
 	cmd.Flags().Var((*patterns)(&f.Given.NodeSync.Labels), "additional-sync-machine-labels",
-		"only with -f: the same flag of Cluster API's manager, regular expressions of labels that it also copies to Nodes; "+
+		"the same flag of Cluster API's manager, regular expressions of labels that it also copies to Nodes; "+
 			"in a cluster, the plugin reads them from the manager's Deployment")
 	cmd.Flags().Var((*patterns)(&f.Given.NodeSync.Annotations), "additional-sync-machine-annotations", "the same for annotations")
 	cmd.Flags().Var((*gates)(&f.Given.Gates), "feature-gates",
-		"only with -f: the same flag of Cluster API's manager, such as MachineTaintPropagation=true; "+
+		"the same flag of Cluster API's manager, such as MachineTaintPropagation=true; "+
 			"in a cluster, the plugin reads it from the manager's Deployment")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // the flag is there
 }
