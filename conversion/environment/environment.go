@@ -15,13 +15,13 @@ import (
 )
 
 // NoInfrastructure is the sentence about a cluster without an Infrastructure, with the remedy.
-const NoInfrastructure = "Infrastructure cluster (config.openshift.io) does not exist: it has the cluster's name and platform. " +
-	"If somebody deleted it, restore it from a backup without its metadata.uid and metadata.resourceVersion, and then its status: " +
-	"kubectl create -f infrastructure.yaml; kubectl replace --subresource=status -f infrastructure.yaml"
+const NoInfrastructure = "Infrastructure cluster (config.openshift.io) does not exist. Poundlock reads the cluster's name and platform from this object. If " +
+	"somebody deleted it, restore it from a backup without metadata.uid and metadata.resourceVersion, and then restore its status: kubectl create -f " +
+	"infrastructure.yaml; kubectl replace --subresource=status -f infrastructure.yaml"
 
 // noStatus is about an Infrastructure that lacks fields. Its old status.platform is no platformStatus: conversions need regions, groups and addresses.
-const noStatus = "Infrastructure cluster (config.openshift.io) does not yet have status.infrastructureName and status.platformStatus.type. " +
-	"An installation sets them. After a restore without status: kubectl replace --subresource=status -f infrastructure.yaml"
+const noStatus = "Infrastructure cluster (config.openshift.io) does not yet have status.infrastructureName and status.platformStatus.type. An installation " +
+	"sets these fields. After a restore without status: kubectl replace --subresource=status -f infrastructure.yaml"
 
 // Get reads one object by name, from the caller's source; nil and no error if there is none, or its kind is not served. The result is not changed.
 type Get func(kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error)

@@ -40,7 +40,8 @@ func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 	if len(domains) > 0 {
 		spec["failureDomains"] = domains
 	}
-	return spec, "OpenShift makes none. Copy Secret " + e.Platform.CredentialsSecret + " to " + e.ClusterAPINamespace + ", then make it"
+	return spec, "OpenShift does not create this object. " +
+		"Copy Secret " + e.Platform.CredentialsSecret + " to " + e.ClusterAPINamespace + ", then create the NutanixCluster"
 }
 
 // legacy is a failure domain of the Infrastructure in a NutanixCluster's form.

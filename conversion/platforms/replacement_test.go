@@ -84,10 +84,10 @@ func TestARefusalOfAProvidersObjectCanBeActedUpon(t *testing.T) {
 					t.Fatal(errs.ToAggregate())
 				}
 				path, resource, editable := []string{"spec"}, kit.Platform.InfraMachine, kit.Platform.Editable.Machine
-				todo := "replace the Machine with one"
+				todo := "replace the Machine by one"
 				if kind == "MachineSet" {
 					path, resource, editable = []string{"spec", "template", "spec"}, kit.Platform.InfraMachineTemplate, kit.Platform.Editable.Template
-					todo = "refer to a corrected copy"
+					todo = "create a corrected copy"
 				}
 				root, seen := resource.Kind+"."+strings.Join(path, ".")+".", map[string]bool{}
 				base, _, _ := unstructured.NestedMap(twin.Infra.Object, path...)

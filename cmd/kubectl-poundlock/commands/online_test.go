@@ -111,7 +111,7 @@ func TestStatusNamesWhatItMayNotRead(t *testing.T) {
 	for want, objects := range map[string]map[string]string{
 		"":                                       {},
 		"You may not read FeatureGate cluster, ": {gates: forbidden},
-		"You may not read Deployment openshift-cluster-api/poundlock and FeatureGate cluster. ": {gates: forbidden, deployment: forbidden},
+		"You may not read Deployment openshift-cluster-api/poundlock and FeatureGate cluster, ": {gates: forbidden, deployment: forbidden},
 	} {
 		server := cluster(t, true, objects)
 		out, errOut, code := run(t, "", "status", "--server", server)
@@ -384,7 +384,7 @@ func TestCleanupReadsTheControlPlaneMachineSet(t *testing.T) {
 	}{
 		"asked to move":    {set("MachineAPI"), "request to move to Cluster API   controlplanemachinesets.machine.openshift.io/cluster", 0},
 		"on the move":      {set("Migrating"), "controlplanemachineset/cluster is on the move", 3},
-		"of no kind there": {`{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"NotFound","code":404}`, "There is nothing", 0},
+		"of no kind there": {`{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"NotFound","code":404}`, "This cluster has none of", 0},
 	} {
 		server := cluster(t, false, map[string]string{
 			"/apis/config.openshift.io/v1/infrastructures/cluster": `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"x","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`,

@@ -98,7 +98,7 @@ func TestPrivateTypes(t *testing.T) {
 			t.Errorf("a client may move the objects of %s to another version: %+v %v", name, got, err)
 		}
 	}
-	enter(3, []string{"v1beta1,v1beta2*", "hypershift/capi-conversion-webhook-shim", "yes, hidden from clients", "no CA has been written", "0 of 2 replicas"},
+	enter(3, []string{"v1beta1,v1beta2*", "hypershift/capi-conversion-webhook-shim", "yes, hidden from clients", "has no CA for its converter yet", "0 of 2 replicas"},
 		"status")
 
 	// The test acts as the service CA and as the Deployment's controller.

@@ -84,7 +84,7 @@ func (w foresight) outcome(r Report, m Machine) string {
 	case m.Updated && slices.ContainsFunc(r.Steps, func(s ForecastStep) bool { return s.Verb == string(controlplane.Delete) && s.Machine == m.Name }):
 		return w.Yellow("is deleted: see the steps")
 	case !m.Updated && r.byPerson():
-		return w.Yellow("is outdated: replaced after a person deletes it")
+		return w.Yellow("is outdated: waits until a person deletes it")
 	case !m.Updated:
 		return w.Yellow("is outdated: replaced")
 	case m.Failed:

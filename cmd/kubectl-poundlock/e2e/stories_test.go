@@ -144,7 +144,7 @@ func TestAMoveIsCancelled(t *testing.T) {
 		t.Errorf("a move that nobody acknowledges: exit code %d, want 4:\n%s", code, out)
 	}
 	if out, code := sh(t, "kubectl poundlock migrate machineset/cancelled --cancel --wait --timeout 1s --yes"); code != 4 ||
-		!strings.Contains(out, "cancellation asked for") {
+		!strings.Contains(out, "cancellation requested") {
 		t.Errorf("a cancellation that nobody acknowledges: exit code %d, want 4:\n%s", code, out)
 	}
 	thaw()
@@ -244,7 +244,7 @@ func TestAMoveForPrograms(t *testing.T) {
 func TestNobodyIsAskedWhereNobodyCanAnswer(t *testing.T) {
 	newSet(t, "unasked")
 	out, code := sh(t, "kubectl poundlock migrate machineset/unasked --to clusterapi </dev/null")
-	if code != 2 || !strings.Contains(out, "say --yes") {
+	if code != 2 || !strings.Contains(out, "give --yes") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 	s := at(t, "kubectl-poundlock migrate machineset/unasked --to clusterapi")

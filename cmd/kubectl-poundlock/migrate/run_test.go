@@ -135,8 +135,8 @@ func TestOnlyWhatHasNotArrivedIsTakenBack(t *testing.T) {
 		now             pair
 		contains, never string
 	}{
-		"it is on the way":                   {onTheWay("a"), "--cancel takes back", "nobody can cancel that"},
-		"it is there, and its Cluster rests": {pair{"a", "2", "ClusterAPI", "ClusterAPI", "False", "PausedElsewhere"}, "1 object on the way is with Cluster API already, waiting for", "--cancel takes back"},
+		"it is on the way":                   {onTheWay("a"), "--cancel cancels", "cannot be cancelled"},
+		"it is there, and its Cluster rests": {pair{"a", "2", "ClusterAPI", "ClusterAPI", "False", "PausedElsewhere"}, "1 object on the way is already with Cluster API, and waiting as shown above", "--cancel cancels"},
 		"it has arrived":                     {arrived("a"), "", ";"},
 	} {
 		r := begin(t, 0, rest("a"))

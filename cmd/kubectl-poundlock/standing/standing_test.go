@@ -252,7 +252,8 @@ metadata: {name: m, namespace: openshift-cluster-api}
 spec: {clusterName: c, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSMachine, name: m}}
 status: {conditions: [{type: InfrastructureReady, status: "False", reason: InstanceTerminated, message: ""}]}
 `
-	const without = "Cluster API reports that this Machine has no instance (InfrastructureReady), without a message. `kubectl poundlock explain InstanceTerminated` has what that means"
+	const without = "Cluster API reports that this Machine has no instance (InfrastructureReady), without a message. `kubectl poundlock explain " +
+		"InstanceTerminated` explains this reason"
 	for text, want := range map[string]string{
 		machine: without,
 		machine + "---\n{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSMachine, metadata: {name: m, namespace: openshift-cluster-api}}": without +
