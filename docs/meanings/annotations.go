@@ -85,11 +85,11 @@ var annotations = Table{
 		{
 			Names: []string{authority.HoldsMirrorsAnnotation},
 			Means: "of a namespace, a CRD, a Cluster or an infrastructure cluster: mirrors depend on this object, so its deletion is refused",
-			Do:    "migrate what lives there first",
+			Do:    "migrate the mirrored objects first",
 		},
 		{
 			Names: []string{authority.AllowDeletionAnnotation},
-			Means: "of an object with the annotation above: `true` allows its deletion anyway",
+			Means: "of an object in which mirrors live (`poundlock.openshift.io/holds-mirrors`): `true` allows its deletion anyway",
 			Do:    "set it only if the instances may be terminated",
 		},
 		{
@@ -99,7 +99,7 @@ var annotations = Table{
 		},
 		{
 			Names: []string{"enforced"},
-			Means: "the value of the label above: webhooks fail closed in this namespace",
+			Means: "the value of the label `poundlock.openshift.io/admission`: webhooks fail closed in the namespace",
 			Do:    "nothing",
 		},
 		{

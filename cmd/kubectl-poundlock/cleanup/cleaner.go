@@ -102,7 +102,7 @@ func (c *cleaner) show(changes []Change, paused int, idle []string) {
 		rows = append(rows, []string{"1 mark", o.GroupResource().String() + "/" + o.name})
 	}
 	c.TableWithText(rows)
-	c.Linef("\nWhat is paused stays paused (%s), and status stays as it is.", amount.Of(paused, "Cluster API object"))
+	c.Linef("\nPaused objects stay paused (%s), and status does not change.", amount.Of(paused, "Cluster API object"))
 	c.moveChecks()
 	if len(idle) == 0 {
 		return

@@ -58,7 +58,7 @@ func Obstacles(f *inventory.Fleet, leaving Leaving, m Manager, now time.Time) []
 		}
 		out = append(out, Obstacle{
 			What:   fmt.Sprintf("%s is on the move", p.Ref()),
-			Remedy: fmt.Sprintf("let the move end, or: kubectl poundlock migrate %s --cancel (Poundlock must run for both)", p.Ref()),
+			Remedy: fmt.Sprintf("wait until the move ends, or: kubectl poundlock migrate %s --cancel (Poundlock must run for both)", p.Ref()),
 		})
 	}
 	for _, set := range f.Sets {
@@ -87,10 +87,10 @@ func (m Manager) ends(set inventory.Set) string {
 	case s.Requested == origin:
 		return fmt.Sprintf("spec.authoritativeAPI is already %s, which cancels the move. %s until status.authoritativeAPI is %s too", origin, run, origin)
 	case origin == authority.MachineAPI && ofClusterAPI(set):
-		return fmt.Sprintf("let the move end; or replace %[2]s by %[1]s in spec.template, then: %[3]s (%[4]s for both)",
+		return fmt.Sprintf("wait until the move ends; or replace %[2]s by %[1]s in spec.template, then: %[3]s (%[4]s for both)",
 			controlplane.MachineAPIMember, controlplane.ClusterAPIMember, cancel, run)
 	default:
-		return fmt.Sprintf("let the move end, or: %s (%s for both)", cancel, run)
+		return fmt.Sprintf("wait until the move ends, or: %s (%s for both)", cancel, run)
 	}
 }
 
@@ -163,9 +163,9 @@ func (m Manager) obstacles(now time.Time) []Obstacle {
 	case m.Holder != "" && now.Before(m.Renewed.Add(m.Term)):
 		return []Obstacle{{fmt.Sprintf("the Lease %s/%s was renewed %s ago by %s: a manager runs",
 			m.Namespace, m.Name, now.Sub(m.Renewed).Round(time.Second), m.Holder),
-			"stop it, and wait " + m.Term.String()}}
+			"stop the manager, and wait " + m.Term.String()}}
 	case m.Answers:
-		return []Obstacle{{"Poundlock's webhook answers: a manager runs", "stop it; in a cluster: " + scale}}
+		return []Obstacle{{"Poundlock's webhook answers: a manager runs", "stop the manager; in a cluster: " + scale}}
 	}
 	return nil
 }

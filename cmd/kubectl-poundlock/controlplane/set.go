@@ -106,7 +106,7 @@ func one(source string, content map[string]any) (*unstructured.Unstructured, err
 
 func described(u *unstructured.Unstructured) string {
 	if u.GetKind() == "" || u.GetAPIVersion() == "" {
-		return "no Kubernetes object (it has no apiVersion and kind)"
+		return "an object without apiVersion and kind"
 	}
 	return "a " + u.GetKind() + " of " + u.GetAPIVersion()
 }

@@ -30,7 +30,7 @@ func TestAFileHasOneSet(t *testing.T) {
 		"a list of words":             {"{kind: List, items: [a]}", "an item of the list is no object"},
 		"another kind":                {strings.Replace(small, "ControlPlaneMachineSet", "MachineSet", 1), "holds a MachineSet of machine.openshift.io/v1: want"},
 		"another version":             {strings.Replace(small, "io/v1", "io/v1beta1", 1), "holds a ControlPlaneMachineSet of machine.openshift.io/v1beta1: want"},
-		"no kind":                     {"a: b", "holds no Kubernetes object"},
+		"no kind":                     {"a: b", "holds an object without apiVersion and kind"},
 		"no spec":                     {strings.Replace(small, "spec", "sepc", 1), "spec is missing, or is no object"},
 		"no name":                     {strings.Replace(small, "name:", "nmae:", 1), "metadata.name is missing"},
 	} {

@@ -129,7 +129,7 @@ func (c *collection) object(raw []byte) error {
 		return err
 	}
 	if o == nil || o.Kind == "" || o.APIVersion == "" {
-		return errors.New("is no Kubernetes object: it has no apiVersion and kind")
+		return errors.New("is not a Kubernetes object: it has no apiVersion and kind")
 	}
 	c.add(o)
 	return nil

@@ -123,7 +123,7 @@ func (m *mover) back(ctx context.Context, f *inventory.Fleet) error {
 		m.Linef("%s: back to %s", pair.Ref(), pair.Authoritative().Text())
 	}
 	if m.dryRun == "client" {
-		m.Linef("\nNothing was asked for (--dry-run=client).")
+		m.Linef("\nNothing was requested (--dry-run=client).")
 		return nil
 	}
 	dryRun, done := "", askedOf

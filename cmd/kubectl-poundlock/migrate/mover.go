@@ -71,7 +71,7 @@ func (m *mover) forth(ctx context.Context, f *inventory.Fleet) error {
 	case len(Of(plan, Ask))+len(Of(plan, Follow)) == 0:
 		return nil
 	case m.dryRun == "client":
-		m.Linef("\nNothing was asked for (--dry-run=client).")
+		m.Linef("\nNothing was requested (--dry-run=client).")
 		return nil
 	case m.dryRun == "server":
 		return m.rehearse(ctx, Of(plan, Ask))

@@ -181,7 +181,7 @@ func (t Tally) Text(about string) string {
 	if t.Ended > 0 {
 		text += fmt.Sprintf("%d cancelled or deleted, ", t.Ended)
 	}
-	return text + fmt.Sprintf("%d not asked for", t.Left)
+	return text + fmt.Sprintf("%d not requested", t.Left)
 }
 
 func (r *Run) count(s stage) int {

@@ -119,7 +119,7 @@ func TestARunStops(t *testing.T) {
 			if out.Failed != c.failed || out.TimedOut != c.timedOut {
 				t.Errorf("%+v", out)
 			}
-			if text := r.Tally().Text(""); c.ends != strings.Contains(text, "0 done, 0 on the way, 1 cancelled or deleted, 1 not asked for") || r.Tally().Total() != 2 {
+			if text := r.Tally().Text(""); c.ends != strings.Contains(text, "0 done, 0 on the way, 1 cancelled or deleted, 1 not requested") || r.Tally().Total() != 2 {
 				t.Error(text)
 			}
 			if stopped := c.failed || c.timedOut; stopped == (asked(out) == "b") {
