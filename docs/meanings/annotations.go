@@ -129,12 +129,13 @@ var annotations = Table{
 		},
 		{
 			Names: []string{bundle.HashAnnotation, bundle.ShardAnnotation, bundle.PlatformAnnotation, bundle.ReleaseAnnotation},
-			Means: "of a release's ConfigMaps: the hash of a provider, which part of it this is, the platforms that it is for, and the release",
+			Means: "of a release's ConfigMaps: the hash of the provider, which part of the provider the ConfigMap is, the provider's platforms, and the " +
+				"release",
 			Do:    "see [providers](providers.md)",
 		},
 		{
 			Names: []string{"poundlock.openshift.io/kube-apiserver-proxy"},
-			Means: "a label of objects that belong to the API proxy for private types",
+			Means: "a label of the Pods that run the API proxy for private types",
 			Do:    "leave it",
 		},
 	},

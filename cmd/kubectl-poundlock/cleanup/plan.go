@@ -119,7 +119,8 @@ func going(p inventory.Pair, leaving Leaving) *Obstacle {
 	case p.Kind.Name != "Machine" || authoritative.Deleting():
 		return nil // its own controller finishes the deletion of the authoritative object
 	case side == authority.ClusterAPI:
-		what = "the Machine of Cluster API is paused, so its deletion would never end. If somebody unpaused it, Cluster API would terminate the instance"
+		what = "the Machine of Cluster API is paused, so its deletion would never end. If somebody unpaused it, Cluster API would terminate the instance, " +
+			"which the Machine API runs, which the Machine API runs"
 		remedy = start + "the deletion then ends"
 	case controlled(mirror):
 		what = "Poundlock has not deleted the Machine of Cluster API yet, so its instance would keep running"
