@@ -27,7 +27,7 @@ func TestModeWatch(t *testing.T) {
 	}{
 		{"the gate goes off", mode{gate: true}, []mode{{gate: true}, {}}, "the feature gate MachineAPIMigration is off"},
 		{"the gate goes on", mode{}, []mode{{gate: true}}, "the feature gate MachineAPIMigration is on"},
-		{"a rival comes", mode{gate: true}, []mode{{gate: true}, {gate: true, rival: rival}}, "OpenShift's own migration runs: " + rival + " now"},
+		{"a rival comes", mode{gate: true}, []mode{{gate: true}, {gate: true, rival: rival}}, "OpenShift's own migration runs: " + rival},
 		{"it goes", mode{gate: true, rival: rival}, []mode{{gate: true}}, "the feature gate MachineAPIMigration is on"},
 		{"nothing changes", mode{gate: true}, nil, ""},
 	} {

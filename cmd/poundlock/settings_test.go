@@ -30,7 +30,7 @@ func TestSettings(t *testing.T) {
 		"a line of the file is taken":            {file: "namespaces: [c=d, e=f]\n", want: []string{"c=d", "e=f"}},
 		"the environment comes before the file":  {file: "namespaces: [c=d]\n", env: map[string]string{"POUNDLOCK_NAMESPACES": "x=y"}, want: []string{"x=y"}},
 		"a flag comes before the environment":    {args: []string{"--namespaces=t=u"}, env: map[string]string{"POUNDLOCK_NAMESPACES": "x=y"}, want: []string{"t=u"}},
-		"a line that is no flag is named":        {file: "namespace: [c=d]\n", err: `"namespace" is no setting`},
+		"a line that is no flag is named":        {file: "namespace: [c=d]\n", err: `"namespace" is not a setting`},
 		"a value that does not parse is located": {env: map[string]string{"POUNDLOCK_LEADER_ELECT": "perhaps"}, err: "$POUNDLOCK_LEADER_ELECT"},
 		"a file that is no map is an error":      {file: "- a\n", err: "settings"},
 		"a line that stands twice is an error":   {file: "leader-elect: true\nleader-elect: false\n", err: "leader-elect"},

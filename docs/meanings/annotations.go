@@ -131,7 +131,7 @@ var annotations = Table{
 			Names: []string{bundle.HashAnnotation, bundle.ShardAnnotation, bundle.PlatformAnnotation, bundle.ReleaseAnnotation},
 			Means: "of a release's ConfigMaps: the hash of the provider, which part of the provider the ConfigMap is, the provider's platforms, and the " +
 				"release",
-			Do:    "see [providers](providers.md)",
+			Do: "see [providers](providers.md)",
 		},
 		{
 			Names: []string{"poundlock.openshift.io/kube-apiserver-proxy"},
