@@ -119,7 +119,7 @@ func TestPoundlockThatEndsByItselfIsRestarted(t *testing.T) {
 			k.restart()
 			continue
 		}
-		if i != mostQuick || !strings.Contains(err.Error(), "logs/poundlock.log") || !strings.Contains(err.Error(), "is off now") {
+		if i != mostQuick || !strings.Contains(err.Error(), "logs/poundlock.log") || !strings.Contains(err.Error(), "in the new mode") {
 			t.Errorf("the %dth quick end in a row: %v", i, err)
 		}
 		break
