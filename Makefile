@@ -120,7 +120,7 @@ proof-walk:
 
 # Each deletion of a MachineSet in each moment, and of each thing that Machines live in.
 proof-deletions: plane
-	go test -count=1 -timeout 2h -v -run TestDeletionsOfASet ./test/journeys $(or $(ARGS),-complete)
+	go test -count=1 -timeout 2h -v -run TestDeletionsOfASet ./test/journeys -long $(or $(ARGS),-complete)
 	go test -count=1 -timeout 2h -v -run TestSurroundingsAreDeleted ./test/absent -long $(or $(ARGS),-complete)
 
 # Poundlock killed, cut off and confused at each of its writes, in every story.

@@ -15,9 +15,9 @@ import (
 	"github.com/poundlock/poundlock/internal/eventnote"
 )
 
-// Amend reports what the infrastructure cluster object must have before the machines of the cluster, or its control plane, can move. It is one sentence for all
-// of them, whichever Machine it is reported for, and ends with the commands. The patches are JSON merge patches of the object and of its status; either may be
-// empty. A merge patch replaces a list, so a list in it also has the existing items.
+// Amend reports what the infrastructure cluster object must have before the machines of the cluster, or its control plane, can move. The report is one sentence
+// that is the same for all of these machines, and it ends with the commands. spec and status are JSON merge patches of the object and of its status; either may
+// be empty. A merge patch replaces a list, so a list in a patch must also have the existing items.
 func (p *Pass) Amend(path string, value any, why, spec, status string) {
 	var commands []string
 	for _, patch := range []struct{ flags, content string }{{"", spec}, {"--subresource=status ", status}} {
@@ -28,10 +28,10 @@ func (p *Pass) Amend(path string, value any, why, spec, status string) {
 	p.amend(path, value, why, strings.Join(commands, " && "))
 }
 
-// Quoted is a text quoted for a shell.
+// Quoted returns a text in single quotes for a shell.
 func Quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// Argument is a text as an argument of a shell's command, Quoted if necessary.
+// Argument returns a text as an argument of a shell's command: Quoted if necessary, otherwise unchanged.
 func Argument(text string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.,:/@=+%", r)
@@ -42,17 +42,19 @@ func Argument(text string) string {
 	return Quoted(text)
 }
 
-// Replace is Amend for a field that the provider's webhook accepts only at the object's creation.
+// Replace reports, like Amend, what the infrastructure cluster object must have, for a field that the provider's webhook accepts only at the object's creation.
+// So the command in the message replaces the object (Replacement). patch is a JSON merge patch.
 func (p *Pass) Replace(path string, value any, why, patch string) {
 	p.amend(path, value, why+". The provider accepts this field only when the object is created, so replace the object", p.Replacement(patch))
 }
 
-// allowDeletion is the annotation by which Poundlock lets a user delete what mirrors live in.
+// allowDeletion is the annotation of an object that mirrors live in, such as the infrastructure cluster object, by which Poundlock lets a user delete it.
 const allowDeletion = "poundlock.openshift.io/allow-deletion"
 
-// Replacement is the command that replaces the infrastructure cluster object by one with a JSON merge patch. It first allows the deletion, which Poundlock
-// refuses while mirrors need the object, and leaves the permission out of the new object. An object with a finalizer of the provider's own controller is paused
-// and released meanwhile: otherwise that controller, or the garbage collector, would delete the cluster's network.
+// Replacement returns the command that replaces the infrastructure cluster object with a copy to which a JSON merge patch has been applied. The command first
+// sets the annotation that allows the deletion, which Poundlock refuses while mirrors need the object; the copy does not have this annotation. If the object
+// has finalizers, the command also pauses the object, removes the finalizers before the replacement, and deletes with --cascade=orphan: otherwise the
+// provider's controller, or the garbage collector, would delete the cluster's network.
 func (p *Pass) Replacement(patch string) string {
 	object, content := &unstructured.Unstructured{Object: p.Env.InfraCluster}, map[string]any{}
 	if err := json.Unmarshal([]byte(patch), &content); err != nil {
@@ -78,8 +80,9 @@ func (p *Pass) Replacement(patch string) string {
 		allow, patched, p.InfraCluster())
 }
 
-// Apply is Amend for an item of a list by keys, by a server-side apply. Its message is as long as the item, and not as the list. Each of several has its own
-// field manager, and so keeps the items of the others.
+// Apply reports, like Amend, what the infrastructure cluster object must have, for one item of a list that has keys. The command in the message is a
+// server-side apply, so the message is as long as the item, and not as long as the whole list. Each of several items is applied with its own field manager
+// (manager), so that applying one item does not remove the others.
 func (p *Pass) Apply(path string, value any, manager, why string, spec map[string]any) {
 	kind := p.Env.Platform.InfraCluster
 	manifest, err := json.Marshal(map[string]any{"apiVersion": kind.GroupVersion().String(), "kind": kind.Kind,
@@ -95,8 +98,8 @@ func (p *Pass) amend(path string, value any, why, command string) {
 	p.Under(p.Env.Platform.InfraCluster.Kind).Command(path, value, why, command, "Edit the object: kubectl edit "+p.InfraCluster())
 }
 
-// Inherits reports a tag or label, by its list, that Cluster API gives each machine from the infrastructure cluster object and that Machine API would not. own
-// is what to do about it in the machine itself, "" for nothing. The patch is a JSON merge patch of the infrastructure cluster object.
+// Inherits reports a tag or label (name) that Cluster API copies from a list of the infrastructure cluster object to each machine, while Machine API would not.
+// own is what to do about the tag or label in the machine itself, "" for nothing. patch is a JSON merge patch of the infrastructure cluster object.
 func (p *Pass) Inherits(path, list, name, value, own string, patch map[string]any) {
 	content, err := json.Marshal(patch)
 	if err != nil {
@@ -110,8 +113,8 @@ func (p *Pass) Inherits(path, list, name, value, own string, patch map[string]an
 		"Edit the object: kubectl edit "+p.InfraCluster())
 }
 
-// Command is Unsupported with words that end in a command, which it never cuts. If no message can hold the command, it is left out, and the message ends with
-// otherwise.
+// Command reports, like Unsupported, a valid value that the other API has no place for. The reason is why, followed by a command. It may cut why, but never the
+// command. If the command is too long for a message, the message has the text otherwise instead.
 func (p *Pass) Command(path string, value any, why, command, otherwise string) {
 	if p.Unsupported(path, value, eventnote.Cut(why, longestWhy)); len(command) > longestCommand {
 		command = "the command is too long for a message. " + otherwise
@@ -120,7 +123,7 @@ func (p *Pass) Command(path string, value any, why, command, otherwise string) {
 	last.Detail += ": " + command
 }
 
-// InfraCluster is the infrastructure cluster object's name as an argument of kubectl.
+// InfraCluster returns the infrastructure cluster object as arguments of kubectl: resource, name and namespace.
 func (p *Pass) InfraCluster() string {
 	kind := p.Env.Platform.InfraCluster
 	return fmt.Sprintf("%s.%s %s -n %s", strings.ToLower(kind.Kind), kind.Group, p.Env.ClusterName, p.Env.ClusterAPINamespace)

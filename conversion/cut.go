@@ -3,7 +3,7 @@
 
 package conversion
 
-// Cut shortens a text to at most n characters, as a CRD's maxLength counts them. A shortened text ends with an ellipsis.
+// Cut shortens a text to at most n characters (not bytes: a CRD's maxLength counts characters). A shortened text ends with an ellipsis.
 func Cut(text string, n int) string {
 	if len(text) <= n {
 		return text

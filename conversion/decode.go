@@ -20,8 +20,8 @@ import (
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
 )
 
-// Decode reads JSON into a typed value and reports, by path, each field that the type does not have or that occurs twice. It returns false if the JSON does not
-// fit the type at all.
+// Decode reads JSON into a typed value and reports, by path, each field that the type does not have or that occurs twice. It returns false if the JSON cannot
+// be decoded into the type.
 func (p *Pass) Decode(raw []byte, into any) bool {
 	if jsonnumbers.Endless(raw) {
 		p.Invalid("", nil, fmt.Sprintf("contains a number of more than %d digits, or with an exponent below "+
@@ -49,7 +49,7 @@ func (p *Pass) Decode(raw []byte, into any) bool {
 		return true
 	}
 	var all any
-	_ = stdjson.Unmarshal(raw, &all) // it has been read before
+	_ = stdjson.Unmarshal(raw, &all) // cannot fail: it has been decoded before
 	for _, e := range strict {
 		p.unknown(all, e)
 	}
@@ -66,7 +66,7 @@ func (p *Pass) unknown(all any, err error) {
 		p.Invalid(path, nil, "the field is given twice")
 		return
 	case isEmpty(valueAt(all, path)):
-		return // a former field, which clients write empty for ever
+		return // empty, so nothing is lost: a field that the API once had, and that some clients still write
 	}
 	if other := respelt(all, path); other != "" {
 		p.Invalid(path, nil, fmt.Sprintf("the field is given twice, also as %s. The Machine API ignores case in field names, so either value may count: "+
@@ -76,12 +76,13 @@ func (p *Pass) unknown(all any, err error) {
 	p.Unsupported(path, nil, "unknown field: the field is misspelt, or newer than this version of Poundlock; remove it or correct its name")
 }
 
-// respelt is another name in the same object, the first one, that differs from the last one of a path in case alone; "" for none.
+// respelt returns the name of another member, in the same object as the last name of a path, that differs from this last name in case alone: the first in
+// alphabetical order, "" for none.
 func respelt(all any, path string) string {
 	i := strings.LastIndexByte(path, '.')
 	siblings, _ := valueAt(all, path[:max(i, 0)]).(map[string]any)
 	name, first := path[i+1:], ""
-	for other := range siblings { // it may be a long one, and is not sorted
+	for other := range siblings { // not sorted, because the object may have many members
 		if other != name && strings.EqualFold(other, name) && (first == "" || other < first) {
 			first = other
 		}
@@ -89,7 +90,7 @@ func respelt(all any, path string) string {
 	return first
 }
 
-// isEmpty reports whether a value is null, or empty.
+// isEmpty reports whether a JSON value is null, or an empty string, list or object.
 func isEmpty(value any) bool {
 	switch v := value.(type) {
 	case nil:
@@ -104,7 +105,7 @@ func isEmpty(value any) bool {
 	return false
 }
 
-// notThere is the value at a path that does not exist.
+// notThere is what valueAt returns for a path that does not exist. It distinguishes that path from a null value.
 type notThere struct{}
 
 func valueAt(at any, path string) any {
@@ -125,13 +126,13 @@ func valueAt(at any, path string) any {
 	return at
 }
 
-// undecodable names the field whose value does not have the API's type.
+// undecodable reports the field whose value keeps raw from being decoded into the type of into. err is the decoder's error.
 func (p *Pass) undecodable(raw []byte, into any, err error) {
 	var wrong *stdjson.UnmarshalTypeError
 	if errors.As(stdjson.Unmarshal(raw, into), &wrong) {
 		path, want := jsonPath(wrong.Field), wrong.Type
 		if typeAt(reflect.ValueOf(into), path) == numberOrText {
-			want = numberOrText // which has read the value as a number
+			want = numberOrText // wrong.Type is int32 in this case: numberOrText's decoder took the value for a number
 		}
 		p.Invalid(path, wrong.Value, mistyped(wrong.Value, want))
 		return
@@ -143,7 +144,7 @@ func (p *Pass) undecodable(raw []byte, into any, err error) {
 	p.Invalid(path, nil, "is not the JSON of the expected type: "+cause.Error())
 }
 
-// typeAt is the type at a path without indexes; nil if the value does not show it.
+// typeAt returns the type of the field at a path without indexes, below v; nil if it cannot be found, as below an interface or an embedded pointer that is nil.
 func typeAt(v reflect.Value, path string) reflect.Type {
 	for _, name := range strings.Split(path, ".") {
 		for v.IsValid() && slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Interface, reflect.Slice}, v.Kind()) {
@@ -169,10 +170,10 @@ func typeAt(v reflect.Value, path string) reflect.Type {
 	return plain(v.Type())
 }
 
-// numberOrText is a number that may have a fraction, but is then in quotes.
+// numberOrText is the type of a field for a number. A number with a fraction must be in quotes there.
 var numberOrText = reflect.TypeFor[intstr.IntOrString]()
 
-// mistyped describes for a person a value of the wrong type. found is encoding/json's word, with the number if there is one.
+// mistyped returns words for a person about a value of the wrong type. found is encoding/json's word for the value, such as "array" or "number 1.5".
 func mistyped(found string, want reflect.Type) string {
 	is, known := map[string]string{"array": "a list", "object": "an object", "bool": "a boolean"}[found]
 	if !known {
@@ -206,14 +207,14 @@ func mistyped(found string, want reflect.Type) string {
 	return "is " + is + ", and " + must
 }
 
-// tooLarge recognizes a whole number that does not fit.
+// tooLarge reports whether encoding/json's word for a value that an integer type refused is a whole number, not negative: then it is too large for the type.
 func tooLarge(found string) bool {
 	digits, is := strings.CutPrefix(found, "number ")
 	return is && !strings.ContainsAny(digits, ".eE-")
 }
 
-// culprit finds the field whose JSON does not fit, if the type decodes itself (a quantity) and does not know its path. The path is empty if the JSON as a whole
-// is wrong.
+// culprit returns the path and the error of the first field of into whose JSON cannot be decoded. It is for types that decode themselves, such as a quantity:
+// their errors do not name a path. The path is empty if no such field is found, because the JSON as a whole is wrong.
 func culprit(raw []byte, into reflect.Value) (path string, cause error) {
 	switch {
 	case into.Kind() == reflect.Pointer && into.IsNil():
@@ -234,7 +235,7 @@ func culprit(raw []byte, into reflect.Value) (path string, cause error) {
 
 func culpritField(raw []byte, into reflect.Value) (path string, cause error) {
 	var have map[string]stdjson.RawMessage
-	_ = stdjson.Unmarshal(raw, &have) // what is no object has no fields to blame
+	_ = stdjson.Unmarshal(raw, &have) // if the JSON is no object, there is no field to find
 	for _, f := range reflect.VisibleFields(into.Type()) {
 		name := jsonName(f)
 		value, ok := have[name]
@@ -243,7 +244,7 @@ func culpritField(raw []byte, into reflect.Value) (path string, cause error) {
 			continue
 		}
 		switch {
-		case at.Kind() == reflect.Struct: // as it is: the type of a providerSpec is only known from the value
+		case at.Kind() == reflect.Struct: // a copy of the value, because only the value has the type of a providerSpec
 			into := reflect.New(f.Type)
 			into.Elem().Set(at)
 			at = into
@@ -259,7 +260,7 @@ func culpritField(raw []byte, into reflect.Value) (path string, cause error) {
 
 func culpritItem(raw []byte, item reflect.Type) (path string, cause error) {
 	var have []stdjson.RawMessage
-	_ = stdjson.Unmarshal(raw, &have) // nor what is no list, items
+	_ = stdjson.Unmarshal(raw, &have) // if the JSON is no list, there is no item to find
 	for i, value := range have {
 		if path, cause = faulty("["+strconv.Itoa(i)+"]", value, reflect.New(item)); cause != nil {
 			return path, cause
@@ -268,7 +269,7 @@ func culpritItem(raw []byte, item reflect.Type) (path string, cause error) {
 	return "", nil
 }
 
-// faulty tries one part, and looks for the wrong part in it.
+// faulty decodes one field or item, called name, and returns the path and the error of what cannot be decoded in it; no error if all can be.
 func faulty(name string, raw []byte, into reflect.Value) (path string, cause error) {
 	target := into.Interface()
 	if cause = stdjson.Unmarshal(raw, target); cause == nil {
@@ -284,7 +285,7 @@ func faulty(name string, raw []byte, into reflect.Value) (path string, cause err
 	return join(name, inner), cause
 }
 
-// jsonPath leaves out the embedded structs that encoding/json names in a path; they are no part of the JSON.
+// jsonPath removes from a path of encoding/json the names of embedded Go structs, which begin with a capital letter and are no part of the JSON.
 func jsonPath(path string) string {
 	names := strings.Split(path, ".")
 	return strings.Join(slices.DeleteFunc(names, func(n string) bool { return n != "" && n[0] >= 'A' && n[0] <= 'Z' }), ".")
@@ -302,14 +303,15 @@ var providerKinds = []string{
 	"LibvirtMachineProviderConfig", "OvirtMachineProviderSpec",
 }
 
-// typed is a Table as a Converter.
+// typed makes a Table a Converter.
 type typed[M, C any] struct {
 	Table[M, C]
 	providerSpec schema.GroupVersionKind
 }
 
-// Untyped returns a table as a Converter. *M has a kind, which is written and hardly read: the Machine API's controllers use the cluster's platform, so
-// long-lived clusters have former groups there, other versions, or nothing. Only a kind of another platform is refused.
+// Untyped returns a table as a Converter. *M has an apiVersion and a kind. Conversion to *M writes both. Conversion from *M refuses only the kind of another
+// platform's providerSpec: the Machine API's controllers ignore both and use the cluster's platform, so long-lived clusters have former groups, other versions,
+// or nothing there.
 func Untyped[M, C any](t Table[M, C], providerSpec schema.GroupVersionKind) Converter {
 	return typed[M, C]{Table: t, providerSpec: providerSpec}
 }

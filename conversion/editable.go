@@ -23,8 +23,8 @@ const Everything = "*"
 // replacement begins the remedy for a field that is immutable. A semicolon, because the text before it may end in a command that a person copies.
 const replacement = "; nobody can change this in a stored "
 
-// WarnOfReplacement adds a remedy to each error below p's root, which is an infrastructure object's, if the field is immutable once the object is stored: the
-// provider refuses the message's own remedy then, such as to remove the field.
+// WarnOfReplacement adds a remedy to each error about a field, below p's root in an infrastructure object, that is immutable once the object is stored. The
+// provider would refuse the error's own remedy for such a field, such as to remove it.
 func (p *Pass) WarnOfReplacement() {
 	kind, editable := p.Env.Platform.InfraMachine.Kind, p.Env.Platform.Editable.Machine
 	todo := "replace the Machine by one with a corrected " + kind + ", or leave authority with Cluster API"
@@ -48,8 +48,8 @@ func editableAt(fields []string, path string) bool {
 	})
 }
 
-// WithoutReplacement takes that remedy off each error of a field that a request changes, by the specs before and after: where the provider does not take the
-// change, it refuses the request with its own reason. Where it does, the field can be changed.
+// WithoutReplacement removes the remedy of WarnOfReplacement from each error about a field that a request changes; before and after are the specs. The remedy
+// is useless for such a request: if the field is immutable, the provider refuses the request with its own reason, and otherwise the field can be changed.
 func WithoutReplacement(errs field.ErrorList, before, after json.RawMessage) {
 	was, is := infraMembers(before), infraMembers(after)
 	for _, e := range errs {
@@ -64,14 +64,14 @@ func WithoutReplacement(errs field.ErrorList, before, after json.RawMessage) {
 	}
 }
 
-// infraMembers are the members of an infrastructure machine's spec, or of the one in a template's.
+// infraMembers returns the members of an infrastructure machine's spec. From a template's spec it returns the members of spec.template.spec.
 func infraMembers(spec json.RawMessage) map[string]json.RawMessage {
 	var members map[string]json.RawMessage
 	var template struct {
 		Spec map[string]json.RawMessage `json:"spec"`
 	}
 	_ = json.Unmarshal(spec, &members)
-	if err := json.Unmarshal(members["template"], &template); err == nil && template.Spec != nil { // vSphere's machine has a template, which is a name
+	if err := json.Unmarshal(members["template"], &template); err == nil && template.Spec != nil { // vSphere's machine has a field template, too: a string
 		return template.Spec
 	}
 	return members

@@ -9,11 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Encode turns a typed value (a pointer) into JSON's maps and lists. It leaves out absent lists, maps and pointers, and empty structs: encoding/json keeps
-// them, and a writer that applies them would own fields that nobody has set.
+// Encode turns a typed value (a pointer) into JSON's maps and lists. It leaves out absent lists, maps and pointers, and empty structs. encoding/json would keep
+// them, and a writer that applies such a result would own fields that nobody has set.
 func Encode(typed any) (map[string]any, error) { return encode(typed, pruner{}) }
 
-// EncodeProviderSpec is Encode without empty text, which a type that always writes it does not distinguish from absent text.
+// EncodeProviderSpec turns a typed providerSpec (a pointer) into JSON's maps and lists, like Encode. It also leaves out empty text in fields of a string type:
+// a type that always writes such a field cannot distinguish empty text from absent text.
 func EncodeProviderSpec(typed any) (map[string]any, error) { return encode(typed, pruner{text: true}) }
 
 func encode(typed any, p pruner) (map[string]any, error) {
@@ -25,10 +26,11 @@ func encode(typed any, p pruner) (map[string]any, error) {
 	return out, nil
 }
 
-// pruner leaves out empty values; text: empty text too.
+// pruner removes empty values from a value's JSON; if text is true, empty text too.
 type pruner struct{ text bool }
 
-// prune walks the typed value and its JSON together: an empty object behind a pointer has a meaning, one that is a struct's zero value has none.
+// prune walks the typed value and its JSON together, because only the type shows what an empty object means: behind a pointer somebody has set it, but a
+// struct's zero value means nothing.
 func (p pruner) prune(v reflect.Value, out any) {
 	if v = indirect(v); !v.IsValid() {
 		return
@@ -59,7 +61,7 @@ func (p pruner) pruneStruct(v reflect.Value, out map[string]any) {
 		if !there {
 			continue
 		}
-		if value == nil && f.Type.Kind() != reflect.Struct { // an unknown time is null, and a field that may be set
+		if value == nil && f.Type.Kind() != reflect.Struct { // a struct may be null too, as an unknown time is; it is kept
 			delete(out, name)
 			continue
 		}

@@ -32,10 +32,10 @@ type Env struct {
 	CredentialsSecret string
 	// Account is the cluster's account of the cloud (Azure's subscription), from the cloud provider's configuration.
 	Account string
-	// NodeSync is what Cluster API's manager propagates from Machines to Nodes besides the names of its own domains.
+	// NodeSync has the labels and annotations that Cluster API's manager propagates from Machines to Nodes besides those of its own domains.
 	NodeSync NodeSync
-	// ControlPlane are the control plane's Machines in order of name, if they were read: an infrastructure cluster object must name what all of them need. nil:
-	// only the converted Machine is known.
+	// ControlPlane are the control plane's Machines in order of name, because an infrastructure cluster object must name what all of them need. nil: they were
+	// not read, and only the converted Machine is known.
 	ControlPlane []Master
 	// Example is the content of one of the cluster's providerSpecs, for the creation of an infrastructure cluster object if no control plane Machine is known.
 	Example map[string]any
@@ -46,14 +46,14 @@ type Env struct {
 // Master is a Machine of the control plane that is not being deleted.
 type Master struct {
 	Name string
-	// ProviderSpec is the content of its providerSpec in the Machine API.
+	// ProviderSpec is the content of the providerSpec of the Machine API's Machine.
 	ProviderSpec map[string]any
 }
 
 // NodeSync has two flags of Cluster API's manager: --additional-sync-machine-labels and --additional-sync-machine-annotations. OpenShift sets .* for both.
 type NodeSync struct{ Labels, Annotations Patterns }
 
-// Patterns are regular expressions. A name matches if one of them is found in it, as in Cluster API's manager.
+// Patterns are regular expressions. As in Cluster API's manager, a name matches if one of the expressions matches a part of the name.
 type Patterns []*regexp.Regexp
 
 // ParsePatterns compiles regular expressions. The error names the invalid one.
@@ -69,12 +69,12 @@ func ParsePatterns(texts []string) (Patterns, error) {
 	return out, nil
 }
 
-// Match reports whether a label or annotation of this name is propagated.
+// Match reports whether a label or annotation of this name is propagated, because one of the patterns matches it.
 func (p Patterns) Match(name string) bool {
 	return slices.ContainsFunc(p, func(pattern *regexp.Regexp) bool { return pattern.MatchString(name) })
 }
 
-// InfraClusterString reads a string of the infrastructure cluster object; known is false if there is none.
+// InfraClusterString reads a string field of the infrastructure cluster object; known is false if the object does not have the field.
 func (e *Env) InfraClusterString(fields ...string) (value string, known bool) {
 	value, known, err := unstructured.NestedString(e.InfraCluster, fields...)
 	return value, known && err == nil
@@ -88,21 +88,21 @@ func (e *Env) PlatformStatus(fields ...string) string {
 	return value
 }
 
-// Resource is a kind and its resource.
+// Resource is a kind and the plural name of its resource.
 type Resource struct {
 	schema.GroupVersionKind
 	Plural string
 }
 
-// Resource is the group, version and plural name.
+// Resource returns the group, version and plural name.
 func (r Resource) Resource() schema.GroupVersionResource {
 	return r.GroupVersion().WithResource(r.Plural)
 }
 
-// Definition is the name of the resource's CRD.
+// Definition returns the name of the resource's CRD.
 func (r Resource) Definition() string { return r.Plural + "." + r.Group }
 
-// Machines are the platform's resources for each machine: the provider's machine, and what it keeps besides it.
+// Machines returns the platform's resources that exist once per machine: InfraMachine and, if the platform has one, InfraInstance.
 func (p Platform) Machines() []Resource {
 	if p.InfraInstance.Empty() {
 		return []Resource{p.InfraMachine}
@@ -110,12 +110,12 @@ func (p Platform) Machines() []Resource {
 	return []Resource{p.InfraMachine, p.InfraInstance}
 }
 
-// Resources are all of a platform.
+// Resources returns all of the platform's resources.
 func (p Platform) Resources() []Resource {
 	return append(p.Machines(), p.InfraMachineTemplate, p.InfraCluster)
 }
 
-// Definitions are the names of their CRDs.
+// Definitions returns the names of the CRDs of all of the platform's resources.
 func (p Platform) Definitions() []string {
 	var out []string
 	for _, r := range p.Resources() {
@@ -130,39 +130,41 @@ type Platform struct {
 	Name string
 
 	InfraMachine, InfraMachineTemplate, InfraCluster Resource
-	// InfraInstance is what the provider keeps for each instance besides its machine, which owns it. Its controller obeys its own pause alone. The zero value:
-	// the platform has none.
+	// InfraInstance is the kind of the object that the provider keeps for each instance besides the InfraMachine, which owns that object (a VSphereVM). The
+	// controller of such an object obeys the pause of that object alone, not its owner's. The zero value: the platform has none.
 	InfraInstance Resource
-	// InstanceSpec makes the spec of an InfraInstance from its machine's, which names an instance, and from the Machine's failure domain; nil if the provider
-	// must make it. nil: the provider makes them all.
+	// InstanceSpec makes the spec of an InfraInstance from the spec of its InfraMachine, which names an instance, and from the Machine's failure domain. A nil
+	// result: the provider must make this object. A nil function: the provider makes all of them.
 	InstanceSpec                 func(env *Env, machine map[string]any, failureDomain string) map[string]any
 	ProviderSpec, ProviderStatus schema.GroupVersionKind
 
-	// CredentialsSecret is the name of the platform's secret in every cluster.
+	// CredentialsSecret is the name of the Secret with the platform's credentials; OpenShift uses this name in every cluster.
 	CredentialsSecret string
 
-	// InstanceID is the form of an instance's ID, which begins with the platform's scheme.
+	// InstanceID is the form of an instance's ID, for messages. It begins with the platform's scheme, which IDs are checked against.
 	InstanceID string
 	// Spec converts the providerSpec into the spec of the infrastructure machine and back.
 	Spec Converter
-	// Editable is what a user can still change of the provider's machines and templates. The zero value: nothing.
+	// Editable lists the fields of the provider's machines and templates that a user can change after the object's creation. The zero value: none.
 	Editable Editable
-	// Account reads an account's name from the cloud provider's configuration, or from the ID of an instance. nil: conversions need none.
+	// Account reads the name of the cloud account from the cloud provider's configuration, or from the ID of an instance. nil: the platform's conversions need
+	// no account.
 	Account func(text string) string
-	// MakeInfraCluster makes the spec of the infrastructure cluster object from the Infrastructure and the known providerSpecs, and names who makes it
-	// otherwise. Unknown values are words in capital letters, such as SUBNET, that a person replaces. nil: OpenShift makes it.
+	// MakeInfraCluster makes the spec of the infrastructure cluster object from the Infrastructure and the known providerSpecs. who is the text that precedes the
+	// command in a message: who creates this object, and what must be done first. Unknown values are words in capital letters, such as SUBNET, that a person
+	// replaces. nil: OpenShift creates the object.
 	MakeInfraCluster func(*Env) (spec map[string]any, who string)
 	// Interruptible reports whether a decoded providerSpec, or the spec of an infrastructure machine, requests an instance that the cloud may take back (spot,
 	// preemptible). nil: the platform has none.
 	Interruptible func(spec any) bool
 	// Status converts the providerStatus into the status of the infrastructure machine and back.
 	Status StatusConverter
-	// Supposed is what an installer might have written in a cluster that was not read.
+	// Supposed is what an installer might have written. It stands in for the objects of a cluster that was not read.
 	Supposed Supposition
 }
 
-// Supposition is what an installer might have written in a cluster: names that no cluster has, so that every comparison with them fails. Each is JSON, or ""
-// for nothing.
+// Supposition is what an installer might have written in a cluster, with names that no cluster has, so that every comparison with these names fails. Each field
+// is JSON, or "" for nothing.
 type Supposition struct {
 	// InfraCluster is the infrastructure cluster object.
 	InfraCluster string
@@ -170,13 +172,13 @@ type Supposition struct {
 	PlatformStatus, PlatformSpec string
 }
 
-// Converter is a Table without its type parameters, so that platforms fit into one list. It makes empty values, so that a reader of an object decodes the
-// platform's part of it in the same pass.
+// Converter is a Table without its type parameters, so that platforms fit into one list. It also makes empty values of the platform's types, so that a reader
+// decodes an object and the platform's part of the object in one pass.
 type Converter interface {
-	// NewProviderSpec is a pointer to an empty providerSpec, NewInfraSpec one to an empty infrastructure machine spec.
+	// NewProviderSpec returns a pointer to an empty providerSpec, and NewInfraSpec a pointer to an empty infrastructure machine spec.
 	NewProviderSpec() any
 	NewInfraSpec() any
-	// Recognise reports whether a decoded providerSpec exists and is of the platform's kind; if not, the pass reports it.
+	// Recognise returns false, and adds an error to the pass, if a decoded providerSpec is empty or of another platform's kind.
 	Recognise(p *Pass, providerSpec any) bool
 	// ToClusterAPI converts a decoded providerSpec into an infrastructure machine spec; both are pointers.
 	ToClusterAPI(p *Pass, providerSpec any) any
@@ -186,28 +188,30 @@ type Converter interface {
 	Lines() []Line
 }
 
-// StatusConverter converts what a platform's machine controller reports. Status is an observation: what the other API cannot express is left out.
+// StatusConverter converts what a platform's machine controller reports. Since status is an observation, what the other API cannot express is left out and is
+// no error.
 type StatusConverter interface {
-	// ToClusterAPI converts a providerStatus, with the Machine API Machine's status.
+	// ToClusterAPI makes the status of an infrastructure machine from a providerStatus and from the rest of the Machine API Machine's status.
 	ToClusterAPI(providerStatus []byte, machineStatus InfraObservation) map[string]any
-	// ToMachineAPI converts the status of an infrastructure machine, with its spec.
+	// ToMachineAPI makes a providerStatus from the spec and the status of an infrastructure machine.
 	ToMachineAPI(infraSpec, infraStatus []byte) map[string]any
 }
 
-// InfraObservation is what a Machine API Machine reports outside its providerStatus and Cluster API in the infrastructure machine's status.
+// InfraObservation is what a Machine API Machine reports outside its providerStatus, while Cluster API reports it in the infrastructure machine's status.
 type InfraObservation struct {
-	// Ready: the instance exists and has been provisioned.
+	// Ready reports that the instance exists and has been provisioned.
 	Ready bool
 	// Addresses are maps of type and address.
 	Addresses []any
-	// ProviderID is the Machine's, which has the ID of the instance even if the providerStatus has not.
+	// ProviderID is the Machine's spec.providerID. It has the ID of the instance even if the providerStatus does not.
 	ProviderID string
 	// FailureReason and FailureMessage are empty unless there is a terminal failure.
 	FailureReason, FailureMessage string
 }
 
-// OfControlPlane are the entries of a list in the providerSpecs of all known control plane Machines, each once, in the order of the Machines. own are those of
-// the converted Machine, whose providerSpec may differ from the one that was read; a template's come last.
+// OfControlPlane returns the entries of a list in the providerSpecs of all known control plane Machines, each entry once, in the order of the Machines. own are
+// the entries of the converted Machine, which replace those that were read of the Machine of this name: its providerSpec may have changed. The entries of a
+// template, which has no name, come last.
 func OfControlPlane[T comparable](p *Pass, list string, own []T) []T {
 	var out []T
 	add := func(entries []T) {

@@ -13,8 +13,8 @@ import (
 	"unicode"
 )
 
-// fold renames the members of a JSON text to a typed value's names if they differ in case alone. All decoders of the Machine API accept any case, and
-// documented samples have other ones (UUID for uuid). A member that exists in both spellings is left alone, because either may be meant.
+// fold renames each member of a JSON text whose name differs in case alone from the name in a typed value. All decoders of the Machine API accept any case, and
+// documented samples have other spellings (UUID for uuid). If the text has a member in two spellings, both are left alone, because either may be meant.
 func fold(raw []byte, into any) (folded []byte, changed bool) {
 	var value any
 	decoder := stdjson.NewDecoder(bytes.NewReader(raw))
@@ -36,14 +36,14 @@ func foldValue(value any, into reflect.Value) (changed bool) {
 		}
 	}
 	if opaque(into.Type()) {
-		return false // it decodes itself
+		return false // the type decodes itself, so its member names are unknown
 	}
 	switch value := value.(type) {
 	case map[string]any:
 		switch into.Kind() {
 		case reflect.Struct:
 			return foldMembers(value, into)
-		case reflect.Map: // users choose the names
+		case reflect.Map: // users choose the members' names, so only the values are folded
 			for name := range value {
 				changed = foldValue(value[name], reflect.New(into.Type().Elem())) || changed
 			}
@@ -59,7 +59,7 @@ func foldValue(value any, into reflect.Value) (changed bool) {
 func foldMembers(value map[string]any, into reflect.Value) (changed bool) {
 	names := map[string]reflect.Value{}
 	collect(into, names)
-	known, given := map[string][]string{}, map[string]int{} // by their names without case
+	known, given := map[string][]string{}, map[string]int{} // the keys are names without case
 	for name := range names {
 		known[anyCase(name)] = append(known[anyCase(name)], name)
 	}
@@ -71,7 +71,7 @@ func foldMembers(value map[string]any, into reflect.Value) (changed bool) {
 		if !is {
 			meant := known[anyCase(name)]
 			if len(meant) != 1 || given[anyCase(name)] != 1 {
-				continue // nothing, or either of two
+				continue // the name belongs to no field, or two spellings make it ambiguous
 			}
 			spelt := meant[0]
 			value[spelt], field, changed = value[name], names[spelt], true
@@ -83,7 +83,7 @@ func foldMembers(value map[string]any, into reflect.Value) (changed bool) {
 	return changed
 }
 
-// anyCase is the same text for all texts that strings.EqualFold finds equal.
+// anyCase returns one and the same text for all texts that strings.EqualFold finds equal.
 func anyCase(text string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
@@ -94,7 +94,7 @@ func anyCase(text string) string {
 	}, text)
 }
 
-// collect lists a struct's members by their names in JSON, also those of embedded structs.
+// collect adds a struct's fields to names, by their names in JSON. The fields of embedded structs are included.
 func collect(v reflect.Value, names map[string]reflect.Value) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)

@@ -5,18 +5,21 @@ package conversion
 
 import "fmt"
 
-// Missing is a required object or fact of the cluster: a reason for conditions, and a sentence. The zero Missing is nothing.
+// Missing describes a required object or fact of the cluster that does not exist: a reason for conditions, and a sentence. The zero Missing: nothing is
+// missing.
 type Missing struct{ Reason, Message string }
 
-// The reasons. What is missing may appear later, or only once Poundlock supports the platform.
+// The reasons of Missing. ClusterNotReady and InfraClusterMissing end once the object appears, PlatformNotSupported only with a Poundlock that supports the
+// platform.
 const (
 	ReasonClusterNotReady      = "ClusterNotReady"
 	ReasonPlatformNotSupported = "PlatformNotSupported"
 	ReasonInfraClusterMissing  = "InfraClusterMissing"
 )
 
-// Absent is Missing for an object of Cluster API's that has the cluster's name and does not exist: the Cluster, or the platform's infrastructure cluster.
-// cluster reports whether the Cluster exists; purpose is why Cluster API needs it.
+// Absent returns Missing for a Cluster API object that should have the cluster's name and does not exist: the Cluster, or the platform's infrastructure
+// cluster. cluster reports whether the Cluster exists. purpose is what Cluster API needs the absent object for; it ends the sentence "Cluster API needs it
+// before …".
 func (e *Env) Absent(kind string, cluster bool, purpose string) Missing {
 	name := fmt.Sprintf("%s %s/%s does not exist", kind, e.ClusterAPINamespace, e.ClusterName)
 	if what := e.Unmade(cluster); what != "" {

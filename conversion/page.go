@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Page writes a table's rows as Markdown: the counterpart of each field, what changes, and what does not convert and why. Each line begins with the field, on
-// the side that has it, because people look for that.
+// Page returns a table's rows as Markdown: the counterpart of each field, what changes, and what does not convert and why. A line about a field of one API
+// alone begins with this field, because people look for it.
 func Page(title, intro string, lines []Line) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!-- Generated from the conversion's table: go test ./conversion/platforms -update. Do not edit. -->\n\n# %s\n\n%s\n", title, intro)

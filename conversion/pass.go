@@ -15,7 +15,7 @@ import (
 // Pass is one run of a table over one object: what the rows may read besides their two sides, and where they report what does not convert.
 type Pass struct {
 	Env *Env
-	// Core is the part of the core Machine that some platforms have in the providerSpec.
+	// Core is the part of the Cluster API Machine that Machine API has in the providerSpec.
 	Core *Core
 
 	root string
@@ -23,14 +23,14 @@ type Pass struct {
 }
 
 // Core is the part of a Machine (or of a MachineSet's template) that Cluster API keeps in the core Machine and Machine API in the providerSpec. On the way to
-// Cluster API a platform's rows set FailureDomain and BootstrapSecret; on the way back they read them. The other fields are given in both directions.
+// Cluster API a platform's rows set FailureDomain and BootstrapSecret; on the way back the rows read both. The caller sets the other fields in both directions.
 type Core struct {
-	// Name is the Machine's; empty for a template.
+	// Name is the Machine's name; empty for a template.
 	Name            string
 	FailureDomain   string
 	BootstrapSecret *string
 	ProviderID      string
-	// ControlPlane reports that the Machine is of the control plane.
+	// ControlPlane reports that the Machine belongs to the control plane.
 	ControlPlane bool
 	// Template is true for the template of a MachineSet.
 	Template bool
@@ -38,7 +38,8 @@ type Core struct {
 	Windows bool
 }
 
-// BootsWindows reports whether a Machine runs Windows and has no instance yet. It would never start if the provider passes user data in another way.
+// BootsWindows reports whether a Machine runs Windows and has no instance yet; a template for Windows counts. The new instance would never start if Cluster
+// API's provider passed user data in another way than Machine API.
 func (c *Core) BootsWindows() bool { return c.Windows && (c.Template || c.ProviderID == "") }
 
 // NewPass starts a pass over an object whose fields are below root, a JSON path as a person would write it.
@@ -46,14 +47,14 @@ func NewPass(env *Env, core *Core, root string) *Pass {
 	return &Pass{Env: env, Core: core, root: root, errs: &field.ErrorList{}}
 }
 
-// At is the same pass deeper in the object: its paths are below path, its errors go to p.
+// At returns a pass for a part of p's object: paths are relative to path, which is below p's root. Errors are added to p.
 func (p *Pass) At(path string) *Pass {
 	sub := *p
 	sub.root = join(p.root, path)
 	return &sub
 }
 
-// Under is the same pass on another object of the same side: its paths are below root, its errors go to p.
+// Under returns a pass for another object of the same side: paths are relative to root. Errors are added to p.
 func (p *Pass) Under(root string) *Pass {
 	sub := *p
 	sub.root = root
@@ -63,7 +64,7 @@ func (p *Pass) Under(root string) *Pass {
 // Errors lists what does not convert, in the order of the table.
 func (p *Pass) Errors() field.ErrorList { return *p.errs }
 
-// Add adds errors with full paths that were made elsewhere.
+// Add adds errors that the caller has made. Their paths must be full: p's root is not put before them.
 func (p *Pass) Add(errs ...*field.Error) { *p.errs = append(*p.errs, errs...) }
 
 // Unsupported reports a valid value that the other API has no place for.
@@ -81,7 +82,8 @@ func (p *Pass) Required(path, reason string) {
 	p.add(field.ErrorTypeRequired, path, "", reason)
 }
 
-// Differs reports a value that the other API has once for the whole cluster, with another content.
+// Differs reports a value that must equal a certain other value, because the other API has only that value, such as one for the whole cluster. where describes
+// the other value, and there is its content.
 func (p *Pass) Differs(path string, value any, where string, there any) {
 	p.Unsupported(path, value, fmt.Sprintf("must equal %s, which is %q", where, fmt.Sprint(there)))
 }
@@ -91,16 +93,17 @@ func (p *Pass) add(t field.ErrorType, path string, value any, detail string) {
 		Detail: eventnote.Cut(detail, longestWords)})
 }
 
-// How much of a text a message repeats, in bytes, since a field may have a megabyte, and so may a label's name: of a value, and of the words about it, which
-// may end in a command.
+// How many bytes of a text a message repeats at most. There are limits because a field, and even a label's name, may have a megabyte.
 const (
-	longest      = 256
+	// longest is for a value.
+	longest = 256
+	// longestWords is for a path, and for the words about a value, which may end in a command.
 	longestWords = 4096
-	// longestCommand is the maximum length of a command that changes an infrastructure cluster object, and longestWhy that of the words before it.
+	// longestCommand is for a command that changes an infrastructure cluster object, and longestWhy for the words before such a command.
 	longestCommand, longestWhy = 8192, 1024
 )
 
-// readable is a value in a message, shortened if it would fill the screen.
+// readable returns a value as a message shows it: long text is shortened, and a struct, map or list is left out, because it would fill the screen.
 func readable(value any) any {
 	v := reflect.ValueOf(value)
 	if v.IsValid() {

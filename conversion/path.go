@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// steps is a JSON path resolved against a Go type, once, when its row is made.
+// steps is a JSON path that has been resolved against a Go type. A row resolves its paths once, when it is made.
 type steps struct {
 	path string
 	hops []hop
 	leaf reflect.Type
 }
 
-// hop goes to a field, by index, and then into each element where the path has [].
+// hop is one step of a path: to a field, by its index, and then into each element if the path has [] behind the field.
 type hop struct {
 	name  string
 	index []int
@@ -57,7 +57,7 @@ func plain(t reflect.Type) reflect.Type {
 	return t
 }
 
-// family groups the kinds that Same converts between.
+// family returns the name of a group of kinds within which Same converts; "" for a kind that Same cannot convert.
 func family(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String, reflect.Bool:
@@ -89,7 +89,7 @@ func resolve(t reflect.Type, path string) (steps, error) {
 	return s, nil
 }
 
-// fieldByJSON finds a field by its JSON name, also in embedded structs, as encoding/json does.
+// fieldByJSON finds a field by its JSON name. Like encoding/json, it looks in embedded structs too.
 func fieldByJSON(t reflect.Type, name string) (reflect.StructField, bool) {
 	if t.Kind() != reflect.Struct {
 		return reflect.StructField{}, false
@@ -110,7 +110,7 @@ func jsonName(f reflect.StructField) string {
 	return tag
 }
 
-// get returns the value at the path, invalid if a pointer on the way is nil. The path must not be many.
+// get returns the value at the path; the invalid reflect.Value if a pointer on the way is nil. The path must not have [].
 func (s steps) get(v reflect.Value) reflect.Value {
 	for _, h := range s.hops {
 		if v = indirect(v); !v.IsValid() {
@@ -121,7 +121,7 @@ func (s steps) get(v reflect.Value) reflect.Value {
 	return v
 }
 
-// make returns the value at the path, and allocates pointers on the way.
+// make returns the settable value at the path, and allocates each nil pointer on the way. The path must not have [].
 func (s steps) make(v reflect.Value) reflect.Value {
 	for _, h := range s.hops {
 		if v.Kind() == reflect.Pointer {
@@ -135,7 +135,8 @@ func (s steps) make(v reflect.Value) reflect.Value {
 	return v
 }
 
-// visit calls f with every value at the path, and with its path with indexes.
+// visit calls f with every value at the path, and with this value's own path, which has an index in place of each []. It skips what is below a nil pointer or
+// a zero field.
 func (s steps) visit(v reflect.Value, f func(path string, v reflect.Value)) { visit(s.hops, "", v, f) }
 
 func visit(hops []hop, at string, v reflect.Value, f func(string, reflect.Value)) {
@@ -171,7 +172,8 @@ func indirect(v reflect.Value) reflect.Value {
 	return v
 }
 
-// set reports whether a value is set: any pointer that is not nil, any other value that is not empty, in a struct too.
+// set reports whether a value is set. A pointer is set if it is not nil, a list or map if it has an element, a struct if one of its fields is set, and any
+// other value if it is not zero.
 func set(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Slice, reflect.Map:
@@ -192,7 +194,8 @@ func set(v reflect.Value) bool {
 	return !v.IsZero()
 }
 
-// SetPaths lists the paths below a path of a value (a pointer to a struct) with a set value, other than what passes.
+// SetPaths lists the paths in value (a pointer to a struct), at a path that may have [], whose value is set. A value whose text equals passes is left out,
+// unless passes is "".
 func SetPaths(value any, path, passes string) []string {
 	var out []string
 	s, err := resolve(reflect.TypeOf(value), path)

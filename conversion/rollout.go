@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// WarnOfRollout adds to each error below p's root what must precede an edit of the providerSpec of a control plane Machine, or of its template: an Active
-// ControlPlaneMachineSet replaces each Machine that differs from its template, whichever of the two was edited.
+// WarnOfRollout adds to each error below p's root what must be done before an edit of the providerSpec, if this is a control plane Machine's or the template's
+// of control plane Machines. An Active ControlPlaneMachineSet replaces each Machine that differs from the set's template, whether the Machine or the template
+// was edited.
 func (p *Pass) WarnOfRollout() {
 	what := "this is a control plane Machine"
 	if p.Core.Template {

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// Table is how M, the Machine API side, and C, the Cluster API side, are converted into each other, field by field. Rows run in order; each reads its source
-// and writes the fields that it names of the target, so their order does not matter.
+// Table converts M, the Machine API side, and C, the Cluster API side, into each other, field by field. Rows run in order, but their order does not matter:
+// each row reads the source, and of the target writes only the fields that the row names.
 type Table[M, C any] []Row[M, C]
 
-// Row is one field in both APIs. Only the constructors of Rows make one; each of them covers both directions.
+// Row is one field in both APIs. Only the methods of Rows make a Row; each of these methods covers both directions.
 //
 // Paths are JSON paths below M or C, with [] behind a list whose elements are meant: "blockDevices[].ebs.iops".
-// A path that ends in ".*" stands for whatever is below it, today's fields and tomorrow's; only a row that converts
-// nothing may be marked so.
+// A path that ends in ".*" stands for all fields below it, also those that a later version adds; only a row that
+// converts nothing may have such a path.
 type Row[M, C any] struct {
 	machineAPI, clusterAPI []string
 	note                   string
@@ -30,7 +30,7 @@ type Row[M, C any] struct {
 	parts                  []Line
 }
 
-// Expressible is in which of the two APIs a row's field has a place.
+// Expressible says which of the two APIs can express a row's field.
 type Expressible string
 
 // The values of Expressible.
@@ -40,13 +40,14 @@ const (
 	OnlyClusterAPI Expressible = "Cluster API only"
 )
 
-// Line is a row as a page or a test reads it.
+// Line is a row in the form that a page or a test reads.
 type Line struct {
 	MachineAPI, ClusterAPI []string
 	Expressible            Expressible
 	// Note is what changes in the conversion or, if only one side has the field, why it does not convert.
 	Note string
-	// Passes is the one value of an unconvertible field that is as good as none, because the other side's servers set it; empty for most.
+	// Passes is the one value of an unconvertible field that is accepted, because the field's own API server or webhook sets it as the default. It is empty for
+	// most fields.
 	Passes string
 }
 
@@ -56,8 +57,9 @@ type Rows[M, C any] struct{}
 // At lists the paths of a row.
 func At(paths ...string) []string { return paths }
 
-// Same is a field that means the same on both sides. The widths of numbers, the names of string types and a pointer on one side alone may differ: nil is then
-// the other side's zero, and so is a pointer to empty text. A pointer to false or 0 is refused, because it would return as nil.
+// Same returns the row of a field that means the same on both sides. The two sides may differ in the widths of numbers and in the names of string types. One
+// side alone may have a pointer. Then nil means the same as the other side's zero value, and so does a pointer to empty text. A pointer to false or 0 is
+// refused, because it would come back as nil.
 func (Rows[M, C]) Same(machineAPI, clusterAPI string) Row[M, C] {
 	r := Row[M, C]{machineAPI: At(machineAPI), clusterAPI: At(clusterAPI), expressible: Both}
 	m, c, err := pair[M, C](machineAPI, clusterAPI)
@@ -67,7 +69,7 @@ func (Rows[M, C]) Same(machineAPI, clusterAPI string) Row[M, C] {
 	return r
 }
 
-// carry copies a scalar; both ends are of one family.
+// carry copies a scalar from s in from to t in to. Both must be of one family; pair has checked that.
 func (p *Pass) carry(s steps, from reflect.Value, t steps, to reflect.Value) {
 	v := s.get(from)
 	if !v.IsValid() || v.IsZero() {
@@ -94,7 +96,7 @@ func (p *Pass) carry(s steps, from reflect.Value, t steps, to reflect.Value) {
 // Word is one value of an enumeration, in each side's spelling.
 type Word struct{ MachineAPI, ClusterAPI string }
 
-// Words is an enumeration. Empty or absent is the same on both sides; a value that is not listed is refused.
+// Words returns the row of an enumeration. Empty or absent means the same on both sides; a value that words does not list is refused.
 func (Rows[M, C]) Words(machineAPI, clusterAPI, note string, words ...Word) Row[M, C] {
 	r := Row[M, C]{machineAPI: At(machineAPI), clusterAPI: At(clusterAPI), expressible: Both, note: note + spelling(words)}
 	m, c, err := pair[M, C](machineAPI, clusterAPI)
@@ -131,8 +133,8 @@ func list(words map[string]string) string {
 	return strings.Join(out, ", ")
 }
 
-// Iso is what no other row can express: fields of one side that together mean those of the other. to and from must undo each other, or report to Pass what they
-// cannot carry.
+// Iso returns the row for what the other constructors cannot express: fields of one side that together mean the same as fields of the other side. to and from
+// must undo each other, or report to Pass what they cannot convert.
 func (Rows[M, C]) Iso(machineAPI, clusterAPI []string, note string, to func(*Pass, *M, *C), from func(*Pass, *C, *M)) Row[M, C] {
 	r := Row[M, C]{machineAPI: machineAPI, clusterAPI: clusterAPI, expressible: Both, note: note, toC: to, toM: from}
 	r.broken = exist[M, C](below(machineAPI), below(clusterAPI))
@@ -156,13 +158,13 @@ func exist[M, C any](machineAPI, clusterAPI []string) error {
 	return nil
 }
 
-// OnlyMAPI is a field that Cluster API has no place for: a set value is an error with this reason. Empty text is none, even if the type distinguishes the two:
-// users write a providerSpec as YAML.
+// OnlyMAPI returns the row of a field that Cluster API cannot express: a set value is an error with this reason. Empty text counts as absent, even if the type
+// distinguishes the two, because users write a providerSpec as YAML.
 func (Rows[M, C]) OnlyMAPI(path, reason string) Row[M, C] {
 	return onlyMAPI[M, C](path, reason, (*Pass).refuseText)
 }
 
-// refuseText is refuse, except that a pointer to empty text means absent.
+// refuseText reports each set value at a path as unsupported, except a pointer to empty text, which means absent.
 func (p *Pass) refuseText(s steps, from reflect.Value, reason string) {
 	s.visit(from, func(path string, v reflect.Value) {
 		if text := indirect(v); set(v) && (text.Kind() != reflect.String || text.String() != "") {
@@ -171,7 +173,8 @@ func (p *Pass) refuseText(s steps, from reflect.Value, reason string) {
 	})
 }
 
-// OnlyMAPIEvenEmpty is OnlyMAPI of a field whose empty text has a meaning.
+// OnlyMAPIEvenEmpty returns the row of a field that Cluster API cannot express and whose empty text has a meaning: each set value is an error with this reason,
+// and so is a pointer to empty text.
 func (Rows[M, C]) OnlyMAPIEvenEmpty(path, reason string) Row[M, C] {
 	return onlyMAPI[M, C](path, reason, (*Pass).refuse)
 }
@@ -185,7 +188,7 @@ func onlyMAPI[M, C any](path, reason string, refuse func(*Pass, steps, reflect.V
 	return r
 }
 
-// Unread are the fields that Machine API's controllers do not read (package unread), a row each: they are left out.
+// Unread returns a row for each field that Machine API's controllers do not read (package unread). The conversion leaves such a field out.
 func (rows Rows[M, C]) Unread(paths []string) Table[M, C] {
 	var out Table[M, C]
 	for _, path := range paths {
@@ -194,7 +197,7 @@ func (rows Rows[M, C]) Unread(paths []string) Table[M, C] {
 	return out
 }
 
-// OnlyCAPI is a field that Machine API has no place for: a set value is an error with this reason.
+// OnlyCAPI returns the row of a field that Machine API cannot express: a set value is an error with this reason.
 func (Rows[M, C]) OnlyCAPI(path, reason string) Row[M, C] {
 	r := Row[M, C]{clusterAPI: At(path), expressible: OnlyClusterAPI, note: reason}
 	s, err := resolve(reflect.TypeFor[C](), path)
@@ -204,8 +207,8 @@ func (Rows[M, C]) OnlyCAPI(path, reason string) Row[M, C] {
 	return r
 }
 
-// OnlyCAPIBeyond is OnlyCAPI for a field with a default of its API server or webhook: absent and that value mean the same and pass; any other is an error with
-// this reason.
+// OnlyCAPIBeyond returns the row of a field that Machine API cannot express and to which Cluster API's CRD or webhook gives a default. An absent field and the
+// default (value) mean the same and are accepted; any other value is an error with this reason.
 func (Rows[M, C]) OnlyCAPIBeyond(path, value, reason string) Row[M, C] {
 	r := Row[M, C]{clusterAPI: At(path), expressible: OnlyClusterAPI, note: reason, passes: value}
 	s, err := resolve(reflect.TypeFor[C](), path)
@@ -223,7 +226,7 @@ func (p *Pass) refuseBut(pass string, s steps, from reflect.Value, reason string
 	})
 }
 
-// With adds the rows of the table to which the row passes its elements: their paths become the row's own, below the given prefixes.
+// With adds to a row the lines of another table, to which the row passes its elements. The paths of these lines are put below the given prefixes.
 func (r Row[M, C]) With(lines []Line, machineAPI string, clusterAPI ...string) Row[M, C] {
 	for _, l := range lines {
 		l.MachineAPI, l.ClusterAPI = prefix([]string{machineAPI}, l.MachineAPI), prefix(clusterAPI, l.ClusterAPI)
@@ -242,7 +245,7 @@ func prefix(with, paths []string) []string {
 	return out
 }
 
-// ToClusterAPI converts what it can of m into c; the rest is in the pass's errors.
+// ToClusterAPI converts m into c as far as possible. What does not convert is added to the pass's errors.
 func (t Table[M, C]) ToClusterAPI(p *Pass, m *M, c *C) {
 	for i := range t {
 		if p.usable(t[i].broken) {
@@ -251,7 +254,7 @@ func (t Table[M, C]) ToClusterAPI(p *Pass, m *M, c *C) {
 	}
 }
 
-// ToMachineAPI converts what it can of c into m; the rest is in the pass's errors.
+// ToMachineAPI converts c into m as far as possible. What does not convert is added to the pass's errors.
 func (t Table[M, C]) ToMachineAPI(p *Pass, c *C, m *M) {
 	for i := range t {
 		if p.usable(t[i].broken) {
@@ -260,7 +263,7 @@ func (t Table[M, C]) ToMachineAPI(p *Pass, c *C, m *M) {
 	}
 }
 
-// Lines lists the table's rows, with those of the tables to which they pass their elements.
+// Lines lists the table's rows. Behind each row are the lines that With added to it.
 func (t Table[M, C]) Lines() []Line {
 	var out []Line
 	for _, r := range t {
@@ -279,7 +282,7 @@ func spell(words []Word, sides func(Word) (string, string)) map[string]string {
 	return out
 }
 
-// spelling returns the words that differ.
+// spelling returns a sentence about the words that the two APIs spell differently; "" if there are none.
 func spelling(words []Word) string {
 	var out []string
 	for _, w := range words {
@@ -293,11 +296,11 @@ func spelling(words []Word) string {
 	return strings.Join(out, ", ") + "."
 }
 
-// Elsewhere marks a path of a row that is not in the table's own type but in another object of the same side, which the row reaches through its Pass: "Machine:
-// spec.failureDomain".
+// Elsewhere is contained in a row's path that is not in the table's own type, but in another object of the same side: "Machine: spec.failureDomain". The row
+// reaches that object through its Pass.
 const Elsewhere = ": "
 
-// below leaves out the paths in other objects.
+// below returns the paths that are in the table's own type, without those marked by Elsewhere.
 func below(paths []string) []string {
 	var out []string
 	for _, p := range paths {

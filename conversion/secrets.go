@@ -3,7 +3,7 @@
 
 package conversion
 
-// Credentials is the name of the Secret with which the cluster's machine controllers access the cloud, in Machine API's namespace.
+// Credentials returns the name of the Secret, in Machine API's namespace, with which the cluster's machine controllers access the cloud.
 func (e *Env) Credentials() string {
 	if e.CredentialsSecret != "" {
 		return e.CredentialsSecret
@@ -11,7 +11,8 @@ func (e *Env) Credentials() string {
 	return e.Platform.CredentialsSecret
 }
 
-// OwnCredentials refuses a providerSpec's Secret with credentials that is not the cluster's own: Cluster API has one set of credentials for all machines.
+// OwnCredentials refuses a providerSpec's credentialsSecret if it is not the one of the cluster's machine controllers (Env.Credentials): Cluster API has one
+// set of credentials for all machines.
 func (p *Pass) OwnCredentials(name string) {
 	if want := p.Env.Credentials(); name != want {
 		p.Differs("credentialsSecret.name", name, "the cluster's credentials secret", want)
@@ -27,7 +28,7 @@ func (p *Pass) UserData(name string) {
 	p.Core.BootstrapSecret = &name
 }
 
-// UserDataBack is the name of the Machine's Secret with bootstrap data; "" if there is none.
+// UserDataBack returns the name of the Machine's Secret with bootstrap data; "" if there is none.
 func (p *Pass) UserDataBack() string {
 	if p.Core.BootstrapSecret == nil {
 		return ""
@@ -35,7 +36,7 @@ func (p *Pass) UserDataBack() string {
 	return *p.Core.BootstrapSecret
 }
 
-// OwnNamespace refuses a Secret in another namespace than Machine API's. Absent means the same.
+// OwnNamespace refuses the namespace of a Secret if it is not Machine API's. An absent namespace means Machine API's.
 func (p *Pass) OwnNamespace(path, namespace string) {
 	if want := p.Env.MachineAPINamespace; namespace != "" && namespace != want {
 		p.Differs(path, namespace, "Machine API's namespace", want)

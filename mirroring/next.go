@@ -80,7 +80,7 @@ func (s steps) next() *pairs.Write {
 	case s.Missing != "":
 		return pairs.First(s.deletion.GivenToCluster, s.failing(s.Reason, s.Missing))
 	case s.vanished() != "":
-		return s.Fails(s.State, reasonVanished, s.vanished())
+		return pairs.First(s.keepsChildren, s.failing(reasonVanished, s.vanished()))
 	case s.Source() == authority.MachineAPI || s.Core == nil:
 		return s.toClusterAPI()
 	}

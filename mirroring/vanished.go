@@ -5,8 +5,9 @@ package mirroring
 
 import (
 	"fmt"
-
 	"github.com/poundlock/poundlock/internal/managedfields"
+	"github.com/poundlock/poundlock/mirroring/deletion"
+	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/ownership"
 )
@@ -24,9 +25,9 @@ func (s steps) vanished() string {
 	if s.Source() != authority.ClusterAPI || s.Core != nil || !s.Shape().Existed() && !s.wasReflected() {
 		return ""
 	}
-	end, lost := "", "To have it in Cluster API again"
+	end, lost, api := "", "To have it in Cluster API again", "ClusterAPI"
 	if s.Kind.Scales {
-		end = " --cascade=orphan"
+		end, lost, api = " --cascade=orphan", "To have the set in an API again", "ClusterAPI, or MachineAPI"
 	}
 	if s.Kind.InfraActs() {
 		lost = "If its instance runs, and Cluster API is to have it again"
@@ -34,8 +35,17 @@ func (s steps) vanished() string {
 	return fmt.Sprintf("Cluster API is authoritative, and its %[1]s %[2]s/%[3]s, which existed, is gone. Poundlock does not recreate it, as somebody "+
 		"may have deleted it before it was mirrored, or while Poundlock was not installed. "+
 		"To delete this mirror too: kubectl -n %[4]s delete %[5]s.%[6]s %[3]s%[7]s. %[8]s, delete this mirror, and create it again with "+
-		"spec.authoritativeAPI: ClusterAPI",
-		s.Kind.Name, s.Pair.ClusterAPI, s.Name, s.Pair.MachineAPI, s.Kind.Resource, s.Kind.MachineAPI.Group, end, lost)
+		"spec.authoritativeAPI: %[9]s",
+		s.Kind.Name, s.Pair.ClusterAPI, s.Name, s.Pair.MachineAPI, s.Kind.Resource, s.Kind.MachineAPI.Group, end, lost, api)
+}
+
+// keepsChildren puts the sync finalizer on a set that has lost its authoritative object, and the finalizer too (kubectl poundlock cleanup). So the deletion of
+// the set waits until Poundlock has detached the Machines that Machine API runs: the garbage collector would delete them with their instances.
+func (s steps) keepsChildren() *pairs.Write {
+	if _, ok := s.Kind.Children(); !ok {
+		return nil
+	}
+	return deletion.Hold(s.MachineAPI)
 }
 
 // wasReflected reports whether the mirror created the Machine API object, for a Machine that Cluster API's set had created. Only then does the mirror own

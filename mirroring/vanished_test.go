@@ -4,11 +4,13 @@
 package mirroring
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/platforms"
@@ -70,6 +72,41 @@ func TestWhatWasDeletedWithoutPoundlockDoesNotComeBack(t *testing.T) {
 			t.Errorf("%s: %s %s, want the creation of the twin", c.sentence, w.Verb, w.Note)
 		case c.want != "" && (w.Reason != c.want || !strings.Contains(w.Note, "kubectl -n openshift-machine-api delete")):
 			t.Errorf("%s: %s %s: %s", c.sentence, w.Verb, w.Reason, w.Note)
+		}
+	}
+}
+
+// TestASetWithoutItsAuthorityKeepsItsMachines: the finalizer was removed together with Poundlock. The deletion of the set waits for Poundlock again, which
+// detaches the Machines that Machine API runs; and it waits while another set would adopt one of them.
+func TestASetWithoutItsAuthorityKeepsItsMachines(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		metadata string
+		adopter  string
+		want     string
+	}{
+		"it has lost the finalizer":                        {want: `{"metadata":{"finalizers":["a/b","sync.machine.openshift.io/finalizer"]}}`},
+		"it is being deleted":                              {metadata: `, deletionTimestamp: "2026-01-01T00:00:00Z"`, want: `{"metadata":{"ownerReferences":[]}}`},
+		"it is being deleted, and another set would adopt": {metadata: `, deletionTimestamp: "2026-01-01T00:00:00Z"`, adopter: "other", want: authority.ReasonWouldBeAdopted},
+	} {
+		finalizers := "[a/b]"
+		if c.metadata != "" {
+			finalizers = "[sync.machine.openshift.io/finalizer]"
+		}
+		s := &pairs.State{Kind: mirroringtest.Kind(t, "MachineSet"), Name: "s", Pair: authority.Pair{MachineAPI: "openshift-machine-api", ClusterAPI: "openshift-cluster-api"},
+			MachineAPI: mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: s, namespace: openshift-machine-api, uid: s, finalizers: `+finalizers+c.metadata+`},
+				spec: {authoritativeAPI: ClusterAPI}, status: {authoritativeAPI: ClusterAPI, synchronizedAPI: ClusterAPI, synchronizedGeneration: 2}}`),
+			Children: []*unstructured.Unstructured{mirroringtest.Object(t, `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: m, namespace: openshift-machine-api,
+				ownerReferences: [{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, name: s, uid: s, controller: true}]}, spec: {authoritativeAPI: MachineAPI}, status: {authoritativeAPI: MachineAPI}}`)}}
+		if c.adopter != "" {
+			s.Adopters = map[string]string{"m": c.adopter}
+		}
+		w := Next(s, time.Unix(0, 0))
+		if w == nil {
+			t.Errorf("%s: nothing is written", sentence)
+			continue
+		}
+		if patch, _ := json.Marshal(w.Patch); string(patch) != c.want && w.Reason != c.want {
+			t.Errorf("%s: %s %s, want %s", sentence, w.Reason, patch, c.want)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Side is the API to which an object belongs.
+// Side is the part of a pair to which an object belongs: one of the two APIs, a provider's objects, or the surroundings.
 type Side string
 
 const (
@@ -24,42 +24,42 @@ const (
 	SideMachineAPI Side = "MachineAPI"
 	// SideClusterAPI is cluster.x-k8s.io.
 	SideClusterAPI Side = "ClusterAPI"
-	// SideInfrastructure is a provider's half of a Cluster API object: infrastructure.cluster.x-k8s.io.
+	// SideInfrastructure is infrastructure.cluster.x-k8s.io: the provider's objects that belong to Cluster API's objects.
 	SideInfrastructure Side = "Infrastructure"
-	// Surroundings are what objects of all three live in: namespaces, CRDs and the Cluster.
+	// Surroundings are the objects in which those of the other three sides live: namespaces, CRDs, the Cluster and the provider's cluster.
 	Surroundings Side = "Surroundings"
 )
 
-// Subject is which object a request is about.
+// Subject identifies the object that a request is about.
 type Subject struct {
 	Side Side
-	// Kind is the kind by its name in the rules: the object's own kind on the two APIs' sides
-	// ("Machine", "MachineSet"), InfraMachine, InfraMachineTemplate or InfraInstance for a provider's.
+	// Kind is the name of the kind in the rules. On the sides of the two APIs it is the object's own kind ("Machine", "MachineSet"). For a provider's object it is
+	// InfraMachine, InfraMachineTemplate or InfraInstance.
 	Kind string
-	// Resource is the object's own, e.g. machines.machine.openshift.io.
+	// Resource is the object's own resource, such as machines.machine.openshift.io.
 	Resource schema.GroupResource
 	// Subresource is "", "status" or "scale".
 	Subresource     string
 	Namespace, Name string
-	// TwinNamespace is where the object of the same name in the other API lives.
+	// TwinNamespace is the namespace of the object of the same name in the other API.
 	TwinNamespace string
 }
 
-// Change is one request, as the API server describes it, with what was looked up for it.
+// Change is one request, as the API server describes it, with the facts that were looked up for it.
 type Change struct {
 	Subject
 	Operation admissionv1.Operation
 	DryRun    bool
 	Actor     Actor
-	// Username is who asks, for messages and metrics; rules decide by Actor.
+	// Username is the name of the user that makes the request, for messages and metrics. Rules decide by Actor.
 	Username string
-	// FieldManager is the one that an UPDATE names itself, empty where the API server takes the name of the program: what it records shows in New, but
-	// not of /scale.
+	// FieldManager is the field manager that an UPDATE names explicitly; "" if it names none, and the API server takes the name of the program. Which manager the
+	// API server records is in New, except for /scale.
 	FieldManager string
-	// Propagation is what a DELETE asks for; empty where it asks for nothing.
+	// Propagation is the propagation policy that a DELETE asks for; "" if it names none.
 	Propagation metav1.DeletionPropagation
-	// NamespaceTerminating reports that the object's namespace is being deleted. A shell reads the namespace where the namespace
-	// controller deletes surroundings; a policy has it in each request.
+	// NamespaceTerminating reports that the object's namespace is being deleted. A shell (such as webhooks) reads the namespace for that only if the namespace
+	// controller deletes surroundings. A ValidatingAdmissionPolicy has the namespace in each request.
 	NamespaceTerminating bool
 	// Old is the stored object, nil for CREATE; New the requested one, nil for DELETE.
 	// In a review of /scale both are Scale objects.
@@ -67,164 +67,172 @@ type Change struct {
 	Facts    Facts
 }
 
-// Facts is what a shell looked up, by name, before the rules ran. A fact that no rule of the request needed is zero.
+// Facts is what a shell (such as webhooks) looked up before the rules ran. A fact that no rule of the request needs has its zero value.
 type Facts struct {
-	// Twin is the object of the same name in the other API. For a provider's object it is the Machine API object
-	// whose machine it describes. nil: there is none.
+	// Twin is the object of the same name in the other API. For a provider's object it is the Machine API object to whose pair the provider's object belongs. nil:
+	// there is none.
 	Twin *Object
-	// TwinLive reports that Twin was read from the API server and not from a cache.
+	// TwinLive reports that Twin was read from the API server, not from a cache.
 	TwinLive bool
-	// Stored is the object whose subresource is reviewed, where the review does not carry it (/scale); otherwise nil.
+	// Stored is the stored object whose subresource is reviewed, if the review does not contain that object (/scale); otherwise nil.
 	Stored *Object
-	// Infra is the provider's object behind the Cluster API object of the pair, nil where there is none. Of what a provider keeps for an instance it is the
-	// provider's machine, from a cache.
+	// Infra is the provider's object to which the Cluster API object of the pair refers; nil if there is none. If the review is of an object that a provider keeps
+	// for an instance, Infra is the provider's machine, from a cache.
 	Infra *Object
-	// InfraInstance is what the provider keeps for the instance beside Infra, nil where there is none.
+	// InfraInstance is the object that the provider keeps for the instance, beside Infra; nil if there is none.
 	InfraInstance *Object
-	// Owners are what the object's owner references name, from the API server: the Cluster API Machines of a provider's machine, the provider's machine of
-	// what is kept for its instance, the MachineSet of a Machine, and the Clusters. Of a provider's object that is deleted they are its Cluster API Machine,
-	// from a cache.
+	// Owners are the objects that the object's owner references name, from the API server: of a provider's machine its Cluster API Machines, of an object that a
+	// provider keeps for an instance the provider's machine, of a Machine its MachineSet, and the Clusters. If the review is of the deletion of a provider's
+	// object, Owners has its Cluster API Machine, from a cache.
 	Owners []*Object
-	// OwnerSet is the MachineSet that controls a Machine which is created, and OwnerSetTwin the one of its name in the other API; nil where there is none, or
-	// where OwnerSet has Machines already.
+	// OwnerSet is the MachineSet that controls a Machine which is created, and OwnerSetTwin the MachineSet of OwnerSet's name in the other API. OwnerSetTwin is
+	// nil if there is none, or if OwnerSet has Machines already. Without an OwnerSetTwin, OwnerSet is nil unless it has Machines.
 	OwnerSet, OwnerSetTwin *Object
 	// Namesake reports that a Machine API Machine has the name of the provider's machine that a Cluster API Machine refers to (authority.Namesake).
 	Namesake bool
-	// InfraNamesake is the provider's machine of the name of a Machine API Machine that is created without a twin, nil for none.
+	// InfraNamesake is the provider's machine that has the name of a Machine API Machine which is created without a twin; nil if there is none.
 	InfraNamesake *Object
-	// KeptNamesake is what the provider keeps for an instance under that name, nil for nothing.
+	// KeptNamesake is the object that the provider keeps for an instance under the name of that Machine API Machine; nil if there is none.
 	KeptNamesake *Object
-	// Holders are the names of other Machines with the object's spec.providerID.
+	// Holders are the names of other Machines that have the ID of the object's instance.
 	Holders []string
-	// AlsoKept are the objects, as a kind and a name, that a provider keeps for the instance of a Machine that is to move, and that are not its pair's.
+	// AlsoKept are the objects, as a kind and a name, that a provider keeps for the instance of a Machine that is to move, and that do not belong to the Machine's
+	// pair.
 	AlsoKept []string
-	// Unconvertible are the fields of the authority that the other API cannot express: from a conversion run in the
-	// review itself, paths those of the authority's object.
+	// Unconvertible are the errors of a conversion that was run in the review itself: the fields of the authoritative object that the other API cannot express.
+	// Their paths are those of the authoritative object.
 	Unconvertible field.ErrorList
-	// ConversionRun reports that Unconvertible is an answer: without it, empty means "not asked".
+	// ConversionRun reports that a conversion was run: only then does an empty Unconvertible mean that everything can be converted.
 	ConversionRun bool
-	// Uncounted are the Machines that one MachineSet of the pair counts and the other does not, by name.
+	// Uncounted are the Machines that one MachineSet of the pair counts and the other MachineSet does not, by name.
 	Uncounted []Uncounted
-	// UnknownInstances are the names of those Machines of a Cluster API MachineSet or MachineDeployment whose instances their provider does not hold yet.
+	// UnknownInstances are the names of those Machines of a Cluster API MachineSet or MachineDeployment whose provider does not know their instances yet.
 	UnknownInstances []string
-	// Hooked are the names of those Machines of a Cluster API MachineSet or MachineDeployment whose deletion somebody's hooks hold up.
+	// Hooked are the names of those Machines of a Cluster API MachineSet or MachineDeployment that have hooks of somebody, which delay a deletion.
 	Hooked []string
-	// WithNodes are the names of those of its Machines that Cluster API runs and whose Nodes it drains before it deletes them.
+	// WithNodes are the names of those Machines of the Cluster API MachineSet or MachineDeployment that Cluster API runs, and whose Nodes it drains before it
+	// deletes the Machines.
 	WithNodes []string
-	// Ending are the names of Machines that are deleted with the object under review, and with their instances: of a MachineSet that is deleted in the foreground
-	// those that its API runs, of surroundings those of the control plane. ControlPlaneSize is how many Machines the control plane has.
+	// Ending are the names of Machines that are deleted, with their instances, if the object under review is deleted. For a MachineSet that is deleted in the
+	// foreground these are the Machines that its API runs, for surroundings the control plane's. ControlPlaneSize is the number of Machines of the control plane.
 	Ending           []string
 	ControlPlaneSize int
-	// ControlPlaneLost are the names of those of the control plane that have failed and whose instance is gone (authority.Lost).
+	// ControlPlaneLost are the names of those control plane Machines that have failed and whose instance is gone (authority.Lost).
 	ControlPlaneLost []string
-	// Moving are the names of Machines that are asked to move away from the API whose surroundings are deleted, and have not moved yet.
+	// Moving are the names of Machines that have a request to move away from the API whose surroundings are deleted, and that have not moved yet.
 	Moving []string
-	// Masters are the control plane's Machines in Cluster API, where one that hooks hold loses its provider's machine; else none.
+	// Masters are the control plane's Machines in Cluster API. They are gathered if one of them that a hook holds loses its provider's machine; else there are
+	// none.
 	Masters []*Object
-	// Undrained reports that Cluster API's controller finds no Machine of the control plane that stays, and deletes Machines without a drain.
+	// Undrained reports that Cluster API's controller finds no control plane Machine except those being deleted, and so deletes Machines without draining their
+	// Nodes.
 	Undrained bool
-	// Sets are the MachineSets of the API that a Machine is to move to; of a Machine that is created, those of its own API.
+	// Sets are the MachineSets of the API to which a Machine is to move. For a Machine that is created, they are the MachineSets of its own API.
 	Sets []*Object
-	// MachineAPISets are the MachineSets of the Machine API beside Sets, where a MachineDeployment is deleted.
+	// MachineAPISets are the MachineSets of the Machine API, in addition to Sets, if a MachineDeployment is deleted.
 	MachineAPISets []*Object
-	// Siblings are the MachineSets beside one under review, itself included; of a deletion those of both APIs; for a Machine those of its API. Adoptable are
-	// Machines that they may adopt: those that the deletion leaves without a set, else those of the set's API that no set owns.
+	// Siblings are the MachineSets of the API of the MachineSet or Machine under review, including that MachineSet itself. For the deletion of a MachineSet, they
+	// are those of both APIs. Adoptable are the Machines that Siblings may adopt: for a deletion the Machines that it leaves without a set, else those of the
+	// set's API that no set owns.
 	Siblings, Adoptable []*Object
-	// Deployments are the MachineDeployments of Cluster API, to which a MachineSet is to move.
+	// Deployments are the MachineDeployments of Cluster API, gathered if a MachineSet is to move to Cluster API, or may be selected by one of them.
 	Deployments []*Object
-	// Leaving is what of the surroundings of the API that an object is to move to is being deleted, in a sentence; "" for nothing. Beside Masters it is what of
-	// Cluster API's surroundings is.
+	// Leaving is a sentence about those surroundings that are being deleted, of the API to which an object is to move; "" if none are. If Masters were gathered,
+	// it is about the surroundings of Cluster API's objects.
 	Leaving string
-	// PausedCluster is the name of the Cluster of an object that is to move, if that Cluster is paused; "" for none.
+	// PausedCluster is the name of the Cluster of an object that is to move, if that Cluster is paused; else "".
 	PausedCluster string
-	// Remediation is what was found of the template from which a MachineHealthCheck makes requests to remediate, in the namespace of the API that it is
-	// to move to.
+	// Remediation is whether the template exists from which a MachineHealthCheck makes requests for remediation, in the namespace of the API to which the check is
+	// to move.
 	Remediation Existence
-	// Rival is what of OpenShift's own migration runs beside Poundlock, "" for nothing: nothing moves then.
+	// Rival lists the parts of OpenShift's own migration that run in the cluster; "" if none do. Poundlock moves nothing while there are any.
 	Rival string
-	// GateOff reports that the feature gate MachineAPIMigration is off: nothing moves then either.
+	// GateOff reports that the feature gate MachineAPIMigration is off. Poundlock moves nothing while it is.
 	GateOff bool
-	// ControlPlane is what a ControlPlaneMachineSet is judged by, nil where nobody asked for it.
+	// ControlPlane is the state of the control plane by which a ControlPlaneMachineSet is judged; nil if no rule needs it.
 	ControlPlane *ControlPlane
 }
 
-// Existence is what a look for an object found.
+// Existence is the result of a lookup of an object.
 type Existence string
 
-// What a look may find. The zero Existence is that nobody could look.
+// The results of a lookup. The zero Existence means that the lookup was not possible.
 const (
 	Exists Existence = "exists"
 	Absent Existence = "absent"
 )
 
-// Uncounted is a Machine that the MachineSet of one side counts and the other does not.
+// Uncounted is a Machine that the MachineSet of one side counts and the MachineSet of the other side does not.
 type Uncounted struct {
 	Name string `json:"name"`
 	By   Side   `json:"by"`
-	// Why the other does not, as a clause.
+	// Why is a clause: why the other side's MachineSet does not count the Machine.
 	Why string `json:"why"`
-	// Undefined reports that the definition of its kind is missing in the other API, or is being deleted.
+	// Undefined reports that the definition (CRD) of the Machine's kind is missing in the other API, or is being deleted.
 	Undefined bool `json:"undefined,omitempty"`
-	// Unreflected reports that the mirror makes no Machine API object for it, whether it converts or not.
+	// Unreflected reports that the mirror makes no Machine API object for the Machine, whether the Machine converts or not.
 	Unreflected bool `json:"unreflected,omitempty"`
 }
 
-// ControlPlane is a cluster's control plane as a shell has read it. Nothing in it is changed.
+// ControlPlane is a cluster's control plane as a shell (such as webhooks) has read it. Rules do not change anything in it.
 type ControlPlane struct {
-	// Machines are those of the set's namespace that its selector matches.
+	// Machines are the Machines of the ControlPlaneMachineSet's namespace that the set's selector matches.
 	Machines []machinev1beta1.Machine
-	// Nodes are those with the role of the control plane.
+	// Nodes are the Nodes with the role of the control plane.
 	Nodes []corev1.Node
-	// OtherNodes are those without that role that one of the Machines refers to.
+	// OtherNodes are Nodes without that role to which one of Machines refers.
 	OtherNodes []corev1.Node
-	// Unselected are Machines that belong to one of the Nodes, and that the set's selector does not match: they may have lost a label.
+	// Unselected are Machines that belong to one of Nodes and that the set's selector does not match. They may have lost a label.
 	Unselected []machinev1beta1.Machine
-	// ClusterAPINamespace is where Cluster API has the Machines for which it is authoritative.
+	// ClusterAPINamespace is the namespace of the Machines for which Cluster API is authoritative, in that API.
 	ClusterAPINamespace string
-	// Infrastructure is the one named cluster; nil where there is none.
+	// Infrastructure is the Infrastructure named cluster; nil if there is none.
 	Infrastructure *configv1.Infrastructure
-	// Templates are what the templates of sets under review stand for that name one of Cluster API's.
+	// Templates are, for sets under review whose template refers to a template of Cluster API's, what that stands for in Machine API's words.
 	Templates []Template
-	// Stored are what those templates stand for now, where the review is about one of Cluster API's that somebody changes.
+	// Stored are what these templates stand for as stored, if the review is about a change of a template of Cluster API's.
 	Stored []Template
 	// Trials are the API server's answers to dry runs of the Machines that the set under review would create.
 	Trials []Trial
-	// Now is when all this was read.
+	// Now is the time at which the ControlPlane was read.
 	Now time.Time
-	// MayRecreate: the strategy Recreate is allowed.
+	// MayRecreate reports that the strategy Recreate is allowed.
 	MayRecreate bool
-	// Set is the stored set, where the review is about one of its Machines; nil where there is none.
+	// Set is the stored ControlPlaneMachineSet, if the review is about one of its Machines; nil if there is no set.
 	Set *Object
+	// Edited is the mirror in Machine API of a Machine that Cluster API runs, as it will be after the edit under review of the Machine or of its provider's
+	// machine. It is nil in every other review, and if the edited object does not convert.
+	Edited *machinev1beta1.Machine
 }
 
-// Template is a control plane set's template for Cluster API in Machine API's words.
+// Template is what a ControlPlaneMachineSet's template for Cluster API stands for in Machine API's words.
 type Template struct {
-	// Of is what it is the answer for, the set's member as JSON in a fixed form.
+	// Of identifies the template: the member of the set's template, as JSON in a fixed form.
 	Of string
-	// ProviderSpec is what a Machine is made from. Where it is nil, Unresolved is the reason.
+	// ProviderSpec is the providerSpec with which a Machine is made. If it is nil, Unresolved is the reason.
 	ProviderSpec []byte
 	Unresolved   field.ErrorList
 }
 
 // Trial is the API server's answer to the creation of a Machine with a dry run. One of Machine, Refused and Unanswered is set.
 type Trial struct {
-	// Of identifies the Machine that was tried.
+	// Of identifies the Machine whose creation was tried.
 	Of string
-	// Machine is the one that would have been stored: with what admission and defaults write.
+	// Machine is the Machine that would have been stored, with what admission and defaults write.
 	Machine *machinev1beta1.Machine
-	// Refused is the API server's reason why there would be none, in its words.
+	// Refused is the API server's reason for refusing the creation, in its own words.
 	Refused string
-	// Unanswered is why there is no answer.
+	// Unanswered is why the API server gave no answer.
 	Unanswered string
 }
 
-// Need names facts that a rule looks at. The zero Need is none: such a rule has a CEL twin.
+// Need is the set of facts that a rule reads, as bits. The zero Need is no fact: a rule without needs has a CEL twin.
 type Need uint32
 
 const (
 	// NeedTwin asks for Facts.Twin, from a cache where authority.CacheSuffices allows it.
 	NeedTwin Need = 1 << iota
-	// NeedLiveTwin asks for Facts.Twin from the API server: absence decides, or a move is requested.
+	// NeedLiveTwin asks for Facts.Twin from the API server, because its absence decides, or because a move is requested.
 	NeedLiveTwin
 	// NeedStored asks for Facts.Stored.
 	NeedStored
@@ -234,7 +242,7 @@ const (
 	NeedConversion
 	// NeedControlPlane asks for Facts.ControlPlane, from the API server.
 	NeedControlPlane
-	// NeedUncounted asks for Facts.Uncounted, from an indexed cache, and the definition of a kind that may be missing from the API server.
+	// NeedUncounted asks for Facts.Uncounted, from an indexed cache, and, from the API server, for the definition of a kind that may be missing.
 	NeedUncounted
 	// NeedOwners asks for Facts.Owners.
 	NeedOwners
@@ -253,7 +261,7 @@ const (
 	NeedControlPlaneSet
 	// NeedEnding asks for Facts.Ending, Facts.ControlPlaneSize, Facts.ControlPlaneLost and Facts.Moving, from an indexed cache.
 	NeedEnding
-	// NeedUndrained asks for Facts.Undrained, from an indexed cache, and from the API server where that has no such Machine.
+	// NeedUndrained asks for Facts.Undrained, from an indexed cache, and from the API server if the cache has no such Machine.
 	NeedUndrained
 	// NeedRemediation asks for Facts.Remediation, from the API server.
 	NeedRemediation
@@ -264,20 +272,20 @@ const (
 	NeedOwnerSet
 	// NeedSiblings asks for Facts.Siblings and Facts.Adoptable, from an indexed cache.
 	NeedSiblings
-	// NeedMasters asks for Facts.Masters, and Facts.Leaving of Cluster API's objects, from the API server where the Machine may be one.
+	// NeedMasters asks for Facts.Masters, and for Facts.Leaving of Cluster API's objects, from the API server if the Machine may be a control plane Machine.
 	NeedMasters
 )
 
 // Has reports whether n includes all of other.
 func (n Need) Has(other Need) bool { return n&other == other }
 
-// Actor is what a request's user is to the rules. Who is which is configuration (Identities).
+// Actor is the part that a request's user plays in the rules. Which user plays which part is configured (Identities).
 type Actor string
 
 const (
-	// Anyone is everybody who is not named below: people, GitOps, and cluster administrators alike.
+	// Anyone is every user that Identities does not name: people, GitOps, and cluster administrators alike.
 	Anyone Actor = ""
-	// Poundlock is the product itself: the only one who writes to what is locked.
+	// Poundlock is the product itself: the only user that may write to everything that is locked.
 	Poundlock Actor = "Poundlock"
 	// MachineAPIController are the controllers of machine.openshift.io.
 	MachineAPIController Actor = "MachineAPIController"
@@ -299,10 +307,10 @@ const (
 	NamespaceController Actor = "NamespaceController"
 )
 
-// Identities names, by exact user name, who plays each part. Groups play none: no group is exempt from a lock.
+// Identities has the exact user names of each Actor. Groups cannot be an Actor: no group is exempt from a lock.
 type Identities map[Actor][]string
 
-// Actor returns what the user of this name is to the rules.
+// Actor returns the Actor of the user with this name; Anyone if no Actor has the name.
 func (i Identities) Actor(username string) Actor {
 	for actor, names := range i {
 		if slices.Contains(names, username) {

@@ -10,33 +10,33 @@ import (
 	"strings"
 )
 
-// Defaulter is one row of what is filled in for a request: a pure function, and how it is registered and documented.
-// It has a fixed point: asked again about the object that it has changed, it changes nothing.
+// Defaulter is one row of the defaults that are filled in for a request: a pure function, and how it is registered and documented. The function has a fixed
+// point: for the object that it has changed it returns no patches.
 type Defaulter struct {
 	// ID is stable and public, as Rule.ID is.
 	ID string
 	// Clause is the source that asks for the default, by document and heading.
 	Clause string
-	// Description is the default in a sentence for docs/rules.md.
+	// Description is a sentence for docs/rules.md: what is filled in.
 	Description string
 	On          []Scope
-	// Needs names the facts that Default reads; nil: none.
+	// Needs returns the facts that Default reads for a change; nil: none.
 	Needs   func(Change) Need
 	Default func(Change) []Patch
 }
 
-// Patch sets one member of the requested object. Members on the way that are absent are made.
+// Patch sets one member of the requested object. Objects on the path to that member are created if they are absent.
 type Patch struct {
 	// Path is a JSON pointer (RFC 6901) to a member of an object, never into a list: /status/authoritativeAPI.
 	Path string
-	// Value is what json.Marshal takes.
+	// Value is the member's new value, of any type that json.Marshal accepts.
 	Value any
 }
 
-// Defaulters is a list of defaults. None of them reads what another one fills in.
+// Defaulters is a list of defaulters. No defaulter reads what another one fills in.
 type Defaulters []Defaulter
 
-// Applying returns the defaulters that see the change, in order.
+// Applying returns the defaulters whose scopes cover the change, in order.
 func (d Defaulters) Applying(c Change) Defaulters {
 	var out Defaulters
 	for _, row := range d {
@@ -47,7 +47,7 @@ func (d Defaulters) Applying(c Change) Defaulters {
 	return out
 }
 
-// Needs is what must be looked up before Patches can be asked.
+// Needs returns the facts that must be looked up before Patches is called for the change.
 func (d Defaulters) Needs(c Change) Need {
 	var all Need
 	for _, row := range d.Applying(c) {
@@ -58,7 +58,7 @@ func (d Defaulters) Needs(c Change) Need {
 	return all
 }
 
-// Patches asks every defaulter that sees the change.
+// Patches returns the patches of all defaulters whose scopes cover the change.
 func (d Defaulters) Patches(c Change) []Patch {
 	var out []Patch
 	for _, row := range d.Applying(c) {
@@ -74,8 +74,7 @@ type Operation struct {
 	Value any    `json:"value"`
 }
 
-// Operations spells patches as a JSON patch of the object: "add" for each member, preceded by one for each absent
-// object on the way to it.
+// Operations returns patches as a JSON patch of the object: an "add" for each member, and before it an "add" for each absent object on the path to that member.
 func Operations(o *Object, patches []Patch) ([]Operation, error) {
 	var content map[string]any
 	if err := json.Unmarshal(o.Raw(), &content); err != nil {
@@ -93,7 +92,7 @@ func Operations(o *Object, patches []Patch) ([]Operation, error) {
 	return out, nil
 }
 
-// Apply returns the object with the patches in it; the object itself stays as it is.
+// Apply returns a copy of the object with the patches applied.
 func Apply(o *Object, patches []Patch) (*Object, error) {
 	var content map[string]any
 	if err := json.Unmarshal(o.Raw(), &content); err != nil {
@@ -111,8 +110,8 @@ func Apply(o *Object, patches []Patch) (*Object, error) {
 	return ParseObject(raw)
 }
 
-// FixedPoint reports whether the defaulters have nothing left to do once they were asked: the error names the first
-// path that a second run would set again. A shell may then be called twice for one request, as reinvocation does.
+// FixedPoint checks that the defaulters change nothing when they run a second time on what they have filled in. The error names the first path that a second
+// run would set again. The API server may call a webhook twice for one request (reinvocation), so this has to hold.
 func (d Defaulters) FixedPoint(c Change) error {
 	filled, err := Apply(c.New, d.Patches(c))
 	if err != nil {
@@ -127,7 +126,7 @@ func (d Defaulters) FixedPoint(c Change) error {
 	return nil
 }
 
-// set puts the patch's value into content and returns the operations that make what was absent on the way.
+// set puts the patch's value into content, and returns the operations that create the objects that were absent on the path.
 func set(content map[string]any, p Patch) ([]Operation, error) {
 	names, err := pointed(p.Path)
 	if err != nil {

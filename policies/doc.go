@@ -4,9 +4,9 @@
 // Package policies is the rule kernel. It defines a request (Change), a rule (Rule), and how a list of rules (Set)
 // becomes one answer (Judgement).
 //
-// In go a Change, with the Facts that its rules need. Out comes a Judgement. Rule.Needs names whatever a rule must look
-// up. The shell fetches it before any rule runs, and passes it in Change.Facts. So the webhook, the reconcilers and the
-// command line plugin get the same answer to the same question.
+// The input is a Change, with the Facts that its rules need. The output is a Judgement. Rule.Needs names the facts that a rule reads. The shell (the code that
+// calls the rules, such as webhooks) looks them up before any rule runs, and passes them in Change.Facts. So the webhook, the reconcilers and the command line
+// plugin get the same answer to the same question.
 //
 // Non-goals:
 //   - the fields of any API: see the packages of rules beneath it

@@ -22,25 +22,25 @@ type Difference struct {
 	Old, New any // nil: absent
 }
 
-// Comparison selects how two JSON values are compared. They are compared as a whole, so that a field that this build does
-// not have counts too: the lock by exception of DESIGN §3.1. Absent and null are equal.
+// Comparison selects how two JSON values are compared. Whole values are compared, so a field that this build does not know counts, too: the lock by exception
+// of DESIGN §3.1. Absent and null are equal.
 type Comparison struct {
-	// Except are paths of fields that may differ, with all beneath them. Paths are spelled from the root on: spec.replicas.
+	// Except are the paths of fields that may differ, with everything beneath them. Paths are spelled from the root on: spec.replicas.
 	Except []string
-	// Exact are paths of fields beneath which an empty list or object is a value. Elsewhere it equals an absent one.
+	// Exact are the paths of fields beneath which an empty list or object differs from an absent one. Elsewhere the two are equal.
 	Exact []string
-	// Most is how many differences are named, 0 is all: a name costs as much as it is deep.
+	// Most is how many differences are named; 0 is all. It limits the cost: that of naming a difference grows with the depth of its path.
 	Most int
 }
 
-// Differences compares with exceptions, and names every place: Comparison.Differences.
+// Differences returns every place where two JSON values differ, except at the paths in except and beneath them: Comparison.Differences.
 func Differences(root *field.Path, before, after json.RawMessage, except ...string) ([]Difference, error) {
 	found, _, err := Comparison{Except: except}.Differences(root, before, after)
 	return found, err
 }
 
-// Differences names the places where two JSON values differ, each by its deepest path, in path order, and counts those that
-// it leaves unnamed. A value beneath Exact that one side lacks is one place, and not one for each member. It takes time in proportion to what it reads.
+// Differences returns the places where two JSON values differ, each by its deepest path, in path order. more is the number of differences that are not named. A
+// value beneath Exact that one side lacks is one place, not one for each member. The time that Differences takes is proportional to the size of the values.
 func (c Comparison) Differences(root *field.Path, before, after json.RawMessage) (named []Difference, more int, err error) {
 	if bytes.Equal(before, after) {
 		return nil, 0, nil
@@ -68,14 +68,14 @@ func decode(raw json.RawMessage) (any, error) {
 	return v, dec.Decode(&v)
 }
 
-// branch is what a Comparison has at a field and beneath it. To spell each field's path and look that up would take
-// time by the square of its depth.
+// branch is what a Comparison has for a field and the fields beneath it. The tree of branches is walked along with the values: to spell each field's path and
+// look the path up would take time by the square of the depth.
 type branch struct {
 	except, exact bool
 	next          map[string]*branch
 }
 
-// branch is the tree of the Comparison's paths beneath a root.
+// branch returns the tree of the Comparison's paths beneath a root.
 func (c Comparison) branch(root string) *branch {
 	top := &branch{}
 	for _, path := range c.Except {
@@ -91,7 +91,7 @@ func (c Comparison) branch(root string) *branch {
 	return top
 }
 
-// find makes the way to a path; nil where the path is not beneath the root.
+// find returns the branch at a path, and creates the branches on the way; nil if the path is not beneath the root.
 func (b *branch) find(root, path string) *branch {
 	beneath, ok := strings.CutPrefix(path+".", root+".")
 	if !ok {
@@ -112,7 +112,7 @@ func (b *branch) find(root, path string) *branch {
 	return b
 }
 
-// at is the branch of a member; nil where the Comparison has nothing about it.
+// at returns the branch of a member; nil if the Comparison has nothing for it.
 func (b *branch) at(name string) *branch {
 	if b == nil {
 		return nil
@@ -168,7 +168,7 @@ func (d *differ) walkMap(path *field.Path, at *branch, exact bool, b, a map[stri
 	}
 }
 
-// child spells a path as field.Error does: a map key that is no identifier stands in brackets.
+// child returns the path of a member, in the spelling of field.Error: a key that is not an identifier is put in brackets.
 func child(path *field.Path, key string) *field.Path {
 	for _, r := range key {
 		if r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {
@@ -178,7 +178,7 @@ func child(path *field.Path, key string) *field.Path {
 	return path.Child(key)
 }
 
-// asMap sees nothing as an empty map, so that {"a":{"b":null}} equals {}.
+// asMap returns v as a map, and whether v is one. An absent value counts as an empty map, so that {"a":{"b":null}} equals {}.
 func asMap(v any) (map[string]any, bool) {
 	if v == nil {
 		return nil, true

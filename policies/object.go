@@ -15,8 +15,8 @@ import (
 	"github.com/poundlock/poundlock/internal/jsonmembers"
 )
 
-// Object is an object of a review as far as every rule reads it: its metadata, and spec and status as they came.
-// A rule that looks further decodes Spec or Status itself; most requests never need it.
+// Object is an object of a review, decoded as far as all rules need it: its metadata, and spec and status as JSON. A rule that needs more decodes Spec or
+// Status itself, which most requests never need.
 type Object struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        Metadata        `json:"metadata"`
@@ -24,13 +24,13 @@ type Object struct {
 	Status          json.RawMessage `json:"status,omitempty"`
 
 	raw     []byte
-	reading atomic.Value // kept
+	reading atomic.Value // of type kept
 }
 
-// kept is what Reading keeps.
+// kept has the value that Reading stores in an Object. atomic.Value requires values of one type, so this struct has the value.
 type kept struct{ value any }
 
-// Metadata is what rules read of metav1.ObjectMeta: all but the managed fields, which are most of its bytes.
+// Metadata has those fields of metav1.ObjectMeta that rules read. The managed fields, which are most of the bytes, are not among them.
 type Metadata struct {
 	Name              string                  `json:"name,omitempty"`
 	GenerateName      string                  `json:"generateName,omitempty"`
@@ -46,11 +46,11 @@ type Metadata struct {
 	OwnerReferences   []metav1.OwnerReference `json:"ownerReferences,omitempty"`
 }
 
-// ParseObject reads an object from JSON. Empty input is no object: nil and no error, as reviews leave one side out. The
-// object keeps raw and points into it. Only what rules read is decoded: most of an object's bytes are managed fields.
+// ParseObject reads an object from JSON. For empty input it returns nil and no error, because a review of a CREATE or a DELETE has only one object. The object
+// keeps raw and points into it. Only what rules read is decoded, because most of an object's bytes are managed fields.
 func ParseObject(raw []byte) (*Object, error) { return parse(raw, jsonmembers.Each) }
 
-// ParseCheckedObject is ParseObject for JSON that is part of a document which was found to be JSON: it is not checked again.
+// ParseCheckedObject does what ParseObject does, for JSON that is part of a document that was already found to be valid JSON: the syntax is not checked again.
 func ParseCheckedObject(raw []byte) (*Object, error) { return parse(raw, jsonmembers.EachChecked) }
 
 func parse(raw []byte, each func([]byte, func(name, value []byte) error) error) (*Object, error) {
@@ -90,7 +90,7 @@ func (m *Metadata) member(name, value []byte) error {
 	return nil
 }
 
-// field is where a member of metadata is kept; nil for one that no rule reads.
+// field returns a pointer to the struct field for a member of metadata; nil for a member that no rule reads.
 func (m *Metadata) field(name string) any {
 	switch name {
 	case "name":
@@ -128,11 +128,11 @@ func decodeMember(name, value []byte, into any) error {
 	return nil
 }
 
-// Raw is the object's JSON as it came.
+// Raw returns the JSON from which the object was read.
 func (o *Object) Raw() []byte { return o.raw }
 
-// Reading is what read makes of the object. It is kept, so that rules that ask the same of an object decode it once; what
-// it holds is shared, so nobody may change it. An object keeps one reading, the last one made.
+// Reading returns the value that read makes of the object, and keeps that value in the object, so that rules that read an object in the same way decode it
+// once. The value is shared, so no caller may change it. An object keeps only the value that was made last, and Reading returns it if it has the type T.
 func Reading[T any](o *Object, read func(*Object) T) T {
 	if k, ok := o.reading.Load().(kept); ok {
 		if value, ok := k.value.(T); ok {
@@ -144,7 +144,7 @@ func Reading[T any](o *Object, read func(*Object) T) T {
 	return made
 }
 
-// Deleting reports whether the object waits for its finalizers to go.
+// Deleting reports whether the object is being deleted: it has a deletionTimestamp, and waits until its finalizers are removed.
 func (o *Object) Deleting() bool { return o != nil && o.Metadata.DeletionTimestamp != nil }
 
 // HasFinalizer reports whether the object carries the finalizer.

@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Rule is one row: a pure function, and how it is registered and documented.
+// Rule is one row in a list of rules: a pure function, and how it is registered and documented.
 type Rule struct {
-	// ID is stable and public: it stands in messages, metrics and docs/rules.md. Rows may share one, where the
-	// same rule is decided from different facts on different sides.
+	// ID is stable and public: it is used in messages, in metrics and in docs/rules.md. Several rows may have one ID if the same rule is decided from different
+	// facts on different sides.
 	ID string
 	// Clause is the source that the rule enforces, by document and heading.
 	Clause string
@@ -22,17 +22,17 @@ type Rule struct {
 	// Remedy is what a person who meets the rule can do, for docs/rules.md and `kubectl poundlock explain`.
 	Remedy string
 	On     []Scope
-	// Needs names the facts that Check reads for this change; nil: none, and the rule has a CEL twin.
+	// Needs returns the facts that Check reads for a change; nil: none, and the rule has a CEL twin.
 	Needs func(Change) Need
 	Check func(Change) Verdict
 }
 
-// Scope is which requests a rule sees. Empty Kinds or Operations match none: a scope is always written out.
+// Scope selects the requests for which a rule is asked. Empty Kinds or Operations match no request, so each scope lists them.
 type Scope struct {
 	Side       Side
 	Kinds      []string
 	Operations []admissionv1.Operation
-	// Subresource is exact: "" is the object itself.
+	// Subresource has to equal the request's; "" is the object itself.
 	Subresource string
 }
 
@@ -42,22 +42,22 @@ func (s Scope) Covers(c Change) bool {
 		slices.Contains(s.Operations, c.Operation) && slices.Contains(s.Kinds, c.Kind)
 }
 
-// Verdict is the answer of one rule to one change. The zero value allows it.
+// Verdict is the answer of one rule to one change. The zero Verdict allows the change.
 type Verdict struct {
 	Denials  field.ErrorList
 	Warnings []string
 }
 
-// Deny is a verdict that refuses, one error per field.
+// Deny returns a verdict that refuses the change, with one error per field; without errors it allows the change.
 func Deny(errs ...*field.Error) Verdict { return Verdict{Denials: errs} }
 
-// Warn is a verdict that allows a change and warns.
+// Warn returns a verdict that allows the change, with these sentences as warnings.
 func Warn(sentences ...string) Verdict { return Verdict{Warnings: sentences} }
 
 // Set is a list of rules, in the order in which their answers are printed: the most important first.
 type Set []Rule
 
-// Applying returns the rules that see the change, in order.
+// Applying returns the rules whose scopes cover the change, in order.
 func (s Set) Applying(c Change) Set {
 	var out Set
 	for _, r := range s {
@@ -68,7 +68,7 @@ func (s Set) Applying(c Change) Set {
 	return out
 }
 
-// Needs is what must be looked up before Judge can be asked.
+// Needs returns the facts that must be looked up before Judge is called for the change.
 func (s Set) Needs(c Change) Need {
 	var all Need
 	for _, r := range s.Applying(c) {
@@ -79,7 +79,8 @@ func (s Set) Needs(c Change) Need {
 	return all
 }
 
-// Judge asks every rule that sees the change, so that a person repairs a request once.
+// Judge returns the findings of all rules whose scopes cover the change. It does not stop at the first refusal, so that a person can correct everything at
+// once.
 func (s Set) Judge(c Change) Judgement {
 	var j Judgement
 	for _, r := range s.Applying(c) {
@@ -95,7 +96,7 @@ type Finding struct {
 	Verdict
 }
 
-// Judgement is every applying rule's finding, those without an objection included (metrics count them).
+// Judgement has the finding of each rule that applies, including those without an objection, which metrics count, too.
 type Judgement []Finding
 
 // Allowed reports whether no rule refuses.

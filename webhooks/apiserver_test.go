@@ -100,6 +100,7 @@ func TestOnAnAPIServer(t *testing.T) {
 		{"elsewhere nothing is locked", elsewhere},
 		{"what fails closed does so once the webhooks have answered, and again when somebody removes the label", enforces},
 		{"a control plane's set is told what it will do", controlPlaneSet},
+		{"and what an edit of its Machines in Cluster API leads to", editsMasterInClusterAPI},
 		{"and what a move of authority over it means", controlPlaneAuthority},
 		{"and what becomes of its Machines without its finalizer", finalizerOfASet},
 	} {
@@ -696,6 +697,11 @@ spec: {instanceType: m6i.large}`)
 	warns("an AWSMachine in use", func() error {
 		return p.admin.Patch(t.Context(), infra, merge(`{"spec":{"imageLookupFormat":"capa-ami"}}`), client.DryRunAll)
 	}, "AWSMachine.spec.imageLookupFormat: ")
+	acknowledged := merge(`{"status":{"conditions":[{"type":"Paused","status":"True","reason":"Paused","message":"m","lastTransitionTime":"2026-11-30T00:00:00Z"}]}}`)
+	for _, o := range []client.Object{hook, infra} {
+		denied(t, p.admin.Status().Patch(t.Context(), o.DeepCopyObject().(client.Object), acknowledged, client.DryRunAll), "authority/pause-condition", "status.conditions[Paused]")
+		p.must(t, p.admin.Status().Patch(t.Context(), o.DeepCopyObject().(client.Object), merge(`{"status":{"conditions":[{"type":"Ready","status":"True","reason":"Ready","message":"m","lastTransitionTime":"2026-11-30T00:00:00Z"}]}}`), client.DryRunAll))
+	}
 	// As `kubectl replace` does with a manifest from before the field: the CRD's default fills it in.
 	whole := toward(mapiMachine, "m", "used")
 	p.must(t, p.admin.Get(t.Context(), client.ObjectKeyFromObject(whole), whole))

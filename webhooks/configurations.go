@@ -25,12 +25,12 @@ type ConfigOptions struct {
 	Pairs     authority.Pairs
 	// Own are Poundlock's exact user names, whose requests are excluded.
 	Own []string
-	// Identities are those whose requests fail open, although similar requests fail closed.
+	// Identities are the users whose requests fail open although the same requests of others fail closed.
 	Identities policies.Identities
 	// Name is both configurations' name, "" for poundlock.
 	Name                string
 	Labels, Annotations map[string]string
-	// Service is how the API server reaches the webhooks in the cluster. URL, if set, replaces it: the base of the paths, https://host:port.
+	// Service is how the API server reaches the webhooks in the cluster. URL, if set, replaces the Service: it is the base of the paths, https://host:port.
 	Service  admissionregistrationv1.ServiceReference
 	URL      string
 	CABundle []byte
@@ -120,9 +120,9 @@ func rules(r Route) []admissionregistrationv1.RuleWithOperations {
 	return out
 }
 
-// versions are the versions of requests to match. For a provider's objects that is any: an API server converts a request only to a version that the CRD serves,
-// so a CRD that does not serve the version that Poundlock reads would leave the lock open. A request is then judged in its own version: locks compare the whole
-// spec, and each version has providerID in the same place.
+// versions returns the versions of requests that a webhook matches. For a provider's objects it is every version. An API server converts a request only to a
+// version that the CRD serves, so a CRD that does not serve the version that Poundlock reads would leave the lock open. A request is then judged in its own
+// version: locks compare the whole spec, and each version has providerID in the same place.
 func (s Subject) versions() string {
 	if slices.Contains([]string{authority.InfraMachine, authority.InfraMachineTemplate, authority.InfraInstance, authority.InfraCluster}, s.Kind) {
 		return "*"
@@ -137,7 +137,7 @@ func (s Subject) scope() admissionregistrationv1.ScopeType {
 	return admissionregistrationv1.NamespacedScope
 }
 
-// conditions exclude Poundlock's own requests, unless the route needs them.
+// conditions returns the route's match conditions, and before them the one that excludes Poundlock's own requests, unless the route needs those.
 func (o ConfigOptions) conditions(r Route) []admissionregistrationv1.MatchCondition {
 	var out []admissionregistrationv1.MatchCondition
 	if !r.Own && len(o.Own) > 0 {
@@ -157,7 +157,8 @@ func celStrings(values []string) string {
 	return strings.Join(out, ", ")
 }
 
-// namespaces are those of the route's own side: the other side's kinds have no meaning there.
+// namespaces selects the namespaces of the route's side, because objects of the route's kinds have no meaning in those of the other side. Surroundings are in
+// both. A route that fails closed selects only namespaces with the label of enforcement, and an early route only those without it.
 func (o ConfigOptions) namespaces(r Route) *metav1.LabelSelector {
 	var values []string
 	for _, p := range o.Pairs {

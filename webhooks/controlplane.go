@@ -27,13 +27,13 @@ import (
 // ControlPlanes reads the control plane that a selector selects in a namespace.
 type ControlPlanes interface {
 	ControlPlane(ctx context.Context, namespace string, selector labels.Selector) (*policies.ControlPlane, error)
-	// Resolved reads the machine that a set's template for Cluster API describes, from the set's JSON.
+	// Resolved reads the machine that a set's template for Cluster API describes. set is the set's JSON.
 	Resolved(ctx context.Context, pair authority.Pair, set []byte, with Requested) (controlplane.Resolved, error)
 	// Try sends dry runs of Machines to the API server.
 	Try(ctx context.Context, trials []controlplane.Trial) []policies.Trial
 }
 
-// ControlPlanesFunc is a function as a ControlPlanes, for sets without a template for Cluster API.
+// ControlPlanesFunc is a function as a ControlPlanes, for sets that have no template for Cluster API.
 type ControlPlanesFunc func(ctx context.Context, namespace string, selector labels.Selector) (*policies.ControlPlane, error)
 
 // ControlPlane calls f.
@@ -41,30 +41,30 @@ func (f ControlPlanesFunc) ControlPlane(ctx context.Context, namespace string, s
 	return f(ctx, namespace, selector)
 }
 
-// Resolved returns nothing.
+// Resolved returns an error, because the function cannot read templates.
 func (f ControlPlanesFunc) Resolved(context.Context, authority.Pair, []byte, Requested) (controlplane.Resolved, error) {
 	return controlplane.Resolved{}, errors.New("there is nothing to read templates with")
 }
 
-// Try returns nothing.
+// Try tries nothing and returns no result.
 func (f ControlPlanesFunc) Try(context.Context, []controlplane.Trial) []policies.Trial { return nil }
 
-// controlPlane reads the facts about the set under review.
+// controlPlane reads the control plane of the set under review, with the results of the dry runs that the review needs (admission.Asked).
 func (l Lookups) controlPlane(ctx context.Context, c policies.Change) (*policies.ControlPlane, error) {
 	out, err := l.controlPlaneOf(ctx, c, c.New, c.Old)
 	if err != nil {
 		return nil, err
 	}
 	if trials := admission.Asked(c, out); len(trials) > 0 {
-		tried := *out // a copy, because the control plane so far was read without them
+		tried := *out // a copy, because the facts so far were read without the trials
 		tried.Trials = l.ControlPlanes.Try(ctx, trials)
 		return &tried, nil
 	}
 	return out, nil
 }
 
-// controlPlaneOf reads the control plane that a set selects, and the templates of the set and of others. A set whose selector cannot be read selects nothing; a
-// rule refuses it.
+// controlPlaneOf reads the control plane that a set selects, and the templates of that set and of others. A set whose selector cannot be read selects nothing;
+// a rule refuses such a set.
 func (l Lookups) controlPlaneOf(ctx context.Context, c policies.Change, set *policies.Object, others ...*policies.Object) (*policies.ControlPlane, error) {
 	out, err := l.selected(ctx, c, set)
 	if err != nil {
@@ -94,10 +94,13 @@ func (l Lookups) selected(ctx context.Context, c policies.Change, set *policies.
 	return out, nil
 }
 
-// controlPlaneSet reads the stored set and its control plane, nil if there is none.
+// controlPlaneSet reads the stored set with its control plane for the review of a Machine or a template; nil if there is no set.
 func (l Lookups) controlPlaneSet(ctx context.Context, c policies.Change) (*policies.ControlPlane, error) {
-	if c.Side == policies.SideInfrastructure {
+	switch {
+	case c.Kind == authority.InfraMachineTemplate:
 		return l.controlPlaneOfTemplate(ctx, c)
+	case c.Side != policies.SideMachineAPI:
+		return l.controlPlaneOfEdited(ctx, c)
 	}
 	set, err := l.live(ctx, Ref{GroupVersionKind: machinev1.GroupVersion.WithKind(controlplane.Kind), Namespace: c.Namespace, Name: controlplane.Name})
 	if err != nil || set == nil {
@@ -110,8 +113,37 @@ func (l Lookups) controlPlaneSet(ctx context.Context, c policies.Change) (*polic
 	return out, err
 }
 
-// controlPlaneOfTemplate reads the stored set that makes its Machines from the template under review, and its control plane with the requested template; nil if
-// there is none.
+// controlPlaneOfEdited reads the stored set and its control plane for a review of a Machine that Cluster API runs, or of its provider's machine, with the mirror
+// that will come of it. It returns nil if there is no active set, or no such Machine of the control plane.
+func (l Lookups) controlPlaneOfEdited(ctx context.Context, c policies.Change) (*policies.ControlPlane, error) {
+	twin := c.Facts.Twin
+	if l.Converter == nil || twin == nil || twin.Kind != "Machine" || !controlplane.OfControlPlane(twin.Metadata.Labels) ||
+		authority.Authoritative(authority.Read(twin)) != authority.ClusterAPI {
+		return nil, nil
+	}
+	set, err := l.live(ctx, Ref{GroupVersionKind: machinev1.GroupVersion.WithKind(controlplane.Kind), Namespace: c.TwinNamespace, Name: controlplane.Name})
+	if err != nil || set == nil {
+		return nil, err
+	}
+	if read, err := admission.Read(set); err != nil || read.Spec.State != machinev1.ControlPlaneMachineSetStateActive {
+		return nil, nil //nolint:nilerr // the API server's schema admits no other
+	}
+	edited, err := l.Converter.Mirrored(ctx, c)
+	if err != nil || edited == nil {
+		return nil, err
+	}
+	c.Subject = policies.Subject{
+		Side: policies.SideMachineAPI, Kind: controlplane.Kind, Namespace: c.TwinNamespace, TwinNamespace: c.Namespace, Name: controlplane.Name,
+	}
+	out, err := l.controlPlaneOf(ctx, c, set)
+	if err == nil {
+		out.Set, out.Edited = set, edited
+	}
+	return out, err
+}
+
+// controlPlaneOfTemplate reads the stored set that makes its Machines from the template under review. The result is the set's control plane with the requested
+// template in place of the stored one; nil if no set refers to the template.
 func (l Lookups) controlPlaneOfTemplate(ctx context.Context, c policies.Change) (*policies.ControlPlane, error) {
 	template, ok := l.requested(c)
 	if !ok {
@@ -138,7 +170,7 @@ func (l Lookups) controlPlaneOfTemplate(ctx context.Context, c policies.Change) 
 		return nil, err
 	}
 	out.Set = set
-	tried := *out // a copy, because the control plane so far was read without the answers
+	tried := *out // a copy, because the facts so far were read without the trials
 	tried.Trials = l.ControlPlanes.Try(ctx, admission.TemplateTrials(set, out))
 	return &tried, nil
 }
@@ -158,7 +190,7 @@ func (l Lookups) requested(c policies.Change) (Requested, bool) {
 	return Requested{}, false
 }
 
-// reader returns that template instead of the stored one.
+// reader returns a reader that reads the requested template instead of the stored one, and everything else from r.
 func (q Requested) reader(r client.Reader) client.Reader {
 	if q.Name == "" {
 		return r
@@ -182,8 +214,8 @@ func (i instead) Get(ctx context.Context, key client.ObjectKey, into client.Obje
 	return json.Unmarshal(i.object.Raw(), &u.Object)
 }
 
-// template adds the machine that a set's template for Cluster API describes. It looks up nothing for a set with the other member, or for one that cannot be
-// read.
+// template adds to known the machine that a set's template for Cluster API describes. It looks up nothing for a set whose template is for Machine API, or for
+// one that cannot be read.
 func (l Lookups) template(ctx context.Context, c policies.Change, o *policies.Object, with Requested, known []policies.Template) ([]policies.Template, error) {
 	if o == nil {
 		return known, nil
@@ -199,7 +231,7 @@ func (l Lookups) template(ctx context.Context, c policies.Change, o *policies.Ob
 	return append(known, controlplane.Known(t, resolved)), nil
 }
 
-// liveControlPlane reads from the API server. Sets are seldom written, and much depends on the answer, so a cache that may lag gains nothing.
+// liveControlPlane reads from the API server. Sets are seldom written and much depends on the answer, so a cache, which may lag behind, would gain nothing.
 type liveControlPlane struct {
 	client.Reader
 	creator     facts.Creator
@@ -225,12 +257,12 @@ func (r liveControlPlane) Resolved(ctx context.Context, pair authority.Pair, set
 	return facts.Resolved(ctx, with.reader(r), &facts.Accounts{Reader: r}, pair, set)
 }
 
-// forTrials is how long a review waits for dry runs. A missing answer to a dry run is a warning and no refusal, so the review must have time left to answer
+// forTrials is how long a review waits for dry runs. A dry run that is not answered is a warning and no refusal, so the review must have time left to answer
 // before the API server's timeout (TimeoutSeconds).
 const forTrials = 2 * time.Second
 
-// Try leaves out the owner: the set under review may not be stored yet, and Poundlock's right to refer to it is irrelevant for the Machine. A trial without an
-// answer is marked so.
+// Try tries each Machine without its owner reference. The set under review may not be stored yet, and whether Poundlock may refer to the set does not matter
+// for the Machine. A trial that is not answered is marked as such.
 func (r liveControlPlane) Try(ctx context.Context, trials []controlplane.Trial) []policies.Trial {
 	defer r.metrics.lookup("live", time.Now())
 	ctx, cancel := context.WithTimeout(ctx, forTrials)

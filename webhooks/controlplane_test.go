@@ -356,6 +356,41 @@ func controlPlaneSet(t *testing.T, p *place) {
 	p.prints(t, false, "", check("keep running", "[controlplane/delete]"), "delete", cpms, "cluster", "--dry-run=server")
 }
 
+// editsMasterInClusterAPI: the active set replaces a Machine that Cluster API runs if its mirror in Machine API differs from the template.
+func editsMasterInClusterAPI(t *testing.T, p *place) {
+	const name = "x-master-2"
+	owner := toward(mapiMachine, "m", name)
+	p.must(t, p.admin.Patch(t.Context(), owner, merge(`{"spec":{"authoritativeAPI":"ClusterAPI"}}`)))
+	p.patchStatus(t, mapiMachine, "m", name, `{"status":{"authoritativeAPI":"Migrating"}}`)
+	p.patchStatus(t, mapiMachine, "m", name, `{"status":{"authoritativeAPI":"ClusterAPI","conditions":[{"type":"Paused","status":"True","lastTransitionTime":"2026-11-23T00:00:00Z"}]}}`)
+	p.create(t, p.admin, `
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSCluster
+metadata: {namespace: c, name: x}
+spec: {region: eu-west-1}`)
+	p.create(t, p.admin, `
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSMachine
+metadata: {namespace: c, name: `+name+`}
+spec: {instanceType: m6i.xlarge, ami: {id: ami-1}, subnet: {id: subnet-c}, ignition: {version: "3.4", storageType: UnencryptedUserData}}`)
+	p.create(t, p.admin, strings.Replace(twinManifest(name), "labels: {", "labels: {machine.openshift.io/cluster-api-machine-role: master, machine.openshift.io/cluster-api-machine-type: master, ", 1))
+	t.Cleanup(func() {
+		for _, o := range []client.Object{toward(capiMachine, "c", name), toward(platforms.List()[0].InfraMachine.GroupVersionKind, "c", name),
+			toward(platforms.List()[0].InfraCluster.GroupVersionKind, "c", "x")} {
+			p.must(t, p.admin.Delete(context.Background(), o))
+		}
+		p.must(t, p.poundlock.Patch(context.Background(), owner, merge(`{"spec":{"authoritativeAPI":"MachineAPI"}}`)))
+		for _, api := range []authority.API{authority.Migrating, authority.MachineAPI} {
+			p.must(t, p.poundlock.Status().Patch(context.Background(), owner, merge(fmt.Sprintf(`{"status":{"authoritativeAPI":%q}}`, api))))
+		}
+	})
+	const deletes = "the ControlPlaneMachineSet will delete " + name + " (it differs from the template: instanceType m6i.4xlarge → m6i.xlarge"
+	eventually(t, "the caches have the Machine", func() bool {
+		out, err := p.kubectl(t, "", "-n", "c", "patch", "awsmachines.infrastructure.cluster.x-k8s.io", name, "--type=merge", "-p", `{"spec":{"instanceType":"m6i.4xlarge"}}`, "--dry-run=server")
+		return err == nil && strings.Contains(out, deletes) && strings.Contains(out, "[controlplane/machine]")
+	})
+}
+
 // finalizerOfASet: a user who removes it by hand is warned of the Machines that the collector deletes.
 func finalizerOfASet(t *testing.T, p *place) {
 	check := func(words ...string) []string { return words }

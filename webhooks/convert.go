@@ -5,13 +5,17 @@ package webhooks
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	configv1 "github.com/openshift/api/config/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -26,17 +30,17 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
 
-// infrastructure names OpenShift's description of the cluster's platform.
+// infrastructure names the object in which OpenShift describes the cluster's platform.
 var infrastructure = Ref{GroupVersionKind: configv1.GroupVersion.WithKind("Infrastructure"), Name: "cluster"}
 
-// conversions tries conversions of authoritative objects into their twins.
+// conversions tries conversions of authoritative objects into their counterparts.
 type conversions struct {
 	cached    Reader
 	envs      envs
 	platforms []conversion.Platform
 }
 
-// Unconvertible converts away from the authoritative API, whichever side is under review. An object that only Cluster API has is not converted.
+// Unconvertible converts from the authoritative API to the other one, whichever side is under review. An object that only Cluster API has is not converted.
 func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (field.ErrorList, error) {
 	if c.Side == policies.SideClusterAPI && c.Facts.Twin == nil {
 		return nil, nil
@@ -58,7 +62,7 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 	default:
 		capi = c.Facts.Stored
 	}
-	stored := mapi // the stored object decides which API is authoritative, not the requested one
+	stored := mapi // the stored object decides which API is authoritative, and not the requested object
 	if c.Side == policies.SideMachineAPI && c.Old != nil && c.Subresource == "" {
 		stored = c.Old
 	}
@@ -69,7 +73,7 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 	if err != nil {
 		return nil, err
 	}
-	// An object that is created without a twin is the source of its twin, whichever API is to be authoritative.
+	// An object that is created without a counterpart is the source of its counterpart, whichever API is to be authoritative.
 	if c.Operation == admissionv1.Create && capi == nil || authority.Authoritative(authority.Read(stored)) == authority.MachineAPI {
 		return core.Check(c.Kind, mapi.Raw(), env), nil
 	}
@@ -84,7 +88,7 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 	if err != nil {
 		return nil, err
 	}
-	if infra == nil && c.Side == policies.SideMachineAPI && authority.TakesOver(c) { // the mirror goes on with what it last made
+	if infra == nil && c.Side == policies.SideMachineAPI && authority.TakesOver(c) { // the mirror goes on with the object that it last made
 		infra = core.StandIn(c.Kind, mapi.Raw(), env)
 	}
 	errs := core.CheckTwin(c.Kind, capi.Raw(), infra, env)
@@ -95,8 +99,8 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 	return errs, nil
 }
 
-// provided tries the conversion of a provider's object that is in use to Machine API. An object to which no Cluster API object of the twin's name refers is not
-// converted.
+// provided tries the conversion of an infrastructure machine or template that is in use to Machine API. It converts nothing if the Cluster API object of the
+// counterpart's name does not refer to the object under review.
 func (v conversions) provided(ctx context.Context, c policies.Change) (field.ErrorList, error) {
 	i := slices.IndexFunc(authority.Kinds(), func(k authority.Kind) bool { return k.Infra == c.Kind })
 	if i < 0 || c.Facts.Twin == nil || c.Facts.Twin.Kind == controlplane.Kind {
@@ -131,7 +135,51 @@ func (v conversions) provided(ctx context.Context, c policies.Change) (field.Err
 	return errs, nil
 }
 
-// reflected tries the conversion behind Cluster API's side of a control plane's set.
+// Mirrored converts the authoritative Machine of Cluster API with its provider's machine, one of which is under review.
+func (v conversions) Mirrored(ctx context.Context, c policies.Change) (*machinev1beta1.Machine, error) {
+	const kind = "Machine"
+	capi, infra := c.New, c.New.Raw()
+	var err error
+	if c.Side == policies.SideInfrastructure {
+		capi, err = v.cached.Get(ctx, Ref{GroupVersionKind: coreKind(policies.SideClusterAPI, kind), Namespace: c.Namespace, Name: c.Facts.Twin.Metadata.Name})
+	}
+	if err != nil || capi == nil {
+		return nil, err
+	}
+	ref, refers := infraRef(capi, kind, v.platforms)
+	switch {
+	case c.Side == policies.SideClusterAPI:
+		infra, err = v.infraJSON(ctx, ref, refers)
+	case !refers || ref.Name != c.Name:
+		return nil, nil
+	}
+	if err != nil || infra == nil {
+		return nil, err
+	}
+	env, err := v.envs.of(ctx, pairOf(c), kind)
+	if err != nil || env.InfraCluster == nil {
+		return nil, err
+	}
+	var has, machine, provided unstructured.Unstructured
+	for into, raw := range map[*unstructured.Unstructured][]byte{&has: c.Facts.Twin.Raw(), &machine: capi.Raw(), &provided: infra} {
+		if err := json.Unmarshal(raw, &into.Object); err != nil {
+			return nil, fmt.Errorf("reading the Machine: %w", err)
+		}
+	}
+	want, errs := core.ToMachineAPI(kind, core.Twin{Core: &machine, Infra: &provided}, env)
+	if len(errs) > 0 {
+		return nil, nil // another rule warns of it
+	}
+	core.KeepSpelling(kind, &has, want, env)
+	has.Object["spec"] = want.Object["spec"]
+	out := &machinev1beta1.Machine{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(has.Object, out); err != nil {
+		return nil, fmt.Errorf("reading the Machine: %w", err)
+	}
+	return out, nil
+}
+
+// reflected tries the conversion by which Poundlock makes Cluster API's side of a ControlPlaneMachineSet.
 func (v conversions) reflected(ctx context.Context, c policies.Change) (field.ErrorList, error) {
 	ctx, cancel := context.WithTimeout(ctx, v.envs.timeout)
 	defer cancel()
@@ -172,15 +220,15 @@ func pairOf(c policies.Change) authority.Pair {
 	return authority.Pair{MachineAPI: c.TwinNamespace, ClusterAPI: c.Namespace}
 }
 
-// envs reads what conversions need of the cluster: two lookups by name in a cache.
+// envs reads what conversions need to know of the cluster: two lookups by name in a cache.
 type envs struct {
 	cache       client.Reader
 	timeout     time.Duration
 	environment facts.Environment
 }
 
-// of describes the cluster for a conversion of a kind between a pair's namespaces; for a kind without a platform, by its name alone. Without the infrastructure
-// cluster, whose absence the mirror reports, the rest of an object is converted all the same.
+// of describes the cluster for a conversion of a kind between a pair's namespaces. For a kind without an infrastructure object, it describes the cluster by its
+// name alone. A missing infrastructure cluster object is no error: the mirror reports it, and the rest of an object is converted all the same.
 func (e envs) of(ctx context.Context, pair authority.Pair, kind string) (conversion.Env, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
@@ -201,7 +249,8 @@ func (e envs) of(ctx context.Context, pair authority.Pair, kind string) (convers
 	return env, err
 }
 
-// lacksInfraCluster is why nothing of a kind converts to Machine API, as the mirror reports it: without the infrastructure cluster that is no field's fault.
+// lacksInfraCluster returns the error that the mirror reports if nothing of a kind converts to Machine API because the infrastructure cluster object is
+// missing. The error names no field, as no field is at fault.
 func lacksInfraCluster(kind string, env conversion.Env) field.ErrorList {
 	row, _ := authority.KindNamed(kind)
 	if row.Infra == "" || env.InfraCluster != nil {
@@ -211,19 +260,19 @@ func lacksInfraCluster(kind string, env conversion.Env) field.ErrorList {
 	return field.ErrorList{{Type: field.ErrorTypeNotFound, BadValue: missing.Reason, Detail: missing.Message}}
 }
 
-// uncopying reads objects that are never changed.
+// uncopying reads the cache's own objects instead of copies, because its callers never change them.
 type uncopying struct{ client.Reader }
 
 func (u uncopying) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
 	return u.Reader.Get(ctx, key, o, append(options, uncopied)...)
 }
 
-// unsupported is the error of a platform without a conversion.
+// unsupported is the error of a platform that has no conversion.
 type unsupported string
 
 func (u unsupported) Error() string { return string(u) }
 
-// whole is a conversion error without a field: it concerns the whole object.
+// whole returns the conversion error without a field, because it concerns the whole object.
 func (u unsupported) whole() *field.Error {
 	return &field.Error{Type: field.ErrorTypeNotSupported, BadValue: conversion.ReasonPlatformNotSupported, Detail: u.Error()}
 }

@@ -19,7 +19,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Owned lists the objects of a kind that an owner controls, or facts.Nobody. Its cost does not grow with the fleet.
+// Owned lists the objects of a kind whose controller is an owner, by the owner's UID, or those without a controller (facts.Nobody). The cost does not grow with
+// the fleet.
 type Owned interface {
 	Of(ctx context.Context, gvk schema.GroupVersionKind, namespace string, owner types.UID) ([]*policies.Object, error)
 }
@@ -32,14 +33,14 @@ func (f OwnedFunc) Of(ctx context.Context, gvk schema.GroupVersionKind, namespac
 	return f(ctx, gvk, namespace, owner)
 }
 
-// indexOwned lists through a cache's index.
+// indexOwned lists through a cache's index by owner.
 type indexOwned struct {
 	client.Reader
 	timeout time.Duration
 	metrics *metrics
 }
 
-// Of lists within the deadline.
+// Of lists within the timeout.
 func (r indexOwned) Of(ctx context.Context, gvk schema.GroupVersionKind, namespace string, owner types.UID) ([]*policies.Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -47,14 +48,15 @@ func (r indexOwned) Of(ctx context.Context, gvk schema.GroupVersionKind, namespa
 	return objectsOf(ctx, r.Reader, gvk, namespace, facts.OwnedBy(owner))
 }
 
-// uncounted compares which Machines the two sets of the pair under review count, and explains as many as the message names.
+// uncounted compares which Machines the two MachineSets of the pair under review count, and returns the Machines that only one of them counts. It explains as
+// many of these as the message names.
 func (l Lookups) uncounted(ctx context.Context, c policies.Change) ([]policies.Uncounted, error) {
 	kind, _ := authority.KindNamed(c.Kind)
 	child, ok := kind.Children()
 	if !ok || l.Owned == nil || c.Side != policies.SideMachineAPI || c.Facts.Twin == nil {
 		return nil, nil
 	}
-	set := c.Old // the set's controller still counts by the stored selector
+	set := c.Old // until the request is stored, the set's controller counts by the stored selector
 	if c.Subresource != "" {
 		set = c.Facts.Stored
 	}
@@ -64,7 +66,7 @@ func (l Lookups) uncounted(ctx context.Context, c policies.Change) ([]policies.U
 	}
 	namespaces := map[authority.API]string{authority.MachineAPI: c.Namespace, authority.ClusterAPI: c.TwinNamespace}
 	for api, set := range roster.Sets {
-		for _, owner := range []types.UID{set.Metadata.UID, facts.Nobody} { // a set adopts a Machine that nobody owns
+		for _, owner := range []types.UID{set.Metadata.UID, facts.Nobody} { // a set also adopts a Machine without a controller
 			machines, err := l.Owned.Of(ctx, child.GVKOf(api), namespaces[api], owner)
 			if err != nil {
 				return nil, err
@@ -91,7 +93,8 @@ func (l Lookups) uncounted(ctx context.Context, c policies.Change) ([]policies.U
 	return out, nil
 }
 
-// definitions looks once for the definition of the Machines' kind, in an API in which a Machine has no object.
+// definitions reads the definition (CRD) of the Machines' kind in each API in which a Machine has no object, and stores in the roster whether it exists. Each
+// definition is read once.
 func (l Lookups) definitions(ctx context.Context, child authority.Kind, machine map[authority.API]*policies.Object, roster authority.Roster) error {
 	for api := range roster.Sets {
 		if _, read := roster.Definitions[api]; read || machine[api] != nil || l.Live == nil {
@@ -106,8 +109,8 @@ func (l Lookups) definitions(ctx context.Context, child authority.Kind, machine 
 	return nil
 }
 
-// heldUp names those Machines of a Cluster API MachineSet or MachineDeployment under review whose provider does not have the instance's ID yet, and those that
-// somebody's hooks hold up; of surroundings the former alone.
+// heldUp names Machines of the Cluster API MachineSet or MachineDeployment under review: those whose provider does not have the instance's ID yet, those that
+// hooks of others hold up, and those with a Node. Of surroundings under review it names only the first.
 func (l Lookups) heldUp(ctx context.Context, c *policies.Change) (err error) {
 	if c.Side == policies.Surroundings {
 		c.Facts.UnknownInstances, err = l.unknownIn(ctx, *c)
@@ -126,7 +129,7 @@ func (l Lookups) heldUp(ctx context.Context, c *policies.Change) (err error) {
 			with = append(with, m.Metadata.Name)
 		}
 		if !authority.HasHook(m) {
-			continue // most Machines, and that needs no twin
+			continue // most Machines have none, and for these no counterpart has to be read
 		}
 		twin, err := l.Cached.Get(ctx, Ref{GroupVersionKind: coreKind(policies.SideMachineAPI, "Machine"), Namespace: c.TwinNamespace, Name: m.Metadata.Name})
 		if err != nil {
@@ -164,7 +167,8 @@ func (l Lookups) machinesBeneath(ctx context.Context, c policies.Change) ([]*pol
 	return out, nil
 }
 
-// unknownIn names such Machines in a deleted namespace, of its Cluster, or of all namespaces. A Machine whose own deletion waits for the hook counts too.
+// unknownIn names the Machines whose provider does not have the instance's ID yet: in the namespace under review, in that of a cluster object, or in all
+// namespaces for a CRD. A Machine whose own deletion waits for the hook counts too.
 func (l Lookups) unknownIn(ctx context.Context, c policies.Change) ([]string, error) {
 	if l.Sets == nil {
 		return nil, nil
@@ -173,7 +177,7 @@ func (l Lookups) unknownIn(ctx context.Context, c policies.Change) ([]string, er
 	case authority.Namespace:
 		i := slices.IndexFunc(l.Pairs, func(p authority.Pair) bool { return p.ClusterAPI == c.Name })
 		if i < 0 {
-			return nil, nil // the Machine API's namespace, whose Machines have no hook
+			return nil, nil // it is Machine API's namespace, whose Machines have no hook
 		}
 		return l.unknownOf(ctx, l.Pairs[i])
 	case authority.Definition:
@@ -212,7 +216,8 @@ func (l Lookups) unknownOf(ctx context.Context, pair authority.Pair) ([]string, 
 	return out, nil
 }
 
-// whyNotMirrored names the first field that prevents the mirror of a Cluster API Machine: there is no Machine API object whose condition could report it.
+// whyNotMirrored names the first field that prevents the mirror of a Cluster API Machine, as the end of a sentence; "" if it finds none. A Machine without a
+// mirror has no Machine API object whose condition could report the field.
 func (l Lookups) whyNotMirrored(ctx context.Context, c policies.Change, child authority.Kind, machine map[authority.API]*policies.Object) string {
 	if machine[authority.MachineAPI] != nil || machine[authority.ClusterAPI] == nil || l.Converter == nil {
 		return ""

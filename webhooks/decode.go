@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// request is admissionv1.AdmissionRequest as far as a review reads it: the objects stay JSON, slices of the body.
+// request is the part of admissionv1.AdmissionRequest that a review reads. The objects stay JSON, as slices of the body.
 type request struct {
 	UID         types.UID
 	Resource    metav1.GroupVersionResource
@@ -50,7 +50,7 @@ func (r *request) member(name, value []byte) error {
 	return nil
 }
 
-// field is where a member is stored; nil for one that is not read.
+// field returns where a member is stored, nil for a member that is not read.
 func (r *request) field(name string) any {
 	switch name {
 	case "uid":
@@ -80,10 +80,10 @@ func readMember(name, value []byte, into any) error {
 	return nil
 }
 
-// errNotOurs reports a request for an object outside the pairs of namespaces: nothing is locked there.
+// errNotOurs reports that the object under review is outside every pair of namespaces, where nothing is locked.
 var errNotOurs = errors.New("the object lies outside every pair of namespaces")
 
-// parse reads a review. Its errors are sentences about the whole body.
+// parse reads a review. Its errors are sentences about the whole body, for the client of the server.
 func parse(body []byte) (*request, error) {
 	var frame metav1.TypeMeta
 	var sent []byte
@@ -127,7 +127,7 @@ type reader struct {
 	identities policies.Identities
 }
 
-// change reads the request, without facts.
+// change returns the change that a request asks for, without facts.
 func (r reader) change(route Route, req *request) (policies.Change, error) {
 	subject, ok := route.subject(req.Resource.Group, req.Resource.Resource)
 	if !ok || req.SubResource != route.Subresource {
@@ -158,7 +158,7 @@ func (r reader) change(route Route, req *request) (policies.Change, error) {
 	return c, readObjects(&c, req)
 }
 
-// subject is the route's row for a resource.
+// subject returns the route's row for a resource.
 func (r Route) subject(group, resource string) (Subject, bool) {
 	i := slices.IndexFunc(r.Subjects, func(s Subject) bool { return s.GroupVersion.Group == group && s.Resource == resource })
 	if i < 0 {
@@ -183,7 +183,8 @@ func readObjects(c *policies.Change, req *request) (err error) {
 	if err := complete(c); err != nil {
 		return err
 	}
-	// The review of an object of a collection has no name, nor does a CREATE whose name the server generates: the object has one.
+	// The review of one object of a deleted collection has no name, and neither has the review of a CREATE whose name the API server generates. The name is then
+	// the object's, if it has one.
 	for _, o := range []*policies.Object{c.New, c.Old} {
 		if c.Name == "" && o != nil {
 			c.Name = o.Metadata.Name
@@ -206,7 +207,7 @@ func complete(c *policies.Change) error {
 	return nil
 }
 
-// propagation is the propagation policy of a DELETE; orphanDependents is its older spelling.
+// propagation returns the propagation policy of a DELETE; "" if the request has none. orphanDependents is the policy's older spelling.
 func propagation(req *request) (metav1.DeletionPropagation, error) {
 	if req.Operation != remove || len(req.Options) == 0 {
 		return "", nil
@@ -227,7 +228,7 @@ func propagation(req *request) (metav1.DeletionPropagation, error) {
 	return metav1.DeletePropagationBackground, nil
 }
 
-// fieldManager is the field manager of an update, also of a PATCH: the API server sends it with the options of an update.
+// fieldManager returns the field manager of an UPDATE. That includes a PATCH, for which the API server sends the options of an update.
 func fieldManager(req *request) (string, error) {
 	if req.Operation != update || len(req.Options) == 0 {
 		return "", nil

@@ -1,21 +1,21 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package webhooks answers admission reviews at the API server. In goes a review. The package looks up the facts that
-// the rules ask for, asks the rules, and returns one answer.
+// Package webhooks answers the API server's admission reviews. For each review, it looks up the facts that the rules ask for,
+// asks the rules, and returns one answer.
 //
-// It lists every webhook (routes.go, from which the webhook configurations are generated). It decides how fresh a fact must
-// be and how long it may take (gather.go, lookup.go). It formats an answer (respond.go, warnings.go).
+// The package lists every webhook (routes.go, from which the webhook configurations are generated). It decides how fresh a
+// fact must be and how long its lookup may take (gather.go, lookup.go). It formats answers (respond.go, warnings.go).
 //
 //	AdmissionReview ─decode─▶ Change ─needs─▶ gather ─▶ Change with facts ─judge─▶ Judgement ─respond─▶ AdmissionReview
 //
 // A route that locks becomes up to three webhooks, and a request reaches one of them (parts, enforce.go):
 //
 //   - One fails closed: for requests that could let two controllers act.
-//   - One fails open: for the rest.
-//   - One fails open where no replica has answered through the API server yet.
+//   - One fails open: for the other requests.
+//   - One fails open: for the requests of the first, in a namespace for which no replica has answered through the API server yet.
 //
-// A review writes nothing. So a dry run gets the answer of the request itself.
+// A review writes nothing, so a dry run gets the same answer as the request itself.
 //
 // Non-goals:
 //   - which requests are allowed: see policies and conversion

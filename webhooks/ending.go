@@ -17,9 +17,9 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// ending names the Machines that are deleted, with their instances, together with the object under review: of a set, those that its API runs; of surroundings,
-// those of the control plane, with their number and those that have lost their instance, and which Machines have not moved away yet. Its cost grows with the
-// set, or with the Machines.
+// ending names the Machines that are deleted, with their instances, together with the object under review. For a set these are the Machines that its API runs.
+// For surroundings they are the Machines of the control plane; it then also counts those, and names those that have lost their instance, and all Machines whose
+// move away has not ended yet. The cost grows with the set, or with the Machines.
 func (l Lookups) ending(ctx context.Context, c *policies.Change) (err error) {
 	if l.Owned == nil || c.Old == nil || c.Kind == "Machine" && l.Masters == nil {
 		return nil
@@ -60,8 +60,8 @@ func (l Lookups) ending(ctx context.Context, c *policies.Change) (err error) {
 	return nil
 }
 
-// staying counts, as Cluster API's controller does, the control plane Machines that are deleted in neither API, the one under review included. It reads live,
-// since deletions follow one another quickly.
+// staying counts the control plane Machines that are deleted in neither API, as Cluster API's controller does. The Machine under review counts too. It reads
+// live, because deletions follow one another quickly.
 func (l Lookups) staying(ctx context.Context, c policies.Change) (int, error) {
 	mapi, capi := c.Namespace, c.TwinNamespace
 	if c.Side == policies.SideClusterAPI {
@@ -76,7 +76,7 @@ func (l Lookups) staying(ctx context.Context, c policies.Change) (int, error) {
 		return 0, err
 	}
 	stay := 1
-	// A deletion in the Machine API ends the Machine here only if a controller owns it there: else only its mirroring ends.
+	// A deletion of the Machine API object deletes the Cluster API Machine only if the former has a controller. Without one, only the mirroring ends.
 	for _, m := range counted {
 		ends := m.Deleting() || slices.ContainsFunc(asked, func(o *policies.Object) bool {
 			return o.Metadata.Name == m.Metadata.Name && o.Deleting() &&
@@ -89,8 +89,9 @@ func (l Lookups) staying(ctx context.Context, c policies.Change) (int, error) {
 	return stay, nil
 }
 
-// masters lists the control plane's Machines in Cluster API, where the one whose provider's machine is deleted may be among them, and reads whether what they
-// live in is being deleted. That it is one does not change; its deletion and its hooks may be newer than the cache.
+// masters lists the control plane's Machines in Cluster API, for the deletion of an infrastructure machine whose Machine may be one of them. If hooks hold that
+// Machine, it also reads whether what the Machine lives in is being deleted. The cache suffices to find that a Machine is not of the control plane, since that
+// does not change. The list is live, because the Machine's deletion and its hooks may be newer than the cache.
 func (l Lookups) masters(ctx context.Context, c *policies.Change) error {
 	if l.Masters == nil || c.Facts.Twin == nil {
 		return nil
@@ -116,8 +117,8 @@ func (l Lookups) masters(ctx context.Context, c *policies.Change) error {
 	return nil
 }
 
-// undrained reports whether Cluster API finds no Machine of the control plane. Usually the cache has one, among the Machines without a controller. Only if it
-// has none is the API server asked.
+// undrained reports whether Cluster API finds no Machine of the control plane. Usually the cache has one, among the Machines without a controller. The API
+// server is asked only if the cache has none.
 func (l Lookups) undrained(ctx context.Context, c policies.Change) (bool, error) {
 	kind, namespace := coreKind(policies.SideClusterAPI, "Machine"), c.Namespace
 	if c.Side == policies.SideMachineAPI {
@@ -132,7 +133,8 @@ func (l Lookups) undrained(ctx context.Context, c policies.Change) (bool, error)
 	return err == nil && !authority.CountsMasters(masters), err
 }
 
-// controlPlaneMachines are those of the control plane that are not being deleted, by name. No MachineSet owns them.
+// controlPlaneMachines returns the Machine API Machines of the control plane that are not being deleted. It looks only at Machines without a controller and at
+// those of the ControlPlaneMachineSet, since no MachineSet owns a control plane Machine.
 func (l Lookups) controlPlaneMachines(ctx context.Context, namespace string) ([]*policies.Object, error) {
 	owners := []types.UID{facts.Nobody}
 	set, err := l.Cached.Get(ctx, Ref{GroupVersionKind: machinev1.GroupVersion.WithKind(controlplane.Kind), Namespace: namespace, Name: controlplane.Name})
@@ -153,7 +155,7 @@ func (l Lookups) controlPlaneMachines(ctx context.Context, namespace string) ([]
 	return out, nil
 }
 
-// endingOfSet names the Machines of a set, if the API in which the set is deleted runs them.
+// endingOfSet names the Machines of a set that are run by the API in which the set is deleted.
 func (l Lookups) endingOfSet(ctx context.Context, c policies.Change) ([]string, error) {
 	kind, _ := authority.KindNamed(c.Kind)
 	child, ok := kind.Children()

@@ -30,17 +30,18 @@ import (
 )
 
 const (
-	// enforcer is the field manager of the label.
+	// enforcer is the field manager that owns the label.
 	enforcer = "poundlock-admission"
-	// lookAgain is the interval for reading the labels: a user may remove one, and locks fail open until it is back.
+	// lookAgain is the interval for reading the namespaces' labels. A user may remove a label, and locks fail open until it is back.
 	lookAgain = 10 * time.Second
 	// tryAgain is the first delay after a probe without an answer.
 	tryAgain = 500 * time.Millisecond
-	// probeAgain is the delay after an answered probe: a user may delete a configuration, and certificates expire.
+	// probeAgain is the delay after an answered probe. Later probes are needed, because a user may delete a configuration, and certificates expire.
 	probeAgain = time.Minute
 )
 
-// probes are the webhooks of the probe, one in each configuration. Poundlock may create a Lease there anyway, and no other webhook judges one.
+// probes returns the webhooks that answer the probe, one in each configuration. The probe is a Lease, because Poundlock may create one in these namespaces
+// anyway, and no other webhook of Poundlock's judges Leases.
 func probes() []Route {
 	lease := []Subject{{Kind: "Lease", GroupVersion: coordinationv1.SchemeGroupVersion, Resource: "leases", ObjectKind: "Lease"}}
 	webhook := func(name string, mutating bool) Route {
@@ -53,11 +54,11 @@ func probes() []Route {
 	return []Route{webhook("probe-default", true), webhook("probe", false)}
 }
 
-// answer is the warning with which the webhook of a probe answers.
+// answer is the warning with which a webhook of the probe answers.
 func (r Route) answer() string { return authority.ProbeAnswer + r.Path() }
 
-// enforcement labels the namespaces once a webhook has answered through the API server. Only with that label do the webhooks that fail closed do so. Before
-// that, an installation whose replicas cannot start refuses nothing.
+// enforcement labels the namespaces once a webhook has answered through the API server. A webhook that fails closed does so only in a namespace with the label.
+// Until then, an installation whose replicas cannot start refuses nothing.
 type enforcement struct {
 	pairs  authority.Pairs
 	reader client.Reader
@@ -72,7 +73,7 @@ type enforcement struct {
 	now      func() time.Time
 	// answered is the time of the last answered probe.
 	answered time.Time
-	// failed is the error of the last attempt, so that the log has it once.
+	// failed is the error of the last attempt. The log gets an error only if it differs from that one.
 	failed string
 }
 
@@ -87,10 +88,10 @@ func newEnforcement(c cluster.Cluster, o Options, m *metrics, ready func(context
 	}, nil
 }
 
-// NeedLeaderElection is false: any serving replica can find out that it is reached.
+// NeedLeaderElection is false: any replica that serves can find out that the API server reaches it.
 func (e *enforcement) NeedLeaderElection() bool { return false }
 
-// Start keeps the namespaces labelled until ctx is done: a user may remove a label.
+// Start keeps the namespaces labelled until ctx is done, since a user may remove a label.
 func (e *enforcement) Start(ctx context.Context) error {
 	wait := tryAgain
 	for {
@@ -117,9 +118,9 @@ func (e *enforcement) logFailure(ctx context.Context, err error) {
 	}
 }
 
-// pass probes whether the API server reaches the webhooks, if a namespace has no label or the last answer is old. It labels the namespaces that have none. It
-// probes each pair by itself, because a configuration may select the namespaces of another pair only. It removes no label when a probe fails: because of the
-// label the locks then refuse.
+// pass probes whether the API server reaches the webhooks, if a namespace has no label or the last answered probe is older than probeAgain. It labels the
+// namespaces that have no label. It probes each pair by itself, because a configuration may select the namespaces of another pair only. It removes no label
+// when a probe fails, because locks are to refuse while no webhook answers, and they do so because of the label.
 func (e *enforcement) pass(ctx context.Context) error {
 	missing, err := e.missing(ctx)
 	if err != nil {
@@ -137,7 +138,8 @@ func (e *enforcement) pass(ctx context.Context) error {
 	return nil
 }
 
-// reached probes both webhook configurations for each pair, and labels the namespaces of the pairs for which both answered. It returns nil if all did.
+// reached probes both webhook configurations for each pair, and labels the namespaces of each pair for which both answered. It returns nil if both answered for
+// all pairs.
 func (e *enforcement) reached(ctx context.Context, missing map[authority.Pair][]*metav1.PartialObjectMetadata) error {
 	if err := e.ready(ctx); err != nil {
 		return err
@@ -165,7 +167,7 @@ func (e *enforcement) label(ctx context.Context, namespaces []*metav1.PartialObj
 	return nil
 }
 
-// missing lists the namespaces of each pair that exist and have no label.
+// missing returns, by pair, the namespaces that exist and have no label.
 func (e *enforcement) missing(ctx context.Context) (map[authority.Pair][]*metav1.PartialObjectMetadata, error) {
 	out := map[authority.Pair][]*metav1.PartialObjectMetadata{}
 	for _, pair := range e.pairs {
@@ -183,7 +185,7 @@ func (e *enforcement) missing(ctx context.Context) (map[authority.Pair][]*metav1
 	return out, nil
 }
 
-// prober creates a Lease by a dry run, and collects the webhooks' warnings.
+// prober creates a Lease by a dry run, and collects the warnings with which the webhooks answer.
 type prober struct {
 	client  client.Client
 	mu      sync.Mutex
@@ -213,6 +215,8 @@ func (p *prober) ask(ctx context.Context, namespace string) error {
 	p.mu.Lock()
 	p.answers = nil
 	p.mu.Unlock()
+	// Longer than the timeouts of both webhooks, which are called one after the other (TimeoutSeconds: 5 s each). So the API server still answers when neither
+	// webhook does, and the error names those that are silent.
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
 	lease := &unstructured.Unstructured{}
@@ -230,7 +234,7 @@ func (p *prober) ask(ctx context.Context, namespace string) error {
 	}
 	switch {
 	case len(silent) == 0:
-		return nil // whatever else happened to the request
+		return nil // both have answered, whatever else happened to the request
 	case err != nil:
 		return fmt.Errorf("trying to create the Lease %s in %s: %w", authority.ProbeName, namespace, err)
 	}

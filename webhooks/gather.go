@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -30,7 +31,8 @@ type Ref struct {
 	Namespace, Name string
 }
 
-// String is the reference as messages have it. The core group has no name, and an object of the cluster no namespace.
+// String returns the reference for messages: group, kind, namespace and name. It leaves out the group of the core group, which is empty, and the namespace of a
+// cluster-scoped object.
 func (r Ref) String() string {
 	name := r.Name
 	if r.Namespace != "" {
@@ -63,10 +65,13 @@ func (f ReferrersFunc) MachineSets(ctx context.Context, namespace, template stri
 	return f(ctx, namespace, template)
 }
 
-// Converter tries the conversion of the object under review, whose twin and infrastructure are facts of the change, and names every field that the other API
-// cannot express. An error means that the conversion could not be tried.
+// Converter tries the conversion of the object under review, whose counterpart and infrastructure object are facts of the change. It names every field that the
+// other API cannot express. An error means that the conversion could not be tried.
 type Converter interface {
 	Unconvertible(ctx context.Context, c policies.Change) (field.ErrorList, error)
+	// Mirrored returns the Machine API Machine, which is the twin of the change, as the mirror makes it from the object under review: a Cluster API Machine or a
+	// provider's machine. It returns nil if that does not convert.
+	Mirrored(ctx context.Context, c policies.Change) (*machinev1beta1.Machine, error)
 }
 
 // ConverterFunc is a function as a Converter.
@@ -75,6 +80,11 @@ type ConverterFunc func(ctx context.Context, c policies.Change) (field.ErrorList
 // Unconvertible calls f.
 func (f ConverterFunc) Unconvertible(ctx context.Context, c policies.Change) (field.ErrorList, error) {
 	return f(ctx, c)
+}
+
+// Mirrored returns nothing.
+func (f ConverterFunc) Mirrored(context.Context, policies.Change) (*machinev1beta1.Machine, error) {
+	return nil, nil //nolint:nilnil // what does not convert
 }
 
 // Lookups are the sources of facts.
@@ -89,24 +99,24 @@ type Lookups struct {
 	Owned Owned
 	// Holding lists the Machines of both APIs that have an instance's ID.
 	Holding Holding
-	// Sets lists all MachineSets or Machines of a namespace. nil: no fact has a set that would adopt a Machine, nor Machines that are deleted with their
-	// namespace.
+	// Sets lists all MachineSets or Machines of a namespace. If it is nil, no fact has a set that would adopt a Machine, or the Machines that are deleted with
+	// their namespace.
 	Sets Listing
-	// Masters lists the control plane Machines in an API's namespace, live. nil: no fact has how many stay.
+	// Masters lists the control plane Machines in an API's namespace, live. If it is nil, no fact has how many of them stay.
 	Masters Listing
-	// Deployments lists all MachineDeployments of a namespace. nil: no fact has one that would adopt a MachineSet.
+	// Deployments lists all MachineDeployments of a namespace. If it is nil, no fact has one that would adopt a MachineSet.
 	Deployments Listing
 	Platforms   []conversion.Platform
 	// Pairs are the namespaces that mirror each other.
 	Pairs authority.Pairs
-	// Rival is a fact of each change.
+	// Rival becomes Facts.Rival of each change.
 	Rival string
-	// GateOff is a fact of each change.
+	// GateOff becomes Facts.GateOff of each change.
 	GateOff bool
 }
 
-// gather returns the change with the requested facts. Facts for warnings alone may be missing: the sentences name what could not be looked up. The error means
-// that a fact is missing on which a denial may depend.
+// gather returns the change with the requested facts, and a sentence for each fact that could not be looked up. Only facts for warnings may be missing. The
+// error means that a fact is missing on which a denial may depend.
 func (l Lookups) gather(ctx context.Context, c policies.Change, needs policies.Need) (policies.Change, []string, error) {
 	c.Facts.Rival, c.Facts.GateOff = l.Rival, l.GateOff
 	if err := l.decisive(ctx, &c, needs); err != nil {
@@ -115,15 +125,15 @@ func (l Lookups) gather(ctx context.Context, c policies.Change, needs policies.N
 	return c, l.advisory(ctx, &c, needs), nil
 }
 
-// emptiesNamespace reports whether the object's namespace must be read. It is no fact that a rule requests, because a policy gets the namespace with each
-// request.
+// emptiesNamespace reports whether the object's namespace must be read, because the namespace controller deletes something in it. No rule requests the
+// namespace by a Need: a policy in CEL gets the namespace with each request, and a rule with a Need has no counterpart in CEL.
 func emptiesNamespace(c policies.Change) bool {
 	return c.Side == policies.Surroundings && c.Actor == policies.NamespaceController && c.Namespace != ""
 }
 
-// decisive looks up facts on which a denial may depend.
+// decisive looks up the facts on which a denial may depend. An error means that such a fact is missing.
 func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policies.Need) (err error) {
-	if needs.Has(policies.NeedOwnerSet) { // first: its error refuses, whatever the route
+	if needs.Has(policies.NeedOwnerSet) { // first, because its error refuses the request whatever the route's failure policy is
 		if err := l.ownerSet(ctx, c); err != nil {
 			return fmt.Errorf("%w: %w", errNotBegun, err)
 		}
@@ -152,10 +162,10 @@ func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policie
 		return err
 	}
 	if kind, _ := authority.KindNamed(c.Kind); c.Side == policies.SideClusterAPI && c.Facts.Twin != nil && !kind.HasAuthority(c.Facts.Twin) {
-		c.Facts.Twin = nil // another object of the name, which is not mirrored
+		c.Facts.Twin = nil // another object of the same name, which is not mirrored
 	}
 	if needs.Has(policies.NeedInfra) && c.Kind == authority.InfraInstance && c.Facts.Twin != nil {
-		// It is not in the cache, or was not read: then the object that is kept for the instance is locked.
+		// The provider's machine is nil if it is not in the cache or could not be read. The rules then lock the object that is kept for the instance.
 		c.Facts.Infra, _ = l.keeper(ctx, *c, c.Old)
 	}
 	if needs.Has(policies.NeedMasters) {
@@ -166,8 +176,8 @@ func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policie
 	return l.belongings(ctx, c, needs)
 }
 
-// advisory looks up facts for warnings alone, and for the denials of a deletion, which is executed if no webhook answers. What cannot be read is therefore a
-// doubt, which the requester reads as a warning, and no error, which would refuse the request.
+// advisory looks up the facts on which only warnings depend, and those for the denials of a deletion that is executed anyway if no webhook answers. A fact that
+// cannot be read therefore becomes a doubt, which the requester reads as a warning. It is no error, because an error would refuse the request.
 func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policies.Need) []string {
 	var doubts []string
 	doubt := func(what string, err error) {
@@ -176,7 +186,7 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 		}
 	}
 	if c.Kind == authority.InfraInstance {
-		needs &^= policies.NeedInfra // the provider's machine, which is looked up
+		needs &^= policies.NeedInfra // that would be the provider's machine, which decisive has looked up (keeper)
 	}
 	if needs.Has(policies.NeedInfra) && c.Facts.Infra == nil {
 		infra, err := l.infra(ctx, *c, needs.Has(policies.NeedLiveTwin))
@@ -228,12 +238,15 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 	if needs.Has(policies.NeedControlPlaneSet) {
 		in, err := l.controlPlaneSet(ctx, *c)
 		what := "Machine"
-		if c.Side == policies.SideInfrastructure {
+		if c.Kind == authority.InfraMachineTemplate {
 			what = "template"
 		}
 		doubt(fmt.Sprintf("what the ControlPlaneMachineSet makes of the %s could not be checked", what), err)
 		c.Facts.ControlPlane = in
 	}
+	// A MachineDeployment adopts only Cluster API's MachineSets. A MachineSet of Machine API matters while Machine API is authoritative for it: its labels are
+	// those of the Cluster API set that a MachineDeployment may adopt after the move. Once Cluster API is authoritative, the Machine API object is a mirror of the
+	// Cluster API set, whose own review has the warning.
 	if needs.Has(policies.NeedSets) && l.Deployments != nil && c.Kind == "MachineSet" &&
 		(c.Side == policies.SideClusterAPI || authority.Authoritative(authority.Read(c.Old)) == authority.MachineAPI) {
 		namespace := c.TwinNamespace
@@ -265,10 +278,10 @@ func (l Lookups) stored(ctx context.Context, c policies.Change) (*policies.Objec
 	return l.live(ctx, ref)
 }
 
-// twin reads the object of the pair's other side, from the cache if that is enough.
+// twin reads the counterpart, from the cache if that is enough. live reports that the API server was read.
 func (l Lookups) twin(ctx context.Context, c policies.Change, fresh bool) (twin *policies.Object, live bool, err error) {
 	if c.Name == "" {
-		return nil, true, nil // the server has yet to generate a name, which no object has
+		return nil, true, nil // the API server generates the name after the review, so no object has it yet
 	}
 	refs, err := l.twinRefs(ctx, c)
 	if err != nil {
@@ -288,7 +301,7 @@ func (l Lookups) twin(ctx context.Context, c policies.Change, fresh bool) (twin 
 	return authority.Strictest(c, twins), live, nil
 }
 
-// one reads a possible twin.
+// one reads a possible counterpart: from the cache if the rules accept that (CacheSuffices) and fresh is false, else from the API server.
 func (l Lookups) one(ctx context.Context, c policies.Change, ref Ref, fresh bool) (o *policies.Object, live bool, err error) {
 	if !fresh {
 		if cached, err := l.Cached.Get(ctx, ref); err == nil && authority.CacheSuffices(c, cached) {
@@ -299,7 +312,7 @@ func (l Lookups) one(ctx context.Context, c policies.Change, ref Ref, fresh bool
 	return o, true, err
 }
 
-// live reads from the API server, and names in its error what could not be read.
+// live reads an object from the API server. Its error names the object that could not be read.
 func (l Lookups) live(ctx context.Context, ref Ref) (*policies.Object, error) {
 	o, err := l.Live.Get(ctx, ref)
 	if err != nil {
@@ -308,7 +321,7 @@ func (l Lookups) live(ctx context.Context, ref Ref) (*policies.Object, error) {
 	return o, nil
 }
 
-// twinRefs names the possible twins: one by name, or several of a template that sets share.
+// twinRefs names the possible counterparts: one of the same name, or several of an infrastructure template that sets share.
 func (l Lookups) twinRefs(ctx context.Context, c policies.Change) ([]Ref, error) {
 	if c.Side == policies.SideInfrastructure {
 		return l.mirrored(ctx, c)
@@ -320,8 +333,8 @@ func (l Lookups) twinRefs(ctx context.Context, c policies.Change) ([]Ref, error)
 	return named(coreKind(other, c.Kind), c.TwinNamespace, c.Name), nil
 }
 
-// mirrored returns the Machine API objects that a provider's object may belong to. It uses the stored object and not the requested one, so that no request
-// relabels and edits an object at once.
+// mirrored returns the Machine API objects that a provider's object may belong to. It reads the marks of the stored object and not of the requested one, so
+// that no request relabels an object and edits it at once.
 func (l Lookups) mirrored(ctx context.Context, c policies.Change) ([]Ref, error) {
 	o := c.Old
 	if o == nil {
@@ -344,7 +357,8 @@ func (l Lookups) mirrored(ctx context.Context, c policies.Change) ([]Ref, error)
 	return refs, nil
 }
 
-// machineOf names the Machine of a provider's machine, unless that Machine refers to another: then this one is no mirror, whatever its marks are.
+// machineOf names the Machine API Machine behind a provider's machine. It names none if the Cluster API Machine refers to another provider's machine: then the
+// provider's machine under review is no mirror, whatever its marks are.
 func (l Lookups) machineOf(ctx context.Context, c policies.Change, name string) []Ref {
 	core := Ref{GroupVersionKind: coreKind(policies.SideClusterAPI, "Machine"), Namespace: c.Namespace, Name: name}
 	if machine, err := l.Cached.Get(ctx, core); err == nil && authority.RefersElsewhere(machine, c) {
@@ -353,7 +367,7 @@ func (l Lookups) machineOf(ctx context.Context, c policies.Change, name string) 
 	return named(coreKind(policies.SideMachineAPI, "Machine"), c.TwinNamespace, name)
 }
 
-// machineOfInstance names the Machine of the provider's machine for whose instance an object is kept.
+// machineOfInstance names the Machine API Machine behind an object that a provider keeps for an instance, through the provider's machine of that instance.
 func (l Lookups) machineOfInstance(ctx context.Context, c policies.Change, o *policies.Object) []Ref {
 	if _, ok := platformKeeping(l.Platforms, c.Resource.Resource); !ok {
 		return nil
@@ -366,7 +380,8 @@ func (l Lookups) machineOfInstance(ctx context.Context, c policies.Change, o *po
 	return l.machineOf(ctx, c, name)
 }
 
-// keeper is the provider's machine for whose instance an object is kept, nil if the cache does not have it, and its name.
+// keeper returns the provider's machine for whose instance an object is kept, and that machine's name: the owner's, or the object's own without an owner. The
+// machine is nil if the cache does not have it.
 func (l Lookups) keeper(ctx context.Context, c policies.Change, o *policies.Object) (machine *policies.Object, name string) {
 	p, ok := platformKeeping(l.Platforms, c.Resource.Resource)
 	if !ok {
@@ -385,7 +400,7 @@ func (l Lookups) keeper(ctx context.Context, c policies.Change, o *policies.Obje
 	return machine, infra.Name
 }
 
-// platformKeeping is the platform whose provider keeps objects of a resource for its instances.
+// platformKeeping returns the platform whose provider keeps objects of a resource for its instances.
 func platformKeeping(platforms []conversion.Platform, plural string) (conversion.Platform, bool) {
 	i := slices.IndexFunc(platforms, func(p conversion.Platform) bool { return p.InfraInstance.Plural == plural })
 	if i < 0 {
@@ -394,8 +409,9 @@ func platformKeeping(platforms []conversion.Platform, plural string) (conversion
 	return platforms[i], true
 }
 
-// setsOf names every set of the template: those whose machines are made from it, and those that its marks name. If no set locks it, the first one judges it, so
-// a set whose machines are made from it comes first. The marks of a user's copy, whose name the mirror would not give, have no meaning.
+// setsOf names every MachineSet of a template: those whose machines are made from the template, and those that the template's marks name. The first kind comes
+// first, because the first set judges the request if no set locks the template. A mark counts only if the mirror of its set would give the template this name,
+// so the marks of a user's copy have no meaning.
 func (l Lookups) setsOf(ctx context.Context, c policies.Change, template *policies.Object) ([]string, error) {
 	sets, err := l.Referrers.MachineSets(ctx, c.Namespace, c.Name)
 	if err != nil {
@@ -414,7 +430,8 @@ func (l Lookups) setsOf(ctx context.Context, c policies.Change, template *polici
 	return sets, nil
 }
 
-// infra reads the provider's object of the pair's Cluster API object; live for a request to move, since it may just have been deleted.
+// infra reads the provider's object to which the pair's Cluster API object refers. With fresh, for a request to move, it reads from the API server, since the
+// provider's object may just have been deleted.
 func (l Lookups) infra(ctx context.Context, c policies.Change, fresh bool) (*policies.Object, error) {
 	core := coreOf(c)
 	if core == nil {
@@ -430,8 +447,8 @@ func (l Lookups) infra(ctx context.Context, c policies.Change, fresh bool) (*pol
 	return l.Cached.Get(ctx, ref)
 }
 
-// remediation looks for a check's template for external remediation in the namespace in which Cluster API's check would. Poundlock's account may not read every
-// kind: the warning has a form for that.
+// remediation reports whether a MachineHealthCheck's template for external remediation exists in the namespace in which Cluster API's MachineHealthCheck would
+// look for it. It returns "" if that is unknown. Poundlock's account may not read every kind, and the warning has a form for that.
 func (l Lookups) remediation(ctx context.Context, c policies.Change) policies.Existence {
 	t := authority.RemediationTemplate(c.New)
 	gvk, whole := t.GroupVersionKind()
@@ -448,8 +465,8 @@ func (l Lookups) remediation(ctx context.Context, c policies.Change) policies.Ex
 	return policies.Exists
 }
 
-// infraInstance reads the object that the provider keeps for the instance of the pair's machine, if it has that machine's name. It may have outlived that
-// machine, to which the Cluster API Machine still refers.
+// infraInstance reads the object that the provider keeps for the instance of the pair's machine, if the object has that machine's name. The object may have
+// outlived the provider's machine; the machine's name then comes from the Cluster API Machine, which still refers to it.
 func (l Lookups) infraInstance(ctx context.Context, c policies.Change, fresh bool) (*policies.Object, error) {
 	infra, machine := c.Facts.Infra, Ref{}
 	switch core := coreOf(c); {
@@ -471,7 +488,7 @@ func (l Lookups) infraInstance(ctx context.Context, c policies.Change, fresh boo
 	return from.Get(ctx, Ref{GroupVersionKind: l.Platforms[i].InfraInstance.GroupVersionKind, Namespace: machine.Namespace, Name: machine.Name})
 }
 
-// coreOf is the Cluster API object of the pair.
+// coreOf returns the Cluster API object of the pair, whichever side is under review.
 func coreOf(c policies.Change) *policies.Object {
 	switch {
 	case c.Side != policies.SideClusterAPI:
@@ -484,7 +501,7 @@ func coreOf(c policies.Change) *policies.Object {
 	return c.New
 }
 
-// ownerNamed is the name of the Cluster API Machine that owns o, or o's own name if it has no owner.
+// ownerNamed returns the name of the Cluster API Machine that owns o, or the given name if o has no such owner.
 func ownerNamed(o *policies.Object, name string) string {
 	for _, owner := range o.Metadata.OwnerReferences {
 		gv, err := schema.ParseGroupVersion(owner.APIVersion)

@@ -8,19 +8,22 @@ import (
 	"time"
 )
 
-// Limits for a client of the server. Anyone who reaches the port may connect: an API server has no client certificate by default.
+// Limits for a client of the server. Anyone who reaches the port may connect, because an API server shows no client certificate by default.
 const (
-	// bodyDeadline is the time in which a review must arrive. API servers send it whole and at once.
+	// bodyDeadline is the time in which a review must arrive. API servers send a review whole and at once.
 	bodyDeadline = 5 * time.Second
-	// answerDeadline is longer than any webhook's timeout.
+	// answerDeadline is longer than any webhook's timeout, which Kubernetes limits to 30 s.
 	answerDeadline = 35 * time.Second
-	// mostReviews are read and judged at the same time; each takes milliseconds.
+	// mostReviews is how many reviews are read and judged at the same time, so that clients can take a limited part of the process only. Further reviews wait for
+	// a turn (patience). A review takes milliseconds, so 256 turns serve thousands of reviews a second.
 	mostReviews = 256
-	// patience is how long a review waits for its turn.
+	// patience is how long a review waits for its turn before it gets the status 503. Two seconds leave time for the lookups before the API server's timeout
+	// (TimeoutSeconds).
 	patience = 2 * time.Second
 )
 
-// guard bounds the process's total cost of reviews, and makes API servers use another replica while this one stops.
+// guard limits how many reviews the process answers at the same time and how long each connection may take. It makes API servers use another replica while this
+// one stops.
 type guard struct {
 	next  http.Handler
 	turns chan struct{}
@@ -35,11 +38,12 @@ func newGuard(next http.Handler, turns chan struct{}, draining func() bool) *gua
 
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if g.draining() {
-		// Otherwise the connection's next review may arrive just when it is closed, and be lost.
+		// The API server then sends its next review on another connection, to another replica. On this connection the review might arrive just when it is closed, and
+		// be lost.
 		w.Header().Set("Connection", "close")
 	}
 	until(w, g.body, answerDeadline)
-	defer until(w, 0, 0) // the connection's next review has its own
+	defer until(w, 0, 0) // the connection's next review has its own limits
 	wait := time.NewTimer(g.patience)
 	defer wait.Stop()
 	select {
@@ -54,8 +58,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.next.ServeHTTP(w, r)
 }
 
-// until limits how long a connection may take to be read and written; 0 is no limit. A read that times out after the body has arrived is taken for a closed
-// connection, so a handler that has read the body calls it again.
+// until limits how long a connection may take to be read and written; 0 is no limit. Go's server takes a read that times out after the body has arrived for a
+// closed connection, so a handler that has read the body calls until again without a limit for reading.
 func until(w http.ResponseWriter, read, write time.Duration) {
 	at := func(d time.Duration) time.Time {
 		if d == 0 {
@@ -64,6 +68,6 @@ func until(w http.ResponseWriter, read, write time.Duration) {
 		return time.Now().Add(d)
 	}
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(at(read)) // a writer without a connection cannot, and needs no limit
+	_ = control.SetReadDeadline(at(read)) // a writer without a connection has no deadlines, and needs none
 	_ = control.SetWriteDeadline(at(write))
 }

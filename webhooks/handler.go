@@ -28,7 +28,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// maxBody is more than an API server sends: a request of at most 3 MiB, the stored object, and their frame.
+// maxBody is more than an API server sends: a requested object of at most 3 MiB, the stored object, and the review around them.
 const maxBody = 8 << 20
 
 // handler answers the reviews of one route.
@@ -58,12 +58,12 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.send(w, req, response)
 }
 
-// receive reads the review. Its error has the HTTP status to answer with.
+// receive reads the review. On an error, the integer is the HTTP status to answer with.
 func receive(w http.ResponseWriter, r *http.Request) (*request, int, error) {
 	if r.Method != http.MethodPost {
 		return nil, http.StatusMethodNotAllowed, fmt.Errorf("%s is not answered here: POST an AdmissionReview", r.Method)
 	}
-	// Objects point into the body, so it is not reused for another review.
+	// The parsed objects point into the body, so its buffer is not reused for another review.
 	body := bytes.NewBuffer(make([]byte, 0, roomFor(r.ContentLength)))
 	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody)); err != nil {
 		if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
@@ -76,7 +76,7 @@ func receive(w http.ResponseWriter, r *http.Request) (*request, int, error) {
 	return req, http.StatusBadRequest, err
 }
 
-// answer decides. Any failure, even a panic, becomes an answer: a refusal, unless the route's own failure policy is Ignore.
+// answer decides on one review. Any failure, even a panic, becomes an answer: a refusal, or a warning if the route's failure policy is Ignore.
 func (h *handler) answer(ctx context.Context, req *request) (response *admissionv1.AdmissionResponse) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -101,7 +101,7 @@ func (h *handler) answer(ctx context.Context, req *request) (response *admission
 	return h.judge(ctx, c)
 }
 
-// judge evaluates the rules.
+// judge looks up the facts that the route's rules need, and evaluates the rules.
 func (h *handler) judge(ctx context.Context, c policies.Change) *admissionv1.AdmissionResponse {
 	c, doubts, err := h.facts(ctx, c, h.route.Rules.Needs(c))
 	if err != nil {
@@ -112,7 +112,7 @@ func (h *handler) judge(ctx context.Context, c policies.Change) *admissionv1.Adm
 	return judged(c, verdicts, doubts)
 }
 
-// fill evaluates the defaulters.
+// fill looks up the facts that the route's defaulters need, and evaluates the defaulters.
 func (h *handler) fill(ctx context.Context, c policies.Change) *admissionv1.AdmissionResponse {
 	c, _, err := h.facts(ctx, c, h.route.Defaulters.Needs(c))
 	if err != nil {
@@ -144,7 +144,7 @@ func defaulted(o *policies.Object, patches []policies.Patch) (*admissionv1.Admis
 	return r, nil
 }
 
-// facts gathers within the deadline.
+// facts looks up what the needs name, all of it within h.gather. The sentences are about facts that could not be looked up (Lookups.gather).
 func (h *handler) facts(ctx context.Context, c policies.Change, needs policies.Need) (policies.Change, []string, error) {
 	if needs == 0 && !emptiesNamespace(c) {
 		return c, nil, nil
@@ -158,7 +158,9 @@ func (h *handler) facts(ctx context.Context, c policies.Change, needs policies.N
 	return c, doubts, err
 }
 
-// unknown answers that a fact is missing on which the decision depends.
+// unknown answers a review for which a fact is missing on which the decision depends: by a warning on a route that fails open, else by a refusal. Two kinds of
+// requests are refused on every route: those that add the finalizer after which a controller has an instance created (authority.Begins), and the first Machine
+// of a MachineSet if the MachineSets could not be read (errNotBegun).
 func (h *handler) unknown(c policies.Change, err error) *admissionv1.AdmissionResponse {
 	h.log.Error(err, "review not decided", "route", h.route.Name)
 	asked := "which API is authoritative for this object"
@@ -174,11 +176,11 @@ func (h *handler) unknown(c policies.Change, err error) *admissionv1.AdmissionRe
 		fmt.Sprintf("Poundlock could not look up %s, %s (%s)", asked, follows, unanswered(err)))
 }
 
-// unanswered is why a lookup failed, in words for the person whose request is under review: what was looked up, and that it took too long, which each client
-// says in words of its own.
+// unanswered returns why a lookup failed, for the person whose request is under review: what was looked up, and the error. If the API server was late, it
+// replaces the client's part of the error, since each client words a timeout differently.
 func unanswered(err error) string {
 	late := errors.Is(err, context.DeadlineExceeded) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) ||
-		strings.Contains(err.Error(), "would exceed context deadline") // of the client's own limit of requests, which has no type
+		strings.Contains(err.Error(), "would exceed context deadline") // the error of the client's own rate limit, which has no type
 	if !late {
 		return err.Error()
 	}
@@ -189,7 +191,7 @@ func unanswered(err error) string {
 	return strings.TrimSuffix(err.Error(), cause.Error()) + "the API server did not answer in time"
 }
 
-// clients reports whether an error is a client's own, from which on nothing is for people.
+// clients reports whether an error was made by a client of the API server. What such an error wraps is not for people.
 func clients(err error) bool {
 	switch err.(type) { //nolint:errorlint // of this error itself, and of none that it wraps
 	case *url.Error, apierrors.APIStatus:
@@ -198,10 +200,10 @@ func clients(err error) bool {
 	return strings.HasPrefix(err.Error(), "client rate limiter")
 }
 
-// open reports whether the route only warns.
+// open reports whether the API server admits a request that this route does not answer.
 func (h *handler) open() bool { return h.route.FailurePolicy == admissionregistrationv1.Ignore }
 
-// undecided lets a request through with a warning, or refuses it.
+// undecided admits a request with a warning if open is true, and else refuses the request.
 func (h *handler) undecided(open bool, failure string, code int32, reason metav1.StatusReason, text string) *admissionv1.AdmissionResponse {
 	h.metrics.failures.WithLabelValues(h.route.Name, failure).Inc()
 	if open {
@@ -229,6 +231,6 @@ func (h *handler) send(w http.ResponseWriter, req *request, response *admissionv
 	}
 }
 
-// roomFor is the initial size of a body's buffer: the announced length, at most that of a common review, and bytes.Buffer's minimum for a read. An announcement
-// is free for its sender, so the buffer grows with the bytes that arrive.
+// roomFor returns the initial size of a body's buffer: the announced length, but at most 64 KiB, which is enough for a common review, and bytes.Buffer's
+// minimum for a read. Announcing a length costs the sender nothing, so a larger buffer grows only with the bytes that arrive.
 func roomFor(promised int64) int64 { return min(max(promised, 0), 64<<10) + bytes.MinRead }

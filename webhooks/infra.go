@@ -11,14 +11,14 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// reference is spec.infrastructureRef of a Machine; a MachineSet has it in its template.
+// reference is spec.infrastructureRef of a Machine. A MachineSet has the reference in its template.
 type reference struct {
 	APIGroup string `json:"apiGroup"`
 	Kind     string `json:"kind"`
 	Name     string `json:"name"`
 }
 
-// infraRef is the provider's object to which a Cluster API object of this kind refers, of a platform that Poundlock supports.
+// infraRef returns the provider's object to which a Cluster API object of a kind refers; false if it refers to none of a platform that Poundlock supports.
 func infraRef(core *policies.Object, kind string, platforms []conversion.Platform) (Ref, bool) {
 	row, _ := authority.KindNamed(kind)
 	if row.Infra == "" {
@@ -39,7 +39,7 @@ func readReference(spec json.RawMessage, kind string) reference {
 		InfrastructureRef reference `json:"infrastructureRef"`
 	}
 	if kind == "Machine" {
-		_ = json.Unmarshal(spec, &machine) // one that cannot be read refers to nothing
+		_ = json.Unmarshal(spec, &machine) // a spec that cannot be read refers to nothing
 		return machine.InfrastructureRef
 	}
 	var set struct {

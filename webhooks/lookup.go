@@ -27,24 +27,24 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// templateIndex finds Cluster API MachineSets by the name of their infrastructure template.
+// templateIndex is the cache's index of Cluster API MachineSets by the name of their infrastructure template.
 const templateIndex = "webhooks.template"
 
-// uncopied returns a cache's own object: nothing here writes to it.
+// uncopied is the option by which a read returns the cache's own object instead of a copy. This package never changes an object that it has read.
 var uncopied = &client.GetOptions{UnsafeDisableDeepCopy: ptr.To(true)}
 
-// clientReader reads through a controller-runtime client, a cache's or a live one.
+// clientReader reads through a controller-runtime client, which reads from a cache or live.
 type clientReader struct {
 	client.Reader
 	options []client.GetOption
 	timeout time.Duration
 	source  string
 	metrics *metrics
-	// seen may be nil: a live read is not repeated.
+	// seen is nil for live reads, which are not repeated.
 	seen *seen
 }
 
-// Get reads within the deadline.
+// Get reads an object within the reader's timeout; nil if the object does not exist.
 func (r clientReader) Get(ctx context.Context, ref Ref) (*policies.Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -61,11 +61,11 @@ func (r clientReader) Get(ctx context.Context, ref Ref) (*policies.Object, error
 	return r.seen.object(ref, u)
 }
 
-// maxSeen is the maximum number of kept objects: about 5 KB each.
+// maxSeen is the maximum number of objects that seen keeps, of about 5 KB each.
 const maxSeen = 4096
 
-// seen keeps the parsed form of a cache's objects while they are unchanged: to encode one as JSON and parse it costs half of a review. Reviews share these
-// objects, and never change them.
+// seen keeps the parsed form of a cache's objects while they are unchanged, because encoding an object as JSON and parsing it costs half of a review. Reviews
+// share the parsed objects, and never change them.
 type seen struct {
 	mu      sync.Mutex
 	objects map[Ref]*policies.Object
@@ -91,7 +91,7 @@ func (s *seen) get(ref Ref) *policies.Object {
 	return s.objects[ref]
 }
 
-// put starts again from nothing if there are too many: the objects of current reviews are soon back.
+// put empties the map first if it has maxSeen objects: those of current reviews are soon back.
 func (s *seen) put(ref Ref, o *policies.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +101,7 @@ func (s *seen) put(ref Ref, o *policies.Object) {
 	s.objects[ref] = o
 }
 
-// objectFrom reads an object without its managed fields, which no rule reads and which are most of its bytes.
+// objectFrom returns an object's parsed form without the managed fields, which no rule reads and which are most of its bytes.
 func objectFrom(content map[string]any) (*policies.Object, error) {
 	if metadata, ok := content["metadata"].(map[string]any); ok && metadata["managedFields"] != nil {
 		content, metadata = maps.Clone(content), maps.Clone(metadata)
@@ -115,14 +115,14 @@ func objectFrom(content map[string]any) (*policies.Object, error) {
 	return policies.ParseCheckedObject(raw)
 }
 
-// indexReferrers lists through a cache's index.
+// indexReferrers lists MachineSets through a cache's index by template.
 type indexReferrers struct {
 	client.Reader
 	timeout time.Duration
 	metrics *metrics
 }
 
-// MachineSets lists within the deadline.
+// MachineSets lists within the timeout.
 func (r indexReferrers) MachineSets(ctx context.Context, namespace, template string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -141,7 +141,7 @@ func (r indexReferrers) MachineSets(ctx context.Context, namespace, template str
 	return names, err
 }
 
-// templateOf is the index's key of a Cluster API MachineSet.
+// templateOf returns the key of a Cluster API MachineSet in templateIndex: the name of its infrastructure template.
 func templateOf(o client.Object) []string {
 	u, ok := o.(*unstructured.Unstructured)
 	if !ok {
@@ -151,7 +151,7 @@ func templateOf(o client.Object) []string {
 	return []string{name}
 }
 
-// lookups reads through the cluster's cache or, if that is not enough, from its API server.
+// lookups returns the sources of facts for a cluster: they read from its cache or, where that is not enough, from its API server.
 func lookups(c cluster.Cluster, o Options, m *metrics) Lookups {
 	cached := clientReader{Reader: c.GetCache(), options: []client.GetOption{uncopied}, timeout: o.LookupTimeout, source: "cache", metrics: m, seen: &seen{}}
 	converter := o.Converter
@@ -176,7 +176,7 @@ func lookups(c cluster.Cluster, o Options, m *metrics) Lookups {
 	}
 }
 
-// index prepares the cache for the lists, before it is started.
+// index adds the indexes by which reviews list to the cluster's cache, before the cache is started.
 func index(ctx context.Context, c cluster.Cluster, platforms []conversion.Platform) error {
 	set := &unstructured.Unstructured{}
 	set.SetGroupVersionKind(coreKind(policies.SideClusterAPI, "MachineSet"))
@@ -192,6 +192,8 @@ func index(ctx context.Context, c cluster.Cluster, platforms []conversion.Platfo
 			return err
 		}
 	}
+	// Only these kinds may be missing without an error: a cluster serves them on one platform alone, and platforms lists every platform that Poundlock converts.
+	// The kinds that are indexed above are among those that reviews read in every cluster (watched).
 	for _, p := range platforms {
 		if p.InfraInstance.Empty() {
 			continue
@@ -203,7 +205,7 @@ func index(ctx context.Context, c cluster.Cluster, platforms []conversion.Platfo
 	return facts.IndexByRole(ctx, c.GetFieldIndexer())
 }
 
-// watched lists what reviews read from the cache in every cluster.
+// watched lists the kinds that reviews read from the cache in every cluster, and the Infrastructure.
 func watched() []Ref {
 	out := []Ref{infrastructure}
 	for _, k := range authority.Kinds() {
@@ -212,14 +214,14 @@ func watched() []Ref {
 	return out
 }
 
-// watchedOn lists what reviews read from the cache of a cluster on a platform. A cluster has the CRDs of its own platform alone.
+// watchedOn lists the kinds that reviews read from the cache of a cluster on a platform. A cluster has the CRDs of its own platform alone.
 func watchedOn(p conversion.Platform) []Ref {
 	return []Ref{{GroupVersionKind: p.InfraMachine.GroupVersionKind}, {GroupVersionKind: p.InfraMachineTemplate.GroupVersionKind},
 		{GroupVersionKind: p.InfraCluster.GroupVersionKind}}
 }
 
-// synced reports whether every informer that reviews read from has its first list. It starts those that do not run. Only the Infrastructure's platform counts,
-// if it is known yet and can be converted.
+// synced returns an error while an informer that reviews read from has not had its first list, and starts the informers that do not run yet. Of the platforms'
+// kinds, only those of the platform that the Infrastructure names count, and only if that platform can be converted.
 func synced(ctx context.Context, c cache.Cache, platforms []conversion.Platform) error {
 	if err := listed(ctx, c, watched()); err != nil {
 		return err
@@ -234,7 +236,7 @@ func synced(ctx context.Context, c cache.Cache, platforms []conversion.Platform)
 	return nil
 }
 
-// platformOf is the platform that an Infrastructure names, if it is one of these.
+// platformOf returns the platform that an Infrastructure names, if it is one of all.
 func platformOf(about *unstructured.Unstructured, all []conversion.Platform) (conversion.Platform, bool) {
 	i := slices.IndexFunc(all, func(p conversion.Platform) bool { return p.Name == platformType(about) })
 	if i < 0 {
@@ -243,7 +245,7 @@ func platformOf(about *unstructured.Unstructured, all []conversion.Platform) (co
 	return all[i], true
 }
 
-// platformType is the platform by the Infrastructure's name for it, such as "AWS".
+// platformType returns the platform by the Infrastructure's name for it, such as "AWS".
 func platformType(about *unstructured.Unstructured) string {
 	return text(about, "status", "platformStatus", "type")
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// metrics are the webhook's. Label values come from routes and rules, never from a request.
+// metrics are the metrics of the webhooks. Label values come from routes and rules, never from a request.
 type metrics struct {
 	rules    *prometheus.CounterVec
 	reviews  *prometheus.HistogramVec

@@ -15,19 +15,20 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// A person reads an answer: it does not repeat an object's long values.
+// Limits of an answer, which a person reads: it does not repeat an object's long values.
 const (
-	// maxFieldsNamed is how many fields one sentence of a message names. A lock names more (ten), since programs read the causes.
+	// maxFieldsNamed is how many fields one sentence of a message names. The causes of a lock name more (ten), since programs read causes.
 	maxFieldsNamed = 6
-	// maxCauses is how many fields of one sentence have their own cause: all that a lock names, and a few.
+	// maxCauses is how many fields of one sentence have a cause of their own: all ten that a lock names, and a few more.
 	maxCauses = 12
-	// maxField and maxSentence are the maximum lengths of a path and of a sentence, in runes; maxPart is that of a message, and of all causes together.
+	// maxField and maxSentence are the maximum lengths of a path and of a sentence, in runes. maxPart is the maximum length of a message, and that of all causes
+	// together.
 	maxField    = 160
 	maxSentence = 1000
 	maxPart     = 4000
 )
 
-// judged answers with the rules' findings. Doubts are sentences about what could not be looked up.
+// judged answers with the rules' findings. Doubts are sentences about facts that could not be looked up.
 func judged(c policies.Change, j policies.Judgement, doubts []string) *admissionv1.AdmissionResponse {
 	r := &admissionv1.AdmissionResponse{Allowed: j.Allowed(), Warnings: fit(warnings(j, doubts))}
 	if !r.Allowed {
@@ -49,7 +50,7 @@ func warnings(j policies.Judgement, doubts []string) []sentence {
 	return out
 }
 
-// invalid is the status of a denial: kubectl prints its causes, other clients its message.
+// invalid returns the status of a denial. kubectl prints its causes, and other clients print its message.
 func invalid(c policies.Change, j policies.Judgement) *metav1.Status {
 	groups := group(j)
 	s := &metav1.Status{
@@ -61,7 +62,7 @@ func invalid(c policies.Change, j policies.Judgement) *metav1.Status {
 	return s
 }
 
-// message joins the sentences of all groups, up to a readable number.
+// message joins the sentences of the groups while they fit into maxPart, and counts the rest.
 func message(groups []denial) string {
 	var parts []string
 	left := maxPart
@@ -75,7 +76,7 @@ func message(groups []denial) string {
 	return strings.Join(parts, "; ")
 }
 
-// causes are those of all groups, up to a readable number; the last one counts the others.
+// causes returns the causes of the groups while they fit into maxPart. If some do not fit, the last cause says that there are others.
 func causes(groups []denial) []metav1.StatusCause {
 	var out []metav1.StatusCause
 	left := maxPart
@@ -91,7 +92,7 @@ func causes(groups []denial) []metav1.StatusCause {
 	return out
 }
 
-// kindOf names the object's kind as the user does: a provider's by its own kind.
+// kindOf names the object's kind as the user does: a provider's object by its own kind, such as AWSMachine.
 func kindOf(c policies.Change) string {
 	for _, o := range []*policies.Object{c.New, c.Old} {
 		if o != nil && o.Kind != "" && c.Subresource != "scale" {
@@ -101,14 +102,14 @@ func kindOf(c policies.Change) string {
 	return c.Kind
 }
 
-// denial is the fields that one rule refuses for one reason: the first few, and their number.
+// denial has the fields that one rule refuses for one reason: the first few (errs), and the number of all (count).
 type denial struct {
 	rule  string
 	errs  field.ErrorList
 	count int
 }
 
-// group joins the findings of one rule with the same text about several fields, in the order of the rules.
+// group joins the findings of one rule that have the same text and concern different fields. It keeps the order of the rules.
 func group(j policies.Judgement) []denial {
 	type key struct {
 		rule, detail string
@@ -133,7 +134,7 @@ func group(j policies.Judgement) []denial {
 	return out
 }
 
-// short shortens an error's long path, sentence and value.
+// short returns an error with a long path, sentence and value shortened.
 func short(e *field.Error) *field.Error {
 	out := *e
 	out.Field, out.Detail = shortened(e.Field, maxField), shortened(e.Detail, maxSentence)
@@ -145,7 +146,7 @@ func short(e *field.Error) *field.Error {
 	return &out
 }
 
-// shortened keeps a text's beginning, and its end with the command.
+// shortened keeps a text's beginning and its end, which has the command.
 func shortened(text string, n int) string {
 	if runes(text) <= n {
 		return text
@@ -178,13 +179,13 @@ func (d denial) body(e *field.Error) string {
 	return sentence{text: e.ErrorBody(), rule: d.rule}.whole()
 }
 
-// shared is the text without the value of any one field.
+// shared returns the reason without a value, for several fields.
 func (d denial) shared() string {
 	first := d.errs[0]
 	return sentence{text: fmt.Sprintf("%s: %s", first.Type, first.Detail), rule: d.rule}.whole()
 }
 
-// causes returns one cause for each field. Only the first has the whole sentence, because kubectl prints the causes one below the other.
+// causes returns one cause for each field. Only the first cause has the whole sentence, because kubectl prints the causes one below the other.
 func (d denial) causes() []metav1.StatusCause {
 	var out []metav1.StatusCause
 	for i, e := range d.errs {
@@ -200,5 +201,5 @@ func (d denial) causes() []metav1.StatusCause {
 	return out
 }
 
-// whole is the sentence with its rule id, of any length.
+// whole returns the sentence with its rule's id, in one line of any length.
 func (s sentence) whole() string { return fmt.Sprintf("%s [%s]", oneLine(s.text), s.rule) }

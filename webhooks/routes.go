@@ -23,31 +23,34 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
 
-// Route is one webhook: which requests the API server sends to it, what happens to them while it does not answer, and what it judges. Each is one webhook of a
-// generated configuration (Configurations) and one path of the server.
+// Route is one webhook: which requests the API server sends to it, what happens to these requests while the webhook does not answer, and what the webhook
+// judges. Each route is one webhook of a generated configuration (Configurations) and one path of the server.
 type Route struct {
-	// Name is the route's in paths, metrics and the webhook's name.
+	// Name names the route in paths and metrics, and begins the webhook's name.
 	Name string
-	// Mutating routes ask Defaulters, the others Rules.
+	// Mutating reports that the route asks Defaulters, whose result is a patch. Any other route asks Rules.
 	Mutating bool
 	Side     policies.Side
 	Subjects []Subject
 	// Subresource is "", "status" or "scale".
 	Subresource string
 	Operations  []admissionv1.Operation
-	// FailurePolicy is what happens to a request that is not answered: Ignore admits it.
+	// FailurePolicy is what the API server does with a request that gets no answer: Ignore admits the request, Fail refuses it.
 	FailurePolicy admissionregistrationv1.FailurePolicyType
-	// closed matches the requests that fail closed, in CEL; "" is all of them. The others get their own webhook, which fails open (parts).
+	// closed is a CEL expression for the requests of the route that fail closed; "" stands for all requests. The remaining requests get a webhook of their own,
+	// which fails open (parts).
 	closed string
-	// early reports that the webhook answers only while no webhook fails closed yet (Enforced).
+	// early reports that the webhook answers only in a namespace in which no webhook fails closed yet, because the label authority.AdmissionLabel is missing
+	// (enforcement).
 	early bool
-	// Probe reports that the webhook has no rules: its answer is a warning.
+	// Probe reports that the webhook has no rules: it answers every request with a warning (answer).
 	Probe bool
-	// TimeoutSeconds is the API server's timeout. Lookups end well before.
+	// TimeoutSeconds is how long the API server waits for an answer. All lookups of a review end well before that.
 	TimeoutSeconds int32
-	// Own reports that this webhook gets Poundlock's own requests too. Elsewhere a match condition excludes them.
+	// Own reports that the API server sends Poundlock's own requests to this webhook too. A match condition of the other webhooks excludes them.
 	Own bool
-	// Conditions exclude requests that no rule of the route judges. CEL; none may fail on any object.
+	// Conditions are CEL expressions that exclude requests which no rule of the route judges. No expression may fail on any object: the API server would then
+	// apply the failure policy instead of calling the webhook.
 	Conditions []admissionregistrationv1.MatchCondition
 	Rules      policies.Set
 	Defaulters policies.Defaulters
@@ -55,14 +58,14 @@ type Route struct {
 
 // Subject is one resource of a route.
 type Subject struct {
-	// Kind is policies.Subject.Kind: a provider's resource is InfraMachine, InfraMachineTemplate or InfraInstance.
+	// Kind is policies.Subject.Kind. For a provider's resource that is InfraMachine, InfraMachineTemplate or InfraInstance.
 	Kind string
-	// GroupVersion is the version that Poundlock reads. Requests in other versions are converted to it, except for a provider's objects (versions).
+	// GroupVersion is the version that Poundlock reads. The API server converts requests in other versions to it, except for a provider's objects (versions).
 	GroupVersion schema.GroupVersion
 	Resource     string
-	// ObjectKind is the kind by its own name, e.g. AWSMachine.
+	// ObjectKind is the kind's name in the API, e.g. AWSMachine.
 	ObjectKind string
-	// Cluster reports that its objects are cluster-scoped.
+	// Cluster reports that the objects are cluster-scoped.
 	Cluster bool
 }
 
@@ -71,7 +74,7 @@ type Catalog struct {
 	Rules      policies.Set
 	Defaulters policies.Defaulters
 	Platforms  []conversion.Platform
-	// Identities are those in the routes' conditions. Only a configuration needs them.
+	// Identities are the user names in the routes' conditions. Only the generated configurations need them.
 	Identities policies.Identities
 }
 
@@ -92,16 +95,18 @@ func Routes(c Catalog) []Route {
 	mapi, capi, scaled := coreSubjects(func(k authority.Kind) schema.GroupVersion { return k.MachineAPI }),
 		coreSubjects(func(k authority.Kind) schema.GroupVersion { return k.ClusterAPI }), scales
 	infra, set := infraSubjects(c.Platforms), controlPlaneSubjects()
-	// An object with a twin has a finalizer, at least Poundlock's. One without is excluded, and not only to save time: an API server reads finalizers before it
-	// calls webhooks, and deletes whatever was added while it waited. Meanwhile a controller that has just added its finalizer to a new Machine may have
-	// created the instance.
+	// held matches a DELETE only if the stored object has a finalizer; an object with a counterpart has at least Poundlock's. Objects without a finalizer are
+	// excluded, and not only to save time. An API server reads the finalizers before it calls webhooks, and afterwards deletes the object even if a finalizer was
+	// added while it waited for the answer. In that time the controller of a new Machine may have added its finalizer and created the instance.
 	held := []admissionregistrationv1.MatchCondition{{
 		Name:       "has-finalizers",
 		Expression: `has(oldObject.metadata.finalizers) && size(oldObject.metadata.finalizers) > 0`,
 	}}
-	// The same applies to an infrastructure machine, whose controller adds a finalizer just before it creates an instance. It does not act on a paused one.
+	// heldOrPaused is held for an infrastructure machine, whose controller too adds a finalizer just before it creates an instance. A paused machine is included
+	// even without a finalizer, because the controller does not act on it.
 	heldOrPaused := conditions("has-finalizers-or-is-paused", `request.operation != "DELETE" || request.kind.kind.endsWith("Template") || `+cel.HeldOrPaused())
-	// Requests that could let two controllers act fail closed (DESIGN §3.1). An absent Poundlock does not affect a cluster in which nothing was ever moved.
+	// Requests that could let two controllers act fail closed (DESIGN §3.1). A Poundlock that does not answer therefore does not affect a cluster in which nothing
+	// was ever moved.
 	moved, mirrored, binds := cel.Moved(), cel.Mirrored(), cel.Binds(c.Identities)
 	instances := ""
 	if kinds := instanceKinds(infra); len(kinds) > 0 {
@@ -140,7 +145,8 @@ func Routes(c Catalog) []Route {
 			Name: "machine-api-status", Side: policies.SideMachineAPI, Subjects: mapi, Subresource: "status", Operations: ops(update), FailurePolicy: fail,
 			closed: moved,
 		},
-		// A Scale has none of its set's labels and annotations, so no condition recognizes a mirror's. Policies that list the sets (cel.ScalePolicies) lock it.
+		// A Scale has none of its MachineSet's labels and annotations, so no condition can recognize the Scale of a mirror, and this webhook fails open. Policies
+		// that list the MachineSets (cel.ScalePolicies) lock the mirrors' replicas without an answer too.
 		{Name: "machine-api-scale", Side: policies.SideMachineAPI, Subjects: scaled(mapi), Subresource: "scale", Operations: ops(update), FailurePolicy: ignore},
 		{Name: "machine-api-delete", Side: policies.SideMachineAPI, Subjects: mapi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
 		{
@@ -148,59 +154,67 @@ func Routes(c Catalog) []Route {
 			closed: mirrored + " || " + cel.BeginsToAct(c.Identities) + " || " + binds,
 		},
 		{
-			// A MachineDeployment is not mirrored. This webhook warns, and refuses owners that are gone.
+			// A MachineDeployment is not mirrored. This webhook only warns of what it may adopt, and refuses owners that are gone.
 			Name: "cluster-api-deployment", Side: policies.SideClusterAPI, Subjects: deploymentSubjects(), Operations: ops(create, update), FailurePolicy: ignore,
 			Conditions: conditions("selects-anew-or-is-owned-anew", `request.operation == "CREATE" || object.?spec.selector != oldObject.?spec.selector || `+
 				`object.metadata.?ownerReferences != oldObject.metadata.?ownerReferences`),
 		},
 		{
-			// It refuses a deletion in the foreground past hooks, and warns of what is deleted with it.
+			// This webhook refuses a deletion in the foreground that would pass over hooks, and warns of what is deleted with the MachineDeployment.
 			Name: "cluster-api-deployment-delete", Side: policies.SideClusterAPI, Subjects: deploymentSubjects(), Operations: ops(remove), FailurePolicy: ignore,
 		},
 		{Name: "cluster-api-scale", Side: policies.SideClusterAPI, Subjects: scaled(capi), Subresource: "scale", Operations: ops(update), FailurePolicy: ignore},
 		{Name: "cluster-api-delete", Side: policies.SideClusterAPI, Subjects: capi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
 		{
-			// One that names no instance and has no owner yet gets its owner from Cluster API, without another review. Cluster API's controllers create one for
-			// each new Machine, and are not asked.
+			// A machine that names no instance and has no owner is reviewed too, but fails open. Cluster API gives it an owner later, in a request that no rule judges,
+			// and its provider would then create a second instance if the Machine already has one. Requests of Cluster API's controllers, which create one machine for
+			// each new Machine, are excluded.
 			Name: "infrastructure-create", Side: policies.SideInfrastructure, Subjects: machinesOf(infra), Operations: ops(create), FailurePolicy: fail,
 			closed:     binds,
 			Conditions: conditions("is-not-cluster-apis", cel.ByOthers(c.Identities)),
 		},
 		{
-			// A template that is deleted and created again is an edit for those who refer to it. This webhook only warns.
+			// For the sets that refer to a template, its deletion and recreation is an edit. This webhook only warns.
 			Name: "infrastructure-template-create", Side: policies.SideInfrastructure, Subjects: templatesOf(infra), Operations: ops(create), FailurePolicy: ignore,
 		},
 		{
-			// OpenStack's own requests do not reach this webhook. vSphere's provider has no account of its own (authority.OpenShiftIdentities), so its requests
-			// do, and new instances, which have no ID yet, must not wait for Poundlock. What another user creates without an ID during an outage is paused as
-			// soon as Poundlock runs.
+			// Requests of OpenStack's provider do not reach this webhook. Those of vSphere's provider do, because it has no account of its own
+			// (authority.OpenShiftIdentities). Its new instances have no ID yet and must not wait for Poundlock, so only a creation with an ID fails closed. An object
+			// that another user creates without an ID during an outage is paused as soon as Poundlock runs.
 			Name: "infrastructure-instance-create", Side: policies.SideInfrastructure, Subjects: instancesOf(infra), Operations: ops(create), FailurePolicy: fail,
 			closed:     binds,
 			Conditions: conditions("is-not-the-providers", cel.NotByProvider(c.Identities)),
 		},
-		// No rule refuses a deletion by Kubernetes' own controllers (authority.Grants). A namespace that is being deleted must not wait for a Poundlock that
-		// was deleted with it.
+		// The deletions by Kubernetes' own controllers are excluded, because no rule refuses one (authority.Grants). A namespace that is being deleted must not wait
+		// for a Poundlock that was deleted with it.
 		{
 			Name: "infrastructure", Side: policies.SideInfrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail,
 			closed:     mirrored + " || " + binds + instances,
 			Conditions: slices.Concat(heldOrPaused, conditions("is-not-a-cleaners-deletion", "!("+cel.ByCleaners(c.Identities)+")")),
 		},
+		// Without an answer, a controller must be able to acknowledge a pause, also one that cannot be told from others: no move goes on then.
 		{
 			Name: "infrastructure-status", Side: policies.SideInfrastructure, Subjects: slices.Concat(machinesOf(infra), instancesOf(infra)), Subresource: "status",
 			Operations: ops(update), FailurePolicy: fail,
-			closed: cel.ByOthers(c.Identities), Conditions: conditions("names-an-instance", cel.NamesInstance()),
+			closed:     cel.ByOthers(c.Identities) + " && (" + cel.NamesInstance() + ")",
+			Conditions: conditions("names-an-instance-or-acknowledges", cel.NamesInstance()+" || "+cel.ByOthers(c.Identities)+" && ("+cel.ChangesPaused()+")"),
+		},
+		{
+			Name: "cluster-api-status", Side: policies.SideClusterAPI, Subjects: capi, Subresource: "status", Operations: ops(update), FailurePolicy: ignore,
+			Conditions: slices.Concat(conditions("acknowledges", cel.ChangesPaused()), conditions("is-not-cluster-apis", cel.ByOthers(c.Identities))),
 		},
 		{
 			Name: "surroundings-keep", Mutating: true, Side: policies.Surroundings, Subjects: surroundingsSubjects(c.Platforms),
 			Operations: ops(update), FailurePolicy: ignore, Own: true, Conditions: conditions("leaves-out-the-mark", cel.LosesMark()),
 		},
 		{
-			// The policy poundlock-surroundings refuses the same without Poundlock, except a deletion that a user allowed.
+			// Without an answer, the policy poundlock-surroundings refuses the same requests, except a deletion that a user allowed.
 			Name: "surroundings", Side: policies.Surroundings, Subjects: surroundingsSubjects(c.Platforms), Operations: ops(update, remove), FailurePolicy: ignore,
 			Conditions: conditions("removes-what-holds-mirrors", cel.Kept()),
 		},
 		{
-			// Edits of metadata are excluded: a controller's finalizer must not wait for a missing answer.
+			// Edits of metadata are excluded, except that the finalizer foregroundDeletion is set: a controller that adds or removes its finalizer must not wait for a
+			// missing answer.
 			Name: "control-plane", Side: policies.SideMachineAPI, Subjects: set, Operations: ops(create, update), FailurePolicy: fail, closed: moved,
 			Conditions: conditions("says-something", `request.operation == "CREATE" || `+touches),
 		},
@@ -209,7 +223,7 @@ func Routes(c Catalog) []Route {
 			Conditions: conditions("leaves-out-what-is-kept", cel.DropsRequest()),
 		},
 		{
-			// This webhook only warns about edits of metadata.
+			// This webhook only warns, when an edit of metadata removes the finalizer controlplane.Finalizer from a set that is being deleted.
 			Name: "control-plane-release", Side: policies.SideMachineAPI, Subjects: set, Operations: ops(update), FailurePolicy: ignore,
 			Conditions: append(conditions("says-nothing", "!("+touches+")"),
 				conditions("removes-the-finalizer",
@@ -226,30 +240,32 @@ func Routes(c Catalog) []Route {
 			Name: "control-plane-status", Side: policies.SideMachineAPI, Subjects: set, Subresource: "status", Operations: ops(update), FailurePolicy: fail,
 			closed: moved,
 		},
-		// A DELETE reaches one of these two: without an answer, the deletion of the control plane is refused too.
+		// A DELETE reaches exactly one of the following two webhooks. Without an answer, the first one refuses: it gets the deletions in the foreground, which would
+		// delete the control plane's Machines before the set.
 		{
 			Name: "control-plane-foreground", Side: policies.SideMachineAPI, Subjects: set, Operations: ops(remove), FailurePolicy: fail,
 			Conditions: conditions("in-the-foreground", cel.InForeground()),
 		},
 		{
 			Name: "control-plane-delete", Side: policies.SideMachineAPI, Subjects: set, Operations: ops(remove), FailurePolicy: ignore,
-			// As for held: an inactive set owns nothing.
+			// A set without finalizers is excluded for the reason given at held, unless it is inactive: an inactive set owns nothing.
 			Conditions: append(conditions("not-in-the-foreground", "!("+cel.InForeground()+")"), conditions("has-finalizers-or-is-inactive",
 				`oldObject.metadata.?finalizers.orValue([]).size() > 0 || oldObject.?spec.?state.orValue("") != "Active"`)...),
 		},
 	}
 	routes = append(parts(routes), probes()...)
 	for i := range routes {
-		// A review waits for its turn (patience), looks up (twice LookupTimeout), and answers before this is over. What it could not look up is then a warning
-		// or a refusal in words, and not an API server's timeout.
+		// A review waits for its turn (patience, 2 s), looks up facts (twice LookupTimeout, 2 s by default), and answers before these 5 s are over. For a fact that
+		// could not be looked up, the requester then reads a warning or a refusal in words, and not that the API server's timeout has passed.
 		routes[i].TimeoutSeconds = 5
 		routes[i].Rules, routes[i].Defaulters = c.asked(routes[i])
 	}
 	return slices.DeleteFunc(routes, func(r Route) bool { return len(r.Subjects) == 0 })
 }
 
-// parts divides the locking routes so that each request reaches one webhook: the route's own if it must not pass without an answer, or a second one, which
-// fails open, if it may. A third one fails open while no webhook fails closed yet.
+// parts returns the routes with up to two further webhooks beside each route that fails closed, so that each request reaches one of the three. The route's own
+// webhook gets the requests that must not pass without an answer. The webhook with openSuffix gets the other requests, and fails open. The webhook with
+// earlySuffix gets the former requests in a namespace in which no webhook fails closed yet, and fails open too.
 func parts(routes []Route) []Route {
 	var out []Route
 	for _, r := range routes {
@@ -269,7 +285,7 @@ func parts(routes []Route) []Route {
 	return out
 }
 
-// beside is a webhook for the same requests that fails open.
+// beside returns the route under a name with the suffix, for the same requests, but failing open.
 func (r Route) beside(suffix string) Route {
 	r.Name, r.FailurePolicy, r.Conditions = r.Name+suffix, admissionregistrationv1.Ignore, slices.Clone(r.Conditions)
 	return r
@@ -293,7 +309,7 @@ func (r Route) Path() string {
 	return "/validate/" + r.Name
 }
 
-// asked narrows the catalog to what can apply at the route, so that a review skips the rest.
+// asked returns the rules, or the defaulters of a mutating route, that can apply at the route, so that a review skips the rest of the catalog.
 func (c Catalog) asked(r Route) (policies.Set, policies.Defaulters) {
 	reaches := func(on []policies.Scope) bool { return slices.ContainsFunc(on, r.overlaps) }
 	if r.Mutating {
@@ -320,7 +336,7 @@ func coreSubjects(version func(authority.Kind) schema.GroupVersion) []Subject {
 	return out
 }
 
-// scales keeps the subjects with a /scale.
+// scales keeps the subjects that have the subresource scale.
 func scales(subjects []Subject) []Subject {
 	return slices.DeleteFunc(slices.Clone(subjects), func(s Subject) bool {
 		kind, ok := authority.KindNamed(s.Kind)
@@ -349,12 +365,12 @@ func templatesOf(infra []Subject) []Subject {
 	return slices.DeleteFunc(slices.Clone(infra), func(s Subject) bool { return s.Kind != authority.InfraMachineTemplate })
 }
 
-// instancesOf keeps what providers keep for instances.
+// instancesOf keeps the objects that providers keep for instances, such as VSphereVM.
 func instancesOf(infra []Subject) []Subject {
 	return slices.DeleteFunc(slices.Clone(infra), func(s Subject) bool { return s.Kind != authority.InfraInstance })
 }
 
-// instanceKinds are the kinds of what providers keep for instances.
+// instanceKinds returns the kinds of the objects that providers keep for instances.
 func instanceKinds(infra []Subject) []string {
 	var out []string
 	for _, s := range instancesOf(infra) {
@@ -363,20 +379,20 @@ func instanceKinds(infra []Subject) []string {
 	return out
 }
 
-// deploymentSubjects is Cluster API's kind that owns MachineSets.
+// deploymentSubjects is MachineDeployment, Cluster API's kind that owns MachineSets.
 func deploymentSubjects() []Subject {
 	set, _ := authority.KindNamed("MachineSet")
 	return []Subject{{Kind: authority.MachineDeployment, GroupVersion: set.ClusterAPI, Resource: "machinedeployments", ObjectKind: authority.MachineDeployment}}
 }
 
-// controlPlaneSubjects is the one kind without a twin.
+// controlPlaneSubjects is ControlPlaneMachineSet, the one kind of Machine API without a counterpart.
 func controlPlaneSubjects() []Subject {
 	return []Subject{{
 		Kind: controlplane.Kind, GroupVersion: machinev1.GroupVersion, Resource: controlplane.Resource, ObjectKind: controlplane.Kind,
 	}}
 }
 
-// surroundingsSubjects are the kinds that mirrors live in.
+// surroundingsSubjects are the kinds of the objects that mirrors live in.
 func surroundingsSubjects(platforms []conversion.Platform) []Subject {
 	machine, _ := authority.KindNamed("Machine")
 	out := []Subject{
@@ -392,14 +408,15 @@ func surroundingsSubjects(platforms []conversion.Platform) []Subject {
 	return out
 }
 
-// infraSubject is a platform's resource of a kind of the rules.
+// infraSubject is a platform's resource for one of the rules' kinds: InfraMachine, InfraMachineTemplate or InfraInstance.
 func infraSubject(p conversion.Platform, kind string) Subject {
 	r := map[string]conversion.Resource{authority.InfraMachine: p.InfraMachine, authority.InfraMachineTemplate: p.InfraMachineTemplate,
 		authority.InfraInstance: p.InfraInstance}[kind]
 	return Subject{Kind: kind, GroupVersion: r.GroupVersion(), Resource: r.Plural, ObjectKind: r.Kind}
 }
 
-// leavesOut matches the requests that authority/status-default may default: most controllers patch, and should not wait for it.
+// leavesOut matches the updates of a status that authority/status-default may complete, because they lack a stored field or condition. Most controllers send a
+// patch, which lacks nothing, and should not wait for this webhook.
 func leavesOut() []admissionregistrationv1.MatchCondition {
 	lacks := []string{`object.?status.authoritativeAPI.orValue("") == ""`, `oldObject.?status.authoritativeAPI.orValue("") == "" && ` +
 		`object.?status.authoritativeAPI.orValue("") == "ClusterAPI" && !object.?status.synchronizedGeneration.hasValue()`}

@@ -36,8 +36,8 @@ type Options struct {
 	Port int
 	// GetCertificate returns the current serving certificate, as in tls.Config.
 	GetCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
-	// KeepCertificate, if set, renews that certificate until ctx is done. It starts with the server and does not wait for the caches: a cache whose kind
-	// Poundlock may not list never syncs, and the request that restores the right may be waiting for an answer.
+	// KeepCertificate, if set, renews the serving certificate until ctx is done. It starts with the server and does not wait for the caches: a cache whose kind
+	// Poundlock may not list never syncs, and the request that restores the right to list may be waiting for a webhook's answer.
 	KeepCertificate func(ctx context.Context) error
 	// TLS, if set, applies the TLS settings of the flags and of the cluster; nil uses connections.TLS's defaults.
 	TLS func(*tls.Config)
@@ -45,21 +45,20 @@ type Options struct {
 	MayRecreate bool
 	// NodeSync is the configuration of Cluster API's manager that conversions need.
 	NodeSync conversion.NodeSync
-	// Rival names the running parts of OpenShift's own migration (authority.Rival), "" for none.
+	// Rival names the parts of OpenShift's own migration that run (authority.Rival), "" for none.
 	Rival string
 	// GateOff reports that the feature gate is off, so that nothing is mirrored or moved.
 	GateOff bool
 	// LookupTimeout limits one lookup; 0 is 1 s. All lookups of a review together have twice that.
 	LookupTimeout time.Duration
-	// DrainDelay is how long the server still answers after it was asked to stop and is no longer ready: the time in which endpoints and API servers stop using
-	// it.
+	// DrainDelay is how long the server still answers after it was asked to stop and has ceased to be ready. In this time endpoints and API servers stop using it.
 	DrainDelay time.Duration
 	// Registerer registers the metrics.
 	Registerer prometheus.Registerer
 	Log        logr.Logger
 }
 
-// Server answers every route, on controller-runtime's webhook server.
+// Server answers the requests of every route, on controller-runtime's webhook server.
 type Server struct {
 	webhook.Server
 	cluster     cluster.Cluster
@@ -68,7 +67,7 @@ type Server struct {
 	draining    atomic.Bool
 }
 
-// New makes the server of a cluster. Its cache must not be started yet: an index is added to it.
+// New makes the server of a cluster. The cluster's cache must not be started yet, because New adds indexes to it.
 func New(ctx context.Context, c cluster.Cluster, o Options) (*Server, error) {
 	if o.GetCertificate == nil {
 		return nil, errors.New("webhooks: no source of a serving certificate")
@@ -101,7 +100,7 @@ func New(ctx context.Context, c cluster.Cluster, o Options) (*Server, error) {
 	return s, err
 }
 
-// handlers has one for each route, by path.
+// handlers returns a handler for each route, by path.
 func handlers(o Options, l Lookups, m *metrics) map[string]http.Handler {
 	out := map[string]http.Handler{}
 	for _, route := range Routes(o.Catalog) {
@@ -157,7 +156,7 @@ func (s *Server) keepCertificate(ctx context.Context) error {
 // Healthy is nil while the process can answer at all.
 func (s *Server) Healthy(*http.Request) error { return nil }
 
-// Ready is nil if a review would be answered: the certificate is loaded, the caches have synced, the server listens and was not asked to stop.
+// Ready is nil if a review would be answered: the certificate is loaded, the caches have synced, the server listens, and it was not asked to stop.
 func (s *Server) Ready(r *http.Request) error {
 	if err := s.ready(r.Context()); err != nil {
 		return err
@@ -175,7 +174,8 @@ func (s *Server) ready(ctx context.Context) error {
 	return synced(ctx, s.cluster.GetCache(), s.options.Catalog.Platforms)
 }
 
-// drain learns of the process's end before the server does, because a manager stops its webhook servers last. So it must not look like one.
+// drain marks the server as draining when the process is asked to stop. The server itself learns of that later, because a manager stops its webhook servers
+// last. So drain must not have the methods by which a manager recognizes a webhook server.
 type drain struct{ server *Server }
 
 // Start waits for the end.
@@ -185,5 +185,5 @@ func (d drain) Start(ctx context.Context) error {
 	return nil
 }
 
-// NeedLeaderElection is false: each replica serves.
+// NeedLeaderElection is false, because every replica serves.
 func (drain) NeedLeaderElection() bool { return false }

@@ -10,19 +10,19 @@ import (
 	"unicode/utf8"
 )
 
-// The API server counts runes. Once all warnings of a request together exceed the second number, it cuts each of them to the first, in the middle of a word,
-// and drops what follows (k8s.io/apiserver, endpoints/filters/warning.go).
+// The API server's limits for warnings, in runes. Once all warnings of a request together exceed warningsRunes, the API server cuts each of them to
+// warningRunes, in the middle of a word, and drops what follows (k8s.io/apiserver, endpoints/filters/warning.go).
 const (
 	warningRunes  = 256
 	warningsRunes = 4096
-	// otherWebhooksRunes is left for the warnings of the other webhooks of the same request.
+	// otherWebhooksRunes is left for the warnings of other webhooks about the same request.
 	otherWebhooksRunes = 512
 	// maxParts is how many warnings one sentence may fill: the forecast of five Machines needs four.
 	maxParts = 4
 )
 
-// fit turns sentences, the most important first, into warnings that the API server does not cut. A long sentence continues in the next warning, since its end
-// is what to do. None is repeated, and the last warning has the number of missing sentences.
+// fit turns sentences, the most important first, into warnings that the API server does not cut. A long sentence continues in the next warning, because its end
+// says what to do. No sentence is repeated. If sentences do not fit, the last warning has their number.
 func fit(sentences []sentence) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -54,11 +54,11 @@ func runes(texts ...string) int {
 	return n
 }
 
-// sentence is a rule's finding, and the rule's id.
+// sentence is a rule's finding with the rule's id.
 type sentence struct{ text, rule string }
 
-// parts splits the sentence into up to maxParts texts of at most n runes, each with the rule's id: at the end of a sentence or at a comma if all of it then
-// fits, else at a word, and if possible before a command. What does not fit is cut at a word.
+// parts splits the sentence into up to maxParts texts of at most n runes, each with the rule's id. It splits at the end of a sentence or at a comma if the
+// whole sentence fits then, else at a word, and if possible before a command. A sentence that does not fit is cut at a word.
 func (s sentence) parts(n int) []string {
 	parts, whole := s.split(n, true)
 	if !whole {
@@ -78,7 +78,7 @@ func (s sentence) split(n int, atStops bool) (parts []string, whole bool) {
 		text = strings.TrimLeft(text[len(short):], " ")
 		if !strings.HasSuffix(short, ".") || !atStops {
 			short += "…"
-			if !strings.HasPrefix(text, "kubectl ") { // glued to it, the ellipsis would be pasted with the command
+			if !strings.HasPrefix(text, "kubectl ") { // a person would paste the ellipsis with the command
 				text = "…" + text
 			}
 		}
@@ -89,8 +89,8 @@ func (s sentence) split(n int, atStops bool) (parts []string, whole bool) {
 	return append(parts, text+id), true
 }
 
-// cut returns where to split a text that is longer than n runes: before its last rune of n, in whose place an ellipsis may be. A command that would be split
-// moves to the rest: people paste it. So does what is in brackets, if much is before it.
+// cut returns where to split a text that is longer than n runes: before the last of its first n runes, whose place an ellipsis may take. A command that would
+// be split moves to the rest, because people paste commands. Text in brackets that would be split moves to the rest too, if much text is before it.
 func cut(text string, n int, atStops bool) int {
 	short := string([]rune(text)[:n-1])
 	if i := command(short); i > 0 {
@@ -111,14 +111,14 @@ func cut(text string, n int, atStops bool) int {
 	if i > len(short)/2 {
 		return min(i, open)
 	}
-	// A long word, such as an instance's ID, is copied whole: it moves to the rest, if it fits there between two ellipses.
+	// A long word, such as an instance's ID, is copied whole, so it moves to the rest if it fits there between two ellipses.
 	if word, _, _ := strings.Cut(text[i+1:], " "); i > 0 && runes(word) <= n-2 {
 		return i
 	}
 	return len(short)
 }
 
-// command returns where the command begins with which a text ends, with those chained to it; 0 for none.
+// command returns where the command begins with which a text ends, together with the commands that are chained to it; 0 if the text ends with no command.
 func command(text string) int {
 	i := strings.LastIndex(text, " kubectl ")
 	if i < 0 || commandEnds.MatchString(text[i:]) {
@@ -137,7 +137,7 @@ func command(text string) int {
 // commandEnds finds where a sentence continues after a command.
 var commandEnds = regexp.MustCompile(`[.;,)] `)
 
-// oneLine makes a sentence fit for a header: an object's values may have line breaks and control characters.
+// oneLine makes a sentence fit for an HTTP header, since an object's values may have line breaks and control characters.
 func oneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r == utf8.RuneError || r == 0x7f }), " ")
 }

@@ -5,7 +5,7 @@
 // per field, and docs/fields/aws.md is generated from it.
 //
 // Non-goals:
-//   - the core Machine, but for the few values that one API keeps there and the other in the providerSpec: see
-//     conversion/core
-//   - asking AWS: it resolves no filter into an ID and no ARN into a name
+//   - the core Machine (see conversion/core), except for the few values that one API has in the core Machine and the
+//     other in the providerSpec
+//   - asking AWS: no filter is resolved into an ID, and no ARN into a name
 package aws

@@ -13,14 +13,14 @@ import (
 	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 )
 
-// dualStack reports whether the cluster's machines have addresses of both families. Machine API's controllers read that from the Infrastructure, and configure
-// each machine accordingly; Cluster API's need fields in each machine.
+// dualStack reports whether the cluster's machines have IPv4 and IPv6 addresses. Machine API's controllers read this from the Infrastructure, and configure
+// each machine accordingly. Cluster API's controllers need fields in each machine.
 func dualStack(p *pass) bool {
 	family := configv1.IPFamilyType(p.Env.PlatformStatus("ipFamily"))
 	return family == configv1.DualStackIPv4Primary || family == configv1.DualStackIPv6Primary
 }
 
-// dualStackNames is the instance's host name in a cluster of both families, where no name can come from an IPv4 address.
+// dualStackNames returns the settings of an instance's host name in a cluster of both families, in which the name cannot be made from an IPv4 address.
 func dualStackNames() *awsv1.PrivateDNSName {
 	return &awsv1.PrivateDNSName{HostnameType: ptr.To("resource-name"), EnableResourceNameDNSARecord: ptr.To(true), EnableResourceNameDNSAAAARecord: ptr.To(true)}
 }
@@ -38,7 +38,8 @@ func dualStackTo(p *pass, _ *providerSpec, c *infraSpec) {
 	knowsFamilies(p)
 }
 
-// knowsFamilies: the provider creates no instance with a primary IPv6 address unless the AWSCluster has the VPC's IPv6 addresses.
+// knowsFamilies reports an error if the AWSCluster lacks spec.network.vpc.ipv6: the provider would create no instance with a primary IPv6 address then. A
+// Machine that has an instance needs none, so it is not checked.
 func knowsFamilies(p *pass) {
 	if p.Env.InfraCluster == nil || !p.Core.Template && p.Core.ProviderID != "" {
 		return
@@ -57,7 +58,7 @@ func resourceNames(n *awsv1.PrivateDNSName) bool {
 	return text(n.HostnameType) == "resource-name" && ptr.Deref(n.EnableResourceNameDNSARecord, true) && ptr.Deref(n.EnableResourceNameDNSAAAARecord, true)
 }
 
-// dualStackFrom accepts what dualStackTo writes, and absent fields, which a Machine has that is older than the cluster's second family.
+// dualStackFrom accepts what dualStackTo writes, and absent fields: a Machine that is older than the cluster's second family has none of them.
 func dualStackFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	dual := dualStack(p)
 	refuse := func(path string, have, want any) {

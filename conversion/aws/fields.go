@@ -16,12 +16,12 @@ type (
 	pass         = conversion.Pass
 )
 
-// at shortens rows that name more than one path.
+// at is conversion.At under a shorter name, for rows that name more than one path.
 func at(paths ...string) []string { return conversion.At(paths...) }
 
 var of conversion.Rows[providerSpec, infraSpec]
 
-// Reasons of more than one row.
+// Reasons that more than one row gives.
 const (
 	noARN     = "Cluster API takes no ARN here: give the id instead, which is the part after the last / of the ARN"
 	noFilter  = "Cluster API takes an id here, no filters: give the id"
@@ -94,7 +94,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 
 	// The network.
 	of.OnlyMAPI("deviceIndex", "Cluster API always attaches the one interface at index 0: set it to 0"),
-	of.Same("publicIp", "publicIP"), // subnetTo looks for the subnet among the AWSCluster's public ones
+	of.Same("publicIp", "publicIP"), // subnetTo checks that Cluster API can give the public address in the subnet
 	of.OnlyCAPI("elasticIpPool.*", "Machine API cannot take an address from a pool: remove it"),
 	of.Words("networkInterfaceType", "networkInterfaceType", "",
 		conversion.Word{MachineAPI: "ENA", ClusterAPI: "interface"},

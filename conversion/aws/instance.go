@@ -24,7 +24,7 @@ import (
 func nothing(*pass, *providerSpec, *infraSpec)     {}
 func nothingBack(*pass, *infraSpec, *providerSpec) {}
 
-// text is the string behind a pointer, empty for nil.
+// text returns the string behind a pointer, "" for nil.
 func text(s *string) string {
 	if s == nil {
 		return ""
@@ -41,7 +41,7 @@ func amiTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// imagesTo describes how to find the id of an image that a providerSpec looks up.
+// imagesTo refuses the filters of an image. The message has the command with which a person finds the image's ID.
 func imagesTo(p *pass, m *providerSpec, _ *infraSpec) {
 	switch {
 	case len(m.AMI.Filters) == 0:
@@ -99,7 +99,8 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// tagsFrom leaves out the tags that Machine API adds itself.
+// tagsFrom writes the AWSMachine's tags to the providerSpec, except for those that Machine API adds itself. It adds the tags that only the AWSCluster has,
+// except in a control plane Machine.
 func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	own := maps.Clone(c.AdditionalTags)
 	inherited := inheritedTags(p)
@@ -120,14 +121,14 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 
 const ownerTag = "kubernetes.io/cluster/"
 
-// ignored recognizes a tag of a providerSpec that Machine API does not give to an instance, because it sets the names of the instance and its cluster itself.
-// Cluster API would set it. The cluster's own tag, which installers write and both APIs add, is copied.
+// ignored reports whether Machine API does not give an instance a tag of this name from a providerSpec, because Machine API itself sets the tags with the names
+// of the instance and of its cluster. Cluster API would set the tag. The cluster's own tag is not ignored: installers write it, and both APIs add it.
 func ignored(p *pass, name string) bool {
 	return name == "Name" || strings.HasPrefix(name, ownerTag) && name != ownerTag+p.Env.ClusterName
 }
 
-// inheritedTags are the Infrastructure's resourceTags, which Machine API adds to each instance unless the providerSpec has another value, except those that
-// Cluster API adds too, from the AWSCluster.
+// inheritedTags returns the Infrastructure's resourceTags, which Machine API adds to each instance unless the providerSpec has another value. Tags that Cluster
+// API adds too, because the AWSCluster has them with the same value, are left out.
 func inheritedTags(p *pass) map[string]string {
 	list, _, _ := unstructured.NestedSlice(p.Env.Infrastructure, "status", "platformStatus", "aws", "resourceTags")
 	theirs := clusterTags(p)
@@ -143,14 +144,14 @@ func inheritedTags(p *pass) map[string]string {
 	return out
 }
 
-// clusterTags are the AWSCluster's, which Cluster API adds to each instance.
+// clusterTags returns the AWSCluster's additionalTags, which Cluster API adds to each instance.
 func clusterTags(p *pass) map[string]string {
 	out, _, _ := unstructured.NestedStringMap(p.Env.InfraCluster, "spec", "additionalTags")
 	return out
 }
 
-// clusterAlone are the tags that an instance gets only from the AWSCluster, without marks of ownership. Cluster API also adds them to a running one, whose name
-// the tag Name then replaces.
+// clusterAlone returns the tags that an instance gets only from the AWSCluster: neither its own spec (own) nor the Infrastructure has them. Marks of ownership
+// are left out. Cluster API also adds these tags to an instance that already runs: a tag Name would replace the name of that instance.
 func clusterAlone(p *pass, own map[string]string) map[string]string {
 	list, _, _ := unstructured.NestedSlice(p.Env.Infrastructure, "status", "platformStatus", "aws", "resourceTags")
 	out := clusterTags(p)
@@ -162,7 +163,8 @@ func clusterAlone(p *pass, own map[string]string) map[string]string {
 	return out
 }
 
-// inherits refuses the tags that an instance gets only from the AWSCluster, except those that the mirror may write into the machine.
+// inherits reports an error for each tag that an instance gets only from the AWSCluster. If mayName is true, it accepts those that Machine API does not ignore
+// and returns them, so that the mirror writes them into the providerSpec.
 func inherits(p *pass, path string, own map[string]string, mayName bool) map[string]string {
 	alone := clusterAlone(p, own)
 	for _, name := range slices.Sorted(maps.Keys(alone)) {
@@ -179,7 +181,8 @@ func inherits(p *pass, path string, own map[string]string, mayName bool) map[str
 	return alone
 }
 
-// tags turns a list into a map. It refuses what Cluster API's webhook would refuse, because the path is known here.
+// tags turns a providerSpec's list of tags into a map. It refuses what Cluster API's webhook would refuse, because this message can name the path in the
+// providerSpec.
 func tags(p *pass, path string, list []machinev1beta1.TagSpecification) map[string]string {
 	if len(list) == 0 {
 		return nil
@@ -190,7 +193,7 @@ func tags(p *pass, path string, list []machinev1beta1.TagSpecification) map[stri
 	out := make(map[string]string, len(list))
 	for i, t := range list {
 		if _, twice := out[t.Name]; twice {
-			continue // Machine API gives the instance the first
+			continue // Machine API gives the instance the first tag of a name
 		}
 		if reason := badTag(t.Name, t.Value); reason != "" {
 			p.Invalid(fmt.Sprintf("%s[%d]", path, i), t.Name+"="+t.Value, reason)
@@ -220,7 +223,8 @@ func untaggable(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(" \t\n\f\r_.:=+-@/", r)
 }
 
-// tagList turns a map into a list. It refuses what could not round-trip: Cluster API's webhook does too, if it runs.
+// tagList turns a map of tags into a providerSpec's list, sorted by name. It refuses tags that tags would refuse on the way back. Cluster API's webhook refuses
+// them too, but may not be running.
 func tagList(p *pass, path string, tags map[string]string) []machinev1beta1.TagSpecification {
 	if len(tags) == 0 {
 		return nil
@@ -238,8 +242,8 @@ func tagList(p *pass, path string, tags map[string]string) []machinev1beta1.TagS
 	return out
 }
 
-// clusterKey is the SSH key of an instance whose AWSMachine names none, empty for none. The provider uses a default key for the instances of an AWSCluster that
-// it manages itself.
+// clusterKey returns the name of the SSH key that an instance gets if its AWSMachine has no sshKeyName; "" for no key. If the AWSCluster names no key, the
+// provider uses the key named default, but only if it manages that AWSCluster itself.
 func clusterKey(p *pass) string {
 	if p.Env.InfraCluster == nil {
 		return ""
@@ -259,7 +263,8 @@ func instanceKeyTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// instanceKeyFrom never writes empty text, which AWS refuses as a name.
+// instanceKeyFrom writes the name of the instance's SSH key, which is the AWSCluster's if the AWSMachine has none. It never writes empty text, because AWS
+// refuses it as a name.
 func instanceKeyFrom(p *pass, c *infraSpec, m *providerSpec) {
 	name := clusterKey(p)
 	if c.SSHKeyName != nil {
@@ -313,7 +318,7 @@ func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	}
 }
 
-// instanceID is the last part of aws:///us-east-1a/i-0123456789abcdef0, empty if there is none.
+// instanceID returns the last part of a provider ID such as aws:///us-east-1a/i-0123456789abcdef0; "" if the ID is not AWS's.
 func instanceID(providerID string) string {
 	if !strings.HasPrefix(providerID, "aws://") {
 		return ""
@@ -338,7 +343,8 @@ func credentialsTo(p *pass, m *providerSpec, _ *infraSpec) {
 	}
 }
 
-// ownIdentity: another identity is another account, or another role, with which Cluster API may find none of the cluster's resources.
+// ownIdentity reports an error if the AWSCluster has another identity than the default one. That would be another account, or another role, with which Cluster
+// API may find none of the cluster's resources.
 func ownIdentity(p *pass) {
 	const own = `{"kind":"AWSClusterControllerIdentity","name":"default"}`
 	kind, given := p.Env.InfraClusterString("spec", "identityRef", "kind")
@@ -357,8 +363,8 @@ func credentialsFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	}
 }
 
-// ignitionVersion is written for readers: with this storage type the user data has its own version, and the provider reads none. So any version converts back:
-// the API server's default is 2.3.
+// ignitionVersion is written for people who read the AWSMachine: with the storage type UnencryptedUserData the provider does not read the field, because the
+// user data has a version of its own. So any version converts back, such as 2.3, which is the CRD's default.
 const ignitionVersion = "3.4"
 
 func ignitionTo(_ *pass, _ *providerSpec, c *infraSpec) {
@@ -425,7 +431,7 @@ func metadataFrom(p *pass, c *infraSpec, m *providerSpec) {
 	switch c.InstanceMetadataOptions.HTTPTokens {
 	case awsv1.HTTPTokensStateRequired:
 		m.MetadataServiceOptions.Authentication = machinev1beta1.MetadataServiceAuthenticationRequired
-	case awsv1.HTTPTokensStateOptional, "": // the CRD's default
+	case awsv1.HTTPTokensStateOptional, "": // optional is the CRD's default
 		m.MetadataServiceOptions.Authentication = machinev1beta1.MetadataServiceAuthenticationOptional
 	default:
 		p.Invalid("instanceMetadataOptions.httpTokens", string(c.InstanceMetadataOptions.HTTPTokens), "supported values: \"optional\", \"required\"")

@@ -41,7 +41,8 @@ func groupsFrom(p *pass, c *infraSpec, m *providerSpec) {
 // wavelengthZone is part of the name of each Wavelength Zone.
 const wavelengthZone = "-wlz-"
 
-// carrier reports a new machine with an address of a Wavelength Zone's carrier: Cluster API asks AWS for a public address, which it does not give there.
+// carrier refuses publicIp for a machine in a Wavelength Zone that has no instance yet, and reports whether it did. Machine API gives such a machine an address
+// of the zone's carrier. Cluster API asks AWS for a public address, which AWS does not give there.
 func carrier(p *pass, m *providerSpec) bool {
 	if !ptr.Deref(m.PublicIP, false) || !strings.Contains(m.Placement.AvailabilityZone, wavelengthZone) || !p.Core.Template && p.Core.ProviderID != "" {
 		return false
@@ -61,7 +62,7 @@ func subnetTo(p *pass, m *providerSpec, c *infraSpec) {
 		}
 		return
 	}
-	if m.Subnet.ARN == nil && !carried { // which is reported itself
+	if m.Subnet.ARN == nil && !carried { // an ARN and a carrier's address have an error of their own
 		remedy := "Name the subnet here by its id or by filters, as the cluster's other MachineSets do"
 		if p.Core.ControlPlane {
 			remedy = "Name the subnet by its id or by filters. In a ControlPlaneMachineSet, name it in each failure domain, or in the template"
@@ -70,8 +71,8 @@ func subnetTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// listsPublic: Cluster API gives a public address to a machine of a named subnet only if the AWSCluster lists that subnet as public. OpenShift's lists none. An
-// existing instance has its address.
+// listsPublic reports an error if the AWSCluster does not list the subnet of a machine with publicIp as public: Cluster API would give the machine no public
+// address. OpenShift's AWSCluster lists no subnets. A Machine that has an instance is not checked, because the instance has its address.
 func listsPublic(p *pass, m *providerSpec) {
 	if p.Env.InfraCluster == nil || !p.Core.Template && p.Core.ProviderID != "" {
 		return
@@ -114,9 +115,10 @@ func subnetFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// listsSubnet: for a machine without a subnet Machine API's controllers look for one in the zone, and Cluster API's use one that the AWSCluster lists.
-// OpenShift's lists none, and then they create no instance. An existing instance needs none, and a control plane's template gets that of a failure domain:
-// its Machines are converted for themselves.
+// listsSubnet reports an error for a machine without a subnet if the AWSCluster lists no subnet that Cluster API could use. Machine API's controllers look for
+// a subnet in the zone. Cluster API's controllers use one that the AWSCluster lists; OpenShift's AWSCluster lists none, and Cluster API would create no
+// instance. A Machine that has an instance needs no subnet. The control plane's template is not checked, because its Machines get a subnet from a failure
+// domain, and each of them is converted by itself.
 func listsSubnet(p *pass, zone string, public *bool, remedy string) {
 	if p.Env.InfraCluster == nil || !p.Core.Template && p.Core.ProviderID != "" || p.Core.Template && p.Core.ControlPlane {
 		return
@@ -144,8 +146,8 @@ func listsSubnet(p *pass, zone string, public *bool, remedy string) {
 
 func listedSubnets(p *pass) (out awsv1.Subnets) {
 	listed, _, _ := unstructured.NestedFieldNoCopy(p.Env.InfraCluster, "spec", "network", "subnets")
-	raw, _ := json.Marshal(listed) // it comes from JSON
-	_ = json.Unmarshal(raw, &out)  // an API server has taken it
+	raw, _ := json.Marshal(listed) // cannot fail: the value comes from JSON
+	_ = json.Unmarshal(raw, &out)  // cannot fail: the API server has validated it
 	return out
 }
 
@@ -158,7 +160,7 @@ func reference(p *pass, m machinev1beta1.AWSResourceReference) awsv1.AWSResource
 	}
 	checkReference(p, out.ID, len(m.Filters))
 	for _, f := range m.Filters {
-		// The list is required there: none is an empty one.
+		// Cluster API requires the list: without values it must be empty, not nil.
 		out.Filters = append(out.Filters, awsv1.Filter{Name: f.Name, Values: append([]string{}, f.Values...)})
 	}
 	return out
@@ -243,13 +245,13 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 	}
 }
 
-// place is a load balancer as in an AWSCluster.
+// place is a load balancer with its scheme, as an AWSCluster names it.
 type place struct {
 	lb     machinev1beta1.LoadBalancerReference
 	scheme string
 }
 
-// ofScheme is the scheme in an installer's name, empty for another name.
+// ofScheme returns the scheme of a load balancer by the name that OpenShift's installer gives it; "" for another name.
 func ofScheme(lb machinev1beta1.LoadBalancerReference) string {
 	switch {
 	case strings.HasSuffix(lb.Name, "-int"):
@@ -260,7 +262,8 @@ func ofScheme(lb machinev1beta1.LoadBalancerReference) string {
 	return ""
 }
 
-// otherScheme is the scheme of the AWSCluster's other load balancer: its webhook refuses two of one scheme.
+// otherScheme returns the scheme of the AWSCluster's other load balancer, "" if scheme is unknown. The AWSCluster's webhook refuses two load balancers of one
+// scheme.
 func otherScheme(scheme string) string {
 	switch scheme {
 	case string(awsv1.ELBSchemeInternal):
@@ -271,8 +274,9 @@ func otherScheme(scheme string) string {
 	return ""
 }
 
-// balancersPatch adds the load balancers of all that an AWSCluster lacks. It is empty if they do not fit: the second one is a network load balancer of another
-// scheme than the first. asks reports that no name has the scheme, so that a person must look it up.
+// balancersPatch returns a merge patch that adds to the AWSCluster the load balancers that it lacks. all are the load balancers of the control plane Machines,
+// and theirs those that the AWSCluster has. The patch is empty if all do not fit into an AWSCluster, which has at most two: the second must be a network load
+// balancer of another scheme than the first. asks reports that a scheme is unknown, because no name shows it, so that a person must look it up.
 func balancersPatch(p *pass, theirs, all []machinev1beta1.LoadBalancerReference) (patch string, asks bool) {
 	const first, second = "controlPlaneLoadBalancer", "secondaryControlPlaneLoadBalancer"
 	kinds := map[machinev1beta1.AWSLoadBalancerType]awsv1.LoadBalancerType{
@@ -281,7 +285,7 @@ func balancersPatch(p *pass, theirs, all []machinev1beta1.LoadBalancerReference)
 	added := slices.DeleteFunc(slices.Clone(all), func(lb machinev1beta1.LoadBalancerReference) bool { return slices.Contains(theirs, lb) })
 	if len(added) == 0 || len(added)+len(theirs) > 2 || len(all) != len(added)+len(theirs) ||
 		slices.ContainsFunc(all, func(lb machinev1beta1.LoadBalancerReference) bool { return kinds[lb.Type] == "" }) {
-		return "", false // one of the AWSCluster's is no Machine's, or there are too many
+		return "", false // nothing is missing, no Machine has one of the AWSCluster's, there are too many, or a type is unknown
 	}
 	places := map[string]place{}
 	if len(theirs) == 0 {
@@ -314,7 +318,7 @@ func balancersPatch(p *pass, theirs, all []machinev1beta1.LoadBalancerReference)
 		asks = asks || b.scheme == ""
 		spec[at] = map[string]any{"name": b.lb.Name, "loadBalancerType": kinds[b.lb.Type], "scheme": cmp.Or(b.scheme, "SCHEME")}
 	}
-	raw, _ := json.Marshal(map[string]any{"spec": spec}) // texts alone
+	raw, _ := json.Marshal(map[string]any{"spec": spec}) // cannot fail: all values are strings
 	return string(raw), asks
 }
 
@@ -324,7 +328,7 @@ func balancersFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	}
 }
 
-// clusterBalancers are those with which Cluster API registers control plane Machines, in Machine API's form.
+// clusterBalancers returns, in Machine API's form, the AWSCluster's load balancers, with which Cluster API registers control plane Machines.
 func clusterBalancers(p *pass) []machinev1beta1.LoadBalancerReference {
 	var out []machinev1beta1.LoadBalancerReference
 	for _, which := range []string{"controlPlaneLoadBalancer", "secondaryControlPlaneLoadBalancer"} {

@@ -11,7 +11,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// Platform is AWS: OpenShift's providerSpec on one side, the AWS provider's v1beta2 objects on the other.
+// Platform returns the conversion for AWS: between OpenShift's providerSpec and the AWS provider's v1beta2 objects.
 func Platform() conversion.Platform {
 	spec := machinev1beta1.GroupVersion.WithKind("AWSMachineProviderConfig")
 	return conversion.Platform{
@@ -35,7 +35,7 @@ func Platform() conversion.Platform {
 	}
 }
 
-// interruptible reports whether either spec asks for a spot instance.
+// interruptible reports whether a spec, of either API, requests a spot instance.
 func interruptible(spec any) bool {
 	switch s := spec.(type) {
 	case *providerSpec:
@@ -46,7 +46,7 @@ func interruptible(spec any) bool {
 	return false
 }
 
-// supposed has names that no cluster has.
+// supposed is Platform.Supposed, with names that no cluster has.
 var supposed = conversion.Supposition{
 	InfraCluster: `{"spec":{"region":"supposed","controlPlaneLoadBalancer":{"name":"supposed-int","loadBalancerType":"nlb"},
 		"secondaryControlPlaneLoadBalancer":{"name":"supposed-ext","loadBalancerType":"nlb"}}}`,

@@ -13,10 +13,12 @@ import (
 
 var providerStatusKind = machinev1beta1.GroupVersion.WithKind("AWSMachineProviderStatus")
 
-// status converts what the controllers of either API have observed. Conditions are not converted: neither side's controllers know the other's.
+// status converts what the controllers of either API have observed. Conditions are not converted, because the controllers of one API do not know the conditions
+// of the other.
 type status struct{}
 
-// observed is the common content of both statuses, and the instance's id, which Cluster API keeps in the spec.
+// observed is what the statuses of both APIs have in common, and the instance's ID. The ID is instanceId in the Machine API's status, and instanceID in Cluster
+// API's spec.
 type observed struct {
 	InstanceID    string  `json:"instanceId"`
 	InstanceIDToo string  `json:"instanceID"`
@@ -51,7 +53,7 @@ func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
 	return out
 }
 
-// read ignores what cannot be read.
+// read decodes a status or spec. If it cannot be decoded, the result is empty.
 func read(raw []byte) observed {
 	var out observed
 	if json.Unmarshal(raw, &out) != nil {

@@ -90,7 +90,7 @@ func keyFrom(_ *pass, c *volume, m *device) {
 	}
 }
 
-// iopsTo: the installer writes an explicit 0 for volumes that have none.
+// iopsTo copies the IOPS. 0 is the same as absent in Cluster API; the installer writes 0 for volumes without IOPS.
 func iopsTo(_ *pass, m *device, c *volume) {
 	if m.EBS != nil && m.EBS.Iops != nil {
 		c.IOPS = *m.EBS.Iops
@@ -103,7 +103,7 @@ func iopsFrom(_ *pass, c *volume, m *device) {
 	}
 }
 
-// throughputTo: installers of an early 4.21 write 0, which Machine API treats as none and AWS refuses.
+// throughputTo copies the throughput, but leaves out 0: installers of an early 4.21 write 0, which Machine API treats as absent and AWS refuses.
 func throughputTo(_ *pass, m *device, c *volume) {
 	if m.EBS != nil && m.EBS.ThroughputMib != nil && *m.EBS.ThroughputMib != 0 {
 		value := int64(*m.EBS.ThroughputMib)
@@ -129,7 +129,7 @@ const leastSize = 8
 
 func sizeTo(p *pass, m *device, c *volume) {
 	switch {
-	case m.NoDevice != nil || text(m.VirtualName) != "": // no volume at all, and refused as such
+	case m.NoDevice != nil || text(m.VirtualName) != "": // the entry describes no volume, and another row refuses it
 	case m.EBS == nil || m.EBS.VolumeSize == nil:
 		p.Required("ebs.volumeSize", "Cluster API does not take the size from the image: give the size, in GiB")
 	case *m.EBS.VolumeSize < leastSize:

@@ -14,14 +14,16 @@ import (
 
 // Values that the AzureCluster and the Infrastructure have once, for all machines of the cluster.
 
-// subscription is the AzureCluster's. OpenShift's operator writes AzureClusters without one, and the provider's webhook does not let it be added later; then it
-// comes from the Machine's own instance, or from the cloud provider's configuration.
+// subscription returns the ID of the subscription in which Cluster API acts: the AzureCluster's or, without one, that of the Machine's own instance, or that of
+// the cloud provider's configuration; "" if it is unknown. OpenShift's operator writes AzureClusters without a subscription, and the provider's webhook does
+// not let it be added later.
 func subscription(p *pass) string {
 	id, _ := p.Env.InfraClusterString("spec", "subscriptionID")
 	return first(id, account(p.Core.ProviderID), p.Env.Account)
 }
 
-// unknownSubscription is how to set the subscription if nothing names it. It is the same with an AzureCluster as without one: to show that would not help.
+// unknownSubscription returns the end of a message for the case that nothing names the subscription: where Poundlock looked, and the command that sets it. The
+// text does not depend on whether there is an AzureCluster, because that would not help the reader.
 func unknownSubscription(p *pass) string {
 	return ", which is unknown: neither the AzureCluster (spec.subscriptionID), nor the instance's ID, nor ConfigMap " +
 		"openshift-config/cloud-provider-config has it. " +
@@ -29,7 +31,7 @@ func unknownSubscription(p *pass) string {
 		"replace the AzureCluster: " + p.Replacement(`{"spec":{"subscriptionID":"SUBSCRIPTION"}}`)
 }
 
-// account reads the subscription from an instance's ID, or from the configuration of Azure's cloud provider.
+// account returns the subscription's ID in a text, which is an instance's ID or the configuration of Azure's cloud provider; "" if there is none.
 func account(text string) string {
 	if rest, ok := strings.CutPrefix(text, scheme+"/"); ok {
 		words := strings.Split(rest, "/")
@@ -47,14 +49,14 @@ func account(text string) string {
 	return config.SubscriptionID
 }
 
-// resourceGroup is where Cluster API creates a machine.
+// resourceGroup returns the resource group in which Cluster API creates a machine: the AzureCluster's, or the Infrastructure's.
 func resourceGroup(p *pass) string {
 	group, _ := p.Env.InfraClusterString("spec", "resourceGroup")
 	return first(group, p.Env.PlatformStatus("resourceGroupName"))
 }
 
-// networkResourceGroup is where Cluster API looks for the network: the AzureCluster's webhook sets an absent one to its resourceGroup. Without an AzureCluster
-// it is the Infrastructure's.
+// networkResourceGroup returns the resource group in which Cluster API looks for the network. If the AzureCluster names none, it is the AzureCluster's
+// resourceGroup, which its webhook fills in. Without an AzureCluster it is the Infrastructure's.
 func networkResourceGroup(p *pass) string {
 	if p.Env.InfraCluster == nil {
 		return first(p.Env.PlatformStatus("networkResourceGroupName"), resourceGroup(p))
@@ -72,7 +74,8 @@ func first(values ...string) string {
 	return ""
 }
 
-// agrees compares a value with the cluster's. Azure's names are case-insensitive.
+// agrees reports an error if a value (have) is set and is not the cluster's (want). where describes the cluster's value. Case does not matter, as in Azure's
+// names.
 func agrees(p *pass, path, have, where, want string) {
 	switch {
 	case have == "" || strings.EqualFold(have, want):
@@ -85,16 +88,17 @@ func agrees(p *pass, path, have, where, want string) {
 
 const publicCloud = "AzurePublicCloud"
 
-// clouds are those that the provider supports.
+// clouds lists the clouds that Cluster API's provider supports.
 var clouds = []string{"AzureChinaCloud", publicCloud, "AzureUSGovernmentCloud"}
 
-// sameCloud compares the cloud and the subscription in which the two APIs create machines. A machine has no fields for them.
+// sameCloud reports an error if the two APIs would create machines in different clouds or subscriptions, or if Cluster API would in an extended location. A
+// machine has no fields for these.
 func sameCloud(p *pass) {
 	if edge, _ := p.Env.InfraClusterString("spec", "extendedLocation", "name"); edge != "" {
 		p.Under("AzureCluster").Unsupported("spec.extendedLocation", edge, "Machine API creates no machines in an extended location: keep each machine with its API")
 	}
 	own, other := first(account(p.Core.ProviderID), p.Env.Account), subscription(p)
-	if own != "" && !strings.EqualFold(own, other) { // other is the AzureCluster's: without one both are the same
+	if own != "" && !strings.EqualFold(own, other) { // other is the AzureCluster's: if it named none, own and other would be equal
 		p.Replace("spec.subscriptionID", other, "Machine API acts in subscription "+own+", but Cluster API would look for the machines in the AzureCluster's",
 			fmt.Sprintf(`{"spec":{"subscriptionID":%q}}`, own))
 	}
@@ -126,7 +130,7 @@ func locationFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	m.Location, _ = p.Env.InfraClusterString("spec", "location")
 }
 
-// region is a region's name as Azure's API writes it; people also write West US.
+// region returns a region's name as Azure's API writes it: westus for West US, which people also write.
 func region(name string) string { return strings.ToLower(strings.ReplaceAll(name, " ", "")) }
 
 func groupTo(p *pass, m *providerSpec, _ *infraSpec) {
@@ -163,13 +167,13 @@ func network(p *pass) string {
 	return name
 }
 
-// balancer is the name of one of the AzureCluster's load balancers, empty if it has none.
+// balancer returns the name of the AzureCluster's load balancer in a field of spec.networkSpec (which), such as apiServerLB; "" if there is none.
 func balancer(p *pass, which string) string {
 	name, _ := p.Env.InfraClusterString("spec", "networkSpec", which, "name")
 	return name
 }
 
-// privateAPI reports whether the API server's load balancer is internal. If not, Cluster API uses it for outbound traffic too.
+// privateAPI reports whether the API server's load balancer is internal. If it is not, Cluster API also uses it for the outbound traffic of the control plane.
 func privateAPI(p *pass) bool {
 	kind, _ := p.Env.InfraClusterString("spec", "networkSpec", "apiServerLB", "type")
 	return kind == "Internal"
@@ -178,7 +182,7 @@ func privateAPI(p *pass) bool {
 // subnet is one of the AzureCluster's subnets.
 type subnet struct{ name, role, securityGroup, natGateway string }
 
-// subnets ignores items that are no subnets.
+// subnets returns the AzureCluster's subnets. An item that is no subnet becomes an empty one.
 func subnets(p *pass) []subnet {
 	list, _, _ := unstructured.NestedFieldNoCopy(p.Env.InfraCluster, "spec", "networkSpec", "subnets")
 	items, _ := list.([]any)
@@ -203,8 +207,8 @@ func subnetNamed(p *pass, name string) subnet {
 	return subnet{}
 }
 
-// onlySubnet is Cluster API's default for a machine that names no subnet: the only one for its role or, without one for its role, the last for both roles. It
-// is empty if Cluster API would fail.
+// onlySubnet returns the name of the subnet that Cluster API takes for a machine that names none: the AzureCluster's only subnet for the machine's role or, if
+// there is none for this role, its last subnet for both roles. It is "" if Cluster API would fail.
 func onlySubnet(p *pass) string {
 	role := "node"
 	if p.Core.ControlPlane {
@@ -229,7 +233,7 @@ func onlySubnet(p *pass) string {
 	return ""
 }
 
-// resourceTags are the Infrastructure's, which Machine API adds to each machine.
+// resourceTags returns the Infrastructure's resourceTags, which Machine API adds to each machine.
 func resourceTags(p *pass) map[string]string {
 	list, _, _ := unstructured.NestedFieldNoCopy(p.Env.Infrastructure, "status", "platformStatus", "azure", "resourceTags")
 	items, _ := list.([]any)
@@ -242,7 +246,7 @@ func resourceTags(p *pass) map[string]string {
 	return out
 }
 
-// clusterTags are the AzureCluster's, which Cluster API adds to each machine.
+// clusterTags returns the AzureCluster's additionalTags, which Cluster API adds to each machine.
 func clusterTags(p *pass) map[string]string {
 	tags, _, _ := unstructured.NestedStringMap(p.Env.InfraCluster, "spec", "additionalTags")
 	return tags

@@ -43,7 +43,8 @@ func osTypeFrom(p *pass, c *infraSpec, m *providerSpec) {
 	checkOS(p, m.OSDisk.OSType)
 }
 
-// exists reports whether there is an instance: it runs no user data again, and the provider finds it by its ID.
+// exists reports whether the machine has an instance. An instance does not run user data again, and the provider finds it by its ID, so that some differences
+// do not matter for it.
 func exists(p *pass) bool { return !p.Core.Template && p.Core.ProviderID != "" }
 
 func checkOS(p *pass, word string) {
@@ -171,7 +172,7 @@ func managedFrom(p *pass, c *infraSpec, m *providerSpec) {
 	checkGuestState(at, string(d.SecurityProfile.SecurityEncryptionType), out.SecurityProfile.DiskEncryptionSet.ID)
 }
 
-// storages are the kinds of disk that Cluster API's webhook accepts, except UltraSSD, which cannot be an OS disk.
+// storages returns the kinds of disk that Cluster API's webhook accepts for an OS disk. UltraSSD is left out, because it cannot be an OS disk.
 func storages() []string {
 	return []string{"Premium_LRS", "PremiumV2_LRS", "Premium_ZRS", "StandardSSD_LRS", "StandardSSD_ZRS", "Standard_LRS"}
 }
@@ -196,7 +197,8 @@ func checkGuestState(p *pass, kind, set string) {
 	}
 }
 
-// encryptionTo distinguishes an empty set from none: both sides pass it to Azure.
+// encryptionTo converts a reference to a disk encryption set. An empty reference stays an empty one, and does not become nil, because both APIs pass an empty
+// reference to Azure.
 func encryptionTo(m *machinev1beta1.DiskEncryptionSetParameters) *azurev1.DiskEncryptionSetParameters {
 	if m == nil {
 		return nil
@@ -239,7 +241,8 @@ func disksFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// freeLuns are the numbers that the AzureMachine's webhook gives to disks without one, in this order: there are at least as many as disks that need one.
+// freeLuns returns the LUNs that the AzureMachine's webhook gives to disks without one, in the webhook's order. There are at least as many as disks without a
+// LUN.
 func freeLuns(disks []infraDisk) []int32 {
 	taken := map[int32]bool{}
 	for _, d := range disks {
@@ -256,7 +259,7 @@ func freeLuns(disks []infraDisk) []int32 {
 	return out
 }
 
-// once refuses a value that occurs twice.
+// once finds a value that occurs twice among a machine's data disks: check reports an error for a value that it has seen before.
 type once[T comparable] struct{ seen map[T]bool }
 
 func (o *once[T]) check(p *pass, path string, value T) {

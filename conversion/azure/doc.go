@@ -9,7 +9,7 @@
 // explicitly. Examples are a data disk's caching, boot diagnostics and an evicted spot machine.
 //
 // Non-goals:
-//   - the core Machine, but for the few values that one API keeps there and the other in the providerSpec: see
-//     conversion/core
-//   - asking Azure: it looks up no image and resolves no ID
+//   - the core Machine (see conversion/core), except for the few values that one API has in the core Machine and the
+//     other in the providerSpec
+//   - asking Azure: no image is looked up, and no ID is resolved
 package azure

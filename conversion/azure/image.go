@@ -34,7 +34,8 @@ func imageTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// ownedTo adds the cluster's subscription before the id, as Machine API's controller does.
+// ownedTo returns an image by its full resource ID. Like Machine API's controller, it puts the cluster's subscription before the ID. It refuses an ID of
+// another subscription.
 func ownedTo(p *pass, id string) *azurev1.Image {
 	own := subscription(p)
 	switch {
@@ -57,7 +58,7 @@ func ownedTo(p *pass, id string) *azurev1.Image {
 	return &azurev1.Image{ID: &full}
 }
 
-// within recognizes an id by its beginning, in any case.
+// within reports whether an ID begins with a prefix, in any case, and is longer than the prefix.
 func within(id, prefix string) bool {
 	return len(id) > len(prefix) && strings.EqualFold(id[:len(prefix)], prefix)
 }
@@ -91,12 +92,13 @@ func imageFrom(p *pass, c *infraSpec, m *providerSpec) {
 		m.Image.ResourceID = ownedFrom(at, *image.ID)
 	case image.Marketplace != nil:
 		m.Image = offeredFrom(at, image.Marketplace)
-	case image.ComputeGallery == nil && image.SharedGallery == nil: // those are refused as such
+	case image.ComputeGallery == nil && image.SharedGallery == nil: // other rows refuse an image of a gallery
 		at.Required("id", "name the image: set image.id or image.marketplace")
 	}
 }
 
-// ownedFrom removes the subscription if Machine API's controller would add the same one.
+// ownedFrom returns an image's resource ID without the subscription, which Machine API's controller adds. It refuses an ID whose subscription is not the
+// cluster's.
 func ownedFrom(p *pass, id string) string {
 	own := "/subscriptions/" + subscription(p)
 	rest, ok := strings.CutPrefix(id, own)
@@ -115,7 +117,8 @@ func ownedFrom(p *pass, id string) string {
 	return ""
 }
 
-// offeredFrom writes the type, because the meaning of an absent one may change, as its documentation says.
+// offeredFrom converts an image of the marketplace. It always writes the type, because the field's documentation says that the meaning of an absent type may
+// change.
 func offeredFrom(p *pass, c *azurev1.AzureMarketplaceImage) machinev1beta1.Image {
 	required(p, "marketplace.", c.Publisher, c.Offer, c.SKU, c.Version)
 	out := machinev1beta1.Image{

@@ -21,7 +21,7 @@ import (
 func nothing(*pass, *providerSpec, *infraSpec)     {}
 func nothingBack(*pass, *infraSpec, *providerSpec) {}
 
-// text is the string behind a pointer, empty for nil.
+// text returns the string behind a pointer, "" for nil.
 func text(s *string) string {
 	if s == nil {
 		return ""
@@ -29,8 +29,8 @@ func text(s *string) string {
 	return *s
 }
 
-// sizeTo spells the size as Azure lists it. Azure takes a name in any case, and Machine API's webhook fills in Standard_D4s_V3. Cluster API's provider looks
-// for the name letter by letter, and without a match fails the Machine for good, also one that runs.
+// sizeTo writes the size's name as Azure lists it. Azure accepts a name in any case, and Machine API's webhook fills in Standard_D4s_V3. Cluster API's provider
+// looks for exactly the listed name. If it does not find the name, it fails the Machine for good, even a Machine that runs.
 func sizeTo(p *pass, m *providerSpec, c *infraSpec) {
 	if c.VMSize = azuresizes.Listed(m.VMSize); c.VMSize == "" {
 		p.Required("vmSize", "name one of Azure's sizes, such as Standard_D4s_v3")
@@ -45,13 +45,14 @@ func sizeFrom(p *pass, c *infraSpec, m *providerSpec) {
 
 func zoneTo(p *pass, m *providerSpec, _ *infraSpec) {
 	p.Core.FailureDomain = m.Zone
-	if m.AvailabilitySet == "" { // else the message is about that
+	if m.AvailabilitySet == "" { // the error about an availability set that is given is enough
 		availabilitySet(p, p, "zone", m.Zone, m.SpotVMOptions != nil)
 	}
 }
 
-// availabilitySet: in a region without zones each API's set puts new machines into an availability set, under different names. For Cluster API, a region has
-// zones if the AzureCluster lists them, and OpenShift's operator lists none. Existing machines stay where they are.
+// availabilitySet reports an error for a MachineSet without a zone if the AzureCluster lists no zones. In a region without zones each API puts new machines of
+// a MachineSet into an availability set, but under different names. Cluster API takes a region for one without zones if the AzureCluster's status lists none,
+// and OpenShift's operator lists none. Machines that exist stay where they are, so they are not checked.
 func availabilitySet(p, at *pass, path, zone string, spot bool) {
 	domains, _, _ := unstructured.NestedFieldNoCopy(p.Env.InfraCluster, "status", "failureDomains")
 	known, _ := domains.(map[string]any)
@@ -100,10 +101,10 @@ func reservationFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// scheme precedes a resource id in Kubernetes' objects.
+// scheme is what precedes a resource ID where Kubernetes' objects have it as a provider ID.
 const scheme = "azure://"
 
-// isResource recognizes the full id of a resource: its words are case-insensitive.
+// isResource reports whether a text is the full ID of a resource of a kind. The words of such an ID are case-insensitive.
 func isResource(id, provider, kind string) bool {
 	parts := strings.Split(id, "/")
 	if len(parts) != 9 {
@@ -173,7 +174,8 @@ func identityFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// identityBack is a name only if that converts to the same id again: an AzureMachine's identities cannot be changed.
+// identityBack returns an identity's resource ID, or its name if the name converts back to exactly this ID. The ID must stay the same, because an
+// AzureMachine's identities are immutable.
 func identityBack(p *pass, providerID string) string {
 	id, ok := strings.CutPrefix(providerID, scheme)
 	if !ok || !isIdentity(id) {
@@ -196,7 +198,7 @@ func sshFrom(p *pass, c *infraSpec, m *providerSpec) {
 	m.SSHPublicKey = c.SSHPublicKey
 }
 
-// checkKey is as strict as the AzureMachine's webhook, except for the key's content.
+// checkKey refuses an SSH key that the AzureMachine's webhook would refuse. Unlike the webhook, it does not check the content behind the key's base64.
 func checkKey(p *pass, key string) {
 	if key == "" {
 		return

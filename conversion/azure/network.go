@@ -40,7 +40,7 @@ func interfaceFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// oneInterface is the machine's interface: an older spec, without networkInterfaces, has it in other fields.
+// oneInterface returns the machine's first interface. An older spec, without networkInterfaces, has the interface's settings in other fields.
 func oneInterface(c *infraSpec) azurev1.NetworkInterface {
 	if len(c.NetworkInterfaces) == 0 {
 		return azurev1.NetworkInterface{SubnetName: c.SubnetName, AcceleratedNetworking: c.AcceleratedNetworking}
@@ -48,7 +48,7 @@ func oneInterface(c *infraSpec) azurev1.NetworkInterface {
 	return c.NetworkInterfaces[0]
 }
 
-// checkInterfaces returns the pass at the interface's path.
+// checkInterfaces reports errors if a spec has more than one interface, or also the older fields for it. It returns the pass at the path of the interface.
 func checkInterfaces(p *pass, c *infraSpec) *pass {
 	if len(c.NetworkInterfaces) == 0 {
 		return p
@@ -66,7 +66,8 @@ func checkInterfaces(p *pass, c *infraSpec) *pass {
 	return p.At("networkInterfaces[0]")
 }
 
-// familiesTo: Cluster API gives a new machine an IPv6 address if the AzureCluster's network has some. Machine API reads that from the subnet.
+// familiesTo reports an error if the cluster has two address families and the AzureCluster's network names no IPv6 addresses: Cluster API would give a new
+// machine no IPv6 address. Machine API decides by the subnet.
 func familiesTo(p *pass, _ *providerSpec, _ *infraSpec) {
 	family := configv1.IPFamilyType(p.Env.PlatformStatus("ipFamily"))
 	if family != configv1.DualStackIPv4Primary && family != configv1.DualStackIPv6Primary || p.Env.InfraCluster == nil || p.Core.ProviderID != "" {
@@ -80,7 +81,7 @@ func familiesTo(p *pass, _ *providerSpec, _ *infraSpec) {
 		blocks = []string{"IPV4_CIDR"}
 	}
 	vnet := map[string]any{"cidrBlocks": append(blocks, "IPV6_CIDR")}
-	patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"networkSpec": map[string]any{"vnet": vnet}}}) // texts alone
+	patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"networkSpec": map[string]any{"vnet": vnet}}}) // cannot fail: all values are strings
 	p.Amend("spec.networkSpec.vnet.cidrBlocks", nil,
 		fmt.Sprintf("The Infrastructure's ipFamily is %s, but Cluster API would give new machines no IPv6 address. Add the network's IPv6 range: IPV6_CIDR "+
 			"is among the ranges that az network vnet show -g %s -n %s --query addressSpace.addressPrefixes prints",
@@ -126,27 +127,27 @@ func publicBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
 	attached(p, "publicLoadBalancer", m.PublicLoadBalancer, want)
 }
 
-// lacksBalancers reports whether the AzureCluster has other load balancers than a control plane Machine with an internal one: OpenShift's operator writes none
-// into it, and the provider's webhook generates some.
+// lacksBalancers reports whether the AzureCluster's load balancers are not those of a control plane Machine that has an internal one, and no user has chosen
+// them (namesOthers). OpenShift's operator writes no load balancers into an AzureCluster, and the provider's webhook then generates some.
 func lacksBalancers(p *pass, m *providerSpec) bool {
 	return p.Core.ControlPlane && p.Env.InfraCluster != nil && m.InternalLoadBalancer != "" &&
 		!(strings.EqualFold(m.InternalLoadBalancer, internalBalancer(p)) && strings.EqualFold(m.PublicLoadBalancer, publicBalancer(p, m.Subnet, m.PublicIP))) &&
 		!namesOthers(p, m)
 }
 
-// namesOthers reports whether the AzureCluster has control plane load balancers from a user and not from the provider's webhook, and a Machine has others.
-// Another Machine may need the AzureCluster's.
+// namesOthers reports whether the AzureCluster has a control plane load balancer that a Machine does not have, and whose name a user and not the provider's
+// webhook has given. Such a load balancer is not to be replaced, because another Machine may need it.
 func namesOthers(p *pass, m *providerSpec) bool {
 	internal, outbound := internalBalancer(p), balancer(p, "controlPlaneOutboundLB")
 	return internal != "" && !strings.EqualFold(internal, p.Env.ClusterName+"-internal-lb") && !strings.EqualFold(internal, m.InternalLoadBalancer) ||
 		outbound != "" && !strings.EqualFold(outbound, p.Env.ClusterName+"-outbound-lb") && !strings.EqualFold(outbound, m.PublicLoadBalancer)
 }
 
-// otherBalancers are those of a control plane Machine with other ones; "" if all known Machines have the same.
+// otherBalancers returns the load balancers of a control plane Machine that has others than m; "" if all known control plane Machines have the same.
 func otherBalancers(p *pass, m *providerSpec) string {
 	for _, master := range p.Env.ControlPlane {
 		if master.Name == p.Core.Name {
-			continue // m is the current one
+			continue // m is the current providerSpec of this Machine
 		}
 		content, other := master.ProviderSpec, providerSpec{}
 		raw, err := json.Marshal(map[string]any{"internalLoadBalancer": content["internalLoadBalancer"], "publicLoadBalancer": content["publicLoadBalancer"]})
@@ -154,7 +155,7 @@ func otherBalancers(p *pass, m *providerSpec) string {
 			continue
 		}
 		if other.InternalLoadBalancer == "" {
-			continue // the actuator sets it
+			continue // not set yet: Machine API's actuator sets it
 		}
 		if !strings.EqualFold(other.InternalLoadBalancer, m.InternalLoadBalancer) || !strings.EqualFold(other.PublicLoadBalancer, m.PublicLoadBalancer) {
 			return fmt.Sprintf("%q and %q", other.InternalLoadBalancer, other.PublicLoadBalancer)
@@ -163,7 +164,7 @@ func otherBalancers(p *pass, m *providerSpec) string {
 	return ""
 }
 
-// Placeholders for pools that no object of the cluster names.
+// Placeholders, in commands, for the names of backend pools that no object of the cluster has.
 const internalPool, publicPool = "INTERNAL_POOL", "PUBLIC_POOL"
 
 func balancersNote(p *pass, m *providerSpec) string {
@@ -179,7 +180,7 @@ func balancersNote(p *pass, m *providerSpec) string {
 	return note
 }
 
-// outboundPool is the pool of a load balancer that the workers use too.
+// outboundPool returns the backend pool of a load balancer: the AzureCluster's name for it if it is also the workers' load balancer, otherwise publicPool.
 func outboundPool(p *pass, name string) string {
 	if pool, _ := p.Env.InfraClusterString("spec", "networkSpec", "nodeOutboundLB", "backendPool", "name"); pool != "" &&
 		strings.EqualFold(name, balancer(p, "nodeOutboundLB")) {
@@ -188,7 +189,8 @@ func outboundPool(p *pass, name string) string {
 	return publicPool
 }
 
-// balancersPatch: the internal one is the API server's, through which external requests reach the control plane too; the public one is for outbound traffic.
+// balancersPatch returns a merge patch that gives the AzureCluster a control plane Machine's load balancers. The internal one becomes apiServerLB, through
+// which external requests reach the control plane too. The public one becomes controlPlaneOutboundLB, for outbound traffic.
 func balancersPatch(p *pass, m *providerSpec) string {
 	pool := func(name string) map[string]any { return map[string]any{"name": name} }
 	network := map[string]any{
@@ -198,7 +200,7 @@ func balancersPatch(p *pass, m *providerSpec) string {
 	if name := m.PublicLoadBalancer; name != "" {
 		network["controlPlaneOutboundLB"] = map[string]any{"name": name, "backendPool": pool(outboundPool(p, name))}
 	}
-	patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"networkSpec": network}}) // texts alone
+	patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"networkSpec": network}}) // cannot fail: all values are strings
 	return string(patch)
 }
 
@@ -211,7 +213,7 @@ func internalBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
 	case !p.Core.ControlPlane && have != "":
 		p.Unsupported("internalLoadBalancer", have,
 			"Cluster API attaches only control plane Machines to an internal load balancer: set it to \"\", or keep the machine with Machine API")
-	case !lacksBalancers(p, m): // the row of the public one reports that
+	case !lacksBalancers(p, m): // otherwise publicBalancerTo reports the error about both load balancers
 		attached(p, "internalLoadBalancer", have, internalBalancer(p))
 	}
 }
@@ -232,7 +234,7 @@ func attached(p *pass, path, have, want string) {
 	}
 }
 
-// publicBalancer is the one to which Cluster API attaches a machine: for outbound traffic, or for the API server.
+// publicBalancer returns the name of the load balancer to which Cluster API attaches a machine for outbound traffic, or as a public API server; "" for none.
 func publicBalancer(p *pass, subnet string, publicIP bool) string {
 	switch {
 	case p.Core.ControlPlane && privateAPI(p):

@@ -11,7 +11,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// Platform is Azure: OpenShift's providerSpec on one side, the Azure provider's v1beta1 objects on the other.
+// Platform returns the conversion for Azure: between OpenShift's providerSpec and the Azure provider's v1beta1 objects.
 func Platform() conversion.Platform {
 	spec := machinev1beta1.GroupVersion.WithKind("AzureMachineProviderSpec")
 	return conversion.Platform{
@@ -34,7 +34,7 @@ func Platform() conversion.Platform {
 	}
 }
 
-// interruptible reports whether either spec asks for a spot machine.
+// interruptible reports whether a spec, of either API, requests a spot machine.
 func interruptible(spec any) bool {
 	switch s := spec.(type) {
 	case *providerSpec:
@@ -45,7 +45,7 @@ func interruptible(spec any) bool {
 	return false
 }
 
-// supposed has names that no cluster has.
+// supposed is Platform.Supposed, with names that no cluster has.
 var supposed = conversion.Supposition{
 	InfraCluster: `{"spec":{"subscriptionID":"","location":"supposed","resourceGroup":"supposed","azureEnvironment":"AzurePublicCloud","networkSpec":{
 		"vnet":{"name":"supposed","resourceGroup":"supposed"},"subnets":[{"name":"supposed-master","role":"control-plane"},{"name":"supposed-worker","role":"node"}],

@@ -8,7 +8,7 @@ import (
 	azurev1 "sigs.k8s.io/cluster-api-provider-azure/api/v1beta1"
 )
 
-// profile is the common content of both sides' security profiles, with the path of each part on the source's side.
+// profile is what the security profiles of both APIs have in common. The fields that end in At have the path of each part in the object that is converted.
 type profile struct {
 	host             *bool
 	kind, encryption string
@@ -16,7 +16,8 @@ type profile struct {
 
 	hostAt, kindAt, encryptionAt, bootAt, tpmAt string
 
-	// untrusted and unencrypted are what to do about a new machine that Cluster API creates without Trusted Launch, or without encryption at the host.
+	// untrusted and unencrypted are remedies for messages: what to do about a new machine that Cluster API would create without Trusted Launch, or without
+	// encryption at the host.
 	untrusted, unencrypted string
 }
 
@@ -30,7 +31,7 @@ const (
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
-// check validates a profile as both sides do, and refuses what Cluster API's controller ignores.
+// check reports an error for a profile that both APIs refuse, and for settings of a new machine that Cluster API's controller would ignore.
 func (s profile) check(p *pass) {
 	switch {
 	case s.kind != "" && s.kind != confidentialVM && s.kind != trustedLaunch:
@@ -82,7 +83,7 @@ func securityTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// settings reads the settings of the security type. It reports false if they are missing, or of another type.
+// settings reads into s the settings of the security type. If they are missing, invalid or of another type, it reports an error and returns false.
 func (s *profile) settings(p *pass, m machinev1beta1.SecuritySettings) bool {
 	var uefi *machinev1beta1.UEFISettings
 	at := p.At("securityProfile.settings")
@@ -107,7 +108,7 @@ func (s *profile) settings(p *pass, m machinev1beta1.SecuritySettings) bool {
 	return s.uefi(p, uefi)
 }
 
-// member returns the settings of one security type. Where securityType is another, it reports an error and returns nil.
+// member returns the settings of one security type (kind), and sets their paths in s. If securityType is another one, it reports an error and returns nil.
 func (s *profile) member(p *pass, kind, field string, uefi *machinev1beta1.UEFISettings) *machinev1beta1.UEFISettings {
 	if s.kind != kind {
 		p.Invalid(field, nil, "remove it, or set securityType to "+kind)

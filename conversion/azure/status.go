@@ -15,7 +15,8 @@ import (
 
 var providerStatusKind = machinev1beta1.GroupVersion.WithKind("AzureMachineProviderStatus")
 
-// status converts what the controllers of either API have observed. Conditions are not converted: neither side's controllers know the other's.
+// status converts what the controllers of either API have observed. Conditions are not converted, because the controllers of one API do not know the conditions
+// of the other.
 type status struct{}
 
 func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObservation) map[string]any {
@@ -45,13 +46,13 @@ func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
 	return out
 }
 
-// observed is the common content of both statuses, and the machine's id, which Cluster API keeps in the spec.
+// observed is what the statuses of both APIs have in common, and the virtual machine's ID, which Cluster API has in the spec.
 type observed struct {
 	VMState    string `json:"vmState"`
 	ProviderID string `json:"providerID"`
 }
 
-// read ignores what cannot be read.
+// read decodes a status or spec. If it cannot be decoded, the result is empty.
 func read(raw []byte) observed {
 	var out observed
 	if json.Unmarshal(raw, &out) != nil {
@@ -60,8 +61,8 @@ func read(raw []byte) observed {
 	return out
 }
 
-// provisioning is Cluster API's word for a state: Machine API reports a machine's power only once Azure has
-// provisioned it.
+// provisioning returns Cluster API's provisioning state for a Machine API state. A state about a machine's power becomes Succeeded: Machine API reports the
+// power only once Azure has provisioned the machine.
 func provisioning(state string) string {
 	switch machinev1beta1.AzureVMState(state) {
 	case machinev1beta1.VMStateStarting, machinev1beta1.VMStateRunning, machinev1beta1.VMStateStopping, machinev1beta1.VMStateStopped,
@@ -71,7 +72,7 @@ func provisioning(state string) string {
 	return state
 }
 
-// known recognizes the states that Machine API has a word for: it has none for Canceled and for Deleted.
+// known reports whether Machine API has a word for a state of Cluster API's. It has none for Canceled and for Deleted.
 func known(state string) bool {
 	switch machinev1beta1.AzureVMState(state) {
 	case machinev1beta1.VMStateCreating, machinev1beta1.VMStateDeleting, machinev1beta1.VMStateFailed,

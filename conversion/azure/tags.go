@@ -27,7 +27,8 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 	c.AdditionalTags = all
 }
 
-// tagsFrom leaves out the tags that Machine API adds itself.
+// tagsFrom writes the AzureMachine's tags to the providerSpec, except for those that Machine API adds itself. It adds the tags that only the AzureCluster has,
+// except in a control plane Machine, for which they are errors.
 func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	checkTags(p, "additionalTags", c.AdditionalTags, c.AdditionalTags)
 	derived := derivedTags(p)
@@ -48,8 +49,8 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// derivedTags are those that Machine API adds to each virtual machine, except those that Cluster API adds too, from the AzureCluster: the mark by which an
-// uninstall finds what belongs to the cluster, and the Infrastructure's resourceTags.
+// derivedTags returns the tags that Machine API adds to each virtual machine: the mark by which an uninstall finds what belongs to the cluster, and the
+// Infrastructure's resourceTags. Tags that Cluster API adds too, because the AzureCluster has them with the same value, are left out.
 func derivedTags(p *pass) map[string]string {
 	out := map[string]string{}
 	if p.Env.Infrastructure == nil {
@@ -62,7 +63,7 @@ func derivedTags(p *pass) map[string]string {
 	return out
 }
 
-// named reports whether a tag exists: Azure's names are case-insensitive.
+// named reports whether tags has a tag of a name. Case does not matter in Azure's names.
 func named(tags map[string]string, name string) bool {
 	for have := range tags {
 		if strings.EqualFold(have, name) {
@@ -72,10 +73,11 @@ func named(tags map[string]string, name string) bool {
 	return false
 }
 
-// maxTags is Azure's maximum for one resource.
+// maxTags is Azure's maximum number of tags for one resource.
 const maxTags = 50
 
-// checkTags checks the tags at a path, together with all that a machine has from its own object.
+// checkTags reports an error for each of the tags at a path that Azure or Cluster API would refuse, and if there would be too many. all are all tags that the
+// machine would have from its own object.
 func checkTags(p *pass, path string, tags, all map[string]string) {
 	if n := len(withCluster(p, all)); n > maxTags {
 		p.Unsupported(path, len(tags), fmt.Sprintf("with the tags that Cluster API adds, the machine has %d, and Azure takes %d: remove some", n, maxTags))
@@ -89,7 +91,7 @@ func checkTags(p *pass, path string, tags, all map[string]string) {
 	}
 }
 
-// withCluster adds the tags that Cluster API's controller adds to a machine.
+// withCluster returns tags together with those that Cluster API's controller adds to a machine. The values of the latter are not all filled in.
 func withCluster(p *pass, tags map[string]string) map[string]string {
 	all := map[string]string{"Name": "", azurev1.NameAzureClusterAPIRole: "", azurev1.ClusterTagKey(p.Env.ClusterName): "", cloudTag(p): ""}
 	maps.Copy(all, clusterTags(p))
@@ -117,7 +119,7 @@ func badTag(p *pass, name, value string, seen map[string]string) string {
 	return ""
 }
 
-// inherits refuses the tags that a machine gets only from the AzureCluster.
+// inherits reports an error for each tag that a machine gets only from the AzureCluster.
 func inherits(p *pass, path string, own map[string]string) {
 	alone := clusterAlone(p, own)
 	for _, name := range slices.Sorted(maps.Keys(alone)) {
@@ -126,7 +128,8 @@ func inherits(p *pass, path string, own map[string]string) {
 	}
 }
 
-// clusterAlone are the tags that a machine gets only from the AzureCluster, without marks of ownership.
+// clusterAlone returns the tags that a machine gets only from the AzureCluster: neither its own spec (own) nor the Infrastructure has them. Marks of ownership
+// are left out.
 func clusterAlone(p *pass, own map[string]string) map[string]string {
 	if p.Env.Infrastructure == nil || p.Env.InfraCluster == nil {
 		return nil
@@ -139,7 +142,7 @@ func clusterAlone(p *pass, own map[string]string) map[string]string {
 	return out
 }
 
-// marksOwner recognizes a tag that only marks a resource's owner; each API has its own.
+// marksOwner reports whether a tag of this name only marks a resource's owner. Each API has its own such tags.
 func marksOwner(name string) bool {
 	return strings.HasPrefix(name, "kubernetes.io_cluster") || strings.HasPrefix(name, "kubernetes.io-cluster") ||
 		strings.HasPrefix(name, azurev1.NameAzureProviderPrefix)

@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// ToClusterAPI converts a providerSpec from JSON; nil if it cannot be read, or is of another platform. The pass has the errors.
+// ToClusterAPI converts a providerSpec from JSON. It returns nil if the JSON cannot be decoded, or is another platform's. The errors are in the pass.
 func ToClusterAPI(p *conversion.Pass, raw []byte) any {
 	spec := p.Env.Platform.Spec.NewProviderSpec()
 	if !p.Decode(raw, spec) || !p.Env.Platform.Spec.Recognise(p, spec) {
@@ -24,7 +24,7 @@ func ToClusterAPI(p *conversion.Pass, raw []byte) any {
 	return p.Env.Platform.Spec.ToClusterAPI(p, spec)
 }
 
-// ToMachineAPI converts the spec of an infrastructure machine from JSON; nil if it cannot be read.
+// ToMachineAPI converts the spec of an infrastructure machine from JSON. It returns nil if the JSON cannot be decoded. The errors are in the pass.
 func ToMachineAPI(p *conversion.Pass, raw []byte) any {
 	spec := p.Env.Platform.Spec.NewInfraSpec()
 	if !p.Decode(raw, spec) {
@@ -33,7 +33,7 @@ func ToMachineAPI(p *conversion.Pass, raw []byte) any {
 	return p.Env.Platform.Spec.ToMachineAPI(p, spec)
 }
 
-// Patched is base with a merge patch.
+// Patched returns base after a JSON merge patch.
 func Patched[T string | []byte](t *testing.T, base T, patch string) []byte {
 	t.Helper()
 	out, err := jsonpatch.MergePatch([]byte(base), []byte(patch))
@@ -43,7 +43,7 @@ func Patched[T string | []byte](t *testing.T, base T, patch string) []byte {
 	return out
 }
 
-// Same compares errors by their paths and types, in any order. Each must have a reason, of any text.
+// Same tests that errs are the wanted errors, each given as "PATH: TYPE", in any order. Each error must also have a reason, of any text.
 func Same(t *testing.T, want []string, errs field.ErrorList) {
 	t.Helper()
 	var got []string
@@ -61,7 +61,7 @@ func Same(t *testing.T, want []string, errs field.ErrorList) {
 	}
 }
 
-// Advised tests that errors about valid fields that do not convert tell the reader what to do.
+// Advised tests that each error about a valid field that does not convert says what the reader should do.
 func Advised(t *testing.T, errs field.ErrorList) {
 	t.Helper()
 	for _, e := range errs {

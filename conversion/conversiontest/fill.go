@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// Values makes valid values for fields that have rules, by their path: "tags[].name". A maker returns the field's type or, for a pointer, the type that it
-// points to: it is then nil every third time.
+// Values has makers of valid values for fields whose values must obey rules, by the field's path: "tags[].name". A maker returns a value of the field's type.
+// If the field is a pointer, the maker may return a value of the type pointed to instead; the pointer is then nil in one of three cases.
 type Values map[string]func(r *rand.Rand) any
 
-// OneOf is a maker that picks one of the given values.
+// OneOf returns a maker that picks one of the given values.
 func OneOf[T any](values ...T) func(*rand.Rand) any {
 	return func(r *rand.Rand) any { return values[r.IntN(len(values))] }
 }
 
-// filler fills a value with anything that its type allows: lists and maps of up to five, nil or empty ones, nil pointers.
+// filler fills a value with anything that its type allows: lists and maps that have up to five elements or are nil, and pointers that may be nil.
 type filler struct {
 	r      *rand.Rand
 	values Values
@@ -80,7 +80,7 @@ func (f filler) fillStruct(v reflect.Value, path string) {
 	}
 }
 
-// length is -1 for nil.
+// length returns a random length for a list or map, -1 for nil.
 func (f filler) length() int { return f.r.IntN(7) - 1 }
 
 func (f filler) fillSlice(v reflect.Value, path string) {
@@ -119,7 +119,7 @@ func (f filler) fillScalar(v reflect.Value) {
 	}
 }
 
-// Word is a short word, sometimes the same one.
+// Word returns a random word of one to six characters. The shortest words occur repeatedly.
 func Word(r *rand.Rand) string {
 	out := make([]byte, 1+r.IntN(6))
 	for i := range out {

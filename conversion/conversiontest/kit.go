@@ -9,27 +9,28 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// Kit is what a test needs to simulate a cluster on a platform. Each platform's kit is in a package beside it: conversion/aws/awstest.Kit().
+// Kit is what a test needs to simulate a cluster on a platform. Each platform's kit is in a package below the platform's: conversion/aws/awstest.Kit().
 type Kit struct {
 	Platform conversion.Platform
 	// Infrastructure is the content of the Infrastructure named cluster as an installer writes it: spec and status, without metadata.
 	Infrastructure map[string]any
-	// InfraCluster is the spec of the infrastructure cluster object (an AWSCluster) of that cluster.
+	// InfraCluster is the spec of the cluster's infrastructure cluster object (an AWSCluster).
 	InfraCluster map[string]any
 	// ProviderSpec is a worker's providerSpec as an installer writes it; it converts.
 	ProviderSpec map[string]any
-	// AnyProviderSpec and AnyInfraSpec generate one that converts, with as many fields as possible; the result is a pointer to the platform's Go type.
+	// AnyProviderSpec and AnyInfraSpec generate a random providerSpec, or spec of an infrastructure machine, that converts. Any convertible field may be set. The
+	// result is a pointer to the platform's Go type.
 	AnyProviderSpec, AnyInfraSpec func(*rand.Rand) any
-	// ProviderID is that of an instance called name, as the platform's cloud provider writes it.
+	// ProviderID returns the provider ID of an instance called name, as the platform's cloud provider writes it.
 	ProviderID func(name string) string
-	// ProviderIDIn is that of an instance in a zone, where provider IDs contain the zone; nil: they do not.
+	// ProviderIDIn is ProviderID for an instance in a zone. nil: the platform's provider IDs do not contain the zone.
 	ProviderIDIn func(zone, name string) string
-	// Master is what a control plane Machine's providerSpec has differently from ProviderSpec, besides its user data.
+	// Master has the fields of a control plane Machine's providerSpec that differ from ProviderSpec, except the user data.
 	Master map[string]any
-	// Zones are a control plane's, as a providerSpec spells them, in whichever field; the first is that of ProviderSpec. nil: there is one failure domain, or
-	// none.
+	// Zones are the zones of the control plane, as text that occurs in a providerSpec's JSON. The first one is the zone of ProviderSpec. nil: the cluster has one
+	// failure domain, or none.
 	Zones []string
-	// Manifests are the provider's, from its module; the zero value: none that can be bundled.
+	// Manifests says where the provider's module has the provider's manifests. The zero value: it has none that can be bundled.
 	Manifests Manifests
 	// Actuator is what the Machine API's actuator reads and writes.
 	Actuator Actuator
@@ -37,7 +38,7 @@ type Kit struct {
 	Controller Controller
 }
 
-// Env is the Env of a conversion in the kit's cluster.
+// Env returns the Env of conversions in the kit's cluster.
 func (k Kit) Env() conversion.Env {
 	env := conversion.Env{
 		Platform: k.Platform, ClusterName: "lock-7x2k9",
@@ -48,9 +49,9 @@ func (k Kit) Env() conversion.Env {
 	return env
 }
 
-// Manifests are a provider's kustomization in its module.
+// Manifests is the place of a provider's kustomization in the provider's Go module.
 type Manifests struct {
 	Module, Dir string
-	// Name is what clusterctl calls the provider.
+	// Name is clusterctl's name of the provider.
 	Name, Version string
 }

@@ -22,25 +22,25 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// Trip is a round trip of a conversion. Values are generated on side A; B is the other side.
+// Trip is a round trip of a conversion, from type A to type B and back. Values of type A are generated.
 type Trip[A, B any] struct {
 	There func(*A) (*B, field.ErrorList)
 	Back  func(*B) (*A, field.ErrorList)
-	// Root precedes the paths of A in errors.
+	// Root is what precedes the paths of A's fields in errors.
 	Root string
-	// Lines are the table's rows. Own selects A's paths of a row.
+	// Lines are the table's rows. Own returns the paths of a row that are in A.
 	Lines []conversion.Line
 	Own   func(conversion.Line) []string
-	// Values makes valid values; Repair then makes the whole valid, where a rule joins two fields.
+	// Values makes valid values of single fields. Repair then changes the whole value, so that it also obeys the rules about more than one field.
 	Values Values
 	Repair func(*rand.Rand, *A)
-	// Normal brings A into its form after the round trip, where two forms mean the same.
+	// Normal changes a value into the form that it has after the round trip, for fields in which two forms mean the same.
 	Normal func(*A)
-	// Runs is how many values are generated, 1,000 if it is 0.
+	// Runs is how many values are generated; 0: 1,000.
 	Runs int
 }
 
-// Seed is CONVERSION_SEED, or another one each time; it is logged.
+// Seed returns the seed for random values: the environment variable CONVERSION_SEED or, if it is not set, a new one each time. It logs the seed.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
@@ -54,7 +54,8 @@ func Seed(t testing.TB) uint64 {
 	return seed
 }
 
-// Run makes the round trip with values of every shape: those that convert, and those with one or some fields that do not.
+// Run tests round trips of random values: values that convert must come back, and values with fields that do not convert must be refused for exactly these
+// fields.
 func (trip Trip[A, B]) Run(t *testing.T) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(Seed(t), 0))
@@ -83,10 +84,11 @@ func (trip Trip[A, B]) Run(t *testing.T) {
 	}
 }
 
-// Tame generates a value whose fields all convert.
+// Tame returns a random value all of whose fields convert.
 func (trip Trip[A, B]) Tame(r *rand.Rand) *A { return trip.fill(r, true) }
 
-// make fills a value. Every other time all of its fields convert. Else it has about one in eight of the fields that do not, or more if there are few.
+// make returns a random value. In half of the cases all of its fields convert. Otherwise the value also has about one in eight of the fields that do not
+// convert, or more if there are few such fields.
 func (trip Trip[A, B]) make(r *rand.Rand) *A {
 	return trip.fill(r, r.IntN(2) == 0)
 }
@@ -114,7 +116,7 @@ func under(path string, of []string) bool {
 	})
 }
 
-// unconvertible lists the fields of a with a value that, by the table, have no place on the other side.
+// unconvertible lists the paths of a's set fields that, by the table, do not convert.
 func (trip Trip[A, B]) unconvertible(a *A) []string {
 	var out []string
 	for _, l := range trip.Lines {
@@ -170,7 +172,7 @@ func (trip Trip[A, B]) refuses(t *testing.T, a *A, expected []string) {
 	}
 }
 
-// jsonOnly leaves out a type's fields that are not JSON.
+// jsonOnly has cmp ignore unexported fields, which are not in the JSON.
 var jsonOnly = cmp.FilterPath(func(p cmp.Path) bool {
 	f, ok := p.Last().(cmp.StructField)
 	return ok && !token.IsExported(f.Name())
@@ -185,7 +187,7 @@ func bytesOf(t *testing.T, v any) string {
 	return string(raw)
 }
 
-// clone goes through JSON, as every value does that an API server stores.
+// clone returns a copy made through JSON, because every value that an API server stores goes through JSON.
 func clone[A any](t *testing.T, a *A) *A {
 	t.Helper()
 	raw, err := json.Marshal(a)

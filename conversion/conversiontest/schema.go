@@ -13,12 +13,13 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Differences compares a Go type with its schema in a CRD: it has a sentence for each leaf that only one of them has, or whose types differ.
+// Differences compares a Go type with its schema in a CRD. It returns a sentence for each leaf that only one of the two has, and for each leaf whose type
+// differs.
 func Differences(schema apiextensionsv1.JSONSchemaProps, t reflect.Type) []string {
 	return compare(leaves(schema, ""), typed(t, ""))
 }
 
-// compare names each leaf that only one side has, or that is of another type.
+// compare is Differences for leaves: crd and types have each leaf's type by its path.
 func compare(crd, types map[string]string) []string {
 	var out []string
 	for path, kind := range crd {
@@ -37,7 +38,7 @@ func compare(crd, types map[string]string) []string {
 	return out
 }
 
-// leaves lists the paths of a schema's leaves with their types, in words that fit a Go type too.
+// leaves returns the types of a schema's leaves by path. The words for the types are those of typed, so that the results can be compared.
 func leaves(s apiextensionsv1.JSONSchemaProps, at string) map[string]string {
 	out := map[string]string{}
 	switch {
@@ -60,7 +61,7 @@ func leaves(s apiextensionsv1.JSONSchemaProps, at string) map[string]string {
 	return out
 }
 
-// typed lists the paths of a Go type's leaves with their types, in the words of leaves.
+// typed returns the types of a Go type's leaves by path, in the words of leaves.
 func typed(t reflect.Type, at string) map[string]string {
 	out := map[string]string{}
 	for t.Kind() == reflect.Pointer {

@@ -3,39 +3,41 @@
 
 package conversiontest
 
-// Actuator is how the platforms' actuators of the Machine API differ: what a simulation reads of a providerSpec, and where it writes the state. The zero value:
-// machinetest simulates the platform itself, as for AWS.
+// Actuator is what differs between the platforms' actuators of the Machine API: which fields of a providerSpec a simulation reads, and where it writes the
+// state. The zero value: machinetest simulates the platform itself, as it does for AWS.
 type Actuator struct {
-	// Needs is what a providerSpec must have. Type, Zone and Image are its fields for what to create and where, on platforms that have them.
+	// Needs is the field that a providerSpec must have. Type, Zone and Image are the providerSpec's fields for what to create and where; "" if the platform has no
+	// such field.
 	Needs, Type, Zone, Image string
 	// ID and State are the fields of the providerStatus that describe the instance; State is "" if there is none.
 	ID, State string
-	// Words are the platform's for an instance that is pending, running, stopped, shutting down and terminated; nil, EC2's.
+	// Words are the platform's words for an instance that is pending, running, stopped, shutting down and terminated. nil: EC2's words.
 	Words []string
 }
 
-// Controller is how the providers' machine controllers differ, as far as Cluster API and Poundlock see it: what a simulation reads and writes. All follow the
-// contract v1beta1: status.ready, status.addresses, status.failureReason and status.failureMessage.
+// Controller is what differs between the providers' machine controllers, as far as Cluster API and Poundlock see it: what a simulation reads and writes. All of
+// these controllers follow the contract v1beta1: status.ready, status.addresses, status.failureReason and status.failureMessage.
 type Controller struct {
-	// Account is the ServiceAccount of its manager.
+	// Account is the ServiceAccount of the provider's manager.
 	Account string
-	// Size and Image are the fields of the spec for what to create; Zone is its default.
+	// Size and Image are the spec's fields for what to create. Zone is the zone in which the controller creates an instance by default.
 	Size, Image, Zone string
-	// ID is where it writes the instance's ID, besides spec.providerID; "" nowhere.
+	// ID is the field in which the controller writes the instance's ID, besides spec.providerID; "" for none.
 	ID string
-	// State is where it writes the instance's state; "" nowhere.
+	// State is the field in which the controller writes the instance's state; "" for none.
 	State string
-	// Ready is the type of its own condition for that; "" if its status has no conditions.
+	// Ready is the type of the provider's own condition for a ready instance; "" if the status has no conditions.
 	Ready string
-	// Answers is how it acknowledges that it is paused, and that it is unpaused.
+	// Answers is how the controller acknowledges that an object is paused, and that it is unpaused.
 	Answers Answer
-	// HoldsFirst: it adds its finalizer before it checks for a pause, and removes it from an object that is deleted before it has an owner.
+	// HoldsFirst reports that the controller adds its finalizer before it checks for a pause, and removes the finalizer from an object that is deleted before it
+	// has an owner.
 	HoldsFirst bool
-	// KeptID is the field of the object that it keeps for an instance with that instance's ID, and KeptSpec the spec that it makes from its machine's, on a
-	// platform with an InfraInstance.
+	// KeptID and KeptSpec are for a platform with an InfraInstance. KeptID is the InfraInstance's field for the instance's ID. KeptSpec makes the InfraInstance's
+	// spec from the spec of its machine, as the controller does.
 	KeptID   string
 	KeptSpec func(machine map[string]any) map[string]any
-	// Finalizer is its own; "" follows the convention: awsmachine.infrastructure.cluster.x-k8s.io.
+	// Finalizer is the controller's finalizer. "": its name follows the convention, as awsmachine.infrastructure.cluster.x-k8s.io does.
 	Finalizer string
 }
 
@@ -43,17 +45,18 @@ type Controller struct {
 type Answer int
 
 const (
-	// InSilence: it pauses and does not acknowledge that.
+	// InSilence: the controller pauses, and does not acknowledge it.
 	InSilence Answer = iota
-	// ByCondition: Paused in status.conditions, of the old type.
+	// ByCondition: by Paused in status.conditions, in the old form of conditions.
 	ByCondition
-	// ByNewCondition: Paused in status.v1beta2.conditions.
+	// ByNewCondition: by Paused in status.v1beta2.conditions.
 	ByNewCondition
-	// ByBlockMove: the annotation that blocks `clusterctl move` exists while it acts, and is removed when it is paused.
+	// ByBlockMove: by the annotation that blocks `clusterctl move`, which exists while the controller acts on the object, and which the controller removes when
+	// the object is paused.
 	ByBlockMove
 )
 
-// Copied is a spec with these fields of the machine's, over the object's required fields.
+// Copied returns a Controller.KeptSpec that copies the given fields of the machine's spec. defaults are the fields that the new object requires.
 func Copied(defaults map[string]any, fields ...string) func(machine map[string]any) map[string]any {
 	return func(machine map[string]any) map[string]any {
 		out := map[string]any{}

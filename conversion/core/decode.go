@@ -14,8 +14,8 @@ import (
 
 const providerPath = "spec.providerSpec.value"
 
-// withProvider is a Machine's spec whose providerSpec is decoded in the same pass, into the platform's type: its field hides the embedded one, as in
-// encoding/json.
+// withProvider is a Machine API Machine's spec for decoding: the providerSpec is decoded together with the spec, into the platform's type. The field
+// ProviderSpec hides the embedded struct's field of that name, as encoding/json prefers the outer one.
 type withProvider struct {
 	machinev1beta1.MachineSpec `json:",inline"`
 	ProviderSpec               struct {
@@ -23,7 +23,8 @@ type withProvider struct {
 	} `json:"providerSpec"`
 }
 
-// recognise drops a providerSpec of another platform, and returns the path below which errors are then irrelevant.
+// recognise removes the decoded providerSpec from spec if it is empty or another platform's, and returns the path (with a dot) below which errors are then
+// irrelevant. Otherwise it returns "". path is the path of the providerSpec.
 func recognise(p *pass, path string, spec *withProvider) (void string) {
 	if p.Env.Platform.Spec.Recognise(p.At(path), spec.ProviderSpec.Value) {
 		return ""
@@ -34,8 +35,9 @@ func recognise(p *pass, path string, spec *withProvider) (void string) {
 
 func nothing(*pass) string { return "" }
 
-// decode reads the part of an object that converts. It is strict about the spec only: most of the metadata and all of the status are not converted. judge
-// inspects the result, and returns the path below which the decoder's errors are irrelevant, or nothing. It returns false if there is nothing to convert.
+// decode reads the part of an object that converts. Of an object that fits the type, it reports errors about the spec only, because most of the metadata and
+// all of the status are not converted. judge inspects the decoded object, and returns the path below which the decoder's errors are irrelevant, "" for none.
+// decode returns false if the JSON does not fit the type, so that there is nothing to convert.
 func decode(p *pass, raw []byte, into any, judge func(*pass) (void string)) bool {
 	trial := conversion.NewPass(p.Env, p.Core, "")
 	if !trial.Decode(raw, into) {
@@ -51,7 +53,7 @@ func decode(p *pass, raw []byte, into any, judge func(*pass) (void string)) bool
 	return true
 }
 
-// undecoded is why an object does not fit its type: if its providerSpec is another platform's, only that.
+// undecoded returns the errors of an object that does not fit its type. If the object's providerSpec is another platform's, the only error is the wrong kind.
 func undecoded(p, trial *pass, judge func(*pass) (void string)) field.ErrorList {
 	other := conversion.NewPass(p.Env, p.Core, "")
 	if void := judge(other); void != "" {

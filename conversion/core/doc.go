@@ -6,6 +6,6 @@
 //
 // Non-goals:
 //   - the content of a providerSpec: the Env's Platform converts it
-//   - which API is authoritative, and what follows from it: it leaves ownerReferences, finalizers, the pause
-//     annotation and the fields about authority alone, in both directions
+//   - which API is authoritative, and what follows from that: in both directions the conversion ignores
+//     ownerReferences, finalizers, the pause annotation and the fields about authority
 package core

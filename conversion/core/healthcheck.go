@@ -33,16 +33,16 @@ type capiCheck struct {
 
 var check conversion.Rows[mapiCheck, capiCheck]
 
-// rebootAnnotation on a Machine API check: unhealthy Machines are rebooted instead of deleted.
+// rebootAnnotation on a Machine API MachineHealthCheck asks for unhealthy Machines to be rebooted, and not deleted.
 const rebootAnnotation = machineapi.RemediationStrategyAnnotation
 
-// Cluster API's requirements for a check: by its CRD (conditions) and by its webhook (startup).
+// Cluster API's limits for a MachineHealthCheck: its webhook refuses a shorter startup timeout, and its CRD refuses more conditions.
 const (
 	leastStartup   = 30 * time.Second
 	mostConditions = 100
 )
 
-// MachineHealthChecks converts a MachineHealthCheck. It has no fields of the platform.
+// MachineHealthChecks converts a MachineHealthCheck. The kind has no fields of the platform.
 var MachineHealthChecks = conversion.Table[mapiCheck, capiCheck]{
 	check.Same("metadata.name", "metadata.name"),
 	check.Iso(at("metadata.labels"), at("metadata.labels"), "Copied. Only cluster-api-cluster becomes cluster.x-k8s.io/cluster-name.",
@@ -144,7 +144,8 @@ func checkSelectorFrom(p *pass, c *capiCheck, m *mapiCheck) {
 	validSelector(p, c.Spec.Selector, "in Machine API an empty selector selects every Machine: give a label that the Machines have")
 }
 
-// sameSelectedCluster: Cluster API's webhook refuses a selector of another cluster.
+// sameSelectedCluster reports an error if a selector has the cluster's label (key) with another cluster's name, because Cluster API's webhook refuses such a
+// selector.
 func sameSelectedCluster(p *pass, key string, s metav1.LabelSelector) {
 	if v, there := s.MatchLabels[key]; there {
 		sameCluster(p, "spec.selector.matchLabels["+key+"]", v)
@@ -178,7 +179,7 @@ func conditionsOfNodesTo(p *pass, m *mapiCheck, c *capiCheck) {
 	}
 }
 
-// whole: the Machine API's CRD admits a condition without type or status, Cluster API's does not.
+// whole reports an error for a condition without type or status: the Machine API's CRD accepts such a condition, and Cluster API's CRD refuses it.
 func whole(p *pass, path string, kind corev1.NodeConditionType, status corev1.ConditionStatus) {
 	if kind == "" {
 		p.Required(path+".type", "set the type of the Node's condition, such as Ready")
@@ -202,7 +203,7 @@ func conditionsOfNodesFrom(p *pass, c *capiCheck, m *mapiCheck) {
 	}
 }
 
-// seconds refuses a duration that whole seconds cannot express.
+// seconds returns a duration in whole seconds. For a duration that an int32 of whole seconds cannot express, it reports an error and returns 0.
 func seconds(p *pass, path string, d time.Duration) *int32 {
 	s := int32(0)
 	switch {
@@ -242,7 +243,7 @@ func startupFrom(p *pass, c *capiCheck, m *mapiCheck) {
 	const path = "spec.checks.nodeStartupTimeoutSeconds"
 	s := c.Spec.Checks.NodeStartupTimeoutSeconds
 	if s == nil {
-		return // ten minutes, on both sides
+		return // absent means ten minutes on both sides
 	}
 	if *s > 0 && *s < int32(leastStartup/time.Second) {
 		p.Invalid(path, *s, "must be 30 at least, or 0 for none")
@@ -251,7 +252,7 @@ func startupFrom(p *pass, c *capiCheck, m *mapiCheck) {
 	m.Spec.NodeStartupTimeout = &d
 }
 
-// percentage is the Machine API CRD's form of one.
+// percentage is the form in which the Machine API's CRD accepts a percentage.
 var percentage = regexp.MustCompile(`^(100|[0-9]{1,2})%$`)
 
 const percentOrNumber = "must be a number of Machines or a percentage of up to 100%"
@@ -278,7 +279,7 @@ func maxUnhealthyTo(p *pass, m *mapiCheck, c *capiCheck) {
 func maxUnhealthyFrom(p *pass, c *capiCheck, m *mapiCheck) {
 	v := c.Spec.Remediation.TriggerIf.UnhealthyLessThanOrEqualTo
 	if v == nil {
-		return // all of them, on both sides
+		return // absent means all Machines on both sides
 	}
 	if limit(p, "spec.remediation.triggerIf.unhealthyLessThanOrEqualTo", *v) {
 		to := *v
@@ -286,7 +287,7 @@ func maxUnhealthyFrom(p *pass, c *capiCheck, m *mapiCheck) {
 	}
 }
 
-// limit recognizes a limit that means the same to both.
+// limit reports whether a limit means the same in both APIs: a number that is not negative, or a percentage of up to 100%. If not, it also reports an error.
 func limit(p *pass, path string, v intstr.IntOrString) bool {
 	if v.Type == intstr.Int && v.IntVal >= 0 || v.Type == intstr.String && percentage.MatchString(v.StrVal) {
 		return true
@@ -325,8 +326,8 @@ func remediationFrom(p *pass, c *capiCheck, m *mapiCheck) {
 	m.Spec.RemediationTemplate = &corev1.ObjectReference{APIVersion: t.APIVersion, Kind: t.Kind, Name: t.Name}
 }
 
-// writtenCheck is a Machine API check as it is written: with authority, for which the overlay of the CRD adds a field that the published type lacks, and with
-// durations as text, since the CRD's patterns admit some that are none.
+// writtenCheck is a Machine API MachineHealthCheck as a user writes it. It has spec.authoritativeAPI, which the overlay of the CRD adds and the published type
+// lacks. Its durations are text, because the CRD's patterns accept some texts that Go cannot parse as a duration.
 type writtenCheck struct {
 	Metadata metadata `json:"metadata"`
 	Spec     struct {

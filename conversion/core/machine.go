@@ -30,7 +30,7 @@ type mapiMachine struct {
 	Metadata metadata                   `json:"metadata"`
 	Spec     machinev1beta1.MachineSpec `json:"spec"`
 
-	// provider is a pointer to the typed providerSpec, which replaces the spec's raw one; nil if there is none of the platform's kind.
+	// provider is a pointer to the typed providerSpec, which is used in place of the raw one in the spec. nil: there is no providerSpec of the platform's kind.
 	provider any
 }
 
@@ -40,16 +40,17 @@ type capiMachine struct {
 	Spec     clusterv1.MachineSpec `json:"spec"`
 
 	infra infra
-	// set is the name of the MachineSet whose template it is; "" for a Machine.
+	// set is the name of the MachineSet whose template this is; "" for a Machine.
 	set string
 }
 
-// infra is the infrastructure object of a Machine or template: the result, or the source.
+// infra is the infrastructure object of a Machine or template. It is the result of a conversion to Cluster API, and a source of a conversion to Machine API.
 type infra struct {
-	// spec is a pointer to the platform's type, nil if the object does not exist or cannot be read; the pass has the reason then.
+	// spec is a pointer to the platform's type. nil: the object does not exist (unread is false), or cannot be decoded (unread is true, and the pass has the
+	// error).
 	spec   any
 	unread bool
-	// name and root are set on the way back: the object's name, and the path of its spec.
+	// name and root are set for a conversion to Machine API only: the object's name, and the path of its spec for errors.
 	name, root string
 }
 
@@ -115,7 +116,8 @@ func clusterFrom(p *pass, c *capiMachine, _ *mapiMachine) {
 	ownCluster(p, c.Spec.ClusterName)
 }
 
-// ownCluster: Cluster API's webhooks make the field immutable.
+// ownCluster reports an error if spec.clusterName is not the cluster's name. Cluster API's webhooks make the field immutable, so the message asks for a new
+// object.
 func ownCluster(p *pass, name string) {
 	if name != p.Env.ClusterName {
 		p.Unsupported("spec.clusterName", name, fmt.Sprintf("must equal the cluster's name, which is %q. The field cannot be changed: create the object "+
@@ -129,7 +131,8 @@ func sameCluster(p *pass, path, name string) {
 	}
 }
 
-// readyFrom accepts the value that a Machine has from its set, whose field Machine API has too: else no Machine of a set with it could be mirrored.
+// readyFrom refuses minReadySeconds on a Machine without a MachineSet. A Machine of a set, or the set's template, may have it, because it is the set's value,
+// which Machine API can express in the MachineSet: otherwise no Machine of a set with minReadySeconds could be mirrored.
 func readyFrom(p *pass, c *capiMachine, _ *mapiMachine) {
 	ofASet := p.Core.Template || c.Metadata.Labels[clusterv1.MachineSetNameLabel] != ""
 	if s := c.Spec.MinReadySeconds; s != nil && *s != 0 && !ofASet {
@@ -191,12 +194,12 @@ func providerTo(p *pass, m *mapiMachine, c *capiMachine) {
 	checkInstance(p)
 }
 
-// checkInstance refuses the ID of an instance of another cloud. Most providers look at the last part of an ID alone, and would act on the instance that it
-// names in their own cloud, which may be another Machine's.
+// checkInstance refuses the ID of an instance of another cloud. Most providers read only the last part of an ID. They would act on an instance of their own
+// cloud with this last part, which may be another Machine's.
 func checkInstance(p *pass) {
 	id, form := p.Core.ProviderID, p.Env.Platform.InstanceID
 	const at = "spec.providerID"
-	reported := slices.ContainsFunc(p.Errors(), func(e *field.Error) bool { return e.Field == at }) // Google Cloud's rows look at the whole ID
+	reported := slices.ContainsFunc(p.Errors(), func(e *field.Error) bool { return e.Field == at }) // by Google Cloud's rows, which check the whole ID
 	if id != "" && !p.Core.Template && !reported && instanceid.Scheme(id) != instanceid.Scheme(form) {
 		p.Invalid(at, id, "must be of the form "+form)
 	}
@@ -219,7 +222,7 @@ func providerFrom(p *pass, c *capiMachine, m *mapiMachine) {
 	checkInstance(p)
 }
 
-// refers reports whether the infrastructure object exists and is the one of the reference.
+// refers reports whether the infrastructure object exists, and is the object that spec.infrastructureRef names. If not, it also reports an error.
 func refers(p *pass, c *capiMachine) bool {
 	ref, want := c.Spec.InfrastructureRef, p.Env.Platform.InfraMachine
 	if p.Core.Template {
@@ -276,7 +279,8 @@ func machineToMachineAPI(p *pass, raw, infraRaw []byte) object {
 	return object{metadata: m.Metadata, spec: &m.Spec, provider: m.provider}
 }
 
-// ownedByASet: a MachinePool, or a control plane of Cluster API, would still replace and terminate its instances, whichever API is authoritative for a Machine.
+// ownedByASet reports an error for a Machine whose controlling owner is an object of Cluster API's other than a MachineSet. A MachinePool, or a control plane
+// of Cluster API, would go on to replace and terminate its instances, whichever API is authoritative for the Machine.
 func ownedByASet(p *pass, raw []byte) {
 	for _, owner := range ownersOf(raw) {
 		group, _, _ := strings.Cut(owner.APIVersion, "/")

@@ -69,7 +69,7 @@ var MachineSets = conversion.Table[mapiSet, capiSet]{
 	set.Iso(at("spec.template"), at("spec.template"), "As a Machine is.", templateTo, templateFrom).With(templateLines(), "spec.template", "spec.template"),
 }
 
-// templateLines are a Machine's rows, except for the name, which a template does not have.
+// templateLines returns the lines of Machines, except for the name, which a template does not have.
 func templateLines() []conversion.Line {
 	var out []conversion.Line
 	for _, l := range Machines.Lines() {
@@ -126,7 +126,7 @@ func setReadyFrom(_ *pass, c *capiSet, m *mapiSet) {
 	}
 }
 
-// newSelector is the only way to change a selector in Machine API.
+// newSelector is the end of a message: the only way to change the selector of a Machine API MachineSet.
 const newSelector = ". A MachineSet's selector cannot be changed: delete the MachineSet with --cascade=orphan, which keeps its Machines, " +
 	"and create it with another selector"
 
@@ -155,8 +155,8 @@ func selectorFrom(p *pass, c *capiSet, m *mapiSet) {
 	})
 }
 
-// withoutImplied leaves out what Cluster API's controller adds to each set's selector itself: that a Machine is of the cluster. In Machine API, where a
-// selector is immutable, it would be a change, and the set would lose Machines without such a label.
+// withoutImplied returns a selector without the cluster's name, which Cluster API's controller adds to each set's selector, unless the selector has nothing
+// else. Copied to Machine API, where a selector is immutable, the cluster's name would be a change, and the set would lose its Machines without such a label.
 func withoutImplied(s metav1.LabelSelector, cluster string) metav1.LabelSelector {
 	name, has := s.MatchLabels[clusterv1.ClusterNameLabel]
 	if !has || name != cluster || len(s.MatchLabels)+len(s.MatchExpressions) == 1 {
@@ -184,7 +184,8 @@ func selector(p *pass, from metav1.LabelSelector, name func(path, key string) st
 	return out
 }
 
-// possibleSelector reports labels in a selector that no object can have, and what makes no sense.
+// possibleSelector reports an error for each label in a selector that no object can have, and for expressions that are invalid. follows ends each message: the
+// consequence and the remedy.
 func possibleSelector(p *pass, s metav1.LabelSelector, follows string) {
 	for _, k := range sorted(s.MatchLabels) {
 		possibleLabel(p, "spec.selector.matchLabels["+k+"]", k, s.MatchLabels[k], follows)
@@ -263,7 +264,7 @@ func setToMachineAPI(p *pass, raw, infraRaw []byte) object {
 	return object{metadata: m.Metadata, spec: &m.Spec, provider: m.provider}
 }
 
-// readTemplate reads an infrastructure machine template.
+// readTemplate reads an infrastructure machine template; raw is nil if there is none.
 func readTemplate(p *pass, raw []byte) infra {
 	var o struct {
 		Metadata metadata `json:"metadata"`
@@ -285,10 +286,11 @@ func readTemplate(p *pass, raw []byte) infra {
 	return infra{spec: o.Spec.Template.Spec, name: o.Metadata.Name, root: p.Env.Platform.InfraMachineTemplate.Kind + ".spec.template.spec"}
 }
 
-// ownedByNoDeployment: at its next rollout a MachineDeployment creates another MachineSet and scales this one down, which does not happen while this one is
-// paused. There would be twice the Machines.
+// ownedByNoDeployment reports an error for a MachineSet that a MachineDeployment owns. At its next rollout the MachineDeployment creates another MachineSet and
+// scales this one down. A paused MachineSet does not scale down, so there would be twice the Machines.
 //
-// The remedy pauses the MachineDeployment by the annotation: with spec.paused alone its controller goes on to adopt, and to restore its label.
+// The remedy pauses the MachineDeployment by the annotation. With spec.paused alone, the MachineDeployment's controller would adopt the MachineSet again and
+// restore the label.
 func ownedByNoDeployment(p *pass, raw []byte) {
 	set := metadataOf(raw)
 	for i, owner := range set.OwnerReferences {
@@ -311,7 +313,7 @@ func ownedByNoDeployment(p *pass, raw []byte) {
 	}
 }
 
-// metadataOf reads an object that was decoded before.
+// metadataOf reads the metadata of an object from its JSON, which has been decoded before, so that this cannot fail.
 func metadataOf(raw []byte) metav1.ObjectMeta {
 	var o struct {
 		Metadata metav1.ObjectMeta `json:"metadata"`

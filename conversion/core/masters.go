@@ -9,7 +9,8 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// Masters are the Machine API's control plane Machines, in their order. One that is being deleted needs no load balancer any more.
+// Masters returns the control plane Machines among the Machine API's, in their order. Machines that are being deleted are left out, because they need no load
+// balancer any more.
 func Masters(machines []*unstructured.Unstructured) []conversion.Master {
 	var out []conversion.Master
 	for _, m := range machines {

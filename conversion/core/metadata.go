@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
-// clusterAPIOwn: labels with a meaning for Cluster API's controllers.
+// clusterAPIOwn is the message about a label or annotation of the Machine API's side that has a meaning for Cluster API's controllers.
 const clusterAPIOwn = "this label has a meaning on a Cluster API Machine, and none in Machine API: remove it, or use Machine API's own"
 
 func labelsTo(p *pass, m *mapiMachine, c *capiMachine) {
@@ -39,7 +39,8 @@ func labelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	}
 }
 
-// copyLabelsTo keeps the Machine API's labels, so that a selector selects the same, and adds Cluster API's name of the cluster.
+// copyLabelsTo copies the Machine API's labels to c, so that a selector selects the same objects. Beside a label with the cluster's name it adds Cluster API's
+// label for that name. It refuses labels that have a meaning in Cluster API only.
 func copyLabelsTo(p *pass, labels map[string]string, c *metadata) {
 	for _, k := range sorted(labels) {
 		v := labels[k]
@@ -58,8 +59,8 @@ func copyLabelsTo(p *pass, labels map[string]string, c *metadata) {
 	}
 }
 
-// possibleLabel reports a label that the API server takes on no object. It looks at metadata.labels alone, and at neither a set's template and selector nor
-// spec.metadata in Machine API.
+// possibleLabel reports an error for a label that the API server accepts on no object. This check is necessary because the API server checks metadata.labels
+// alone: of a Machine API object it checks neither a set's template and selector nor spec.metadata. follows ends each message: the consequence and the remedy.
 func possibleLabel(p *pass, path, k, v, follows string) {
 	if len(validation.IsQualifiedName(k)) > 0 {
 		p.Invalid(path, k, "a label's name has at most 63 letters, digits, dots, dashes and underscores after a domain and a slash, and begins and ends with a "+
@@ -70,7 +71,8 @@ func possibleLabel(p *pass, path, k, v, follows string) {
 	}
 }
 
-// addClusterName: every Cluster API object has it, and its own webhook would add it.
+// addClusterName adds Cluster API's label with the cluster's name, unless c has it: every Cluster API object has this label, and Cluster API's webhook would
+// add it. The label is recorded as derived, so that it does not become one of the Machine API's.
 func addClusterName(p *pass, c *metadata) {
 	if _, there := c.Labels[clusterv1.ClusterNameLabel]; !there {
 		put(&c.Labels, clusterv1.ClusterNameLabel, p.Env.ClusterName)
@@ -104,8 +106,8 @@ func nodeLabelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 
 func nodeLabel(key string) string { return "spec.metadata.labels[" + key + "]" }
 
-// interruptible reports whether a spec requests an instance that the cloud may take back. The Machine API's controllers then write that onto the Machine and
-// its Node.
+// interruptible reports whether a Machine's spec requests an instance that the cloud may take back; false for a template. The Machine API's controllers label
+// such a Machine and its Node.
 func interruptible(p *pass, spec any) bool {
 	return !p.Core.Template && p.Env.Platform.Interruptible != nil && p.Env.Platform.Interruptible(spec)
 }
@@ -157,7 +159,8 @@ func copyLabelFrom(p *pass, c metadata, k string, m *metadata) {
 	}
 }
 
-// bornRole is the role of a Machine that was created in Cluster API: its one node role label.
+// bornRole returns the role of a Machine that was created in Cluster API: the X of its only label node-role.kubernetes.io/X. It returns false if the Machine
+// has a role or type of the Machine API's, or not exactly one such label.
 func bornRole(c metadata) (string, bool) {
 	_, role := c.Labels[roleLabel]
 	if _, kind := c.Labels[typeLabel]; role || kind {
@@ -175,7 +178,7 @@ func bornRole(c metadata) (string, bool) {
 	return roles[0], true
 }
 
-// isRoleLabel recognizes the label that labelsTo makes from a role or type.
+// isRoleLabel reports whether a label is one that labelsTo makes from the role or type in labels, so that it is not to be copied to the Machine API.
 func isRoleLabel(labels map[string]string, k, v string) bool {
 	role, ok := strings.CutPrefix(k, nodeRole)
 	return ok && role != "" && v == "" && (labels[roleLabel] == role || labels[typeLabel] == role)
@@ -206,7 +209,7 @@ func annotationsTo(p *pass, m *mapiMachine, c *capiMachine) {
 
 func nodeAnnotation(key string) string { return "spec.metadata.annotations[" + key + "]" }
 
-// meantForMachines recognizes an annotation that controllers of either API read on a Machine.
+// meantForMachines reports whether controllers of either API, or Poundlock, read an annotation on a Machine.
 func meantForMachines(annotation string) bool {
 	_, renamed := clusterAPIName(annotation)
 	_, theirs := machineAPIName(annotation)
@@ -221,7 +224,7 @@ func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
 		switch {
 		case stays(k, v) || k == oldDelete:
 		case name == clusterv1.DeleteMachineAnnotation && v == "":
-			// In Machine API an empty mark is none; in Cluster API its existence is enough.
+			// Not copied: in Machine API an empty mark for deletion has no effect, but in Cluster API the annotation's existence is enough.
 		case renamed:
 			put(&c.Annotations, name, v)
 		case theirs || isHook(k) || annotatesNode(k):
@@ -234,8 +237,9 @@ func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
 	oldDeleteTo(annotations, c)
 }
 
-// oldDeleteTo: the older name still marks a Machine for deletion in Machine API, and has no meaning in Cluster API. Derived records which of the two names
-// Machine API has: the newer one if it lists none, the older one if it lists Cluster API's, both if it lists the older one.
+// oldDeleteTo converts the mark for deletion by its older name, which Machine API still obeys, while Cluster API does not know it. DerivedAnnotation records
+// which names of the mark the Machine API's object has. If DerivedAnnotation lists Cluster API's name, the object has the older name; if it lists the older
+// name, both names; if it lists neither, the newer name.
 func oldDeleteTo(annotations map[string]string, c *metadata) {
 	v := annotations[oldDelete]
 	there := v != ""
@@ -287,8 +291,8 @@ func copyAnnotationsFrom(p *pass, c metadata, m *metadata, elsewhere func(k, v s
 	}
 }
 
-// deleteFrom undoes what copyAnnotationsTo and oldDeleteTo do for a mark for deletion. An empty one, which is a mark in Cluster API, would be none in Machine
-// API.
+// deleteFrom undoes what copyAnnotationsTo and oldDeleteTo do for a mark for deletion; v is its value in Cluster API. An empty value becomes "true": it marks a
+// Machine in Cluster API, but would not in Machine API.
 func deleteFrom(derived []string, v string, m *metadata) {
 	v = cmp.Or(v, "true")
 	name, _ := machineAPIName(clusterv1.DeleteMachineAnnotation)

@@ -16,18 +16,20 @@ import (
 
 // Labels and annotations that the conversion handles by name.
 const (
-	// DerivedAnnotation lists the labels and annotations of a Cluster API object that only Cluster API's side has.
+	// DerivedAnnotation lists the labels and annotations that the conversion has added to a Cluster API object and that its Machine API object does not have. It
+	// can also list the older name of the mark for deletion (oldDeleteTo).
 	DerivedAnnotation = "poundlock.openshift.io/derived"
-	// NodeLabelsAnnotation lists the labels of a Cluster API Machine that are in the Machine API's spec.metadata.labels. A + before a name: also in its
-	// metadata.labels.
+	// NodeLabelsAnnotation lists the labels of a Cluster API Machine that the Machine API Machine has in spec.metadata.labels. A + before a name: the Machine API
+	// Machine has this label in metadata.labels too.
 	NodeLabelsAnnotation = "poundlock.openshift.io/node-labels"
-	// NodeAnnotationsAnnotation is the same for annotations.
+	// NodeAnnotationsAnnotation is NodeLabelsAnnotation for annotations: those in spec.metadata.annotations.
 	NodeAnnotationsAnnotation = "poundlock.openshift.io/node-annotations"
 
 	ownDomain = "poundlock.openshift.io/"
-	// InstanceHookAnnotation is Poundlock's own hook, authority's of that name: only Cluster API's Machine has it.
+	// InstanceHookAnnotation is Poundlock's own hook, and equals the constant of this name in package authority. Only Cluster API's Machine has this hook.
 	InstanceHookAnnotation = preTerminate + "poundlock-until-provider-knows-instance"
-	// SparedUntilReady is Poundlock's value of cluster.x-k8s.io/skip-remediation, authority's of that name: only Cluster API's Machine has it.
+	// SparedUntilReady is Poundlock's value of cluster.x-k8s.io/skip-remediation, and equals the constant of this name in package authority. Only Cluster API's
+	// Machine has this value.
 	SparedUntilReady = "poundlock-until-infrastructure-is-ready"
 	// windows is a value of machineapi.SystemLabel.
 	windows = "Windows"
@@ -54,12 +56,13 @@ func Annotations() []Name {
 	}
 }
 
-// Labels lists the labels that are renamed if they come from Cluster API. If they come from Machine API they are kept and the other is added.
+// Labels lists the labels that are renamed in the conversion to Machine API. The conversion to Cluster API keeps such a label, and adds the one with Cluster
+// API's name.
 func Labels() []Name {
 	return []Name{{clusterLabel, clusterv1.ClusterNameLabel}}
 }
 
-// ClusterAPIAnnotation is an annotation's name on the Cluster API side.
+// ClusterAPIAnnotation returns the name in Cluster API of a Machine API annotation.
 func ClusterAPIAnnotation(machineAPI string) string {
 	if name, renamed := clusterAPIName(machineAPI); renamed {
 		return name
@@ -85,10 +88,11 @@ func machineAPIName(clusterAPI string) (string, bool) {
 	return "", false
 }
 
-// operators are annotations of a MachineSet that nothing would update on the twin.
+// operators are annotations that the cluster-autoscaler-operator writes on a Machine API MachineSet. They are not copied, because nothing would update them on
+// the twin.
 var operators = machineapi.AutoscalerOperatorAnnotations()
 
-// stays recognizes an annotation that is not copied: it describes the object and not the machine.
+// stays reports whether an annotation is not copied to the other API, because it describes the object that has it, and not the machine.
 func stays(annotation, value string) bool {
 	switch annotation {
 	case clusterv1.MachineSkipRemediationAnnotation:
@@ -100,14 +104,15 @@ func stays(annotation, value string) bool {
 	return slices.Contains(operators, annotation) || strings.HasPrefix(annotation, ownDomain)
 }
 
-// reachesNode recognizes a label that Cluster API propagates from the Machine to its Node.
+// reachesNode reports whether Cluster API propagates a label from the Machine to its Node by the label's domain. Env.NodeSync may add further labels.
 func reachesNode(label string) bool {
 	domain, _, ok := strings.Cut(label, "/")
 	return ok && (domain == clusterv1.NodeRoleLabelPrefix ||
 		within(domain, clusterv1.NodeRestrictionLabelDomain) || within(domain, clusterv1.ManagedNodeLabelDomain))
 }
 
-// stands records where a name of the Machine API's spec.metadata is: there alone, or (with a + before it) in the object's own metadata too.
+// stands returns the entry of NodeLabelsAnnotation or NodeAnnotationsAnnotation for a name in spec.metadata of a Machine API Machine: the name, with a + before
+// it if the Machine's own metadata (own) has this name too.
 func stands(name string, own map[string]string) string {
 	if _, too := own[name]; too {
 		return both + name
@@ -117,7 +122,8 @@ func stands(name string, own map[string]string) string {
 
 const both = "+"
 
-// annotatesNode recognizes an annotation that Cluster API propagates from the Machine to its Node.
+// annotatesNode reports whether Cluster API propagates an annotation from the Machine to its Node by the annotation's domain. Env.NodeSync may add further
+// ones.
 func annotatesNode(annotation string) bool {
 	domain, _, ok := strings.Cut(annotation, "/")
 	return ok && within(domain, clusterv1.ManagedNodeAnnotationDomain)
@@ -125,7 +131,7 @@ func annotatesNode(annotation string) bool {
 
 func within(domain, of string) bool { return domain == of || strings.HasSuffix(domain, "."+of) }
 
-// controlPlane recognizes a control plane Machine of the Machine API, by its role.
+// controlPlane reports whether labels are those of a control plane Machine in the Machine API, by the role.
 func controlPlane(labels map[string]string) bool {
 	return isControlPlane(labels[roleLabel])
 }

@@ -15,16 +15,16 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// KeepSpelling keeps the spelling of a Machine API object's spec if that means what is wanted: empty members and, in the providerSpec, every part. The types do
-// not distinguish an empty member from an absent one. If one field has another value in Cluster API, the manifest's owner would find other fields changed, and
-// defaults added.
+// KeepSpelling changes want, a conversion's result, so that its spec is spelt like the spec of has, the stored Machine API object, as far as the meaning stays
+// the same. It keeps empty members and, in the providerSpec, the spelling of every part. Without it, the types would not distinguish an empty member from an
+// absent one: after a change of one field in Cluster API, the manifest's owner would find other fields changed, and defaults added.
 func KeepSpelling(kindName string, has, want *unstructured.Unstructured, env conversion.Env) {
 	k, ok := kindNamed(kindName)
 	if !ok {
 		return
 	}
 	if k.infra == nil {
-		// A health check's durations have several spellings (300s, 5m), and so has its number ("5").
+		// The whole spec of a health check can be spelt differently: its durations (300s, 5m) and its number (5, "5").
 		keep(kindName, has, want, env, "spec")
 		return
 	}
@@ -32,8 +32,8 @@ func KeepSpelling(kindName string, has, want *unstructured.Unstructured, env con
 	keep(kindName, has, want, env, append(slices.Clone(k.machineSpec), "providerSpec", "value")...)
 }
 
-// keepEmpty adds to want the members of has that are empty, or 0 where that means the same as absent (minReadySeconds; not replicas). It skips a
-// providerSpec's members, since some have a meaning when empty, and labels and annotations, since one without a value has a meaning too.
+// keepEmpty adds to want the members of has that are empty, and minReadySeconds if it is 0, which means the same as absent (0 replicas does not). It skips a
+// providerSpec, in which some empty members have a meaning. It does not add labels and annotations with an empty value, because these have a meaning too.
 func keepEmpty(has, want any) {
 	written, ok := has.(map[string]any)
 	wanted, there := want.(map[string]any)
@@ -52,7 +52,7 @@ func keepEmpty(has, want any) {
 	}
 }
 
-// isEmpty reports whether the value of a core kind's field means the same as none.
+// isEmpty reports whether the value of a field means the same as an absent field. It is for fields of the core kinds, outside a providerSpec.
 func isEmpty(field string, value any) bool {
 	switch v := value.(type) {
 	case map[string]any:
@@ -68,12 +68,13 @@ func isEmpty(field string, value any) bool {
 	return value == nil || value == ""
 }
 
-// mostTrials limits the conversions that keep the spelling of one object. An object with more differences is spelt anew.
+// mostTrials limits how many conversions are made to keep the spelling of one object. Of an object with more differences, the rest is spelt as the conversion
+// spells it.
 const mostTrials = 100
 
-// speller replaces parts of an object by other spellings of the same.
+// speller replaces parts of an object with another spelling that has the same meaning.
 type speller struct {
-	// same reports whether the object still means what is wanted.
+	// same reports whether the object, as it is spelt now, still converts to the wanted Cluster API objects.
 	same   func() bool
 	trials int
 }
@@ -82,7 +83,7 @@ func keep(kindName string, has, want *unstructured.Unstructured, env conversion.
 	written, _, _ := unstructured.NestedMap(has.Object, path...)
 	wanted, _, _ := unstructured.NestedMap(want.Object, path...)
 	if path[len(path)-1] == "spec" {
-		delete(written, "authoritativeAPI") // it is the user's
+		delete(written, "authoritativeAPI") // it is the user's, and no part of the conversion
 	}
 	if written == nil || wanted == nil || equality.Semantic.DeepEqual(written, wanted) {
 		return
@@ -92,7 +93,7 @@ func keep(kindName string, has, want *unstructured.Unstructured, env conversion.
 		return
 	}
 	kept := want.DeepCopy()
-	set := func(v any) { _ = unstructured.SetNestedField(kept.Object, v, path...) } // the object exists
+	set := func(v any) { _ = unstructured.SetNestedField(kept.Object, v, path...) } // cannot fail: the parents exist
 	s := speller{same: func() bool {
 		is, errs := ToClusterAPI(kindName, kept, env)
 		return len(errs) == 0 && equality.Semantic.DeepEqual(is, means)
@@ -104,13 +105,14 @@ func keep(kindName string, has, want *unstructured.Unstructured, env conversion.
 	want.Object = kept.Object
 }
 
-// try reports whether a change keeps the meaning.
+// try reports whether the object still has its meaning after the change that was just made. After mostTrials calls it returns false.
 func (s *speller) try() bool {
 	s.trials++
 	return s.trials <= mostTrials && s.same()
 }
 
-// spell sets the value to the written one, as far as that means what is wanted.
+// spell sets a value, by set, to the written value if the object's meaning stays the same. If not, it sets the wanted value, and tries the same with each of
+// the value's members or items.
 func (s *speller) spell(written, wanted any, set func(any)) {
 	if equality.Semantic.DeepEqual(written, wanted) {
 		return
@@ -137,7 +139,8 @@ func (s *speller) spell(written, wanted any, set func(any)) {
 	}
 }
 
-// spellMembers keeps the names of members too: the Machine API accepts them in any case.
+// spellMembers is spell for an object. It also keeps how the members' names are written, since the Machine API accepts these names in any case, and which
+// members are present.
 func (s *speller) spellMembers(written, wanted map[string]any, set func(any)) {
 	all := maps.Clone(wanted)
 	put := func(name string) func(any) {
@@ -180,7 +183,7 @@ func (s *speller) spellMembers(written, wanted map[string]any, set func(any)) {
 	}
 }
 
-// spellingIn is an object's name for a member, in any case; "" for none.
+// spellingIn returns the name that a member has in an object, in any case; "" if the object does not have the member.
 func spellingIn(object map[string]any, name string) string {
 	if _, there := object[name]; there {
 		return name

@@ -22,9 +22,9 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// StatusToClusterAPI returns the twin's status for the Machine API object's: that of the core object, and that of the infrastructure machine (nil for a
-// MachineSet: a template has no status). Status is an observation: what the other API cannot express is left out, and nothing is an error. The conditions
-// Paused and Synchronized, the fields about authority and the generations are never included: they are each object's own.
+// StatusToClusterAPI converts a Machine API object's status into the status of the core object and that of the infrastructure machine (nil for a MachineSet: a
+// template has no status). Since status is an observation, what the other API cannot express is left out, and nothing is an error. The conditions Paused and
+// Synchronized, the fields about authority and the generations are never included, because they describe one object and not its twin.
 func StatusToClusterAPI(kindName string, mapi *unstructured.Unstructured, env conversion.Env) (core, infra map[string]any) {
 	k, ok := kindNamed(kindName)
 	if !ok {
@@ -33,7 +33,7 @@ func StatusToClusterAPI(kindName string, mapi *unstructured.Unstructured, env co
 	return k.statusTo(mapi, &env)
 }
 
-// StatusToMachineAPI returns the Machine API object's status for the twin's: the reverse.
+// StatusToMachineAPI is the reverse of StatusToClusterAPI: it converts the status of the twin's objects into the Machine API object's status.
 func StatusToMachineAPI(kindName string, t Twin, env conversion.Env) map[string]any {
 	k, ok := kindNamed(kindName)
 	if !ok {
@@ -42,7 +42,7 @@ func StatusToMachineAPI(kindName string, t Twin, env conversion.Env) map[string]
 	return k.statusFrom(t, &env)
 }
 
-// Phases of a Machine in each API. Cluster API has more of them.
+// The phases of a Machine, from one API to the other. Cluster API has more phases: two of them may become one, and Pending becomes none.
 var (
 	phaseTo = map[string]clusterv1.MachinePhase{
 		"":                               clusterv1.MachinePhasePending,
@@ -63,7 +63,7 @@ var (
 	}
 )
 
-// observe reads an object's status. What cannot be read counts as empty.
+// observe decodes an object's status. What cannot be decoded counts as empty.
 func observe(o *unstructured.Unstructured, into any) {
 	if o == nil {
 		return
@@ -73,7 +73,7 @@ func observe(o *unstructured.Unstructured, into any) {
 	}
 }
 
-// content is a part of an object, not copied: it is only read.
+// content returns the part of an object at a path; nil if there is none. It is not copied, so callers must not change it.
 func content(o *unstructured.Unstructured, fields ...string) map[string]any {
 	part, _, _ := unstructured.NestedFieldNoCopy(o.Object, fields...)
 	out, _ := part.(map[string]any)
@@ -110,7 +110,7 @@ func machineStatusTo(mapi *unstructured.Unstructured, env *conversion.Env) (core
 	return core, infra
 }
 
-// isProvisioned: the instance exists and has an id. A Machine that is being deleted was provisioned before.
+// isProvisioned reports, by the phase, whether the instance exists and has an ID. In the phase Deleting, an ID shows that the Machine was provisioned before.
 func isProvisioned(mapi *unstructured.Unstructured, m machinev1beta1.MachineStatus) bool {
 	id, _, _ := unstructured.NestedString(mapi.Object, "spec", "providerID")
 	phase := deref(m.Phase)
@@ -127,7 +127,8 @@ func observation(m machinev1beta1.MachineStatus, ready bool, core map[string]any
 	return out
 }
 
-// addressesTo leaves out what Cluster API's CRD does not accept as an address, such as an empty one: it would refuse the whole status.
+// addressesTo converts addresses. It leaves out those that Cluster API's CRD does not accept, such as an empty one, because the API server would refuse the
+// whole status.
 func addressesTo(in []corev1.NodeAddress) clusterv1.MachineAddresses {
 	const longest, most = 256, 256
 	kinds := []clusterv1.MachineAddressType{
@@ -143,7 +144,7 @@ func addressesTo(in []corev1.NodeAddress) clusterv1.MachineAddresses {
 	return out[:min(len(out), most)]
 }
 
-// failureMessage is a message that Cluster API's CRDs accept, "" for none.
+// failureMessage returns a failure's message, cut to the length that Cluster API's CRDs accept; "" for none.
 func failureMessage(value *string) string {
 	const longest = 10240
 	return conversion.Cut(deref(value), longest)
@@ -164,7 +165,7 @@ func failureTo(m machinev1beta1.MachineStatus) *clusterv1.MachineDeprecatedStatu
 	return &clusterv1.MachineDeprecatedStatus{V1Beta1: old}
 }
 
-// conditionsTo returns the conditions of the instance and of the bootstrap data, as far as Machine API has them.
+// conditionsTo returns Cluster API's condition of the bootstrap data, which is always True, and that of the instance if Machine API has one.
 func conditionsTo(mapi *unstructured.Unstructured, in []machinev1beta1.Condition) []metav1.Condition {
 	out := []metav1.Condition{{
 		Type: clusterv1.MachineBootstrapConfigReadyCondition, Status: metav1.ConditionTrue,
@@ -178,8 +179,8 @@ func conditionsTo(mapi *unstructured.Unstructured, in []machinev1beta1.Condition
 	return out
 }
 
-// readinessTo returns the conditions by which a Cluster API MachineSet counts. The Machine API has none, but a running Machine has a Node. Their time is when
-// they were first set.
+// readinessTo returns the conditions Ready and Available, by which a Cluster API MachineSet counts its Machines. The Machine API has no such conditions, but a
+// Machine in the phase Running has a Node. The conditions have no time here; they get the time at which they are first set.
 func readinessTo(phase string) []metav1.Condition {
 	status, ready, available := metav1.ConditionFalse, clusterv1.MachineNotReadyReason, clusterv1.NotAvailableReason
 	if phase == machinev1beta1.PhaseRunning {
@@ -206,7 +207,8 @@ func instanceTo(in machinev1beta1.Condition) metav1.Condition {
 // reasonPattern is what Cluster API's CRDs accept as a condition's reason.
 var reasonPattern = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
 
-// taken makes a condition of the Machine API, whose CRDs accept any text, one that Cluster API's accept: they would refuse the whole status.
+// taken changes a condition with the Machine API's texts, which may be any, so that Cluster API's CRDs accept it: otherwise the API server would refuse the
+// whole status. otherwise replaces an invalid reason.
 func taken(c *metav1.Condition, otherwise string) {
 	const longestReason, longestMessage = 1024, 32768
 	if len(c.Reason) > longestReason || !reasonPattern.MatchString(c.Reason) {
@@ -254,9 +256,10 @@ func machineStatusFrom(t Twin, env *conversion.Env) map[string]any {
 	return out
 }
 
-// infrastructureDeleted reports that Cluster API has failed a Machine because the provider's object is or was missing. Cluster API never takes this failure
-// back, and it does not prove that the instance is terminated. The Machine API checks the cloud once it is authoritative. But it leaves a Machine Failed
-// for ever, and its check deletes the Machine. So the mirror does not get this failure; it gets the condition InstanceExists.
+// infrastructureDeleted reports whether Cluster API has failed a Machine because the provider's object is or was missing. Cluster API never takes this failure
+// back, and the failure does not prove that the instance is terminated. The Machine API checks the cloud once it is authoritative. But the Machine API leaves a
+// Failed Machine Failed for ever, and its MachineHealthCheck deletes such a Machine. So the mirror does not get this failure; it gets the condition
+// InstanceExists.
 func infrastructureDeleted(c clusterv1.MachineStatus) bool {
 	if d := c.Deprecated; d == nil || d.V1Beta1 == nil || d.V1Beta1.FailureMessage == nil {
 		return false
@@ -265,8 +268,8 @@ func infrastructureDeleted(c clusterv1.MachineStatus) bool {
 	return strings.HasPrefix(text, "Machine infrastructure resource ") && strings.Contains(text, " has been deleted after ")
 }
 
-// drainableFrom is the condition Drainable by Cluster API's hooks. The Machine API's controllers do not update it while they are paused, and left it False for
-// a hook that has been removed since.
+// drainableFrom returns the Machine API's condition Drainable, by Cluster API's pre-drain hooks. The Machine API's controllers do not update this condition
+// while they are paused, so that it stayed False for a hook that had been removed since.
 func drainableFrom(core *unstructured.Unstructured) machinev1beta1.Condition {
 	var hooks []string
 	for _, k := range sorted(core.GetAnnotations()) {
@@ -284,9 +287,9 @@ func drainableFrom(core *unstructured.Unstructured) machinev1beta1.Condition {
 	}
 }
 
-// deletingFrom is the phase of a mirror whose Machine Cluster API deletes. The Machine API's drain controller, which no pause stops, drains the Node of a
-// Machine that is being deleted, in phase Deleting, and not Drained. So the phase changes only when Cluster API has finished its drain, together with the
-// condition.
+// deletingFrom returns the phase of a mirror whose Machine is being deleted by Cluster API, and adds the condition Drained to m. The Machine API's drain
+// controller, which no pause stops, drains the Node of a Machine that is being deleted, is in the phase Deleting and has no condition Drained. So the mirror
+// gets the phase Deleting only when Cluster API has finished its drain, together with the condition; until then deletingFrom returns "".
 func deletingFrom(c clusterv1.MachineStatus, m *machinev1beta1.MachineStatus) string {
 	at, past := pastDrain(c)
 	if !past {
@@ -299,15 +302,15 @@ func deletingFrom(c clusterv1.MachineStatus, m *machinev1beta1.MachineStatus) st
 	return machinev1beta1.PhaseDeleting
 }
 
-// afterDrain are the reasons of the condition Deleting that Cluster API's controller gives only after its drain.
+// afterDrain lists the reasons that Cluster API's controller gives the condition Deleting only after its drain.
 var afterDrain = []string{
 	clusterv1.MachineDeletingWaitingForVolumeDetachReason, clusterv1.MachineDeletingWaitingForPreTerminateHookReason,
 	clusterv1.MachineDeletingWaitingForInfrastructureDeletionReason, clusterv1.MachineDeletingWaitingForBootstrapDeletionReason,
 	clusterv1.MachineDeletingDeletingNodeReason, clusterv1.MachineDeletingDeletionCompletedReason,
 }
 
-// pastDrain reports whether Cluster API has drained the Node, or skipped the drain, and since when: by its condition, or by its current step. Anything less is
-// no proof, and a condition without proof would skip a drain.
+// pastDrain reports whether Cluster API has drained the Node, or skipped the drain, and since when. The proof is the condition DrainingSucceeded, or a reason
+// of the condition Deleting that comes after the drain. Nothing else is a proof, and a condition Drained without proof would make the Machine API skip a drain.
 func pastDrain(c clusterv1.MachineStatus) (since metav1.Time, past bool) {
 	if d := c.Deprecated; d != nil && d.V1Beta1 != nil {
 		for _, one := range d.V1Beta1.Conditions {
@@ -354,7 +357,7 @@ func conditionsFrom(in []metav1.Condition) []machinev1beta1.Condition {
 	return nil
 }
 
-// setStatusTo writes zeros too: an absent count would keep another writer's value.
+// setStatusTo converts a MachineSet's status. Counts that are 0 are written too: an absent count would leave another writer's value in the twin.
 func setStatusTo(mapi *unstructured.Unstructured, _ *conversion.Env) (core, infra map[string]any) {
 	var m machinev1beta1.MachineSetStatus
 	observe(mapi, &m)
@@ -407,7 +410,7 @@ func setStatusFrom(t Twin, _ *conversion.Env) map[string]any {
 	return out
 }
 
-// checkStatusTo returns a check's counts, if it has counted.
+// checkStatusTo converts a MachineHealthCheck's status: its counts, if it has counted, and the condition RemediationAllowed.
 func checkStatusTo(mapi *unstructured.Unstructured, _ *conversion.Env) (core, infra map[string]any) {
 	var m machinev1beta1.MachineHealthCheckStatus
 	observe(mapi, &m)
@@ -462,7 +465,8 @@ func allowedFrom(in metav1.Condition) *machinev1beta1.Condition {
 	return out
 }
 
-// counted returns a check's counts of Machines, none below 0, which the CRDs refuse. Before the first count there are none.
+// counted returns a MachineHealthCheck's counts of Machines as status fields. A negative count becomes 0, because the CRDs refuse it. Before the check has
+// counted, there are no fields.
 func counted[N int | int32](expected, healthy *N, allowed int32) map[string]any {
 	out := map[string]any{}
 	if expected == nil || healthy == nil {
@@ -472,7 +476,7 @@ func counted[N int | int32](expected, healthy *N, allowed int32) map[string]any 
 	return out
 }
 
-// selectorOf reads the set's selector; an invalid one is none.
+// selectorOf returns a set's selector; the empty selector if the set's one is absent or cannot be decoded.
 func selectorOf(set *unstructured.Unstructured) metav1.LabelSelector {
 	var selector metav1.LabelSelector
 	if value := content(set, "spec", "selector"); value == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(value, &selector) != nil {
@@ -481,7 +485,7 @@ func selectorOf(set *unstructured.Unstructured) metav1.LabelSelector {
 	return selector
 }
 
-// selectorText is a selector as /scale has it for an autoscaler, "" for none.
+// selectorText returns a selector as text, in the form in which the subresource /scale shows it to an autoscaler; "" for an empty or invalid selector.
 func selectorText(selector metav1.LabelSelector) string {
 	parsed, err := metav1.LabelSelectorAsSelector(&selector)
 	if err != nil || parsed.Empty() {
@@ -512,12 +516,12 @@ func rawOf(r *runtime.RawExtension) []byte {
 }
 
 func nested(o *unstructured.Unstructured, field string) []byte {
-	// An object from an API server is JSON: this cannot fail.
+	// This cannot fail, because an object from an API server consists of JSON values.
 	raw, _ := json.Marshal(o.Object[field])
 	return raw
 }
 
-// encode turns a status into JSON's maps: API types always can.
+// encode turns a status into JSON's maps. That cannot fail for an API type.
 func encode(status any) map[string]any {
 	out, err := conversion.Encode(status)
 	if err != nil {

@@ -12,34 +12,36 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// The API server's limits: a MachineSet's name may be longer than a label's value.
+// maxName and maxLabel are the API server's limits. A MachineSet's name may be longer than a label's value. digits is the length of a hash in a name.
 const (
 	maxName  = validation.DNS1123SubdomainMaxLength
 	maxLabel = validation.LabelValueMaxLength
 	digits   = 8
 )
 
-// TemplateName is <set>-<8 hexadecimal digits of a hash of the machine's spec>: the same content always has the same name, so that a template is used again
-// when its content returns (converting › MachineSet Synchronisation).
+// TemplateName returns the name of an infrastructure machine template: <set>-<8 hexadecimal digits of a hash of the machine's spec>. Equal content always has
+// the same name, so that an existing template is used again when a set's content returns to it (converting › MachineSet Synchronisation).
 func TemplateName(set string, infraSpec map[string]any) string {
-	// The result of a conversion is JSON already: this cannot fail. Maps are written in the order of their keys.
+	// This cannot fail, because a conversion's result consists of JSON values. Maps are written in the order of their keys, so the hash is stable.
 	content, _ := json.Marshal(infraSpec)
 	return TemplatePrefix(set) + hash(content)
 }
 
-// TemplatePrefix is the beginning of the names of a MachineSet's templates.
+// TemplatePrefix returns the beginning, with the last dash, of the names of a MachineSet's templates.
 func TemplatePrefix(set string) string { return shortened(set, maxName-digits-1) + "-" }
 
-// IsTemplateName reports whether TemplateName gives a name to templates of a MachineSet. A user's copy has another name.
+// IsTemplateName reports whether a name has the form that TemplateName gives the names of a MachineSet's templates. A template that a user has copied has
+// another name.
 func IsTemplateName(set, name string) bool {
 	of, is := strings.CutPrefix(name, TemplatePrefix(set))
 	return is && len(of) == digits && strings.Trim(of, "0123456789abcdef") == ""
 }
 
-// SetLabel is the value of MachineSetLabel on a template: the MachineSet's name, or as much of it as a label accepts, and a hash of the whole.
+// SetLabel returns the value of MachineSetLabel on a template: the MachineSet's name or, if that is too long for a label, its beginning and a hash of the whole
+// name.
 func SetLabel(set string) string { return shortened(set, maxLabel) }
 
-// shortened is a name that fits, and a different one for each name.
+// shortened returns a name of at most most bytes: the name itself, or its beginning and a hash, so that different names stay different.
 func shortened(name string, most int) string {
 	if len(name) <= most {
 		return name

@@ -16,8 +16,8 @@ import (
 	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
-// Twin is the Cluster API side of one Machine API object: the core object and the infrastructure machine (for a MachineSet: the infrastructure machine
-// template) to which it refers. Infra is nil for a kind without such a reference.
+// Twin is the Cluster API side of one Machine API object. Core is the core object. Infra is the infrastructure machine (for a MachineSet: the infrastructure
+// machine template) to which the core object refers; nil for a kind without such a reference.
 type Twin struct{ Core, Infra *unstructured.Unstructured }
 
 // kind is the conversion of one kind.
@@ -28,9 +28,9 @@ type kind struct {
 	// statusTo and statusFrom convert status; infra is nil for a kind whose infrastructure object has no status.
 	statusTo   func(mapi *unstructured.Unstructured, env *conversion.Env) (core, infra map[string]any)
 	statusFrom func(t Twin, env *conversion.Env) map[string]any
-	// machineSpec is the path of a machine's spec in an object of this kind, and in its infrastructure object.
+	// machineSpec is the path of the spec of a machine in an object of this kind; the path is the same in its infrastructure object.
 	machineSpec []string
-	// infra is the platform's kind behind it; nil for none, and then the kind has no fields of the platform.
+	// infra returns the platform's kind of the infrastructure object. nil: the kind refers to no such object, and has no fields of the platform.
 	infra func(conversion.Platform) conversion.Resource
 }
 
@@ -76,7 +76,7 @@ func kindNames() []string {
 type object struct {
 	metadata metadata
 	spec     any
-	// provider is a Machine API object's typed providerSpec.
+	// provider is the typed providerSpec, of a Machine API object only.
 	provider any
 }
 
@@ -87,9 +87,9 @@ type twin struct {
 	infra     any
 }
 
-// ToClusterAPI converts a Machine API object ("Machine", "MachineSet" or "MachineHealthCheck") into its twin: name, namespace, labels, annotations and spec of
-// the core object and of its infrastructure object. If there are errors, the result is empty; each error names the field of the Machine API object by its full
-// path.
+// ToClusterAPI converts a Machine API object ("Machine", "MachineSet" or "MachineHealthCheck") into its twin: the core object and its infrastructure object,
+// each with name, namespace, labels, annotations and spec. If there are errors, the result is empty. Each error names the field of the Machine API object by
+// its full path.
 func ToClusterAPI(kindName string, mapi *unstructured.Unstructured, env conversion.Env) (Twin, field.ErrorList) {
 	raw, err := json.Marshal(mapi.Object)
 	if err != nil {
@@ -106,20 +106,20 @@ func ToClusterAPI(kindName string, mapi *unstructured.Unstructured, env conversi
 	return out, nil
 }
 
-// Check returns the errors of ToClusterAPI, from the object's JSON and without building the twin.
+// Check returns the errors of ToClusterAPI for the JSON of a Machine API object. It does not build the twin.
 func Check(kindName string, raw []byte, env conversion.Env) field.ErrorList {
 	_, _, errs := toClusterAPI(kindName, raw, &env)
 	return errs
 }
 
-// CheckTwin returns the errors of ToMachineAPI, from the JSON of the core object and of its infrastructure object (nil if it does not exist).
+// CheckTwin returns the errors of ToMachineAPI for the JSON of a core object and of its infrastructure object (nil if this does not exist).
 func CheckTwin(kindName string, core, infra []byte, env conversion.Env) field.ErrorList {
 	_, _, errs := toMachineAPI(kindName, core, infra, &env)
 	return errs
 }
 
-// StandIn is the provider's object to which a Machine API object was last made equal, in JSON: it replaces a deleted one. nil if the Machine API object does
-// not convert, or has none.
+// StandIn returns, in JSON, the provider's object into which a Machine API object converts. It takes the place of a provider's object that was deleted. It is
+// nil if the Machine API object does not convert, or if its kind has no provider's object.
 func StandIn(kindName string, mapi []byte, env conversion.Env) []byte {
 	k, t, errs := toClusterAPI(kindName, mapi, &env)
 	if len(errs) > 0 {
@@ -146,8 +146,7 @@ func toClusterAPI(kindName string, raw []byte, env *conversion.Env) (kind, twin,
 }
 
 // ToMachineAPI converts the Cluster API side into the Machine API object: name, namespace, labels, annotations and spec. If there are errors, the result is
-// nil; each error names the field of the core object by its full path, and a field of the infrastructure object by its path behind that object's kind:
-// AWSMachine.spec.ami.id.
+// nil. An error names a field of the core object by its full path, and a field of the infrastructure object by the kind and the path: AWSMachine.spec.ami.id.
 func ToMachineAPI(kindName string, t Twin, env conversion.Env) (*unstructured.Unstructured, field.ErrorList) {
 	core, infra, err := t.raw()
 	if err != nil {
@@ -167,13 +166,13 @@ func ToMachineAPI(kindName string, t Twin, env conversion.Env) (*unstructured.Un
 	return out, nil
 }
 
-// encodeProvider puts the providerSpec into the kind's field; the spec was encoded without it.
+// encodeProvider puts the encoded providerSpec into out, an encoded object of kind k without a providerSpec.
 func (o object) encodeProvider(k kind, out *unstructured.Unstructured) error {
 	value, err := conversion.EncodeProviderSpec(o.provider)
 	if err != nil {
 		return err
 	}
-	// Empty values are not encoded, so the parents may have to be created: a template may have nothing else.
+	// The parents may be absent and are created then: empty values are not encoded, and a template may have nothing but a providerSpec.
 	machine := out.Object
 	for _, name := range k.machineSpec {
 		next, ok := machine[name].(map[string]any)
@@ -220,7 +219,7 @@ func begin(kindName string, env *conversion.Env) (kind, *conversion.Pass, field.
 	return k, conversion.NewPass(env, &conversion.Core{}, ""), nil
 }
 
-// unknown returns what every conversion needs of the cluster and lacks.
+// unknown returns an error if env lacks what every conversion of the kind needs: the cluster's name and, for a kind with fields of the platform, the platform.
 func unknown(k kind, env *conversion.Env) field.ErrorList {
 	status := field.NewPath("Infrastructure", "status")
 	if k.infra != nil && env.Platform.Spec == nil {
@@ -277,7 +276,8 @@ func nest(content map[string]any, fields ...string) map[string]any {
 	return content
 }
 
-// infraLabels: an infrastructure machine has its Machine's labels, as Cluster API's own does; a template has its MachineSet's name.
+// infraLabels returns the labels of an infrastructure object. An infrastructure machine has its Machine's labels, as one has that Cluster API creates. A
+// template has the cluster's name and its MachineSet's name.
 func infraLabels(k kind, core object, env *conversion.Env) map[string]string {
 	if k.name == "Machine" {
 		return core.metadata.Labels

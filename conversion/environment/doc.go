@@ -1,12 +1,12 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package environment reads what a conversion needs of the cluster, in one way for admission, reconcilers and plugin: the Infrastructure named
-// cluster, and the platform's infrastructure cluster.
+// Package environment reads what a conversion needs of the cluster: the Infrastructure named cluster, and the platform's infrastructure cluster. Admission,
+// reconcilers and plugin all use it, so that they cannot differ.
 //
 // In goes a way to get objects. Out comes a conversion.Env, or what is missing and for what.
 //
 // Non-goals:
-//   - the account of the cloud and what Cluster API's manager is started with: those need a client (facts)
+//   - the account of the cloud, and the flags of Cluster API's manager: reading those needs a client (package facts)
 //   - deciding what follows from what is missing
 package environment

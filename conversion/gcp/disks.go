@@ -16,14 +16,14 @@ import (
 
 type disk = machinev1beta1.GCPDisk
 
-// volume is where Cluster API keeps a disk: the root disk's fields are among the machine's, another disk's in a list.
+// volume is the place of a disk in a GCPMachineSpec: the fields of the root disk are fields of the spec itself, those of another disk are in a list.
 type volume struct {
 	root *infraSpec // nil for an additional disk
 	more *gcpv1.AttachedDiskSpec
 }
 
-// onDisks is a row that converts each disk by itself. Paths below the pass are the disk's in Machine API; in Cluster API they are the machine's for the root
-// disk.
+// onDisks returns a row that converts each disk by itself. The Pass that to gets is at the disk in the providerSpec. The Pass that from gets is at the disk in
+// additionalDisks or, for the root disk, at the GCPMachine's spec.
 func onDisks(machineAPI, clusterAPI []string, note string, to func(*pass, *disk, volume), from func(*pass, volume, *disk)) conversion.Row[providerSpec,
 	infraSpec] {
 	return of.Iso(machineAPI, clusterAPI, note,
@@ -31,7 +31,7 @@ func onDisks(machineAPI, clusterAPI []string, note string, to func(*pass, *disk,
 		func(p *pass, c *infraSpec, m *providerSpec) { eachVolume(p, c, m, from) })
 }
 
-// rootDisk is the index of the first disk that boots, -1 for none.
+// rootDisk returns the index of the first disk with boot: true; -1 if there is none.
 func rootDisk(m *providerSpec) int {
 	for i, d := range m.Disks {
 		if d != nil && d.Boot {
@@ -44,7 +44,7 @@ func rootDisk(m *providerSpec) int {
 func eachDisk(p *pass, m *providerSpec, c *infraSpec, f func(*pass, *disk, volume)) {
 	root, next := rootDisk(m), 0
 	if root < 0 {
-		return // each could be the one that is to boot
+		return // which disk should be the root disk is unknown, and bootTo reports that
 	}
 	for i, d := range m.Disks {
 		at := p.At(fmt.Sprintf("disks[%d]", i))
@@ -100,7 +100,7 @@ func deletionTo(p *pass, d *disk, _ volume) {
 func deletionFrom(_ *pass, _ volume, d *disk) { d.AutoDelete = true }
 
 const (
-	leastGB, mostGB = 16, 65536 // as Machine API's webhook has it
+	leastGB, mostGB = 16, 65536 // the limits of Machine API's webhook
 
 	leastSize = "must not be negative"
 	ownSize   = "the APIs would choose different sizes for an empty disk: set the size, in GB"
@@ -131,7 +131,7 @@ func sizeFrom(p *pass, v volume, d *disk) {
 	}
 }
 
-// checkSize accepts 0, which is none.
+// checkSize reports an error for a size, in GB, that Machine API's webhook would refuse. It accepts 0, which means an absent size.
 func checkSize(p *pass, path string, gb int64) {
 	switch {
 	case gb < 0:
@@ -180,14 +180,15 @@ func typeFrom(p *pass, v volume, d *disk) {
 	}
 }
 
-// checkType: a providerSpec may have another one, written without or before the webhook, and would not round-trip.
+// checkType reports an error for a disk type that Machine API's webhook does not accept. A providerSpec may have such a type, if the webhook did not run or did
+// not exist when it was written, but the type could not come back from Cluster API.
 func checkType(p *pass, path, word string) {
 	if !slices.Contains(diskTypes, word) {
 		p.Unsupported(path, word, "Machine API takes "+strings.Join(diskTypes, ", ")+": set one of them")
 	}
 }
 
-// diskTypes are those of Machine API's webhook.
+// diskTypes lists the disk types that Machine API's webhook accepts.
 var diskTypes = []string{"pd-standard", "pd-ssd", "pd-balanced", "hyperdisk-balanced"}
 
 func imageTo(p *pass, d *disk, v volume) {

@@ -15,7 +15,7 @@ import (
 	gcpv1 "sigs.k8s.io/cluster-api-provider-gcp/api/v1beta1"
 )
 
-// text is the string behind a pointer, empty for nil.
+// text returns the string behind a pointer, "" for nil.
 func text(s *string) string {
 	if s == nil {
 		return ""
@@ -100,7 +100,7 @@ func checkScopes(p *pass, email string, scopes []string) {
 	}
 }
 
-// scheduling is the common form of either spec's fields about maintenance, restarts and price.
+// scheduling has a spec's fields about maintenance, restarts and price, in one form for both APIs.
 type scheduling struct {
 	preemptible, spot, gpus          bool
 	maintenance, confidential, shape string
@@ -114,7 +114,7 @@ const (
 	forwardingEnabled, forwardingDisabled = gcpv1.IPForwardingEnabled, gcpv1.IPForwardingDisabled
 )
 
-// word is the word behind a pointer, empty for nil.
+// word returns the word behind a pointer as a string, "" for nil.
 func word[W ~string](w *W) string {
 	if w == nil {
 		return ""
@@ -154,7 +154,7 @@ func spotFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 	checkSpot(p, schedulingFrom(c))
 	if *c.ProvisioningModel == gcpv1.ProvisioningModelStandard && !c.Preemptible {
-		return // Google's default
+		return // Standard is Google's default, so an absent model means the same
 	}
 	model := machinev1beta1.GCPProvisioningModelType(*c.ProvisioningModel)
 	if model != machinev1beta1.GCPSpotInstance {
@@ -184,8 +184,9 @@ func maintenanceFrom(p *pass, c *infraSpec, m *providerSpec) {
 	m.OnHostMaintenance = machinev1beta1.GCPHostMaintenanceType(word(c.OnHostMaintenance))
 }
 
-// checkMaintenance: an instance that cannot be migrated live must have the policy Terminate. For a confidential instance Cluster API's webhook requires it; for
-// one with GPUs Cluster API sets it by default, and Machine API only as written.
+// checkMaintenance reports an error for an unknown policy, and for an instance that cannot be migrated live and has not the policy Terminate. For a
+// confidential instance, Cluster API's webhook requires Terminate. For an instance with GPUs, Cluster API sets Terminate by default, but Machine API sets it
+// only if it is written.
 func checkMaintenance(p *pass, s scheduling) {
 	const path = "onHostMaintenance"
 	switch {
@@ -196,7 +197,7 @@ func checkMaintenance(p *pass, s scheduling) {
 	}
 }
 
-// attachedGPUs are the prefixes of the machine types with GPUs that Machine API's webhook knows.
+// attachedGPUs is the prefix of the machine types with GPUs that Machine API's webhook knows.
 const attachedGPUs = "a2-"
 
 func isConfidential(policy string) bool {
@@ -242,7 +243,8 @@ func checkConfidential(p *pass, s scheduling) {
 	}
 }
 
-// restartTo drops a value that equals Google's own rule: a standard instance is restarted, another one cannot be.
+// restartTo leaves out a restart policy that equals Google's own rule: a standard instance is restarted, and a preemptible or Spot instance cannot be. It
+// refuses any other policy, because Cluster API has none.
 func restartTo(p *pass, m *providerSpec, _ *infraSpec) {
 	fleeting := m.Preemptible || word(m.ProvisioningModel) == spotInstance
 	switch m.RestartPolicy {
@@ -304,7 +306,7 @@ func onOff(p *pass, path, word string) {
 	}
 }
 
-// gpuTypes are those that Machine API has a place for.
+// gpuTypes lists the types of GPUs that Machine API accepts.
 var gpuTypes = []string{"nvidia-tesla-k80", "nvidia-tesla-p100", "nvidia-tesla-p4", "nvidia-tesla-t4", "nvidia-tesla-v100"}
 
 const (
@@ -312,7 +314,7 @@ const (
 	someGPU = "must be at least 1"
 )
 
-// gpuPath is Google's name of a type of GPU, and Cluster API's.
+// gpuPath returns the full name of a type of GPU, as Google and Cluster API have it.
 func gpuPath(project, zone, kind string) string {
 	return fmt.Sprintf("projects/%s/zones/%s/acceleratorTypes/%s", project, zone, kind)
 }

@@ -27,7 +27,7 @@ func labelsTo(p *pass, m *providerSpec, c *infraSpec) {
 	inherits(p, "labels", c.AdditionalLabels)
 }
 
-// inherits refuses the labels that a new instance gets only from the GCPCluster.
+// inherits reports an error for each label that a new instance gets only from the GCPCluster.
 func inherits(p *pass, path string, own map[string]string) {
 	alone := clusterAlone(p, own)
 	for _, name := range sortedKeys(alone) {
@@ -45,7 +45,8 @@ func labelsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	maps.Copy(m.Labels, clusterAlone(p, m.Labels))
 }
 
-// labels adds what the controllers of Machine API add to every instance, and refuses what those of either API would replace.
+// labels returns the given labels together with those that Machine API's controllers add to every instance. It refuses a label whose value the controllers of
+// one of the APIs would replace.
 func labels(p *pass, path string, given map[string]string) map[string]string {
 	fixed := fixedLabels(p)
 	for _, k := range sortedKeys(given) {
@@ -60,7 +61,8 @@ func labels(p *pass, path string, given map[string]string) map[string]string {
 	return instanceLabels(p, given)
 }
 
-// clusterAlone are the labels that a new instance gets only from the GCPCluster. Cluster API does not change those of an existing one.
+// clusterAlone returns the labels that a new instance gets only from the GCPCluster: neither its own spec (own) nor a controller sets them. For a Machine that
+// has an instance it returns none, because Cluster API does not change the labels of an existing instance.
 func clusterAlone(p *pass, own map[string]string) map[string]string {
 	if exists(p) {
 		return nil
@@ -74,10 +76,11 @@ func clusterAlone(p *pass, own map[string]string) map[string]string {
 	return out
 }
 
-// exists reports whether a Machine has an instance: Cluster API gives it neither labels nor tags.
+// exists reports whether a Machine has an instance. Cluster API gives labels and tags to new instances only.
 func exists(p *pass) bool { return p.Core.ProviderID != "" && !p.Core.Template }
 
-// inheritsTags reports the tags that a new instance gets only from the GCPCluster. A patch has the whole list.
+// inheritsTags reports an error for each resource manager tag that a new instance gets only from the GCPCluster. The patch in the message has the rest of the
+// list, because a merge patch replaces a list.
 func inheritsTags(p *pass, own gcpv1.ResourceManagerTags) {
 	theirs, _, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "resourceManagerTags")
 	for i, item := range theirs {
@@ -93,7 +96,7 @@ func inheritsTags(p *pass, own gcpv1.ResourceManagerTags) {
 	}
 }
 
-// instanceLabels are those that Machine API gives to an instance.
+// instanceLabels returns the labels that Machine API gives to an instance: the given ones, the Infrastructure's resourceLabels and the cluster's label.
 func instanceLabels(p *pass, given map[string]string) map[string]string {
 	out := map[string]string{}
 	for _, l := range listed(p, "resourceLabels") {
@@ -106,7 +109,7 @@ func instanceLabels(p *pass, given map[string]string) map[string]string {
 
 type fixedLabel struct{ value, by string }
 
-// fixedLabels are those that the controllers set themselves, and that replace a machine's own.
+// fixedLabels returns the labels that the controllers of one of the APIs set on each instance, and that replace the machine's own labels of these names.
 func fixedLabels(p *pass) map[string]fixedLabel {
 	role := "node"
 	if p.Core.ControlPlane {
@@ -119,7 +122,8 @@ func fixedLabels(p *pass) map[string]fixedLabel {
 	}
 }
 
-// listed reads a list of the Infrastructure's status: what was set up once for everything that the cluster creates.
+// listed returns the entries with a key of a list in the Infrastructure's status.platformStatus.gcp, such as resourceLabels. The installer sets such lists up
+// once, for everything that the cluster creates.
 func listed(p *pass, name string) []map[string]string {
 	list, _, _ := unstructured.NestedSlice(p.Env.Infrastructure, "status", "platformStatus", "gcp", name)
 	var out []map[string]string
@@ -152,7 +156,8 @@ func resourceTagsTo(p *pass, m *providerSpec, c *infraSpec) {
 	inheritsTags(p, c.ResourceManagerTags)
 }
 
-// resourceTagsFrom cannot add what is missing: the immutable GCPMachine would differ after the round trip.
+// resourceTagsFrom converts resource manager tags. It refuses a GCPMachine without one of the Infrastructure's tags. It cannot add such a tag, because the tag
+// would then be converted into the GCPMachine, which is immutable.
 func resourceTagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	for i, t := range c.ResourceManagerTags {
 		checkTag(p, "resourceManagerTags", i, t.ParentID, t.Key, t.Value)
@@ -187,7 +192,8 @@ func uniqueTags(p *pass, tags gcpv1.ResourceManagerTags) {
 	}
 }
 
-// checkTag: Cluster API's CRD refuses values that Machine API's cannot check, since a providerSpec is opaque to it.
+// checkTag reports an error for a resource manager tag that Cluster API's CRD would refuse. Machine API's CRD cannot check such tags, because a providerSpec is
+// opaque to it.
 func checkTag(p *pass, list string, i int, parent, key, value string) {
 	at := p.At(fmt.Sprintf("%s[%d]", list, i))
 	if !parentID.MatchString(parent) {
@@ -224,7 +230,8 @@ func metadataFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// metadataKeys checks one key after the other.
+// metadataKeys returns a function that checks one key of a list of metadata after the other, and reports an error for a key that is empty, occurs twice, or is
+// the user data's.
 func metadataKeys(p *pass, list string) func(i int, key string) {
 	seen := map[string]bool{}
 	return func(i int, key string) {

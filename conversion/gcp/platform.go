@@ -11,7 +11,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// Platform is Google Cloud: OpenShift's providerSpec on one side, the GCP provider's v1beta1 objects on the other.
+// Platform returns the conversion for Google Cloud: between OpenShift's providerSpec and the GCP provider's v1beta1 objects.
 func Platform() conversion.Platform {
 	spec := machinev1beta1.GroupVersion.WithKind("GCPMachineProviderSpec")
 	return conversion.Platform{
@@ -31,10 +31,10 @@ func Platform() conversion.Platform {
 	}
 }
 
-// editable are the fields that the provider's webhooks let users change later, in machines and templates alike.
+// editable lists the fields that the provider's webhooks let users change after the creation, both in machines and in templates.
 var editable = []string{"providerID", "additionalLabels", "additionalNetworkTags"}
 
-// interruptible reports whether either spec requests a preemptible or Spot instance.
+// interruptible reports whether a spec, of either API, requests a preemptible or Spot instance.
 func interruptible(spec any) bool {
 	switch s := spec.(type) {
 	case *providerSpec:
@@ -45,7 +45,7 @@ func interruptible(spec any) bool {
 	return false
 }
 
-// supposed has names that no cluster has.
+// supposed is Platform.Supposed, with names that no cluster has.
 var supposed = conversion.Supposition{
 	InfraCluster: `{"spec":{"project":"supposed","region":"supposed",` +
 		`"network":{"name":"supposed"},"loadBalancer":{"apiServerInstanceGroupTagOverride":"master"}}}`,

@@ -11,7 +11,8 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// makeCluster makes a NutanixCluster's spec from the Infrastructure. Its own controller is to manage it, because nothing else does.
+// makeCluster is Platform.MakeInfraCluster: it makes a NutanixCluster's spec from the Infrastructure. The new NutanixCluster is for the provider's own
+// controller to manage, because nothing else does.
 func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 	var platform configv1.NutanixPlatformSpec
 	value, _, _ := unstructured.NestedMap(e.Infrastructure, "spec", "platformSpec", "nutanix")
@@ -44,7 +45,7 @@ func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 		"Copy Secret " + e.Platform.CredentialsSecret + " to " + e.ClusterAPINamespace + ", then create the NutanixCluster"
 }
 
-// legacy is a failure domain of the Infrastructure in a NutanixCluster's form.
+// legacy returns a failure domain of the Infrastructure in the form of a NutanixCluster's spec.failureDomains.
 func legacy(d configv1.NutanixFailureDomain) map[string]any {
 	subnets := []any{}
 	for _, s := range d.Subnets {

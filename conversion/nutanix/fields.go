@@ -15,18 +15,18 @@ type (
 	pass         = conversion.Pass
 )
 
-// at shortens rows that name more than one path.
+// at is conversion.At under a shorter name, for rows that name more than one path.
 func at(paths ...string) []string { return conversion.At(paths...) }
 
-// identifier is the three fields that identify an object of Prism Central.
+// identifier returns the paths of the three fields that identify an object of Prism Central.
 func identifier(path string) []string { return at(path+".type", path+".uuid", path+".name") }
 
-// cluster is a path of the NutanixCluster.
+// cluster returns a path in the NutanixCluster (conversion.Elsewhere).
 func cluster(path string) string { return "NutanixCluster" + conversion.Elsewhere + path }
 
 var of conversion.Rows[providerSpec, infraSpec]
 
-// Reasons and notes of more than one row.
+// Reasons and notes that more than one row gives.
 const (
 	noLookup = "Machine API does not look images up: set image"
 	noDetail = "a bootstrapRef can only name the Machine's Secret: remove it"

@@ -9,7 +9,7 @@ import (
 	machinev1 "github.com/openshift/api/machine/v1"
 )
 
-// text is the string behind a pointer, empty for nil.
+// text returns the string behind a pointer, "" for nil.
 func text(s *string) string {
 	if s == nil {
 		return ""
@@ -17,10 +17,11 @@ func text(s *string) string {
 	return *s
 }
 
-// wellFormed is a UUID as Cluster API's CRD accepts it.
+// wellFormed matches a UUID that Cluster API's CRD accepts.
 var wellFormed = regexp.MustCompile(`^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`)
 
-// identify turns a union of one API into that of the other: both have the same words. It refuses the same on both sides, so that what converts round-trips.
+// identify returns Cluster API's form of an identifier, whose type is "uuid" or "name" in both APIs. It returns false, and reports an error, if the type or the
+// member for it is invalid, or if the member of the other type is set. Both directions refuse the same identifiers, so that what converts round-trips.
 func identify(p *pass, t string, uuid, name *string) (ResourceIdentifier, bool) {
 	switch {
 	case t != "uuid" && t != "name":
@@ -39,7 +40,7 @@ func identify(p *pass, t string, uuid, name *string) (ResourceIdentifier, bool) 
 	return ResourceIdentifier{}, false
 }
 
-// notEmpty is nil for empty text, which means absent in a providerSpec.
+// notEmpty returns s, or nil for empty text, which means absent in a providerSpec.
 func notEmpty(s *string) *string {
 	if text(s) == "" {
 		return nil
@@ -60,12 +61,12 @@ func identifierFrom(p *pass, path string, c ResourceIdentifier) machinev1.Nutani
 	return machinev1.NutanixResourceIdentifier{Type: machinev1.NutanixIdentifierType(out.Type), UUID: out.UUID, Name: out.Name}
 }
 
-// same reports whether two identifiers are equal, as Cluster API's controller compares them.
+// same reports whether two identifiers are equal. It compares them as Cluster API's controller does: a UUID and a name are never equal.
 func same(a, b ResourceIdentifier) bool {
 	return a.Type == b.Type && text(a.UUID) == text(b.UUID) && text(a.Name) == text(b.Name)
 }
 
-// String returns the form for people.
+// String returns an identifier as text for messages: the type and the UUID or name.
 func (r ResourceIdentifier) String() string { return r.Type + " " + text(r.UUID) + text(r.Name) }
 
 func imageTo(p *pass, m *providerSpec, c *infraSpec) { c.Image = identifierTo(p, "image", m.Image) }
@@ -76,7 +77,7 @@ func imageFrom(p *pass, c *infraSpec, m *providerSpec) {
 		p.Invalid("image", c.Image.String(), "give image or imageLookup, not both")
 	case c.Image != nil:
 		m.Image = identifierFrom(p, "image", *c.Image)
-	case c.ImageLookup == nil: // else its own rows refuse it
+	case c.ImageLookup == nil: // other rows refuse an imageLookup
 		p.Required("image", noLookup)
 	}
 }

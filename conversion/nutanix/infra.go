@@ -12,7 +12,7 @@ import (
 type MachineSpec struct {
 	// ProviderID is nutanix:// and the UUID of the VM.
 	ProviderID string `json:"providerID,omitempty"`
-	// The VM. Its controller accepts no less than 2Gi of memory and 20Gi of system disk.
+	// These fields are the VM's size. The provider's controller accepts no less than 2Gi of memory and 20Gi of system disk.
 	VCPUsPerSocket int32             `json:"vcpusPerSocket"`
 	VCPUSockets    int32             `json:"vcpuSockets"`
 	MemorySize     resource.Quantity `json:"memorySize"`
@@ -20,16 +20,16 @@ type MachineSpec struct {
 	// Image and ImageLookup exclude each other, and one is required.
 	Image       *ResourceIdentifier `json:"image,omitempty"`
 	ImageLookup *ImageLookup        `json:"imageLookup,omitempty"`
-	// Cluster (the Prism Element) and Subnets are replaced by those of the Machine's failure domain, if it has one.
+	// Cluster (the Prism Element) and Subnets. If the Machine has a failure domain, the failure domain's values replace both.
 	Cluster *ResourceIdentifier  `json:"cluster,omitempty"`
 	Subnets []ResourceIdentifier `json:"subnet,omitempty"`
-	// AdditionalCategories are added to the one that the controller gives to all VMs of the cluster.
+	// AdditionalCategories are added to the category that the controller gives to all VMs of the cluster.
 	AdditionalCategories []CategoryIdentifier `json:"additionalCategories,omitempty"`
 	Project              *ResourceIdentifier  `json:"project,omitempty"`
-	// BootType is legacy or uefi; none is legacy.
+	// BootType is legacy or uefi; absent means legacy.
 	BootType  string   `json:"bootType,omitempty"`
 	DataDisks []VMDisk `json:"dataDisks,omitempty"`
-	// BootstrapRef is set by the controller: the Secret of the Machine's bootstrap data.
+	// BootstrapRef refers to the Secret with the Machine's bootstrap data. The controller sets it.
 	BootstrapRef *corev1.ObjectReference `json:"bootstrapRef,omitempty"`
 	GPUs         []GPU                   `json:"gpus,omitempty"`
 }
@@ -53,7 +53,7 @@ type CategoryIdentifier struct {
 	Value string `json:"value,omitempty"`
 }
 
-// GPU is a GPU that a VM gets, by its name or the id of its device, according to Type: name or deviceID.
+// GPU is a GPU that a VM gets, by its name or by the ID of its device, according to Type: name or deviceID.
 type GPU struct {
 	Type     string  `json:"type"`
 	DeviceID *int64  `json:"deviceID,omitempty"`
@@ -68,14 +68,14 @@ type VMDisk struct {
 	DataSource       *ResourceIdentifier `json:"dataSource,omitempty"`
 }
 
-// DeviceProperties are where a disk is attached. The API server fills in the device type Disk.
+// DeviceProperties say where a disk is attached. If DeviceType is absent, the API server fills in Disk.
 type DeviceProperties struct {
 	DeviceType  string `json:"deviceType,omitempty"`
 	AdapterType string `json:"adapterType"`
 	DeviceIndex int32  `json:"deviceIndex,omitempty"`
 }
 
-// StorageConfig is where a disk is kept. The API server fills in the mode Standard.
+// StorageConfig says where a disk is stored. If DiskMode is absent, the API server fills in Standard.
 type StorageConfig struct {
 	DiskMode         string              `json:"diskMode,omitempty"`
 	StorageContainer *ResourceIdentifier `json:"storageContainer,omitempty"`

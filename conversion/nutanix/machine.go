@@ -51,7 +51,7 @@ func categoriesFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// ownCategory is what Machine API gives to each VM itself, and how an uninstall finds the VM. Cluster API's controller has another.
+// ownCategory returns the category that Machine API gives to each VM, and by which an uninstall finds the VM. Cluster API's controller adds another category.
 func ownCategory(p *pass) CategoryIdentifier {
 	return CategoryIdentifier{Key: "kubernetes-io-cluster-" + p.Env.ClusterName, Value: "owned"}
 }
@@ -106,14 +106,15 @@ func gpusFrom(p *pass, c *infraSpec, m *providerSpec) {
 		}
 		checkGPU(at, g)
 		if g.DeviceID != nil {
-			id := int32(*g.DeviceID) // checked
+			id := int32(*g.DeviceID) // checkGPU has reported an ID that does not fit
 			out.DeviceID = &id
 		}
 		m.GPUs = append(m.GPUs, out)
 	}
 }
 
-// checkGPU: Cluster API's controller uses the id first, whatever the type is.
+// checkGPU reports an error if a GPU does not have exactly the member that its type names. Both members would be ambiguous: Cluster API's controller uses the
+// ID, whatever the type is.
 func checkGPU(p *pass, g GPU) {
 	byName := g.Type == "name"
 	switch {

@@ -11,12 +11,12 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// groupVersion is that of the provider's objects.
+// groupVersion returns the group and version of the provider's objects.
 func groupVersion() schema.GroupVersion {
 	return schema.GroupVersion{Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta1"}
 }
 
-// Platform is Nutanix: OpenShift's providerSpec on one side, the Nutanix provider's v1beta1 objects on the other.
+// Platform returns the conversion for Nutanix: between OpenShift's providerSpec and the Nutanix provider's v1beta1 objects.
 func Platform() conversion.Platform {
 	spec := machinev1.GroupVersion.WithKind("NutanixMachineProviderConfig")
 	return conversion.Platform{
@@ -36,7 +36,7 @@ func Platform() conversion.Platform {
 	}
 }
 
-// supposed has names that no cluster has.
+// supposed is Platform.Supposed, with names that no cluster has.
 var supposed = conversion.Supposition{
 	InfraCluster: `{"spec":{"prismCentral":{"address":"supposed.example.com","port":9440}}}`,
 	PlatformSpec: `{"prismCentral":{"address":"supposed.example.com","port":9440},"failureDomains":[{"name":"supposed","cluster":{"type":"Name","name":"supposed"},

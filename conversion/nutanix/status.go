@@ -14,17 +14,18 @@ import (
 
 var providerStatusKind = machinev1.GroupVersion.WithKind("NutanixMachineProviderStatus")
 
-// status converts what the controllers of either API have observed. Conditions are not converted: neither side's controllers read the other's. Only Cluster
-// API's side reports the failure domain, in each pass.
+// status converts what the controllers of either API have observed. Conditions are not converted, because the controllers of one API do not read the conditions
+// of the other. Nor is the failure domain: only Cluster API's controller reports it, in each pass.
 type status struct{}
 
-// observed is the common content of both statuses.
+// observed is what the statuses of both APIs have in common.
 type observed struct {
 	VMUUID string `json:"vmUUID"`
 }
 
-// ToClusterAPI must pass on the VM's UUID: Cluster API's controller deletes the VM that its status names, and without one removes its finalizer and leaves the
-// VM running. That must not happen because a status is lost, as in a restored cluster.
+// ToClusterAPI always passes on the VM's UUID, from the provider ID if the status has none. Cluster API's controller deletes the VM that the NutanixMachine's
+// status names. Without a UUID in the status, the controller removes its finalizer and leaves the VM running. That must not happen because a status is lost, as
+// in a restored cluster.
 func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObservation) map[string]any {
 	var seen observed
 	_ = json.Unmarshal(providerStatus, &seen) // a status that cannot be read counts as empty
@@ -51,7 +52,7 @@ func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
 	return filled{"kind": providerStatusKind.Kind, "apiVersion": providerStatusKind.GroupVersion().String(), "vmUUID": seen.VMUUID}.content()
 }
 
-// vmUUID is the UUID of nutanix://UUID, empty if there is none.
+// vmUUID returns the UUID of a provider ID nutanix://UUID; "" for an ID of another form.
 func vmUUID(providerID string) string {
 	id, ok := strings.CutPrefix(providerID, "nutanix://")
 	if !ok || strings.Contains(id, "/") {
@@ -60,7 +61,7 @@ func vmUUID(providerID string) string {
 	return id
 }
 
-// filled are fields and their values, without empty ones.
+// filled has fields and their values. content leaves out the fields whose value is empty.
 type filled map[string]string
 
 func (s filled) content() map[string]any {

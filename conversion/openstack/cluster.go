@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// cluster is the part of the OpenStackCluster that rows compare with.
+// cluster is the part of the OpenStackCluster that the rows read.
 type cluster struct {
 	Spec   openstackv1.OpenStackClusterSpec `json:"spec"`
 	Status struct {
@@ -22,7 +22,7 @@ type cluster struct {
 	} `json:"status"`
 }
 
-// clusterOf reads the OpenStackCluster. One that does not exist, or cannot be read, counts as empty.
+// clusterOf returns the OpenStackCluster. If it does not exist, or cannot be decoded, the result is empty.
 func clusterOf(p *pass) cluster {
 	var out cluster
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(p.Env.InfraCluster, &out) != nil {
@@ -31,7 +31,7 @@ func clusterOf(p *pass) cluster {
 	return out
 }
 
-// network is Cluster API's default for ports without a network; nil if it is unknown.
+// network returns the network that Cluster API uses for a port without a network; nil if it is unknown.
 func (c cluster) network() *openstackv1.NetworkParam {
 	if n := c.Spec.Network; n != nil && (n.ID != nil || !n.Filter.IsZero()) {
 		return n
@@ -42,7 +42,7 @@ func (c cluster) network() *openstackv1.NetworkParam {
 	return nil
 }
 
-// addresses are Cluster API's default for a port without a network.
+// addresses returns the fixed IPs that Cluster API gives a port without a network: one in each of the OpenStackCluster's subnets.
 func (c cluster) addresses() []openstackv1.FixedIP {
 	var out []openstackv1.FixedIP
 	for i := range c.Spec.Subnets {
@@ -51,7 +51,8 @@ func (c cluster) addresses() []openstackv1.FixedIP {
 	return out
 }
 
-// clusterCloud is the machines' cloud in clouds.yaml; installers have always called it openstack.
+// clusterCloud returns the name that the machines' cloud has in clouds.yaml: the OpenStackCluster's, the Infrastructure's, or openstack, as installers have
+// always called it.
 func clusterCloud(p *pass) string {
 	if name, known := p.Env.InfraClusterString("spec", "identityRef", "cloudName"); known && name != "" {
 		return name
@@ -62,7 +63,8 @@ func clusterCloud(p *pass) string {
 	return "openstack"
 }
 
-// virtual are the addresses that move between the nodes: Machine API lets each network's port send from them, unless a user's load balancer has them.
+// virtual returns the virtual addresses of the cluster, which move between the nodes. Machine API lets the port of each entry of networks send from these
+// addresses. If the load balancer is the user's, it has these addresses, and virtual returns none.
 func virtual(p *pass) []openstackv1.AddressPair {
 	var out []openstackv1.AddressPair
 	if p.Env.PlatformStatus("loadBalancer", "type") == "UserManaged" {
@@ -74,7 +76,7 @@ func virtual(p *pass) []openstackv1.AddressPair {
 	return out
 }
 
-// addresses reads a list, or the single address of older Infrastructures.
+// addresses returns a list of addresses in the Infrastructure's status. Older Infrastructures have a single address instead, in the field former.
 func addresses(p *pass, list, former string) []string {
 	many, _, err := unstructured.NestedStringSlice(p.Env.Infrastructure, "status", "platformStatus", "openstack", list)
 	if one := p.Env.PlatformStatus(former); (err != nil || len(many) == 0) && one != "" {
@@ -83,7 +85,8 @@ func addresses(p *pass, list, former string) []string {
 	return many
 }
 
-// endpointTo and endpointFrom: a Machine that is recreated in the other API would lose, or gain, a path to the API server.
+// endpointTo and endpointFrom report an error for a control plane Machine if the OpenStackCluster has a load balancer or a floating IP for the API server: a
+// Machine that is recreated in the other API would lose, or gain, a path to the API server.
 func endpointTo(p *pass, _ *providerSpec, _ *infraSpec) { checkEndpoint(p) }
 
 func endpointFrom(p *pass, _ *infraSpec, _ *providerSpec) { checkEndpoint(p) }
@@ -107,7 +110,8 @@ func checkEndpoint(p *pass) {
 
 func yes(b *bool) bool { return b != nil && *b }
 
-// makeCluster makes an OpenStackCluster's spec from the Infrastructure and the Machines' networks; its controller finds the network of subnets.
+// makeCluster is Platform.MakeInfraCluster: it makes an OpenStackCluster's spec from the Infrastructure and the Machines' networks. Subnets without a network
+// are enough, because the OpenStackCluster's controller finds their network.
 func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 	p := conversion.NewPass(e, &conversion.Core{}, "")
 	vips := addresses(p, "apiServerInternalIPs", "apiServerInternalIP")
@@ -131,11 +135,11 @@ func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 	return spec, made
 }
 
-// mostSubnets is how many an OpenStackCluster may have.
+// mostSubnets is the maximum number of subnets of an OpenStackCluster.
 const mostSubnets = 2
 
-// placeOfMachines are network and subnets of an OpenStackCluster's spec, from the first Machine that names some: a Machine that names the same gets ports
-// there, and needs no network's name. nil: no known Machine names any.
+// placeOfMachines returns network and subnets for an OpenStackCluster's spec, from the first known Machine that names a network or subnets; nil if there is
+// none. A Machine that names the same subnets then gets its ports in them, and need not name their network.
 func placeOfMachines(e *conversion.Env) map[string]any {
 	known := []map[string]any{}
 	for _, m := range e.ControlPlane {
@@ -156,13 +160,14 @@ func placeOfMachines(e *conversion.Env) map[string]any {
 	return nil
 }
 
-// placeOfNetwork is nil for an entry that names neither, or what Cluster API would not accept.
+// placeOfNetwork returns network and subnets for an OpenStackCluster's spec, from an entry of a providerSpec's networks. It returns nil if the entry names
+// neither, or if Cluster API would not accept them.
 func placeOfNetwork(e *conversion.Env, n *networkParam) map[string]any {
 	p := conversion.NewPass(e, &conversion.Core{}, "")
 	var out openstackv1.OpenStackClusterSpec
 	subnets := n.Subnets
 	if out.Network = networkTo(p, n.UUID, &n.Filter); out.Network == nil {
-		subnets = subnets[:min(1, len(subnets))] // Machine API makes a port of each
+		subnets = subnets[:min(1, len(subnets))] // only the first subnet: Machine API makes a port for each one
 	}
 	for i := range subnets {
 		out.Subnets = append(out.Subnets, *subnetTo(p, &subnets[i]))

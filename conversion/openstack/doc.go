@@ -9,7 +9,7 @@
 // each port's own.
 //
 // Non-goals:
-//   - the core Machine, but for the few values that one API keeps there and the other in the providerSpec: see
-//     conversion/core
-//   - asking OpenStack: it resolves no filter into an ID and no name into an image
+//   - the core Machine (see conversion/core), except for the few values that one API has in the core Machine and the
+//     other in the providerSpec
+//   - asking OpenStack: no filter is resolved into an ID, and no name into an image
 package openstack

@@ -23,18 +23,19 @@ type (
 	groups       = []openstackv1.SecurityGroupParam
 )
 
-// nic is one interface of the Machine API, in one of its two lists: the other is empty.
+// nic is one interface of the Machine API. It has one entry, in one of the Machine API's two lists; the other list is empty.
 type nic struct {
 	Networks []networkParam `json:"networks,omitempty"`
 	Ports    []portOpts     `json:"ports,omitempty"`
 
-	// first is the index of the first subnet in its list.
+	// first is the index that the entry's first subnet has in the providerSpec. It may be greater than 0 for an interface of perPort.
 	first int
-	// bar is the field that keeps it out of networks; empty if it follows one that cannot be there. virtual are the addresses that a network's port allows.
+	// bar and virtual are for messages about an entry of ports. bar is the field that keeps the interface from being an entry of networks; "" if it could be
+	// one, but follows an interface that cannot. virtual lists the addresses that the port of an entry of networks allows.
 	bar, virtual string
 }
 
-// network is nil for an entry of ports.
+// network returns the entry of networks; nil if the interface is an entry of ports.
 func (n *nic) network() *networkParam {
 	if len(n.Networks) == 0 {
 		return nil
@@ -42,7 +43,7 @@ func (n *nic) network() *networkParam {
 	return &n.Networks[0]
 }
 
-// port is nil for an entry of networks.
+// port returns the entry of ports; nil if the interface is an entry of networks.
 func (n *nic) port() *portOpts {
 	if len(n.Ports) == 0 {
 		return nil
@@ -64,11 +65,12 @@ func interfacesTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 	groupsTo(p, m, c)
 	if ips := clusterOf(p).addresses(); len(c.Ports) == 1 && len(ips) > 0 && equality.Semantic.DeepEqual(c.Ports[0], port{FixedIPs: ips}) {
-		c.Ports = nil // Cluster API's default without ports
+		c.Ports = nil // without ports Cluster API makes exactly this one
 	}
 }
 
-// perPort are the interfaces of an entry of networks: one, except that Machine API makes a port for each subnet if these alone determine the network.
+// perPort returns the interfaces that Machine API makes for an entry of networks. That is one, but one for each subnet if the entry does not name the network
+// itself.
 func perPort(p *pass, n networkParam) []nic {
 	named := networkTo(conversion.NewPass(p.Env, p.Core, ""), n.UUID, &n.Filter) != nil
 	if named || len(n.Subnets) < 2 {
@@ -89,8 +91,9 @@ func interfaceTo(p *pass, n nic) port {
 	return out
 }
 
-// groupsTo gives the machine's groups to the machine, or to each port that gets them in Machine API: Cluster API adds the machine's to those of a port, and
-// creates no server if such a port has no port security.
+// groupsTo writes the providerSpec's security groups to the OpenStackMachine or, if some port has other groups or no port security, to each port that gets them
+// in Machine API. The latter is necessary because Cluster API adds the machine's groups to those of each port, and creates no server if a port without port
+// security would get groups.
 func groupsTo(p *pass, m *providerSpec, c *infraSpec) {
 	checkManaged(p)
 	var all groups
@@ -110,7 +113,7 @@ func groupsTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// hand gives the machine's groups to each port that gets them.
+// hand writes the machine's security groups to each port that gets them in Machine API.
 func hand(ports []port, all groups) {
 	for i, c := range ports {
 		if takes(c) {
@@ -119,7 +122,8 @@ func hand(ports []port, all groups) {
 	}
 }
 
-// collect gives the machine the groups that all ports have, if all become networks on the way back: those have no others.
+// collect moves security groups that all ports have to the machine, if all ports become entries of networks on the way back. Such an entry has no groups but
+// the machine's.
 func collect(c *infraSpec, pairs vips) {
 	all := c.Ports[0].SecurityGroups
 	for _, c := range c.Ports {
@@ -133,13 +137,13 @@ func collect(c *infraSpec, pairs vips) {
 	}
 }
 
-// unsecured recognizes a port without port security, and so without groups.
+// unsecured reports whether a port has no port security, and therefore no security groups.
 func unsecured(c port) bool { return yes(c.DisablePortSecurity) }
 
-// apart recognizes a port with other groups than the machine's.
+// apart reports whether a port has security groups of its own, or none, so that it does not get the machine's.
 func apart(c port) bool { return len(c.SecurityGroups) > 0 || unsecured(c) }
 
-// takes recognizes a port that gets the machine's groups in Machine API.
+// takes reports whether a port gets the machine's security groups in Machine API.
 func takes(c port) bool { return !apart(c) }
 
 func checkManaged(p *pass) {
@@ -165,7 +169,7 @@ func interfacesFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// plugged is a copy of the ports that Cluster API creates: one in the OpenStackCluster's network, if none is given.
+// plugged returns a copy of the ports that Cluster API creates. If the OpenStackMachine lists none, that is one in the OpenStackCluster's network.
 func plugged(p *pass, c *infraSpec) []port {
 	if cl := clusterOf(p); len(c.Ports) == 0 && len(cl.Spec.Subnets) == 0 && cl.network() == nil {
 		p.Required("ports", "the Machine's network is unknown, because the OpenStackCluster names neither a network nor subnets: name the network")
@@ -184,7 +188,7 @@ func plugged(p *pass, c *infraSpec) []port {
 	return ports
 }
 
-// leading counts the ports before the first with a bar.
+// leading returns the number of ports before the first one for which bar returns a field.
 func leading(ports []port, bar func(port) string) int {
 	if i := slices.IndexFunc(ports, func(c port) bool { return bar(c) != "" }); i >= 0 {
 		return i
@@ -194,8 +198,8 @@ func leading(ports []port, bar func(port) string) int {
 
 const pairsField = "allowedAddressPairs"
 
-// vips are the addresses that each network's port allows in Machine API. There may be more after an installation, of another address family, and no controller
-// changes an existing port: so a port of an instance has some of them, those from its creation.
+// vips has the virtual addresses (all) that the port of each entry of networks allows in Machine API. After an installation, addresses of another family may be
+// added, but no controller changes an existing port. So a port of an existing instance (instance) may have only some of them: those from its creation.
 type vips struct {
 	all      []openstackv1.AddressPair
 	instance bool
@@ -205,7 +209,8 @@ func vipsFrom(p *pass, c *infraSpec) vips {
 	return vips{virtual(p), !p.Core.Template && (p.Core.ProviderID != "" || text(c.ProviderID) != "")}
 }
 
-// are reports whether these pairs are what Machine API allows, in any order.
+// are reports whether a port's pairs are those that Machine API allows for an entry of networks, in any order. Of an existing instance, some of them are
+// enough.
 func (v vips) are(pairs []openstackv1.AddressPair) bool {
 	has := func(list []openstackv1.AddressPair, a openstackv1.AddressPair) bool {
 		return slices.ContainsFunc(list, func(b openstackv1.AddressPair) bool { return a.IPAddress == b.IPAddress && text(b.MACAddress) == "" })
@@ -218,7 +223,7 @@ func (v vips) are(pairs []openstackv1.AddressPair) bool {
 	return v.instance || !slices.ContainsFunc(v.all, func(a openstackv1.AddressPair) bool { return !has(pairs, a) })
 }
 
-// String lists them for a person.
+// String returns the addresses as text for a message.
 func (v vips) String() string {
 	if len(v.all) == 0 {
 		return "there are none"
@@ -230,7 +235,7 @@ func (v vips) String() string {
 	return strings.Join(out, ", ")
 }
 
-// bar is why a port cannot be an entry of networks; empty if it can.
+// bar returns the field that keeps a port from being an entry of networks; "" if it can be one. It does not consider security groups.
 func bar(c port, pairs vips) string {
 	switch {
 	case c.NameSuffix != nil:
@@ -251,7 +256,8 @@ func bar(c port, pairs vips) string {
 	return ""
 }
 
-// barred is bar once the machine's groups are known: a network has no others.
+// barred returns the field that keeps a port from being an entry of networks, like bar. It is for ports from which share has removed the machine's security
+// groups: a port that still has groups cannot be an entry of networks either.
 func barred(c port, pairs vips) string {
 	if b := bar(c, pairs); b != "" || len(c.SecurityGroups) == 0 {
 		return b
@@ -259,7 +265,8 @@ func barred(c port, pairs vips) string {
 	return "securityGroups"
 }
 
-// share finds the machine's groups, and removes them from the ports that get them from the machine. The first lead ports could be networks.
+// share writes the machine's security groups to the providerSpec, and removes them from the ports that get them from the machine in Machine API. These groups
+// are the OpenStackMachine's own or, if it has none, those that common finds. The first lead ports could be entries of networks.
 func share(p *pass, c *infraSpec, m *providerSpec, ports []port, lead int) {
 	all, path := c.SecurityGroups, "securityGroups"
 	if len(all) > 0 {
@@ -275,8 +282,9 @@ func share(p *pass, c *infraSpec, m *providerSpec, ports []port, lead int) {
 	}
 }
 
-// inherit removes the machine's groups from the ports that get them from it. If all do, those that need not be networks keep them as their own: otherwise the
-// way to Cluster API would give them to the machine, and the immutable OpenStackMachine would differ.
+// inherit removes the machine's security groups (all) from the ports that get them from the machine. If all ports have exactly these groups, and by ID, the
+// ports that need not be entries of networks keep them as their own: otherwise groupsTo would later write them to the OpenStackMachine, which is immutable and
+// would differ.
 func inherit(ports []port, all groups, lead int) {
 	same := func(c port) bool { return equality.Semantic.DeepEqual(c.SecurityGroups, all) }
 	others := slices.ContainsFunc(ports, func(c port) bool { return !same(c) })
@@ -305,8 +313,9 @@ func checkShared(p *pass, ports []port) {
 	}
 }
 
-// common is the first port whose groups must be the machine's, because a port of the Machine API could not have them: they are not by id, or the port is to be
-// a network. It is -1 if there is none, or if a port would get groups that it does not have.
+// common returns the index of the first port whose security groups must become the machine's, because an entry of ports could not have them (they are not by
+// ID), or because the port is to be an entry of networks. It is -1 if there is none, or if another port, without groups of its own, would then get the
+// machine's.
 func common(ports []port, lead int) int {
 	if slices.ContainsFunc(ports, takes) {
 		return -1

@@ -13,7 +13,7 @@ import (
 	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
 )
 
-// placeTo reports the interface's network and subnets.
+// placeTo converts an interface's network and its addresses in subnets.
 func placeTo(p *pass, m *nic, c *port) {
 	if n := m.network(); n != nil {
 		networkPlaceTo(p, n, m.first, c)
@@ -56,13 +56,14 @@ func subnetTo(p *pass, from *machinev1alpha1.SubnetParam) *openstackv1.SubnetPar
 	return &openstackv1.SubnetParam{Filter: &filter}
 }
 
-// impliedPlace finds the network that subnets alone imply.
+// impliedPlace sets a port's network for an entry of networks that names subnets only. The network stays absent if Cluster API's default has the same subnets;
+// otherwise it is the OpenStackCluster's.
 func impliedPlace(p *pass, n *networkParam, c *port) {
 	cl := clusterOf(p)
 	switch {
 	case len(n.Subnets) == 0:
 		p.Required("uuid", "name the network, by uuid or filter, or its subnets")
-	case equality.Semantic.DeepEqual(c.FixedIPs, cl.addresses()): // Cluster API's default network
+	case equality.Semantic.DeepEqual(c.FixedIPs, cl.addresses()): // no network is needed: these are Cluster API's default addresses
 	case cl.network() != nil:
 		c.Network = cl.network()
 	default:
@@ -71,7 +72,8 @@ func impliedPlace(p *pass, n *networkParam, c *port) {
 	}
 }
 
-// listSubnets is the other remedy: an OpenStackCluster that lists the subnets. Its provider accepts them only at its creation.
+// listSubnets returns a second remedy, for the end of a message: an OpenStackCluster that lists the entry's subnets. The provider accepts these only at the
+// OpenStackCluster's creation. It is "" if there is no such remedy.
 func listSubnets(p *pass, n *networkParam) string {
 	place := placeOfNetwork(p.Env, n)
 	if place == nil || p.Env.InfraCluster == nil {
@@ -108,7 +110,7 @@ func placeFrom(p *pass, c *port, m *nic) {
 	}
 }
 
-// byIDOnly is the reason of an entry of ports for what an entry of networks could express.
+// byIDOnly returns the reason why an entry of ports needs an ID where an entry of networks could have a filter, and why this interface is no entry of networks.
 func (n *nic) byIDOnly(what string) string {
 	if n.bar == "" {
 		return "in Machine API every interface after the first port is a port too, and a port names its " + what + " by id"

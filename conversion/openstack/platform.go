@@ -12,10 +12,10 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// serversVersion is the one version of its servers that the provider serves.
+// serversVersion is the group and version of OpenStackServer. The provider serves no other version of this kind.
 var serversVersion = schema.GroupVersion{Group: openstackv1.SchemeGroupVersion.Group, Version: "v1alpha1"}
 
-// Platform is OpenStack: OpenShift's providerSpec on one side, the OpenStack provider's v1beta1 objects on the other.
+// Platform returns the conversion for OpenStack: between OpenShift's providerSpec and the OpenStack provider's v1beta1 objects.
 func Platform() conversion.Platform {
 	spec := machinev1alpha1.GroupVersion.WithKind("OpenstackProviderSpec")
 	return conversion.Platform{
@@ -37,7 +37,7 @@ func Platform() conversion.Platform {
 	}
 }
 
-// supposed has names that no cluster has.
+// supposed is Platform.Supposed, with names that no cluster has.
 var supposed = conversion.Supposition{
 	InfraCluster: `{"spec":{"identityRef":{"name":"openstack-cloud-credentials","cloudName":"openstack"},"network":{"filter":{"name":"supposed"}},
 		"subnets":[{"filter":{"name":"supposed"}}],"tags":["openshiftClusterID=supposed"]}}`,

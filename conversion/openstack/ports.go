@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// Keys of a port's binding profile.
+// Keys of a port's binding profile, and the value of capabilities for hardware offload.
 const (
 	capabilities = "capabilities"
 	trusted      = "trusted"
@@ -59,7 +59,7 @@ func profileFrom(p *pass, c *port, m *nic) {
 		return
 	}
 	out := map[string]string{}
-	if yes(c.Profile.OVSHWOffload) { // the provider treats false as none
+	if yes(c.Profile.OVSHWOffload) { // false is left out, because the provider treats it as absent
 		out[capabilities] = offload
 	}
 	if c.Profile.TrustedVF != nil {
@@ -122,7 +122,8 @@ func ownGroupsFrom(p *pass, c *port, m *nic) {
 	o.SecurityGroups = &ids
 }
 
-// word is a row of an optional text of an interface: where finds it in the Machine API, nil if the entry has none.
+// word returns the row of an optional text of an interface. where returns the places of the text in both APIs. The Machine API's place is nil if the entry
+// cannot have the text.
 func word(paths []string, there string, where func(*nic, *port) (*string, *optional.String)) conversion.Row[nic, port] {
 	return face.Iso(paths, at(there), "",
 		func(_ *pass, m *nic, c *port) {
@@ -142,7 +143,7 @@ func word(paths []string, there string, where func(*nic, *port) (*string, *optio
 		})
 }
 
-// flag is a row of an optional choice of a port.
+// flag returns the row of an optional boolean of a port. where returns the places of the boolean in both APIs.
 func flag(paths []string, there string, where func(*portOpts, *port) (m, c **bool)) conversion.Row[nic, port] {
 	return face.Iso(paths, at(there), "",
 		func(_ *pass, m *nic, c *port) {
@@ -191,7 +192,7 @@ func adminStateUp(m *portOpts, c *port) (**bool, **bool) { return &m.AdminStateU
 
 func trunk(m *portOpts, c *port) (**bool, **bool) { return &m.Trunk, &c.Trunk }
 
-// orAbsent is nil for the zero value.
+// orAbsent returns a pointer to a text, nil for empty text.
 func orAbsent(s string) *string {
 	if s == "" {
 		return nil

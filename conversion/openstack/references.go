@@ -15,7 +15,7 @@ import (
 
 const oneOf = "give an id or a filter, not both"
 
-// uuid is what the API server accepts as one: OpenStack's own may lack hyphens.
+// uuid matches what Cluster API's CRD accepts as a UUID. UUIDs of OpenStack may lack hyphens.
 var uuid = regexp.MustCompile(`^(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$`)
 
 func isID(s string) bool { return uuid.MatchString(s) }
@@ -26,7 +26,8 @@ func checkID(p *pass, path, id string) {
 	}
 }
 
-// identify is the id of a reference, in one of two places, nil if there is none. Machine API uses it and ignores a filter beside it.
+// identify returns the ID of a reference in a providerSpec, which has two fields for an ID: uuid (id) and filter.id (alias). nil: there is none. If there is an
+// ID, Machine API ignores the rest of the filter.
 func identify(p *pass, id, alias string) *string {
 	path := "uuid"
 	if id == "" {
@@ -39,7 +40,8 @@ func identify(p *pass, id, alias string) *string {
 	return &id
 }
 
-// identifyBack is the id of a reference of the Cluster API; something reports that the reference is not empty.
+// identifyBack returns the ID of a reference in Cluster API, "" for none. It reports an error if the reference does not have either an ID or a filter; filtered
+// reports that there is a filter.
 func identifyBack(p *pass, id *string, filtered bool) string {
 	checkID(p, "id", text(id))
 	switch {
@@ -89,7 +91,7 @@ func groupFrom(p *pass, c *openstackv1.SecurityGroupParam, m *machinev1alpha1.Se
 	}
 }
 
-// project is the id of a project, which has two names in Machine API.
+// project returns the ID of a project in a filter. Machine API has two names for this field: projectId, and formerly tenantId.
 func project(p *pass, id, former string) string {
 	if id == "" {
 		return former
@@ -132,7 +134,7 @@ func checkTags(p *pass, path string, tags []openstackv1.NeutronTag) {
 	seen := sets.New[openstackv1.NeutronTag]()
 	for _, tag := range tags {
 		switch {
-		case tag == "" && seen.Has(tag): // given once
+		case tag == "" && seen.Has(tag): // an empty tag was reported before
 		case tag == "":
 			p.Invalid(path, openstackv1.JoinTags(tags), "must not be empty: remove the tag")
 		case strings.Contains(string(tag), ","):

@@ -20,7 +20,7 @@ import (
 func nothing(*pass, *providerSpec, *infraSpec)     {}
 func nothingBack(*pass, *infraSpec, *providerSpec) {}
 
-// text is the string behind a pointer, empty for nil.
+// text returns the string behind a pointer, "" for nil.
 func text(s *string) string {
 	if s == nil {
 		return ""
@@ -61,11 +61,11 @@ func cloudFrom(p *pass, c *infraSpec, m *providerSpec) {
 	m.CloudName = cloud
 }
 
-// secretKind is Cluster API's name for credentials in a secret, and its API server's default.
+// secretKind is the type of an identityRef to a Secret. The CRD fills it in as the default.
 const secretKind = "Secret"
 
-// clusterSecret is Cluster API's default for a machine without a secret: the OpenStackCluster's, whose cloud may be another project. "" is one that Machine API
-// cannot name.
+// clusterSecret returns the name of the Secret that Cluster API uses for a machine without an identityRef: the OpenStackCluster's, whose cloud may be another
+// project. It is "" if the OpenStackCluster's credentials are in no Secret, so that Machine API cannot name them.
 func clusterSecret(p *pass) string {
 	if kind, _ := p.Env.InfraClusterString("spec", "identityRef", "type"); kind != "" && kind != secretKind {
 		return ""
@@ -91,7 +91,7 @@ func flavorFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// imageTo: Machine API boots a root volume from its source, whatever the image's name is.
+// imageTo converts the image. If there is a root volume with a source, the source counts, because Machine API boots from it, whatever the image's name is.
 func imageTo(p *pass, m *providerSpec, c *infraSpec) {
 	name, source := m.Image, ""
 	if m.RootVolume != nil {
@@ -128,12 +128,13 @@ func imageFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// ownTags are what Machine API's controllers add to each server.
+// ownTags returns the tags that Machine API's controllers add to each server.
 func ownTags(p *pass) []string {
 	return []string{"cluster-api-provider-openstack", p.Env.MachineAPINamespace + "-" + p.Env.ClusterName}
 }
 
-// tagsTo writes what Machine API adds into a template. A Machine's server has its tags already, and an OpenStackMachine is immutable.
+// tagsTo converts the tags. In a template it adds the tags that Machine API's controllers add to each server. It does not add them for a Machine, whose server
+// already has its tags, because an OpenStackMachine is immutable.
 func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 	c.Tags = withClusters(p, m.Tags)
 	for _, tag := range ownTags(p) {
@@ -149,7 +150,8 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// withClusters adds the tags that Cluster API would add itself: with them on both sides, no move changes them.
+// withClusters returns tags together with the OpenStackCluster's, which Cluster API would add itself. Both APIs' objects list these, so that no move changes a
+// server's tags.
 func withClusters(p *pass, tags []string) []string {
 	seen := sets.New[string]()
 	out := distinct(p, "tags", tags, seen)
@@ -162,7 +164,8 @@ func withClusters(p *pass, tags []string) []string {
 	return out
 }
 
-// distinct copies tags, which Cluster API keeps as a set, and reports duplicates.
+// distinct returns a copy of tags, and reports an error for each tag that is in seen or occurs twice, because Cluster API treats tags as a set. It adds the
+// tags to seen.
 func distinct(p *pass, path string, tags []string, seen sets.Set[string]) []string {
 	var out []string
 	for i, tag := range tags {
@@ -201,7 +204,7 @@ func metadataFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// serverGroupTo: Machine API prefers the id.
+// serverGroupTo converts the server group. If there are an ID and a name, the ID counts, as in Machine API.
 func serverGroupTo(p *pass, m *providerSpec, c *infraSpec) {
 	switch id, name := m.ServerGroupID, m.ServerGroupName; {
 	case id != "":
@@ -245,7 +248,7 @@ func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	}
 }
 
-// instanceID is the last part of openstack://[region]/7d8a1f5e-…, empty if there is none.
+// instanceID returns the last part of a provider ID such as openstack://[region]/7d8a1f5e-…; "" if the ID is not OpenStack's.
 func instanceID(providerID string) string {
 	if !strings.HasPrefix(providerID, "openstack://") {
 		return ""

@@ -11,14 +11,16 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// providerStatusKind names what Machine API's controllers for OpenStack report. Its type is not published: the conversion reads the instance's id and state by
-// the names of the other platforms, and may find none.
+// providerStatusKind is the kind of the providerStatus that Machine API's controllers for OpenStack write. The type is not published. The conversion reads the
+// instance's ID and state from the fields that the other platforms have, and may find none.
 var providerStatusKind = machinev1alpha1.GroupVersion.WithKind("OpenstackProviderStatus")
 
-// status converts what the controllers of either API have observed. Conditions are not converted: neither side's controllers read the other's.
+// status converts what the controllers of either API have observed. Conditions are not converted, because the controllers of one API do not read the conditions
+// of the other.
 type status struct{}
 
-// observed is the common content of both statuses, each with its own name for the id, and the provider id of an OpenStackMachine's spec.
+// observed is what the statuses of both APIs have in common, and the provider ID of an OpenStackMachine's spec. The instance's ID is instanceId in Machine API,
+// and instanceID in Cluster API.
 type observed struct {
 	InstanceID    string `json:"instanceId"`
 	InstanceIDToo string `json:"instanceID"`
@@ -26,7 +28,7 @@ type observed struct {
 	ProviderID    string `json:"providerID"`
 }
 
-// ToClusterAPI reports in both ways that the instance exists: core controllers of the v1beta1 contract wait for ready, those of v1beta2 for
+// ToClusterAPI reports in two fields that the instance exists: core controllers of the v1beta1 contract wait for ready, and those of the v1beta2 contract for
 // initialization.provisioned.
 func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObservation) map[string]any {
 	out := map[string]any{"ready": machine.Ready}
@@ -60,7 +62,7 @@ func setUnlessEmpty(out map[string]any, field, value string) {
 	}
 }
 
-// read counts a status that cannot be read as empty.
+// read decodes a status or spec. If it cannot be decoded, the result is empty.
 func read(raw []byte) observed {
 	var out observed
 	if json.Unmarshal(raw, &out) != nil {

@@ -67,7 +67,7 @@ func rootZoneFrom(p *pass, c *infraSpec, m *providerSpec) {
 	rootVolume(m).Zone = name
 }
 
-// zoneNamed writes the source too: the API server would default it.
+// zoneNamed returns the zone of a volume, by name. It also sets from, because the API server would fill it in otherwise.
 func zoneNamed(p *pass, path, name string) *volumeZone {
 	checkZone(p, path, name)
 	zone := openstackv1.VolumeAZName(name)
@@ -80,7 +80,7 @@ func checkZone(p *pass, path, name string) {
 	}
 }
 
-// zoneOf is the name of a zone, or that it is the Machine's.
+// zoneOf returns the name of a volume's zone, or reports that the zone is the Machine's.
 func zoneOf(p *pass, zone *volumeZone) (name string, ofMachine bool) {
 	if zone.Name != nil {
 		name = string(*zone.Name)
@@ -119,7 +119,7 @@ func devicesFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// checkDevice validates a device of either side: its name, and its kind of storage.
+// checkDevice reports an error if the name of an additional block device, of either API, is invalid or in seen, or if its storage is invalid.
 func checkDevice(p *pass, seen map[string]bool, name, kind string, volume bool) {
 	switch {
 	case name == "":
@@ -149,7 +149,8 @@ func checkSize(p *pass, size int) int {
 	return size
 }
 
-// deviceZoneTo reports what Machine API means by no zone: the server's.
+// deviceZoneTo converts the zone of an additional volume. Without a zone, Machine API takes the server's, so the result then says that the zone is the
+// Machine's.
 func deviceZoneTo(p *pass, m *mapiDevice, c *capiDevice) {
 	if m.Storage.Type != machinev1alpha1.VolumeBlockDevice {
 		return

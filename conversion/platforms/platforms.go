@@ -16,7 +16,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/vsphere"
 )
 
-// List is every platform.
+// List returns every platform that Poundlock converts.
 func List() []conversion.Platform {
 	return []conversion.Platform{
 		aws.Platform(),
@@ -39,7 +39,7 @@ func For(name string) (conversion.Platform, bool) {
 	return conversion.Platform{}, false
 }
 
-// Named finds a platform by an object, without an Infrastructure: by the kind of a provider's machine or template, or of a providerSpec.
+// Named finds a platform by a kind, for callers without an Infrastructure: the kind of a provider's machine or template, or of a providerSpec.
 func Named(kind string) (conversion.Platform, bool) {
 	for _, p := range List() {
 		if slices.Contains([]string{p.InfraMachine.Kind, p.InfraMachineTemplate.Kind, p.ProviderSpec.Kind}, kind) {

@@ -15,15 +15,15 @@ type (
 	pass         = conversion.Pass
 )
 
-// at shortens rows that name more than one path.
+// at is conversion.At under a shorter name, for rows that name more than one path.
 func at(paths ...string) []string { return conversion.At(paths...) }
 
-// cluster is a path of the IBMPowerVSCluster.
+// cluster returns a path in the IBMPowerVSCluster (conversion.Elsewhere).
 func cluster(path string) string { return "IBMPowerVSCluster" + conversion.Elsewhere + path }
 
 var of conversion.Rows[providerSpec, infraSpec]
 
-// Reasons of more than one row.
+// Reasons that more than one row gives.
 const (
 	noWorkspaceRegEx = "neither API finds a workspace by a regular expression: give the workspace's id, or its name in the IBMPowerVSCluster"
 	noImageRegEx     = "neither API finds an image by a regular expression: give the image's id or name"

@@ -12,25 +12,25 @@ import (
 type MachineSpec struct {
 	// ServiceInstanceID is the older form of ServiceInstance.ID, and takes precedence. The CRD requires it, but it may be empty.
 	ServiceInstanceID string `json:"serviceInstanceID"`
-	// ServiceInstance is the machine's workspace. The provider reads its ID alone: without one it uses the workspace of the IBMPowerVSCluster.
+	// ServiceInstance is the machine's workspace. The provider reads the ID of this reference alone. Without an ID it uses the workspace of the IBMPowerVSCluster.
 	ServiceInstance *ResourceReference `json:"serviceInstance,omitempty"`
 	// SSHKey names a key of the workspace.
 	SSHKey string `json:"sshKey,omitempty"`
 	// Image and ImageRef exclude each other, and one is required. ImageRef names an IBMPowerVSImage.
 	Image    *ResourceReference           `json:"image,omitempty"`
 	ImageRef *corev1.LocalObjectReference `json:"imageRef,omitempty"`
-	// SystemType, ProcessorType, Processors and MemoryGiB have defaults of the provider's webhook: s922, Shared, "0.25" and 2.
+	// SystemType, ProcessorType, Processors and MemoryGiB have these defaults, which the provider's webhook fills in: s922, Shared, "0.25" and 2.
 	SystemType    string             `json:"systemType,omitempty"`
 	ProcessorType string             `json:"processorType,omitempty"`
 	Processors    intstr.IntOrString `json:"processors,omitempty"`
 	MemoryGiB     int32              `json:"memoryGiB,omitempty"`
-	// Network, if empty, is the one of the IBMPowerVSCluster's status.
+	// Network is the machine's network. If it is empty, the provider uses the network in the IBMPowerVSCluster's status.
 	Network ResourceReference `json:"network"`
 	// ProviderID is ibmpowervs://REGION/ZONE/WORKSPACE/INSTANCE.
 	ProviderID *string `json:"providerID,omitempty"`
 }
 
-// ResourceReference finds a resource of a workspace by one of the three. A regular expression finds the first match.
+// ResourceReference finds a resource of a workspace by one of its three members. A regular expression finds the first resource whose name matches.
 type ResourceReference struct {
 	ID    *string `json:"id,omitempty"`
 	Name  *string `json:"name,omitempty"`

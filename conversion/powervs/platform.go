@@ -11,12 +11,12 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// groupVersion is that of the provider's objects.
+// groupVersion returns the group and version of the provider's objects.
 func groupVersion() schema.GroupVersion {
 	return schema.GroupVersion{Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta2"}
 }
 
-// Platform is IBM Power Virtual Server: OpenShift's providerSpec on one side, the IBM Cloud provider's v1beta2 objects on the other.
+// Platform returns the conversion for IBM Power Virtual Server: between OpenShift's providerSpec and the IBM Cloud provider's v1beta2 objects.
 func Platform() conversion.Platform {
 	spec := machinev1.GroupVersion.WithKind("PowerVSMachineProviderConfig")
 	return conversion.Platform{
@@ -35,7 +35,7 @@ func Platform() conversion.Platform {
 	}
 }
 
-// supposed has names that no cluster has.
+// supposed is Platform.Supposed, with names that no cluster has.
 var supposed = conversion.Supposition{
 	InfraCluster: `{"spec":{"serviceInstance":{"name":"supposed"},"zone":"supposed","resourceGroup":{"name":"supposed"},"network":{"regex":"supposed"},
 		"vpc":{"name":"supposed","region":"supposed"},"loadBalancers":[{"name":"supposed","public":true},{"name":"supposed-int","public":false}]}}`,

@@ -14,7 +14,7 @@ import (
 func nothing(*pass, *providerSpec, *infraSpec)     {}
 func nothingBack(*pass, *infraSpec, *providerSpec) {}
 
-// text is the string behind a pointer, empty for nil.
+// text returns the string behind a pointer, "" for nil.
 func text(s *string) string {
 	if s == nil {
 		return ""
@@ -22,8 +22,9 @@ func text(s *string) string {
 	return *s
 }
 
-// reference turns the Machine API's union into Cluster API's. A member that the type does not name is an error, unless its own row refuses it: no controller
-// reads it, and it would not round-trip. by are the allowed types.
+// reference converts a providerSpec's reference, whose type names one of its three members, into Cluster API's. by lists the allowed types. A member of another
+// allowed type is an error: no controller reads it, and it would not round-trip. For members of types that are not allowed, other rows report errors. The
+// result is false if the member of the type is missing, or the type is not allowed.
 func reference(p *pass, path string, m machinev1.PowerVSResource, by ...machinev1.PowerVSResourceType) (ResourceReference, bool) {
 	var out ResourceReference
 	at, members := p.At(path), map[machinev1.PowerVSResourceType]member{
@@ -46,7 +47,7 @@ func reference(p *pass, path string, m machinev1.PowerVSResource, by ...machinev
 	return out, ok
 }
 
-// member is one of the three ways to find a resource: its path, the Machine API's value, and its destination.
+// member is one of the three members of a reference: its path, its value in the providerSpec, and the place of the result.
 type member struct {
 	path  string
 	value *string
@@ -63,7 +64,7 @@ func checkType(p *pass, m machinev1.PowerVSResource, by []machinev1.PowerVSResou
 	case m.Type == "":
 		p.Required("type", fmt.Sprintf(`say how to find it, such as {"type":"ID","id":"…"}: the type is one of %s`, list(by)))
 	case m.Type == machinev1.PowerVSResourceTypeRegEx && text(m.RegEx) != "":
-		// the row of the regular expression refuses it
+		// another row refuses the regular expression
 	default:
 		p.Unsupported("type", string(m.Type), "supported values: "+list(by))
 	}
@@ -77,7 +78,7 @@ func list[T ~string](words []T) string {
 	return strings.Join(out, ", ")
 }
 
-// referenceBack turns Cluster API's reference into the Machine API's union; ok is false if it is empty.
+// referenceBack converts a reference of Cluster API into a providerSpec's. ok is false if the reference has no member.
 func referenceBack(p *pass, path string, c ResourceReference) (out machinev1.PowerVSResource, ok bool) {
 	at, have := p.At(path), 0
 	for _, f := range []struct {
@@ -139,7 +140,7 @@ func imageFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// imageBack leaves the regular expression to its own row.
+// imageBack converts a reference to an image, without the regular expression, which another row refuses.
 func imageBack(p *pass, c ResourceReference, m *providerSpec) {
 	found := c.RegEx != nil
 	c.RegEx = nil

@@ -13,22 +13,22 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// systemTypes are those of Cluster API's CRD; the Machine API accepts any.
+// systemTypes returns the system types that Cluster API's CRD accepts. The Machine API accepts any.
 func systemTypes() []string { return []string{"s922", "e980", "s1022", "e1050", "e1080", "s1122"} }
 
 const (
-	// defaultSystem and defaultProcessor are the default of both sides' webhooks.
+	// defaultSystem and defaultProcessor are the defaults of both APIs' webhooks.
 	defaultSystem    = "s922"
 	defaultProcessor = machinev1.PowerVSProcessorTypeShared
 
-	// The defaults of either side's webhooks for memory and processors.
+	// The defaults for memory and processors differ between the webhooks of the two APIs.
 	memoryOfMachineAPI, memoryOfClusterAPI = 32, 2
 	processorsOfClusterAPI                 = "0.25"
-	// The minimum of Cluster API's webhook; below its own minimum, the Machine API's warns.
+	// The minima of Cluster API's webhook. The Machine API's webhook has other minima, but only warns below them.
 	leastMemory, leastProcessors = 2, 0.25
 )
 
-// limit is the maximum of the Machine API's webhook for a system type; others have none.
+// limit has the maxima of the Machine API's webhook for one system type. System types that limits does not list have no maximum.
 type limit struct {
 	memory     int32
 	processors float64
@@ -99,7 +99,7 @@ func processorsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	checkProcessors(p, system(c.SystemType), m.Processors)
 }
 
-// isUnset is what both sides' webhooks treat as absent.
+// isUnset reports whether the webhooks of both APIs treat a number of processors as absent.
 func isUnset(n intstr.IntOrString) bool { return n.IntVal == 0 && n.StrVal == "" }
 
 func checkProcessors(p *pass, system string, value intstr.IntOrString) {

@@ -13,18 +13,19 @@ import (
 
 var providerStatusKind = machinev1.GroupVersion.WithKind("PowerVSMachineProviderStatus")
 
-// status converts what the controllers of either API have observed. Conditions are not converted: neither side's controllers read the other's. Only Cluster
-// API's side reports region, zone and health, in each pass.
+// status converts what the controllers of either API have observed. Conditions are not converted, because the controllers of one API do not read the conditions
+// of the other. Nor are region, zone and health: only Cluster API's controller reports them, in each pass.
 type status struct{}
 
-// ToClusterAPI must write the instance's ID. Cluster API's controller deletes the instance that its status names. Without an ID there, it removes its finalizer
-// and leaves the instance running. If the status is lost, as in a restored cluster, the ID comes from the provider ID.
+// ToClusterAPI always writes the instance's ID. Cluster API's controller deletes the instance that the IBMPowerVSMachine's status names. Without an ID in the
+// status, the controller removes its finalizer and leaves the instance running. If the Machine API's status is lost, as in a restored cluster, the ID comes
+// from the provider ID.
 func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObservation) map[string]any {
 	var seen struct {
 		InstanceID    string `json:"instanceId"`
 		InstanceState string `json:"instanceState"`
 	}
-	// A status that cannot be read counts as empty.
+	// A status that cannot be decoded counts as empty.
 	_ = json.Unmarshal(providerStatus, &seen)
 	if seen.InstanceID == "" {
 		seen.InstanceID = parseProviderID(machine.ProviderID).instance
@@ -38,7 +39,8 @@ func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObserv
 	return out
 }
 
-// ToMachineAPI reads the workspace from the provider ID, the only source: Machine API keeps it in its status.
+// ToMachineAPI also writes the workspace, which Machine API has in its status. Cluster API's status does not have it, so it comes from the provider ID or,
+// without one, from the spec.
 func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
 	var seen struct {
 		InstanceID    string `json:"instanceID"`
@@ -57,7 +59,7 @@ func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
 		"instanceId": seen.InstanceID, "serviceInstanceID": id.workspace, "instanceState": seen.InstanceState}.content()
 }
 
-// filled are fields and their values, without empty ones.
+// filled has fields and their values. content leaves out the fields whose value is empty.
 type filled map[string]string
 
 func (s filled) content() map[string]any {

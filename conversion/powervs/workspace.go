@@ -18,8 +18,8 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// workspaceTo: the provider reads the workspace's id from the machine and, without one, its name from the cluster: never the machine's own name of it
-// (NewPowerVSMachineScope in the provider).
+// workspaceTo converts the workspace, and reports an error if it is not the cluster's. The provider reads the workspace's ID from the machine. Without an ID it
+// reads the workspace's name from the IBMPowerVSCluster, and never from the machine (NewPowerVSMachineScope in the provider).
 func workspaceTo(p *pass, m *providerSpec, c *infraSpec) {
 	ref, ok := reference(p, "serviceInstance", m.ServiceInstance, machinev1.PowerVSResourceTypeID, machinev1.PowerVSResourceTypeName)
 	if !ok {
@@ -36,7 +36,7 @@ func workspaceTo(p *pass, m *providerSpec, c *infraSpec) {
 func workspaceFrom(p *pass, c *infraSpec, m *providerSpec) {
 	ref := ResourceReference{}
 	if c.ServiceInstance != nil {
-		ref = ResourceReference{ID: c.ServiceInstance.ID, Name: c.ServiceInstance.Name} // the third has its own row
+		ref = ResourceReference{ID: c.ServiceInstance.ID, Name: c.ServiceInstance.Name} // another row refuses the regular expression
 	}
 	path := "serviceInstance.id"
 	if old := c.ServiceInstanceID; old != "" {
@@ -59,7 +59,7 @@ func workspaceFrom(p *pass, c *infraSpec, m *providerSpec) {
 	m.ServiceInstance = out
 }
 
-// workspaceID is the workspace that a machine names by id.
+// workspaceID returns the ID of the workspace that a machine names; "" if it names none by an ID.
 func workspaceID(c *infraSpec) string {
 	if c.ServiceInstanceID != "" || c.ServiceInstance == nil {
 		return c.ServiceInstanceID
@@ -67,8 +67,8 @@ func workspaceID(c *infraSpec) string {
 	return text(c.ServiceInstance.ID)
 }
 
-// clusterWorkspaceID is the ID of the cluster's workspace, as far as the IBMPowerVSCluster has it, in the order in which the provider reads it for a provider
-// id.
+// clusterWorkspaceID returns the ID of the cluster's workspace; "" if the IBMPowerVSCluster does not have it. It reads the fields in the order in which the
+// provider does to make a provider ID.
 func clusterWorkspaceID(p *pass) string {
 	for _, path := range [][]string{{"status", "serviceInstance", "id"}, {"spec", "serviceInstanceID"}, {"spec", "serviceInstance", "id"}} {
 		if id, _ := p.Env.InfraClusterString(path...); id != "" {
@@ -84,7 +84,8 @@ func isTheClusters(p *pass, path, id string) {
 	}
 }
 
-// lookedUp is the name of the workspace that the provider looks up for a machine that names none by its id; empty, with the reason, if that is unknown.
+// lookedUp returns the name of the workspace that the provider looks up for a machine that names none by an ID. If this is unknown, the name is "" and the
+// reason is set.
 func lookedUp(p *pass) (name, reason string) {
 	if p.Env.InfraCluster == nil {
 		return "", "Cluster API looks up the cluster's workspace by its name in the IBMPowerVSCluster, and there is no IBMPowerVSCluster: give the id"
@@ -119,7 +120,7 @@ func clustersOwn(p *pass) machinev1.PowerVSResource {
 	return machinev1.PowerVSResource{Type: machinev1.PowerVSResourceTypeName, Name: &name}
 }
 
-// zoneFrom: neither side's controllers read a failure domain, and the Machine API has no field for one.
+// zoneFrom reports an error for a Machine with a failure domain. The Machine API has no field for it, and neither API's controllers read it.
 func zoneFrom(p *pass, _ *infraSpec, _ *providerSpec) {
 	path := "spec.failureDomain"
 	if p.Core.Template {
@@ -130,7 +131,7 @@ func zoneFrom(p *pass, _ *infraSpec, _ *providerSpec) {
 	}
 }
 
-// instanceOf parses a provider ID, ibmpowervs://REGION/ZONE/WORKSPACE/INSTANCE; empty if it is none.
+// instanceOf is a parsed provider ID, ibmpowervs://REGION/ZONE/WORKSPACE/INSTANCE. It is empty for an ID of another form.
 type instanceOf struct{ workspace, instance string }
 
 func parseProviderID(id string) instanceOf {
@@ -142,7 +143,8 @@ func parseProviderID(id string) instanceOf {
 	return instanceOf{workspace: parts[2], instance: parts[3]}
 }
 
-// providerIDTo refuses an instance in another workspace than the one in which Cluster API would look: it would not find it, and create another.
+// providerIDTo converts the provider ID, and reports an error if the instance is not in the workspace in which Cluster API would look for it. Cluster API would
+// not find the instance, and would create another one.
 func providerIDTo(p *pass, m *providerSpec, c *infraSpec) {
 	if p.Core.ProviderID == "" {
 		return
@@ -213,7 +215,8 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 	p.Differs("loadBalancers", describe(m.LoadBalancers), "the load balancers of the IBMPowerVSCluster", describe(theirs))
 }
 
-// managedElsewhere reports whether the provider's own controller ignores the IBMPowerVSCluster and its status.
+// managedElsewhere reports whether somebody else than the provider's own controller manages the IBMPowerVSCluster, so that the controller ignores it and does
+// not write its status.
 func managedElsewhere(p *pass) bool {
 	_, given := p.Env.InfraClusterString("metadata", "annotations", clusterv1.ManagedByAnnotation)
 	return given
@@ -230,7 +233,8 @@ func balancersFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	m.LoadBalancers = clusterBalancers(p)
 }
 
-// clusterBalancers are those with which Cluster API registers control plane Machines, in Machine API's form (CreateVPCLoadBalancerPoolMember in the provider).
+// clusterBalancers returns, in Machine API's form, the load balancers with which Cluster API registers control plane Machines (CreateVPCLoadBalancerPoolMember
+// in the provider).
 func clusterBalancers(p *pass) []machinev1.LoadBalancerReference {
 	if region, _ := p.Env.InfraClusterString("spec", "vpc", "region"); region == "" {
 		return nil
@@ -251,16 +255,17 @@ func balancer(name string) machinev1.LoadBalancerReference {
 	return machinev1.LoadBalancerReference{Name: name, Type: machinev1.ApplicationLoadBalancerType}
 }
 
-// listed is an item of the IBMPowerVSCluster's list of load balancers.
+// listed is an item of the IBMPowerVSCluster's list of load balancers (spec.loadBalancers).
 type listed struct {
 	item map[string]any
-	// name is "" for an item with an id alone for which the status has no name.
+	// name is the load balancer's name. It is "" for an item that has only an ID, if the status has no name for this ID.
 	name string
-	// byID: the item has no name itself.
+	// byID reports that the item has an ID and no name.
 	byID bool
 }
 
-// listedBalancers are the items of that list. One with an id alone is what the status has under that id, and one without either has the provider's default.
+// listedBalancers returns the items of the IBMPowerVSCluster's list of load balancers. An item that has only an ID gets the name that the status has for this
+// ID. An item with neither gets the provider's default name.
 func listedBalancers(p *pass) []listed {
 	value, _, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "loadBalancers")
 	var out []listed
@@ -281,7 +286,7 @@ func listedBalancers(p *pass) []listed {
 	return out
 }
 
-// nameOf is the name of a load balancer in the IBMPowerVSCluster's status; "" where that does not have its id.
+// nameOf returns the name that the IBMPowerVSCluster's status has for a load balancer's ID; "" if the status does not have the ID.
 func nameOf(p *pass, id string) string {
 	known := balancerIDs(p)
 	for _, name := range slices.Sorted(maps.Keys(known)) {
@@ -297,21 +302,22 @@ func balancerIDs(p *pass) map[string]any {
 	return known
 }
 
-// nameless reports whether the name of an item is known nowhere.
+// nameless reports whether there is an item whose name neither the list nor the status has.
 func nameless(all []listed) bool {
 	return slices.ContainsFunc(all, func(l listed) bool { return l.name == "" })
 }
 
-// byNameOnly: the provider reads a load balancer's id from the status, by the name in the list, whatever id the list has.
+// byNameOnly is the reason why items need a name: the provider reads a load balancer's ID from the status, by the name in the list, whatever ID the list has.
 const byNameOnly = "Cluster API registers control plane Machines with load balancers, and finds a load balancer only by its name, not by its id"
 
-// amendNames reports items whose name is known nowhere.
+// amendNames reports the error about items whose name neither the list nor the status has.
 func amendNames(p *pass, all []listed) {
 	p.Amend("spec.loadBalancers", nil, byNameOnly+": give each item that has only an id its name. Each NAME is what ibmcloud is load-balancers prints",
 		patchOf("spec", map[string]any{"loadBalancers": named(all)}), "")
 }
 
-// named are the items of the list, each with its name. One by id that another names is left out, since it would be registered twice.
+// named returns the items of the list, each with its name. An item that has only an ID is left out if another item has its name: otherwise the load balancer
+// would be registered twice.
 func named(all []listed) []any {
 	var out []any
 	for _, l := range all {
@@ -328,18 +334,19 @@ func named(all []listed) []any {
 
 // missing is what an IBMPowerVSCluster lacks for the load balancers of a control plane.
 type missing struct {
-	// names: items of the list have their ids alone.
+	// names reports that the list has items with only an ID.
 	names bool
-	// items are those that the list does not have, list the whole one with them.
+	// items has the names of the load balancers that the list lacks, and list is the whole list with them.
 	items []string
 	list  []any
-	// region is that of the VPC.
+	// region reports that the region of the VPC is missing.
 	region bool
-	// ids are the load balancers without one in the status, if nobody but a person writes that.
+	// ids has the names of the load balancers for which the status has no ID, if only a person writes the status.
 	ids []string
 }
 
-// missingFor is empty if the two would differ all the same.
+// missingFor returns what an IBMPowerVSCluster lacks for the load balancers lbs; all are the items of its list. The result is empty if additions alone could
+// not make the IBMPowerVSCluster have exactly these.
 func missingFor(p *pass, lbs []machinev1.LoadBalancerReference, all []listed) missing {
 	if p.Env.InfraCluster == nil || len(lbs) == 0 {
 		return missing{}
@@ -347,7 +354,7 @@ func missingFor(p *pass, lbs []machinev1.LoadBalancerReference, all []listed) mi
 	out := missing{list: named(all)}
 	for _, l := range all {
 		if !slices.Contains(lbs, balancer(l.name)) {
-			return missing{} // the Machine does not have it
+			return missing{} // the list has a load balancer that no control plane Machine has
 		}
 		out.names = out.names || l.byID
 	}
@@ -371,7 +378,8 @@ func missingFor(p *pass, lbs []machinev1.LoadBalancerReference, all []listed) mi
 
 func (m missing) inSpec() bool { return m.names || len(m.items) > 0 || m.region }
 
-// amend says what is missing, with the commands for that alone. A merge patch replaces a list, so the existing items are in it too.
+// amend reports the error about what is missing, with the commands for exactly this. A merge patch replaces a list, so the list in it has the existing items
+// too.
 func (m missing) amend(p *pass) {
 	var lacks, filled []string
 	path, spec, ids := "", map[string]any{}, map[string]any{}
@@ -403,7 +411,7 @@ func (m missing) amend(p *pass) {
 	p.Amend(path, nil, why, patchOf("spec", spec), patchOf("status", nested("loadBalancers", ids)))
 }
 
-// nested is a map without empty values.
+// nested returns a map of one member; nil if the member's content is empty.
 func nested(name string, content map[string]any) map[string]any {
 	if len(content) == 0 {
 		return nil
@@ -411,12 +419,12 @@ func nested(name string, content map[string]any) map[string]any {
 	return map[string]any{name: content}
 }
 
-// patchOf is a merge patch; empty for nothing.
+// patchOf returns a merge patch of one member of an object; "" if the member's content is empty.
 func patchOf(name string, content map[string]any) string {
 	if len(content) == 0 {
 		return ""
 	}
-	raw, _ := json.Marshal(map[string]any{name: content}) // JSON, and texts
+	raw, _ := json.Marshal(map[string]any{name: content}) // cannot fail: the values are strings, or come from JSON
 	return string(raw)
 }
 

@@ -53,7 +53,7 @@ func countDisks(p *pass, n int) {
 	}
 }
 
-// diskNames are those that were given.
+// diskNames has the names of the data disks that a conversion has seen. add reports an error for a name that occurs twice.
 type diskNames map[string]bool
 
 func (d diskNames) add(p *pass, name string) {

@@ -18,7 +18,7 @@ import (
 func nothing(*pass, *providerSpec, *infraSpec)     {}
 func nothingBack(*pass, *infraSpec, *providerSpec) {}
 
-// text is the string behind a pointer, empty for nil.
+// text returns the string behind a pointer, "" for nil.
 func text(s *string) string {
 	if s == nil {
 		return ""
@@ -30,7 +30,7 @@ func templateTo(p *pass, m *providerSpec, c *infraSpec) { c.Template = template(
 
 func templateFrom(p *pass, c *infraSpec, m *providerSpec) { m.Template = template(p, c.Template) }
 
-// uuid is any of the forms in which Cluster API's controllers treat a template's name as its UUID.
+// uuid matches each form of a template's name that Cluster API's controllers take for the template's UUID.
 var uuid = regexp.MustCompile(`(?i)^(urn:uuid:)?\{?[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}\}?$`)
 
 func template(p *pass, name string) string {
@@ -87,7 +87,7 @@ func diskSize(p *pass, size int32, linked bool) int32 {
 	return size
 }
 
-// Cluster API's controllers set these defaults; they do not read the template.
+// What Cluster API's controllers use if a machine names less or nothing. They do not read the template.
 const (
 	leastCPUs     = 2
 	defaultMemory = 2048
@@ -129,7 +129,7 @@ func memoryFrom(p *pass, c *infraSpec, m *providerSpec) {
 // defaultName is Cluster API's default name of a virtual machine.
 const defaultName = "{{ .machine.name }}"
 
-// stealClock lets a guest see its steal time.
+// stealClock is the VMX key that lets a guest see its steal time, and enabled the value.
 const (
 	stealClock = "stealclock.enable"
 	enabled    = "TRUE"

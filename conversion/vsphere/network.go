@@ -40,7 +40,7 @@ func devicesFrom(p *pass, c *infraSpec, m *providerSpec) {
 
 func deviceAt(i int) string { return fmt.Sprintf("network.devices[%d]", i) }
 
-// maxDevices is vSphere's and Machine API's maximum.
+// maxDevices is the maximum number of network devices, in vSphere and in Machine API.
 const maxDevices = 10
 
 func countDevices(p *pass, n int) {
@@ -56,7 +56,7 @@ func networkTo(p *pass, m *mapiDevice, c *capiDevice) { c.NetworkName = network(
 
 func networkFrom(p *pass, c *capiDevice, m *mapiDevice) { m.NetworkName = network(p, c.NetworkName) }
 
-// objectID is a managed object id as vSphere writes it, with or without its type before it.
+// objectID matches a network's managed object ID as vSphere writes it, with or without the type before it.
 var objectID = regexp.MustCompile(`^((Network|OpaqueNetwork|DistributedVirtualPortgroup):.*|(network|dvportgroup)-(o?[0-9]+))$`)
 
 func network(p *pass, name string) string {
@@ -105,7 +105,8 @@ func dhcpIs(p *pass, path string, have, want bool, reason string) {
 	}
 }
 
-// families returns the address families, IPv4 and IPv6, of the cluster's machines: IPv4 if that is unknown.
+// families reports whether the cluster's machines have IPv4 and IPv6 addresses, by the Infrastructure's machineNetworks. If these are unknown, it is IPv4
+// alone.
 func families(p *pass) (four, six bool) {
 	for _, cidr := range machineNetworks(p) {
 		prefix, err := netip.ParsePrefix(cidr)
@@ -188,13 +189,14 @@ func nameservers(p *pass, servers []string) []string {
 	return servers
 }
 
-// unheard: Cluster API does not write the setting from which RHCOS reads its address at first boot. An existing instance has its address.
+// noAddressSetting is the reason why a new machine cannot go with static addresses or pools: Cluster API does not write the setting from which RHCOS reads its
+// address at first boot. A Machine that has an instance can go, because the instance has its address.
 const noAddressSetting = "RHCOS reads its address from guestinfo.afterburn.initrd.network-kargs, and Cluster API does not write this key, so a new machine " +
 	"would not join the cluster. Machines that have an instance can move: keep the others with Machine API, or use DHCP for their addresses"
 
 func uncreated(p *pass) bool { return p.Core.Template || p.Core.ProviderID == "" }
 
-// installed is the group of the installer's pools: their addresses are given to Machine API's Machines alone.
+// installed is the API group of the installer's address pools. Only Machine API's Machines get addresses from them.
 const installed = "installer.openshift.io"
 
 func poolsTo(p *pass, m *mapiDevice, c *capiDevice) {
@@ -208,7 +210,7 @@ func poolsTo(p *pass, m *mapiDevice, c *capiDevice) {
 					"gateway, and leave the pool out")
 		}
 		checkPool(p.At(fmt.Sprintf("addressesFromPools[%d]", i)), "resource", from.Resource, from.Name)
-		// An absent group would be written as null, which the CRD refuses: an empty one means the same.
+		// The group is written even if it is empty, which means the same as absent: nil would be written as null, which the CRD refuses.
 		c.AddressesFromPools = append(c.AddressesFromPools, corev1.TypedLocalObjectReference{APIGroup: &from.Group, Kind: from.Resource, Name: from.Name})
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// placement is where a virtual machine runs, in Machine API's form with all values.
+// placement is where a virtual machine runs, in Machine API's form. It has the values of the failure domain and of the cluster, too.
 type placement struct {
 	machinev1beta1.Workspace
 	// networks are the names of the devices' networks.
@@ -32,8 +32,8 @@ func placementTo(m *providerSpec) placement {
 	return out
 }
 
-// placementFrom is where Cluster API's controllers place a machine: by its own fields, else by a failure domain of the Infrastructure, else by the
-// VSphereCluster.
+// placementFrom returns where Cluster API's controllers place a machine. The values of its failure domain in the Infrastructure take precedence over the
+// machine's own fields. A server that neither names is the VSphereCluster's.
 func placementFrom(p *pass, c *infraSpec) placement {
 	out := placement{Workspace: machinev1beta1.Workspace{
 		Server: c.Server, Datacenter: c.Datacenter, Folder: c.Folder, Datastore: c.Datastore, ResourcePool: c.ResourcePool,
@@ -53,7 +53,8 @@ func placementFrom(p *pass, c *infraSpec) placement {
 	return out
 }
 
-// moveInto does what Cluster API's controllers do: a failure domain's value wins. An equal path keeps its spelling.
+// moveInto replaces values of pl by those of a failure domain. Cluster API's controllers do so, too. A path that is equal to the failure domain's keeps its
+// spelling.
 func (pl *placement) moveInto(d failureDomain) {
 	pl.Server, pl.Datacenter, pl.VMGroup = d.Server, d.Topology.Datacenter, d.group()
 	override(&pl.Datastore, d.Topology.Datastore)
@@ -67,7 +68,7 @@ func override(value *string, wins string) {
 	}
 }
 
-// alike reports whether two paths are equal: installers write /dc1/host/cluster1//Resources.
+// alike reports whether two inventory paths are equal but for their spelling: installers write /dc1/host/cluster1//Resources.
 func alike(a, b string) bool { return path.Clean(a) == path.Clean(b) }
 
 func workspace(m *providerSpec) *machinev1beta1.Workspace {
@@ -77,7 +78,8 @@ func workspace(m *providerSpec) *machinev1beta1.Workspace {
 	return m.Workspace
 }
 
-// clusterServer is the vCenter for which Cluster API has credentials, empty if unknown.
+// clusterServer returns the vCenter for which Cluster API has credentials: the VSphereCluster's or, if that names none, the Infrastructure's only one; "" if it
+// is unknown.
 func clusterServer(p *pass) string {
 	if server, _ := p.Env.InfraClusterString("spec", "server"); server != "" {
 		return hostOf(server)
@@ -91,7 +93,7 @@ func clusterServer(p *pass) string {
 	return server
 }
 
-// hostOf is a vCenter's host, without what Cluster API also accepts around it: https://HOST/sdk.
+// hostOf returns a vCenter's host. Cluster API also accepts the form https://HOST/sdk.
 func hostOf(server string) string {
 	if _, after, ok := strings.Cut(server, "://"); ok {
 		server, _, _ = strings.Cut(after, "/")
@@ -99,7 +101,7 @@ func hostOf(server string) string {
 	return server
 }
 
-// vcenters are those of the Infrastructure.
+// vcenters returns the Infrastructure's list of vCenters.
 func vcenters(p *pass) []any {
 	centers, _, _ := unstructured.NestedFieldNoCopy(p.Env.Infrastructure, "spec", "platformSpec", "vsphere", "vcenters")
 	list, _ := centers.([]any)
@@ -125,7 +127,7 @@ func serverFrom(p *pass, c *infraSpec, m *providerSpec) {
 	sameServer(p, "server", server)
 }
 
-// vcentersAnnotation is on a VSphereCluster whose identity is valid for further vCenters: their names, separated by commas.
+// vcentersAnnotation is the annotation of a VSphereCluster whose identity is valid for further vCenters. Its value has their names, separated by commas.
 const vcentersAnnotation = "poundlock.openshift.io/vcenters"
 
 func otherVCenters(p *pass) []string {
@@ -133,8 +135,8 @@ func otherVCenters(p *pass) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// sameServer: Cluster API logs in to the machine's vCenter with the VSphereCluster's identity and thumbprint, which are for one. Machine API has credentials
-// for each.
+// sameServer reports an error if Cluster API could not log in to a machine's vCenter. It logs in to every vCenter with the VSphereCluster's identity and
+// thumbprint, which are for one vCenter. Machine API has credentials for each vCenter.
 func sameServer(p *pass, path, server string) {
 	want, others := clusterServer(p), otherVCenters(p)
 	thumbprint, _ := p.Env.InfraClusterString("spec", "thumbprint")
@@ -169,7 +171,7 @@ func thumbprintFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	}
 }
 
-// anyDatacenter is the default of Cluster API's webhook.
+// anyDatacenter is the datacenter that Cluster API's webhook fills in: the only one.
 const anyDatacenter = "*"
 
 func datacenterTo(_ *pass, m *providerSpec, c *infraSpec) {
@@ -235,7 +237,7 @@ func groupTo(p *pass, m *providerSpec, _ *infraSpec) {
 	}
 }
 
-// ungrouped reports a group without a failure domain of Cluster API's.
+// ungrouped reports an error for a machine with a vmGroup whose placement is no failure domain of Cluster API's.
 func ungrouped(p *pass, pl placement) {
 	const why = "Cluster API adds a virtual machine to a group only through a failure domain. Create a VSphereFailureDomain and a VSphereDeploymentZone"
 	if own := clusterServer(p); own != "" && pl.Server != own {
@@ -276,7 +278,7 @@ func groupFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// domainName is the failure domain in which Cluster API places a machine, empty for none. A machine's own counts if its Machine has none.
+// domainName returns the failure domain in which Cluster API places a machine: the Machine's or, if the Machine has none, the VSphereMachine's; "" for none.
 func domainName(p *pass, c *infraSpec) string {
 	if p.Core.FailureDomain != "" {
 		return p.Core.FailureDomain
@@ -284,7 +286,7 @@ func domainName(p *pass, c *infraSpec) string {
 	return text(c.FailureDomain)
 }
 
-// domainPath is the path of the failure domain's name.
+// domainPath returns the pass at the field that has the name of domainName.
 func domainPath(p *pass, c *infraSpec) *pass {
 	switch {
 	case p.Core.FailureDomain == "" && c.FailureDomain != nil:
@@ -295,7 +297,7 @@ func domainPath(p *pass, c *infraSpec) *pass {
 	return p.Under("spec.failureDomain")
 }
 
-// agree refuses a machine's value that its failure domain's value replaces.
+// agree reports an error for each of a machine's values that its failure domain would replace by another one. It returns false if there is any.
 func agree(p *pass, c *infraSpec, d failureDomain) bool {
 	before := len(p.Errors())
 	where := fmt.Sprintf("the value in failure domain %q of the Infrastructure", d.Name)
@@ -317,7 +319,7 @@ func agree(p *pass, c *infraSpec, d failureDomain) bool {
 	return len(p.Errors()) == before
 }
 
-// failureDomain is one of the Infrastructure's.
+// failureDomain is a failure domain of the Infrastructure.
 type failureDomain struct {
 	configv1.VSpherePlatformFailureDomainSpec
 }
@@ -327,7 +329,7 @@ func failureDomains(p *pass) []configv1.VSpherePlatformFailureDomainSpec {
 	value, _, _ := unstructured.NestedFieldNoCopy(p.Env.Infrastructure, "spec", "platformSpec", "vsphere")
 	content, ok := value.(map[string]any)
 	if !ok || runtime.DefaultUnstructuredConverter.FromUnstructured(content, &spec) != nil {
-		return nil // what cannot be read counts as empty
+		return nil // a spec that cannot be decoded counts as empty
 	}
 	return spec.FailureDomains
 }
@@ -345,19 +347,20 @@ func namedDomain(p *pass, c *infraSpec) (failureDomain, bool) {
 	return failureDomain{}, false
 }
 
-// ofASet recognizes the template of a ControlPlaneMachineSet, which names its failure domains by the Infrastructure alone. Its Machines are converted one by
-// one, each by its place.
+// ofASet reports whether the converted object is the template of a ControlPlaneMachineSet. Such a set names its failure domains as the Infrastructure does. Its
+// Machines are converted one by one, each by its own placement.
 func ofASet(p *pass) bool { return p.Core.Template && p.Core.ControlPlane }
 
-// domainOf names the first failure domain of the Infrastructure that places machines exactly so and that the VSphereCluster offers; empty for none.
+// domainOf returns the name of the Infrastructure's first failure domain that has exactly the placement pl and that the VSphereCluster offers; "" for none.
 func domainOf(p *pass, pl placement) string {
 	offered := offeredDomains(p)
 	return placedIn(p, pl, func(name string) bool { _, ok := offered[name]; return ok })
 }
 
-// offeredDomains are the failure domains with VSphereDeploymentZones: without one, Cluster API creates and deletes no virtual machine in a failure domain. The
-// VSphereCluster's status alone is no proof. If OpenShift manages it, it lists those of the ControlPlaneMachineSet, for which there are no zones. The provider
-// reads zones only if spec.failureDomainSelector selects them.
+// offeredDomains returns the VSphereCluster's failure domains that have a VSphereDeploymentZone. Without such a zone, Cluster API creates and deletes no
+// virtual machine in a failure domain. The VSphereCluster's status alone does not prove that there are zones: if OpenShift manages the VSphereCluster, the
+// status lists the failure domains of the ControlPlaneMachineSet, which have no zones. The provider reads zones only if spec.failureDomainSelector selects
+// them, so the result is empty without a selector.
 func offeredDomains(p *pass) map[string]any {
 	if _, selects, _ := unstructured.NestedMap(p.Env.InfraCluster, "spec", "failureDomainSelector"); !selects {
 		return nil
@@ -367,7 +370,7 @@ func offeredDomains(p *pass) map[string]any {
 	return offered
 }
 
-// placedIn names the first failure domain of the Infrastructure that places machines exactly so, of those that count; empty for none.
+// placedIn returns the name of the Infrastructure's first failure domain that has exactly the placement pl and for whose name counts returns true; "" for none.
 func placedIn(p *pass, pl placement, counts func(name string) bool) string {
 	for _, d := range failureDomains(p) {
 		if counts(d.Name) && (failureDomain{d}).places(pl) {
@@ -388,7 +391,7 @@ func (d failureDomain) connects(networks []string) bool {
 	return n <= len(networks) && slices.EqualFunc(d.Topology.Networks, networks[:n], func(a, b string) bool { return path.Base(a) == b })
 }
 
-// pool is the cluster's default, as the installer has it, if no other is set.
+// pool returns the failure domain's resource pool. If it names none, this is the default pool of its compute cluster, as the installer has it.
 func (d failureDomain) pool() string {
 	if d.Topology.ResourcePool != "" {
 		return d.Topology.ResourcePool

@@ -11,7 +11,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// Platform is vSphere: OpenShift's providerSpec on one side, the vSphere provider's v1beta1 objects on the other.
+// Platform returns the conversion for vSphere: between OpenShift's providerSpec and the vSphere provider's v1beta1 objects.
 func Platform() conversion.Platform {
 	spec := machinev1beta1.GroupVersion.WithKind("VSphereMachineProviderSpec")
 	return conversion.Platform{
@@ -32,7 +32,7 @@ func Platform() conversion.Platform {
 	}
 }
 
-// supposed has names that no cluster has.
+// supposed is Platform.Supposed, with names that no cluster has.
 var supposed = conversion.Supposition{
 	InfraCluster: `{"spec":{"server":"supposed.example.com"}}`,
 	PlatformSpec: `{"vcenters":[{"server":"supposed.example.com","datacenters":["supposed"]}],

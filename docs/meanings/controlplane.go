@@ -182,7 +182,7 @@ var controlPlaneDegraded = Table{
 }
 
 var controlPlaneProgressing = Table{
-	Section: "The control plane's set is Progressing for long",
+	Section: "Progressing and Available of the control plane's set",
 	Head:    [3]string{"reason", "what it means", "what to do"},
 	Rows: []Row{
 		{

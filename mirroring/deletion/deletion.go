@@ -82,7 +82,7 @@ func (s Pair) Next(step authority.DeletionStep) *pairs.Write {
 	mirror, side := s.Mirror()
 	switch step {
 	case authority.DeleteMirror:
-		return pairs.First(func() *pairs.Write { return hold(mirror) }, func() *pairs.Write {
+		return pairs.First(func() *pairs.Write { return Hold(mirror) }, func() *pairs.Write {
 			return deleted(mirror, "MirrorDeleted", "deleted "+pairs.Describe(mirror)+", because "+s.DescribeSource()+" is being deleted")
 		})
 	case authority.DeleteAuthority:
@@ -131,9 +131,9 @@ func (s Pair) lostItsSet(mirror *unstructured.Unstructured) bool {
 		pairs.ControllerOf(mirror) == nil && pairs.ControllerOf(s.MachineAPI) != nil
 }
 
-// hold puts the sync finalizer on a mirror that is about to be deleted; nil if the mirror has it. The finalizer was removed together with Poundlock. Without
+// Hold puts the sync finalizer on a mirror that is about to be deleted; nil if the mirror has it. The finalizer was removed together with Poundlock. Without
 // it, the deletion would not wait for Poundlock: nobody would release a Cluster API object that is still paused, and its deletion would never end.
-func hold(mirror *unstructured.Unstructured) *pairs.Write {
+func Hold(mirror *unstructured.Unstructured) *pairs.Write {
 	if slices.Contains(mirror.GetFinalizers(), authority.SyncFinalizer) {
 		return nil
 	}
@@ -165,7 +165,7 @@ func Adopters(machines []*unstructured.Unstructured, mirror *unstructured.Unstru
 // surroundings are being deleted, the other set is deleted with them, so every child is detached. Where the authoritative set is being deleted as well, such
 // a child still waits: the adopting set would delete its surplus, whichever Machine it chooses.
 func (s Pair) detachNext(side authority.API) *pairs.Write {
-	stay := s.Surroundings == authority.Stay && s.On(side.Other()) != nil
+	stay := s.Surroundings == authority.Stay && (s.On(side.Other()) != nil || side == authority.MachineAPI)
 	for _, child := range s.Children {
 		if s.Adopters[child.GetName()] == "" || !stay {
 			return s.detach(child, side)

@@ -9,26 +9,27 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Acknowledgement is how a provider's machine controller reports that it is paused, and that it no longer is.
+// Acknowledgement is how a provider's machine controller reports that it is paused, and that it is no longer paused.
 type Acknowledgement uint8
 
-// The ways. Cluster API's contract asks for the condition; a provider that has none yet is known by its kind.
+// The ways to acknowledge. Cluster API's contract asks for the condition. Poundlock knows by the kind of its machine which provider has no condition yet.
 const (
-	// ByCondition: the condition Paused.
+	// ByCondition: the controller sets the condition Paused.
 	ByCondition Acknowledgement = iota
-	// ByBlockMove: the controller keeps BlockMoveAnnotation on the object while it acts. The pass that finds the object paused removes it, once all that the
-	// controller had begun is paused too.
+	// ByBlockMove: the controller keeps BlockMoveAnnotation on the object while the controller acts. The pass that finds the object paused removes the
+	// annotation, once everything that the controller had begun is paused too.
 	ByBlockMove
-	// ByPatience: the provider reports nothing, but each of its passes reads the pause first. Poundlock waits for longer than a pass takes, and then counts
-	// the pause as acknowledged.
+	// ByPatience: the provider reports nothing, but each pass of its controller first reads whether the object is paused. Poundlock waits longer than a pass
+	// takes, and then counts the pause as acknowledged.
 	ByPatience
 )
 
-// BlockMoveAnnotation keeps `clusterctl move` from an object whose controller still acts.
+// BlockMoveAnnotation prevents `clusterctl move` of an object whose controller still acts.
 const BlockMoveAnnotation = clusterctlv1.BlockMoveAnnotation
 
-// infraAcknowledged reads the provider's acknowledgement on one of its objects. A condition Paused decides, also where the provider's other releases
-// acknowledge in another way. lately reports that the object was paused so lately that an earlier pass may still run.
+// infraAcknowledged returns the state of the provider's acknowledgement on one of its objects. If the object has the condition Paused, that condition
+// decides, even if other releases of the provider acknowledge in another way. lately reports that the object was paused so recently that an earlier pass of
+// the controller may still run.
 func infraAcknowledged(infra *policies.Object, lately bool) AcknowledgedState {
 	if infra == nil {
 		return NotAcknowledged
@@ -49,7 +50,7 @@ func infraAcknowledged(infra *policies.Object, lately bool) AcknowledgedState {
 }
 
 // acknowledged reports whether the controllers of the object under review have acknowledged, on the object itself, the pause that a move asks for. It is
-// false for a provider that reports nothing.
+// false for a provider that reports nothing (ByPatience).
 func acknowledged(c policies.Change) bool {
 	o := stored(c)
 	switch c.Side {

@@ -17,8 +17,9 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// adopterWarnings name the MachineSets that will adopt a Machine once it has moved. A set of the target adopts each Machine without a controller that its
-// selector matches. If it then has too many, it deletes one, with its instance. Until the move, the lock refuses the adoption.
+// adopterWarnings warns, for a request to move a Machine, which MachineSets will adopt the Machine after the move. A set of the target API adopts each
+// Machine without a controller that the set's selector matches. If the set then has too many Machines, it deletes one, with its instance. Until the move, the
+// lock refuses the adoption.
 func adopterWarnings(c policies.Change, s standing) []string {
 	kind, _ := KindNamed(c.Kind)
 	to, machine := s.authoritative().Other(), c.Old
@@ -42,13 +43,14 @@ func adopterWarnings(c policies.Change, s standing) []string {
 			"To prevent that, first change its labels or the set's selector", to.Text(), strings.Join(names, " or "))}
 }
 
-// comesUnowned reports whether somebody who reads warnings creates a Machine without a controller.
+// comesUnowned reports whether a user or GitOps creates a Machine without a controller. Other actors do not count, because controllers do not read warnings.
 func comesUnowned(c policies.Change) bool {
 	return c.Actor == policies.Anyone && c.Kind == "Machine" && c.Operation == admissionv1.Create && !owned(c.New)
 }
 
-// SetAdopts: a set of the Machine API adopts each Machine without a controller that its selector matches. While the set and the Machine have different
-// authoritative APIs, the lock refuses that, and a person who creates or restores the Machine does not see the refusal.
+// SetAdopts warns, when a Machine without a controller is created, which Machine API sets will adopt it later. A set of the Machine API adopts each Machine
+// without a controller that the set's selector matches. While different APIs are authoritative for the set and the Machine, the lock refuses the adoption,
+// and a person who creates or restores the Machine does not see that refusal.
 func SetAdopts(c policies.Change) policies.Verdict {
 	if !comesUnowned(c) {
 		return policies.Verdict{}
@@ -68,9 +70,9 @@ func SetAdopts(c policies.Change) policies.Verdict {
 	return policies.Warn(out...)
 }
 
-// deploymentWarnings name the MachineDeployments that will adopt a MachineSet once it has moved to Cluster API. Each one adopts a set without a controller
-// that its selector matches. If its own template differs, it scales the set down to none, or fails (onceAdopted). Until the move, the lock refuses the
-// adoption.
+// deploymentWarnings warns, for a request to move a MachineSet to Cluster API, which MachineDeployments will adopt the set after the move. A
+// MachineDeployment adopts each set without a controller that the MachineDeployment's selector matches. If the MachineDeployment's own template differs from
+// the set's, it scales the set down to none, or fails (onceAdopted). Until the move, the lock refuses the adoption.
 func deploymentWarnings(c policies.Change, s standing) []string {
 	if c.Kind != "MachineSet" || s.authoritative().Other() != ClusterAPI || c.Facts.Twin == nil || owned(c.Facts.Twin) {
 		return nil
@@ -89,15 +91,17 @@ func deploymentWarnings(c policies.Change, s standing) []string {
 			"To prevent that, first change the set's labels, or narrow spec.selector of the MachineDeployment", strings.Join(names, " or "), onceAdopted)}
 }
 
-// onceAdopted is what a MachineDeployment does to a set that it has adopted (seen with v1.13.6, which needs that label of each of its sets).
+// onceAdopted says what a MachineDeployment does to a set that it has adopted. Seen with v1.13.6 of Cluster API, which needs the label machine-template-hash
+// on each set of a MachineDeployment.
 const onceAdopted = ". It may then replace the set's Machines and their instances by those of the MachineDeployment's template. If the set lacks the label " +
 	"machine-template-hash, Cluster API may fail on the whole MachineDeployment instead, and neither scale it nor replace any of its Machines. " +
 	"Either way the set cannot move to Machine API while the MachineDeployment owns it"
 
-// MachineDeployment is Cluster API's kind that owns MachineSets. Nothing mirrors it.
+// MachineDeployment is Cluster API's kind that owns MachineSets. Poundlock does not mirror it.
 const MachineDeployment = "MachineDeployment"
 
-// selectsAnew reports whether a MachineDeployment may select a MachineSet that it did not select before, since a person changes the one or the other.
+// selectsAnew reports whether, because of a person's change of a MachineDeployment or of a MachineSet, a MachineDeployment may select a set that it did not
+// select before.
 func selectsAnew(c policies.Change) bool {
 	switch {
 	case !reads(c):
@@ -105,7 +109,7 @@ func selectsAnew(c policies.Change) bool {
 	case c.Kind == MachineDeployment:
 		return c.Operation == admissionv1.Create || SelectorOf(c.Old).String() != SelectorOf(c.New).String()
 	case owned(c.New) || c.Side == policies.SideClusterAPI && (!isMirrored(c.New) || c.New.HasAnnotation(PausedAnnotation)):
-		return false // a mirror's labels are those of the authoritative set
+		return false // the labels of a mirror come from the authoritative set, whose own review warns
 	}
 	return c.Operation == admissionv1.Create || !maps.Equal(c.Old.Metadata.Labels, c.New.Metadata.Labels)
 }
@@ -114,7 +118,7 @@ func isMirrored(o *policies.Object) bool {
 	return o.HasFinalizer(SyncFinalizer) || o.HasAnnotation(MirrorAnnotation)
 }
 
-// labelledFor warns of the MachineDeployments that select a set by the labels which this request gives it.
+// labelledFor warns which MachineDeployments select a set because of the labels that the request gives the set.
 func labelledFor(c policies.Change) policies.Verdict {
 	var names []string
 	for _, d := range c.Facts.Deployments {
@@ -135,8 +139,8 @@ func labelledFor(c policies.Change) policies.Verdict {
 		nameSome(names), when, onceAdopted))
 }
 
-// DeploymentAdopts is deploymentWarnings for the other order: the MachineDeployment comes after the MachineSets. The move of a paused set to Cluster API is
-// still to come; until then, the lock refuses the adoption.
+// DeploymentAdopts warns as deploymentWarnings does, for the case that the MachineDeployment, or the labels by which it selects, come after the MachineSets.
+// A paused set has yet to move to Cluster API, and until that move the lock refuses the adoption.
 func DeploymentAdopts(c policies.Change) policies.Verdict {
 	if !selectsAnew(c) {
 		return policies.Verdict{}
@@ -166,8 +170,8 @@ func DeploymentAdopts(c policies.Change) policies.Verdict {
 	return v
 }
 
-// DeploymentDeletes warns which mirrored MachineSets are deleted with a MachineDeployment. Cluster API's controller deletes the sets that it owns before it
-// removes its finalizer, whatever propagation the deletion asks for.
+// DeploymentDeletes warns which mirrored MachineSets are deleted with a MachineDeployment. Cluster API's controller deletes the sets that a MachineDeployment
+// owns before it removes its finalizer from the MachineDeployment, whatever propagation the deletion asks for.
 func DeploymentDeletes(c policies.Change) policies.Verdict {
 	var names []string
 	moving := false
@@ -202,8 +206,9 @@ func DeploymentDeletes(c policies.Change) policies.Verdict {
 	return v
 }
 
-// shapeBeside is the authority over a set of Cluster API. The deletion of one that moves takes the move back (State.move): where that came from Cluster API,
-// the paused set is released to its own end.
+// shapeBeside returns the Shape of the Machine API set with the name of a Cluster API set. It returns the zero Shape if there is none. The Shape matters for
+// a set that moves, because the deletion of that set cancels the move (State.move): if the move came from Cluster API, the paused set is released and Cluster
+// API completes its deletion.
 func shapeBeside(c policies.Change, set *policies.Object) Shape {
 	for _, o := range c.Facts.MachineAPISets {
 		if o.Metadata.Name == set.Metadata.Name {

@@ -15,49 +15,54 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Names that Poundlock and the two APIs agree on.
+// Names that Poundlock shares with the two APIs, or writes on their objects.
 const (
-	// SyncFinalizer is Poundlock's own, on objects that have a twin (converting › Deletion of Machines).
+	// SyncFinalizer is Poundlock's finalizer on every object that has a twin, which is the object of the same name in the other API (converting › Deletion of
+	// Machines).
 	SyncFinalizer = "sync.machine.openshift.io/finalizer"
-	// MachineAPIMachineFinalizer is added by the Machine API's machine controller before it calls a cloud.
+	// MachineAPIMachineFinalizer is the finalizer that the Machine API's machine controller adds to a Machine before that controller calls a cloud.
 	MachineAPIMachineFinalizer = machinev1beta1.MachineFinalizer
-	// PausedAnnotation pauses a Cluster API object, whatever its value.
+	// PausedAnnotation pauses a Cluster API object, whatever the annotation's value.
 	PausedAnnotation = clusterv1.PausedAnnotation
-	// PausedByPoundlock is its value on a Machine API object of a kind whose controller obeys the annotation and ignores authority. A user who pauses a health
-	// check for an upgrade writes another.
+	// PausedByPoundlock is the value with which Poundlock sets PausedAnnotation on a Machine API object whose controller obeys the annotation and ignores
+	// authority (Kind.ObeysAnnotation). A user who pauses a health check for an upgrade writes another value (PausesCheck).
 	PausedByPoundlock = "poundlock.openshift.io"
-	// Domain is of the labels and annotations that are Poundlock's own.
+	// Domain is the domain in the names of Poundlock's own labels and annotations.
 	Domain = "poundlock.openshift.io"
-	// MirrorAnnotation marks what the mirror made on the Cluster API side; its value is Kind/name of the Machine API
-	// object that it mirrors.
+	// MirrorAnnotation marks a Cluster API or infrastructure object that Poundlock made as a mirror. The annotation's value is Kind/name of the Machine API
+	// object that the marked object mirrors.
 	MirrorAnnotation = Domain + "/mirror-of"
-	// ReplacedAnnotation is on a provider's machine that the mirror deletes to create it again, because it may not be changed.
+	// ReplacedAnnotation marks a provider's machine that Poundlock deletes and then recreates, because the API server refuses the change that would make this
+	// machine equal to its source.
 	ReplacedAnnotation = Domain + "/replaced"
 	// LastAppliedAnnotation is written by every `kubectl apply`.
 	LastAppliedAnnotation = corev1.LastAppliedConfigAnnotation
 	// AutoscalerManager is the field manager of the cluster autoscaler's writes.
 	AutoscalerManager = "cluster-autoscaler"
-	// ReasonForeignTwin is why Synchronized is False while something that Poundlock did not make stands in the mirror's place (Foreign).
+	// ReasonForeignTwin is the reason of Synchronized=False while an object that Poundlock did not make has the name of the mirror (Foreign).
 	ReasonForeignTwin = "ForeignTwin"
-	// ReasonWouldBeAdopted is why Synchronized is False while a MachineSet's deletion waits: another set would adopt Machines that it leaves.
+	// ReasonWouldBeAdopted is the reason of Synchronized=False while the deletion of a MachineSet waits, because another set would adopt Machines that the
+	// deletion leaves behind.
 	ReasonWouldBeAdopted = "WouldBeAdopted"
-	// BesideForeignAnnotation is on a Machine of the Machine API's with that reason, until it begins or nothing is in the way: a condition does not last, as the
-	// Machine API's controllers replace the whole list while Poundlock is away.
+	// BesideForeignAnnotation is on a Machine API object while a foreign object has the mirror's name (ReasonForeignTwin): on a Machine until the Machine API's
+	// controllers begin with it, and on a MachineSet that was created together with Cluster API's set of that name. Poundlock removes the annotation when
+	// nothing is in the way any more. The condition alone would not last: while Poundlock is away, the Machine API's controllers replace the whole list of
+	// conditions.
 	BesideForeignAnnotation = Domain + "/beside-foreign"
-	// ConditionSynchronized reports, on the Machine API object, whether the mirror equals the authority.
+	// ConditionSynchronized reports, on the Machine API object, whether the mirror equals the authoritative object.
 	ConditionSynchronized = "Synchronized"
-	// ReasonAuthorityChanged is why Synchronized is Unknown from the end of a move until the mirror has run in the new direction.
+	// ReasonAuthorityChanged is the reason of Synchronized=Unknown from the end of a move until Poundlock has mirrored once in the new direction.
 	ReasonAuthorityChanged = "AuthorityChanged"
-	// ConditionMirrored is False on a MachineSet of Cluster API whose Machine API MachineSet was deleted while Cluster API was authoritative.
+	// ConditionMirrored is False on a Cluster API MachineSet whose Machine API MachineSet was deleted while Cluster API was authoritative.
 	ConditionMirrored = "MirroredInMachineAPI"
-	// ConditionPaused is how each API's controllers acknowledge that they stay away, or act again.
+	// ConditionPaused is the condition by which each API's controllers acknowledge that they leave the object alone (True) or act on it again (False).
 	ConditionPaused = "Paused"
 )
 
 // API is a value of authoritativeAPI.
 type API string
 
-// The values of authoritativeAPI; spec has the first two, status.synchronizedAPI too.
+// The values of status.authoritativeAPI. spec.authoritativeAPI and status.synchronizedAPI, if set, have only the values MachineAPI and ClusterAPI.
 const (
 	Unset      API = ""
 	MachineAPI API = "MachineAPI"
@@ -65,7 +70,7 @@ const (
 	Migrating  API = "Migrating"
 )
 
-// Other is the opposite API; of Unset and Migrating there is none.
+// Other returns the opposite API. It returns Unset for Unset and Migrating, which have no opposite.
 func (a API) Other() API {
 	switch a {
 	case MachineAPI:
@@ -76,7 +81,7 @@ func (a API) Other() API {
 	return Unset
 }
 
-// Text is the API's name for people.
+// Text returns the API's name as messages for people have it.
 func (a API) Text() string {
 	switch a {
 	case MachineAPI:
@@ -87,17 +92,17 @@ func (a API) Text() string {
 	return string(a)
 }
 
-// Shape has the fields of authority of a Machine API object: the one shape through which all kinds are read.
+// Shape has the fields of authority of a Machine API object of any kind. All code reads a Machine API object's authority through this one type.
 type Shape struct {
 	// Requested is spec.authoritativeAPI.
 	Requested API
 	// Current is status.authoritativeAPI.
 	Current API
-	// SynchronizedAPI is the last stable value of Current.
+	// SynchronizedAPI is status.synchronizedAPI: the last value of Current that was not Migrating.
 	SynchronizedAPI API
-	// SynchronizedGeneration is the authority's generation that the mirror was made from.
+	// SynchronizedGeneration is status.synchronizedGeneration: the generation of the authoritative object from which the mirror was made.
 	SynchronizedGeneration int64
-	// Recorded reports that status.synchronizedGeneration is stored, be it 0: see Existed.
+	// Recorded reports that status.synchronizedGeneration is stored, even if its value is 0 (see Existed).
 	Recorded bool
 	// Phase is status.phase, of a Machine.
 	Phase string
@@ -108,7 +113,7 @@ type Shape struct {
 	Conditions []Condition
 }
 
-// Condition is what both APIs' conditions have in common.
+// Condition has the fields that the conditions of both APIs have in common.
 type Condition struct {
 	Type               string                 `json:"type"`
 	Status             metav1.ConditionStatus `json:"status"`
@@ -117,7 +122,7 @@ type Condition struct {
 	LastTransitionTime metav1.Time            `json:"lastTransitionTime,omitzero"`
 }
 
-// Condition returns the condition of a type, the zero value where there is none.
+// Condition returns the condition of a type. It returns the zero value if there is none.
 func (s Shape) Condition(kind string) Condition { return find(s.Conditions, kind) }
 
 func find(cs []Condition, kind string) Condition {
@@ -129,15 +134,15 @@ func find(cs []Condition, kind string) Condition {
 	return Condition{}
 }
 
-// Existed reports that the object of the API that is authoritative is known to have existed: status.synchronizedGeneration is stored. It is 0 from the switch,
-// or the adoption, which stores it with the new authority, until the mirror has run in the new direction. An older release left it out there, and stored the
-// condition.
+// Existed reports whether the object of the authoritative API is known to have existed: status.synchronizedGeneration is stored. A switch or an adoption
+// stores 0 together with the new authority, and the value stays 0 until Poundlock has mirrored once in the new direction. An older release did not store the
+// 0, but did store the condition Synchronized with ReasonAuthorityChanged, so that condition counts too.
 func (s Shape) Existed() bool {
 	return s.Recorded || s.SynchronizedGeneration != 0 || s.Condition(ConditionSynchronized).Reason == ReasonAuthorityChanged
 }
 
-// Read returns the Shape of a Machine API object. An object that is absent, or whose spec and status cannot be read, has
-// nothing: the zero Shape. Its conditions are shared between all who read the same object.
+// Read returns the Shape of a Machine API object. It returns the zero Shape for an object that is absent, or whose spec and status cannot be read. The
+// returned Conditions are shared by all callers that read the same object.
 func Read(o *policies.Object) Shape {
 	if o == nil {
 		return Shape{}
@@ -147,7 +152,7 @@ func Read(o *policies.Object) Shape {
 
 func read(o *policies.Object) Shape {
 	var s Shape
-	// The API server's schema has seen to the types; where it has not (no CRD validation), nothing is what is said.
+	// The API server checks the types against the CRD's schema. Where it does not (no CRD validation), a field of another type is read as absent.
 	_ = jsonmembers.EachChecked(orEmpty(o.Spec), func(name, value []byte) error {
 		if string(name) == "authoritativeAPI" {
 			_ = json.Unmarshal(value, &s.Requested)
@@ -158,7 +163,8 @@ func read(o *policies.Object) Shape {
 	return s
 }
 
-// status reads one member of status; most of it is the machine's addresses, provider status and last operation.
+// status reads one member of status. The members that Shape lacks are skipped without decoding: the machine's addresses, provider status and last operation
+// are most of a status.
 func (s *Shape) status(name, value []byte) error {
 	if field := s.field(string(name)); field != nil {
 		_ = json.Unmarshal(value, field)
@@ -203,8 +209,8 @@ func orNull(raw json.RawMessage) []byte {
 	return raw
 }
 
-// ReadConditions returns the conditions of a Cluster API object, core or infrastructure, wherever its version keeps
-// them. Where a type stands in both places the newer form (status.v1beta2) wins.
+// ReadConditions returns the conditions of a Cluster API object, core or infrastructure, from both places in which API versions keep them. The conditions of
+// the newer form (status.v1beta2) come first, so for a type that is in both places a search finds the newer form's condition.
 func ReadConditions(o *policies.Object) []Condition {
 	if o == nil {
 		return nil
@@ -219,8 +225,8 @@ func ReadConditions(o *policies.Object) []Condition {
 	return append(status.V1Beta2.Conditions, status.Conditions...)
 }
 
-// ConditionOf returns the condition of a type of a Cluster API object, the zero value where there is none.
+// ConditionOf returns the condition of a type of a Cluster API object. It returns the zero value if there is none.
 func ConditionOf(o *policies.Object, kind string) Condition { return find(ReadConditions(o), kind) }
 
-// Paused reports whether a Cluster API object's controllers have acknowledged that they are paused.
+// Paused returns the condition by which a Cluster API object's controllers acknowledge a pause. It returns the zero value if there is none.
 func Paused(o *policies.Object) Condition { return ConditionOf(o, ConditionPaused) }

@@ -16,13 +16,12 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// CarriedManager refuses what the locks would let a writer write to a mirror although the mirror would not carry it over. Locks identify a writer by its
-// user name, the mirror by its field manager, because an object records nothing else. Where the two disagree, the write would pass, and the mirror would
-// revert it without a message.
+// CarriedManager refuses a write to a mirror that the locks would allow to the user but that Poundlock would not carry over to the authoritative object. The
+// locks identify a writer by its user name. Poundlock identifies a writer by its field manager, because an object records nothing else. Where the two
+// disagree, the write would pass, and Poundlock would then revert it without a message.
 //
-// A removed field has no owner, so removals pass. A review of /scale has the field manager only where the request names one: a write under another
-// program's name passes there, and is reverted.
-// let through there, and put back.
+// A removed field has no field manager, so removals pass. A review of /scale has the field manager only if the request names one. So a write through /scale
+// under another program's default name passes, and Poundlock reverts it.
 func CarriedManager(c policies.Change) policies.Verdict {
 	var errs field.ErrorList
 	for _, written := range carriedWrites(c) {
@@ -36,7 +35,8 @@ func CarriedManager(c policies.Change) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// carriedWrite is a field that a request adds or changes, and the field manager from which the mirror carries it over.
+// carriedWrite is a field that a request adds or changes on a mirror, and the field manager from which Poundlock carries that field over to the authoritative
+// object.
 type carriedWrite struct {
 	field   *field.Path
 	path    []string
@@ -64,7 +64,7 @@ func carriedWrites(c policies.Change) []carriedWrite {
 	return out
 }
 
-// recordedAs lists the field managers that have a field by the request; none where the review does not show it.
+// recordedAs returns the field managers that own a field after the request. It returns none if the review does not show them.
 func recordedAs(c policies.Change, path []string) []string {
 	switch {
 	case c.FieldManager != "":
@@ -89,12 +89,12 @@ func recordedAs(c policies.Change, path []string) []string {
 	return out
 }
 
-// writesCarried reports whether a request is of somebody whose writes to a mirror are carried over.
+// writesCarried reports whether a request is by somebody whose writes to a mirror Poundlock carries over.
 func writesCarried(c policies.Change) bool {
 	return c.Operation == admissionv1.Update && slices.ContainsFunc(grants, func(g Grant) bool { return g.Manager != "" && g.Actor == c.Actor })
 }
 
-// carriedNeeds is what shows which API is authoritative, as the locks look it up.
+// carriedNeeds returns the facts that show which API is authoritative. The locks ask for the same facts.
 func carriedNeeds(c policies.Change) (n policies.Need) {
 	if !writesCarried(c) {
 		return 0

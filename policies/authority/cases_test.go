@@ -418,7 +418,7 @@ var rules = authority.Rules()
 func TestRulesStand(t *testing.T) {
 	want := []string{
 		"authority/spec-locked", "authority/in-transit", "authority/infra-locked", "authority/scale-locked", "authority/carried-manager", "authority/scale-unseen",
-		"authority/metadata-reserved", "authority/metadata-conflict", "authority/metadata-free", "authority/provider-id", "authority/provider-status",
+		"authority/metadata-reserved", "authority/metadata-conflict", "authority/metadata-free", "authority/provider-id", "authority/provider-status", "authority/pause-condition",
 		"authority/infra-owner", "authority/propagation",
 		"authority/finalizers-owned", "authority/finalizer-fence", "authority/created-twice", "authority/status-owned", "authority/paused-owned",
 		"authority/check-paused",

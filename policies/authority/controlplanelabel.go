@@ -15,15 +15,16 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// losesControlPlaneLabel reports whether a request takes the label by which Cluster API counts a Machine among the control plane.
+// losesControlPlaneLabel reports whether a request removes the label by which Cluster API counts a Machine among the control plane.
 func losesControlPlaneLabel(c policies.Change) bool {
 	_, had := c.Old.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
 	_, has := c.New.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
 	return had && !has && c.Actor != policies.Poundlock && !c.Old.Deleting()
 }
 
-// ControlPlaneLabel keeps that label on a Machine that is of the control plane by its other labels. Cluster API counts Machines by it alone: without one that
-// stays it skips the hooks and the drain of every deletion (ControlPlaneLast). Once all of these labels go, the Machine is one of another role in both APIs.
+// ControlPlaneLabel refuses to remove clusterv1.MachineControlPlaneLabel from a Machine whose other labels say that it is of the control plane. Cluster API
+// counts control plane Machines by this label alone. If no Machine that stays has this label, Cluster API skips the hooks and the drain of every deletion
+// (ControlPlaneLast). If a request removes all labels of the control plane together, the Machine has another role in both APIs, and the rule allows that.
 func ControlPlaneLabel(c policies.Change) policies.Verdict {
 	if !losesControlPlaneLabel(c) || c.Facts.Twin == nil || stand(c).authoritative() != ClusterAPI {
 		return policies.Verdict{}

@@ -18,19 +18,21 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Roster is a pair of MachineSets and those Machines of either API that they may count.
+// Roster is a pair of MachineSets and the Machines of both APIs that the sets may count.
 type Roster struct {
 	Sets     map[API]*policies.Object
 	Machines map[API][]*policies.Object
-	// Definitions are those of the Machines' kind, as far as they were looked for: where a Machine has no object in an API.
+	// Definitions has, for an API in which a Machine of the sets has no object, whether that API's CRD of Machines exists. It has only what was looked up.
 	Definitions map[API]Presence
 }
 
-// Uncounted lists, by name, the Machines that one set of the pair counts and the other does not. An authoritative set creates a Machine for each that it
-// does not count, and deletes one for each that only it counts. So both must count the same before authority moves. Explain has the reason.
+// Uncounted returns, sorted by name, the Machines that one set of the pair counts and the other does not. After a move, the authoritative set would create a
+// Machine for each Machine that it does not count, and delete one for each that it alone counts. So both sets must count the same Machines before authority
+// moves. Explain fills in the reason for each.
 //
-// A set counts a Machine that it controls and that matches its selector. One that is being deleted counts for neither: its twin is deleted too. One that a set
-// would adopt, since no controller owns it and its API is authoritative for it, is listed as well, unless the other set counts its twin.
+// A set counts a Machine that the set controls and that matches the set's selector. A Machine that is being deleted counts for neither set, because its twin
+// is deleted too. Uncounted also lists a Machine that a set would adopt, because no controller owns the Machine and the set's API is authoritative for it,
+// unless the other set counts the Machine's twin.
 func (r Roster) Uncounted() []policies.Uncounted {
 	if r.Sets[MachineAPI] == nil || r.Sets[ClusterAPI] == nil {
 		return nil // the handoff waits for the twin itself
@@ -60,7 +62,8 @@ func (r Roster) counted(api API, owns func(machine, set *policies.Object) bool) 
 	return out
 }
 
-// adoptable reports whether a set of an API would make a Machine its own that matches its selector. A mirror it would not: the lock keeps it from that.
+// adoptable reports whether a set of an API would adopt a Machine that the set's selector matches. A set does not adopt a mirror, because the lock refuses
+// that.
 func adoptable(m *policies.Object, api API) bool {
 	if owned(m) {
 		return false
@@ -72,7 +75,8 @@ func adoptable(m *policies.Object, api API) bool {
 	return !paused
 }
 
-// SelectorOf is the selector of a MachineSet of either API. One that cannot be read matches nothing, and its controller does nothing.
+// SelectorOf returns the selector of a MachineSet of either API. For a selector that cannot be read it returns one that matches nothing, because the set's
+// controller then does nothing.
 func SelectorOf(set *policies.Object) labels.Selector {
 	var spec struct {
 		Selector metav1.LabelSelector `json:"selector"`
@@ -85,7 +89,7 @@ func SelectorOf(set *policies.Object) labels.Selector {
 	return selector
 }
 
-// Explain fills in the reason for which only one set counts a Machine, by its two objects; nil is absent.
+// Explain fills in why only one set counts a Machine. machine has the Machine's object in each API; nil means that there is none.
 func (r Roster) Explain(u *policies.Uncounted, machine map[API]*policies.Object) {
 	other := API(u.By).Other()
 	missing := r.undefined(other)
@@ -96,7 +100,7 @@ func (r Roster) Explain(u *policies.Uncounted, machine map[API]*policies.Object)
 	}
 }
 
-// undefined is what happened to the definition of an API's Machines, and how to get it back; "" where it exists, or nobody has looked.
+// undefined returns what happened to the CRD of an API's Machines, and how to restore it. It returns "" if the CRD exists or was not looked up.
 func (r Roster) undefined(api API) string {
 	kind, _ := KindNamed("Machine")
 	definition := kind.DefinitionIn(api)
@@ -114,8 +118,8 @@ func (r Roster) undefined(api API) string {
 	return ""
 }
 
-// unreflected reports whether Cluster API's set has a Machine of its own although Machine API is authoritative for the set: the mirror makes no Machine API
-// object for it, as nobody has said which of the two sets is to have it.
+// unreflected reports whether Cluster API's set has a Machine of its own although Machine API is authoritative for the set. Poundlock creates no Machine API
+// object for such a Machine, because nobody has decided which of the two sets is to have it.
 func (r Roster) unreflected(u policies.Uncounted, machine map[API]*policies.Object) bool {
 	own := machine[ClusterAPI]
 	return API(u.By) == ClusterAPI && machine[MachineAPI] == nil && own != nil && !own.HasAnnotation(PausedAnnotation) && owned(own) &&
@@ -150,8 +154,8 @@ func (r Roster) why(u policies.Uncounted, machine map[API]*policies.Object) stri
 	return fmt.Sprintf("its %s object does not have the labels of its MachineSet's spec.selector", other.Text())
 }
 
-// NotReflected is why a Machine of a Cluster API set has no Machine API object, as far as the Machine shows it, and what a person can do; "" for any other
-// object, and where nothing is known.
+// NotReflected returns why a Machine of a Cluster API set has no Machine API object, as far as the Machine itself shows it, and what a person can do. It
+// returns "" for any other object, and if nothing is known.
 func NotReflected(k Kind, o *policies.Object) string {
 	ref := metav1.GetControllerOfNoCopy(&metav1.ObjectMeta{OwnerReferences: o.Metadata.OwnerReferences})
 	if why := notReflected(o); k.InfraActs() && ref != nil && ref.Kind == k.Parent && why != "" {
@@ -168,7 +172,8 @@ func notReflected(machine *policies.Object) string {
 		machine.Metadata.Namespace, clusterv1.GroupVersion.Group, machine.Metadata.Name, PausedAnnotation)
 }
 
-// notMirrored is what the Machine API object reports of its mirror.
+// notMirrored returns what the condition Synchronized of a Machine API object reports about the object's mirror. It returns "" if the mirror is up to date or
+// nothing is reported.
 func notMirrored(machine *policies.Object) string {
 	c := Read(machine).Condition(ConditionSynchronized)
 	if c.Reason == "" || c.Status == metav1.ConditionTrue {
@@ -177,16 +182,16 @@ func notMirrored(machine *policies.Object) string {
 	return fmt.Sprintf(" (%s: %s)", c.Reason, eventnote.Cut(c.Message, 200))
 }
 
-// controlledBy reports whether a Machine's controller is the set. One of the same name and another UID is not.
+// controlledBy reports whether the set is the controller of a Machine, by UID. A set of the same name with another UID is not.
 func controlledBy(machine, set *policies.Object) bool {
 	ref := metav1.GetControllerOfNoCopy(&metav1.ObjectMeta{OwnerReferences: machine.Metadata.OwnerReferences})
 	return ref != nil && ref.UID == set.Metadata.UID
 }
 
-// UncountedNamed is how many Machines NameUncounted names.
+// UncountedNamed is how many Machines NameUncounted names at most.
 const UncountedNamed = 5
 
-// NameUncounted names the first of the Machines, each with the reason, and how many more there are.
+// NameUncounted returns a phrase for each of the first Machines of the list, with the reason, and one for how many more there are.
 func NameUncounted(list []policies.Uncounted) []string {
 	var out []string
 	for _, u := range list[:min(len(list), UncountedNamed)] {

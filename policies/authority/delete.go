@@ -19,7 +19,8 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// deleted reads a DELETE. asks is false where there is nothing to answer: Poundlock itself deletes, or no twin would stay behind.
+// deleted returns what a DELETE asks for. asks is false if no rule has to answer: Poundlock itself deletes, no twin would stay behind, or no API is
+// authoritative.
 func deleted(c policies.Change) (d DeletionRequest, asks bool) {
 	s := stand(c)
 	on := ClusterAPI
@@ -30,11 +31,15 @@ func deleted(c policies.Change) (d DeletionRequest, asks bool) {
 		c.Actor != policies.Poundlock && c.Facts.Twin != nil && !c.Facts.Twin.Deleting() && s.authoritative() != Unset
 }
 
-// DeleteDetached: "the deletion event will not be synchronised to the Cluster API equivalent … To ensure users are aware
-// of this situation, webhooks will be introduced to warn users" (converting › Deletion of Machines).
+// DeleteDetached warns that the deletion of an object leaves its authoritative twin and the twin's instances running: "the deletion event will not be
+// synchronised to the Cluster API equivalent … To ensure users are aware of this situation, webhooks will be introduced to warn users" (converting › Deletion
+// of Machines).
 func DeleteDetached(c policies.Change) policies.Verdict {
 	d, asks := deleted(c)
 	o := d.Outcome()
+	if !asks && c.Kind == "MachineSet" && c.Actor != policies.Poundlock && c.Facts.Twin == nil && stand(c).authoritative() == ClusterAPI {
+		return atOnce(c, o) // Poundlock detaches the set's Machines first, unless the foreground leaves no time
+	}
 	if !asks || o.Object != Goes || o.Twin != Stays {
 		return policies.Verdict{}
 	}
@@ -43,7 +48,7 @@ func DeleteDetached(c policies.Change) policies.Verdict {
 		atOnce(c, o))
 }
 
-// atOnce warns of what the collector deletes of a set's Machines before Poundlock can detach them.
+// atOnce warns which Machines of a set the garbage collector deletes, with their instances, before Poundlock can detach them from the set.
 func atOnce(c policies.Change, o Outcome) policies.Verdict {
 	if o.Instances != MayEnd {
 		return policies.Verdict{}
@@ -62,7 +67,7 @@ func atOnce(c policies.Change, o Outcome) policies.Verdict {
 			api.Text(), which))
 }
 
-// foregroundNeeds are the facts about a deletion in the foreground: only there the set's Machines matter.
+// foregroundNeeds returns the facts that a rule needs about a deletion. The set's Machines matter only to a deletion of a MachineSet in the foreground.
 func foregroundNeeds(c policies.Change) policies.Need {
 	if c.Kind == "MachineSet" && inForeground(c) {
 		return policies.NeedTwin | policies.NeedEnding
@@ -70,7 +75,7 @@ func foregroundNeeds(c policies.Change) policies.Need {
 	return policies.NeedTwin
 }
 
-// runs names what keeps running.
+// runs returns a phrase for what keeps running after the deletion.
 func runs(c policies.Change, s standing) string {
 	switch c.Kind {
 	case "Machine":
@@ -81,13 +86,13 @@ func runs(c policies.Change, s standing) string {
 	return fmt.Sprintf("its set with %s and their instances runs on", amount.Of(max(s.Replicas, setReplicas(c.Facts.Twin)), "Machine"))
 }
 
-// deleteThere is the command that deletes the twin.
+// deleteThere returns the command that deletes the twin.
 func deleteThere(c policies.Change) string {
 	resource, _, _ := strings.Cut(there(c), " ")
 	return fmt.Sprintf("kubectl -n %s delete %s %s", c.TwinNamespace, resource, c.Name)
 }
 
-// setReplicas is the number of Machines that a MachineSet reports.
+// setReplicas returns the number of Machines that a MachineSet reports in status.replicas.
 func setReplicas(o *policies.Object) int64 {
 	var status struct {
 		Replicas int64 `json:"replicas"`
@@ -98,7 +103,8 @@ func setReplicas(o *policies.Object) int64 {
 	return status.Replicas
 }
 
-// DeleteRecreated: the mirror of an authority is recreated; footnote 9 of converting › Summary of the rules.
+// DeleteRecreated warns that Poundlock recreates a deleted mirror whose authoritative object stays (converting › Summary of the rules, footnote 9). For an
+// object that is not Poundlock's mirror, it warns instead of what Cluster API deletes with that object.
 func DeleteRecreated(c policies.Change) policies.Verdict {
 	d, asks := deleted(c)
 	o := d.Outcome()
@@ -117,14 +123,15 @@ func DeleteRecreated(c policies.Change) policies.Verdict {
 		atOnce(c, o), unlessMoved(c, o))
 }
 
-// notMade reports whether Cluster API's controllers hold a paused Machine that is not the mirror yet: what they began for it is deleted with it.
+// notMade reports whether the object under review is a paused Cluster API Machine that is not the mirror yet, but that Cluster API's controllers already hold
+// by their finalizer. Whatever those controllers began for the Machine is deleted with it.
 func notMade(c policies.Change) bool {
 	kind, _ := KindNamed(c.Kind)
 	return c.Side == policies.SideClusterAPI && c.Kind == "Machine" && stand(c).mirror() && c.Old.HasFinalizer(kind.ClusterAPIFinalizer) &&
 		!c.Old.HasFinalizer(SyncFinalizer) && !c.Old.HasAnnotation(MirrorAnnotation) && providerID(c.Old) == ""
 }
 
-// endsStranger warns of what is deleted with an object that Poundlock did not make: all that Cluster API runs for it.
+// endsStranger returns the warning about the deletion of an object that Poundlock did not make: all that Cluster API runs for that object is deleted with it.
 func endsStranger(c policies.Change) string {
 	what := "its Machines and their instances are deleted"
 	switch id := providerID(c.Old); {
@@ -143,8 +150,8 @@ func endsStranger(c policies.Change) string {
 	return fmt.Sprintf("Poundlock did not make this %s%s: %s, and %s stays as it is. Its mirror is made when this one is gone", c.Kind, acts, what, there(c))
 }
 
-// unlessMoved names what happens if Poundlock stores the new authority at the moment of the deletion. A deletion of the Machine API object itself would get
-// a conflict, but this deletes another object.
+// unlessMoved warns of what happens if Poundlock stores the new authority at the moment of the deletion. A deletion of the Machine API object would then get
+// a conflict. The deletion of a Cluster API object gets none, because the new authority is stored in another object.
 func unlessMoved(c policies.Change, o Outcome) policies.Verdict {
 	if !stand(c).moving() || o.Instances == NoInstance {
 		return policies.Verdict{}
@@ -155,8 +162,8 @@ func unlessMoved(c policies.Change, o Outcome) policies.Verdict {
 			c.Kind, moveTo(c, MachineAPI)))
 }
 
-// DeleteOrphans warns that Machines may be deleted although a deletion asks to orphan them. Cluster API's MachineSet controller deletes the Machines of a set
-// that is being deleted, whatever propagation that deletion asks for; the collector may release them before, or not.
+// DeleteOrphans warns that a set's Machines may be deleted although a deletion asks to orphan them. Cluster API's MachineSet controller deletes the Machines
+// of a set that is being deleted, whatever propagation the deletion asks for. The garbage collector may or may not release the Machines before that.
 func DeleteOrphans(c policies.Change) policies.Verdict {
 	d, asks := deleted(c)
 	if !asks || d.On != d.Authority || d.Outcome().Instances != MayEnd {
@@ -166,8 +173,9 @@ func DeleteOrphans(c policies.Change) policies.Verdict {
 		"to keep its Machines, first migrate the set: "+moveTo(c, MachineAPI))
 }
 
-// DeleteUnknownInstance protects the provider's machine while the provider does not know its instance. A deletion in the foreground has the garbage
-// collector delete it without waiting for Cluster API, which waits for Poundlock's hook.
+// DeleteUnknownInstance refuses the deletion of a Machine in the foreground while the provider does not know the Machine's instance. In the foreground the
+// garbage collector deletes the provider's machine at once. Cluster API waits for Poundlock's hook (InstanceHookAnnotation), but the garbage collector does
+// not wait for Cluster API.
 func DeleteUnknownInstance(c policies.Change) policies.Verdict {
 	if !unknownInForeground(c) || stand(c).Current == MachineAPI {
 		return policies.Verdict{}
@@ -177,23 +185,26 @@ func DeleteUnknownInstance(c policies.Change) policies.Verdict {
 			"Delete the Machine in the background: %s --cascade=background", deleteCommand(c))))
 }
 
-// unknownInForeground reports whether somebody deletes a Machine with Poundlock's hook in the foreground.
+// unknownInForeground reports whether somebody deletes, in the foreground, a Machine that carries Poundlock's hook.
 func unknownInForeground(c policies.Change) bool {
 	return inForeground(c) && c.Old.HasAnnotation(InstanceHookAnnotation)
 }
 
-// inForeground reports whether somebody asks for a deletion in the foreground, be it of what is already being deleted in the background: the API server adds
-// the finalizer then too. It is false for the cleaners: what they delete follows from a deletion that was reviewed itself, and a refusal would hold that up.
+// inForeground reports whether somebody asks for a deletion in the foreground. That includes an object that is already being deleted in the background,
+// because the API server then adds the finalizer foregroundDeletion too. It is false for the actors of cleans: what they delete follows from a deletion that
+// was reviewed itself, and a refusal would hold that deletion up.
 func inForeground(c policies.Change) bool {
 	already := c.Old.Deleting() && c.Old.HasFinalizer(metav1.FinalizerDeleteDependents)
 	return !cleans(c) && !already && propagation(c) == metav1.DeletePropagationForeground
 }
 
+// cleans reports whether the actor's deletions follow from another deletion: the garbage collector, the namespace controller, or Poundlock itself.
 func cleans(c policies.Change) bool {
 	return slices.Contains([]policies.Actor{policies.Poundlock, policies.GarbageCollector, policies.NamespaceController}, c.Actor)
 }
 
-// DeleteSetOfUnknownInstance is DeleteUnknownInstance for a MachineSet or a MachineDeployment: the collector deletes its Machines in the foreground, too.
+// DeleteSetOfUnknownInstance is DeleteUnknownInstance for a MachineSet or a MachineDeployment: if the set is deleted in the foreground, the garbage collector
+// also deletes the set's Machines in the foreground.
 func DeleteSetOfUnknownInstance(c policies.Change) policies.Verdict {
 	unknown := c.Facts.UnknownInstances
 	if !inForeground(c) || len(unknown) == 0 {
@@ -204,7 +215,8 @@ func DeleteSetOfUnknownInstance(c policies.Change) policies.Verdict {
 			"Delete the %s in the background: %s --cascade=background", unknown[0], andMore(c, unknown), c.Kind, deleteCommand(c))))
 }
 
-// andMore counts those Machines of a MachineSet or a MachineDeployment that a message does not name.
+// andMore returns a phrase that counts the Machines of a MachineSet or MachineDeployment that a message does not name. It returns "" if the message names the
+// only one.
 func andMore(c policies.Change, machines []string) string {
 	if len(machines) < 2 {
 		return ""
@@ -212,20 +224,23 @@ func andMore(c policies.Change, machines []string) string {
 	return fmt.Sprintf(" (and of %s of this %s)", amount.Of(len(machines)-1, "more Machine"), c.Kind)
 }
 
-// endsAtOnce reports whether somebody deletes surroundings, and with them the provider's machines, regardless of hooks.
+// endsAtOnce reports whether somebody deletes a part of the surroundings with which the providers' machines are deleted at once, regardless of hooks: a
+// Cluster in the foreground, a namespace, or a definition of providers' machines.
 func endsAtOnce(c policies.Change) bool {
 	return inForeground(c) && c.Kind == Cluster || (c.Kind == Namespace || ofProvidersMachines(c)) && !cleans(c) && !c.Old.Deleting()
 }
 
-// ofProvidersMachines reports whether a definition is that of a provider's machines, or of what it keeps for instances.
+// ofProvidersMachines reports whether the object under review is the CustomResourceDefinition of a provider's machines, or of the objects that a provider
+// keeps for instances.
 func ofProvidersMachines(c policies.Change) bool {
 	resource, group, _ := strings.Cut(c.Old.Metadata.Name, ".")
 	return c.Kind == Definition && group == clusterv1.GroupVersionInfrastructure.Group &&
 		(strings.HasSuffix(resource, "machines") || resource == "vspherevms" || resource == "openstackservers")
 }
 
-// DeleteSurroundingsOfUnknownInstance refuses, for the same reason as DeleteUnknownInstance, the deletion of a namespace or a definition, with which
-// everything is deleted at once, and that of a Cluster in the foreground. Allowing the deletion accepts that instances are terminated, but not that one is
+// DeleteSurroundingsOfUnknownInstance refuses the deletion of a namespace or a definition, and of a Cluster in the foreground, while a provider does not know
+// an instance there. Everything in a namespace or of a definition is deleted at once, so the instance would be left behind, as in DeleteUnknownInstance.
+// AllowDeletionAnnotation does not lift this refusal: a person who allows the deletion accepts that instances are terminated, but not that an instance is
 // left behind.
 func DeleteSurroundingsOfUnknownInstance(c policies.Change) policies.Verdict {
 	unknown := c.Facts.UnknownInstances
@@ -246,14 +261,14 @@ func DeleteSurroundingsOfUnknownInstance(c policies.Change) policies.Verdict {
 		unknown[0], more, c.Kind, InstanceHookAnnotation, get)))
 }
 
-// UnknownInstance reports whether a provider does not know the instance of a Machine that Cluster API runs, or is about to run. Poundlock's hook keeps the
-// Machine until the provider does. twin is its Machine API object.
+// UnknownInstance reports whether a provider does not know the instance of a Machine that Cluster API runs, or is about to run. Poundlock's hook holds the
+// Machine until the provider knows the instance. machine is the Cluster API Machine, twin its Machine API object.
 func UnknownInstance(machine, twin *policies.Object) bool {
 	return machine.HasAnnotation(InstanceHookAnnotation) && !machine.Deleting() && Read(twin).Current != MachineAPI
 }
 
-// DeleteInfraOfUnknownInstance protects the provider's machine itself. If it is deleted before the provider knows the instance, it is gone at once, and
-// with it every reference to the instance.
+// DeleteInfraOfUnknownInstance refuses the deletion of a provider's machine whose instance the provider does not know yet. Such a provider's machine would be
+// gone at once, and with it every reference to the instance.
 func DeleteInfraOfUnknownInstance(c policies.Change) policies.Verdict {
 	if !endsUnknown(c) {
 		return policies.Verdict{}
@@ -272,9 +287,10 @@ func endsUnknown(c policies.Change) bool {
 		providerID(c.Old)+providerID(machine) != "" && unknownToProvider(c)
 }
 
-// DeletePropagates: "if a Machine API Machine that is owned is deleted, then the deletion event is synchronised to
-// Cluster API" (converting › Deletion of Machines, footnote 8), and the other way about. Who deletes a Machine on its way may think that the instance stays
-// with the API to which it moves.
+// DeletePropagates warns that the deletion of an owned Machine in one API deletes the authoritative Machine in the other API, and the instance: "if a Machine
+// API Machine that is owned is deleted, then the deletion event is synchronised to Cluster API" (converting › Deletion of Machines, footnote 8). The rule
+// warns in both directions. It also warns a person who deletes a Machine during its move, because that person may believe that the instance stays with the
+// API to which the Machine moves.
 func DeletePropagates(c policies.Change) policies.Verdict {
 	d, asks := deleted(c)
 	if s := stand(c); asks && c.Actor == policies.Anyone && d.On == d.Authority && s.moving() && !c.Old.Deleting() {
@@ -297,9 +313,10 @@ func owner(o *policies.Object) string {
 	return "controller"
 }
 
-// DeleteInfrastructure warns: when an infrastructure machine, or what the provider keeps for its instance, is deleted, the provider's controller terminates
-// the instance, and the Machine stays without one. Without its template, a MachineSet creates none. While the Machine API is authoritative, InfraLocked
-// refuses this; a deletion of its Machine or set deletes it all the same. A ControlPlaneMachineSet's template has a sentence of its own.
+// DeleteInfrastructure warns a person who deletes a provider's object while Cluster API is authoritative. If an infrastructure machine, or the object that
+// the provider keeps for its instance, is deleted, the provider's controller terminates the instance, and the Machine stays without one. Without its
+// template, a MachineSet creates no Machine. While the Machine API is authoritative, InfraLocked refuses such a deletion, but the provider's object is still
+// deleted together with its Machine or set. For a ControlPlaneMachineSet's template see deleteControlPlanesTemplate.
 func DeleteInfrastructure(c policies.Change) policies.Verdict {
 	machine := c.Facts.Twin
 	if c.Actor != policies.Anyone || c.Old.Deleting() || machine == nil || machine.Deleting() || Read(machine).Current != ClusterAPI {
@@ -315,7 +332,7 @@ func DeleteInfrastructure(c policies.Change) policies.Verdict {
 				machine.Metadata.Name, kindOf(c)))
 	}
 	if c.Kind == InfraMachine && !c.Old.HasAnnotation(MirrorAnnotation) && len(MachineOwners(c.Old)) == 0 && providerID(c.Old) == "" {
-		return policies.Verdict{} // no Machine acts by it: it is in the mirror's way (ForeignTo)
+		return policies.Verdict{} // no controller acts on this object for a Machine: it only stands in the mirror's way (ForeignTo)
 	}
 	name := machine.Metadata.Name
 	instead := fmt.Sprintf("To delete the Machine: kubectl -n %s delete machines.cluster.x-k8s.io %s", c.Namespace, name)
@@ -335,9 +352,10 @@ func DeleteInfrastructure(c policies.Change) policies.Verdict {
 		id, name, kindOf(c), instead))
 }
 
-// deleteControlPlanesTemplate warns what becomes of a template that Poundlock made for a ControlPlaneMachineSet. It is what the set's template for the Machine
-// API means in Cluster API, and recreated as long as the set has that. A set that refers to it instead creates no Machine without it. Where neither is so,
-// Poundlock deletes it too.
+// deleteControlPlanesTemplate warns what follows from the deletion of a template that Poundlock made for a ControlPlaneMachineSet. Poundlock makes that
+// template from the set's own template for the Machine API, and recreates it as long as the set has that own template. If the set refers to the
+// infrastructure template instead, the set creates no Machine without it. In any other case there is no warning, because Poundlock deletes such a template
+// itself.
 func deleteControlPlanesTemplate(c policies.Change) policies.Verdict {
 	set := c.Facts.Twin
 	change := fmt.Sprintf("kubectl -n %s edit controlplanemachinesets.%s %s", c.TwinNamespace, machinev1beta1.GroupName, set.Metadata.Name)
@@ -356,7 +374,8 @@ func deleteControlPlanesTemplate(c policies.Change) policies.Verdict {
 		"To change new Machines, change the set: %s", kindOf(c), ControlPlane, set.Metadata.Name, when, change))
 }
 
-// templateOf is the template that a ControlPlaneMachineSet refers to; "" for a set that has one of its own, for the Machine API.
+// templateOf returns the name of the infrastructure template to which a ControlPlaneMachineSet refers. It returns "" for a set that has its own template for
+// the Machine API.
 func templateOf(set *policies.Object) string {
 	var spec struct {
 		Template struct {
@@ -369,12 +388,12 @@ func templateOf(set *policies.Object) string {
 			} `json:"machines_v1beta2_cluster_x_k8s_io"`
 		} `json:"template"`
 	}
-	_ = json.Unmarshal(set.Spec, &spec) // the API server's schema admits no other
+	_ = json.Unmarshal(set.Spec, &spec) // the API server's schema admits no spec that fails to decode
 	return spec.Template.ClusterAPI.Spec.InfrastructureRef.Name
 }
 
-// unknownToProvider reports whether Poundlock's hook on the Machine shows that the provider holds no object for the instance. The provider terminates an
-// instance only by that object. An object with the provider's finalizer is held: the hook is about to be removed.
+// unknownToProvider reports whether the provider does not hold the object for the instance yet, as Poundlock's hook on the Machine shows. The provider
+// terminates an instance only by that object. An object that carries the provider's finalizer counts as held: Poundlock is about to remove its hook.
 func unknownToProvider(c policies.Change) bool {
 	if c.Kind == InfraInstance && c.Old.HasFinalizer(InfraFinalizer(infraGroupOf(c.Old), c.Old.Kind)) {
 		return false

@@ -5,19 +5,19 @@ package authority
 
 import "github.com/poundlock/poundlock/policies"
 
-// Presence is how much there is of an object.
+// Presence is whether an object exists and whether it is being deleted.
 type Presence string
 
 const (
-	// Absent: there is none.
+	// Absent: the object does not exist.
 	Absent Presence = "Absent"
-	// Present: it exists, and nobody has asked for its deletion.
+	// Present: the object exists, and nobody has asked for its deletion.
 	Present Presence = "Present"
-	// Deleting: it waits for its finalizers to go.
+	// Deleting: the object is being deleted and waits until its finalizers are removed.
 	Deleting Presence = "Deleting"
 )
 
-// PresenceOf reports whether an object exists, or is being deleted; nil: it does not exist.
+// PresenceOf returns the Presence of an object. nil is an object that does not exist.
 func PresenceOf(o *policies.Object) Presence {
 	switch {
 	case o == nil:
@@ -28,47 +28,49 @@ func PresenceOf(o *policies.Object) Presence {
 	return Present
 }
 
-// DetachedAnnotation marks a Machine API object whose parent was deleted while Cluster API was authoritative for that parent. When the collector then
-// deletes the object, its twin stays (DESIGN §3.3).
+// DetachedAnnotation marks a Machine API object whose parent was deleted while Cluster API was authoritative for that parent. When the garbage collector then
+// deletes the marked object, the object's twin stays (DESIGN §3.3).
 const DetachedAnnotation = Domain + "/detached"
 
-// DeletionState is the state of a pair whose sides may be deleted, or being deleted.
+// DeletionState is the state of a pair with an object that is deleted or being deleted.
 type DeletionState struct {
-	// Authority is the API whose object is authoritative: Source of the Machine API object, Unset where there is none.
+	// Authority is the API whose object is authoritative: the Source of the Machine API object. It is Unset if there is no such object.
 	Authority API
-	// InTransit: status is Migrating.
+	// InTransit: status.authoritativeAPI is Migrating.
 	InTransit bool
-	// MachineAPI and ClusterAPI are the two core objects. A Cluster API object that is not yet the mirror of an authoritative Machine API object counts as
-	// Absent: Poundlock may not delete it.
+	// MachineAPI and ClusterAPI are the Presence of the two core objects. A Cluster API object that is not yet the mirror of an authoritative Machine API object
+	// counts as Absent, because Poundlock may not delete such an object.
 	MachineAPI, ClusterAPI Presence
-	// Owned: the mirror has a controller of Machines as its owner (a MachineSet; not merely the Cluster).
+	// Owned: the owner of the mirror is a controller of Machines, which means a MachineSet and not merely the Cluster.
 	Owned bool
-	// Detached: the mirror is the Machine API object, and carries DetachedAnnotation.
+	// Detached: the mirror is the Machine API object and carries DetachedAnnotation.
 	Detached bool
-	// Parent is what is known of the pair that owns the mirror; zero where it has none.
+	// Parent describes the pair that owns the mirror. It is the zero value if the mirror has no owner.
 	Parent Parent
-	// Children: objects that the collector would delete with the mirror have not been detached from it.
+	// Children: the mirror still owns objects that the garbage collector would delete together with the mirror.
 	Children bool
-	// Held: the authority's controller has not yet removed its finalizer, so the machine may still exist.
+	// Held: the controller of the authoritative object has not yet removed that controller's finalizer, so the machine may still exist.
 	Held bool
 	// Marked: a core object carries the sync finalizer or the mirror's mark.
 	Marked bool
-	// Unreleased: Cluster API is authoritative, and one of its objects still carries the pause annotation. Only the handoff removes it, and only while the
-	// Machine API object exists.
+	// Unreleased: Cluster API is authoritative, and one of its objects still carries the pause annotation. Only the handoff removes that annotation, and only
+	// while the Machine API object exists.
 	Unreleased bool
-	// Surroundings is what becomes of all that the pair lives in.
+	// Surroundings is whether anything that the pair lives in is being deleted.
 	Surroundings Surroundings
-	// Gate is the feature gate when the mirror was deleted, and now.
+	// Gate is the state of the feature gate, both at the deletion of the mirror and now.
 	Gate GateWas
 }
 
-// Surroundings is what becomes of what a pair lives in: both namespaces, the CRDs of its kind, its infrastructure's and its owner's, and the Cluster.
+// Surroundings is whether anything that a pair lives in is being deleted: the namespaces of both objects, the CRDs of its kind, of its infrastructure and of
+// its owner, and the Cluster.
 type Surroundings string
 
 const (
-	// Stay: nothing of it is being deleted.
+	// Stay: nothing that the pair lives in is being deleted.
 	Stay Surroundings = ""
-	// Go: a part of it is being deleted or is gone, so the deletion of a mirror may be a consequence, without a user's request (DESIGN §3.3).
+	// Go: a part of what the pair lives in is being deleted or is gone. The deletion of a mirror may then be a consequence of that, without a user's request
+	// (DESIGN §3.3).
 	Go Surroundings = "Go"
 )
 
@@ -85,42 +87,43 @@ func (p Parent) on(side API) Presence {
 	return p.ClusterAPI
 }
 
-// abandons reports whether the parent on this side is being deleted or gone while its authoritative twin stays. That is no request to delete the Machines.
+// abandons reports whether the parent on this side is being deleted or gone while the parent's authoritative twin stays. Such a deletion of the parent is no
+// request to delete its Machines.
 func (p Parent) abandons(side API) bool {
 	return p.on(side) != Present && p.on(side.Other()) == Present && p.Authority != side
 }
 
-// DeletionStep is what the mirror does next to a pair with a side that is deleted, or being deleted.
+// DeletionStep is what Poundlock does next with a pair that has an object which is deleted or being deleted.
 type DeletionStep string
 
 const (
 	// KeepMirroring: nothing is being deleted.
 	KeepMirroring DeletionStep = "KeepMirroring"
-	// AwaitGate: the feature gate is off, so Machine API's controllers ignore which API is authoritative, and a deleted mirror may be their doing and no
-	// request.
+	// AwaitGate: the feature gate is off, so Machine API's controllers ignore which API is authoritative. They may have deleted the mirror themselves, so that
+	// the deletion is no user's request.
 	AwaitGate DeletionStep = "AwaitGate"
-	// AwaitHandoff: authority is moving, or has moved and Cluster API is not released yet. The handoff completes or reverts first.
+	// AwaitHandoff: authority is moving, or has moved and Cluster API is not released yet. The handoff completes or reverts before the deletion continues.
 	AwaitHandoff DeletionStep = "AwaitHandoff"
-	// DeleteMirror deletes the mirror, because the authority is being deleted.
+	// DeleteMirror deletes the mirror, because the authoritative object is being deleted.
 	DeleteMirror DeletionStep = "DeleteMirror"
-	// DeleteAuthority deletes the authority, because its owned mirror was deleted.
+	// DeleteAuthority deletes the authoritative object, because its owned mirror was deleted.
 	DeleteAuthority DeletionStep = "DeleteAuthority"
-	// AwaitAuthority waits until the authority's controller has ended the machine and removed its finalizer.
+	// AwaitAuthority waits until the controller of the authoritative object has terminated the machine and removed that controller's finalizer.
 	AwaitAuthority DeletionStep = "AwaitAuthority"
-	// DetachChildren detaches the mirror's children, so that the collector does not delete them, before the mirror may go.
+	// DetachChildren detaches the mirror's children from the mirror, so that the garbage collector does not delete the children when the mirror is released.
 	DetachChildren DeletionStep = "DetachChildren"
-	// ReleaseMirror removes every finalizer that would hold the mirror: Poundlock's, and those of controllers that are
-	// paused. Its infrastructure object goes first. A Cluster API mirror whose authority stays is then recreated.
+	// ReleaseMirror removes every finalizer that would hold the mirror: Poundlock's own, and those of controllers that are paused. The mirror's infrastructure
+	// object is released first. If the mirror is a Cluster API object whose authoritative object stays, Poundlock then recreates the mirror.
 	ReleaseMirror DeletionStep = "ReleaseMirror"
-	// ReleaseAuthority removes the sync finalizer of the authority: the mirror is gone.
+	// ReleaseAuthority removes the sync finalizer of the authoritative object, because the mirror is gone.
 	ReleaseAuthority DeletionStep = "ReleaseAuthority"
-	// Forget removes the sync finalizer and the mirror's mark from what has no twin any more and acts on its own.
+	// Forget removes the sync finalizer and the mirror's mark from an object that has no twin any more. The object's own API acts on it without Poundlock.
 	Forget DeletionStep = "Forget"
 )
 
-// Next decides the next step for a pair with a side that is deleted, or being deleted (converting › Deletion of Machines, › Summary of
-// the rules; DESIGN §3.3). Each step is idempotent and leads to a state whose next step continues it, so that a
-// crash between any two is repaired by the next pass. The authority's own sync finalizer goes last.
+// Next returns the next step for a pair with an object that is deleted or being deleted (converting › Deletion of Machines, › Summary of the rules; DESIGN
+// §3.3). Each step is idempotent and leads to a state whose next step continues the deletion, so the next pass repairs a crash between any two steps. The
+// authoritative object's own sync finalizer is removed last.
 func (d DeletionState) Next() DeletionStep {
 	switch {
 	case d.MachineAPI == Absent:
@@ -128,7 +131,7 @@ func (d DeletionState) Next() DeletionStep {
 	case d.MachineAPI == Present && d.ClusterAPI != Deleting:
 		return KeepMirroring
 	case d.Authority == Unset:
-		return d.forget() // nobody mirrored it: nothing of the twin is Poundlock's to delete
+		return d.forget() // nobody mirrored the object, so Poundlock may delete nothing of its twin
 	case d.InTransit:
 		return AwaitHandoff
 	}
@@ -138,7 +141,9 @@ func (d DeletionState) Next() DeletionStep {
 	case Present:
 		return d.mirrorGoing()
 	}
-	if d.Children && d.Surroundings == Go {
+	// The authoritative object outlives its mirror unless it was lost, with its surroundings or while Poundlock was away. So nobody has asked to delete what the
+	// Machine API runs of the mirror's children.
+	if d.Children {
 		return DetachChildren
 	}
 	return ReleaseMirror
@@ -166,8 +171,8 @@ func (d DeletionState) authorityGoing() DeletionStep {
 	case d.Held:
 		return AwaitAuthority
 	case mirror == Deleting && d.Children && (d.Authority == MachineAPI || d.Surroundings == Go):
-		// Cluster API never ends a Machine whose MachineSet it does not find. And of an authority that goes with its surroundings nobody asked to end
-		// what the other API runs.
+		// Cluster API never completes the deletion of a Machine whose MachineSet it does not find. And if the authoritative object is deleted only because its
+		// surroundings are, nobody has asked to terminate what the other API runs.
 		return DetachChildren
 	case mirror == Deleting:
 		return ReleaseMirror
@@ -191,9 +196,9 @@ func (d DeletionState) mirrorGoing() DeletionStep {
 	return ReleaseMirror
 }
 
-// ungated reports whether the Machine API's MachineSet controller may have deleted the mirror although the Machine API is not authoritative for its set.
-// While the feature gate is off it ignores authority, and deletes the Machines that the set has too many of. A set for which the Machine API is
-// authoritative may delete its Machines.
+// ungated reports whether the Machine API's MachineSet controller may have deleted the mirror although the Machine API is not authoritative for that
+// controller's set. While the feature gate is off, the controller ignores authority and deletes the Machines that the set has too many of. Where the Machine
+// API is authoritative for the set, the controller may delete the set's Machines.
 func (d DeletionState) ungated(side API) bool {
 	return side == MachineAPI && d.Parent.Authority == ClusterAPI
 }

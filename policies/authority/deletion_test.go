@@ -36,6 +36,7 @@ func TestDeletion(t *testing.T) {
 		{"the instance is gone, the Machine API mirror goes", authority.DeletionState{Authority: capi, MachineAPI: leaving, ClusterAPI: leaving}, authority.ReleaseMirror},
 		{"the mirror is gone, the authority goes", authority.DeletionState{Authority: mapi, MachineAPI: leaving, ClusterAPI: absent, Marked: true}, authority.ReleaseAuthority},
 		{"the authority vanished without us and its mirror is being deleted", authority.DeletionState{Authority: capi, MachineAPI: leaving, ClusterAPI: absent, Marked: true}, authority.ReleaseMirror},
+		{"the same mirror has Machines, which Machine API may run", authority.DeletionState{Authority: capi, MachineAPI: leaving, ClusterAPI: absent, Marked: true, Children: true}, authority.DetachChildren},
 
 		{"Machine API, delete, has mirror, owned: the Cluster API Machine is deleted", authority.DeletionState{Authority: capi, MachineAPI: leaving, ClusterAPI: there, Owned: true}, authority.DeleteAuthority},
 		{"Machine API, delete, has mirror, not owned: the Cluster API Machine remains", authority.DeletionState{Authority: capi, MachineAPI: leaving, ClusterAPI: there}, authority.ReleaseMirror},

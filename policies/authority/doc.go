@@ -1,18 +1,19 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package authority decides which API owns an object that exists in both the Machine API and Cluster API. It has the
-// kinds (Kinds), every admission rule about authority (Rules), and the state machine that moves it (Next).
+// Package authority decides which API owns an object that exists in both the Machine API and Cluster API. The
+// package has the kinds (Kinds), every admission rule about authority (Rules), and the state machine that moves authority
+// from one API to the other (Next).
 //
-// Read takes an object and returns its authority. A rule takes a change and returns a verdict. Next takes the state of a
-// pair and returns one step.
+// Read takes a Machine API object and returns its authority. A rule takes a change and returns a verdict. Next takes the
+// state of a pair and returns the one step that follows.
 //
-// This is the authority over one pair of objects, in status.authoritativeAPI of the Machine API object:
+// The authority over one pair of objects is stored in status.authoritativeAPI of the Machine API object. It changes as follows:
 //
 //	         adopt                      request                  switch
 //	''  ─────────────▶ MachineAPI ─────────────▶ Migrating ─────────────▶ ClusterAPI
 //	 └───────────────▶ ClusterAPI ─────────────▶     │     ─────────────▶ MachineAPI
-//	                                                 └─ abort: back to where it came from
+//	                                                 └─ abort: back to the API that was authoritative before
 //
 // Non-goals:
 //   - reading and storing objects: see webhooks and reconcilers/handoff

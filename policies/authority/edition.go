@@ -13,15 +13,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Edition is what a mirror is made from, as a number to compare: the authoritative object and the provider's object, each in a generation. Labels and
-// annotations of the authoritative object are part of it because they do not change its generation. UIDs are part of it because a restored or recreated
-// object starts again at generation 1. What Poundlock alone writes is no part of it. source is the API that the mirror is made from.
+// Edition returns a hash of what a mirror is made from, so that a change can be detected by comparing numbers. source is the API that the mirror is made
+// from. The hash covers the authoritative object and, if source is ClusterAPI, the provider's object, each by its UID and generation. It also covers the
+// labels and annotations of the authoritative object, because these do not change its generation. UIDs are included because a restored or recreated object
+// starts again at generation 1. The pause annotation and the annotations in Poundlock's own domain are not included.
 func Edition(source API, machineAPI, core, infra *unstructured.Unstructured) uint64 {
 	of := machineAPI
 	if source == ClusterAPI {
 		of = core
 	} else {
-		infra = nil // the mirror's own
+		infra = nil // the provider's object is then part of the mirror
 	}
 	e := edition{Source: source}
 	if of != nil {
@@ -32,11 +33,11 @@ func Edition(source API, machineAPI, core, infra *unstructured.Unstructured) uin
 		e.InfraUID, e.InfraGeneration = infra.GetUID(), infra.GetGeneration()
 	}
 	sum := fnv.New64a()
-	_ = json.NewEncoder(sum).Encode(e) // neither a hash nor text fails
+	_ = json.NewEncoder(sum).Encode(e) // neither the hash nor the encoding of strings and numbers fails
 	return sum.Sum64()
 }
 
-// edition is what Edition hashes; JSON encodes the keys of its maps in order.
+// edition is what Edition hashes. JSON encodes the keys of a map in order, so equal content gives an equal hash.
 type edition struct {
 	Source                      API
 	UID, InfraUID               types.UID

@@ -16,22 +16,23 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// The hook by which etcd's operator holds a Machine of the control plane until its member has left. The operator reads and writes only the Machine API,
-// whichever API is authoritative.
+// The hook by which etcd's operator holds a Machine of the control plane until the Machine's etcd member has left. The operator reads and writes only the
+// Machine API, whichever API is authoritative.
 const (
 	EtcdHookName  = "EtcdQuorumOperator"
 	EtcdHookOwner = "clusteroperator/etcd"
-	// EtcdHookAnnotation is the hook on a Machine of Cluster API; its value is the owner.
+	// EtcdHookAnnotation is the hook on a Cluster API Machine. The annotation's value is the hook's owner.
 	EtcdHookAnnotation = clusterv1.PreDrainDeleteHookAnnotationPrefix + "/" + EtcdHookName
-	// EtcdHookSeenAnnotation, on a Machine API Machine, records by the object's UID that Poundlock saw the hook on it (EtcdHookRecord).
+	// EtcdHookSeenAnnotation, on a Machine API Machine, records that Poundlock saw the hook on this Machine. The annotation's value has the Machine's UID
+	// (EtcdHookRecord).
 	EtcdHookSeenAnnotation = Domain + "/etcd-hook-seen"
 )
 
-// etcdHookToCome ends the record of a hook that Cluster API's Machine does not have yet.
+// etcdHookToCome is the end of a record that was written while Cluster API's Machine did not have the hook yet.
 const etcdHookToCome = "/to-be-added"
 
-// EtcdHookRecord is the record of the hook on a Machine API Machine: there reports whether Cluster API's Machine has the hook, too, or is about to be
-// created with it.
+// EtcdHookRecord returns the value of EtcdHookSeenAnnotation for a Machine API Machine. there reports whether Cluster API's Machine has the hook too, or is
+// about to be created with it.
 func EtcdHookRecord(uid string, there bool) string {
 	if there {
 		return uid
@@ -39,16 +40,17 @@ func EtcdHookRecord(uid string, there bool) string {
 	return uid + etcdHookToCome
 }
 
-// ReadEtcdHookRecord reports whether a record is that of this very object, and whether the hook was to be added to Cluster API's Machine when it was written.
+// ReadEtcdHookRecord reads a value of EtcdHookSeenAnnotation. seen reports whether the record is of the object with this UID. toCome reports whether, when
+// the record was written, the hook was still to be added to Cluster API's Machine.
 func ReadEtcdHookRecord(record, uid string) (seen, toCome bool) {
 	toCome = record == EtcdHookRecord(uid, false)
 	return uid != "" && (toCome || record == uid), uid != "" && toCome
 }
 
-// preDrainField is the list that has the hook.
+// preDrainField is the list in a Machine API Machine that has the hook.
 const preDrainField = "spec.lifecycleHooks.preDrain"
 
-// ControlPlaneRole is the label, with its values, that identifies a Machine of the control plane.
+// ControlPlaneRole returns the label, and its values, by which a Machine API Machine is one of the control plane.
 func ControlPlaneRole() (label string, values []string) {
 	return machineapi.RoleLabel, slices.Clone(controlPlaneRoles)
 }
@@ -58,7 +60,7 @@ func OfControlPlane(labels map[string]string) bool {
 	return slices.Contains(controlPlaneRoles, labels[machineapi.RoleLabel])
 }
 
-// changesEtcdHook reports whether a request adds or removes no item of the list but the hook, on a Machine of the control plane.
+// changesEtcdHook reports whether a request changes nothing of the preDrain list but etcd's hook, on a Machine of the control plane.
 func changesEtcdHook(c policies.Change) bool {
 	if c.Old == nil || c.New == nil || !OfControlPlane(c.Old.Metadata.Labels) {
 		return false
@@ -67,14 +69,14 @@ func changesEtcdHook(c policies.Change) bool {
 	return len(before)+len(after) == 0 || sameJSON(before, after)
 }
 
-// otherHooks are the items of the list but the hook, whatever fields they have.
+// otherHooks returns the items of the preDrain list without etcd's hook. Each item is returned with all its fields, known or not.
 func otherHooks(o *policies.Object) []any {
 	var spec struct {
 		LifecycleHooks struct {
 			PreDrain []any `json:"preDrain"`
 		} `json:"lifecycleHooks"`
 	}
-	// What is no list of hooks is compared whole.
+	// A spec in which preDrain is no list of hooks is compared as a whole.
 	if json.Unmarshal(orNull(o.Spec), &spec) != nil {
 		return []any{string(o.Spec)}
 	}
@@ -82,7 +84,8 @@ func otherHooks(o *policies.Object) []any {
 	return slices.DeleteFunc(spec.LifecycleHooks.PreDrain, func(h any) bool { return reflect.DeepEqual(h, any(hook)) })
 }
 
-// hooks are those that a Machine API Machine has, by the annotation that each is on Cluster API's; false: they cannot be read.
+// hooks returns the hooks of a Machine API Machine, as a map from the annotation that each hook is on Cluster API's Machine to the hook's owner. It returns
+// false if the hooks cannot be read.
 func hooks(o *policies.Object) (map[string]string, bool) {
 	type hook struct{ Name, Owner string }
 	var spec struct {
@@ -103,8 +106,9 @@ func hooks(o *policies.Object) (map[string]string, bool) {
 	return out, true
 }
 
-// hooksCarried reports whether each side of a Machine has the other's hooks: on Cluster API's they are annotations, which do not change its generation. A
-// hook that only Cluster API's mirror has is no obstacle: its MachineSet may propagate it.
+// hooksCarried reports whether both Machines of a pair have the same hooks, as far as a move from source needs that. The generations do not show it, because
+// hooks are annotations on Cluster API's Machine, and annotations do not change the generation. A hook that only a Cluster API mirror has is no obstacle,
+// because the mirror's MachineSet may propagate it.
 func (o Objects) hooksCarried(source API) bool {
 	if !o.Kind.InfraActs() || o.MachineAPI == nil || o.ClusterAPI == nil {
 		return true
@@ -127,14 +131,14 @@ func (o Objects) hooksCarried(source API) bool {
 	return true
 }
 
-// isHook: Cluster API takes any annotation that begins with one of the prefixes for a hook.
+// isHook reports whether an annotation is a hook. Cluster API takes any annotation that begins with one of the two prefixes for a hook.
 func isHook(annotation string) bool {
 	return strings.HasPrefix(annotation, clusterv1.PreDrainDeleteHookAnnotationPrefix) ||
 		strings.HasPrefix(annotation, clusterv1.PreTerminateDeleteHookAnnotationPrefix)
 }
 
-// losesEtcdHook reports whether a person removes etcd's hook from a Machine that is being deleted. On one that nobody deletes, the etcd operator puts it back,
-// and Poundlock carries that over: no word is needed.
+// losesEtcdHook reports whether a person removes etcd's hook from a Machine that is being deleted. On a Machine that is not being deleted, the etcd operator
+// restores the hook, and Poundlock mirrors that, so no warning is needed.
 func losesEtcdHook(c policies.Change) bool {
 	return c.Actor == policies.Anyone && c.Old.Deleting() && hasEtcdHook(c.Side, c.Old) && !hasEtcdHook(c.Side, c.New)
 }
@@ -148,7 +152,7 @@ func hasEtcdHook(side policies.Side, o *policies.Object) bool {
 	return ok && has
 }
 
-// etcdHookNeeds: the Machine API's object has its authority itself.
+// etcdHookNeeds asks for the twin of a Cluster API Machine. A Machine API Machine has the fields of authority itself.
 func etcdHookNeeds(c policies.Change) policies.Need {
 	if c.Side == policies.SideClusterAPI && losesEtcdHook(c) {
 		return policies.NeedTwin
@@ -156,9 +160,10 @@ func etcdHookNeeds(c policies.Change) policies.Need {
 	return 0
 }
 
-// EtcdHookRemoved: "EtcdQuorumOperator" keeps a Machine of the control plane until its member has left (converting › Machine lifecycle hooks). What is
-// removed from the object that is not authoritative is refused by other rules. On Cluster API's it may be the consequence of the operator's own removal,
-// that Poundlock has not carried over.
+// EtcdHookRemoved warns a person who removes etcd's hook from a Machine that is being deleted. The hook "EtcdQuorumOperator" keeps a Machine of the control
+// plane until the Machine's etcd member has left (converting › Machine lifecycle hooks). Other rules refuse the removal from the object that is not
+// authoritative. On Cluster API's Machine, the removal may follow from the operator's own removal of the hook in the Machine API, which Poundlock has not
+// mirrored yet: then there is no warning.
 func EtcdHookRemoved(c policies.Change) policies.Verdict {
 	s := stand(c)
 	if !losesEtcdHook(c) || s.mirror() || s.moving() && c.Side == policies.SideMachineAPI {

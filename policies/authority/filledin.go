@@ -15,13 +15,13 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// filledIn reports whether a difference is a default and not the requester's. Webhooks of Cluster API and of its providers fill in what is absent, in each
-// update, and those of a new release fill in more. If such a default counted as a change, the locks would refuse the collector, the provider and all others
-// what they may write, until Poundlock itself writes to the object.
+// filledIn reports whether a difference is a default that a webhook filled in, and not the requester's own change. Webhooks of Cluster API and of its
+// providers fill in absent fields in each update, and the webhooks of a new release fill in more fields. If such a default counted as a change, the locks
+// would refuse writes that are allowed to the garbage collector, the provider and others, until Poundlock itself writes to the object.
 //
-// The API server records each field that a request sets under the client's name before it calls those webhooks, and does not record what they add. A client
-// can clear what is recorded, but only for all fields. A client that writes in another version has its fields recorded in that version's names, so nothing
-// follows from a missing name.
+// The proof is in managedFields. The API server records each field that a request sets, under the client's name, before it calls those webhooks, and does not
+// record what the webhooks add. A client can clear the record, but only for all fields at once. If a client writes in another API version, its fields are
+// recorded under that version's names, so a missing name then proves nothing.
 func filledIn(c policies.Change, d policies.Difference) bool {
 	path, plain := strings.Split(d.Path.String(), "."), !strings.Contains(d.Path.String(), "[")
 	if c.Side == policies.SideMachineAPI || c.Old == nil || c.New == nil || d.Old != nil || !plain ||
@@ -38,22 +38,22 @@ func filledIn(c policies.Change, d policies.Difference) bool {
 	return len(after) > 0
 }
 
-// managedFields are those of an object under review. Other rules do not decode them, because they are most of an object's bytes.
+// managedFields returns the managedFields of an object under review. Other rules do not decode them, because they are most of an object's bytes.
 func managedFields(o *policies.Object) []metav1.ManagedFieldsEntry {
 	var content struct {
 		Metadata struct {
 			ManagedFields []metav1.ManagedFieldsEntry `json:"managedFields"`
 		} `json:"metadata"`
 	}
-	_ = json.Unmarshal(o.Raw(), &content) // it has been read before
+	_ = json.Unmarshal(o.Raw(), &content) // the object was decoded before, so this does not fail
 	return content.Metadata.ManagedFields
 }
 
-// ownsField reports whether an entry has a field, a part of it, or the whole that it is in.
+// ownsField reports whether a managedFields entry has the field, a part of the field, or a whole that contains the field.
 func ownsField(e metav1.ManagedFieldsEntry, path []string) bool {
 	set, err := managedfields.Read(e)
 	if err != nil || e.FieldsV1 == nil {
-		return true // what cannot be read may be anything
+		return true // an entry that cannot be read may have any field
 	}
 	leaves := set.Leaves()
 	for i := 1; i < len(path); i++ {

@@ -14,29 +14,30 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// Foreign is why Poundlock may not write to an object of Cluster API, core or infrastructure, that has the name of a Machine API object's mirror: somebody
-// else made it and uses it, as in a cluster in which both APIs were used before Poundlock came.
+// Foreign is why Poundlock may not write to a Cluster API object, core or infrastructure, that has the name of a Machine API object's mirror: somebody else
+// made the object and uses it. That happens in a cluster in which both APIs were used before Poundlock was installed.
 type Foreign string
 
-// The reasons; NotForeign is for an object that is the mirror or may become it: "Cluster API, MachineAPI, create, has mirror: Sync controller syncs Machine
-// API spec to Cluster API Machine" (converting › Summary of the rules). Admission requires that such a mirror is created paused.
+// The reasons. NotForeign is for an object that is the mirror or may become the mirror: "Cluster API, MachineAPI, create, has mirror: Sync controller syncs
+// Machine API spec to Cluster API Machine" (converting › Summary of the rules). Admission requires that such an object is created paused.
 const (
 	NotForeign Foreign = ""
-	// ForeignGoing: it is being deleted.
+	// ForeignGoing: the object is being deleted.
 	ForeignGoing Foreign = "BeingDeleted"
-	// ForeignInstance: it has another instance than the Machine API object. Overwritten, that instance would belong to no object.
+	// ForeignInstance: the object has another instance than the Machine API object. If Poundlock overwrote the object, that instance would belong to no object.
 	ForeignInstance Foreign = "HasInstance"
-	// ForeignActs: it is not paused.
+	// ForeignActs: the object is not paused.
 	ForeignActs Foreign = "NotPaused"
-	// ForeignStopping: it is paused, but its controllers report that they still act, or hold it and have reported nothing: they may not have seen the pause.
+	// ForeignStopping: the object is paused, but its controllers may not have seen the pause. Either they report that they still act, or their finalizer is on
+	// the object and they have reported nothing.
 	ForeignStopping Foreign = "StillActing"
-	// ForeignBegun: it is paused, but not by Poundlock, a Machine owns it, and it has no ID. Its controllers may have asked for an instance whose ID they
-	// have not stored.
+	// ForeignBegun: the object is paused, but Poundlock did not pause it, a Machine owns it, and it has no instance ID. Its controllers may have asked for an
+	// instance whose ID they have not stored.
 	ForeignBegun Foreign = "Begun"
 )
 
-// ForeignTo judges an object that has the name of a Machine API object's mirror. One with the Machine API object's own instance is not foreign, but has to
-// be paused, marked or not.
+// ForeignTo returns why an object with the name of a Machine API object's mirror is foreign, or NotForeign. An object with the Machine API object's own
+// instance is not foreign, whether or not it has the mirror's mark. Such an object still has to be paused.
 func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 	if o == nil || machineAPI == nil {
 		return NotForeign
@@ -64,8 +65,9 @@ func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 	return NotForeign
 }
 
-// RunsAnother names the Cluster API Machine to which a provider's machine of a kind belongs, if that is not the Machine of this name, and its instance is none
-// of those of the pair; "" otherwise. A mark that it has proves nothing: overwritten, that Machine's instance would belong to no object.
+// RunsAnother returns the name of another Cluster API Machine to which a provider's machine of a kind belongs. The other Machine is an owner that does not
+// have the name machine, and the instance is none of the pair's own. It returns "" if there is no such Machine. A mark as a mirror on the provider's machine
+// proves nothing: if Poundlock overwrote the provider's machine, the other Machine's instance would belong to no object.
 func RunsAnother(kind, machine string, owners []metav1.OwnerReference, instance string, own ...string) string {
 	return runsAnother(providerOf(kind), machine, owners, instance, own...)
 }
@@ -88,9 +90,9 @@ func runsAnother(p Provider, machine string, owners []metav1.OwnerReference, ins
 	return another
 }
 
-// formerMirror reports whether Poundlock wrote the pause of an object. Then it was the mirror until `kubectl poundlock cleanup` removed the mark, and no
-// controller has acted on it since. Poundlock never writes to a foreign object, and when somebody removes the annotation, the API server removes the record
-// of who wrote it.
+// formerMirror reports whether Poundlock wrote the object's pause annotation. Then the object was the mirror until `kubectl poundlock cleanup` removed its
+// mark, and no controller has acted on the object since. The proof holds because Poundlock never writes to a foreign object. And when somebody removes the
+// annotation, the API server removes the record of who wrote it.
 func formerMirror(o *policies.Object) bool {
 	pause := managedfields.Path("metadata", "annotations", PausedAnnotation)
 	return o.HasAnnotation(PausedAnnotation) && slices.ContainsFunc(managedFields(o), func(e metav1.ManagedFieldsEntry) bool {
@@ -98,8 +100,8 @@ func formerMirror(o *policies.Object) bool {
 	})
 }
 
-// strange reports whether the object under review has the name of a mirror, is foreign, and does not have the Machine API object's instance. Its creator
-// may delete it, with the instance that it has.
+// strange reports whether the object under review has the name of a mirror, is foreign, and does not have the Machine API object's instance. The person who
+// created such an object may delete it, with the instance that it has.
 func strange(c policies.Change) bool {
 	s := stand(c)
 	if !s.mirror() || c.Side == policies.SideMachineAPI || c.Kind == InfraMachineTemplate || c.Kind == InfraInstance || c.Old == nil ||
@@ -109,7 +111,7 @@ func strange(c policies.Change) bool {
 	return !SameInstance(c.Old, c.Facts.Twin) && ForeignTo(Kind{Name: "Machine"}, c.Facts.Twin, c.Old) != NotForeign
 }
 
-// providerID is the instance's ID, which both sides write alike; "" where there is no object or no ID.
+// providerID returns the instance's ID, spec.providerID, which both APIs write alike. It returns "" if there is no object or no ID.
 func providerID(o *policies.Object) string {
 	var spec struct {
 		ProviderID string `json:"providerID"`
@@ -120,7 +122,7 @@ func providerID(o *policies.Object) string {
 	return spec.ProviderID
 }
 
-// own leaves out objects that are foreign to the pair. The handoff neither pauses them nor waits for them.
+// own returns the pair's objects without those that are foreign to the pair. The handoff neither pauses foreign objects nor waits for them.
 func (o Objects) own() Objects {
 	if Source(Read(o.MachineAPI)) != MachineAPI {
 		return o

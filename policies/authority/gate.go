@@ -9,27 +9,27 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Gate is what a controller of the Machine API does with an object before it does anything else: "each controller will, at the start of the
-// reconcile logic, check for the presence of the status.authoritativeAPI and will either skip or continue"
-// (converting › Filtering reconciles in Machine API controllers).
+// Gate is what a controller of the Machine API does with an object before anything else: "each controller will, at the start of the reconcile logic, check
+// for the presence of the status.authoritativeAPI and will either skip or continue" (converting › Filtering reconciles in Machine API controllers).
 type Gate struct {
-	// Act reports that the controller may go on, once Paused is stored.
+	// Act reports that the controller may reconcile the object, once Paused is stored.
 	Act bool
-	// Adopt is what status.authoritativeAPI is to become, Unset for no change; the next pass then decides.
+	// Adopt is the value to store in status.authoritativeAPI, or Unset for no change. If it is set, the controller's next pass decides about the rest.
 	Adopt API
-	// Paused is the acknowledgement to store; its Status is "" where there is none. True is stored only when nothing is in flight for the object.
+	// Paused is the condition to store as the acknowledgement. Its Status is "" if there is none to store. A controller stores True only when it has nothing in
+	// flight for the object.
 	Paused Condition
 }
 
-// The reasons of the condition Paused, as the Machine API publishes them.
+// The reasons of the condition Paused. The Machine API publishes the same reasons.
 const (
 	ReasonMachineAPI    = "AuthoritativeAPIMachineAPI"
 	ReasonNotMachineAPI = "AuthoritativeAPINotMachineAPI"
 )
 
-// GateOf decides for an object of the Machine API. on is whether the feature gate MachineAPIMigration is on. With the gate off, and where the CRD has no
-// field of authority, controllers act as they always did; admission stops them at an object for which Cluster API is authoritative
-// (authority/finalizer-fence).
+// GateOf returns the Gate for an object of the Machine API. on reports whether the feature gate MachineAPIMigration is on. With the feature gate off, or if
+// the CRD has no fields of authority, controllers act as they did before authority existed. Admission then stops the controllers at an object for which
+// Cluster API is authoritative (authority/finalizer-fence).
 func GateOf(s Shape, on bool) Gate {
 	switch {
 	case !on || s.Current == Unset && s.Requested == Unset:
@@ -49,7 +49,7 @@ func pausedBy(current API, status metav1.ConditionStatus, reason string) Conditi
 	}
 }
 
-// AlreadyWritten reports whether the object already has what the gate would write, in all but the time.
+// AlreadyWritten reports whether the object already has everything that the gate would write, apart from the condition's time.
 func (g Gate) AlreadyWritten(s Shape) bool {
 	c := s.Condition(ConditionPaused)
 	return g.Adopt == Unset && (g.Paused.Status == "" || c.Status == g.Paused.Status && c.Reason == g.Paused.Reason && c.Message == g.Paused.Message)

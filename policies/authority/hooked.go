@@ -15,13 +15,15 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// A deletion in the foreground has the garbage collector delete the provider's machine at once, which its controller answers by terminating the instance.
-// Cluster API's controller waits for hooks and drains the Node meanwhile, too late. So whatever holds a deletion up, the collector passes it.
+// A deletion in the foreground has the garbage collector delete the provider's machine at once, and the provider's controller then terminates the instance.
+// Meanwhile Cluster API's controller still waits for hooks and drains the Node. So whatever holds up the deletion in Cluster API does not hold up the garbage
+// collector.
 
-// WaitsForHook is what remains to be done for a Machine that waits for a hook.
+// WaitsForHook says what remains to be done for a Machine that is being deleted and waits for a hook.
 const WaitsForHook = "The Machine is being deleted already, and waits: the controller or the person that set the hook removes the annotation"
 
-// hooksOf are the annotations by which somebody has Cluster API wait before it drains a Machine or terminates its instance, but for Poundlock's own.
+// hooksOf returns, in order, the annotations by which somebody other than Poundlock has Cluster API wait before it drains a Machine's Node or terminates the
+// Machine's instance.
 func hooksOf(machine *policies.Object) []string {
 	var out []string
 	for annotation := range machine.Metadata.Annotations {
@@ -33,24 +35,26 @@ func hooksOf(machine *policies.Object) []string {
 	return out
 }
 
-// HasHook reports whether a Machine has a hook of anybody's, Poundlock's own included.
+// HasHook reports whether a Machine has any hook, Poundlock's own included.
 func HasHook(machine *policies.Object) bool {
 	return slices.ContainsFunc(slices.Collect(maps.Keys(machine.Metadata.Annotations)), isHook)
 }
 
-// PastHooks lists the reasons of the condition Deleting of a Cluster API Machine for which no hook holds up what is left of its deletion. Cluster API goes
-// there with a preDrain hook that it skips (undrained).
+// PastHooks returns the reasons of the condition Deleting of a Cluster API Machine for which no hook holds up the rest of the deletion. Cluster API also
+// reaches these reasons with a preDrain hook that it skips (undrained).
 func PastHooks() []string {
 	return []string{clusterv1.MachineDeletingWaitingForInfrastructureDeletionReason, clusterv1.MachineDeletingWaitingForBootstrapDeletionReason,
 		clusterv1.MachineDeletingDeletingNodeReason, clusterv1.MachineDeletingDeletionCompletedReason}
 }
 
-// Hooked reports whether somebody's hooks hold up the deletion of a Machine that Cluster API runs, or is about to run. twin is its Machine API object.
+// Hooked reports whether hooks that are not Poundlock's hold up the deletion of a Machine that Cluster API runs, or is about to run. machine is the Cluster
+// API Machine, twin its Machine API object.
 func Hooked(machine, twin *policies.Object) bool {
 	return twin != nil && Read(twin).Current != MachineAPI && len(hooksOf(machine)) > 0
 }
 
-// DeleteHooked: hooks "should prevent either taking action until they are removed" (converting › Machine lifecycle hooks), however a Machine is deleted.
+// DeleteHooked refuses the deletion of a Machine with hooks in the foreground, and warns of one that does not wait for the drain of the Machine's Node. Hooks
+// "should prevent either taking action until they are removed" (converting › Machine lifecycle hooks), however a Machine is deleted.
 func DeleteHooked(c policies.Change) policies.Verdict {
 	twin := c.Facts.Twin
 	switch {
@@ -67,7 +71,7 @@ func DeleteHooked(c policies.Change) policies.Verdict {
 		}
 		return policies.Deny(field.Forbidden(field.NewPath("metadata", "annotations").Key(hooks[0]), fmt.Sprintf(
 			"in the foreground the garbage collector deletes the provider's machine, and with it the instance, without waiting for %s. %s", which, instead)))
-	case c.Actor == policies.Anyone && drained(c.Old) && !c.Facts.Undrained: // else the background drains nothing either (DeleteUndrained)
+	case c.Actor == policies.Anyone && drained(c.Old) && !c.Facts.Undrained: // if Undrained, a deletion in the background drains nothing either
 		return policies.Warn(fmt.Sprintf("in the foreground the garbage collector deletes the provider's machine, and with it the instance, before Node %s is "+
 			"drained. With --cascade=background it is drained first", nodeOf(c.Old)))
 	}
@@ -79,13 +83,13 @@ func drained(machine *policies.Object) bool {
 	return nodeOf(machine) != "" && !machine.HasAnnotation(clusterv1.ExcludeNodeDrainingAnnotation)
 }
 
-// WithNode reports whether Cluster API runs a Machine, which is not paused then, and drains its Node before it deletes it.
+// WithNode reports whether Cluster API runs a Machine, which is therefore not paused, and drains the Machine's Node before it deletes the Machine.
 func WithNode(machine *policies.Object) bool {
 	return drained(machine) && !machine.Deleting() && !machine.HasAnnotation(PausedAnnotation)
 }
 
-// DeleteSetOfHooked does the same for a MachineSet: the collector deletes its Machines in the foreground, too, and so it does with the sets of a
-// MachineDeployment.
+// DeleteSetOfHooked is DeleteHooked for a MachineSet or a MachineDeployment. If a MachineSet is deleted in the foreground, the garbage collector also deletes
+// its Machines in the foreground, and the sets of a MachineDeployment likewise.
 func DeleteSetOfHooked(c policies.Change) policies.Verdict {
 	hooked := c.Facts.Hooked
 	switch with := c.Facts.WithNodes; {
@@ -102,9 +106,10 @@ func DeleteSetOfHooked(c policies.Change) policies.Verdict {
 			"Delete the %s in the background, which waits: %s --cascade=background", hooked[0], andMore(c, hooked), c.Kind, deleteCommand(c))))
 }
 
-// DeleteInfraOfHooked protects the provider's machine itself, and what the provider keeps for its instance: a person who deletes that ends the instance past
-// the hooks, as the garbage collector does. Once Cluster API has deleted the machine, the provider deletes what it keeps, on vSphere by an account that may be
-// anybody's.
+// DeleteInfraOfHooked refuses that a person deletes the provider's machine of a Machine with hooks, or the object that the provider keeps for its instance.
+// Such a deletion would terminate the instance without waiting for the hooks, as a deletion in the foreground does. The refusal ends once Cluster API has
+// come past the hooks: it then deletes the provider's machine, and the provider deletes the kept object. On vSphere the provider does that by an account that
+// cannot be distinguished from a person's.
 func DeleteInfraOfHooked(c policies.Change) policies.Verdict {
 	machine := hookedBehind(c)
 	if machine == nil {
@@ -123,8 +128,8 @@ func DeleteInfraOfHooked(c policies.Change) policies.Verdict {
 		"the provider would terminate the instance of Machine %s without waiting for %s, and before its Node is drained. %s", machine.Metadata.Name, which, instead)))
 }
 
-// hookedBehind is the Cluster API Machine of a provider's object that a person deletes while Cluster API is authoritative, if somebody's hooks hold up its
-// deletion; nil otherwise.
+// hookedBehind returns the Cluster API Machine of a provider's object that a person deletes while Cluster API is authoritative, if hooks hold up that
+// Machine's deletion. It returns nil otherwise.
 func hookedBehind(c policies.Change) *policies.Object {
 	if c.Kind != InfraMachine && c.Kind != InfraInstance || c.Actor != policies.Anyone || c.Old.Deleting() ||
 		c.Facts.Twin == nil || Read(c.Facts.Twin).Current != ClusterAPI {
@@ -139,7 +144,7 @@ func hookedBehind(c policies.Change) *policies.Object {
 	return c.Facts.Owners[i]
 }
 
-// deleteCommand is the command of a deletion under review.
+// deleteCommand returns the kubectl command of the deletion under review.
 func deleteCommand(c policies.Change) string {
 	return fmt.Sprintf("kubectl -n %s delete %s.%s %s", c.Namespace, c.Resource.Resource, c.Resource.Group, c.Name)
 }

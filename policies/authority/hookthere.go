@@ -17,19 +17,19 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// HookList is one of the two lists of hooks in the Machine API's spec.lifecycleHooks, by its field, and the beginning of the names of the annotations that
-// Cluster API has instead.
+// HookList describes one of the two lists of hooks in the Machine API's spec.lifecycleHooks: the list's field, and the prefix of the annotations that Cluster
+// API has instead of the list.
 type HookList struct{ Field, Prefix string }
 
-// HookLists are in the order in which a deletion comes to them.
+// HookLists returns the two lists in the order in which a deletion waits for their hooks.
 func HookLists() []HookList {
 	return []HookList{
 		{"preDrain", clusterv1.PreDrainDeleteHookAnnotationPrefix + "/"}, {"preTerminate", clusterv1.PreTerminateDeleteHookAnnotationPrefix + "/"},
 	}
 }
 
-// hookInstead is the command for the hooks that a request adds to the spec of an object that is not authoritative, or removes: the other API has
-// them in another form. Those of a MachineSet's template are for its Machines.
+// hookInstead returns the command for the hooks that a refused request adds to, or removes from, the spec of the object that is not authoritative. The other
+// API has these hooks in another form. The hooks of a MachineSet's template are for the set's Machines.
 func hookInstead(c policies.Change) string {
 	switch {
 	case c.Subresource != "" || c.Operation != admissionv1.Update:
@@ -55,8 +55,8 @@ func hookInstead(c policies.Change) string {
 	return ""
 }
 
-// hookWords list what a request changes in the Machine API's hooks, by the name of the annotation that each is there: set has the name and the value, remove
-// the name.
+// hookWords returns what a request changes in the Machine API's hooks, as words of a command for Cluster API's annotations. set is the format of a hook that
+// is set, with the annotation's name and value. remove is the format of a hook that is removed, with the name.
 func hookWords(c policies.Change, set, remove string) []string {
 	var words []string
 	before, after := hooksIn(c.Kind, c.Old), hooksIn(c.Kind, c.New)
@@ -75,7 +75,7 @@ func hookWords(c policies.Change, set, remove string) []string {
 	return words
 }
 
-// hooksIn are the hooks of a Machine API Machine or of a set's template, by their list.
+// hooksIn returns the hooks of a Machine API Machine, or of a MachineSet's template, by the field of their list.
 func hooksIn(kind string, o *policies.Object) map[string][]machinev1beta1.LifecycleHook {
 	type lists map[string][]machinev1beta1.LifecycleHook
 	var spec struct {
@@ -86,14 +86,14 @@ func hooksIn(kind string, o *policies.Object) map[string][]machinev1beta1.Lifecy
 			} `json:"spec"`
 		} `json:"template"`
 	}
-	_ = json.Unmarshal(orNull(o.Spec), &spec) // what cannot be read has no hooks
+	_ = json.Unmarshal(orNull(o.Spec), &spec) // a spec that cannot be read has no hooks
 	if kind == "MachineSet" {
 		return spec.Template.Spec.LifecycleHooks
 	}
 	return spec.LifecycleHooks
 }
 
-// templateAnnotations are those that a Cluster API set gives its Machines.
+// templateAnnotations returns the annotations that a Cluster API set gives its Machines.
 func templateAnnotations(o *policies.Object) map[string]string {
 	var spec struct {
 		Template struct {
@@ -106,8 +106,8 @@ func templateAnnotations(o *policies.Object) map[string]string {
 	return spec.Template.Metadata.Annotations
 }
 
-// namedHook is a hook's annotation with a name in the place of one that is missing. Cluster API takes the prefix alone for a hook, too; the Machine API
-// has none without a name.
+// namedHook returns a hook's annotation, with NAME in place of a name that is missing. Cluster API takes the prefix alone for a hook, too. The Machine API
+// has no hook without a name.
 func namedHook(annotation string) string {
 	if slices.Contains(NamelessHooks(), annotation) {
 		return annotation + "/NAME"
@@ -115,18 +115,19 @@ func namedHook(annotation string) string {
 	return annotation
 }
 
-// NamelessHooks are the names of annotations that Cluster API takes for hooks, and that have no name of one.
+// NamelessHooks returns the annotations that Cluster API takes for hooks although they consist of the prefix alone, without a hook's name.
 func NamelessHooks() []string {
 	return []string{clusterv1.PreDrainDeleteHookAnnotationPrefix, clusterv1.PreTerminateDeleteHookAnnotationPrefix}
 }
 
-// ofHook reports whether a change is of an annotation by which Cluster API has what the Machine API has in a list of hooks.
+// ofHook reports whether a change is of an annotation that stands for a hook in this list of the Machine API.
 func (m metadataChange) ofHook(list HookList) bool {
 	return m.annotation && m.key != InstanceHookAnnotation && strings.HasPrefix(namedHook(m.key), list.Prefix)
 }
 
-// hooksThere is the command by which a Machine API Machine gets the hooks that a request would have on its mirror; "" for a request that changes none. A
-// MachineSet's own annotations hold nothing: its Machines get the template's, and so the command is for the template.
+// hooksThere returns the command by which a Machine API Machine gets the hooks that a request would set on the Machine's mirror. It returns "" for a request
+// that changes no hook. Hooks in a MachineSet's own annotations have no effect, because the set's Machines get the template's annotations. So for a
+// MachineSet the command is for the template.
 func hooksThere(c policies.Change, changes []metadataChange) string {
 	resource, spec, annotations := "machines", `{"spec":%s}`, c.New.Metadata.Annotations
 	switch {
@@ -144,7 +145,7 @@ func hooksThere(c policies.Change, changes []metadataChange) string {
 	return fmt.Sprintf(`kubectl -n %s patch %s.%s %s --type merge -p '%s'`, c.TwinNamespace, resource, machinev1beta1.GroupName, c.Name, fmt.Sprintf(spec, patch))
 }
 
-// withHooks are a template's annotations and those of its set that are hooks.
+// withHooks returns a template's annotations together with those of its set's annotations that are hooks.
 func withHooks(template, set map[string]string) map[string]string {
 	out := maps.Clone(set)
 	maps.DeleteFunc(out, func(key, _ string) bool {
@@ -157,7 +158,8 @@ func withHooks(template, set map[string]string) map[string]string {
 	return out
 }
 
-// hooksPatch is the patch of a Machine API spec that gives each list which has a change the hooks of all annotations; "" if none has.
+// hooksPatch returns the patch of a Machine API spec that sets each list of hooks that has a change to the hooks of all annotations. It returns "" if no list
+// has a change.
 func hooksPatch(changes []metadataChange, annotations map[string]string) string {
 	var lists []string
 	for _, list := range HookLists() {
@@ -178,7 +180,7 @@ func hooksPatch(changes []metadataChange, annotations map[string]string) string 
 	return fmt.Sprintf(`{"lifecycleHooks":{%s}}`, strings.Join(lists, ","))
 }
 
-// plain is a value as a command shows it.
+// plain returns a value as a command shows it (PlainValue).
 func plain(value string) string {
 	if plainValue.MatchString(value) {
 		return value

@@ -5,8 +5,8 @@ package authority
 
 import "github.com/poundlock/poundlock/policies"
 
-// OpenShiftIdentities are who plays each part in an OpenShift cluster, by exact user name: the defaults of the manager's flags, and what the
-// generated policies and webhook configurations name. Of the infrastructure providers one is in a cluster.
+// OpenShiftIdentities returns which user plays each part (policies.Actor) in an OpenShift cluster, by exact user name. These names are the defaults of the
+// manager's flags, and the generated policies and webhook configurations contain them. Of the infrastructure providers' accounts, a cluster has one.
 func OpenShiftIdentities() policies.Identities {
 	const machineAPI, clusterAPI = "system:serviceaccount:openshift-machine-api:", "system:serviceaccount:openshift-cluster-api:"
 	out := policies.Identities{

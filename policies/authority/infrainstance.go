@@ -17,16 +17,17 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// InstanceHookAnnotation is Poundlock's own hook on a Machine of Cluster API while the provider keeps no object for its instance yet. The provider finds an
-// instance by that object alone, so if the Machine were deleted before, its instance would be left behind. The value is the owner.
+// InstanceHookAnnotation is Poundlock's own preTerminate hook. Poundlock sets it on a Cluster API Machine while the provider does not keep an object for the
+// Machine's instance yet. The provider finds an instance only by that object, so if the Machine were deleted before the object exists, the instance would be
+// left behind. The annotation's value is the hook's owner, InstanceHookOwner.
 const (
 	InstanceHookAnnotation = clusterv1.PreTerminateDeleteHookAnnotationPrefix + "/poundlock-until-provider-knows-instance"
 	InstanceHookOwner      = "poundlock"
 )
 
-// InfraInstanceNamedAlike reports whether the object for an instance has the name of the provider's machine. vSphere uses the Machine's name, and the
-// Machine may refer to a provider's machine of another name. It generates a name where the machine asks for it, and for a Windows machine whose name is too
-// long.
+// InfraInstanceNamedAlike reports whether the object for an instance has the name of the provider's machine. vSphere names the object after the Machine,
+// which may refer to a provider's machine of another name. vSphere generates a name if the provider's machine has a namingStrategy, and for a Windows machine
+// whose name is too long.
 func InfraInstanceNamedAlike(infraMachine *policies.Object) bool {
 	var spec struct {
 		NamingStrategy *struct{}
@@ -35,7 +36,7 @@ func InfraInstanceNamedAlike(infraMachine *policies.Object) bool {
 	if infraMachine == nil {
 		return true
 	}
-	_ = json.Unmarshal(orNull(infraMachine.Spec), &spec) // what cannot be read asks for nothing
+	_ = json.Unmarshal(orNull(infraMachine.Spec), &spec) // a spec that cannot be read asks for no generated name
 	if providerOf(infraMachine.Kind).NamesInstanceAfterMachine &&
 		slices.ContainsFunc(MachineOwners(infraMachine), func(name string) bool { return name != infraMachine.Metadata.Name }) {
 		return false
@@ -43,8 +44,8 @@ func InfraInstanceNamedAlike(infraMachine *policies.Object) bool {
 	return spec.NamingStrategy == nil && spec.OS != "Windows"
 }
 
-// KeptForAnother reports whether an object for an instance belongs to another machine of the provider, by its owner references. If two Machines refer to
-// provider's machines of other names, the object of one may have the name of the other's machine.
+// KeptForAnother reports whether an object for an instance belongs, by its owner references, to another machine of the provider than infraMachine. If two
+// Machines refer to provider's machines of other names, the object for the instance of one may have the name of the other's provider's machine.
 func KeptForAnother(kind string, owners []metav1.OwnerReference, infraMachine string) bool {
 	others := 0
 	for _, ref := range owners {
@@ -59,20 +60,22 @@ func KeptForAnother(kind string, owners []metav1.OwnerReference, infraMachine st
 	return others > 0
 }
 
-// InfraNotServed is why a provider's object cannot be read although it may exist: its definition exists.
+// InfraNotServed returns a message for a provider's object that cannot be read although it may exist: the CustomResourceDefinition exists, but the API server
+// does not serve the kind.
 func InfraNotServed(kind, definition string) string {
 	return fmt.Sprintf("The API server does not serve %s, whose definition %s exists: what the provider's controllers do is not known. "+
 		"See whether a version of the definition is served.",
 		kind, definition)
 }
 
-// OwnsInfraInstance reports whether an owner reference of an object for an instance is the one to its provider's machine.
+// OwnsInfraInstance reports whether an owner reference, of an object that a provider keeps for an instance, names the provider's machine of that instance.
+// kind is the kind of the object.
 func OwnsInfraInstance(kind string, ref metav1.OwnerReference) bool {
 	return kind != "" && InfraInstanceKind(ref.Kind) == kind
 }
 
-// InfraInstanceStandsStill refuses an object that somebody else creates in a provider's place, unpaused, for an instance that Machine API runs: a second
-// controller would act on that instance at once.
+// InfraInstanceStandsStill refuses an unpaused object that somebody other than the provider creates for an instance that Machine API runs. By that object, a
+// second controller would act on the instance at once.
 func InfraInstanceStandsStill(c policies.Change) policies.Verdict {
 	if s := stand(c); !unpausedByOthers(c) || !s.locked() {
 		return policies.Verdict{}
@@ -88,8 +91,9 @@ func unpausedByOthers(c policies.Change) bool {
 	return c.Actor != policies.Poundlock && c.Actor != policies.InfrastructureController && c.New != nil && !c.New.HasAnnotation(PausedAnnotation)
 }
 
-// withInfraInstance is the provider's machine together with the object that it keeps for the instance, as one party: they are paused, awaited and released
-// together. While they are to be paused, the party counts as paused once both are; while they are to act, it counts as paused until neither is.
+// withInfraInstance returns one party for the provider's machine and the object that the provider keeps for the instance, because both are paused, awaited
+// and released together. While they are to be paused, the party counts as paused only once both are paused. While they are to act, the party counts as paused
+// until neither is paused.
 func (o Objects) withInfraInstance(machine Party, current API) Party {
 	if o.InfraInstance == nil || !machine.Exists {
 		return machine
@@ -105,7 +109,7 @@ func (o Objects) withInfraInstance(machine Party, current API) Party {
 		return both
 	}
 	both.PauseRequested = current == ClusterAPI
-	if current == ClusterAPI { // a release that stopped half-way: what is still paused answers
+	if current == ClusterAPI { // after a release that stopped half-way, the object that is still paused answers
 		both.Acknowledged = machine.Acknowledged
 		if instance.PauseRequested {
 			both.Acknowledged = instance.Acknowledged
@@ -114,9 +118,9 @@ func (o Objects) withInfraInstance(machine Party, current API) Party {
 	return both
 }
 
-// leftForInstance is the provider's party where its machine is gone and the object for the instance is left. That object's controller still acts, and the
-// mirror creates another machine of the same name that owns it. The collector deletes the object, which needs no waiting: once paused it terminates
-// nothing, and the mirror removes its finalizer.
+// leftForInstance returns the provider's party if its machine is gone and only the object for the instance is left. That object's controller still acts, and
+// the mirror recreates a machine of the same name that owns the object. The garbage collector deletes the object because its owner is gone. The move does not
+// wait for that deletion, because a paused object terminates nothing and Poundlock removes the object's finalizer.
 func (o Objects) leftForInstance() Party {
 	left := party(o.InfraInstance, Condition{}, "")
 	left.Acknowledged = infraAcknowledged(o.InfraInstance, o.InfraInstancePausedLately)
@@ -124,9 +128,10 @@ func (o Objects) leftForInstance() Party {
 	return left
 }
 
-// instanceKept reports whether the provider can terminate the instance as soon as Cluster API is authoritative: it holds the object for the instance, and
-// that object stays, or Poundlock's hook keeps the Machine until it does. The mirror creates either, and recreates it if it is deleted. A provider that
-// acknowledges a pause adds its finalizer before it acknowledges.
+// instanceKept reports whether the provider can terminate the instance as soon as Cluster API is authoritative. It can if the provider holds the object for
+// the instance and that object stays, or if Poundlock's hook keeps the Machine until the provider holds such an object. Poundlock creates the object and the
+// hook, and recreates them if they are deleted. A provider that acknowledges a pause by the condition adds its finalizer before it acknowledges, so that
+// finalizer is not checked.
 func (o Objects) instanceKept() bool {
 	if o.Infra == nil || !o.Kind.InfraActs() || o.InstancesUnserved || InfraInstanceKind(o.Infra.Kind) == "" || providerID(o.MachineAPI) == "" {
 		return true
@@ -139,8 +144,8 @@ func (o Objects) instanceKept() bool {
 	return o.ClusterAPI != nil && o.ClusterAPI.HasAnnotation(InstanceHookAnnotation)
 }
 
-// instanceOrphaned reports whether the object for the instance belonged to an earlier provider's machine of the same name, which is gone. The collector is
-// about to delete the object, which would terminate the instance once it is unpaused.
+// instanceOrphaned reports whether the object for the instance belonged to an earlier provider's machine of the same name, which is gone. The garbage
+// collector is about to delete such an object, and if the object were unpaused, its deletion would terminate the instance.
 func (o Objects) instanceOrphaned() bool {
 	orphaned := false
 	for _, ref := range o.InfraInstance.Metadata.OwnerReferences {
@@ -154,14 +159,15 @@ func (o Objects) instanceOrphaned() bool {
 	return orphaned
 }
 
-// keptForOtherInstance reports whether what the provider keeps for the instance names another instance than the Machine: its controller would act on that
-// one. A person or a backup may have written it.
+// keptForOtherInstance reports whether the object that the provider keeps for the instance names another instance than the Machine does (id). The provider's
+// controller would act on that other instance. A person or a backup may have written such an object.
 func (o Objects) keptForOtherInstance(id string) bool {
 	kept := instanceKeyKept(o.InfraInstance)
 	return kept != "" && kept != providerBehind(o.InfraInstance).instanceKey(id)
 }
 
-// KeptForOther is the ID of the instance for which an object is kept if a Machine does not have it; "" if it does, or the object names none.
+// KeptForOther returns the ID of the instance for which an object is kept, if the Machine has another ID. It returns "" if the Machine has the same ID, or if
+// the object names no instance.
 func KeptForOther(kept, machine *policies.Object) string {
 	if !(Objects{InfraInstance: kept}).keptForOtherInstance(providerID(machine)) {
 		return ""
@@ -169,20 +175,20 @@ func KeptForOther(kept, machine *policies.Object) string {
 	return KeptInstance(kept)
 }
 
-// KeptAlone reports whether what a provider keeps for an instance belongs to no machine of the provider. The provider and the mirror create each for a machine,
-// so a person has.
+// KeptAlone reports whether an object that a provider keeps for an instance belongs to none of the provider's machines. Then a person has created the object,
+// because the provider and Poundlock create each such object for a machine.
 func KeptAlone(kept *policies.Object) bool {
 	return kept != nil && !slices.ContainsFunc(kept.Metadata.OwnerReferences, func(ref metav1.OwnerReference) bool { return OwnsInfraInstance(kept.Kind, ref) })
 }
 
-// ForeignKept reports whether what a provider would keep for the instance of a Machine is a person's, of no machine of the provider's, and is not kept for that
-// instance: it is no part of the mirror, though it has the name.
+// ForeignKept reports whether an object under the name of what a provider would keep for a Machine's instance is a person's: it belongs to none of the
+// provider's machines, and it is not kept for that instance. Such an object is no part of the mirror, although it has the name.
 func ForeignKept(kept, machineAPI *policies.Object) bool {
 	return KeptAlone(kept) && (instanceKeyKept(kept) == "" || !keptFor(kept, providerID(machineAPI)))
 }
 
-// BesideKept refuses a Machine under the name of what a provider keeps for an instance, if a controller acts by that: it may find the instance of the Machine
-// by its name. Its mirror's is paused.
+// BesideKept refuses a new Machine under the name of an object that a provider keeps for an instance, unless that object is paused. The object's controller
+// may find the instance of the new Machine by the name, and act on it. If the object belongs to the new Machine's own mirror, it is paused.
 func BesideKept(c policies.Change) policies.Verdict {
 	kept := c.Facts.KeptNamesake
 	if kept == nil || !namesAnew(c) || c.Facts.Twin != nil || stopped(kept) {
@@ -196,15 +202,15 @@ func BesideKept(c policies.Change) policies.Verdict {
 		what = fmt.Sprintf("%s %s/%s is being deleted", kept.Kind, c.TwinNamespace, kept.Metadata.Name)
 		remedy = "create it again when that one is gone, or "
 	case !KeptAlone(kept):
-		remedy = "" // it runs another Machine's instance
+		remedy = "" // the kept object runs another Machine's instance
 	}
 	return policies.Deny(field.Invalid(field.NewPath("metadata", "name"), c.Name, fmt.Sprintf(
 		"%s, and its controller could act on the instance of this Machine, which it may find by the name: %screate the Machine under another name",
 		what, remedy)))
 }
 
-// AlsoKept names, as a kind and a name, those of the objects that a provider keeps, all for one instance, that are not those of a Machine and of its provider's
-// machine.
+// AlsoKept returns, each as a kind and a name, those of the kept objects that belong neither to the Machine nor to its provider's machine (infra). All the
+// objects passed in are kept for one instance.
 func AlsoKept(kept []*policies.Object, machine, infra string) []string {
 	var out []string
 	for _, o := range kept {
@@ -217,8 +223,8 @@ func AlsoKept(kept []*policies.Object, machine, infra string) []string {
 	return out
 }
 
-// LetGoOfKept is how a person deletes the first of AlsoKept, and the instance keeps running: once it is paused, no controller acts by it, and none removes its
-// finalizers.
+// LetGoOfKept returns the commands by which a person deletes the first of AlsoKept while the instance keeps running. Once the object is paused, no controller
+// acts by it, and none removes its finalizers, so the commands remove the finalizers.
 func LetGoOfKept(namespace string, kept []string) string {
 	kind, name, _ := strings.Cut(kept[0], " ")
 	at := fmt.Sprintf("%s.%s %s", strings.ToLower(kind), clusterv1.GroupVersionInfrastructure.Group, name)
@@ -227,8 +233,8 @@ func LetGoOfKept(namespace string, kept []string) string {
 		namespace, at, PausedAnnotation, kept[0])
 }
 
-// KeptOfAnother refuses what has a provider's controller act on the instance of another Machine: the deletion of the object by which it does, which terminates
-// the instance, and the end of that object's pause.
+// KeptOfAnother refuses two requests by which a provider's controller would act on the instance of another Machine: the deletion of the object that is kept
+// for that instance, which terminates the instance, and the end of that object's pause.
 func KeptOfAnother(c policies.Change) policies.Verdict {
 	id := KeptInstance(c.Old)
 	if !endsOrFreesKept(c) || len(c.Facts.Holders) == 0 || id == "" {
@@ -243,8 +249,8 @@ func KeptOfAnother(c policies.Change) policies.Verdict {
 		id, strings.Join(c.Facts.Holders, ", "), does, LetGoOfKept(c.Namespace, []string{kindOf(c) + " " + c.Name}))))
 }
 
-// endsOrFreesKept reports whether somebody deletes what a provider keeps for an instance, and its controller acts by it, or ends its pause. Kubernetes' own
-// cleaners follow another deletion.
+// endsOrFreesKept reports whether somebody deletes an unpaused object that a provider keeps for an instance, or ends the pause of such an object. It is false
+// for Kubernetes' own cleaners, because their deletions follow another deletion.
 func endsOrFreesKept(c policies.Change) bool {
 	if cleans(c) || c.Old == nil || KeptInstance(c.Old) == "" {
 		return false
@@ -255,13 +261,13 @@ func endsOrFreesKept(c policies.Change) bool {
 	return c.Old.HasAnnotation(PausedAnnotation) && !c.New.HasAnnotation(PausedAnnotation)
 }
 
-// instanceKeyKept is the key of that ID.
+// instanceKeyKept returns the instanceKey of the ID that KeptInstance returns.
 func instanceKeyKept(kept *policies.Object) string {
 	return providerBehind(kept).instanceKey(KeptInstance(kept))
 }
 
-// KeptInstance is the ID of the instance for which an object is kept; "" where it has none or cannot be read. vSphere has the UUID of the virtual machine in
-// its spec, OpenStack the server's in its status.
+// KeptInstance returns the ID of the instance for which an object is kept. It returns "" if the object has no ID or cannot be read. vSphere has the UUID of
+// the virtual machine in the object's spec, OpenStack has the server's ID in the object's status.
 func KeptInstance(kept *policies.Object) string {
 	if kept == nil {
 		return ""
@@ -283,7 +289,7 @@ func KeptInstance(kept *policies.Object) string {
 	return ""
 }
 
-// keptInstanceField is where that is.
+// keptInstanceField returns the path of the field from which KeptInstance reads the ID.
 func keptInstanceField(kept *policies.Object) string {
 	if kept.Kind == "OpenStackServer" {
 		return "status.instanceID"

@@ -17,8 +17,10 @@ import (
 
 var infraRefPath = specPath.Child("infrastructureRef")
 
-// InfraOwner: a provider's controller acts on each of its machines that a Machine owns and that is not paused, even if the Machine is paused. So a
-// provider's machine whose owner does not refer to it is a second instance of that Machine, and is deleted, with its instance, when the Machine is.
+// InfraOwner refuses that a Machine owns a provider's machine if the Machine does not exist by its UID, is paused while the provider's machine is not, or
+// does not refer to that provider's machine (disowns). A provider's controller acts on each provider's machine that a Machine owns and that is not paused,
+// even if the Machine is paused. So a provider's machine whose owner does not refer to it is a second instance of that Machine, and is deleted, with its
+// instance, when the Machine is.
 func InfraOwner(c policies.Change) policies.Verdict {
 	var errs field.ErrorList
 	for _, i := range newOwners(c) {
@@ -34,7 +36,7 @@ func InfraOwner(c policies.Change) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// gainsOwner reports whether a request gives an infrastructure machine to a Machine, or unpauses one that a Machine owns.
+// gainsOwner reports whether a request makes a Machine the owner of an infrastructure machine, or unpauses an infrastructure machine that a Machine owns.
 func gainsOwner(c policies.Change) bool { return len(newOwners(c)) > 0 }
 
 // binds reports whether the actor is a controller that sets the owner of infrastructure machines.
@@ -42,7 +44,7 @@ func binds(a policies.Actor) bool {
 	return a == policies.Poundlock || a == policies.ClusterAPIController
 }
 
-// newOwners are the Machines that can act through the object after the request and could not before, by their index in ownerReferences.
+// newOwners returns the Machines that can act through the object after the request and could not act through it before, as indices in ownerReferences.
 func newOwners(c policies.Change) []int {
 	if binds(c.Actor) {
 		return nil
@@ -61,8 +63,9 @@ func newOwners(c policies.Change) []int {
 	return out
 }
 
-// InstanceOwner: the garbage collector deletes what has no owner that exists, and the provider terminates the instance of what it keeps for one. A manifest
-// that was stored has the UID of a provider's machine that is gone.
+// InstanceOwner refuses an owner reference from the object that a provider keeps for an instance to a provider's machine that does not exist. The garbage
+// collector deletes an object if none of its owners exists, and the provider then terminates the instance. For example, a manifest that was stored has the
+// UID of a provider's machine that is gone.
 func InstanceOwner(c policies.Change) policies.Verdict {
 	var errs field.ErrorList
 	for _, i := range newKeepers(c) {
@@ -73,11 +76,12 @@ func InstanceOwner(c policies.Change) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// gainsKeeper reports whether a request makes a provider's machine the owner of what is kept for an instance.
+// gainsKeeper reports whether a request makes a provider's machine the owner of the object that is kept for an instance.
 func gainsKeeper(c policies.Change) bool { return len(newKeepers(c)) > 0 }
 
-// newKeepers are the provider's machines that become the owners of what is kept for an instance, by their index in ownerReferences. A provider with an account
-// of its own names its machine as it has just read it. vSphere's has none, so its requests are looked at.
+// newKeepers returns the provider's machines that a request makes owners of the object kept for an instance, as indices in ownerReferences. It returns none
+// for a provider's controllers that have an account of their own, because they name a machine that they have just read. vSphere's controllers have no account
+// of their own, so their requests are examined like a user's.
 func newKeepers(c policies.Change) []int {
 	if c.Actor == policies.Poundlock || c.Actor == policies.InfrastructureController {
 		return nil
@@ -91,7 +95,8 @@ func newKeepers(c policies.Change) []int {
 	return out
 }
 
-// Keepers are the references of newKeepers, and where the owners change otherwise, those to provider's machines that stay.
+// Keepers returns the owner references whose provider's machines a rule has to look up: those of newKeepers, or, if the request changes the owners in another
+// way, all references to provider's machines that the object then has.
 func Keepers(c policies.Change) []metav1.OwnerReference {
 	if c.Kind != InfraInstance {
 		return nil
@@ -106,13 +111,13 @@ func Keepers(c policies.Change) []metav1.OwnerReference {
 	return out
 }
 
-// keeps reports whether an owner of what is kept for an instance is its provider's machine.
+// keeps reports whether the owner of an object that is kept for an instance is the provider's machine of that instance.
 func keeps(c policies.Change, ref metav1.OwnerReference) bool {
 	group, _, _ := strings.Cut(ref.APIVersion, "/")
 	return OwnsInfraInstance(c.New.Kind, ref) && group == c.Resource.Group
 }
 
-// goneKeeper is why a provider's machine may not own what is kept for an instance; "" if it exists.
+// goneKeeper returns why a provider's machine may not own the object that is kept for an instance: it does not exist. It returns "" if it exists.
 func goneKeeper(c policies.Change, ref metav1.OwnerReference) string {
 	const follows = "so the garbage collector would delete this %s, and unless it is paused its controller would terminate the instance: "
 	i := slices.IndexFunc(c.Facts.Owners, func(o *policies.Object) bool { return o.Kind == ref.Kind && o.Metadata.Name == ref.Name })
@@ -125,8 +130,10 @@ func goneKeeper(c policies.Change, ref metav1.OwnerReference) string {
 	return ""
 }
 
-// InfraUnowned: the garbage collector deletes an object if it has owners and none exists, and the provider's controller then terminates the instance.
-// InfraOwner and InstanceOwner look at the owners that a provider's objects have as a rule.
+// InfraUnowned refuses owners of other kinds than a provider's object usually has. It refuses them on a new object if none of them exists, and warns there of
+// owners that Poundlock may not read. It refuses them on an existing object if they take the place of all its owners. The garbage collector deletes an object
+// that has owners if none of them exists, and the provider's controller then terminates the instance. InfraOwner and InstanceOwner check the owners that a
+// provider's objects usually have.
 func InfraUnowned(c policies.Change) policies.Verdict {
 	if !replacesOwners(c) || c.Facts.Twin == nil && c.Old != nil {
 		return policies.Verdict{}
@@ -135,7 +142,7 @@ func InfraUnowned(c policies.Change) policies.Verdict {
 		return unowned(c, "its controller terminates the instance",
 			"leave the owner references out. Cluster API and the provider's controllers restore them")
 	}
-	if stand(c).locked() || Granted(c, ownersPath.String(), Writes) { // while it is locked, InfraLocked refuses it
+	if stand(c).locked() || Granted(c, ownersPath.String(), Writes) { // while the object is locked, InfraLocked refuses the change
 		return policies.Verdict{}
 	}
 	ref := c.New.Metadata.OwnerReferences[0]
@@ -145,7 +152,8 @@ func InfraUnowned(c policies.Change) policies.Verdict {
 		ref.Kind, ref.Name, kindOf(c))))
 }
 
-// replacesOwners reports whether somebody gives a provider's object owners of other kinds than it has as a rule, and no other.
+// replacesOwners reports whether somebody leaves a provider's object only with owners that the object did not have before, and whose kinds such an object
+// does not usually have as owners.
 func replacesOwners(c policies.Change) bool {
 	if binds(c.Actor) || c.Actor == policies.InfrastructureController || len(c.New.Metadata.OwnerReferences) == 0 || c.Old.Deleting() {
 		return false
@@ -155,18 +163,19 @@ func replacesOwners(c policies.Change) bool {
 	})
 }
 
-// had reports whether an object has the owner already.
+// had reports whether the object already has the owner, by name and UID.
 func had(o *policies.Object, ref metav1.OwnerReference) bool {
 	return o != nil && slices.ContainsFunc(o.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == ref.UID && r.Name == ref.Name })
 }
 
-// ownsAsMachine reports whether a reference names a Machine of Cluster API, in any version: its controllers ignore the version.
+// ownsAsMachine reports whether an owner reference names a Machine of Cluster API. The version does not matter, because Cluster API's controllers ignore the
+// version of an owner reference.
 func ownsAsMachine(ref metav1.OwnerReference) bool {
 	group, _, _ := strings.Cut(ref.APIVersion, "/")
 	return ref.Kind == "Machine" && group == clusterAPI.Group
 }
 
-// MachineOwners are the names of the Cluster API Machines that own an object.
+// MachineOwners returns the names of the Cluster API Machines that own an object.
 func MachineOwners(o *policies.Object) []string {
 	var out []string
 	for _, ref := range o.Metadata.OwnerReferences {
@@ -177,17 +186,18 @@ func MachineOwners(o *policies.Object) []string {
 	return out
 }
 
-// unpausedForItsEnd reports whether somebody unpauses a provider's machine whose Machine is being deleted: it has an instance, so that the provider creates
-// none, and holds that before Cluster API deletes it (DeletionPaused). Beside a Machine API Machine, PausedOwned decides.
+// unpausedForItsEnd reports whether somebody unpauses a provider's machine whose Machine is being deleted, so that the deletion can complete. The provider's
+// machine has an instance ID, so the provider creates no instance. The provider then holds the provider's machine by its finalizer before Cluster API deletes
+// it (DeletionPaused). If there is a Machine API Machine, PausedOwned decides about the pause.
 func unpausedForItsEnd(c policies.Change, machine *policies.Object, ref metav1.OwnerReference) bool {
 	return machine.Deleting() && had(c.Old, ref) && providerID(c.Old) != "" && providerID(c.Old) == providerID(c.New)
 }
 
-// disowns is why the owner may not own the object; "" if it may.
+// disowns returns why the owner may not own the object. It returns "" if the owner may.
 func disowns(c policies.Change, ref metav1.OwnerReference) string {
 	i := slices.IndexFunc(c.Facts.Owners, func(o *policies.Object) bool { return o.Metadata.Name == ref.Name })
 	if gone := i < 0 || c.Facts.Owners[i].Metadata.UID != ref.UID; gone && c.Old != nil && c.Old.Deleting() && had(c.Old, ref) {
-		return "" // its Machine has gone before it: without the pause its controller terminates its instance, and creates none
+		return "" // its Machine is gone already: when unpaused, the provider's controller terminates the instance and creates none
 	}
 	if i < 0 {
 		return fmt.Sprintf("there is no Machine %s of %s in this namespace", ref.Name, clusterAPI.Group)
@@ -206,8 +216,10 @@ func disowns(c policies.Change, ref metav1.OwnerReference) string {
 	return ""
 }
 
-// InfraTaken: deleting a Machine deletes the provider's object that it refers to, even if that belongs to another Machine. And the provider's object that a
-// Machine referred to before keeps running its instance: a new one is a second instance.
+// InfraTaken refuses that a Machine refers to a provider's object of another Machine, or no longer refers to its own. Deleting a Machine deletes the
+// provider's object to which the Machine refers, even if that object belongs to another Machine. And the provider's object to which a Machine referred before
+// keeps running its instance, so a new provider's object would be a second instance. The rule also refuses a reference to a provider's object under the name
+// of a Machine API Machine (Namesake), because most providers find an instance by that name.
 func InfraTaken(c policies.Change) policies.Verdict {
 	if from := InfraReferenceOf(c.Old); refersAnew(c) && from.Name != "" && !refersToItsOwn(c) && c.Facts.Twin != nil && !stand(c).locked() {
 		return policies.Deny(field.Forbidden(infraRefPath, fmt.Sprintf(
@@ -235,8 +247,8 @@ func refersAnew(c policies.Change) bool {
 	return !binds(c.Actor) && InfraReferenceOf(c.New) != InfraReferenceOf(c.Old)
 }
 
-// Namesake is the name of the provider's machine that a Cluster API Machine refers to, if the request makes it refer to one of another name than its own. A
-// Machine API Machine of that name has an instance of that name, or will have one. "" for none.
+// Namesake returns the name of the provider's machine that a Cluster API Machine refers to, if the request makes the Machine refer to a provider's machine
+// with another name than the Machine's. It returns "" otherwise. A Machine API Machine of the returned name has an instance of that name, or will have one.
 func Namesake(c policies.Change) string {
 	if to := InfraReferenceOf(c.New); refersAnew(c) && to.Name != c.Name {
 		return to.Name
@@ -244,8 +256,9 @@ func Namesake(c policies.Change) string {
 	return ""
 }
 
-// NamedAsInfra is the reverse of InfraTaken: a Machine API Machine gets the name of a provider's machine that runs another Machine's instance. The mirror would
-// need a provider's machine of that name, and Machine API's controllers, too, find an instance by the name on most platforms.
+// NamedAsInfra is the reverse of InfraTaken: it refuses a new Machine API Machine under the name of a provider's machine that runs another Machine's
+// instance. The new Machine's mirror would need a provider's machine of that name. Machine API's controllers, too, find an instance by the Machine's name on
+// most platforms.
 func NamedAsInfra(c policies.Change) policies.Verdict {
 	infra := c.Facts.InfraNamesake
 	if infra == nil || !namesAnew(c) || c.Facts.Twin != nil {
@@ -261,18 +274,20 @@ func NamedAsInfra(c policies.Change) policies.Verdict {
 		infra.Kind, infra.Metadata.Name, owner)))
 }
 
-// namesAnew reports whether somebody chooses the name of a Machine API Machine. Machine API's sets choose random ones.
+// namesAnew reports whether somebody chooses the name of a new Machine API Machine. The names that Machine API's sets choose are random, so they do not
+// count.
 func namesAnew(c policies.Change) bool {
 	return c.Name != "" && c.Actor != policies.Poundlock && c.Actor != policies.MachineAPIController
 }
 
-// refersToItsOwn reports whether a request makes a Machine that referred to another's infrastructure machine refer to the one of its own name again, which
-// a mirrored Machine's is.
+// refersToItsOwn reports whether a request makes a Machine that referred to another's infrastructure machine refer to the infrastructure machine of the
+// Machine's own name again. A mirrored Machine refers to the infrastructure machine of its own name.
 func refersToItsOwn(c policies.Change) bool {
 	return InfraReferenceOf(c.Old).Name != c.Name && InfraReferenceOf(c.New).Name == c.Name
 }
 
-// takenFrom names another Machine to which the provider's object belongs; "" for none.
+// takenFrom returns the name of another Machine to which the provider's object belongs. It returns "" if the object belongs to no other Machine, or if the
+// request does not change the reference.
 func takenFrom(c policies.Change) string {
 	if c.Facts.Infra == nil || !refersAnew(c) {
 		return ""
@@ -280,7 +295,7 @@ func takenFrom(c policies.Change) string {
 	return belongsToAnother(c.Facts.Infra, c.Name)
 }
 
-// belongsToAnother names the Machine of another name to which a provider's machine belongs; "" for none.
+// belongsToAnother returns the name of a Machine to which a provider's machine belongs, if that is not the Machine called name. It returns "" otherwise.
 func belongsToAnother(infra *policies.Object, name string) string {
 	if kind, other, ok := strings.Cut(infra.Metadata.Annotations[MirrorAnnotation], "/"); ok && kind == "Machine" && other != name {
 		return other
@@ -293,8 +308,9 @@ func belongsToAnother(infra *policies.Object, name string) string {
 	return ""
 }
 
-// InfraOfAnother names the Machine of another name to which a provider's machine belongs that a Machine refers to: its owner, or, where it has none, the one of
-// its mark; "" for none. Cluster API lets no second Machine become the owner.
+// InfraOfAnother returns the name of another Machine to which a provider's machine belongs, although the given Machine refers to that provider's machine. The
+// other Machine is the owner, or, if there is no owner, the Machine that MirrorAnnotation names. It returns "" if there is no other Machine. Cluster API lets
+// no second Machine become the owner.
 func InfraOfAnother(infra *policies.Object, machine string) string {
 	if infra == nil || slices.Contains(MachineOwners(infra), machine) {
 		return ""
@@ -312,7 +328,7 @@ type InfraReference struct {
 	Name     string `json:"name"`
 }
 
-// InfraReferenceOf reads a Machine's reference; the zero one of no Machine, and where there is none that can be read.
+// InfraReferenceOf returns a Machine's spec.infrastructureRef. It returns the zero value if there is no Machine, or no reference that can be read.
 func InfraReferenceOf(machine *policies.Object) InfraReference {
 	var spec struct {
 		InfrastructureRef InfraReference `json:"infrastructureRef"`
@@ -329,7 +345,7 @@ func RefersElsewhere(machine *policies.Object, c policies.Change) bool {
 	return to.Name != "" && (to.Name != c.Name || to.APIGroup != c.Resource.Group)
 }
 
-// names reports whether the reference is to the provider's object under review.
+// names reports whether the reference names the provider's object under review.
 func (r InfraReference) names(c policies.Change) bool {
 	return r.APIGroup == c.Resource.Group && r.Name == c.Name && (c.New == nil || r.Kind == c.New.Kind)
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Instance is what a move has read about the instance behind a Machine. If the source has asked a cloud for an instance and not yet stored the answer, that
-// instance would be left behind, and the target would create a second one.
+// Instance is what a move knows about the instance behind a Machine. If the source has asked a cloud for an instance and has not yet stored the answer, a
+// move would leave that instance behind, and the target would create a second instance.
 type Instance uint8
 
 // The values of Instance.
 const (
-	// InstanceUnknown: the source may have asked for an instance whose ID is not in both objects.
+	// InstanceUnknown: the source may have asked for an instance whose ID is not in both objects yet.
 	InstanceUnknown Instance = iota
 	// InstanceStarting: the ID is in both objects, and the source is still provisioning the Machine.
 	InstanceStarting
@@ -28,28 +28,29 @@ const (
 	InstanceNotRequested
 	// InstanceShared: another Machine has the same ID.
 	InstanceShared
-	// InstanceAlsoKept: the provider keeps an object for the same ID that is not the pair's. Its controller acts on the instance by that.
+	// InstanceAlsoKept: the provider keeps another object, not the pair's, for the same ID. That object's controller acts on the instance too.
 	InstanceAlsoKept
-	// InstanceOfAnother: the provider's machine to which the authoritative Machine of Cluster API refers belongs to another Machine.
+	// InstanceOfAnother: the Cluster API Machine is authoritative, and the provider's machine to which it refers belongs to another Machine.
 	InstanceOfAnother
 )
 
 const (
-	// UntouchedAnnotation is on a Machine API Machine that Poundlock adopted before the Machine API's controllers added their finalizer, which they do before
-	// they call a cloud. Its value is the UID of the Machine, so that a copy proves nothing.
+	// UntouchedAnnotation records that Poundlock adopted a Machine API Machine before the Machine API's controllers added their finalizer, which they do before
+	// they call a cloud. The annotation's value is the UID of the Machine, so that a copy of the Machine proves nothing.
 	UntouchedAnnotation = Domain + "/untouched"
-	// NoInstanceAnnotation, on a Machine API Machine, is a person's decision that no instance exists. Its value is the NoInstanceToken of the wait that it
-	// answers, so that it counts for that wait alone.
+	// NoInstanceAnnotation, on a Machine API Machine, is a person's decision that no instance exists. The annotation's value is the NoInstanceToken of the wait
+	// that the decision answers, so that the decision counts only for that wait.
 	NoInstanceAnnotation = Domain + "/no-instance"
 )
 
-// NoInstanceToken is the value of NoInstanceAnnotation that answers a wait for InstanceUnknown that began at since. Waits before and after the pause of the
-// source have different values, because what a person saw before the pause may have changed by then.
+// NoInstanceToken returns the value of NoInstanceAnnotation that answers a wait for ReasonInstanceUnknown that began at since. Waits before and after the
+// pause of the source have different values, because what a person saw before the pause may have changed by then.
 func NoInstanceToken(current API, since time.Time) string {
 	return string(current) + "-" + since.UTC().Format("20060102T150405Z")
 }
 
-// instance reads what the objects prove. The source's objects decide: the target is paused, and was before.
+// instance returns what the objects prove about the instance of a move from source. The source's objects decide, because the target is paused now and was
+// paused before.
 func (o Objects) instance(source API, shape Shape) Instance {
 	machine, core, infra := providerID(o.MachineAPI), providerID(o.ClusterAPI), providerID(o.Infra)
 	switch known := machine != "" && agrees(core, machine) && agrees(infra, machine) && !o.keptForOtherInstance(machine); {
@@ -61,7 +62,7 @@ func (o Objects) instance(source API, shape Shape) Instance {
 		return InstanceShared
 	case len(o.AlsoKept) > 0:
 		return InstanceAlsoKept
-	case source == MachineAPI && known && infra != "": // by which the provider's controller finds the instance
+	case source == MachineAPI && known && infra != "": // the provider's controller finds the instance by the ID in its own object
 		return o.started(shape)
 	case source == ClusterAPI && known && (infra != "" || core != ""):
 		return o.seen()
@@ -73,8 +74,8 @@ func (o Objects) instance(source API, shape Shape) Instance {
 	return InstanceUnknown
 }
 
-// MayBeCreating reports whether Cluster API's controllers, which are being paused, may have a call under way that creates an instance: no object has an ID,
-// and no person has decided since the pause that there is none.
+// MayBeCreating reports whether Cluster API's controllers, which are being paused, may have a call under way that creates an instance: no object has an
+// instance ID, and no person has decided since the pause that there is no instance.
 func (o Objects) MayBeCreating() bool {
 	o = o.own()
 	shape := Read(o.MachineAPI)
@@ -82,10 +83,11 @@ func (o Objects) MayBeCreating() bool {
 		providerID(o.MachineAPI)+providerID(o.ClusterAPI)+providerID(o.Infra) == "" && o.instance(ClusterAPI, shape) == InstanceUnknown
 }
 
-// agrees reports whether an object has the ID, or none.
+// agrees reports whether an object has this ID or none.
 func agrees(has, id string) bool { return has == "" || has == id }
 
-// started: "The Machine API Machine must be … provisioned" is asked on the way to Cluster API alone.
+// started returns InstanceKnown if a move to Cluster API finds the Machine provisioned, and InstanceStarting otherwise. The condition "The Machine API
+// Machine must be … provisioned" applies only on the way to Cluster API.
 func (o Objects) started(shape Shape) Instance {
 	if shape.Phase == "" || shape.Phase == "Provisioning" || !provisioned(o.Infra) {
 		return InstanceStarting
@@ -93,9 +95,10 @@ func (o Objects) started(shape Shape) Instance {
 	return InstanceKnown
 }
 
-// seen: for some time after it has created an instance, a cloud may answer that it does not exist. If the Machine API's controllers do not find the
-// instance that an ID names, they mark the Machine as failed for good, and later delete it without its instance. So Cluster API's controllers must have
-// found it once, which its core controller keeps in status. An instance that was stopped later has been found.
+// seen returns InstanceKnown if Cluster API's controllers have found the instance at least once, or if there is no provider's machine, and InstanceStarting
+// otherwise. For some time after a cloud has created an instance, the cloud may answer that the instance does not exist. If the Machine API's controllers do
+// not find the instance that an ID names, they mark the Machine as failed for good, and later delete the Machine without its instance. Cluster API's core
+// controller records in status that the instance was found. An instance that was stopped later has been found.
 func (o Objects) seen() Instance {
 	if o.Infra == nil || provisioned(o.Infra) || found(o.ClusterAPI) {
 		return InstanceKnown
@@ -103,7 +106,7 @@ func (o Objects) seen() Instance {
 	return InstanceStarting
 }
 
-// found reports whether Cluster API's Machine was provisioned once, or failed for good. The object may be in either version of Cluster API.
+// found reports whether Cluster API's Machine was provisioned once, or failed for good. It reads the object in either version of Cluster API.
 func found(core *policies.Object) bool {
 	var status struct {
 		Phase               string `json:"phase"`
@@ -119,27 +122,27 @@ func found(core *policies.Object) bool {
 	return status.InfrastructureReady || status.Initialization.InfrastructureProvisioned || status.Phase == "Failed"
 }
 
-// Untouched reports whether the Machine API's controllers cannot have asked for an instance yet: no finalizer, no ID, no phase.
+// Untouched reports whether the Machine API's controllers cannot have asked for an instance yet: the Machine has no finalizer of theirs, no ID and no phase.
 func (o Objects) Untouched() bool {
 	return o.Kind.InfraActs() && o.MachineAPI != nil && !o.MachineAPI.HasFinalizer(o.Kind.MachineAPIFinalizer) &&
 		providerID(o.MachineAPI) == "" && Read(o.MachineAPI).Phase == ""
 }
 
-// decided reports whether a person has answered the wait that the condition AuthoritySettled shows.
+// decided reports whether a person has answered the wait that the condition AuthoritySettled reports.
 func (o Objects) decided(shape Shape) bool {
 	c := shape.Condition(ConditionSettled)
 	return c.Reason == ReasonInstanceUnknown && o.MachineAPI.HasAnnotation(NoInstanceAnnotation) &&
 		o.MachineAPI.Metadata.Annotations[NoInstanceAnnotation] == NoInstanceToken(shape.Current, c.LastTransitionTime.Time)
 }
 
-// withoutInfra reports whether the Machine API can take the Machine over although somebody has deleted the provider's object. Both Machines have the ID, by
-// which the Machine API finds the instance, or finds that it is gone; it creates none.
+// withoutInfra reports whether the Machine API can take the Machine over although somebody has deleted the provider's object. It can if both Machines have
+// the instance's ID. By that ID the Machine API finds the instance, or finds that the instance is gone, and it creates none.
 func (o Objects) withoutInfra(s State) bool {
 	return o.Kind.InfraActs() && o.Infra == nil && s.source() == ClusterAPI && s.Requested == MachineAPI && s.Instance == InstanceKnown &&
 		!o.MachineAPI.Deleting() && !o.ClusterAPI.Deleting()
 }
 
-// instanceWarnings name what a move waits for because of the instance.
+// instanceWarnings returns, for a request to move, sentences about what the move will wait for because of the instance.
 func instanceWarnings(c policies.Change, s standing) []string {
 	kind, _ := KindNamed(c.Kind)
 	from, infra := s.authoritative(), c.Facts.Infra
@@ -152,7 +155,7 @@ func instanceWarnings(c policies.Change, s standing) []string {
 			return []string{why}
 		}
 		if infra == nil && providerID(c.Old) != "" {
-			return nil // the other side has not been looked at
+			return nil // the review has not looked at the other side
 		}
 		return []string{fmt.Sprintf(
 			"the move will wait until spec.providerID of both Machines is the same instance (it is %q here, and the phase is %q): "+
@@ -172,7 +175,7 @@ func instanceWarnings(c policies.Change, s standing) []string {
 		}
 	case InstanceOfAnother:
 		if s.Condition(ConditionSynchronized).Reason == ReasonForeignTwin {
-			return nil // its message has been repeated
+			return nil // the message of that condition has been repeated
 		}
 		return []string{fmt.Sprintf("the move will not start: %[1]s %[2]s, to which the Cluster API Machine refers, belongs to Machine %[3]s, and Machine API "+
 			"would act on the instance of that one. Leave both as they are, or delete Machine %[3]s, and with it what it runs",
@@ -188,8 +191,8 @@ func instanceWarnings(c policies.Change, s standing) []string {
 	return out
 }
 
-// OtherInstance names the object that keeps a Machine from moving because it names another instance, and the command; "" where none does. While Machine API
-// is authoritative, the object is paused, so that its deletion terminates nothing.
+// OtherInstance returns a sentence that names the object which keeps a Machine from moving because it is kept for another instance, with the command to
+// delete it. It returns "" if there is no such object. While Machine API is authoritative, the object is paused, so its deletion terminates nothing.
 func OtherInstance(c policies.Change) string {
 	kept, id, from := c.Facts.InfraInstance, providerID(c.Old), Authoritative(Read(c.Old))
 	if id == "" || !(Objects{InfraInstance: kept}).keptForOtherInstance(id) {
@@ -207,8 +210,9 @@ func otherInstance(kept *policies.Object, from API, namespace string) string {
 		why, namespace, strings.ToLower(kept.Kind), infraGroupOf(kept), kept.Metadata.Name)
 }
 
-// KeptForOtherInstance is the same of a Machine that waits, in whose way nothing else is: no ID that a person writes ends that wait. "" where the object does
-// not exist, or names the Machine's instance or none.
+// KeptForOtherInstance returns the sentence of OtherInstance for a Machine whose move waits only because of that object: no ID that a person writes ends that
+// wait. It returns "" if the object does not exist, names the Machine's instance or names no instance, or if one of the Machine's other objects has another
+// ID.
 func (o Objects) KeptForOtherInstance() string {
 	id := providerID(o.MachineAPI)
 	if id == "" || !o.keptForOtherInstance(id) || !agrees(providerID(o.ClusterAPI), id) || !agrees(providerID(o.Infra), id) {
@@ -227,7 +231,7 @@ func infraGroupOf(o *policies.Object) string {
 	return group
 }
 
-// decisionWarning names what a person decides with NoInstanceAnnotation.
+// decisionWarning returns what a person decides with NoInstanceAnnotation, if the request sets or changes it.
 func decisionWarning(c policies.Change, s standing) []string {
 	decision, set := c.New.Metadata.Annotations[NoInstanceAnnotation]
 	if before, had := c.Old.Metadata.Annotations[NoInstanceAnnotation]; c.Kind != "Machine" || !set || had && before == decision {

@@ -11,36 +11,37 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Kind is one row of what can move between the APIs: everything that differs between the kinds, as data.
+// Kind is one kind of object that can move between the APIs. It has everything that differs between the kinds, as data.
 type Kind struct {
 	// Name is the kind's name, the same in both APIs.
 	Name string
-	// Resource is its plural, the same in both APIs.
+	// Resource is the kind's plural, the same in both APIs.
 	Resource string
-	// MachineAPI and ClusterAPI are the versions that Poundlock reads and writes.
+	// MachineAPI and ClusterAPI are the API versions that Poundlock reads and writes.
 	MachineAPI, ClusterAPI schema.GroupVersion
-	// Infra is the kind of provider's object behind it: InfraMachine, InfraMachineTemplate, or "" for none.
+	// Infra is the rules' name of the provider's objects behind objects of this kind: InfraMachine, InfraMachineTemplate, or "" for none.
 	Infra string
 	// Scales reports that the kind has a /scale subresource.
 	Scales bool
-	// Parent is the kind whose objects own this kind's, "" for none.
+	// Parent is the kind whose objects own objects of this kind, "" for none.
 	Parent string
-	// MachineAPIFinalizer and ClusterAPIFinalizer are the finalizers under which each API's controller promises to
-	// clean up, "" where it has none.
+	// MachineAPIFinalizer and ClusterAPIFinalizer are the finalizers of each API's controller, by which that controller holds an object until it has cleaned up
+	// behind it. "" means that the controller has none.
 	MachineAPIFinalizer, ClusterAPIFinalizer string
-	// ObeysAnnotation: the Machine API's own controller of the kind obeys the pause annotation, and may have no other pause. The controller that OpenShift
-	// ships ignores authority and acknowledges nothing.
+	// ObeysAnnotation: the Machine API's own controller of the kind obeys the pause annotation, and may obey no other pause. The controller that OpenShift ships
+	// ignores authority and acknowledges nothing.
 	ObeysAnnotation bool
 }
 
-// ControlPlane is the kind of a control plane's set. It moves too, but has no twin, and so no row.
+// ControlPlane is the kind of the set of a control plane's Machines. Authority over such a set moves too, but the set has no twin, and so Kinds has no row
+// for it.
 const ControlPlane = "ControlPlaneMachineSet"
 
-// Kinds of the rules' provider side: a row on the two APIs' sides points at one of the first two.
+// The rules' names for the kinds of a provider's objects. Kind.Infra of a Machine is InfraMachine, and of a MachineSet InfraMachineTemplate.
 const (
 	InfraMachine         = "InfraMachine"
 	InfraMachineTemplate = "InfraMachineTemplate"
-	// InfraInstance is what some providers keep for each instance, beside the machine that owns it (InfraInstanceKind).
+	// InfraInstance is the object that some providers keep for each instance, besides the provider's machine, which owns that object (InfraInstanceKind).
 	InfraInstance = "InfraInstance"
 )
 
@@ -49,7 +50,7 @@ var (
 	clusterAPI = clusterv1.GroupVersion
 )
 
-// Kinds lists what can change hands. A kind of its own kind of twin is one row here and one conversion.
+// Kinds returns the kinds of objects that can move between the APIs. A further kind with a twin needs one row in this list and one conversion.
 func Kinds() []Kind {
 	return []Kind{
 		{
@@ -79,13 +80,13 @@ func KindNamed(name string) (Kind, bool) {
 	return Kind{}, false
 }
 
-// MachineAPIGVK is the kind as the Machine API has it.
+// MachineAPIGVK returns the kind in the Machine API's group and version.
 func (k Kind) MachineAPIGVK() schema.GroupVersionKind { return k.MachineAPI.WithKind(k.Name) }
 
-// ClusterAPIGVK is the kind as Cluster API has it.
+// ClusterAPIGVK returns the kind in Cluster API's group and version.
 func (k Kind) ClusterAPIGVK() schema.GroupVersionKind { return k.ClusterAPI.WithKind(k.Name) }
 
-// GVKOf is the kind as an API has it.
+// GVKOf returns the kind in the group and version of an API.
 func (k Kind) GVKOf(api API) schema.GroupVersionKind {
 	if api == ClusterAPI {
 		return k.ClusterAPIGVK()
@@ -93,18 +94,19 @@ func (k Kind) GVKOf(api API) schema.GroupVersionKind {
 	return k.MachineAPIGVK()
 }
 
-// DefinitionIn is the name of the kind's CustomResourceDefinition in an API.
+// DefinitionIn returns the name of the kind's CustomResourceDefinition in an API.
 func (k Kind) DefinitionIn(api API) string { return k.Resource + "." + k.GVKOf(api).Group }
 
-// HasAuthority reports whether a Machine API object has the fields of authority. The published CRD of a check lacks them. Poundlock's overlay adds them
-// with a default, so spec.authoritativeAPI is never empty there. Without the overlay, the check is left alone, and so is one of its name in Cluster API.
-// The other kinds stay locked in any case: behind them are machines, on which two controllers must never act.
+// HasAuthority reports whether a Machine API object has the fields of authority. The published CRD of MachineHealthCheck lacks these fields. Poundlock's
+// overlay adds them with a default, so with the overlay spec.authoritativeAPI is never empty. Without the overlay, Poundlock leaves the check alone, and also
+// a Cluster API check of the same name. HasAuthority is always true for the other kinds, which therefore stay locked: behind them are machines, on which two
+// controllers must never act.
 func (k Kind) HasAuthority(mapi *policies.Object) bool {
 	s := Read(mapi)
 	return k.Infra != "" || s.Requested != Unset || s.Current != Unset
 }
 
-// Children is the kind whose objects are owned by this kind's.
+// Children returns the kind whose objects are owned by objects of this kind. It returns false if there is none.
 func (k Kind) Children() (Kind, bool) {
 	for _, child := range Kinds() {
 		if child.Parent == k.Name {
@@ -114,8 +116,9 @@ func (k Kind) Children() (Kind, bool) {
 	return Kind{}, false
 }
 
-// Definitions are the names of the CRDs that mirrors live in: those of all kinds in both APIs, and of what owns mirrors without being one. The API server
-// deletes the objects of a CRD without asking admission, and the mirrors that they own go with them.
+// Definitions returns the names of the CRDs with which mirrors are deleted: the CRDs of all kinds in both APIs, and those of the kinds that own mirrors
+// without being mirrored. When a CRD is deleted, the API server deletes the CRD's objects without asking admission, and the mirrors that those objects own
+// are deleted with them.
 func Definitions() []string {
 	var out []string
 	for _, k := range Kinds() {
@@ -124,7 +127,7 @@ func Definitions() []string {
 	return append(out, "clusters."+clusterAPI.Group, "machinedeployments."+clusterAPI.Group, "controlplanemachinesets."+machineAPI.Group)
 }
 
-// Definitions are the names of the CRDs that objects of this kind need in both APIs: the kind's own, and the one of its owners.
+// Definitions returns the names of the CRDs that objects of this kind need in both APIs: those of the kind itself and those of its owners' kind.
 func (k Kind) Definitions() []string {
 	out := []string{k.Resource + "." + k.MachineAPI.Group, k.Resource + "." + k.ClusterAPI.Group}
 	if parent, ok := KindNamed(k.Parent); ok {

@@ -13,8 +13,9 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// LastOwner: the collector deletes an object also when an update gives it owners that are all gone, or takes away the last one that exists from beside others
-// that are gone. CreateOwned and InfraUnowned look at creations.
+// LastOwner refuses an update that leaves an object with owners but without any that exists, or warns if the object has an owner that Poundlock may not read.
+// The garbage collector deletes such an object. An update can cause that by new owners that are all gone, or by removing the last owner that exists from a
+// list whose other owners are gone. CreateOwned and InfraUnowned check new objects.
 func LastOwner(c policies.Change) policies.Verdict {
 	if !changesItsOwners(c) || ownersRefused(c) {
 		return policies.Verdict{}
@@ -35,9 +36,9 @@ func LastOwner(c policies.Change) policies.Verdict {
 		refs[0].Kind, refs[0].Name, refs[0].UID, kindOf(c), endsWith(c), remedy)))
 }
 
-// changesItsOwners reports whether an update leaves an object with other owners than it had. The controllers of its own API, and who else has a row of
-// Grants for owners, name what they have just read, and the collector takes away what is gone, or deleted without its dependents. What is being deleted loses
-// nothing by an owner.
+// changesItsOwners reports whether an update leaves an object with other owners than before. It is false for the controllers of the object's own API and for
+// users with a row of Grants for owners, because they name owners that they have just read. It is false for the garbage collector, which removes owners that
+// are gone or were deleted without their dependents. It is false for an object that is being deleted, which loses nothing by an owner.
 func changesItsOwners(c policies.Change) bool {
 	switch {
 	case c.Old == nil || c.New == nil || c.Old.Deleting() || len(c.New.Metadata.OwnerReferences) == 0,
@@ -51,7 +52,7 @@ func changesItsOwners(c policies.Change) bool {
 	return !same(c.Old, c.New) || !same(c.New, c.Old)
 }
 
-// ownersRefused reports whether another rule refuses a change of the owners, whichever they are.
+// ownersRefused reports whether another rule refuses the change of the owners, whether or not the owners exist.
 func ownersRefused(c policies.Change) bool {
 	s := stand(c)
 	if c.Side == policies.SideInfrastructure {
@@ -65,7 +66,7 @@ func holds(c policies.Change, ref metav1.OwnerReference) bool {
 	return c.Side == policies.SideInfrastructure && (ownsAsMachine(ref) || c.Kind == InfraInstance && OwnsInfraInstance(c.New.Kind, ref))
 }
 
-// endsWith is what the collector's deletion of an object would end.
+// endsWith returns a phrase for what would be lost if the garbage collector deleted the object.
 func endsWith(c policies.Change) string {
 	switch {
 	case c.Kind == MachineDeployment:

@@ -10,11 +10,11 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// LeftBehind lists, in order, the members of a Machine API Machine's status that are cleared when it moves to an API: that the Machine has failed, and
-// since when it waits for its instance. One API's controllers found them, and the other's find them anew. A Machine API check would delete a Machine
-// because of them, even one whose instance the next API has just created. For a Machine that moves without an instance, all of them are cleared. The
-// Machine API's controllers never touch a failed Machine again, so a failure that is about an instance stays with a Machine that moves to them. A Machine
-// that is being deleted keeps all of them.
+// LeftBehind returns, in order, the members of a Machine API Machine's status that Poundlock clears when the Machine moves to an API (to). They say that the
+// Machine has failed, and since when it waits for its instance. The controllers of one API found this out, and the controllers of the other API find it out
+// anew. Because of these members, a Machine API health check would delete a Machine, even one whose instance the next API has just created. For a Machine
+// that moves without an instance, all of these members are cleared. The Machine API's controllers never act on a failed Machine again, so for a Machine that
+// moves to them with an instance, a failure stays. A Machine that is being deleted keeps all these members.
 func LeftBehind(machine *policies.Object, to API) []string {
 	if machine == nil || machine.Kind != "Machine" || machine.Deleting() {
 		return nil
@@ -32,8 +32,8 @@ func LeftBehind(machine *policies.Object, to API) []string {
 	return slices.DeleteFunc(ends, func(name string) bool { return len(status[name]) == 0 })
 }
 
-// unprepared reports that Cluster API's objects still have what the mirror reported there before the move and the move clears, or that a Machine without an
-// instance is not spared from its checks.
+// unprepared reports whether a move still has to prepare Cluster API's objects. Either their status still has a failure or a phase that Poundlock mirrored
+// before the move and that the move clears, or a Machine without an instance is not yet exempt from Cluster API's health checks (SparedAnnotation).
 func (o Objects) unprepared(shape Shape) bool {
 	if !o.Kind.InfraActs() || o.MachineAPI.Deleting() {
 		return false
@@ -46,7 +46,7 @@ func (o Objects) unprepared(shape Shape) bool {
 		providerID(o.MachineAPI) == "" && (core.LastUpdated != "" || core.Phase != "" && core.Phase != "Pending")
 }
 
-// failures is what a Cluster API object's status reports of a failure, in either version, and of its phase.
+// failures is what the status of a Cluster API object reports about a failure, in either API version, and about the object's phase.
 type failures struct {
 	failure
 
@@ -66,7 +66,7 @@ func (f failure) is() bool { return f != failure{} }
 
 func (f failures) failed() bool { return f.is() || f.Deprecated.V1Beta1.is() }
 
-// failureOf reads an object; one that is absent or cannot be read has not failed.
+// failureOf returns the failures of an object. It returns the zero value for an object that is absent or cannot be read.
 func failureOf(o *policies.Object) (f failures) {
 	if o != nil {
 		_ = json.Unmarshal(orNull(o.Status), &f)

@@ -23,8 +23,8 @@ var (
 	authorityField = "spec.authoritativeAPI"
 )
 
-// SpecLocked: "any update to a non-authoritative resource is only performed by the sync controller itself"
-// (converting › Admission of non-authoritative resources).
+// SpecLocked refuses changes of the spec of the object that is not authoritative: "any update to a non-authoritative resource is only performed by the sync
+// controller itself" (converting › Admission of non-authoritative resources).
 func SpecLocked(c policies.Change) policies.Verdict {
 	s := stand(c)
 	if c.Actor == policies.Poundlock || !s.mirror() || s.seenTo(c) {
@@ -42,12 +42,12 @@ func SpecLocked(c policies.Change) policies.Verdict {
 	return v
 }
 
-// OfProviderSpec matches the beginning of a path in what a provider reads of a Machine, or of a set's template.
+// OfProviderSpec matches the beginning of a field's path inside a providerSpec, of a Machine or of a set's template.
 const OfProviderSpec = `spec[.](template[.]spec[.])?providerSpec[.]`
 
 var ofProviderSpec = regexp.MustCompile("^" + OfProviderSpec)
 
-// mayChange lists the exceptions to the lock of a spec: the request for another API, and the fields in rows of Grants.
+// mayChange returns the paths that the lock of a spec leaves out: the request for another API, and the fields in rows of Grants.
 func mayChange(c policies.Change) []string {
 	granted := grantedFields(c, "spec")
 	if c.Side == policies.SideMachineAPI {
@@ -56,7 +56,7 @@ func mayChange(c policies.Change) []string {
 	return granted
 }
 
-// lockedReason is the sentence of a lock; infra is InfraInstead or nothing.
+// lockedReason returns the sentence of a lock, with the remedies. infra is InfraInstead or "".
 func lockedReason(c policies.Change, s standing, infra string) string {
 	if s.Current == Unset {
 		return fmt.Sprintf("which API is authoritative for %s is not stored yet: Poundlock does it within moments of its creation, try again then", there(c))
@@ -65,10 +65,11 @@ func lockedReason(c policies.Change, s standing, infra string) string {
 		s.authoritative().Text(), c.Kind, there(c), infra, scaleInstead(c), hookInstead(c), templateInstead(c), orMove(c, s.authoritative().Other()))
 }
 
-// InfraInstead says where Cluster API has what is in a providerSpec.
+// InfraInstead says where Cluster API has the fields that the Machine API has in a providerSpec.
 const InfraInstead = " (what is in providerSpec is there in the object that its infrastructureRef names)"
 
-// TemplateInstead says of the one field of a set's template that Cluster API has no counterpart of when it counts.
+// TemplateInstead is about spec.template.spec.authoritativeAPI, the one field of a set's template without a counterpart in Cluster API that has an effect
+// while Machine API scales the set.
 const TemplateInstead = " (but not spec.template.spec.authoritativeAPI: Cluster API has no such field, and it counts while Machine API scales the set)"
 
 func templateInstead(c policies.Change) string {
@@ -78,7 +79,8 @@ func templateInstead(c policies.Change) string {
 	return TemplateInstead
 }
 
-// orMove ends a lock's sentence with the other remedy: to move the object. There is none for an object that is being deleted (RequestBlocked).
+// orMove returns the end of a lock's sentence, with the other remedy: to move the object. An object that is being deleted cannot be moved (RequestBlocked),
+// so for such an object orMove says that.
 func orMove(c policies.Change, to API) string {
 	if c.Old.Deleting() || c.Side != policies.SideMachineAPI && c.Facts.Twin.Deleting() {
 		return ". It is being deleted, so that it can no longer be moved"
@@ -86,7 +88,8 @@ func orMove(c policies.Change, to API) string {
 	return ", or move it first: " + moveTo(c, to)
 }
 
-// scaleInstead has ScaleLocked's command, for a change of replicas that does not come through /scale: the console's, an apply's, an editor's.
+// scaleInstead returns the command of ScaleLocked for a change of replicas in the object itself, as the console, an apply or an editor make it. It returns ""
+// for any other request.
 func scaleInstead(c policies.Change) string {
 	if c.Kind != "MachineSet" || c.Subresource != "" || c.Operation != admissionv1.Update || sameReplicas(c) {
 		return ""
@@ -94,7 +97,7 @@ func scaleInstead(c policies.Change) string {
 	return " (its replicas by: " + scaleThere(c) + ")"
 }
 
-// InTransit locks both specs while authority moves, so that the target gets what the source had.
+// InTransit refuses changes of both objects' specs while authority moves, so that the target gets the spec that the source had.
 func InTransit(c policies.Change) policies.Verdict {
 	s := stand(c)
 	if c.Actor == policies.Poundlock || !s.moving() {
@@ -116,7 +119,8 @@ func transitReason(c policies.Change, s standing) string {
 	return fmt.Sprintf("%s, or cancel the move: %s", why, moveTo(c, s.SynchronizedAPI))
 }
 
-// InfraLocked keeps a provider's object as the mirror made it: it is what Cluster API will act on after a move.
+// InfraLocked refuses changes and deletions of a provider's object while Machine API is authoritative, because Cluster API will act on the object after a
+// move.
 func InfraLocked(c policies.Change) policies.Verdict {
 	s := stand(c)
 	if c.Actor == policies.Poundlock || !s.locked() || s.seenTo(c) {
@@ -136,8 +140,8 @@ func InfraLocked(c policies.Change) policies.Verdict {
 	return merge(denySpec(c, reason, grantedFields(c, "spec")...), denyInfraMetadata(c, reason))
 }
 
-// kindOf is the object's own kind, such as AWSMachine, or the rules' name of it where a manifest left it out. A review of /scale has a Scale instead of the
-// object.
+// kindOf returns the object's own kind, such as AWSMachine. It returns the rules' name for the kind if a manifest left the kind out, and for a review of
+// /scale, which has a Scale instead of the object.
 func kindOf(c policies.Change) string {
 	o := c.Old
 	if o == nil {
@@ -149,7 +153,8 @@ func kindOf(c policies.Change) string {
 	return c.Kind
 }
 
-// denyInfraDelete allows deletions by Kubernetes' own cleaners, because they follow another deletion. Anybody may delete what keeps a Machine from moving.
+// denyInfraDelete refuses the deletion of a provider's object. It allows deletions by Kubernetes' own cleaners (the garbage collector and the namespace
+// controller), because they follow another deletion. It also allows anybody to delete an object that keeps a Machine from moving.
 func denyInfraDelete(c policies.Change, reason string) policies.Verdict {
 	path := field.NewPath("metadata", "name")
 	if Granted(c, path.String(), Deletes) || strange(c) || keepsOther(c) || keptInTheWay(c) {
@@ -158,23 +163,25 @@ func denyInfraDelete(c policies.Change, reason string) policies.Verdict {
 	return policies.Deny(field.Forbidden(path, "it may not be deleted: "+reason))
 }
 
-// keepsOther reports whether the object under review names another instance than that of the Machine that Machine API runs. While it is there the Machine
-// cannot move. It is paused, so its deletion terminates nothing.
+// keepsOther reports whether the object under review is kept for another instance than that of the Machine that Machine API runs. While such an object
+// exists, the Machine cannot move. The object is paused, so its deletion terminates nothing.
 func keepsOther(c policies.Change) bool {
 	id := providerID(c.Facts.Twin)
 	return c.Kind == InfraInstance && id != "" && Read(c.Facts.Twin).Current == MachineAPI && c.Old.HasAnnotation(PausedAnnotation) &&
 		(Objects{InfraInstance: c.Old}).keptForOtherInstance(id)
 }
 
-// keptInTheWay reports whether the object under review is a person's in the place of what is kept for the instance of the Machine that Machine API runs
-// (ForeignKept), and its deletion terminates nothing of that Machine's: it is paused, or kept for another instance.
+// keptInTheWay reports whether a person made the object under review, under the name of what a provider keeps for the instance of the Machine that Machine
+// API runs (ForeignKept), and the object's deletion terminates nothing of that Machine. The deletion terminates nothing if the object is paused, or kept for
+// another instance.
 func keptInTheWay(c policies.Change) bool {
 	return c.Kind == InfraInstance && Read(c.Facts.Twin).Current == MachineAPI && ForeignKept(c.Old, c.Facts.Twin) &&
 		(c.Old.HasAnnotation(PausedAnnotation) || keepsStrangersInstance(c))
 }
 
-// denyInfraMetadata leaves out metadata that other rules decide about: the pause annotation, what Cluster API propagates, and the owner references and
-// finalizers that the collector and the provider's controllers keep.
+// denyInfraMetadata refuses changes of a provider's object's metadata. It leaves out the metadata about which other rules decide: the pause annotation, the
+// labels and annotations that Cluster API propagates, and the owner references and finalizers that the garbage collector and the provider's controllers
+// write.
 func denyInfraMetadata(c policies.Change, reason string) policies.Verdict {
 	var errs field.ErrorList
 	for _, m := range metadataChanges(c) {
@@ -196,16 +203,18 @@ func denyInfraMetadata(c policies.Change, reason string) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// holdsAsItsProvider reports whether a request only adds the provider's own finalizer to one of its objects, where anybody may, because it makes nobody act. A
-// provider's controllers may have no account of their own (Provider.Account): vSphere's add it before they check for a pause, and refused, they would never
-// acknowledge one. A stranger's machine may have lost it, as in a restore: Cluster API would take it for ended, and its instance would be left behind.
+// holdsAsItsProvider reports whether a request only adds the provider's own finalizer to one of its objects, in the cases in which anybody may do that.
+// Nobody acts because of a finalizer. One case is a provider whose controllers have no account of their own (Provider.Account). vSphere's controllers add the
+// finalizer before they check for a pause: if they were refused, they would never acknowledge a pause. The other case is a machine that Poundlock did not
+// make and that may have lost the finalizer, for example in a restore. Without the finalizer, Cluster API would take the machine for terminated, and its
+// instance would be left behind.
 func holdsAsItsProvider(c policies.Change) bool {
 	return (hasNoAccount(c.Old.Kind) || strange(c) || keepsStrangersInstance(c)) &&
 		sameSet(append(slices.Clone(c.Old.Metadata.Finalizers), InfraFinalizer(c.Resource.Group, c.Old.Kind)), c.New.Metadata.Finalizers)
 }
 
-// endsItsDeletion reports whether a request only removes finalizers from an object that is being deleted, and nothing waits for what they are for: they are of
-// others than the provider, or the object is paused while Machine API runs the instance.
+// endsItsDeletion reports whether a request only removes finalizers from an object that is being deleted, and nobody waits for the cleanup that these
+// finalizers stand for. That is so if they are neither the provider's nor Poundlock's, or if the object is paused while Machine API runs the instance.
 func endsItsDeletion(c policies.Change) bool {
 	if !c.Old.Deleting() {
 		return false
@@ -220,7 +229,8 @@ func endsItsDeletion(c policies.Change) bool {
 	return !slices.ContainsFunc(c.New.Metadata.Finalizers, func(f string) bool { return !c.Old.HasFinalizer(f) })
 }
 
-// ScaleLocked locks the /scale subresource as SpecLocked locks the object: `kubectl scale` writes there.
+// ScaleLocked refuses changes of replicas through the /scale subresource of a locked object, where `kubectl scale` writes. SpecLocked refuses such changes of
+// the object itself.
 func ScaleLocked(c policies.Change) policies.Verdict {
 	s := stand(c)
 	if c.Actor == policies.Poundlock || !s.locked() || sameReplicas(c) {
@@ -260,10 +270,10 @@ func replicas(o *policies.Object) int64 {
 	return spec.Replicas
 }
 
-// maxNamed is how many differences a lock names: if a whole spec was rewritten, more would not be read.
+// maxNamed is how many differences the message of a lock names. Nobody would read more of them, for example after the whole spec was rewritten.
 const maxNamed = 10
 
-// denySpec refuses the places where two specs differ, one error a place.
+// denySpec refuses a change of the spec, with one error for each field that differs, and with reason as the message.
 func denySpec(c policies.Change, reason string, except ...string) policies.Verdict {
 	compare := contentOf(c)
 	compare.Except, compare.Most = except, maxNamed
@@ -284,8 +294,8 @@ func denySpec(c policies.Change, reason string, except ...string) policies.Verdi
 	return policies.Deny(errs...)
 }
 
-// contentOf is how an object's spec is compared. What a provider reads is compared exactly: an empty object asks for spot instances, for example. In the
-// fields that the APIs themselves define, empty and absent mean the same.
+// contentOf returns how an object's spec is compared. The fields that a provider reads are compared exactly, because there an empty object has a meaning: it
+// asks for spot instances, for example. In the fields that the APIs themselves define, empty and absent mean the same.
 func contentOf(c policies.Change) policies.Comparison {
 	if c.Side == policies.SideInfrastructure {
 		return policies.Comparison{Exact: []string{specPath.String()}}
@@ -293,7 +303,7 @@ func contentOf(c policies.Change) policies.Comparison {
 	return policies.Comparison{Exact: ProviderSpecFields()}
 }
 
-// ProviderSpecFields are the paths of what a provider reads in the Machine API's objects.
+// ProviderSpecFields returns the paths of the fields in the Machine API's objects that a provider reads.
 func ProviderSpecFields() []string {
 	return []string{"spec.providerSpec", "spec.template.spec.providerSpec"}
 }
@@ -321,7 +331,7 @@ func sameJSON(a, b any) bool {
 	return errX == nil && errY == nil && string(x) == string(y)
 }
 
-// sameOwners treats an absent list of owners and an empty one as equal.
+// sameOwners reports whether an update leaves the owner references as they are. It treats an absent list and an empty one as equal.
 func sameOwners(c policies.Change) bool {
 	before, after := c.Old.Metadata.OwnerReferences, c.New.Metadata.OwnerReferences
 	return len(before)+len(after) == 0 || sameJSON(before, after)

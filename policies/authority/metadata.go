@@ -22,26 +22,28 @@ var (
 	ownersPath     = field.NewPath("metadata", "ownerReferences")
 )
 
-// reservedDomains are Kubernetes' and OpenShift's: whole DNS labels, so that kubernetes.iofoo is free.
+// reservedDomains are the domains of Kubernetes and OpenShift. A name is reserved if its domain is one of these or ends with a dot and one of these, so
+// kubernetes.iofoo is not reserved.
 var reservedDomains = []string{"kubernetes.io", "k8s.io", "x-k8s.io", "openshift.io"}
 
-// reservedNames are reserved without a domain.
+// reservedNames are the reserved names that have no domain.
 var reservedNames = []string{"machine-template-hash"}
 
-// theirs are the labels and annotations by which a tool recognizes an object as its own: GitOps, Helm, kubectl apply --prune, a fleet manager, a backup,
-// the autoscaler of bare metal. They stay on their object, whichever API is authoritative: with a copy, the tool would prune or scale the twin too. A / at
-// the end stands for a domain.
+// theirs are the labels and annotations by which a tool recognizes an object as its own: GitOps, Helm, kubectl apply --prune, a fleet manager, a backup, the
+// autoscaler of bare metal. Whichever API is authoritative, Poundlock does not copy them to the twin (the exception: Theirs), because with a copy the tool
+// would prune or scale the twin too. An entry that ends with a / stands for a whole domain.
 var theirs = []string{
 	"app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "applyset.kubernetes.io/part-of", "argocd.argoproj.io/", "helm.toolkit.fluxcd.io/",
 	"hive.openshift.io/", "kustomize.toolkit.fluxcd.io/", "meta.helm.sh/", "metal3.io/autoscale-to-hosts", "velero.io/",
 }
 
-// Theirs reports whether a tool recognizes an object by this label or annotation. It is never mirrored, unless a set selects its Machines by it.
+// Theirs reports whether a tool recognizes an object by this label or annotation. Poundlock does not mirror such a name, unless a set selects its Machines by
+// it.
 func Theirs(key string) bool {
 	return slices.ContainsFunc(theirs, func(t string) bool { return key == t || strings.HasSuffix(t, "/") && strings.HasPrefix(key, t) })
 }
 
-// TheirNames lists them for the policies.
+// TheirNames returns the names and domains of theirs, for the admission policies.
 func TheirNames() []string { return slices.Clone(theirs) }
 
 // Reserved reports whether a label or annotation belongs to Kubernetes, OpenShift, an API of machines or Poundlock.
@@ -62,7 +64,7 @@ func Reserved(key string) bool {
 type metadataChange struct {
 	annotation bool
 	key        string
-	// value is the requested one; removed means that there is none.
+	// value is the requested value. removed means that the request has no value.
 	value   string
 	removed bool
 }
@@ -74,7 +76,7 @@ func (m metadataChange) path() *field.Path {
 	return field.NewPath("metadata", "labels").Key(m.key)
 }
 
-// metadataChanges lists them in order: labels before annotations, by name.
+// metadataChanges returns the labels and annotations that an update changes: labels before annotations, each sorted by name.
 func metadataChanges(c policies.Change) []metadataChange {
 	return append(
 		mapChanges(false, c.Old.Metadata.Labels, c.New.Metadata.Labels),
@@ -97,20 +99,22 @@ func mapChanges(annotation bool, before, after map[string]string) []metadataChan
 	return out
 }
 
-// FreeAnnotations are the user's although their domains are reserved: every `kubectl apply` writes the first, and the second is a person's decision.
+// FreeAnnotations returns the annotations that a user may write although their domains are reserved. Every `kubectl apply` writes LastAppliedAnnotation.
+// NoInstanceAnnotation is a person's decision.
 func FreeAnnotations() []string { return []string{LastAppliedAnnotation, NoInstanceAnnotation} }
 
-// free reports whether a change is the user's whatever the domain.
+// free reports whether a user may make the change whatever the name's domain.
 func free(m metadataChange) bool { return m.annotation && slices.Contains(FreeAnnotations(), m.key) }
 
-// stays reports whether a name concerns this object alone, so that the twin may have another value. The labels of a Machine may be its set's.
+// stays reports whether a name concerns this object alone, so that the twin may have another value. No label of a Machine counts as such, because the
+// Machine's set may select by it.
 func (m metadataChange) stays(c policies.Change) bool {
 	return Theirs(m.key) && (m.annotation || c.Kind != "Machine" && c.Kind != InfraMachine)
 }
 
-// MetadataReserved: labels and annotations "that are not critical to Machine API or Cluster API functionality, and
-// are not in reserved Kubernetes or OpenShift namespaces" are all that a user may change on the object that is not
-// authoritative (converting › Admission of non-authoritative resources).
+// MetadataReserved refuses changes of reserved names on the object that is not authoritative. There a user may change only labels and annotations "that are
+// not critical to Machine API or Cluster API functionality, and are not in reserved Kubernetes or OpenShift namespaces" (converting › Admission of
+// non-authoritative resources).
 func MetadataReserved(c policies.Change) policies.Verdict {
 	s := stand(c)
 	if c.Actor == policies.Poundlock || !s.locked() {
@@ -138,13 +142,14 @@ func MetadataReserved(c policies.Change) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// addsNamelessHook reports whether a change adds a hook by a name without a domain, which is reserved in spite of that. Everybody may remove it: the other
-// object has none.
+// addsNamelessHook reports whether a change adds a hook whose annotation is only the hook prefix, without a name (NamelessHooks). MetadataReserved refuses to
+// add one. Everybody may remove one, because the authoritative object has no such hook.
 func (m metadataChange) addsNamelessHook() bool {
 	return m.annotation && !m.removed && slices.Contains(NamelessHooks(), m.key)
 }
 
-// derivedFrom is what of the Machine API's Machine makes a label of its mirror, which has no such label itself; "": the label is a copy.
+// derivedFrom returns which part of the Machine API's Machine makes a label of its mirror, if the Machine API's Machine does not have that label itself. It
+// returns "" if the label is a copy of the same label.
 func (m metadataChange) derivedFrom(c policies.Change) string {
 	if c.Side != policies.SideClusterAPI || c.Kind != "Machine" || m.annotation {
 		return ""
@@ -161,7 +166,7 @@ func (m metadataChange) derivedFrom(c policies.Change) string {
 	return ""
 }
 
-// Reasons of MetadataReserved for names that somebody else writes, and for a request that leaves names out.
+// Reasons of MetadataReserved: LeftAloneReason is for names that a controller of the Machine API writes, LeftOutReason for a request that leaves names out.
 const (
 	LeftAloneReason = "a controller of the Machine API writes this on its own object, whichever API is authoritative, " +
 		"and Poundlock mirrors it nowhere: leave it as it is"
@@ -170,8 +175,8 @@ const (
 		"or use kubectl apply --server-side. To remove one, remove it on the authoritative object: "
 )
 
-// leftAlone reports whether a change is of a name that the mirror leaves to a controller of the Machine API. Such a name is not compared with the authoritative
-// object's.
+// leftAlone reports whether a change is of a name that Poundlock leaves to a controller of the Machine API and does not mirror. Poundlock does not compare
+// such a name with the authoritative object.
 func (m metadataChange) leftAlone(c policies.Change) bool {
 	of := "metadata.labels"
 	if m.annotation {
@@ -180,15 +185,18 @@ func (m metadataChange) leftAlone(c policies.Change) bool {
 	return c.Side == policies.SideMachineAPI && slices.Contains(LeftAlone(c.Kind, of), m.key)
 }
 
-// poundlocks reports whether a name is one of Poundlock's records, which the other object may not have: a manifest from before it was written leaves it out.
+// poundlocks reports whether a name is in Poundlock's own domain. Such a record may be missing on the other object, and a manifest from before Poundlock
+// wrote the record leaves it out.
 func (m metadataChange) poundlocks() bool { return strings.HasPrefix(m.key, Domain+"/") }
 
-// marks reports whether a change is of the mark by which Poundlock recognizes a mirror, or of its hook, on a mirror.
+// marks reports whether a change is, on a mirror, of the annotation by which Poundlock recognizes the mirror, or of Poundlock's own hook
+// (InstanceHookAnnotation).
 func (m metadataChange) marks(s standing) bool {
 	return m.annotation && (m.key == MirrorAnnotation || m.key == InstanceHookAnnotation) && s.side != policies.SideMachineAPI && s.Current == MachineAPI
 }
 
-// markReason is the remedy for a person who wants an object to be no mirror any more: the other object does not have the mark.
+// markReason returns the message of a refused change of Poundlock's mark, with what to do so that an object is no mirror any more. The usual remedy, to
+// change the authoritative object, would not help, because that object does not have the mark.
 func markReason(c policies.Change) string {
 	return fmt.Sprintf("Poundlock marks what mirrors %s, for which Machine API is authoritative. To let Cluster API act, migrate it: %s. "+
 		"To stop all mirroring, stop Poundlock and run: kubectl poundlock cleanup", there(c), moveTo(c, ClusterAPI))
@@ -213,7 +221,7 @@ func reservedReason(c policies.Change, s standing, refused []metadataChange) str
 	return fmt.Sprintf("%s: set it on %s, which is: %s", reservedWhere, there(c), setThere(c, refused))
 }
 
-// Renamed lists the labels and annotations that the two APIs call differently, by the Machine API's name.
+// Renamed returns the labels and annotations that have different names in the two APIs, as a map from the Machine API's name to Cluster API's.
 func Renamed() map[string]string {
 	return map[string]string{
 		machinev1beta1.MachineClusterIDLabel:   clusterv1.ClusterNameLabel,
@@ -224,12 +232,12 @@ func Renamed() map[string]string {
 	}
 }
 
-// Older lists the names that the Machine API still reads as another one, by what Cluster API calls that.
+// Older returns the older names that the Machine API still accepts for an annotation, as a map to Cluster API's name for it.
 func Older() map[string]string {
 	return map[string]string{machineapi.OldDeleteAnnotation: clusterv1.DeleteMachineAnnotation}
 }
 
-// nameThere is what the other API calls a label or annotation.
+// nameThere returns the other API's name for a label or annotation.
 func nameThere(c policies.Change, key string) string {
 	if c.Side == policies.SideMachineAPI {
 		key = namedHook(key)
@@ -248,12 +256,12 @@ func nameThere(c policies.Change, key string) string {
 	return key
 }
 
-// PlainValue matches values that a command shows as they are; for others it shows VALUE.
+// PlainValue matches the values that a command in a message shows as they are. In place of any other value the command shows VALUE.
 const PlainValue = `^[A-Za-z0-9._/:-]{0,63}$`
 
 var plainValue = regexp.MustCompile(PlainValue)
 
-// setThere lists the commands that make the changes on the twin.
+// setThere returns the commands, joined with &&, that make the changes on the twin.
 func setThere(c policies.Change, changes []metadataChange) string {
 	resource, _, _ := strings.Cut(there(c), " ")
 	var commands []string
@@ -277,12 +285,13 @@ func setThere(c policies.Change, changes []metadataChange) string {
 	return strings.Join(commands, " && ")
 }
 
-// DeletionMarks are the annotations that mark a Machine as the one to delete, whatever their value: who sets one to false wants it away.
+// DeletionMarks returns the annotations that mark a Machine as the one to delete first when a set scales down. They do so whatever their value, so a user who
+// sets one to false means its removal.
 func DeletionMarks() []string {
 	return []string{clusterv1.DeleteMachineAnnotation, machineapi.DeleteAnnotation, machineapi.OldDeleteAnnotation}
 }
 
-// word is the change as an argument of kubectl label and annotate.
+// word returns the change as an argument of kubectl label or kubectl annotate.
 func (m metadataChange) word(name string) string {
 	switch {
 	case m.removed || m.value == "false" && slices.Contains(DeletionMarks(), m.key):
@@ -291,18 +300,18 @@ func (m metadataChange) word(name string) string {
 	return name + "=" + plain(m.value)
 }
 
-// pauses reports whether a change is of the pause annotation, about which PausedOwned decides with its own message.
+// pauses reports whether a change is of the pause annotation. PausedOwned decides about such a change, with its own message.
 func pauses(c policies.Change, m metadataChange) bool {
 	return m.annotation && m.key == PausedAnnotation && (c.Side != policies.SideMachineAPI || PausesCheck(c.Old))
 }
 
-// unpauses reports whether a request removes, from a Machine API object, the pause annotation of Cluster API that a person has set there. The Machine API's
-// health checks and the autoscaler obey it, whichever API is authoritative.
+// unpauses reports whether a request removes Cluster API's pause annotation from a Machine API object. A person has set the annotation there. The Machine
+// API's health checks and the autoscaler obey it, whichever API is authoritative.
 func unpauses(c policies.Change, m metadataChange) bool {
 	return c.Side == policies.SideMachineAPI && m.annotation && m.key == PausedAnnotation && m.removed
 }
 
-// granted reports whether a row of Grants lets the request's writer make the change.
+// granted reports whether a row of Grants allows the change to the user of the request.
 func (m metadataChange) granted(c policies.Change) bool {
 	return Granted(c, m.path().String(), m.effect(c))
 }
@@ -322,11 +331,11 @@ func (m metadataChange) effect(c policies.Change) Effect {
 	return Adds
 }
 
-// MetadataConflict: a label or annotation may "not conflict with the authoritative resource"
-// (converting › Admission of non-authoritative resources).
+// MetadataConflict refuses a label or annotation whose value differs from the authoritative object's: the names that a user may change may "not conflict with
+// the authoritative resource" (converting › Admission of non-authoritative resources).
 //
-// Names that differ between the two APIs are all reserved, so MetadataReserved decides about them whatever the value;
-// a test holds the conversion's names against that.
+// Names that differ between the two APIs are all reserved, so MetadataReserved decides about them, whatever the value. A test checks that of all names that
+// the conversion renames.
 func MetadataConflict(c policies.Change) policies.Verdict {
 	s := stand(c)
 	if c.Actor == policies.Poundlock || c.Facts.Twin == nil || !s.locked() || s.leaving() {
@@ -343,10 +352,11 @@ func MetadataConflict(c policies.Change) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// leaving reports whether a move away from the side of the object under review has begun: the mirror still follows its names.
+// leaving reports whether a move has begun away from the API of the object under review. Until the move ends, the mirror still follows this object's labels
+// and annotations.
 func (s standing) leaving() bool { return s.moving() && sideOf(s.SynchronizedAPI, s.side) }
 
-// brief shortens a value for a message: an annotation may have 256 KiB.
+// brief returns a value shortened for a message, because an annotation may have 256 KiB.
 func brief(value string) string {
 	const most = 64
 	if all := []rune(value); len(all) > most {
@@ -364,18 +374,19 @@ func twinValue(twin *policies.Object, m metadataChange) (string, bool) {
 	return v, ok
 }
 
-// MetadataFree refuses nothing. It is a row for the exception of MetadataReserved and MetadataConflict, so that the exception is documented and can be
-// explained.
+// MetadataFree refuses nothing. It is a row in the table of rules so that the names that MetadataReserved and MetadataConflict leave free are documented and
+// can be explained.
 func MetadataFree(policies.Change) policies.Verdict { return policies.Verdict{} }
 
-// PropagatedFields are the fields of a Machine, by path, that Cluster API's MachineSet writes to its Machines in place, beside labels and annotations. If
-// one of these writes is refused, the set gives up all its writes, and keeps reporting that. The lock on a paused Machine allows exactly these, and to
-// Cluster API alone; while the set is authoritative, the mirror leaves them as they are.
+// PropagatedFields returns the paths of the fields that Cluster API's MachineSet writes to its Machines in place, beside labels and annotations. If one of
+// these writes is refused, the set gives up all its writes, and keeps reporting the refusal. So the lock on a paused Machine allows exactly these fields, and
+// only to Cluster API. While the set is authoritative, Poundlock leaves these fields of the mirrored Machines as they are.
 func PropagatedFields() []string {
 	return []string{"spec.bootstrap.dataSecretName", "spec.deletion", "spec.minReadySeconds", "spec.readinessGates", "spec.taints"}
 }
 
-// Propagation: Cluster API's MachineSet writes labels and annotations to its Machines in place, even to paused ones. It may, except for Poundlock's own.
+// Propagation refuses that Cluster API changes Poundlock's own labels and annotations. Cluster API's MachineSet writes labels and annotations to its Machines
+// in place, even to paused Machines. It may write all others.
 func Propagation(c policies.Change) policies.Verdict {
 	if !propagates(c) || !stand(c).locked() {
 		return policies.Verdict{}
@@ -390,7 +401,8 @@ func Propagation(c policies.Change) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// propagates reports whether the request is Cluster API's own, on an object to which its MachineSet propagates.
+// propagates reports whether the request is by Cluster API's controllers, on an object to which a MachineSet propagates: a Machine or an infrastructure
+// machine.
 func propagates(c policies.Change) bool {
 	return c.Actor == policies.ClusterAPIController &&
 		(c.Side == policies.SideClusterAPI && c.Kind == "Machine" || c.Kind == InfraMachine)

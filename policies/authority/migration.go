@@ -5,30 +5,30 @@ package authority
 
 import "time"
 
-// Migration is the feature gate MachineAPIMigration, as the API server has it.
+// Migration is the state of the feature gate MachineAPIMigration, as the API server has it.
 type Migration struct {
 	// Off reports that the gate is off.
 	Off bool
-	// Since is when it was last turned on, or later; zero: nobody knows.
+	// Since is when the gate was last turned on, or a later time. The zero value means that nobody knows.
 	Since time.Time
 }
 
-// GateLag is how long a controller of the Machine API may go on as if the gate were still off, after it was turned on.
+// GateLag is how long after the gate was turned on a controller of the Machine API may still act as if the gate were off.
 const GateLag = 2 * time.Minute
 
-// GateWas is what the feature gate was when an object was deleted.
+// GateWas is the state of the feature gate when an object was deleted.
 type GateWas string
 
 const (
-	// GateOn: the gate was on, and still is.
+	// GateOn: the gate was on, and is on now.
 	GateOn GateWas = ""
 	// GateOff: the gate is off now.
 	GateOff GateWas = "Off"
-	// GateOffThen: the gate is on again, and the object may have been deleted while it was off.
+	// GateOffThen: the gate is on now, but the object may have been deleted while the gate was off.
 	GateOffThen GateWas = "OffThen"
 )
 
-// When returns what the gate was when an object was deleted, at that time.
+// When returns the state of the gate for an object that was deleted at this time.
 func (m Migration) When(deleted time.Time) GateWas {
 	switch {
 	case m.Off:

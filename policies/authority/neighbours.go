@@ -14,21 +14,22 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// hostsAnnotation has Machine API's controller of bare metal sets decide a set's replicas.
+// hostsAnnotation is on a MachineSet whose replicas are decided by Machine API's controller for bare metal.
 const hostsAnnotation = "metal3.io/autoscale-to-hosts"
 
 // Neighbour is another component that writes to an object of the Machine API.
 type Neighbour struct {
-	// Who is its name, as documents and Deployments have it.
+	// Who is the component's name, as documents and Deployments spell it.
 	Who string `json:"who"`
-	// What changes for it while Cluster API is authoritative, as a sentence.
+	// What is a sentence: what changes for the component while Cluster API is authoritative.
 	What string `json:"what"`
-	// Refused reports that its writes are refused then. Its controllers read no warning, and report the refusal in a place where nobody looks for the cause.
+	// Refused reports that the component's writes are refused while Cluster API is authoritative. Its controllers read no warning, and report the refusal in a
+	// place where nobody looks for the cause.
 	Refused bool `json:"refused"`
 }
 
-// Neighbours returns the other components that write to a Machine API object, by what they have written to it, and what changes for them while Cluster API
-// is authoritative.
+// Neighbours returns the other components that write to a Machine API object, and what changes for each while Cluster API is authoritative. It recognizes a
+// component by what the component has written to the object.
 func Neighbours(kind string, o *policies.Object) []Neighbour {
 	out := gitOps(o)
 	if kind == "MachineSet" {
@@ -37,7 +38,7 @@ func Neighbours(kind string, o *policies.Object) []Neighbour {
 	return out
 }
 
-// neighbourWarnings name the components whose writes will be refused, or that will lack something.
+// neighbourWarnings returns a warning for each component whose writes will be refused once the object has moved to Cluster API, or that will lack something.
 func neighbourWarnings(c policies.Change) []string {
 	if askedFor(c.New) != ClusterAPI {
 		return nil
@@ -54,7 +55,7 @@ func neighbourWarnings(c policies.Change) []string {
 	return out
 }
 
-// gitOps recognizes an object of Argo CD's, Flux's or ACM's by what these write. Helm has a label of Argo CD's name.
+// gitOps returns the Neighbour for an object that Argo CD, Flux or ACM applies, which it recognizes by what these write; nil for other objects.
 func gitOps(o *policies.Object) []Neighbour {
 	app := appOf(o)
 	if app == "" {
@@ -66,7 +67,8 @@ func gitOps(o *policies.Object) []Neighbour {
 			brief(app))}}
 }
 
-// appOf is what GitOps calls the group of objects that it applies this one with; "" where it applies none.
+// appOf returns the name that GitOps gives to the group of objects to which this one belongs (Argo CD's app, Flux's Kustomization or HelmRelease, ACM's work);
+// "" if GitOps does not apply the object. Helm writes a label that Argo CD uses, too, so an object that Helm manages is not taken for Argo CD's.
 func appOf(o *policies.Object) string {
 	labels, annotations := o.Metadata.Labels, o.Metadata.Annotations
 	app := cmp.Or(labels["kustomize.toolkit.fluxcd.io/name"], labels["helm.toolkit.fluxcd.io/name"])
@@ -83,12 +85,12 @@ func appOf(o *policies.Object) string {
 	return app
 }
 
-// setSpec has those fields of a MachineSet's spec that matter here.
+// setSpec has those fields of a MachineSet's spec that these warnings read.
 type setSpec struct {
 	Template machineTemplate `json:"template"`
 }
 
-// machineTemplate has those fields of a set's template that matter here.
+// machineTemplate has those fields of a set's template that these warnings read.
 type machineTemplate struct {
 	Metadata struct {
 		Labels map[string]string `json:"labels"`
@@ -101,7 +103,7 @@ type machineTemplate struct {
 	} `json:"spec"`
 }
 
-// ofProvider has those fields of a providerSpec that matter here.
+// ofProvider has those fields of a providerSpec that these warnings read, or by which Provider recognizes its platform.
 type ofProvider struct {
 	Kind           string `json:"kind"`
 	UserDataSecret struct {
@@ -114,7 +116,7 @@ type ofProvider struct {
 	ServerGroupID   string   `json:"serverGroupID"`
 	Subnet          any      `json:"subnet"` // an object on AWS, a name on Azure
 
-	// Members that one platform alone has, and needs.
+	// The following are members that only one platform's providerSpec has, and that this platform requires (Provider.own).
 	AMI         any `json:"ami"`
 	VMSize      any `json:"vmSize"`
 	MachineType any `json:"machineType"`
@@ -123,7 +125,8 @@ type ofProvider struct {
 	KeyPairName any `json:"keyPairName"`
 }
 
-// of recognizes a platform's providerSpec by its kind or by a member. Machine API goes by the cluster's platform, so the kind of an old set may be missing.
+// of reports whether this is the providerSpec of a known provider, by its kind or by a member that only that provider has. Machine API goes by the cluster's
+// platform and does not need the kind, so an old set's providerSpec may lack it.
 func (p ofProvider) of(known Provider) bool {
 	return p.Kind == known.ProviderSpec || known.own != nil && known.own(p) != nil
 }
@@ -132,7 +135,7 @@ func (p ofProvider) is(kind string) bool {
 	return slices.ContainsFunc(providers, func(known Provider) bool { return known.ProviderSpec == kind && p.of(known) })
 }
 
-// onNode has those fields of a Machine's spec that go to its Node.
+// onNode has those fields of a Machine's spec that are copied to its Node.
 type onNode struct {
 	Metadata struct {
 		Labels map[string]string `json:"labels"`
@@ -175,7 +178,8 @@ func hive(o *policies.Object) []Neighbour {
 			brief(pool))}}
 }
 
-// upgradeSet recognizes the set that the managed-upgrade-operator makes around an upgrade, as a copy of another.
+// upgradeSet returns the Neighbour for the set that the managed-upgrade-operator makes for the time of an upgrade, as a copy of another set; nil for other
+// sets.
 func upgradeSet(o *policies.Object) []Neighbour {
 	if o.Metadata.Labels["upgrade.managed.openshift.io"] == "" {
 		return nil
@@ -185,7 +189,8 @@ func upgradeSet(o *policies.Object) []Neighbour {
 			"Leave it with Machine API"}}
 }
 
-// autoscaled recognizes a set by the limits that the cluster autoscaler wants of it.
+// autoscaled returns the Neighbour for a set that the cluster autoscaler scales: a set that carries the annotation with the maximum that the autoscaler
+// requires; nil for other sets.
 func autoscaled(o *policies.Object) []Neighbour {
 	if !o.HasAnnotation(machineapi.AutoscalerMaxSizeAnnotation) {
 		return nil

@@ -17,8 +17,9 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// NewMachines warns where the new Machines of a MachineSet become Cluster API's without a request to move it, and where a person creates a Machine for Cluster
-// API. It names what Cluster API does not do for them, and Machine API does. Beside a twin, as in a restore, nothing is new.
+// NewMachines warns a person who makes Cluster API authoritative for the new Machines of a MachineSet without a request to move the set, and a person who
+// creates a Machine for Cluster API. The warnings name what Machine API does for such Machines and Cluster API does not. An object that is created beside its
+// twin, as in a restore, is not new: it gets no warning.
 func NewMachines(c policies.Change) policies.Verdict {
 	switch {
 	case !begins(c) || c.Operation == admissionv1.Create && c.Facts.Twin != nil:
@@ -29,7 +30,8 @@ func NewMachines(c policies.Change) policies.Verdict {
 	return policies.Warn(roleWarnings(c.New.Metadata.Labels, onNodeOf(c.New))...)
 }
 
-// begins reports whether a person has a set make Machines for Cluster API from now on, without a request to move it, or creates a Machine for it.
+// begins reports whether a person, by this request, makes Cluster API authoritative for the new Machines of a MachineSet without asking to move the set, or
+// creates a Machine for Cluster API.
 func begins(c policies.Change) bool {
 	switch {
 	case c.Actor != policies.Anyone || c.New == nil || c.Operation != admissionv1.Create && (c.Old == nil || requestsHere(c)):
@@ -45,7 +47,8 @@ func makesForClusterAPI(set *policies.Object) bool {
 	return askedFor(set) == ClusterAPI || templateAuthority(set) == ClusterAPI
 }
 
-// Preparations are what a person has to do, or to look at, before a set or a Machine moves to Cluster API, or before the moved set creates a Machine.
+// Preparations returns warnings about what a person has to do, or to look at, before a MachineSet or a Machine moves to Cluster API, or before the moved set
+// creates a Machine.
 func Preparations(c policies.Change) []string {
 	switch {
 	case askedFor(c.New) != ClusterAPI:
@@ -57,7 +60,7 @@ func Preparations(c policies.Change) []string {
 	return nil
 }
 
-// TemplateWarnings name what Cluster API does not do for the Machines of a set that Machine API does for them. template is the set's, in JSON.
+// TemplateWarnings returns warnings about what Machine API does for the Machines of a set and Cluster API does not. template is the set's template, in JSON.
 func TemplateWarnings(c policies.Change, template json.RawMessage) []string {
 	var t machineTemplate
 	_ = json.Unmarshal(orNull(template), &t) // what cannot be read is another rule's business
@@ -67,23 +70,24 @@ func TemplateWarnings(c policies.Change, template json.RawMessage) []string {
 func (t machineTemplate) warnings(c policies.Change) []string {
 	value := t.Spec.ProviderSpec.Value
 	out := concat(bootDataWarning(c, value.UserDataSecret.Name), roleWarnings(t.Metadata.Labels, t.Spec.onNode), groupWarning(value))
-	if c.Kind == "MachineSet" { // the failure domains of a ControlPlaneMachineSet have the subnets, and a rule of its own looks at them
+	if c.Kind == "MachineSet" { // the subnets of a ControlPlaneMachineSet are in its failure domains, which another rule checks
 		out = append(out, subnetWarning(value)...)
 	}
 	cluster := cmp.Or(c.New.Metadata.Labels[machinev1beta1.MachineClusterIDLabel], t.Metadata.Labels[machinev1beta1.MachineClusterIDLabel], "NAME")
 	return append(out, guestWarnings(value, cluster)...)
 }
 
-// onNodeOf reads what of a Machine goes to its Node.
+// onNodeOf returns those fields of a Machine's spec that its controllers copy to its Node.
 func onNodeOf(machine *policies.Object) (node onNode) {
 	_ = json.Unmarshal(orNull(machine.Spec), &node) // what cannot be read is another rule's business
 	return node
 }
 
-// copied is the one Secret of boot data that OpenShift copies to the namespace of Cluster API.
+// copied is the name of the only Secret of boot data that OpenShift copies to the namespace of Cluster API.
 const copied = "worker-user-data"
 
-// bootDataWarning names a Secret of boot data that a set would use for new Machines in Cluster API, unless OpenShift copies it there.
+// bootDataWarning returns a warning about the Secret of boot data that a set's new Machines would use in Cluster API; nil if OpenShift copies this Secret to
+// Cluster API's namespace, or if the template names none.
 func bootDataWarning(c policies.Change, name string) []string {
 	if name == "" || name == copied {
 		return nil
@@ -94,7 +98,8 @@ func bootDataWarning(c policies.Change, name string) []string {
 		c.TwinNamespace, brief(name), copied, c.Namespace)}
 }
 
-// bootedWarnings name what Cluster API's provider expects of a Machine that has booted already.
+// bootedWarnings returns warnings about what Cluster API's provider expects of a Machine that has booted already: its Secret of boot data, and on Azure the
+// spelling of its identity.
 func bootedWarnings(c policies.Change) (out []string) {
 	var spec struct {
 		ProviderSpec struct {
@@ -117,7 +122,9 @@ func bootedWarnings(c policies.Change) (out []string) {
 	return out
 }
 
-// roleWarnings name a role that Cluster API writes to the labels of Nodes and Machine API does not. It may change the pool that configures a Node.
+// roleWarnings returns a warning about each role (or type) of a Machine that Cluster API writes to the labels of its Node and Machine API does not: by such a
+// label another MachineConfigPool may configure the Node. No warning is given if the Machine's spec gives the Node this label already, nor for the roles
+// worker, master and arbiter (guide: Roles, server groups and subnets).
 func roleWarnings(labels map[string]string, node onNode) []string {
 	var out []string
 	for _, role := range slices.Compact([]string{labels[machineapi.RoleLabel],
@@ -132,7 +139,8 @@ func roleWarnings(labels map[string]string, node onNode) []string {
 	return out
 }
 
-// groupWarning names the server group on OpenStack that Machine API would create and Cluster API does not.
+// groupWarning returns a warning about a server group on OpenStack that Machine API would create and Cluster API does not; nil if the providerSpec has the
+// group's ID or names no group.
 func groupWarning(value ofProvider) []string {
 	if !value.is("OpenstackProviderSpec") || value.ServerGroupName == "" || value.ServerGroupID != "" {
 		return nil
@@ -142,8 +150,8 @@ func groupWarning(value ofProvider) []string {
 		brief(value.ServerGroupName))}
 }
 
-// subnetWarning: without a subnet in the providerSpec, Machine API's controllers on AWS look for one in the zone, and Cluster API's take one that the
-// AWSCluster lists. OpenShift's lists none.
+// subnetWarning returns a warning if a providerSpec for AWS names no subnet. Then Machine API's controllers look for a subnet in the zone, and Cluster API's
+// take one that the AWSCluster lists. OpenShift's AWSCluster lists none.
 func subnetWarning(value ofProvider) []string {
 	if !value.is("AWSMachineProviderConfig") {
 		return nil
@@ -156,14 +164,14 @@ func subnetWarning(value ofProvider) []string {
 	return []string{"providerSpec.value.subnet: set it before the set grows. Without a subnet Cluster API creates no instance, unless the AWSCluster lists some"}
 }
 
-// guestWarnings name what Machine API sets by default on each virtual machine of vSphere, and Cluster API does not.
+// guestWarnings returns warnings about what Machine API sets by default on each virtual machine of vSphere, and Cluster API does not.
 func guestWarnings(value ofProvider, cluster string) []string {
 	if !value.is("VSphereMachineProviderSpec") {
 		return nil
 	}
 	out := []string{"Cluster API gives new Machines no guestinfo.hostname, from which RHCOS has its host name: " +
 		"see that DHCP or reverse DNS names them before the set grows (guide: New Machines on vSphere)"}
-	// The id of the tag is nowhere in the cluster, so a list that is not empty may lack it.
+	// The id of the tag with the cluster's name is stored nowhere in the cluster, so nobody can check whether a list that is not empty has it.
 	what := "list its id in tagIDs"
 	if len(value.TagIDs) > 0 {
 		what = "see that its id is among tagIDs"

@@ -3,22 +3,25 @@
 
 package authority
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
-// Step is what the handoff does next, and what it reports about it. It is a value, so that a walk over all states can compare it.
+// Step is what the handoff does next, and what it reports about that step. Step is a comparable value, so that a test that walks all states can compare steps.
 type Step struct {
 	Action Action
-	// To is the API that an Adopt or Switch makes authoritative, and that an Acknowledge begins a move to.
+	// To is the API that an Adopt or a Switch makes authoritative, and to which an Acknowledge begins a move.
 	To API
 	// On are the objects that the action changes, or that a Wait waits for.
 	On Who
-	// Drop are the objects that a Switch takes their API's machine finalizer off, before it stores the new authority.
+	// Drop are the objects from which a Switch removes their own API's machine finalizer before it stores the new authority.
 	Drop Who
-	// Cancelled reports that a Switch goes back to where authority came from.
+	// Cancelled reports that a Switch returns authority to the API that it came from.
 	Cancelled bool
 	// Reason is the CamelCase reason of the condition AuthoritySettled and of events.
 	Reason string
-	// Message is a sentence or two for a person: what is waited for, and how to cancel.
+	// Message is a sentence or two for a person: what happens or what the handoff waits for, and how to cancel the move.
 	Message string
 }
 
@@ -31,38 +34,38 @@ const (
 	Rest Action = "Rest"
 	// Adopt stores the first status.authoritativeAPI.
 	Adopt Action = "Adopt"
-	// Acknowledge stores Migrating, and in status.synchronizedAPI where authority comes from.
+	// Acknowledge stores Migrating in status.authoritativeAPI, and the API that authority comes from in status.synchronizedAPI.
 	Acknowledge Action = "Acknowledge"
 	// Pause puts the pause annotation on Cluster API objects.
 	Pause Action = "Pause"
-	// AddFinalizer adds their API's machine finalizer to the objects that are to be authoritative.
+	// AddFinalizer adds to the objects that are to be authoritative the machine finalizer of their API.
 	AddFinalizer Action = "AddFinalizer"
-	// Switch takes the machine finalizer off the objects that are no longer authoritative, then stores the new authority. Its
-	// two writes are one step because Cluster API's controllers put theirs back even while paused: waiting for its
-	// absence could last for ever.
+	// Switch removes the machine finalizer from the objects that are no longer authoritative, then stores the new authority. These two writes are one step
+	// because Cluster API's controllers add their finalizer again even while they are paused: a step that waited for its absence could wait for ever.
 	Switch Action = "Switch"
-	// Release takes the pause annotation off Cluster API objects.
+	// Release removes the pause annotation from Cluster API objects.
 	Release Action = "Release"
 	// Wait changes nothing: somebody else has to do something first.
 	Wait Action = "Wait"
-	// Settle changes nothing: spec and status agree, and both sides' controllers have acknowledged it.
+	// Settle changes nothing: spec and status agree, and the controllers of both sides have acknowledged the present authority.
 	Settle Action = "Settle"
 )
 
 // Acts reports whether the action writes to anything but the condition AuthoritySettled.
 func (a Action) Acts() bool { return a != Rest && a != Wait && a != Settle }
 
-// HandsOver reports whether the step lets authority leave its API. Then the surroundings of the other API's objects are read first.
+// HandsOver reports whether the step lets authority leave its API. Before such a step the caller reads the surroundings of the other API's objects.
 func (s Step) HandsOver() bool {
 	return s.Action == Acknowledge || s.Action == Switch && !s.Cancelled
 }
 
-// Deserted reports that a move waits for a twin that was deleted during the move, maybe with its surroundings. In that case it is not recreated.
+// Deserted reports whether a move waits for a twin that was deleted during the move. If the twin's surroundings are being deleted, too, the twin is not
+// recreated.
 func (s State) Deserted(step Step) bool {
 	return s.Current == Migrating && step.Reason == ReasonTwinMissing
 }
 
-// ClusterMatters reports whether a step may wait for the end of a pause of Cluster API's Cluster.
+// ClusterMatters reports whether the step may wait until somebody unpauses Cluster API's Cluster.
 func (s State) ClusterMatters(step Step) bool {
 	return step.Reason == ReasonPausedElsewhere || step.Reason == ReasonNotResumed && s.Current == ClusterAPI
 }
@@ -88,15 +91,15 @@ const (
 
 const everyone = WhoMachineAPI | WhoClusterAPI | WhoInfra
 
-// Has reports whether all of other are in w.
+// Has reports whether w contains all members of other.
 func (w Who) Has(other Who) bool { return w&other == other }
 
-// Next is the state machine of DESIGN §4: the one step that follows from a state. It is pure and total. The same lines decide in both directions: they
-// speak of a source (the origin of authority) and a target, which may be either API.
+// Next returns the one step that follows from a state. It is the state machine of DESIGN §4, a pure and total function. The same code decides moves in both
+// directions: it works with a source (the API that authority comes from) and a target (the other API), and either API may be the source.
 //
-// Controllers are paused or unpaused only after they have acknowledged the last change, so that an acknowledgement is never older than the change it is
-// read for: Next pauses only if Paused is False, and unpauses only if it is True. Each change is written with the resourceVersion on which Next decided,
-// and the acknowledgement is on the same object.
+// Next pauses or unpauses controllers only after they have acknowledged the last change, so that an acknowledgement is never older than the change that it is
+// taken for: Next pauses only if the condition Paused is False, and unpauses only if Paused is True. Each change is written with the resourceVersion on which
+// Next decided, and the acknowledgement is on the same object.
 func Next(s State) Step {
 	switch {
 	case !s.Enabled:
@@ -114,7 +117,9 @@ func Next(s State) Step {
 	return keep(s)
 }
 
-// Reasons of the condition AuthoritySettled.
+// Reasons of the condition AuthoritySettled. Two functions judge them: severityOf (reconcilers/handoff) returns the severity in the condition, and Stuck
+// (cmd/kubectl-poundlock/readiness) reports whether a person must fix the reason. Neither follows from the other. Each reason of a Wait that is Stuck has the
+// severity Error or Warning, but a wait with a Warning may also end by itself, such as that for ReasonTwinMissing.
 const (
 	ReasonDisabled         = "MachineAPIMigrationDisabled"
 	ReasonGone             = "Gone"
@@ -146,10 +151,11 @@ const (
 	ReasonSurroundings    = "SurroundingsDeleted"
 )
 
-// ReasonInfraNotFound is the reason of the condition Synchronized where the provider's object does not exist to which Cluster API's object refers.
+// ReasonInfraNotFound is the reason of the condition Synchronized if Cluster API's object refers to a provider's object that does not exist.
 const ReasonInfraNotFound = "InfrastructureNotFound"
 
-// adopt is step 1. A field that is neither set nor defaulted means Machine API (converting › Authority of resources).
+// adopt returns step 1, the Adopt of a new object. If spec.authoritativeAPI is neither set nor defaulted, Machine API is meant (converting › Authority of
+// resources).
 func adopt(s State) Step {
 	to := s.Requested
 	if to == Unset {
@@ -158,7 +164,8 @@ func adopt(s State) Step {
 	return Step{Action: Adopt, To: to, On: WhoMachineAPI, Reason: ReasonAdopted, Message: to.Text() + " is authoritative for this new object."}
 }
 
-// keep is the stable state: the pause of Cluster API first, then a request (steps 2 and 3), then the acknowledgements (step 9).
+// keep returns the step of an object whose authority is not moving. The pause of Cluster API comes first, then a request to move (steps 2 and 3), then the
+// acknowledgements that are missing (step 9).
 func keep(s State) Step {
 	if step, ok := order(s); ok {
 		return step
@@ -176,11 +183,16 @@ func keep(s State) Step {
 	return Step{Action: Settle, Reason: ReasonSettled, Message: message}
 }
 
-// order pauses a Cluster API that is not authoritative, and releases one that is, once the switch is stored, the Machine API's controllers have
-// acknowledged, and the last pause has been acknowledged. The core object is released first, or both at once, because the provider must not create an
-// instance before the core's controller holds the owning object. When somebody deletes a Machine with --cascade=orphan, the collector leaves the provider's
-// object without an owner: that object is awaited only after the core's controller owns it again. Nothing is released once the core object is being deleted
-// without a finalizer, unless there is an instance to terminate, for which the mirror keeps the object.
+// order returns the Pause or Release that the stored authority requires, and whether there is one. It pauses Cluster API's objects if Cluster API is not
+// authoritative. If Cluster API is, order releases them once the switch is stored, the Machine API's controllers have acknowledged their pause, and Cluster
+// API's have acknowledged their last pause.
+//
+// The core object (Cluster API's own, such as its Machine) is released before the provider's object or together with it, because the provider must not create
+// an instance before the core's controller holds the owning object. When somebody deletes a Machine with --cascade=orphan, the garbage collector leaves the
+// provider's object without an owner: that object's acknowledgement is awaited only after the core's controller owns the object again.
+//
+// If the core object is being deleted and has no finalizer, nothing is released. The exception is an instance that is still to be terminated: for that, the
+// mirror keeps the core object.
 func order(s State) (Step, bool) {
 	if s.Current == MachineAPI {
 		if s.notPaused() != 0 {
@@ -204,18 +216,19 @@ func order(s State) (Step, bool) {
 		ready != 0 && (!s.ClusterAPI.lost() || s.InfraNamesInstance) && s.MachineAPI.stands() && !s.withheld() && !s.wouldRemediate() && !s.unseen()
 }
 
-// answered reports that the last pause has no effect to come: it was acknowledged, or the object is being deleted.
+// answered reports whether the last pause of the object has no effect that is still to come: its controllers have acknowledged the pause, or the object is
+// being deleted.
 func (p Party) answered() bool { return p.Acknowledged == AcknowledgedPaused || p.Deleting }
 
-// withheld reports that a Cluster API set stays paused, because it would create a Machine for each of the Machine API's set that it does not count yet. A
-// move checks this before its switch, but a set may be Cluster API's from its creation and own Machines of the Machine API. A set that is being deleted
-// creates none.
+// withheld reports whether a Cluster API MachineSet stays paused because it does not count all Machines of the Machine API's MachineSet yet: released, it would
+// create another Machine for each that it does not count. A move checks this before its switch. The check is repeated after the switch because Cluster API may
+// be authoritative for a MachineSet from its creation on, while that set owns Machines of the Machine API. A MachineSet that is being deleted creates none.
 func (s State) withheld() bool {
 	return s.Current == ClusterAPI && s.Uncounted.Has(WhoMachineAPI) && s.ClusterAPI.PauseRequested && !s.ClusterAPI.Deleting
 }
 
-// wouldRemediate reports that a paused Cluster API set would delete a Machine when released, because of the mark of a check that no longer selects it. The
-// mirror removes the mark. A set that is being deleted deletes all of them anyway.
+// wouldRemediate reports whether a paused Cluster API MachineSet would delete a Machine once it is released, because a MachineHealthCheck that no longer
+// selects the Machine has left its mark on the Machine. The mirror removes the mark. A MachineSet that is being deleted deletes all its Machines anyway.
 func (s State) wouldRemediate() bool {
 	to := s.Requested
 	if s.Current == ClusterAPI {
@@ -224,29 +237,31 @@ func (s State) wouldRemediate() bool {
 	return s.Judged && to == ClusterAPI && s.ClusterAPI.PauseRequested && !s.ClusterAPI.Deleting
 }
 
-// unseen reports that Cluster API's objects stay paused, because nothing stored says that they exist (Shape.Existed). If somebody deleted them while
-// Poundlock is away, the mirror would take the object for a new one, and create them again. A switch stores it; where Cluster API is authoritative from the
-// creation on, the mirror's first report does. What is being deleted gets no report, and is not created again.
+// unseen reports whether Cluster API's objects stay paused because nothing stored says that they exist (Shape.Existed). If somebody deleted them while
+// Poundlock is away, the mirror would take the Machine API object for a new one, and recreate them. A switch stores that they exist. If Cluster API is
+// authoritative from the creation on, the mirror's first report stores that. An object that is being deleted gets no report, and is not recreated.
 func (s State) unseen() bool {
 	return s.Unrecorded && s.Current == ClusterAPI && s.ClusterAPI.PauseRequested && !s.MachineAPI.Deleting && !s.ClusterAPI.Deleting
 }
 
-// CountMatters reports whether the next step depends on Uncounted and Judged: a move is asked for or under way, or Cluster API is to be released.
+// CountMatters reports whether the next step depends on Uncounted and Judged: a move is requested or under way, or Cluster API is to be released.
 func (s State) CountMatters() bool {
 	return s.asked() || s.Current == Migrating || s.Current == ClusterAPI && s.ClusterAPI.PauseRequested
 }
 
-// HoldersMatter reports whether the next step depends on other Machines with the same ID. That holds, too, where the provider's machine is gone.
+// HoldersMatter reports whether the next step depends on other Machines with the ID of the same instance: a move is requested or under way, even if the
+// provider's machine is gone.
 func (s State) HoldersMatter() bool { return s.asked() || s.Current == Migrating }
 
-// stands reports whether no controller acts on the object. A MachineSet that is being deleted never acknowledges a pause, and never acts.
+// stands reports whether no controller acts on the object: the pause was acknowledged, or the object is being deleted and its kind has no machine finalizer.
+// A MachineSet that is being deleted never acknowledges a pause, and its controllers never act on it.
 func (p Party) stands() bool {
 	return p.Acknowledged == AcknowledgedPaused || p.Deleting && p.Finalizer == NoFinalizer
 }
 
 func (s State) asked() bool { return s.Requested.Other() == s.Current }
 
-// request is steps 2 and 3: Acknowledge, unless something is to be waited for.
+// request returns the step that a request to move leads to (steps 2 and 3): Acknowledge, unless the move has to wait for something (blocked).
 func request(s State) Step {
 	if step, ok := blocked(s); ok {
 		return step
@@ -255,8 +270,9 @@ func request(s State) Step {
 		Message: fmt.Sprintf("Authority is moving from %s to %s. %s", s.Current.Text(), s.Requested.Text(), s.cancel())}
 }
 
-// blocked returns what a request waits for. A deletion comes first, since it ends the move; then what only a person can fix; then what comes by itself. Last is
-// what is known only once the mirror is up to date: the instance, a failure, and what the sets count.
+// blocked returns the Wait of a request that may not start a move yet, and whether there is one. request asks it before it stores Migrating. forth asks again
+// afterwards. A deletion comes first, since it ends the move; then what only a person can fix; then what comes by itself. Last is what is known only once the
+// mirror is up to date: the instance, a failure, and what the sets count.
 func blocked(s State) (Step, bool) {
 	to := s.Requested.Text()
 	if who := s.deleting(); who != 0 {
@@ -305,10 +321,11 @@ func blocked(s State) (Step, bool) {
 		return s.wait(ReasonCatchingUp, WhoMirror, "The move to %s starts once the mirror is up to date with %s.", to, s.Current.Text()), true
 	}
 	if step, ok := unsettled(s); ok {
-		step.Message += fmt.Sprintf(" Only then does the move to %s start.%s", to, space(s.cancel()))
+		step.Message = strings.TrimSuffix(step.Message, space(s.cancel())) + fmt.Sprintf(" Only then does the move to %s start.%s", to, space(s.cancel()))
 		return step, true
 	}
-	if s.Instance == InstanceUnknown || s.Decided && !s.synchronized() { // a decision counts for the wait that is reported, until the mirror has seen it
+	// A person's decision counts only for the wait that is reported, so InstanceUnknown stays reported until the mirror is up to date with the decision.
+	if s.Instance == InstanceUnknown || s.Decided && !s.synchronized() {
 		return s.wait(ReasonInstanceUnknown, s.machine(),
 			"The move to %s waits for the ID of the instance. %s may have asked for an instance, and without its ID %s would create a second one.",
 			to, s.Current.Text(), to), true
@@ -340,8 +357,9 @@ func blocked(s State) (Step, bool) {
 	return Step{}, false
 }
 
-// uncounted waits until both sets count the same Machines, and names what a person can do where one never converts. Where a definition is missing, the Machines
-// are all right, and so are those that the mirror does not reflect: each is named with its own way out.
+// uncounted returns the Wait until both MachineSets count the same Machines. Its message has what a person can do if a Machine does not convert. The message
+// omits that if a definition is missing, or if the mirror makes no Machine API object for a Machine: nothing is wrong with these Machines then, and each is
+// named elsewhere with its own remedy.
 func (s State) uncounted(format string, args ...any) Step {
 	if !s.Undefined && !s.Unreflected {
 		format += " If a Machine does not convert, edit or delete it."
@@ -349,11 +367,11 @@ func (s State) uncounted(format string, args ...any) Step {
 	return s.wait(ReasonUncounted, WhoMachines, format, args...)
 }
 
-// judgedText is what a move waits for because of Judged.
+// judgedText says, in messages, what a move waits for while Judged.
 const judgedText = "its MachineSet would delete a Machine that a MachineHealthCheck once marked as unhealthy, and no check that acts selects that " +
 	"Machine now. Poundlock removes the mark: there is nothing to do."
 
-// whoRequested is the object whose status shows an open request for remediation.
+// whoRequested returns the object whose status shows an open request for remediation: the check of the API that is authoritative.
 func whoRequested(current API) Who {
 	if current == ClusterAPI {
 		return WhoClusterAPI
@@ -363,7 +381,8 @@ func whoRequested(current API) Who {
 
 func (s State) synchronized() bool { return s.Synchronized == "True" && s.CaughtUp }
 
-// unsettled returns whose acknowledgement of the current authority is missing, or whose deletion makes it superfluous.
+// unsettled returns the Wait for those objects whose acknowledgement of the present authority is missing, or whose deletion makes an acknowledgement
+// superfluous, and whether there are any.
 func unsettled(s State) (Step, bool) {
 	in, out := s.Current, s.Current.Other()
 	if s.ends() {
@@ -401,8 +420,8 @@ func unsettled(s State) (Step, bool) {
 	return Step{}, false
 }
 
-// ends reports that a deletion has come so far that Cluster API's controllers have nothing to acknowledge any more: an object of theirs is gone, or their
-// finalizer is. A paused object that order will release is still waited for, because without its controllers the deletion does not end.
+// ends reports whether a deletion has come so far that Cluster API's controllers have nothing left to acknowledge: one of their objects is gone, or their
+// finalizer is. It reports false while order will still release a paused object, because the deletion does not end without that object's controllers.
 func (s State) ends() bool {
 	if s.Current != ClusterAPI || s.goes() == 0 {
 		return false
@@ -414,10 +433,11 @@ func (s State) ends() bool {
 	return s.missing() != 0 || s.ClusterAPI.Deleting && s.ClusterAPI.Finalizer != FinalizerPresent
 }
 
-// goes are the core objects that are being deleted.
+// goes returns those of the two core objects, the Machine API's and Cluster API's, that are being deleted.
 func (s State) goes() Who { return s.deleting() &^ WhoInfra }
 
-// move is a step while Migrating: forward to the other side, or back to the origin if the request is withdrawn or something is deleted.
+// move returns a step while status.authoritativeAPI is Migrating: forward to the target (forth, or over if nothing can stop it), or back to the origin if the
+// request is withdrawn or something is being deleted (back).
 func move(s State) Step {
 	switch {
 	case s.Origin.Other() == Unset:
@@ -432,7 +452,9 @@ func move(s State) Step {
 	return forth(s)
 }
 
-// forth is steps 4 to 8. What it waits for is asked again although blocked has asked it: until the source paused, its controllers could change the answer.
+// forth returns the next step of a move towards its target (steps 4 to 8). blocked comes before it: only a request that blocked does not hold up is
+// acknowledged, and only then is status.authoritativeAPI Migrating. forth repeats the questions of blocked, after pause and running, because the source's
+// controllers could change the answers until they paused.
 func forth(s State) Step {
 	if who := s.missing(); who != 0 {
 		return s.wait(ReasonTwinMissing, who, "%s",
@@ -452,7 +474,7 @@ func forth(s State) Step {
 		return s.wait(ReasonInstanceUnknown, s.machine(), "%s has paused. The move to %s waits for the ID of the instance. "+
 			"%s may have asked for an instance, and without its ID %s would create a second one.", s.Origin.Text(), target, s.Origin.Text(), target)
 	}
-	if !s.synchronized() && s.Decided { // as in blocked: a decision counts for the wait that is reported, until the mirror has seen it
+	if !s.synchronized() && s.Decided { // As in blocked: a person's decision counts only for the wait that is reported.
 		return unknown()
 	}
 	if !s.synchronized() {
@@ -468,10 +490,10 @@ func forth(s State) Step {
 	if s.wouldRemediate() {
 		return s.wait(ReasonJudged, WhoMachines, "Machine API has paused, and Cluster API stays paused: "+judgedText)
 	}
-	if s.RequestsOpen { // made until the source paused, and nobody else can take it back
+	if s.RequestsOpen { // the check requested a remediation before it paused, and nobody else can withdraw the request
 		return back(s)
 	}
-	if s.Instance == InstanceUnknown { // asked again: the source may have asked for one until it paused
+	if s.Instance == InstanceUnknown { // blocked has asked this, but the source may have requested an instance until it paused
 		return unknown()
 	}
 	if s.Instance == InstanceOfAnother {
@@ -494,12 +516,13 @@ func forth(s State) Step {
 	return last(s)
 }
 
-// machine are the objects that can have the ID of the instance.
+// machine returns the objects that can have the ID of the instance.
 func (s State) machine() Who {
 	return WhoMachineAPI | s.who(ClusterAPI, func(p Party) bool { return p.Exists })
 }
 
-// pause is step 4. The Machine API pauses itself on seeing Migrating.
+// pause returns step 4, which pauses Cluster API's objects or waits because they were paused before the move, and whether that step is due. The Machine API's
+// controllers pause by themselves once they read Migrating.
 func pause(s State) (Step, bool) {
 	early := s.who(ClusterAPI, func(p Party) bool { return p.Exists && !p.PauseRequested && p.Acknowledged == AcknowledgedPaused })
 	if s.Origin == ClusterAPI && early != 0 && s.ClusterPaused {
@@ -517,14 +540,14 @@ func stop(s State) (Step, bool) {
 	return Step{Action: Pause, On: s.notPaused(), Reason: ReasonPausing, Message: "Both APIs' controllers are paused while authority moves."}, s.notPaused() != 0
 }
 
-// running is step 5.
+// running returns step 5, the Wait until the source's controllers acknowledge their pause, and whether an acknowledgement is missing.
 func running(s State) (Step, bool) {
 	who := s.who(s.Origin, func(p Party) bool { return p.Exists && p.Acknowledged != AcknowledgedPaused })
 	return s.wait(ReasonNotPaused, who, "Authority is moving: waiting until %s's controllers acknowledge that they are paused.", s.Origin.Text()), who != 0
 }
 
-// remade waits for an object of Cluster API that the mirror recreated after the request was acknowledged: its controllers add their finalizer before they
-// acknowledge the pause.
+// remade returns the Wait, in a move from the Machine API, for an object of Cluster API that the mirror recreated after the request was acknowledged, and
+// whether there is such an object. The object's controllers add their finalizer before they acknowledge the pause.
 func remade(s State) (Step, bool) {
 	if s.Origin == ClusterAPI {
 		return Step{}, false
@@ -533,7 +556,8 @@ func remade(s State) (Step, bool) {
 	return s.wait(ReasonNotPaused, who, "Machine API has paused: waiting until Cluster API's controllers acknowledge that they are paused, too."), who != 0
 }
 
-// last is steps 7 and 8: the target's finalizers are seen before the source's go.
+// last returns steps 7 and 8, once the source's controllers have acknowledged their pause: AddFinalizer until all objects of the target have their finalizer,
+// and only then the Switch, which removes the source's finalizers.
 func last(s State) Step {
 	target := s.Origin.Other()
 	if step, ok := running(s); ok {
@@ -546,10 +570,12 @@ func last(s State) Step {
 		Message: fmt.Sprintf("Authority has moved from %s to %s.", s.Origin.Text(), target.Text())}
 }
 
-// handedOver reports that the move can no longer go back: the source is being deleted without its finalizer, and a finalizer cannot be added to an object
-// that is being deleted. The target holds its own finalizer and can clean up, so it becomes authoritative whatever is requested. If the target has none, it
-// never got one: the source's own controller removed its finalizer, because its work is done. Cluster API's finalizer proves less, because its controllers
-// add it to paused objects too. Whether a Machine API controller has ended the instance, because its feature gate is off, is in Ended.
+// handedOver reports whether the move can no longer go back: the source is being deleted without its finalizer, and a finalizer cannot be added to an object
+// that is being deleted. The target holds its own finalizer and can clean up, so the target becomes authoritative whatever is requested.
+//
+// If the target lacks its finalizer, the target never got one: then the source's own controller removed the source's finalizer, because its work is done. That
+// the Cluster API object has its finalizer proves less, because Cluster API's controllers add it to paused objects as well. So Ended is checked, too: it
+// reports whether a Machine API controller whose feature gate is off has ended the instance.
 func (s State) handedOver() bool {
 	source, target := s.core(s.Origin), s.core(s.Origin.Other())
 	if s.Origin == MachineAPI && s.Ended {
@@ -558,22 +584,22 @@ func (s State) handedOver() bool {
 	return (source.lost() || s.infraLost() || s.endedByTarget()) && target.Exists && target.Finalizer != FinalizerAbsent
 }
 
-// endedByTarget reports that the Machine API's controller terminates the instance before its API is authoritative, because its feature gate is off. Cluster
-// API is paused, and must not act any more.
+// endedByTarget reports whether, in a move to the Machine API, the Machine API's controller terminates the instance before Machine API is authoritative,
+// because that controller's feature gate is off. Cluster API is paused, and must not act any more.
 func (s State) endedByTarget() bool {
 	return s.Origin == ClusterAPI && s.MachineAPI.Deleting && s.MachineAPI.Finalizer == FinalizerPresent && s.Ended
 }
 
-// lost reports whether the object is being deleted and no finalizer holds it for a cleanup.
+// lost reports whether the object is being deleted without the finalizer under which its controllers clean up.
 func (p Party) lost() bool { return p.Deleting && p.Finalizer == FinalizerAbsent }
 
-// infraLost reports that the provider's object, by which Cluster API would delete the instance, is gone after its finalizer moved. The Machine API object
-// holds its own finalizer, which it got while Cluster API was paused.
+// infraLost reports whether, in a move to the Machine API, the provider's object is gone or is being deleted without its finalizer. Cluster API would terminate
+// the instance by that object. The Machine API object holds its own finalizer by then, which it got while Cluster API was paused.
 func (s State) infraLost() bool {
 	return s.InfraActs && s.Origin == ClusterAPI && s.MachineAPI.Finalizer == FinalizerPresent && (!s.Infra.Exists || s.Infra.lost())
 }
 
-// over completes a move that can no longer go back.
+// over returns the next step of a move that can no longer go back: pauses that are missing, then last.
 func over(s State) Step {
 	if step, ok := stop(s); ok {
 		return step
@@ -581,9 +607,9 @@ func over(s State) Step {
 	return last(s)
 }
 
-// back returns to the origin from any point of the move. The target was never unpaused. order releases a paused Cluster API once it has acknowledged. The
-// Machine API has no annotation that would keep a pause in the object, so its acknowledgement is awaited here: read late, it could count for the next
-// request.
+// back returns the next step of a move that is cancelled, from any point of the move: authority returns to the origin. The target was never unpaused. order
+// releases a paused Cluster API object later, once its controllers have acknowledged the pause. A Machine API object has no annotation that would keep its
+// pause, so back waits for the Machine API's acknowledgement before the Switch: if it came later, it could be taken for an acknowledgement of the next request.
 func back(s State) Step {
 	if s.Origin == MachineAPI && s.MachineAPI.Acknowledged != AcknowledgedPaused && !s.MachineAPI.Deleting && !s.Blind {
 		return s.waitStep(ReasonNotPaused, WhoMachineAPI,
@@ -596,18 +622,19 @@ func back(s State) Step {
 		Message: fmt.Sprintf("The move is cancelled: %s is authoritative again.", s.Origin.Text())}
 }
 
-// unheld are the objects of a side that lack their finalizer and can be given it.
+// unheld returns the objects of an API that lack their machine finalizer and can still get it.
 func (s State) unheld(a API) Who {
 	return s.who(a, func(p Party) bool { return p.Exists && p.Finalizer == FinalizerAbsent && !p.Deleting })
 }
 
-// held are the objects of a side whose finalizer can be taken off without ending a deletion.
+// held returns the objects of an API whose machine finalizer can be removed without completing a deletion.
 func (s State) held(a API) Who {
 	return s.who(a, func(p Party) bool { return p.Finalizer == FinalizerPresent && !p.Deleting })
 }
 
-// endable is a Machine API object that is being deleted with its machine finalizer while authority does not go to it. A controller that ignores authority
-// would terminate the instance while Cluster API is released. The sync finalizer keeps the object until then.
+// endable returns the Machine API object, in a move from Cluster API that is cancelled, if the object is being deleted with its machine finalizer; else 0. The
+// Switch back removes this finalizer, since a controller that ignores authority would terminate the instance while Cluster API is released. The object does not
+// go at once: its sync finalizer holds it until the handoff is over.
 func (s State) endable() Who {
 	if m := s.MachineAPI; s.Origin == ClusterAPI && m.Deleting && m.Finalizer == FinalizerPresent && !s.Loose {
 		return WhoMachineAPI
@@ -619,7 +646,8 @@ func (s State) deleting() Who {
 	return s.where(everyone, func(p Party) bool { return p.Deleting })
 }
 
-// notPaused are Cluster API's objects without the pause annotation, and the Machine API's where its controller obeys nothing else.
+// notPaused returns Cluster API's objects without the pause annotation. If the Machine API's controller obeys nothing but that annotation (Blind), and Machine
+// API is not authoritative, notPaused includes a Machine API object without it.
 func (s State) notPaused() Who {
 	who := s.who(ClusterAPI, func(p Party) bool { return p.Exists && !p.PauseRequested })
 	if m := s.MachineAPI; s.Blind && s.Current != MachineAPI && m.Exists && !m.PauseRequested && !m.Deleting {
@@ -632,8 +660,8 @@ func (s State) missing() Who {
 	return s.who(ClusterAPI, func(p Party) bool { return !p.Exists })
 }
 
-// awaited returns what the step waits for. The mirror creates everything that is missing, except the provider's object of a Machine for which Cluster API
-// is authoritative.
+// awaited returns the message of a Wait for missing objects. It is byMirror if the mirror creates what is missing. The mirror does not create the provider's
+// object of a Machine for which Cluster API is authoritative, nor, while Synchronized is False, Cluster API's own object.
 func (s State) awaited(missing Who, byMirror string) string {
 	if missing == WhoInfra && s.source() == ClusterAPI {
 		return "The infrastructure object of the Cluster API Machine does not exist. " + NoInfraRecreated(s.Instance != InstanceUnknown &&
@@ -646,7 +674,7 @@ func (s State) awaited(missing Who, byMirror string) string {
 	return byMirror
 }
 
-// core is a side's core object.
+// core returns the core object of an API: the Machine API object, or Cluster API's.
 func (s State) core(a API) Party {
 	if a == MachineAPI {
 		return s.MachineAPI
@@ -654,7 +682,7 @@ func (s State) core(a API) Party {
 	return s.ClusterAPI
 }
 
-// who are the parties of a side for which applies is true.
+// who returns the objects of an API for which applies is true.
 func (s State) who(a API, applies func(Party) bool) Who {
 	if a == MachineAPI {
 		return s.where(WhoMachineAPI, applies)
@@ -676,19 +704,19 @@ func (s State) where(among Who, applies func(Party) bool) Who {
 	return found
 }
 
-// wait is a step that waits because of a request. Its message has the command that cancels the request.
+// wait returns a Wait that a request causes. Its message ends with how to cancel the request, if there is one.
 func (s State) wait(reason string, who Who, format string, args ...any) Step {
 	step := s.waitStep(reason, who, format, args...)
 	step.Message += space(s.cancel())
 	return step
 }
 
-// waitStep is a step that waits whether or not there is a request to cancel.
+// waitStep returns a Wait that does not depend on a request. Its message says nothing about cancelling one.
 func (s State) waitStep(reason string, who Who, format string, args ...any) Step {
 	return Step{Action: Wait, On: who, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// cancel returns how to take a request back, where there is one.
+// cancel returns the sentence that says how to cancel the request to move; "" if there is no such request.
 func (s State) cancel() string {
 	if from := s.source(); from.Other() != Unset && s.Requested == from.Other() {
 		return fmt.Sprintf("To cancel, set spec.authoritativeAPI to %s.", from)

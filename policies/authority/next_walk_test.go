@@ -6,6 +6,7 @@ package authority_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,9 @@ func TestNextInEveryState(t *testing.T) {
 	everyState(func(s State) {
 		n++
 		step := Next(s)
+		if strings.Count(step.Message, "To cancel, ") > 1 {
+			t.Fatalf("a command is given twice: %s", step.Message)
+		}
 		for _, broken := range brokenBy(s, step) {
 			t.Fatalf("%s\nin   %+v\nstep %+v", broken, s, step)
 		}

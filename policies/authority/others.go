@@ -3,35 +3,35 @@
 
 package authority
 
-// Treatment is what becomes of a neighbour's write while the other API is authoritative.
+// Treatment is what happens to a neighbour's write (another component's or a person's) to an object while the other API is authoritative.
 type Treatment string
 
-// The treatments. Carried over to the authority is a grant with a Manager.
+// The treatments. CarriedOver means that the mirror repeats the write on the authoritative object: Grant.Treatment returns it, and no row of Others has it.
 const (
 	LetThrough  Treatment = "let through"
 	PutBack     Treatment = "put back"
 	Refused     Treatment = "refused"
 	CarriedOver Treatment = "carried over"
-	// Followed is for a deletion: a warning names its consequences.
+	// Followed is for a deletion, which is carried out: a warning names its consequences.
 	Followed Treatment = "followed"
 )
 
-// Other is a neighbour's write for which no lock makes an exception: an ordinary rule decides. Grants has the exceptions.
+// Other is a neighbour's write for which no lock makes an exception, so that an ordinary rule decides. The exceptions are in Grants.
 type Other struct {
-	// Writer is its component, Identity its user name in a cluster, "" for a person's.
+	// Writer names the component that writes. Identity is the writer's user name in a cluster; "" where the writer has none of its own, such as a person.
 	Writer, Identity string
-	// Writes is the request, in words.
+	// Writes describes the write, in words.
 	Writes    string
 	Treatment Treatment
-	// Rule decides, "" where none looks at it.
+	// Rule is the ID of the rule that decides; "" if no rule looks at the write.
 	Rule string
-	// Why is what follows for the writer, or for the cluster.
+	// Why is the reason, or what follows for the writer or for the cluster.
 	Why string
-	// Unverified reports that the row was not read in the component's source.
+	// Unverified reports that nobody has checked the row against the component's source.
 	Unverified bool
 }
 
-// Others lists what the rest of OpenShift writes to these objects, as far as it was found (4.19 to 4.21).
+// Others lists what the rest of OpenShift, 4.19 to 4.21, and other common tools write to the objects that Poundlock mirrors, as far as that was found.
 func Others() []Other {
 	const (
 		machineAPI = "system:serviceaccount:openshift-machine-api:machine-api-controllers"

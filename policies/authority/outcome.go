@@ -5,49 +5,51 @@ package authority
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// DeletionRequest is a deletion of an object whose twin is not being deleted itself. DeletionState.Next carries it out step by step; Outcome is its result, so
-// that admission can warn beforehand.
+// DeletionRequest is a deletion of an object whose twin is not being deleted itself. DeletionState.Next decides how the deletion is carried out step by step.
+// Outcome is the result, so that admission can warn beforehand.
 type DeletionRequest struct {
-	// Kind is the object's kind, On the API that it is deleted in.
+	// Kind is the object's kind. On is the API whose object is deleted.
 	Kind string
 	On   API
-	// Authority is its authoritative API: Authoritative of the Machine API object. A move in progress ends first.
+	// Authority is the API that is authoritative for the pair (Authoritative of the Machine API object). A move in progress ends before the deletion is carried
+	// out.
 	Authority API
-	// Owned: a controller of Machines owns it (a MachineSet; not merely the Cluster).
+	// Owned: a controller of Machines, such as a MachineSet, owns the object. The Cluster alone does not count as an owner.
 	Owned bool
-	// Propagation is what is asked of the garbage collector; "" is its default, the background.
+	// Propagation is the propagation policy that the request has for the garbage collector; "" stands for the default, the background.
 	Propagation metav1.DeletionPropagation
 }
 
-// Fate is what becomes of an object.
+// Fate is what happens to an object of a pair in a deletion.
 type Fate string
 
 const (
-	// Stays: it is as it was, but for its twin.
+	// Stays: the object is not deleted. Only its twin may be gone.
 	Stays Fate = "Stays"
-	// Goes: it is deleted.
+	// Goes: the object is deleted.
 	Goes Fate = "Goes"
-	// MadeAgain: it is deleted, and its mirror is recreated.
+	// MadeAgain: the object, a mirror, is deleted, and Poundlock recreates it.
 	MadeAgain Fate = "MadeAgain"
 )
 
-// Instances is what happens to the instances of a Machine, or of the Machines of a MachineSet.
+// Instances is what a deletion does to the instance of a Machine, or to the instances of a MachineSet's Machines.
 type Instances string
 
 const (
-	// NoInstance: the kind has none.
+	// NoInstance: objects of this kind have no instances.
 	NoInstance Instances = ""
-	// RunOn: none ends.
+	// RunOn: all instances keep running.
 	RunOn Instances = "RunOn"
-	// End: they end, and the Machines with them.
+	// End: the instances are terminated, and their Machines are deleted.
 	End Instances = "End"
-	// MayEnd: some are terminated. If a mirror is deleted in the foreground, they are those whose Machines belong to the API in which the set is deleted: the
-	// collector deletes them at once, before Poundlock can detach them. The others keep running. If an authoritative set of Cluster API is deleted with
-	// orphans, all or some are: its controller deletes its Machines while the collector releases them, whichever is first.
+	// MayEnd: some instances are terminated. If a MachineSet that is a mirror is deleted in the foreground, they are the instances whose Machines are run by the
+	// API in which the set is deleted: the garbage collector deletes these Machines at once, before Poundlock can detach them. The other instances keep running.
+	// If an authoritative MachineSet of Cluster API is deleted with --cascade=orphan, some or all instances are terminated: the set's controller deletes its
+	// Machines while the garbage collector releases them, and for each Machine the first of the two decides.
 	MayEnd Instances = "MayEnd"
 )
 
-// Outcome is what comes of a deletion.
+// Outcome is the result of a deletion: the fate of the object, the fate of its twin, and what happens to the instances.
 type Outcome struct {
 	Object, Twin Fate
 	Instances    Instances
@@ -66,7 +68,7 @@ func (d DeletionRequest) Outcome() Outcome {
 	return Outcome{Goes, Stays, d.spares()}
 }
 
-// ends is what deleting the authoritative object does.
+// ends returns what deleting the authoritative object does to the instances.
 func (d DeletionRequest) ends() Instances {
 	switch {
 	case d.Kind == "MachineHealthCheck":
@@ -79,7 +81,7 @@ func (d DeletionRequest) ends() Instances {
 	return End
 }
 
-// spares is what deleting a mirror does.
+// spares returns what deleting a mirror does to the instances.
 func (d DeletionRequest) spares() Instances {
 	switch {
 	case d.Kind == "MachineHealthCheck":

@@ -20,7 +20,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// selectsMachinesAnew reports whether a person creates a MachineSet, or changes by which labels it has its Machines.
+// selectsMachinesAnew reports whether a person creates a MachineSet, or changes its selector or the labels of its new Machines.
 func selectsMachinesAnew(c policies.Change) bool {
 	if c.Actor != policies.Anyone || c.Kind != "MachineSet" || c.New == nil {
 		return false
@@ -29,9 +29,9 @@ func selectsMachinesAnew(c policies.Change) bool {
 		labels.Set(madeWith(c.Old)).String() != labels.Set(madeWith(c.New)).String()
 }
 
-// SelectorsOverlap warns where a MachineSet and another of its API select Machines of one another, and where the set adopts Machines that no set owns. A set
-// counts only the Machines that it owns, so nothing happens as long as they have an owner. Without one, a set that selects them adopts them, and deletes its
-// surplus.
+// SelectorsOverlap warns if a MachineSet and another one of its API select each other's new Machines, and if the set adopts Machines that no set owns. A set
+// counts only the Machines that it owns, so nothing happens to a Machine as long as it has an owner. A set that selects a Machine without an owner adopts the
+// Machine, and deletes Machines beyond its spec.replicas.
 func SelectorsOverlap(c policies.Change) policies.Verdict {
 	if !selectsMachinesAnew(c) {
 		return policies.Verdict{}
@@ -73,13 +73,13 @@ func SelectorsOverlap(c policies.Change) policies.Verdict {
 	return policies.Warn(out...)
 }
 
-// relabels reports whether a person changes the labels of a Machine on the object of the API that acts on it.
+// relabels reports whether a person changes the labels of a Machine that is not being deleted, in the API whose controllers act on it.
 func relabels(c policies.Change) bool {
 	return c.Actor == policies.Anyone && !c.Old.Deleting() && acts(c.Old, apiOf(c.Old)) && !maps.Equal(c.Old.Metadata.Labels, c.New.Metadata.Labels)
 }
 
-// Relabelled warns where a MachineSet counts another number of Machines because of new labels. It neither gives up a Machine that it owns and no longer
-// selects, nor counts it. One that no set owns is adopted.
+// Relabelled warns if a MachineSet counts another number of Machines because of a Machine's new labels. A set keeps a Machine that it owns and no longer
+// selects, and does not count it. A set adopts a Machine that it selects and that no set owns.
 func Relabelled(c policies.Change) policies.Verdict {
 	if !relabels(c) {
 		return policies.Verdict{}
@@ -101,8 +101,8 @@ func Relabelled(c policies.Change) policies.Verdict {
 	return policies.Warn(out...)
 }
 
-// leavesOrphans reports whether a person deletes a MachineSet and its Machines stay: because of orphaning, or because it is not the authoritative one, whose
-// Machines Poundlock takes out of the collector's reach.
+// leavesOrphans reports whether a person deletes a MachineSet and its Machines stay: because the deletion orphans them, or because the set is not
+// authoritative. In the second case Poundlock detaches the Machines from the set, so that the garbage collector does not delete them.
 func leavesOrphans(c policies.Change) bool {
 	if c.Actor != policies.Anyone || c.Old == nil || c.Old.Deleting() {
 		return false
@@ -111,7 +111,7 @@ func leavesOrphans(c policies.Change) bool {
 	return how == metav1.DeletePropagationOrphan || how != metav1.DeletePropagationForeground && !acts(c.Old, apiOf(c.Old))
 }
 
-// Adopter is the MachineSet, other than the one that a Machine loses as its owner, that adopts the Machine then; "" for none.
+// Adopter returns the name of the MachineSet that adopts a Machine once the Machine has lost its owner, the MachineSet named lost; "" if none of sets does.
 func Adopter(machine *policies.Object, lost string, sets []*policies.Object) string {
 	api := apiOf(machine)
 	if machine.Deleting() || !acts(machine, api) {
@@ -125,9 +125,12 @@ func Adopter(machine *policies.Object, lost string, sets []*policies.Object) str
 	return ""
 }
 
-// OrphansAdopted refuses the deletion of a MachineSet that leaves its Machines if another set adopts them and deletes its surplus: a user who wants to keep
-// them wants their instances to run on, and an instance does not come back. Where the other set has room for them, it warns. In the other API the Machines lose
-// their set only if this one is authoritative. If it is not, its twin goes on counting them, and no other set may adopt them.
+// OrphansAdopted refuses the deletion of a MachineSet that leaves its Machines (leavesOrphans) if another set would adopt these and delete Machines beyond its
+// spec.replicas: a user who keeps the Machines wants their instances to keep running, and a terminated instance cannot be restored. If the other set has room
+// for the Machines, OrphansAdopted warns.
+//
+// If the deleted set is authoritative, the Machines lose their set in both APIs, so the sets of both are checked. If it is not, its twin still counts the
+// Machines, and only sets of the deleted set's own API could adopt them, which is refused even if they have room.
 func OrphansAdopted(c policies.Change) policies.Verdict {
 	if !leavesOrphans(c) {
 		return policies.Verdict{}
@@ -185,7 +188,7 @@ func OrphansAdopted(c policies.Change) policies.Verdict {
 	return v
 }
 
-// endThem is the way for those who want the Machines deleted.
+// endThem returns the end of a refusal, with what a person does who wants the Machines deleted; "" if the deleted set is not authoritative.
 func endThem(d DeletionRequest) string {
 	if d.On != d.Authority {
 		return ""
@@ -193,13 +196,14 @@ func endThem(d DeletionRequest) string {
 	return ". To delete the Machines too, delete this set without --cascade=orphan"
 }
 
-// takes reports whether the selector of a MachineSet or MachineDeployment matches labels. An empty selector, which would match everything, adopts nothing.
+// takes reports whether the selector of a MachineSet or MachineDeployment matches labels. It is false for an empty selector: that would match everything, but a
+// set adopts nothing by it.
 func takes(set *policies.Object, of map[string]string) bool {
 	selector := SelectorOf(set)
 	return !selector.Empty() && selector.Matches(labels.Set(of))
 }
 
-// madeWith are the labels of a MachineSet's new Machines. Cluster API's controller adds the name of the cluster.
+// madeWith returns the labels of a MachineSet's new Machines: those of its template and, in Cluster API, the name of the cluster, which the controller adds.
 func madeWith(set *policies.Object) map[string]string {
 	var spec struct {
 		ClusterName string `json:"clusterName"`
@@ -212,7 +216,8 @@ func madeWith(set *policies.Object) map[string]string {
 	return out
 }
 
-// acts reports whether an API's controllers act on its object.
+// acts reports whether the controllers of an API act on o, an object of that API: in Cluster API unless it is paused, in Machine API if Machine API is
+// authoritative.
 func acts(o *policies.Object, api API) bool {
 	if api == ClusterAPI {
 		return !o.HasAnnotation(PausedAnnotation)
@@ -220,7 +225,7 @@ func acts(o *policies.Object, api API) bool {
 	return Authoritative(Read(o)) == MachineAPI
 }
 
-// apiOf is the API of a MachineSet or a Machine.
+// apiOf returns the API to which a MachineSet or a Machine belongs, by its apiVersion.
 func apiOf(o *policies.Object) API {
 	if strings.HasPrefix(o.APIVersion, clusterv1.GroupVersion.Group+"/") {
 		return ClusterAPI
@@ -228,7 +233,7 @@ func apiOf(o *policies.Object) API {
 	return MachineAPI
 }
 
-// wantedReplicas is a MachineSet's spec.replicas, whose absence means one.
+// wantedReplicas returns a MachineSet's spec.replicas; 1 if the field is absent.
 func wantedReplicas(set *policies.Object) int64 {
 	spec := struct {
 		Replicas int64 `json:"replicas"`

@@ -18,8 +18,9 @@ import (
 
 var statusPath = field.NewPath("status")
 
-// FinalizersOwned: the sync finalizer lets Poundlock see a deletion in time, and the owner references of a
-// mirrored object say what the collector does to it (converting › Deletion of Machines).
+// FinalizersOwned refuses, on a mirrored object, a change of the sync finalizer, the addition of the finalizer for a deletion in the foreground
+// (asksForForeground), and a change of owner references by an actor who may not make it (mayOwn). The sync finalizer lets Poundlock see a deletion in time, and
+// by the owner references the garbage collector decides what to delete (converting › Deletion of Machines).
 func FinalizersOwned(c policies.Change) policies.Verdict {
 	s := stand(c)
 	if c.Actor == policies.Poundlock || !mirrored(c, s) {
@@ -43,33 +44,36 @@ func FinalizersOwned(c policies.Change) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// asksForForeground reports whether a request adds to a Cluster API object the finalizer that turns a later deletion into one in the foreground. The API server
-// adds it itself, in such a deletion. Without one, nobody would see it before the garbage collector or a controller deletes the object, and of those nobody
-// is refused a deletion.
+// asksForForeground reports whether a request adds to a Cluster API Machine or MachineSet the finalizer that turns a later deletion into one in the foreground.
+// In a deletion in the foreground, the API server adds this finalizer itself. If somebody else adds it before a deletion, nothing shows it until the garbage
+// collector or a controller deletes the object, and no rule refuses these a deletion.
 func asksForForeground(c policies.Change) bool {
 	return c.Side == policies.SideClusterAPI && slices.Contains([]string{"Machine", "MachineSet"}, c.Kind) &&
 		c.New.HasFinalizer(metav1.FinalizerDeleteDependents) && !c.Old.HasFinalizer(metav1.FinalizerDeleteDependents)
 }
 
-// mirrored reports whether the object has a twin. A Machine API object without a status stays editable, unless it is to become a mirror: a MachineSet's
-// controller adopts what it selects at once, and could delete another MachineSet's Machine with it.
+// mirrored reports whether the object has a twin and its finalizers and owners are locked for that. They are not on a Machine API object without
+// status.authoritativeAPI, unless that object is to become a mirror: a MachineSet's controller adopts at once what it selects, and could delete another
+// MachineSet's Machine with it.
 func mirrored(c policies.Change, s standing) bool {
 	return c.Facts.Twin != nil && (c.Side != policies.SideMachineAPI || s.Current != Unset || s.Requested == ClusterAPI)
 }
 
-// mayOwn reports whether the actor may change the owner references. A MachineSet's controller on the authoritative side adopts and releases its Machines;
-// so do Cluster API's controllers with objects that Poundlock did not make. Rows of Grants allow others. The ClusterVersion may own the release's check,
-// which never moves: if that were refused, so would be all that the release wants of the check. The owner of ACM's work is
-// allowed, too, and a person may take a MachineDeployment's away.
+// mayOwn reports whether the actor may change the owner references. A MachineSet's controller on the authoritative side may, because it adopts and releases its
+// Machines, and so may Cluster API's controllers on objects that Poundlock did not make. Rows of Grants allow others.
+//
+// The ClusterVersion may become an owner of the release's MachineHealthCheck, which never moves: a refusal would refuse the whole request by which the
+// cluster-version-operator updates that check. The owner of ACM's work is allowed, too (ownedByWork), and a person may remove a MachineDeployment as the owner
+// (leavesDeployment).
 func mayOwn(c policies.Change, s standing) bool {
 	return Granted(c, ownersPath.String(), Writes) || controls(c.Actor, c.Side) && (sideOf(s.authoritative(), c.Side) || strange(c) && s.seenTo(c)) ||
 		c.Side == policies.SideMachineAPI && ofRelease(c.Kind, c.Old) && changesOwners(c, configv1.GroupName, "ClusterVersion") || ownedByWork(c) ||
 		leavesDeployment(c, s)
 }
 
-// leavesDeployment reports whether a person takes a MachineSet for which Cluster API is authoritative, or that is moving from it, off its MachineDeployment
-// and changes no other owner. Such a set cannot move to the Machine API, and nobody else takes the owner away. No controller acts on a Machine by it: the
-// set keeps its Machines, and a MachineDeployment that still selects it adopts it again.
+// leavesDeployment reports whether a person removes the MachineDeployment from the owners of a MachineSet and changes no other owner, while Cluster API is
+// authoritative for the set or authority moves away from it. A set with such an owner cannot move to the Machine API, and nobody else removes the owner. The
+// removal makes no controller act on a Machine: the set keeps its Machines, and a MachineDeployment that still selects the set adopts the set again.
 func leavesDeployment(c policies.Change, s standing) bool {
 	return c.Actor == policies.Anyone && c.Side == policies.SideClusterAPI && c.Kind == "MachineSet" && s.authoritative() == ClusterAPI &&
 		changesOwners(c, clusterv1.GroupVersion.Group, MachineDeployment) &&
@@ -78,27 +82,28 @@ func leavesDeployment(c policies.Change, s standing) bool {
 		})
 }
 
-// The owner that ACM adds, beside others, to each object that a ManifestWork of its hub contains, and removes when the work no longer contains it. Without
-// that owner, the work keeps reporting that it could not be applied.
+// workGroup and appliedWork are the group and kind of the owner that ACM adds, beside other owners, to each object in a ManifestWork of its hub. ACM removes
+// the owner when the ManifestWork no longer contains the object. Without the owner, the ManifestWork keeps reporting that it could not be applied.
 const workGroup, appliedWork = "work.open-cluster-management.io", "AppliedManifestWork"
 
-// ownedByWork reports whether a request changes only owners of that kind, and none that controls. Deleting them deletes the object, as a person's deletion
-// would: the set that controls a Machine stays its owner.
+// ownedByWork reports whether a request changes only owners that are AppliedManifestWorks, and leaves none of these as the controlling owner. So the MachineSet
+// that controls a Machine stays its owner. When the AppliedManifestWork is deleted, the object is deleted, with the same effect as a person's deletion of it.
 func ownedByWork(c policies.Change) bool {
 	return changesOwners(c, workGroup, appliedWork) && !slices.ContainsFunc(c.New.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool {
 		return r.Kind == appliedWork && r.Controller != nil && *r.Controller
 	})
 }
 
-// FinalizerFence: the Machine API's machine controllers add their finalizer before they call a cloud. Those whose feature gate is off act whatever the
-// status is, but without the finalizer they never call a cloud (DESIGN §3.3).
+// FinalizerFence refuses that the Machine API's machine finalizer is added to a Machine for which Machine API is not authoritative. The Machine API's machine
+// controllers add this finalizer before they call a cloud. Controllers whose feature gate is off act whatever the status is, but without the finalizer they
+// never call a cloud (DESIGN §3.3).
 func FinalizerFence(c policies.Change) policies.Verdict {
 	s := stand(c)
 	added := c.New.HasFinalizer(MachineAPIMachineFinalizer) && !c.Old.HasFinalizer(MachineAPIMachineFinalizer)
 	if c.Actor == policies.Poundlock || !added || fenceOpen(s) {
 		return policies.Verdict{}
 	}
-	remedy := "and create the Machine again" // not for Machine API: beside a Cluster API Machine that is refused, too
+	remedy := "and create the Machine again" // The message does not advise to ask for Machine API: beside a Cluster API Machine that is refused, too.
 	if c.Old != nil {
 		remedy = "or move the Machine first: " + moveTo(c, MachineAPI)
 	}
@@ -122,10 +127,12 @@ func authorityText(s standing) API {
 	return s.Current
 }
 
-// ownStatus are the fields of status that say which API is authoritative, and since which generation that is mirrored.
+// ownStatus are the fields of status that only Poundlock writes: which API is authoritative, which API the mirror is made from, and from which generation.
 var ownStatus = []string{"authoritativeAPI", "synchronizedAPI", "synchronizedGeneration"}
 
-// StatusOwned: status is where the two APIs' controllers read who may act, so only one writer may write it (converting › API Extensions).
+// StatusOwned refuses changes of those fields and conditions of status that only Poundlock writes (ownStatus, reportedConditions), and of Paused by controllers
+// that contradict the stored authority (outdated). The controllers of both APIs read in status who may act, so only one writer may write that (converting › API
+// Extensions).
 func StatusOwned(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock {
 		return policies.Verdict{}
@@ -152,9 +159,9 @@ func StatusOwned(c policies.Change) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// outdated reports whether the Machine API's controllers turn Paused against the authority that is stored: they withdraw the acknowledgement of a pause that
-// still holds, or acknowledge one that is over. They write what they have read that authority is, so this is an older list of conditions, from a stale cache
-// or a former leader, without a resourceVersion. Sent again, it has the stored value.
+// outdated reports whether the Machine API's controllers write a Paused condition that contradicts the stored authority: they withdraw the acknowledgement of a
+// pause that still holds, or acknowledge a pause that is over. The controllers write Paused by the authority that they have read, so such a request has an
+// older list of conditions, from a stale cache or a former leader, without a resourceVersion. The controller's next attempt has the stored value.
 func outdated(c policies.Change, before, after map[string]json.RawMessage) bool {
 	if !controls(c.Actor, c.Side) || c.Kind == ControlPlane {
 		return false
@@ -173,9 +180,9 @@ func outdated(c policies.Change, before, after map[string]json.RawMessage) bool 
 	return false
 }
 
-// earlier reports whether Paused is True since a time before the stored one, which is not True: it is from a pause before this one. Only times that the
-// controllers have written are compared, so that no clock of Poundlock's counts. If one of two leaders has a slow clock, its acknowledgement is refused until
-// that has reached the time stored: it writes the time anew at each attempt.
+// earlier reports whether after has Paused=True with a lastTransitionTime before that of the stored Paused condition, which is not True: such an
+// acknowledgement is from an earlier pause. Both times were written by the controllers, so Poundlock's clock does not matter. If one of two leaders has a slow
+// clock, its acknowledgement is refused until that clock has reached the stored time: the controller writes the time anew at each attempt.
 func earlier(after, before map[string]json.RawMessage) bool {
 	const at = "lastTransitionTime"
 	return slices.ContainsFunc(ofType(after, ConditionPaused), func(is map[string]any) bool {
@@ -187,9 +194,10 @@ func earlier(after, before map[string]json.RawMessage) bool {
 	})
 }
 
-// unmirrored reports whether Machine API runs an object that has no twin, and nobody asks for another authority. A controller whose types lack Poundlock's
-// fields omits them from each status, and DefaultStatus restores them. If no replica does that, nothing is lost: Poundlock writes the fields again, as for
-// a new object. If such statuses were refused, the controller could write none while Poundlock is away, even in a cluster in which nothing was ever moved.
+// unmirrored reports whether Machine API is authoritative for an object that has no twin, and nobody requests a move. On such an object, a request may omit
+// Poundlock's fields of status. A controller whose types lack these fields omits them from each status that it writes, and DefaultStatus restores them. If no
+// replica of Poundlock runs to restore them, nothing is lost: Poundlock writes the fields again later, as for a new object. If such statuses were refused, the
+// controller could write no status while Poundlock is away, even in a cluster in which nothing was ever moved.
 func unmirrored(o *policies.Object) bool {
 	return Read(o).Current == MachineAPI && askedFor(o) == MachineAPI && !o.HasFinalizer(SyncFinalizer)
 }
@@ -197,9 +205,10 @@ func unmirrored(o *policies.Object) bool {
 const ownStatusReason = "only Poundlock writes this, and Paused only the Machine API's controllers, which leave it True until " +
 	"status.authoritativeAPI is MachineAPI, and do not turn it to True after that: read the object again, and patch only the other parts of status"
 
-// reportedConditions are the conditions beside Synchronized that nobody else may add or change: a handoff continues when Paused acknowledges the pause, and
-// the wait in AuthoritySettled decides what a person may write. The Machine API's controllers write Paused (outdated), and send the others as they read them,
-// maybe some time ago. Omitting one does no harm: a handoff then waits.
+// reportedConditions returns the types of the conditions, beside Synchronized, that the actor may not add or change: a handoff continues when Paused
+// acknowledges the pause, and the wait in AuthoritySettled decides what a person may write. There are none for the Machine API's controllers: they write Paused
+// (outdated checks that), and send the other conditions as they read them, maybe some time ago. A request that omits one of the conditions does no harm: a
+// handoff then waits.
 func reportedConditions(c policies.Change) []string {
 	switch {
 	case controls(c.Actor, c.Side):
@@ -210,8 +219,9 @@ func reportedConditions(c policies.Change) []string {
 	return []string{ConditionSettled, ConditionPaused}
 }
 
-// adopts allows what the defaulter status-default itself would write: the stored spec's value, where there was none, and that Cluster API's object exists. The
-// Machine API's own controllers write the authority of a new object.
+// adopts reports whether a request writes to a field of status, which had no value, what the defaulter status-default itself would write: the authority that
+// the stored spec asks for, or the synchronizedGeneration 0, which records that Cluster API's object exists. This is allowed because the Machine API's own
+// controllers write the authority of a new object.
 func adopts(c policies.Change, name string, before, after json.RawMessage) bool {
 	s := Read(c.Old)
 	if name == "synchronizedGeneration" {
@@ -232,8 +242,8 @@ func statusFields(o *policies.Object) map[string]json.RawMessage {
 	return fields
 }
 
-// synchronized is the Synchronized condition whole, fields that this build does not know included. Where no schema forbids a second one, that is included
-// too, because it could contradict the first.
+// synchronized returns the whole Synchronized condition, including fields that this build does not know. If the list has several, as it may
+// where no schema forbids that, it returns all of them, because the second could contradict the first.
 func synchronized(status map[string]json.RawMessage) []map[string]any {
 	return ofType(status, ConditionSynchronized)
 }
@@ -244,8 +254,9 @@ func ofType(status map[string]json.RawMessage, name string) []map[string]any {
 	return slices.DeleteFunc(conditions, func(c map[string]any) bool { return c["type"] != name })
 }
 
-// PausedOwned: "Admission control will ensure that the value cannot be changed by users"
-// (converting › Pausing of Cluster API controllers).
+// PausedOwned refuses that anybody but Poundlock adds or removes the pause annotation on an object with a twin, except where stops or lets allows it. It warns
+// about a MachineSet with Machines that becomes the mirror by that. "Admission control will ensure that the value cannot be changed by users" (converting ›
+// Pausing of Cluster API controllers).
 func PausedOwned(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock || c.Facts.Twin == nil {
 		return policies.Verdict{}
@@ -262,8 +273,8 @@ func PausedOwned(c policies.Change) policies.Verdict {
 	return policies.Verdict{}
 }
 
-// stops reports whether somebody pauses an object that Poundlock did not make and Cluster API acts on, while Machine API is authoritative for its twin:
-// that makes it the mirror (ForeignTo).
+// stops reports whether somebody pauses an object that Poundlock did not make and on which Cluster API acts, while Machine API is authoritative for its twin:
+// the pause makes the object the mirror (ForeignTo).
 func stops(c policies.Change, m metadataChange) bool {
 	return stand(c).mirror() && !m.removed && !c.Old.HasAnnotation(PausedAnnotation) && !c.Old.HasAnnotation(MirrorAnnotation)
 }
@@ -274,15 +285,17 @@ func lets(c policies.Change, m metadataChange) bool {
 	return m.removed && c.Old.Deleting() && (strange(c) || keepsStrangersInstance(c))
 }
 
-// keepsStrangersInstance reports whether the object under review is kept for an instance that is known not to be the Machine API Machine's. Where that has none
-// in its spec.providerID, it may not have asked for one either.
+// keepsStrangersInstance reports whether the object under review is what a provider keeps for an instance, and that instance is known not to be the Machine API
+// Machine's. If this Machine has no spec.providerID, that is known only while the Machine has no machine finalizer: without it the Machine API's controllers
+// have not asked for an instance.
 func keepsStrangersInstance(c policies.Change) bool {
 	id := providerID(c.Facts.Twin)
 	return c.Kind == InfraInstance && (Objects{InfraInstance: c.Old}).keptForOtherInstance(id) &&
 		(id != "" || !c.Facts.Twin.HasFinalizer(MachineAPIMachineFinalizer))
 }
 
-// CheckPaused keeps the pause of a Machine API check that is not authoritative.
+// CheckPaused refuses that anybody but Poundlock changes or removes the pause annotation that Poundlock has set on a Machine API MachineHealthCheck, while the
+// check is not authoritative or its authority moves.
 func CheckPaused(c policies.Change) policies.Verdict {
 	s := stand(c)
 	if c.Actor == policies.Poundlock || !s.locked() {
@@ -300,15 +313,15 @@ func CheckPaused(c policies.Change) policies.Verdict {
 	return policies.Verdict{}
 }
 
-// CheckPausedReason is why nobody unpauses it, but for the command that follows.
+// CheckPausedReason says why nobody may unpause the Machine API's check. The command that moves authority follows this text.
 const CheckPausedReason = "Cluster API's check is authoritative, and only this annotation keeps the Machine API's controller, which does not read " +
 	"authoritativeAPI, from a remediation of its own: leave it, also in a manifest that replaces the object. " +
 	"To stop remediations for a while, " + checkAtRest + ". To let this check act, move authority: "
 
-// checkAtRest stops a check of Cluster API as a pause does, which is Poundlock's.
+// checkAtRest says how a person stops the remediations of a Cluster API check. It has the effect of a pause, but only Poundlock may pause that check.
 const checkAtRest = "set spec.remediation.triggerIf.unhealthyLessThanOrEqualTo of Cluster API's check to 0"
 
-// pausedWithMachines warns of what becomes of the Machines of a MachineSet that becomes the mirror.
+// pausedWithMachines returns the warning about the Machines of a MachineSet that becomes the mirror.
 func pausedWithMachines(c policies.Change) string {
 	return fmt.Sprintf("this MachineSet becomes the mirror of %s, and nobody can unpause it then. Poundlock makes no Machine API object for those of its "+
 		"Machines (%d) that have none, nobody replaces them, and neither set can migrate until you have deleted each of them, and with it what it runs",

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Pair is a namespace of the Machine API and the one of Cluster API that mirrors it.
+// Pair is a namespace of the Machine API and the namespace of Cluster API that has the mirrors of its objects.
 type Pair struct{ MachineAPI, ClusterAPI string }
 
 // Pairs are all namespaces that Poundlock manages. No namespace is in two pairs.
@@ -24,7 +24,8 @@ func (p Pairs) Of(namespace string) (Pair, bool) {
 	return Pair{}, false
 }
 
-// ParsePairs reads "machine-api-namespace=cluster-api-namespace" texts, as --namespaces takes them.
+// ParsePairs reads texts of the form MACHINE-API-NAMESPACE=CLUSTER-API-NAMESPACE, the values of --namespaces. Errors name a text of another form, a namespace
+// that is in two pairs, and an empty list.
 func ParsePairs(texts []string) (Pairs, error) {
 	var out Pairs
 	for _, text := range texts {

@@ -12,7 +12,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// PausesAll reports whether a Cluster is paused: Cluster API then leaves all of its objects alone.
+// PausesAll reports whether a Cluster is paused (spec.paused): Cluster API then leaves all objects of the Cluster alone.
 func PausesAll(cluster *policies.Object) bool {
 	var spec struct {
 		Paused bool `json:"paused"`
@@ -20,7 +20,7 @@ func PausesAll(cluster *policies.Object) bool {
 	return cluster != nil && json.Unmarshal(orNull(cluster.Spec), &spec) == nil && spec.Paused
 }
 
-// ClusterOf is the name of the Cluster of a Cluster API object; "" for none.
+// ClusterOf returns the name of the Cluster to which a Cluster API object belongs (spec.clusterName); "" if it names none.
 func ClusterOf(o *policies.Object) string {
 	var spec struct {
 		ClusterName string `json:"clusterName"`
@@ -31,7 +31,8 @@ func ClusterOf(o *policies.Object) string {
 	return spec.ClusterName
 }
 
-// NamePausedCluster names a paused Cluster, the field manager that paused it, and the command that ends its pause, which comes last.
+// NamePausedCluster returns a text that names a paused Cluster, the field manager that paused it if that is recorded, and, at the end, the command that
+// unpauses it.
 func NamePausedCluster(cluster *policies.Object) string {
 	m, by := cluster.Metadata, ""
 	for _, e := range managedFields(cluster) {
@@ -46,7 +47,8 @@ func NamePausedCluster(cluster *policies.Object) string {
 		unpauseCommand(m.Namespace, m.Name))
 }
 
-// PausedClusterBy is what becomes of objects that are to move while their Cluster is paused, and the remedy; "" where it is not, or no request asks for a move.
+// PausedClusterBy returns what happens to an object that is to move while its Cluster is paused, and the remedy; "" if the Cluster is not paused or the request
+// does not ask for a move.
 func PausedClusterBy(c policies.Change) string {
 	if leavesPaused(c) {
 		return fmt.Sprintf("Cluster %s in %s is paused (spec.paused): Cluster API's controllers leave its objects alone, and once they "+
@@ -60,7 +62,8 @@ func PausedClusterBy(c policies.Change) string {
 		c.Facts.PausedCluster, c.TwinNamespace, unpauseCluster(c))
 }
 
-// pausedClusterWarning comes before the move. One to Cluster API is carried out all the same: a condition would say so only afterwards.
+// pausedClusterWarning returns a warning if a request asks for a move while the Cluster is paused. A move to Cluster API is carried out in spite of the pause:
+// without this warning, only a condition would report the pause, and only after the move.
 func pausedClusterWarning(c policies.Change) []string {
 	if leavesPaused(c) {
 		return []string{fmt.Sprintf("spec.paused of Cluster %s is true: once Cluster API's controllers have reported that, "+

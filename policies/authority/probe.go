@@ -4,8 +4,9 @@
 package authority
 
 const (
-	// ProbeName is of the Lease that a probe of Poundlock's webhooks asks for in a dry run, in the Cluster API namespace of a pair. It is never stored.
+	// ProbeName is the name of the Lease with which Poundlock probes its webhooks: it is created in a dry run, in the Cluster API namespace of a pair, and so
+	// never stored.
 	ProbeName = "poundlock-probe"
-	// ProbeAnswer begins the warning by which a webhook answers it. The path of the webhook follows.
+	// ProbeAnswer is the beginning of the warning with which a webhook answers that probe. The path of the webhook follows.
 	ProbeAnswer = "Poundlock answers at "
 )

@@ -15,8 +15,8 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// instanceFields are the fields below spec by which controllers find an instance. A provider's controller may have two, and vSphere's finds a virtual machine
-// by the object that it keeps for it.
+// instanceFields returns the names of the fields below spec by which the controllers of the object under review find an instance. A provider's controller may
+// read two such fields. vSphere's controller finds a virtual machine by spec.biosUUID of the VSphereVM, the object that the provider keeps for the instance.
 func instanceFields(c policies.Change) []string {
 	switch {
 	case c.Kind == InfraInstance:
@@ -31,10 +31,11 @@ const biosField = "biosUUID"
 
 var allInstanceFields = []string{"providerID", "instanceID", biosField}
 
-// ProviderIDKept: controllers act on the instance that an ID names, and delete it. So only they may change a stored ID, also on authoritative objects.
+// ProviderIDKept refuses that anybody but the controllers and Poundlock changes a stored ID of an instance, also on the authoritative object: controllers act
+// on the instance that the ID names, and terminate it. The exception is an ID that a person has to correct (shares).
 func ProviderIDKept(c policies.Change) policies.Verdict {
 	s := stand(c)
-	// On the other side, and during a move, the whole spec is locked.
+	// Nothing is to be checked on the side that is not authoritative, and during a move: there the whole spec is locked (SpecLocked).
 	if c.Actor == policies.Poundlock || findsInstances(c) || !hasMirror(c) || !sideOf(s.Current, c.Side) || shares(s.Shape) {
 		return policies.Verdict{}
 	}
@@ -48,12 +49,12 @@ func ProviderIDKept(c policies.Change) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// shares reports whether a move waits because another Machine has the same ID. Somebody has to correct one of the two.
+// shares reports whether a move waits because another Machine has the ID of the same instance. Then a person has to correct the ID of one of the two Machines.
 func shares(shape Shape) bool {
 	return shape.Condition(ConditionSettled).Reason == ReasonInstanceShared
 }
 
-// hasMirror reports whether the object has a twin. Poundlock's finalizer on a Machine API object shows it, so that this needs no lookup.
+// hasMirror reports whether the object has a twin. On a Machine API object, Poundlock's sync finalizer shows that, so that no lookup is needed.
 func hasMirror(c policies.Change) bool {
 	if c.Side == policies.SideMachineAPI {
 		return c.Old.HasFinalizer(SyncFinalizer)
@@ -61,13 +62,13 @@ func hasMirror(c policies.Change) bool {
 	return c.Facts.Twin != nil
 }
 
-// findsInstances reports whether the actor writes the IDs of instances: the controllers of the object's own API, and first Cluster API's core, which
-// copies the ID from its provider's objects.
+// findsInstances reports whether the actor is a controller that writes the ID of an instance: a controller of the object's own side, or, on a provider's
+// object, Cluster API's core controllers.
 func findsInstances(c policies.Change) bool {
 	return controls(c.Actor, c.Side) || c.Actor == policies.ClusterAPIController && c.Side == policies.SideInfrastructure
 }
 
-// changedInstance are the fields of a stored ID that an update changes.
+// changedInstance returns the names of those fields with a stored ID that an update changes or removes.
 func changedInstance(c policies.Change) []string {
 	before, after := specTexts(c.Old), specTexts(c.New)
 	return slices.DeleteFunc(instanceFields(c), func(name string) bool { return before[name] == "" || before[name] == after[name] })
@@ -75,7 +76,8 @@ func changedInstance(c policies.Change) []string {
 
 func changesInstance(c policies.Change) bool { return len(changedInstance(c)) > 0 }
 
-// ProviderIDUnique: with two Machines of one instance, two controllers act on it, and deleting either Machine deletes it.
+// ProviderIDUnique refuses that anybody but the controllers and Poundlock gives an object the ID of an instance that another Machine has, or of another cloud
+// (ofAnotherCloud). Two controllers would act on the instance, and the deletion of either Machine would terminate it.
 func ProviderIDUnique(c policies.Change) policies.Verdict {
 	named := namedAnew(c)
 	if other := ofAnotherCloud(c, named); other != nil {
@@ -89,16 +91,17 @@ func ProviderIDUnique(c policies.Change) policies.Verdict {
 		strings.Join(c.Facts.Holders, ", "), named[0])))
 }
 
-// ofAnotherCloud refuses an ID of another cloud than the machine's, or of none. Most providers look for an instance by the last part of its ID, and do not look
-// at the part before ://. As the ID of another Machine such an ID would not be recognized.
+// ofAnotherCloud returns the error for an ID that names no instance, or an instance in another cloud than the machine's; nil if nothing is wrong with the ID.
+// Most providers look for an instance by the last part of the ID, and ignore the part before "://". Poundlock would not recognize such an ID as that of another
+// Machine.
 func ofAnotherCloud(c policies.Change, named []string) *field.Error {
 	const name = "providerID" // spec.instanceID and spec.biosUUID have no scheme
 	provider, id := providerIn(c), specTexts(c.New)[name]
 	if !slices.Contains(named, name) || provider.InstanceID == "" {
 		return nil
 	}
-	if instanceid.Key(id) == "" { // it would end the wait for an instance
-		if c.Side == policies.SideInfrastructure && makesUnnamed(c) { // ProviderIDGiven refuses it
+	if instanceid.Key(id) == "" { // a wait for the ID of the instance would end, and no instance would be known
+		if c.Side == policies.SideInfrastructure && makesUnnamed(c) { // ProviderIDGiven refuses the request
 			return nil
 		}
 		return field.Invalid(specPath.Child(name), id, fmt.Sprintf(
@@ -112,10 +115,10 @@ func ofAnotherCloud(c policies.Change, named []string) *field.Error {
 		provider.Platform, name, provider.InstanceID))
 }
 
-// namesInstance reports whether a person's request gives an object an ID that it did not have.
+// namesInstance reports whether a request of anybody but the controllers and Poundlock gives an object the ID of an instance that it did not have.
 func namesInstance(c policies.Change) bool { return len(namedAnew(c)) > 0 }
 
-// namedAnew are the fields in which it does.
+// namedAnew returns the names of the fields in which a request of anybody but the controllers and Poundlock gives an object an ID that it did not have.
 func namedAnew(c policies.Change) []string {
 	if c.Actor == policies.Poundlock || findsInstances(c) {
 		return nil
@@ -124,8 +127,9 @@ func namedAnew(c policies.Change) []string {
 	return slices.DeleteFunc(instanceFields(c), func(name string) bool { return after[name] == "" || before[name] == after[name] })
 }
 
-// ProviderIDGiven: a provider's controller creates an instance for each of its machines that names none. A person who recreates the infrastructure machine
-// of a Machine with an instance wants that instance, not a second one.
+// ProviderIDGiven refuses that a provider's machine is created without an ID if its Machine has an instance. It allows a machine that is paused while Cluster
+// API is not authoritative. A provider's controller creates an instance for each of its machines that has no ID, and a person who recreates the provider's
+// machine of a Machine with an instance wants that instance, not a second one.
 func ProviderIDGiven(c policies.Change) policies.Verdict {
 	if !makesUnnamed(c) {
 		return policies.Verdict{}
@@ -139,13 +143,14 @@ func ProviderIDGiven(c policies.Change) policies.Verdict {
 		twinName(c), id, id)))
 }
 
-// makesUnnamed reports whether somebody makes a provider's machine without an instance. Cluster API's MachineSets do that for new Machines.
+// makesUnnamed reports whether a request makes a provider's machine without the ID of an instance. It is false for Cluster API's core controllers, whose
+// MachineSets make such machines for new Machines.
 func makesUnnamed(c policies.Change) bool {
 	return c.Actor != policies.Poundlock && c.Actor != policies.ClusterAPIController && InstanceKeyOf(c.New) == ""
 }
 
-// Holders are the names of those Machines of either API, all of one instance, that are not the pair of this name, nor the Machine to which an infrastructure
-// machine of that name belongs.
+// Holders returns the names of the other Machines that have an instance. machines are all Machines of both APIs with the ID of this instance. Left out are the
+// Machines called name, and those that refer to the infrastructure machine called infra, with the Machines of their names.
 func Holders(machines []*policies.Object, name, infra string) []string {
 	own := map[string]bool{name: true}
 	for _, m := range machines {
@@ -163,7 +168,8 @@ func Holders(machines []*policies.Object, name, infra string) []string {
 	return slices.Compact(out)
 }
 
-// HoldersOf are the Holders beside the object under review, of those Machines that have its ID.
+// HoldersOf returns the Holders for the object under review: the names of the other Machines that have its instance. machines are all Machines with an ID that
+// the object has, or that the reviewed status names.
 func HoldersOf(c policies.Change, machines []*policies.Object) []string {
 	if c.Subresource == "status" {
 		machines = slices.DeleteFunc(slices.Clone(machines), func(m *policies.Object) bool {
@@ -173,7 +179,7 @@ func HoldersOf(c policies.Change, machines []*policies.Object) []string {
 	if c.Side != policies.SideInfrastructure {
 		return Holders(machines, c.Name, InfraReferenceOf(c.New).Name)
 	}
-	if c.Kind == InfraInstance { // it is its provider's machine's, whose name it has as a rule
+	if c.Kind == InfraInstance { // What is kept for an instance belongs to a provider's machine, its owner, and usually has that machine's name.
 		o, infra := c.New, c.Name
 		if o == nil {
 			o = c.Old
@@ -188,7 +194,8 @@ func HoldersOf(c policies.Change, machines []*policies.Object) []string {
 	return Holders(machines, append(MachineOwners(c.New), c.Name)[0], c.Name)
 }
 
-// InstanceKeyOf is the key of an object's ID, as controllers on its platform read that.
+// InstanceKeyOf returns the key of an object's instance ID, as the controllers on its platform read the ID; "" for none. Two IDs with one key name one
+// instance.
 func InstanceKeyOf(o *policies.Object) string {
 	if o != nil && KeepsInstances(o.Kind) {
 		return instanceKeyKept(o)
@@ -196,17 +203,18 @@ func InstanceKeyOf(o *policies.Object) string {
 	return providerBehind(o).instanceKey(providerID(o))
 }
 
-// KeptKindFor is the kind of what the provider of a Machine keeps for its instance, "" for none or where the Machine names no provider.
+// KeptKindFor returns the kind of object that a Machine's provider keeps for each instance; "" if the provider keeps none, or if the Machine names no provider.
 func KeptKindFor(machine *policies.Object) string { return providerBehind(machine).Instance }
 
-// SameInstance reports whether two objects of a cluster have the ID of one instance, as controllers on its platform read it.
+// SameInstance reports whether two objects of a cluster have the ID of the same instance, as the controllers on the cluster's platform read IDs.
 func SameInstance(a, b *policies.Object) bool {
 	p := providerBehind(a, b)
 	key := p.instanceKey(providerID(a))
 	return key != "" && key == p.instanceKey(providerID(b))
 }
 
-// InstanceKeysOf are the keys of each ID that the object under review has. Those without a provider's prefix are AWS's and vSphere's.
+// InstanceKeysOf returns the keys of all instance IDs that the object under review has, or that its reviewed status names anew. spec.instanceID and
+// spec.biosUUID have no scheme, so they are read as IDs of AWS and of vSphere.
 func InstanceKeysOf(c policies.Change) []string {
 	if c.New == nil || c.Kind == InfraInstance && endsOrFreesKept(c) {
 		return []string{instanceKeyKept(c.Old)}

@@ -12,45 +12,48 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Provider is what rules need about a platform and its provider of Cluster API: how controllers act on the objects that they own. A rule finds it by the kind
-// of the object under review or of its providerSpec, because a request does not contain the cluster's platform, which may be unreadable.
+// Provider is what rules need to know about a platform and its Cluster API provider: how the controllers act on their objects. A rule finds the Provider by the
+// kind of the object under review or of its providerSpec. The reason is that a request does not contain the cluster's platform, and that the platform may be
+// unreadable.
 type Provider struct {
 	// Platform is the Infrastructure's name for the platform.
 	Platform string
 	// ProviderSpec is the kind of a Machine API Machine's providerSpec.
 	ProviderSpec string
-	// own reads a member that this providerSpec alone has, and needs; nil where the kind alone recognizes it.
+	// own reads a member that only this platform's providerSpec has, and that it requires. It is nil if the providerSpec is recognized by its kind alone.
 	own func(ofProvider) any
 	// Machine is the kind of the provider's machines.
 	Machine string
-	// InstanceID is the form of its instances' IDs, which begin with its scheme.
+	// InstanceID is the form of the platform's instance IDs, which begin with the platform's scheme.
 	InstanceID string
-	// Instance is the kind of object that it keeps for each instance, owned by its machine; "" for none. A controller of its own acts on the cloud for this
-	// object, and obeys only this object's pause, not its owner's.
+	// Instance is the kind of object that the provider keeps for each instance, owned by the provider's machine; "" for none. A separate controller acts on the
+	// cloud for this object, and obeys only the pause of this object, not the pause of its owner.
 	Instance string
-	// Acknowledges is how they report that they are paused.
+	// Acknowledges is how the provider's controllers report that they are paused.
 	Acknowledges Acknowledgement
-	// Account is the ServiceAccount of its manager in the Cluster API namespace. "" means the namespace's default. Any pod may use that one, so no exception
-	// for it would be safe.
+	// Account is the ServiceAccount of the provider's manager in the Cluster API namespace. "" means that the manager uses the namespace's default ServiceAccount.
+	// Any pod may use the default one, so no exception for it would be safe.
 	Account string
-	// OwnFinalizer is that of its machines, behind the group and a slash; "" where it follows the convention of InfraFinalizer.
+	// OwnFinalizer is the finalizer of the provider's machines without the group and the slash before it; "" if the finalizer follows the convention of
+	// InfraFinalizer.
 	OwnFinalizer string
-	// NamesInstanceAfterMachine: what it keeps for an instance has the Machine's name, and not that of its own machine, which may be another.
+	// NamesInstanceAfterMachine: the object that the provider keeps for an instance has the name of the Machine. The provider's machine may have another name.
 	NamesInstanceAfterMachine bool
-	// ReadsBootDataAgain: it reads the boot data of Machines that have their instances. Azure's and Google Cloud's begin each look at a Machine with that, and
-	// Power VS' ends no deletion without it.
+	// ReadsBootDataAgain: the provider reads the boot data also of Machines that have their instances. Azure's and Google Cloud's controllers read it at the
+	// beginning of each reconciliation, and Power VS' completes no deletion without it.
 	ReadsBootDataAgain bool
-	// BootImaged: the machine-config-operator updates boot images unless somebody excludes a set, on AWS and GCP since 4.19. On other platforms somebody has to
-	// ask for it.
+	// BootImaged: the machine-config-operator updates the boot images of all sets that nobody has excluded (AWS and GCP since 4.19). On other platforms it updates
+	// them only if somebody asks for that.
 	BootImaged bool
-	// Rivalled: OpenShift's own migration acts here, on AWS since 4.19, on OpenStack since 4.20. On other platforms it runs, and does nothing.
+	// Rivalled: OpenShift's own migration acts on this platform (AWS since 4.19, OpenStack since 4.20). On other platforms it runs, and does nothing.
 	Rivalled bool
 }
 
-// Providers lists them, in the order of conversion/platforms. A test there names what is missing.
+// Providers returns all providers, in the order of conversion/platforms. A test in that package names a provider that is missing.
 func Providers() []Provider { return slices.Clone(providers) }
 
-// providers is read for each request, and by each step of a model.
+// providers is the list that Providers copies. The rules read this list itself, without a copy, because they do so for each request and for each step of a
+// model.
 var providers = []Provider{
 	{
 		Platform: "AWS", ProviderSpec: "AWSMachineProviderConfig", own: func(p ofProvider) any { return p.AMI },
@@ -89,7 +92,7 @@ var providers = []Provider{
 	},
 }
 
-// providerOf finds a provider by the kind of its machine, or of what it keeps for an instance; without one, it returns the zero value.
+// providerOf returns the provider whose machines, or whose objects kept for instances, are of a kind; the zero Provider if there is none.
 func providerOf(kind string) Provider {
 	i := slices.IndexFunc(providers, func(p Provider) bool { return kind != "" && (p.Machine == kind || p.Instance == kind) })
 	if i < 0 {
@@ -98,8 +101,8 @@ func providerOf(kind string) Provider {
 	return providers[i]
 }
 
-// providerIn finds a provider by the kind of the object under review, of the provider's machine that it refers to, or of its providerSpec; without one, it
-// returns the zero value.
+// providerIn returns the provider of the object under review: of a provider's object by its kind, of a Cluster API object by the kind of the provider's machine
+// to which it refers, of a Machine API object by its providerSpec; the zero Provider if there is none.
 func providerIn(c policies.Change) Provider {
 	switch c.Side {
 	case policies.SideInfrastructure:
@@ -110,7 +113,7 @@ func providerIn(c policies.Change) Provider {
 	return providerOfSpec(c.New)
 }
 
-// providerOfSpec finds a provider by the kind of a Machine API Machine's providerSpec; without one, it returns the zero value.
+// providerOfSpec returns the provider of a Machine API Machine, by its providerSpec; the zero Provider if there is none.
 func providerOfSpec(machine *policies.Object) Provider {
 	var spec struct {
 		ProviderSpec struct {
@@ -128,8 +131,8 @@ func providerMaking(spec ofProvider) Provider {
 	return Provider{}
 }
 
-// providerBehind finds the provider of the first object that names one: a provider's object by its kind, a Cluster API Machine by the kind of its reference, a
-// Machine API Machine by that of its providerSpec.
+// providerBehind returns the provider of the first of the objects that shows one; the zero Provider if none does. A provider's object shows it by its kind, a
+// Cluster API Machine by the kind in its infrastructureRef, a Machine API Machine by its providerSpec.
 func providerBehind(objects ...*policies.Object) Provider {
 	for _, o := range objects {
 		if o == nil {
@@ -144,29 +147,29 @@ func providerBehind(objects ...*policies.Object) Provider {
 	return Provider{}
 }
 
-// instanceKey is the key of an instance's ID as this provider's controllers, and the Machine API's on its platform, read it. Of no provider the scheme of the
-// ID decides.
+// instanceKey returns the key of an instance ID as this provider's controllers read the ID, and the Machine API's controllers on its platform. For the zero
+// Provider, the ID's own scheme decides how it is read.
 func (p Provider) instanceKey(id string) string {
 	return instanceid.KeyOn(instanceid.Scheme(p.InstanceID), id)
 }
 
-// InstanceKeyIn is InstanceKeyOf for a Machine API Machine with this providerSpec and this ID.
+// InstanceKeyIn returns what InstanceKeyOf returns for a Machine API Machine with this providerSpec, in JSON, and this ID.
 func InstanceKeyIn(providerSpec []byte, id string) string {
 	var spec ofProvider
 	_ = json.Unmarshal(orNull(providerSpec), &spec)
 	return providerMaking(spec).instanceKey(id)
 }
 
-// hasNoAccount reports whether this is a kind of a provider whose controllers have no account of their own.
+// hasNoAccount reports whether a kind belongs to a provider whose controllers have no ServiceAccount of their own (Provider.Account).
 func hasNoAccount(kind string) bool {
 	p := providerOf(kind)
 	return p.Machine != "" && p.Account == ""
 }
 
-// Acknowledges returns the way by the kind of a provider's machine, or of what it keeps for an instance beside it.
+// Acknowledges returns how controllers acknowledge a pause, for the kind of a provider's machine or of an object that a provider keeps for an instance.
 func Acknowledges(infraKind string) Acknowledgement { return providerOf(infraKind).Acknowledges }
 
-// InfraInstanceKind is the Provider's Instance, by the kind of its machine; "" for none.
+// InfraInstanceKind returns the kind of object that a provider keeps for each instance, for the kind of the provider's machine; "" if it keeps none.
 func InfraInstanceKind(infraMachine string) string {
 	if p := providerOf(infraMachine); p.Machine == infraMachine {
 		return p.Instance
@@ -174,13 +177,13 @@ func InfraInstanceKind(infraMachine string) string {
 	return ""
 }
 
-// KeepsInstances reports whether this is a kind of what providers keep for instances.
+// KeepsInstances reports whether a kind is one that a provider keeps for instances, such as VSphereVM.
 func KeepsInstances(kind string) bool {
 	return kind != "" && slices.ContainsFunc(providers, func(p Provider) bool { return p.Instance == kind })
 }
 
-// InfraFinalizer is the finalizer under which a provider's machine controller cleans up: by the convention of all providers but one,
-// awsmachine.infrastructure.cluster.x-k8s.io.
+// InfraFinalizer returns the finalizer under which a provider's machine controller cleans up. All providers but one follow the convention KIND.GROUP in lower
+// case, such as awsmachine.infrastructure.cluster.x-k8s.io. The exception has Provider.OwnFinalizer.
 func InfraFinalizer(group, kind string) string {
 	if p := providerOf(kind); p.OwnFinalizer != "" && p.Machine == kind {
 		return group + "/" + p.OwnFinalizer

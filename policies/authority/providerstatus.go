@@ -15,11 +15,13 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// statusNames are the members of a provider's status by which controllers find an instance, in lower case: some decoders ignore the case.
+// statusNames are the members of a provider's status by which controllers find an instance. They are in lower case, to be compared with lowered names, because
+// some decoders ignore the case.
 var statusNames = []string{"instanceid", "vmid", "vmuuid"}
 
-// ProviderStatusOwned: an actuator looks for the instance that the provider's status names, some before they look at spec.providerID, and deletes it
-// together with the Machine. All of it is locked, because providers differ in the members that their actuators use.
+// ProviderStatusOwned refuses that anybody but the Machine API's controllers and Poundlock changes status.providerStatus. An actuator looks for the instance
+// that providerStatus names, some actuators before they look at spec.providerID, and terminates that instance when the Machine is deleted. The whole
+// providerStatus is locked, because actuators differ in the members that they use.
 func ProviderStatusOwned(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock || controls(c.Actor, c.Side) ||
 		sameJSON(orNull(statusFields(c.Old)["providerStatus"]), orNull(statusFields(c.New)["providerStatus"])) {
@@ -30,7 +32,8 @@ func ProviderStatusOwned(c policies.Change) policies.Verdict {
 			"for another instance create another Machine"))
 }
 
-// ProviderStatusUnique: with two Machines of one instance, two controllers act on it, whichever field names the instance.
+// ProviderStatusUnique refuses that a status names an instance that another Machine has, because two controllers would act on the instance, whichever field
+// names it. In a provider's object it also refuses that anybody but the provider's controllers names an instance.
 func ProviderStatusUnique(c policies.Change) policies.Verdict {
 	path, names := statusPath, statusIDsAnew(c)
 	switch {
@@ -39,7 +42,7 @@ func ProviderStatusUnique(c policies.Change) policies.Verdict {
 	case c.Side == policies.SideMachineAPI:
 		path = path.Child("providerStatus")
 		if !controls(c.Actor, c.Side) {
-			return policies.Verdict{} // ProviderStatusOwned has refused it
+			return policies.Verdict{} // ProviderStatusOwned refuses the request
 		}
 	case !findsInstances(c):
 		return policies.Deny(field.Forbidden(path,
@@ -54,13 +57,13 @@ func ProviderStatusUnique(c policies.Change) policies.Verdict {
 		strings.Join(c.Facts.Holders, ", "))))
 }
 
-// statusSharesInstance reports whether a status names an instance that may be another Machine's. What is kept for an instance has the name of a provider's
-// machine, which is not always its Machine's: of its own Machine it would be said to share the instance.
+// statusSharesInstance reports whether a reviewed status newly names an instance that may be another Machine's. It is false for an object that a provider keeps
+// for an instance. Such an object has the name of the provider's machine, and its Machine may have another name: that Machine would be taken for another one.
 func statusSharesInstance(c policies.Change) bool {
 	return len(statusIDsAnew(c)) > 0 && c.Kind != InfraInstance
 }
 
-// statusIDsAnew are the IDs that an update of a status names and its stored object does not.
+// statusIDsAnew returns the instance IDs that an update of status names, by anybody but Poundlock, and that the stored status does not name in the same member.
 func statusIDsAnew(c policies.Change) []string {
 	if c.Actor == policies.Poundlock || c.Subresource != "status" {
 		return nil
@@ -76,7 +79,7 @@ func statusIDsAnew(c policies.Change) []string {
 	return out
 }
 
-// instanceStatus is the JSON in which a provider's controller stores the instance.
+// instanceStatus returns the JSON in which a provider's controller stores the instance: status.providerStatus on the Machine API's side, else the whole status.
 func instanceStatus(side policies.Side, o *policies.Object) json.RawMessage {
 	switch {
 	case o == nil:
@@ -87,7 +90,7 @@ func instanceStatus(side policies.Side, o *policies.Object) json.RawMessage {
 	return o.Status
 }
 
-// StatusIDs are the members of a provider's status, by name, that identify the instance.
+// StatusIDs returns those members of a provider's status that identify the instance, by their names; empty ones are left out.
 func StatusIDs(raw json.RawMessage) map[string]string {
 	members, out := map[string]json.RawMessage{}, map[string]string{}
 	_ = json.Unmarshal(orNull(raw), &members)

@@ -17,12 +17,12 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// requests reports whether an update asks for another authority than it asked for before.
+// requests reports whether an update changes which API the object asks for in spec.authoritativeAPI.
 func requests(c policies.Change) bool {
 	return c.Operation == admissionv1.Update && askedFor(c.Old) != askedFor(c.New)
 }
 
-// askedFor reads a request as the Machine API does: an absent field asks for Machine API.
+// askedFor returns the API that an object's spec.authoritativeAPI asks for. If the field is absent, that is MachineAPI, because the Machine API reads it so.
 func askedFor(o *policies.Object) API {
 	if asked := Read(o).Requested; asked != Unset {
 		return asked
@@ -30,13 +30,13 @@ func askedFor(o *policies.Object) API {
 	return MachineAPI
 }
 
-// moves reports whether an update asks for a move, or to continue one. Withdrawing a request is neither.
+// moves reports whether an update asks for a move, or to continue a move that was cancelled. It is false for an update that withdraws a request.
 func moves(c policies.Change) bool {
 	return requests(c) && askedFor(c.New) != stand(c).authoritative()
 }
 
-// Uninitialised locks spec.authoritativeAPI until Poundlock has stored it in status: before that, a request cannot be distinguished from the state (DESIGN
-// §3.3). All else stays editable.
+// Uninitialised refuses changes of spec.authoritativeAPI until Poundlock has stored its value in status: before that, a request to move cannot be distinguished
+// from the state (DESIGN §3.3). All other fields stay editable.
 func Uninitialised(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock || Read(c.Old).Current != Unset || !requests(c) {
 		return policies.Verdict{}
@@ -46,7 +46,8 @@ func Uninitialised(c policies.Change) policies.Verdict {
 			"if it stays empty, Poundlock's manager is not running, or the feature gate MachineAPIMigration is off", c.Kind)))
 }
 
-// RequestBlocked refuses what can never be fulfilled. Otherwise, "The migration request will always be persisted" (converting › Workflow extension).
+// RequestBlocked refuses a request to move that can never be carried out. Every other one is stored: "The migration request will always be persisted"
+// (converting › Workflow extension).
 func RequestBlocked(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock || !moves(c) {
 		return policies.Verdict{}
@@ -73,8 +74,8 @@ func RequestBlocked(c policies.Change) policies.Verdict {
 	return policies.Verdict{}
 }
 
-// providersGoing is the provider's object by which its controller terminates the instance: the infrastructure machine, or what the provider keeps for the
-// instance, whichever is being deleted; nil if neither is. The handoff waits for both (Objects.withInfraInstance).
+// providersGoing returns the provider's object that is being deleted, and with it the instance: the infrastructure machine, or the object that the provider
+// keeps for the instance; nil if neither is being deleted. The handoff waits for both (Objects.withInfraInstance).
 func providersGoing(c policies.Change) *policies.Object {
 	kind, _ := KindNamed(c.Kind)
 	o := Objects{Kind: kind, MachineAPI: c.Old, ClusterAPI: c.Facts.Twin, Infra: c.Facts.Infra, InfraInstance: c.Facts.InfraInstance}
@@ -89,15 +90,15 @@ func providersGoing(c policies.Change) *policies.Object {
 	return nil
 }
 
-// scaledByHosts reports whether a request would move a set whose replicas a controller of the Machine API decides that ignores authority.
+// scaledByHosts reports whether a request asks to move a MachineSet whose replicas are decided by a controller of the Machine API that ignores authority.
 func scaledByHosts(c policies.Change) bool {
 	return c.Kind == "MachineSet" && askedFor(c.New) == ClusterAPI && c.New.HasAnnotation(hostsAnnotation)
 }
 
-// terminationHandler is the one MachineHealthCheck of a release.
+// terminationHandler is the name of the one MachineHealthCheck that is part of an OpenShift release.
 const terminationHandler = "machine-api-termination-handler"
 
-// ofRelease reports whether the cluster-version-operator keeps the object as a release has it.
+// ofRelease reports whether the object is a MachineHealthCheck of the release, which the cluster-version-operator keeps as the release has it.
 func ofRelease(kind string, o *policies.Object) bool {
 	return kind == "MachineHealthCheck" &&
 		(o.Metadata.Name == terminationHandler || slices.ContainsFunc(o.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool {
@@ -105,8 +106,8 @@ func ofRelease(kind string, o *policies.Object) bool {
 		}))
 }
 
-// twinGoing is the refusal beside a twin that is being deleted. If the twin is authoritative, the object is deleted with it (DeletionState), so that waiting is
-// no remedy.
+// twinGoing returns the reason for refusing a move while the twin is being deleted. If the twin is authoritative, the object is deleted with it
+// (DeletionState), so the text does not advise to wait.
 func twinGoing(c policies.Change) string {
 	going := there(c) + " is being deleted"
 	if stand(c).Current == ClusterAPI {
@@ -124,8 +125,12 @@ func infraGoing(c policies.Change, object *policies.Object) string {
 		infra, deleteThere(c))
 }
 
-// RequestWarning: "a webhook will be introduced to validate the migration request … and return a warning response to
+// RequestWarning returns the warnings for a request to move: "a webhook will be introduced to validate the migration request … and return a warning response to
 // the user if the migration is not possible" (converting › Workflow extension).
+//
+// The order matters: a review has room for some 3,500 characters of warnings, and only counts those beyond it (fit in webhooks/warnings.go). So the most
+// important come first: that nothing moves at all, and why the move will not start. Next come what the move waits for and what changes for deletions, then what
+// a person has to prepare and which other components are affected. At the end is what the move includes and what may follow from it.
 func RequestWarning(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock {
 		return policies.Verdict{}
@@ -135,13 +140,13 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		return policies.Warn(decisionWarning(c, s)...)
 	}
 	if len(RequestBlocked(c).Denials) > 0 {
-		return policies.Verdict{} // nothing of what a move brings is so
+		return policies.Verdict{} // the request is refused, so no warning about the move would be true
 	}
 	if !moves(c) {
 		return policies.Warn(CancelWarning(askedFor(c.New), moveTo(c, askedFor(c.Old))))
 	}
 	if hopeless(c) {
-		return policies.Warn(unconvertibleWarnings(c, s.authoritative().Other(), "")...) // what else it would wait for does not matter
+		return policies.Warn(unconvertibleWarnings(c, s.authoritative().Other(), "")...) // what else the move would wait for does not matter
 	}
 	return policies.Warn(concat(
 		gateWarning(c),
@@ -164,7 +169,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 	)...)
 }
 
-// CancelWarning is the sentence about a request that is taken back: stays is the API that stays authoritative, move the command that asks for the move again.
+// CancelWarning returns the warning for a request that is withdrawn. stays is the API that stays authoritative, move the command that asks for the move again.
 func CancelWarning(stays API, move string) string {
 	return fmt.Sprintf("spec.authoritativeAPI: this cancels the move, and %s stays authoritative. To move: %s", stays.Text(), move)
 }
@@ -177,13 +182,14 @@ func concat(lists ...[]string) []string {
 	return out
 }
 
-// hopeless reports whether no field is the obstacle, but nothing of the kind can be converted in this cluster: an error without a path, whose detail says
-// everything.
+// hopeless reports whether no object of the kind can be converted in this cluster, whatever its fields are. The conversion reports that by an error without a
+// path, whose detail is the whole message.
 func hopeless(c policies.Change) bool {
 	return slices.ContainsFunc(c.Facts.Unconvertible, func(e *field.Error) bool { return e.Field == "" })
 }
 
-// unconvertibleWarnings puts path and reason first: a warning is cut at 256 characters.
+// unconvertibleWarnings returns a warning for each field that cannot be converted to an API, and before them the one of rolloutWarning. so is the consequence.
+// Path and reason come first, because a warning is cut at 256 characters.
 func unconvertibleWarnings(c policies.Change, to API, so string) []string {
 	out := rolloutWarning(c, to)
 	for _, err := range c.Facts.Unconvertible {
@@ -196,8 +202,8 @@ func unconvertibleWarnings(c policies.Change, to API, so string) []string {
 	return out
 }
 
-// rolloutWarning comes before the refusals that ask for an edit of a control plane Machine's providerSpec. It could stand at the end of each of them, but
-// warnings are cut there.
+// rolloutWarning returns the warning that precedes those of unconvertibleWarnings if these ask for an edit of a control plane Machine's providerSpec; nil
+// otherwise. It is not appended to each of them, because warnings are cut at the end.
 func rolloutWarning(c policies.Change, to API) []string {
 	inSpec := slices.ContainsFunc(c.Facts.Unconvertible, func(e *field.Error) bool { return strings.Contains(e.Field, "spec.providerSpec.value.") })
 	if to != ClusterAPI || !inSpec || !ofControlPlane(c) {
@@ -222,10 +228,12 @@ func ofControlPlane(c policies.Change) bool {
 	return role == "master" || role == "control-plane"
 }
 
-// Refusals are the warnings about what the conversion in a review found, by path: to is the API that cannot express it, and so the consequence.
+// Refusals returns the warnings about the fields that the conversion in a review cannot convert. to is the API that cannot express them, so the consequence.
 func Refusals(c policies.Change, to API, so string) []string { return unconvertibleWarnings(c, to, so) }
 
-// synchronizedWarning omits the message where it repeats what the conversion in this review has reported field by field.
+// synchronizedWarning returns the warning that the move will not start while the condition Synchronized is not True; nil if it is True. The warning omits the
+// condition's message if that repeats the fields that the conversion in this review has reported. For a Machine that Machine API can take over, the warning
+// says what happens instead (TakesOver).
 func synchronizedWarning(c policies.Change, s standing) []string {
 	cond := s.Condition(ConditionSynchronized)
 	switch {
@@ -242,15 +250,15 @@ func synchronizedWarning(c policies.Change, s standing) []string {
 	return []string{"the move will start once the other side is made and Synchronized is True, which it is not yet"}
 }
 
-// TakesOver reports whether Machine API can take over a Machine whose provider's object is gone. The move does not wait for the mirror then, although it is
-// out of step: the Machine API object has all that is needed.
+// TakesOver reports whether Machine API can take over a Machine whose provider's object is gone. Then the move does not wait for the mirror, although the
+// mirror is out of step: the Machine API object has all that is needed.
 func TakesOver(c policies.Change) bool {
 	kind, _ := KindNamed(c.Kind)
 	o := Objects{Kind: kind, MachineAPI: c.New, ClusterAPI: c.Facts.Twin, Infra: c.Facts.Infra}
 	return kind.InfraActs() && c.New != nil && c.Facts.Twin != nil && !o.State().InfraActs
 }
 
-// leavingWarning names those surroundings of the other API's objects that are being deleted.
+// leavingWarning returns the warning that surroundings of the other API's objects, such as their namespace, are being deleted; nil if none are.
 func leavingWarning(c policies.Change) []string {
 	if c.Facts.Leaving == "" {
 		return nil
@@ -258,12 +266,13 @@ func leavingWarning(c policies.Change) []string {
 	return []string{fmt.Sprintf("the move will not start while what its objects live in is being deleted, and they with it: %s", c.Facts.Leaving)}
 }
 
-// repeats reports whether a message names every one of the fields.
+// repeats reports whether a message names all fields that the errors are about.
 func repeats(message string, errs field.ErrorList) bool {
 	return len(errs) > 0 && !slices.ContainsFunc(errs, func(e *field.Error) bool { return !strings.Contains(message, e.Field) })
 }
 
-// taintsInTheWay returns nothing where the condition already names the gate, in Cluster API's own words.
+// taintsInTheWay returns the warning that Cluster API may refuse the object's taints, for a move from the Machine API. It returns nil if the condition
+// Synchronized already names the feature gate, in Cluster API's own words.
 func taintsInTheWay(c policies.Change, s standing) []string {
 	if s.authoritative() != MachineAPI || strings.Contains(s.Condition(ConditionSynchronized).Message, TaintGate) {
 		return nil
@@ -271,18 +280,18 @@ func taintsInTheWay(c policies.Change, s standing) []string {
 	return taintWarning(c, "the move will not start")
 }
 
-// waitWarnings name what the move waits for.
+// waitWarnings returns a warning for each thing that the move waits for: the instance, and the completion of the last move.
 func waitWarnings(c policies.Change, s standing) []string {
 	out := instanceWarnings(c, s)
 	settled := s.Condition(ConditionSettled)
-	needless := settled.Reason == ReasonTwinMissing && TakesOver(c) // this move does without what the last one lacks
+	needless := settled.Reason == ReasonTwinMissing && TakesOver(c) // this move does not need the object that the last move waits for
 	if settled.Status == "False" && s.Current != Migrating && !needless {
 		out = append(out, fmt.Sprintf("the move will wait until the last one is complete (%s): %s", settled.Reason, settled.Message))
 	}
 	return out
 }
 
-// uncountedWarnings name the Machines for which a set's move waits.
+// uncountedWarnings returns a warning for each Machine that a set's move waits for, because one of the two MachineSets does not count it.
 func uncountedWarnings(c policies.Change) []string {
 	var out []string
 	for _, machine := range NameUncounted(c.Facts.Uncounted) {
@@ -291,11 +300,12 @@ func uncountedWarnings(c policies.Change) []string {
 	return out
 }
 
-// ConditionSettled reports, on the Machine API object, whether a move is over: spec and status agree, and both sides'
-// controllers have acknowledged it. While it is False, its message has what the move waits for.
+// ConditionSettled is the type of the condition, on the Machine API object, that reports whether a move is complete: spec and status agree, and the controllers
+// of both sides have acknowledged the authority. While the condition is False, its message has what the move waits for.
 const ConditionSettled = "AuthoritySettled"
 
-// provisioned reads the contract of a provider's machine: v1beta2 status.initialization.provisioned, before that status.ready.
+// provisioned reports whether a provider's machine is provisioned: by status.initialization.provisioned of the contract v1beta2, or by status.ready of the
+// contracts before it.
 func provisioned(infra *policies.Object) bool {
 	var status struct {
 		Ready          bool `json:"ready"`
@@ -309,11 +319,11 @@ func provisioned(infra *policies.Object) bool {
 
 const aloneWarning = "a set moves without its Machines"
 
-// LeavesMachines reports whether a warning is that a MachineSet's Machines stay where they are. It is superfluous where somebody moves them afterwards.
+// LeavesMachines reports whether a warning is the one that a MachineSet moves without its Machines. A caller that moves the Machines afterwards can omit it.
 func LeavesMachines(warning string) bool { return strings.HasPrefix(warning, aloneWarning) }
 
-// ByDefault ends the sentence about a request for Machine API, of a kind whose CRD has that as its default: a replacement without the field asks for it,
-// and nobody can determine whether that was intended.
+// ByDefault returns the end of the warning about a request for Machine API; "" for Cluster API. It is for kinds whose CRD has MachineAPI as the default of
+// spec.authoritativeAPI. A manifest that replaces the object and lacks the field asks for Machine API, and nobody can determine whether that was intended.
 func ByDefault(to API) string {
 	if to != MachineAPI {
 		return ""
@@ -321,7 +331,7 @@ func ByDefault(to API) string {
 	return ". A manifest without spec.authoritativeAPI asks for this, too"
 }
 
-// extentWarning names the objects that a move includes. Each request has such a sentence.
+// extentWarning returns the warning about what a move includes: the Machine, or a set or check without its Machines. Every request to move gets it.
 func extentWarning(c policies.Change, s standing) []string {
 	to := askedFor(c.New)
 	switch c.Kind {
@@ -329,7 +339,8 @@ func extentWarning(c policies.Change, s standing) []string {
 		return []string{fmt.Sprintf("spec.authoritativeAPI: this Machine moves to %s%s. To cancel, set it back to %s%s",
 			to.Text(), keepsRunning(c, to), to.Other(), ByDefault(to))}
 	case "MachineSet":
-		// No count of them: the API server repeats the review of a request that meets another write, and its answer has the warnings of both reviews.
+		// The warning does not count the Machines, because that number may change: the API server repeats the review of a request that meets another write, and
+		// its answer has the warnings of both reviews.
 		return []string{fmt.Sprintf(aloneWarning+": %s will scale it and make new ones; those that it has stay with the authoritative API of each until you "+
 			"move them%s", to.Text(), ByDefault(to))}
 	case "MachineHealthCheck":
@@ -340,9 +351,9 @@ func extentWarning(c policies.Change, s standing) []string {
 	return nil
 }
 
-// failedWarning: Machine API's controllers do nothing with a Machine in the phase Failed but delete it. Cluster API fails a Machine whose instance is gone,
-// and one that has an earlier failure, and the mirror copies that to the other side. A Machine without an instance loses the failure in a move
-// (LeftBehind).
+// failedWarning returns the warning for a Machine in the phase Failed that is to move to Machine API, whose controllers do nothing with such a Machine except
+// delete it. Cluster API fails a Machine whose instance is gone, and one that has an earlier failure, and the mirror copies the phase to the Machine API
+// object. There is no warning for a Machine without an instance, because it loses the failure in a move (LeftBehind).
 func failedWarning(c policies.Change, s standing) []string {
 	if s.authoritative() != ClusterAPI || !failed(c) || providerID(c.Old) == "" {
 		return nil
@@ -353,14 +364,14 @@ func failedWarning(c policies.Change, s standing) []string {
 		deleteThere(c))}
 }
 
-// failed reports whether either side of a Machine is in the phase Failed.
+// failed reports whether a Machine is in the phase Failed in one of the two APIs.
 func failed(c policies.Change) bool {
 	return c.Kind == "Machine" && (Read(c.Old).Phase == "Failed" || Read(c.Facts.Twin).Phase == "Failed")
 }
 
-// keepsRunning names the instance where there is one: its ID is known, and no deletion of Cluster API's infrastructure object has terminated it. Whether
-// the instance of a Failed Machine runs is unknown, and so is that of a Machine whose provider keeps an object for it that the review did not look at,
-// or that runs by another Machine's infrastructure machine.
+// keepsRunning returns the words that the instance keeps running, if that is certain: the ID of the instance is known, and no deletion of Cluster API's
+// infrastructure object has terminated it. It returns "" for a Failed Machine. It also returns "" in a move to Machine API if the provider keeps an object for
+// the instance that the review did not look at, or if the Machine refers to another Machine's infrastructure machine.
 func keepsRunning(c policies.Change, to API) string {
 	if to == MachineAPI && c.Facts.Infra != nil && c.Facts.InfraInstance == nil && InfraInstanceKind(c.Facts.Infra.Kind) != "" &&
 		!InfraInstanceNamedAlike(c.Facts.Infra) {
@@ -375,8 +386,8 @@ func keepsRunning(c policies.Change, to API) string {
 	return " and its instance keeps running"
 }
 
-// pausedWarning: people pause the Machine API's checks by Cluster API's annotation while they upgrade a cluster. On the Cluster API side, that annotation
-// belongs to Poundlock.
+// pausedWarning returns the warning that a check's pause does not move with it to Cluster API; nil if the check has none. People pause the Machine API's checks
+// by Cluster API's annotation while they upgrade a cluster. On the Cluster API side, that annotation belongs to Poundlock.
 func pausedWarning(c policies.Change, to API) []string {
 	if to != ClusterAPI || !c.New.HasAnnotation(PausedAnnotation) {
 		return nil
@@ -385,7 +396,7 @@ func pausedWarning(c policies.Change, to API) []string {
 		"the annotation %s of this check does not go along: Cluster API's acts once the move is over, and after a move back Machine API's does", PausedAnnotation)}
 }
 
-// openRequestsWarning names the requests for remediation that a check's move waits for.
+// openRequestsWarning returns the warning that a check's move waits for open requests for remediation; nil if there are none.
 func openRequestsWarning(c policies.Change, s standing) []string {
 	kind, _ := KindNamed(c.Kind)
 	check, namespace := c.New, c.Namespace
@@ -401,8 +412,8 @@ func openRequestsWarning(c policies.Change, s standing) []string {
 		strings.TrimSuffix(requestKind(check), "Template"), namespace)}
 }
 
-// Unconvertible warns early: the authoritative object may have what the other API cannot express. It is stored, but a later move will not start (converting
-// › A feature implemented in Machine API is not present in Cluster API).
+// Unconvertible warns when the authoritative object gets something that the other API cannot express. The request is carried out, but a later move will not
+// start (converting › A feature implemented in Machine API is not present in Cluster API).
 func Unconvertible(c policies.Change) policies.Verdict {
 	if !changesAuthority(c) {
 		return policies.Verdict{}
@@ -435,8 +446,8 @@ func refusals(c policies.Change, to API, so string) policies.Verdict {
 	return policies.Warn(append(unconvertibleWarnings(c, to, so), taintWarning(c, so)...)...)
 }
 
-// changesAuthority reports whether a request creates or changes the content of an authoritative object that has, or will have, a mirror. A request for a
-// move is RequestWarning's.
+// changesAuthority reports whether a request creates an authoritative object that has, or will have, a mirror, or changes its content. It is false for a
+// request to move, about which RequestWarning warns.
 func changesAuthority(c policies.Change) bool {
 	if c.Actor == policies.Poundlock {
 		return false
@@ -446,7 +457,7 @@ func changesAuthority(c policies.Change) bool {
 		if c.Side != policies.SideMachineAPI {
 			return c.Facts.Twin != nil && s.Current == ClusterAPI && reads(c)
 		}
-		// Without a twin, the first Cluster API object is made from it, whichever API is authoritative.
+		// If there is no twin, the Cluster API object is made from this Machine API object, whichever API is authoritative.
 		return s.authoritative() == MachineAPI || c.Facts.Twin == nil
 	}
 	if c.Facts.Twin == nil || s.moving() || !sideOf(s.authoritative(), c.Side) || requestsHere(c) {
@@ -455,8 +466,8 @@ func changesAuthority(c policies.Change) bool {
 	return changesContent(c)
 }
 
-// changesContent reports whether an update changes what is converted: the spec, or names that a person changes. Controllers change names all the time, and
-// read no warning.
+// changesContent reports whether an update changes something that is converted: the spec, or, if a person changes them, labels and annotations. Controllers
+// change labels and annotations all the time, and read no warning.
 func changesContent(c policies.Change) bool {
 	if c.Side == policies.SideInfrastructure && !reads(c) {
 		return false
@@ -464,12 +475,12 @@ func changesContent(c policies.Change) bool {
 	return changesSpec(c) || c.Side != policies.SideInfrastructure && c.Actor == policies.Anyone && len(metadataChanges(c)) > 0
 }
 
-// reads reports whether anybody reads a warning: Cluster API's controllers, which create and change its objects, do not.
+// reads reports whether anybody reads the warnings for a request. Nobody does for Cluster API's controllers, which create and change its objects.
 func reads(c policies.Change) bool {
 	return c.Actor != policies.ClusterAPIController && c.Actor != policies.InfrastructureController
 }
 
-// ofNames are the refusals of the names that a request changes.
+// ofNames returns those conversion errors that are about a label or annotation that a request adds or changes.
 func ofNames(c policies.Change) field.ErrorList {
 	var out field.ErrorList
 	for _, m := range metadataChanges(c) {
@@ -484,8 +495,9 @@ func ofNames(c policies.Change) field.ErrorList {
 
 func requestsHere(c policies.Change) bool { return c.Side == policies.SideMachineAPI && requests(c) }
 
-// TemplateAuthority: "By setting the spec.template.spec.authoritativeAPI to ClusterAPI, the Machine API MachineSet will
-// create Machine API Machines with their authoritativeAPI pre-filled to ClusterAPI" (converting › Creation of new Machines).
+// TemplateAuthority warns if a MachineSet and the template of its new Machines ask for different APIs: "By setting the spec.template.spec.authoritativeAPI to
+// ClusterAPI, the Machine API MachineSet will create Machine API Machines with their authoritativeAPI pre-filled to ClusterAPI" (converting › Creation of new
+// Machines).
 func TemplateAuthority(c policies.Change) policies.Verdict {
 	template, set := templateAuthority(c.New), askedFor(c.New)
 	if c.Actor == policies.Poundlock || template == set || warnedBefore(c, set, template) {
@@ -499,8 +511,8 @@ func TemplateAuthority(c policies.Change) policies.Verdict {
 		template.Text(), set.Text()))
 }
 
-// warnedBefore reports whether an update leaves the authority of new Machines as it was. A set that moves to Cluster API with its template unchanged needs no
-// warning: its new Machines move with it.
+// warnedBefore reports whether an update leaves the authority of new Machines as it was, so that an earlier request has got the warning. It is also true for a
+// set that moves to Cluster API with its template unchanged: Cluster API becomes authoritative for its new Machines with the set.
 func warnedBefore(c policies.Change, set, template API) bool {
 	return c.Old != nil && templateAuthority(c.Old) == template && (set == ClusterAPI || askedFor(c.Old) == set)
 }

@@ -15,9 +15,10 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// requestsOpen reports whether a check may have asked a remediator to remediate a Machine, by a request from its template, which it deletes when the
-// Machine is healthy again. A paused check would not delete it, and a healthy Machine would be remediated. So the check does not move. Nor does the Machine
-// move away from it, because a check skips a paused Machine.
+// requestsOpen reports whether a MachineHealthCheck may have an open request for remediation that concerns this pair: of a check its own, of a Machine one of
+// Cluster API's checks. source is the API that authority comes from. A check makes such a request from its template, for a remediator, and deletes the request
+// when the Machine is healthy again. A paused check would not delete it, and a healthy Machine would be remediated. So the check does not move. Nor does the
+// Machine move away from Cluster API's check, because a check skips a paused Machine.
 func (o Objects) requestsOpen(source API) bool {
 	switch {
 	case o.Kind.Name == "MachineHealthCheck" && source == MachineAPI:
@@ -34,14 +35,15 @@ func (o Objects) requestsOpen(source API) bool {
 	return false
 }
 
-// RequestedElsewhere reports whether a check of Cluster API has found a Machine unhealthy, and has asked a remediator to remediate it.
+// RequestedElsewhere reports whether a MachineHealthCheck of Cluster API has found a Machine unhealthy, and has requested a remediation of it from a
+// remediator.
 func RequestedElsewhere(machine *policies.Object) bool {
 	all := ReadConditions(machine)
 	return find(all, clusterv1.MachineHealthCheckSucceededCondition).Status == metav1.ConditionFalse &&
 		find(all, clusterv1.MachineExternallyRemediatedCondition).Status == metav1.ConditionFalse
 }
 
-// requestKind is the kind of the template from which a check of either API makes requests; "" where it makes none.
+// requestKind returns the kind of the template from which a check of either API makes requests for remediation; "" if the check makes none.
 func requestKind(check *policies.Object) string { return RemediationTemplate(check).Kind }
 
 // TemplateReference names a template from which a check makes requests for remediation.
@@ -51,7 +53,8 @@ type TemplateReference struct {
 	Name       string `json:"name"`
 }
 
-// RemediationTemplate is the template to which a check of either API refers; the zero value where the check deletes Machines itself.
+// RemediationTemplate returns the reference to the template from which a check of either API makes requests for remediation; the zero value if the check
+// deletes Machines itself.
 func RemediationTemplate(check *policies.Object) TemplateReference {
 	var spec struct {
 		RemediationTemplate TemplateReference `json:"remediationTemplate"`
@@ -68,14 +71,14 @@ func RemediationTemplate(check *policies.Object) TemplateReference {
 	return spec.Remediation.TemplateRef
 }
 
-// GroupVersionKind is the template's; false where the reference is not whole.
+// GroupVersionKind returns that of the template, and whether the reference is complete: whether its apiVersion can be parsed, and it has a kind and a name.
 func (t TemplateReference) GroupVersionKind() (gvk schema.GroupVersionKind, whole bool) {
 	gv, err := schema.ParseGroupVersion(t.APIVersion)
 	return gv.WithKind(t.Kind), err == nil && t.APIVersion != "" && t.Kind != "" && t.Name != ""
 }
 
-// Remediator is what a check with a remediator lacks if it is, or is to be, Cluster API's: its template in the namespace of Cluster API, to which nobody
-// copies it. It is empty where the template is there.
+// Remediator returns the Neighbour for the remediator of a check that is, or is to be, Cluster API's, if the check's template was not found in Cluster API's
+// namespace. Nobody copies the template there. It returns nil if the template exists, or if the check makes no requests for remediation.
 func Remediator(c policies.Change) []Neighbour {
 	t := RemediationTemplate(c.New)
 	if _, whole := t.GroupVersionKind(); c.Kind != "MachineHealthCheck" || !whole || c.Facts.Remediation == policies.Exists {
@@ -89,7 +92,7 @@ func Remediator(c policies.Change) []Neighbour {
 	return []Neighbour{{Who: strings.TrimSuffix(brief(t.Kind), "Template"), What: what}}
 }
 
-// lacksHealthy reports whether a check has found some of its Machines unhealthy.
+// lacksHealthy reports whether a check has found some of its Machines unhealthy, by the counts in its status.
 func lacksHealthy(check *policies.Object) bool {
 	var status struct {
 		ExpectedMachines int64 `json:"expectedMachines"`

@@ -13,16 +13,17 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// rivalProcess is OpenShift's own migration, a container of the cluster-capi-operator's Deployment.
+// rivalProcess is the name of the container, in the cluster-capi-operator's Deployment, that runs OpenShift's own migration.
 const rivalProcess = "machine-api-migration"
 
-// RivalPolicies are the ValidatingAdmissionPolicies that come with it: they refuse what Poundlock writes, on every platform.
+// RivalPolicies returns the names of the ValidatingAdmissionPolicies that come with OpenShift's own migration. They refuse what Poundlock writes, on every
+// platform.
 func RivalPolicies() []string { return []string{"cluster-api-machine-vap", "machine-api-machine-vap"} }
 
-// Rival names what of OpenShift's own migration would conflict with Poundlock over every field, as a list for a sentence; "" for nothing. deployments are
-// those of the Cluster API namespaces, policies which of RivalPolicies exist.
+// Rival returns the parts of OpenShift's own migration that would conflict with Poundlock over every field, as a list for a sentence; "" if there are none.
+// deployments are those of the Cluster API namespaces. policies are the names in RivalPolicies that exist in the cluster.
 //
-// Field managers in objects prove nothing: they outlast the process that wrote.
+// Field managers in objects do not show whether that migration runs: they remain after the process that wrote has ended.
 func Rival(platform string, deployments []unstructured.Unstructured, policies []string) string {
 	var out []string
 	rivalled := slices.ContainsFunc(providers, func(p Provider) bool { return p.Platform == platform && p.Rivalled })
@@ -46,7 +47,7 @@ func runsRival(deployment unstructured.Unstructured) bool {
 	})
 }
 
-// gateWarning is the warning of a request to move while the feature gate is off.
+// gateWarning returns the warning for a request to move while the feature gate MachineAPIMigration is off; nil while it is on.
 func gateWarning(c policies.Change) []string {
 	if !c.Facts.GateOff {
 		return nil
@@ -54,7 +55,7 @@ func gateWarning(c policies.Change) []string {
 	return []string{"nothing moves: the feature gate MachineAPIMigration is off in FeatureGate cluster. The request is carried out once it is on"}
 }
 
-// rivalWarnings are the warnings about it for a person who requests a move.
+// rivalWarnings returns the warning for a person who requests a move while OpenShift's own migration is active; nil while it is not.
 func rivalWarnings(c policies.Change) []string {
 	if c.Facts.Rival == "" {
 		return nil

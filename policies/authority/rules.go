@@ -11,13 +11,13 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// The parts of scopes.
+// The parts of scopes: lists of kinds, and of operations.
 var (
 	kinds      = names(Kinds())
 	machine    = []string{"Machine"}
 	machineSet = []string{"MachineSet"}
 	infraKinds = []string{InfraMachine, InfraMachineTemplate}
-	// pausedInfra are the provider's objects that stand still while Machine API is authoritative.
+	// pausedInfra are the kinds of a provider's objects that are paused while Machine API is authoritative.
 	pausedInfra = []string{InfraMachine, InfraMachineTemplate, InfraInstance}
 
 	onCreate = []admissionv1.Operation{admissionv1.Create}
@@ -26,7 +26,7 @@ var (
 	onWrite  = []admissionv1.Operation{admissionv1.Create, admissionv1.Update}
 )
 
-// withControlPlane adds the kind that has the fields of authority and no twin.
+// withControlPlane returns the kinds and ControlPlaneMachineSet, the kind that has the fields of authority and no twin.
 func withControlPlane(kinds []string) []string { return append(slices.Clone(kinds), ControlPlane) }
 
 func names(kinds []Kind) []string {
@@ -56,12 +56,12 @@ func sub(name string, s policies.Scope) policies.Scope {
 
 func on(scopes ...policies.Scope) []policies.Scope { return scopes }
 
-// always is a rule's need whatever the change.
+// always returns the Needs function of a rule that needs n for every change.
 func always(n policies.Need) func(policies.Change) policies.Need {
 	return func(policies.Change) policies.Need { return n }
 }
 
-// when is a rule's need for the changes that it has something to say about.
+// when returns the Needs function of a rule that needs n for those changes to which it applies, and nothing for others.
 func when(applies func(policies.Change) bool, n policies.Need) func(policies.Change) policies.Need {
 	return func(c policies.Change) policies.Need {
 		if applies(c) {
@@ -79,8 +79,8 @@ const (
 	workflow  = "converting › Workflow extension"
 )
 
-// Rules lists every rule of admission about authority, in the order in which answers are printed: what a person must
-// know first comes first. A rule that is decided from other facts on the other side has a row for each.
+// Rules returns every rule of admission about authority, in the order in which answers are printed: what a person must know first comes first. A rule that is
+// decided from different facts on different sides has a row for each.
 func Rules() policies.Set {
 	return policies.Set{
 		{
@@ -262,6 +262,16 @@ func Rules() policies.Set {
 			Needs:  when(statusSharesInstance, policies.NeedHolders), Check: ProviderStatusUnique,
 		},
 		{
+			ID: "authority/pause-condition", Clause: "converting › Pausing of Cluster API controllers",
+			Description: "Only its own controllers may add, change or remove the condition Paused in the status of a mirrored object of Cluster API, of a provider's " +
+				"machine, or of what the provider keeps for the instance: a move hands the machine over once they have acknowledged the pause by this condition. " +
+				"Anybody may remove it from an object that is not paused. " +
+				"vSphere's controllers have no account of their own, so anybody may change it there on a provider's object.",
+			Remedy: "Leave the condition as it is, and patch only the other parts of status.",
+			On:     on(sub("status", capi(kinds, onUpdate)), sub("status", infra([]string{InfraMachine, InfraInstance}, onUpdate))),
+			Needs:  when(changesPaused, policies.NeedTwin), Check: PauseCondition,
+		},
+		{
 			ID: "authority/infra-owner", Clause: authOf,
 			Description: "Only Cluster API may make a Machine the owner of a provider's machine to which that Machine does not refer. The provider acts on " +
 				"each provider's machine that a Machine owns, even while the Machine is paused. A provider's machine that has an instance may be " +
@@ -289,8 +299,8 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/infra-owner", Clause: deletion,
-			Description: "No update may leave a provider's machine, or the object which the provider keeps for its instance, with owners none of which " +
-				"exists by its UID. This holds for an update that adds such owners and for one that removes the last owner that exists. If the " +
+			Description: "No update may leave a provider's machine, or the object which the provider keeps for its instance, with owners that " +
+				"are all gone, by their UIDs. This holds for an update that adds such owners and for one that removes the last owner that exists. If the " +
 				"only owner that could exist is of a kind that Poundlock may not read, the update passes with a warning.",
 			Remedy: "Keep an owner that exists, or leave none.",
 			On:     on(infra([]string{InfraMachine, InfraInstance}, onUpdate)), Needs: when(changesItsOwners, policies.NeedTwin|policies.NeedOwners),
@@ -346,7 +356,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/finalizers-owned", Clause: deletion,
-			Description: "No update may leave a Machine or MachineSet with owners none of which exists by its UID. This holds for an update that adds such " +
+			Description: "No update may leave a Machine or MachineSet with owners that are all gone, by their UIDs. This holds for an update that adds such " +
 				"owners and for one that removes the last owner that exists. The rule holds neither for the object's own controllers and the " +
 				"garbage collector, nor for anybody while the object is being deleted.",
 			Remedy: "Keep an owner that exists, or leave none.",
@@ -362,7 +372,7 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/finalizers-owned", Clause: deletion,
-			Description: "No update may leave a MachineDeployment with owners none of which exists by its UID: the garbage collector would delete it, and " +
+			Description: "No update may leave a MachineDeployment with owners that are all gone, by their UIDs: the garbage collector would delete it, and " +
 				"with it its MachineSets, their Machines and the instances.",
 			Remedy: "Keep an owner that exists, or leave none.",
 			On:     on(capi([]string{MachineDeployment}, onUpdate)), Needs: when(changesItsOwners, policies.NeedOwners), Check: LastOwner,
@@ -784,8 +794,8 @@ func Rules() policies.Set {
 	}
 }
 
-// metadataMatters: only a change of labels or annotations on a locked object can be in conflict with its twin. On
-// Cluster API's side the twin shows whether it is locked, and SpecLocked looks it up anyway.
+// metadataMatters reports whether a request changes labels or annotations in a way that can conflict with the twin: on an object that is locked. On Cluster
+// API's side it reports true for each change of these, because only the twin shows whether the object is locked, and SpecLocked looks the twin up anyway.
 func metadataMatters(c policies.Change) bool {
 	return len(metadataChanges(c)) > 0 && (c.Side != policies.SideMachineAPI || stand(c).locked())
 }
@@ -800,7 +810,8 @@ func pauseMatters(c policies.Change) bool {
 		c.Old.HasAnnotation(PausedAnnotation) != c.New.HasAnnotation(PausedAnnotation)
 }
 
-// keeperMatters: what is kept for an instance is whose its provider's machine is.
+// keeperMatters returns NeedTwin, and for an object that a provider keeps for an instance NeedInfra as well: such an object belongs to the Machine to which the
+// provider's machine belongs.
 func keeperMatters(c policies.Change) policies.Need {
 	if c.Kind == InfraInstance {
 		return policies.NeedTwin | policies.NeedInfra
@@ -808,7 +819,8 @@ func keeperMatters(c policies.Change) policies.Need {
 	return policies.NeedTwin
 }
 
-// besideTwin: what is to mirror fits beside any twin that is not being deleted, whatever its infrastructure machine.
+// besideTwin returns the needs of a rule about the creation of a Machine API object beside its twin. An object that is to be the mirror may be created beside
+// any twin that is not being deleted, whatever the twin's infrastructure machine is. So only the twin is needed for it.
 func besideTwin(c policies.Change) policies.Need {
 	switch {
 	case Read(c.New).Requested == ClusterAPI:
@@ -819,7 +831,7 @@ func besideTwin(c policies.Change) policies.Need {
 	return policies.NeedLiveTwin | policies.NeedLiveInfra
 }
 
-// contentMatters is changesAuthority as far as it can be decided before the twin is read.
+// contentMatters reports whether changesAuthority may be true, as far as that can be decided before the twin is read.
 func contentMatters(c policies.Change) bool {
 	if c.Operation == admissionv1.Create {
 		return c.Side == policies.SideMachineAPI || reads(c)

@@ -3,8 +3,9 @@
 
 package authority
 
-// Source is the API from which the pair is mirrored: the authoritative one, and during a move, its origin. It is Unset if authority is not stored yet, or
-// if a move has no origin, which is never inferred from the request. Then nothing is mirrored.
+// Source returns the API from which the pair is mirrored: the authoritative API or, during a move, the API that authority comes from. It returns Unset if
+// authority is not stored yet, or if status.synchronizedAPI does not name where a move comes from, which is never inferred from the request. Then nothing is
+// mirrored.
 func Source(s Shape) API {
 	switch s.Current {
 	case MachineAPI, ClusterAPI:
@@ -15,8 +16,8 @@ func Source(s Shape) API {
 	return Unset
 }
 
-// Authoritative is the API whose controllers act now. A move changes that only when its switch is stored. An object without a status follows its spec,
-// where an absent field means Machine API. Unset: a move without an origin.
+// Authoritative returns the API whose controllers act now. During a move that is the API that authority comes from, until the switch is stored. For an object
+// without a status, spec.authoritativeAPI decides, and if that is absent, Machine API. It returns Unset for a move without an origin.
 func Authoritative(s Shape) API {
 	switch {
 	case s.Current != Unset:

@@ -15,16 +15,16 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// standing is what the authority over its pair means for the object under review.
+// standing is the authority over a pair, as it concerns the object under review.
 type standing struct {
-	// mapi is the Machine API object of the pair, as stored; nil where there is none.
+	// mapi is the stored Machine API object of the pair; nil if there is none.
 	mapi *policies.Object
 	Shape
 	side policies.Side
 }
 
-// stand reads it from the change. Facts.Twin must have been gathered on every side but the Machine API's, whose objects have the fields of authority
-// themselves.
+// stand returns the standing of the object under review. On every side except the Machine API's, Facts.Twin must have been gathered: only Machine API objects
+// have the fields of authority.
 func stand(c policies.Change) standing {
 	mapi := c.Facts.Twin
 	if c.Side == policies.SideMachineAPI {
@@ -38,8 +38,8 @@ func stand(c policies.Change) standing {
 	return standing{mapi: mapi, Shape: shape, side: c.Side}
 }
 
-// Strictest is the twin that decides about a change, of those that share the object: several sets may make their machines from one template. It is the
-// first that locks the object for the actor, else the first that locks it at all, else the first; nil where there is none.
+// Strictest returns the one of twins that decides about a change of an object that they share: several MachineSets may make their machines from one template.
+// It is the first twin that locks the object for the actor, else the first that locks it at all, else the first; nil if there are none.
 func Strictest(c policies.Change, twins []*policies.Object) *policies.Object {
 	for _, locks := range []func(standing) bool{
 		func(s standing) bool { return s.locked() && !s.seenTo(c) },
@@ -55,7 +55,7 @@ func Strictest(c policies.Change, twins []*policies.Object) *policies.Object {
 	return nil
 }
 
-// stored is the object under review as the API server has it; on CREATE, as it is asked for.
+// stored returns the object under review as the API server has it; on CREATE, the requested object; for /scale, the set that is scaled.
 func stored(c policies.Change) *policies.Object {
 	switch {
 	case c.Subresource == "scale":
@@ -73,25 +73,27 @@ func (s standing) mirror() bool {
 	if s.side == policies.SideMachineAPI {
 		return s.Current == ClusterAPI
 	}
-	// An empty status locks the Cluster API side until Poundlock has stored which API is authoritative (DESIGN §3.3).
+	// While the status is empty, the Cluster API side is locked until Poundlock has stored which API is authoritative (DESIGN §3.3).
 	return s.mapi != nil && (s.Current == MachineAPI || s.Current == Unset)
 }
 
-// moving reports whether authority over the pair is between the two APIs.
+// moving reports whether authority over the pair is moving from one API to the other.
 func (s standing) moving() bool { return s.mapi != nil && s.Current == Migrating }
 
 // locked reports whether a user may not change the object under review.
 func (s standing) locked() bool { return s.mirror() || s.moving() }
 
-// seenTo reports whether one of Cluster API's controllers acts on an object that Poundlock did not make and that is not paused (ForeignTo). It has its own
-// instance, and if the object were locked, the controller could not even terminate that.
+// seenTo reports whether the request is by one of Cluster API's controllers, or may be by a provider's (seenToWithoutAccount), on a mirror that Poundlock did
+// not make and that is not paused (ForeignTo). Such an object has its own instance, and if the object were locked, the controllers could not even terminate
+// this instance.
 func (s standing) seenTo(c policies.Change) bool {
 	return s.mirror() && c.Side != policies.SideMachineAPI && !c.Old.HasAnnotation(PausedAnnotation) && !c.Old.HasAnnotation(MirrorAnnotation) &&
 		(c.Actor == policies.ClusterAPIController || c.Actor == policies.InfrastructureController || c.Actor == policies.Anyone && seenToWithoutAccount(c))
 }
 
-// seenToWithoutAccount reports whether the object belongs to a machine that Poundlock did not make, and to a provider whose controllers have no account of
-// their own (Provider.Account), so that anybody may write to it. An object that has, or is to have, the ID of Machine API's instance stays locked.
+// seenToWithoutAccount reports whether anybody may write to the object: it is a provider's machine that Poundlock did not make, or what the provider keeps for
+// the instance of one, and the provider's controllers have no account of their own (Provider.Account). An object that has, or is to have, the ID of the Machine
+// API Machine's instance stays locked.
 func seenToWithoutAccount(c policies.Change) bool {
 	if c.Old == nil || !hasNoAccount(c.Old.Kind) {
 		return false
@@ -104,13 +106,13 @@ func seenToWithoutAccount(c policies.Change) bool {
 		!keptFor(c.Old, id) && !keptFor(c.New, id)
 }
 
-// keptFor reports whether what a provider keeps for an instance has this instance ID.
+// keptFor reports whether an object that a provider keeps for an instance has this instance ID.
 func keptFor(kept *policies.Object, id string) bool {
 	key := instanceKeyKept(kept)
 	return key != "" && key == providerBehind(kept).instanceKey(id)
 }
 
-// controls reports whether the actor is a controller of this side's objects.
+// controls reports whether the actor is one of the controllers of a side's objects.
 func controls(a policies.Actor, side policies.Side) bool {
 	switch a {
 	case policies.MachineAPIController:
@@ -131,8 +133,9 @@ func sideOf(api API, side policies.Side) bool {
 	return api == ClusterAPI
 }
 
-// propagation is what the API server does with the dependents of what is deleted: what the request asks for, or else what the first of the two finalizers
-// does that the object has. So a set with the finalizer foregroundDeletion is deleted in the foreground even if the request does not ask for that.
+// propagation returns how a deletion treats the dependents of the deleted object: what the request asks for, or else what the first of the finalizers
+// foregroundDeletion and orphan stands for that the object has; "" if neither decides. So a set with the finalizer foregroundDeletion is deleted in the
+// foreground even if the request does not ask for that.
 func propagation(c policies.Change) metav1.DeletionPropagation {
 	if c.Propagation != "" || c.Old == nil {
 		return c.Propagation
@@ -148,16 +151,17 @@ func propagation(c policies.Change) metav1.DeletionPropagation {
 	return ""
 }
 
-// owned reports whether a controller of Machines owns the object. A mirror that only the Cluster owns is unowned in the sense of the rules (converting ›
-// Summary of the rules).
+// owned reports whether the object has a controlling owner, such as a Machine's MachineSet. A mirror that only the Cluster owns counts as unowned in the rules
+// (converting › Summary of the rules).
 func owned(o *policies.Object) bool {
 	return o != nil && metav1.GetControllerOfNoCopy(&metav1.ObjectMeta{OwnerReferences: o.Metadata.OwnerReferences}) != nil
 }
 
-// here names the object under review, as an argument of kubectl.
+// here returns the object under review as a text of the form RESOURCE.GROUP NAMESPACE/NAME.
 func here(c policies.Change) string { return address(c.Resource.String(), c.Namespace, c.Name) }
 
-// there names its twin; for a provider's object, the Machine API object of its Machine.
+// there returns the twin of the object under review as a text of the form RESOURCE.GROUP NAMESPACE/NAME; for a provider's object, the Machine API object of its
+// Machine or set.
 func there(c policies.Change) string {
 	group := machinev1beta1.GroupName
 	if c.Side == policies.SideMachineAPI {
@@ -187,7 +191,7 @@ func address(resource, namespace, name string) string {
 	return fmt.Sprintf("%s %s/%s", resource, namespace, name)
 }
 
-// moveTo is the command that moves the pair to an API.
+// moveTo returns the command by which a person moves the pair to an API.
 func moveTo(c policies.Change, api API) string {
 	target := there(c)
 	if c.Side == policies.SideMachineAPI {

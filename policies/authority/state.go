@@ -14,100 +14,103 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// InfraGenerationAnnotation is on the Machine API object while Cluster API is the origin of the mirror. Its value is the generation of the provider's
-// machine that the mirror was made from, as status.synchronizedGeneration is for the core object. Where the mirror has not written it, the provider's
-// machine counts as in step with its core object.
+// InfraGenerationAnnotation is on the Machine API object while the mirror is made from Cluster API. Its value is the generation of the provider's machine from
+// which the mirror was made. status.synchronizedGeneration is the same for the core object. If the annotation is missing, the provider's machine counts as in
+// step with its core object.
 const InfraGenerationAnnotation = Domain + "/synchronized-infra-generation"
 
-// CoreGenerationAnnotation is on the Machine API object while Cluster API is the origin of the mirror and its object was recreated: it has a lower
-// generation than status.synchronizedGeneration, which may not decrease. The value is CoreGeneration of what the mirror was made from.
+// CoreGenerationAnnotation is on the Machine API object while the mirror is made from a Cluster API object that was recreated: that object has a lower
+// generation than status.synchronizedGeneration, which may not decrease. The value is CoreGeneration of the Cluster API object from which the mirror was made.
 const CoreGenerationAnnotation = Domain + "/synchronized-core"
 
-// CoreGeneration identifies an object in one of its generations.
+// CoreGeneration returns a text that identifies an object in one of its generations, of the form UID/GENERATION.
 func CoreGeneration(uid types.UID, generation int64) string {
 	return fmt.Sprintf("%s/%d", uid, generation)
 }
 
-// State is everything that the handoff decides from. It is a small comparable value, so that a test can walk all of it.
+// State is everything from which the handoff decides its next step. It is a small comparable value, so that a test can walk all states.
 type State struct {
 	// Enabled reports that the feature gate is on and the kind's CRD has the fields of authority.
 	Enabled bool
-	// Requested is spec.authoritativeAPI, Current status.authoritativeAPI, Origin status.synchronizedAPI: where authority
-	// came from while Current is Migrating. It is never inferred from Requested, which a user may set back.
+	// Requested is spec.authoritativeAPI, Current status.authoritativeAPI, and Origin status.synchronizedAPI. While Current is Migrating, Origin is the API that
+	// authority comes from. Origin is never inferred from Requested, because a user may set Requested back.
 	Requested, Current, Origin API
 	// MachineAPI is the Machine API object, ClusterAPI its twin, Infra the provider's object of the twin.
 	MachineAPI, ClusterAPI, Infra Party
-	// Blind reports that the Machine API's controller of this object ignores authority and acknowledges nothing. It obeys the pause annotation alone.
+	// Blind reports that the Machine API's controller of this object ignores authority and acknowledges nothing: it obeys only the pause annotation.
 	Blind bool
-	// InfraActs reports that controllers act on the provider's object. Otherwise Infra is no party, and only its pause matters, with which the mirror creates
-	// it.
+	// InfraActs reports that controllers act on the provider's object. If it is false, the handoff does not wait for Infra, and uses only its PauseRequested: the
+	// mirror creates the object paused.
 	InfraActs bool
-	// Synchronized is the status of the Synchronized condition, "" where there is none.
+	// Synchronized is the status of the Synchronized condition; "" if there is no such condition.
 	Synchronized metav1.ConditionStatus
-	// CaughtUp reports that the mirror was made from the origin's present generations, the provider's object's included, that it has its hooks and what its
-	// provider needs to terminate the instance, and that this release has compared it.
+	// CaughtUp reports that the mirror was made from the present generations of the source's objects, including the provider's object. It also reports that the
+	// mirror has the source's hooks and what its provider needs to terminate the instance, and that this process has compared the pair.
 	CaughtUp bool
 	// Instance is what is known of the instance.
 	Instance Instance
-	// Failed reports that the Machine API's controller has given the Machine up. It never takes that back.
+	// Failed reports that the phase of the Machine is Failed: the Machine API's controller has given up the Machine, and never changes that phase.
 	Failed bool
 	// InfraNamesInstance reports that the provider's object names an instance, so that its controllers can terminate it.
 	InfraNamesInstance bool
-	// TargetLeaves reports that surroundings of the other API's objects are being deleted, and the objects with them. It is gathered before authority goes
-	// there.
+	// TargetLeaves reports that surroundings of the other API's objects are being deleted, and the objects with them. It is gathered before a step by which
+	// authority moves to that API.
 	TargetLeaves bool
-	// ClusterPaused reports that Cluster API's Cluster is paused. Its controllers then leave every object of the Cluster alone, and unpause none. It is gathered
-	// where ClusterMatters.
+	// ClusterPaused reports that Cluster API's Cluster is paused. Then Cluster API's controllers leave every object of the Cluster alone, and acknowledge no end
+	// of a pause. It is gathered if ClusterMatters.
 	ClusterPaused bool
-	// Uncounted are the sides (WhoMachineAPI, WhoClusterAPI) whose MachineSet counts a Machine that the other does not. 0 for kinds that own none.
+	// Uncounted are the sides (WhoMachineAPI, WhoClusterAPI) whose MachineSet counts a Machine that the other side's MachineSet does not count. It is 0 for kinds
+	// that own no Machines.
 	Uncounted Who
-	// Undefined reports that a Machine is not counted because the definition of its kind is missing in the other API, or is being deleted.
+	// Undefined reports that a Machine is not counted because the definition (CRD) of its kind is missing in the other API, or is being deleted.
 	Undefined bool
-	// Unreflected reports that a Machine is not counted although it may convert: the mirror makes no Machine API object for it.
+	// Unreflected reports that a Machine is not counted because the mirror makes no Machine API object for it, even if it converts.
 	Unreflected bool
-	// Judged reports that the Cluster API set would delete a Machine because of the mark of a check that no longer selects it (Roster.Judged).
+	// Judged reports that the Cluster API MachineSet would delete a Machine because of the mark of a MachineHealthCheck that no longer selects the Machine
+	// (Roster.Judged).
 	Judged bool
-	// Detached reports that the Machine API object was detached from its set, which still owns it: the garbage collector will delete it at some time.
+	// Detached reports that Poundlock has detached the Machine API object from its set, but the set is still its owner: at some time the garbage collector will
+	// delete the object.
 	Detached bool
-	// Ended reports that the Machine API's controller has seen the deletion of its object, and so terminates the instance itself.
+	// Ended reports that the Machine API's controller has seen the deletion of the Machine API object (status.phase is Deleting), and so terminates the instance.
 	Ended bool
-	// Loose reports that the Machine API object has no sync finalizer: once it is being deleted, it is gone when its machine finalizer is removed.
+	// Loose reports that the Machine API object has no sync finalizer: if it is being deleted, it is gone as soon as its machine finalizer is removed.
 	Loose bool
-	// RequestsOpen reports that a check may have asked for a remediation that it could not withdraw once this pair has moved.
+	// RequestsOpen reports that a MachineHealthCheck may have requested a remediation, and could not withdraw this request once the pair has moved.
 	RequestsOpen bool
-	// Decided reports that a person has answered the reported wait for the instance: no instance exists.
+	// Decided reports that a person has decided, for the wait that is reported, that no instance exists (NoInstanceAnnotation).
 	Decided bool
 	// Unprepared reports, during a move from the Machine API, that Cluster API's objects still have what the move clears (LeftBehind), or that a Machine
 	// without an instance is not yet spared from its checks (Spares).
 	Unprepared bool
-	// Unrecorded reports that nothing stored says that the object of the authoritative API existed (Shape.Existed).
+	// Unrecorded reports that nothing stored says that the authoritative API's object has existed (Shape.Existed).
 	Unrecorded bool
 }
 
-// Party is one of the two or three objects that move together. The zero Party is absent.
+// Party is the state of one of the two or three objects of a pair that move together. The zero Party stands for an object that does not exist.
 type Party struct {
 	Exists, Deleting bool
-	// PauseRequested reports that the object carries the pause annotation. The Machine API's controllers read status.authoritativeAPI instead, except for a
-	// kind that obeys the annotation: there it means Poundlock's value.
+	// PauseRequested reports that the object carries the pause annotation. The Machine API's controllers read status.authoritativeAPI instead. The exception is a
+	// kind whose controller obeys the annotation (Kind.ObeysAnnotation): there PauseRequested reports that the annotation has Poundlock's value.
 	PauseRequested bool
 	Acknowledged   AcknowledgedState
 	Finalizer      FinalizerState
 }
 
-// AcknowledgedState is the last acknowledgement of an object's controllers, in its Paused condition.
+// AcknowledgedState is what an object's controllers have last acknowledged in its Paused condition.
 type AcknowledgedState uint8
 
-// The states. NotAcknowledged: there is no condition, or it is Unknown.
+// The states. NotAcknowledged: there is no Paused condition, or its status is Unknown.
 const (
 	NotAcknowledged AcknowledgedState = iota
 	AcknowledgedUnpaused
 	AcknowledgedPaused
 )
 
-// FinalizerState is whether an object carries the finalizer under which its controllers promise to clean up.
+// FinalizerState is whether an object carries the finalizer under which its controllers clean up before the object is gone.
 type FinalizerState uint8
 
-// The states. NoFinalizer: the kind has no such finalizer.
+// The states. NoFinalizer: objects of this kind never have such a finalizer.
 const (
 	NoFinalizer FinalizerState = iota
 	FinalizerAbsent
@@ -118,44 +121,45 @@ const (
 type Objects struct {
 	Kind                          Kind
 	MachineAPI, ClusterAPI, Infra *policies.Object
-	// InfraFinalizer is the finalizer under which the provider's controllers clean up, "" where they have none.
+	// InfraFinalizer is the finalizer under which the provider's controllers clean up; "" if they have none.
 	InfraFinalizer string
-	// InfraPausedLately reports that the provider's object was paused so lately that an earlier pass of its controller may still run. It
-	// matters with providers that never answer (ByPatience).
+	// InfraPausedLately reports that the provider's object was paused so recently that an earlier reconciliation by its controller may still run. It matters with
+	// providers that never acknowledge a pause (ByPatience).
 	InfraPausedLately bool
-	// InfraInstance is what the provider keeps for the instance beside Infra (InfraInstanceKind).
+	// InfraInstance is the object that the provider keeps for the instance, beside Infra (InfraInstanceKind).
 	InfraInstance *policies.Object
-	// InstancesUnserved reports that the API server does not have the kind of InfraInstance: this provider's version keeps none.
+	// InstancesUnserved reports that the API server does not serve the kind of InfraInstance: the installed version of the provider keeps no such objects.
 	InstancesUnserved bool
-	// InfraInstancePausedLately is InfraPausedLately of InfraInstance.
+	// InfraInstancePausedLately reports for InfraInstance what InfraPausedLately reports for Infra.
 	InfraInstancePausedLately bool
-	// MachineAPIPausedLately reports the same of the Machine API object. It matters with a Blind controller.
+	// MachineAPIPausedLately reports for MachineAPI what InfraPausedLately reports for Infra. It matters with a controller that is Blind.
 	MachineAPIPausedLately bool
-	// Uncompared reports that the mirror has not compared the pair since this process began: the condition Synchronized may be an older release's.
+	// Uncompared reports that the mirror has not compared the pair since this process started: the condition Synchronized may have been written by an older
+	// release.
 	Uncompared bool
-	// Uncounted is what Roster.Uncounted lists, gathered where State.CountMatters.
+	// Uncounted is what Roster.Uncounted returns, gathered if State.CountMatters.
 	Uncounted []policies.Uncounted
-	// Judged is what Roster.Judged lists, gathered together with Uncounted.
+	// Judged is what Roster.Judged returns, gathered together with Uncounted.
 	Judged []string
-	// Checks are Cluster API's checks, gathered for a Machine where RequestedElsewhere.
+	// Checks are Cluster API's MachineHealthChecks, gathered for a Machine if RequestedElsewhere.
 	Checks []*policies.Object
-	// Leaving names the surroundings of the other API that are being deleted, in a sentence; "" for none. It is gathered where Step.HandsOver or
+	// Leaving is a sentence that names the surroundings of the other API that are being deleted; "" if none are. It is gathered if Step.HandsOver or
 	// State.Deserted.
 	Leaving string
-	// Cluster is the Cluster of ClusterAPI, gathered where State.ClusterMatters.
+	// Cluster is the Cluster to which ClusterAPI belongs, gathered if State.ClusterMatters.
 	Cluster *policies.Object
-	// Holders are the names of other Machines with the same ID, gathered where State.HoldersMatter. AlsoKept are the objects, as a kind and a name, that a
-	// provider keeps for that ID and that are not the pair's.
+	// Holders are the names of other Machines with the ID of the pair's instance, gathered if State.HoldersMatter. AlsoKept are the objects, as a kind and a name,
+	// that a provider keeps for this instance and that are not the pair's.
 	Holders, AlsoKept []string
 	Enabled           bool
 }
 
-// InfraActs reports whether controllers act on a cloud for the kind's infrastructure object. They do for a machine. A template is only read (its
-// controller, where there is one, reports its size to the autoscaler), so it is no party to a handoff: nobody waits for its acknowledgement, and it is
-// released with its set only because the mirror creates it paused.
+// InfraActs reports whether controllers act on a cloud for the kind's infrastructure object: it is true for an infrastructure machine and false for a template.
+// A template is only read (its controller, if there is one, reports its size to the autoscaler). So the handoff does not wait for a template's acknowledgement,
+// and releases a template together with its set only because the mirror creates the template paused.
 func (k Kind) InfraActs() bool { return k.Infra == InfraMachine }
 
-// State reads the objects.
+// State returns the State that the handoff decides from, as the objects show it.
 func (o Objects) State() State {
 	o = o.own()
 	shape := Read(o.MachineAPI)
@@ -209,8 +213,8 @@ func (o Objects) State() State {
 	return s
 }
 
-// Foresee is the State once the mirror has looked at what is requested. It matters to a caller who asks beforehand: the mirror looks at a request only after it
-// was made.
+// Foresee returns the State as it will be once the mirror has looked at a request to move. It is for a caller who asks what a request would lead to before it
+// is made, since the mirror looks at a request only afterwards.
 func (o Objects) Foresee() State {
 	s := o.State()
 	if o.refusedBefore(o.withoutInfra(s)) {
@@ -219,8 +223,9 @@ func (o Objects) Foresee() State {
 	return s
 }
 
-// refusedBefore reports that the mirror has yet to look at a request, since it reports that the provider's machine does not exist, without which it makes the
-// Machine API object equal for a move that needs no such object.
+// refusedBefore reports whether the mirror has yet to look at a request for a move that needs no infrastructure machine: without, the result of withoutInfra,
+// is true, and the mirror still reports that the infrastructure machine does not exist. Once it has looked, the mirror makes the Machine API object equal
+// without that machine.
 func (o Objects) refusedBefore(without bool) bool {
 	return without && Read(o.MachineAPI).Condition(ConditionSynchronized).Reason == ReasonInfraNotFound
 }
@@ -235,8 +240,8 @@ func party(o *policies.Object, paused Condition, finalizer string) Party {
 	}
 }
 
-// machineAPIParty is the Machine API object, and whether its controller is blind: so is that of a kind that obeys the annotation, where there is no
-// condition Paused.
+// machineAPIParty returns the Party of the Machine API object, and whether the object's controller is Blind: it is if the kind obeys the pause annotation and
+// the object has no Paused condition that is True or False.
 func (o Objects) machineAPIParty(shape Shape) (p Party, blind bool) {
 	p = party(o.MachineAPI, shape.Condition(ConditionPaused), o.Kind.MachineAPIFinalizer)
 	p.PauseRequested = p.Exists && o.Kind.ObeysAnnotation && PausesCheck(o.MachineAPI)
@@ -277,7 +282,7 @@ func hold(o *policies.Object, finalizer string) FinalizerState {
 	return FinalizerAbsent
 }
 
-// source is the API that the mirror is made from.
+// source returns the API from which the mirror is made: during a move the origin, else the authoritative API.
 func (s State) source() API {
 	if s.Current == Migrating {
 		return s.Origin
@@ -300,8 +305,8 @@ func (o Objects) coreCaughtUp(shape Shape) bool {
 	return shape.MadeFrom(o.MachineAPI.Metadata.Annotations, core.UID, core.Generation)
 }
 
-// MadeFrom reports whether the Machine API's mirror, which has these annotations, was made from Cluster API's object in its present generation. A recreated
-// object starts at generation 1, and status.synchronizedGeneration may not decrease.
+// MadeFrom reports whether the Machine API's mirror, which has these annotations, was made from the Cluster API object of this UID in this generation. A
+// recreated object starts at generation 1 and status.synchronizedGeneration may not decrease, so for a lower generation CoreGenerationAnnotation decides.
 func (s Shape) MadeFrom(annotations map[string]string, uid types.UID, generation int64) bool {
 	if s.SynchronizedGeneration <= generation {
 		return s.SynchronizedGeneration == generation
@@ -317,8 +322,8 @@ func (o Objects) infraCaughtUp() bool {
 	return recorded == strconv.FormatInt(o.Infra.Metadata.Generation, 10)
 }
 
-// borrowed reports whether a set refers to the template that mirrors another one. Its pause is that one's: no controller acts on a template, and the two pairs
-// would write against each other.
+// borrowed reports whether a set refers to a template that is the mirror of another set's. The handoff of this set then leaves the template's pause to the
+// handoff of the other: no controller acts on a template, and the two handoffs would overwrite each other's pause.
 func (o Objects) borrowed() bool {
 	return o.MachineAPI != nil && o.Infra.Metadata.Annotations[MirrorAnnotation] != o.Kind.Name+"/"+o.MachineAPI.Metadata.Name
 }

@@ -16,42 +16,44 @@ import (
 )
 
 const (
-	// HoldsMirrorsAnnotation is on each object with which mirrors would be deleted. Its value counts them, for people.
+	// HoldsMirrorsAnnotation is on each object whose deletion would delete mirrors with it. Its value says for people how many these are.
 	HoldsMirrorsAnnotation = Domain + "/holds-mirrors"
-	// AllowDeletionAnnotation lets a person delete such an object all the same, if its value is AllowsDeletion.
+	// AllowDeletionAnnotation lets a person delete an object in spite of HoldsMirrorsAnnotation, if its value is one of Allows.
 	AllowDeletionAnnotation = Domain + "/allow-deletion"
-	// AllowsDeletion is the value that allows a deletion, beside AllowsControlPlane: "false" allows nothing.
+	// AllowsDeletion and AllowsControlPlane are the values of AllowDeletionAnnotation that allow a deletion. Any other value, such as "false", allows nothing.
 	AllowsDeletion = "true"
-	// AdmissionLabel, with the value Enforced, is on each mirrored namespace in which webhooks fail closed. Poundlock sets it once a webhook was called
-	// through the API server.
+	// AdmissionLabel, with the value Enforced, is on each mirrored namespace in which webhooks fail closed. Poundlock sets the label once the API server has
+	// called one of its webhooks.
 	AdmissionLabel = Domain + "/admission"
-	// Enforced is the value of AdmissionLabel where webhooks fail closed; without the label they fail open.
+	// Enforced is the value of AdmissionLabel in a namespace in which webhooks fail closed. Without the label, webhooks fail open.
 	Enforced = "enforced"
 )
 
-// Kinds of the surroundings.
+// The kinds of surroundings, as Surrounding.Kind has them.
 const (
 	Namespace  = "Namespace"
 	Definition = "CustomResourceDefinition"
 	Cluster    = "Cluster"
-	// InfraCluster is a provider's cluster, such as an AWSCluster. The provider needs it for each machine, also for those that it did not create.
+	// InfraCluster is a provider's cluster object, such as an AWSCluster. The provider needs the object for each machine, also for machines that the provider did
+	// not create.
 	InfraCluster = "InfraCluster"
 )
 
-// Surrounding is an object that others live in: when it is deleted, so are they (DESIGN §3.3, Deletion of the surroundings).
+// Surrounding is an object in which others live: if a Surrounding is deleted, the objects in it are deleted, too (DESIGN §3.3, Deletion of the surroundings).
 type Surrounding struct {
 	Kind, Namespace, Name string
-	// UID is what an owner reference names; "" where any object of that name will do.
+	// UID is the UID that an owner reference has for this object; "" if any object of the name counts.
 	UID types.UID
-	// Since is when something that lived in it was created. An object of the same name that was created later is another one. It is zero where that does not
+	// Since is when an object that lived in this one was created: an object of this name that was created after Since is another one. It is zero if that does not
 	// matter.
 	Since metav1.Time
-	// Outlived reports that the object stays for a while after this one is gone, until the collector deletes it.
+	// Outlived reports that an object stays for a while after this Surrounding of it is gone, until the garbage collector deletes that object.
 	Outlived bool
 }
 
-// Surroundings are what a pair's object of an API lives in: its namespace, its definition, that of the set that owns it and, in Cluster API, the Cluster
-// that it names. If the definition of sets is deleted, all sets are, and the collector deletes their Machines.
+// Surroundings returns what a pair's object of an API lives in: its namespace, its definition (CRD), the definition of the kind of set that owns it and, in
+// Cluster API, the Cluster that it names. The definition of the set matters because all sets are deleted with it, and the garbage collector deletes their
+// Machines.
 func (k Kind) Surroundings(of API, namespaces Pair, machineAPI, clusterAPI *policies.Object) []Surrounding {
 	if of != ClusterAPI {
 		return append([]Surrounding{{Kind: Namespace, Name: namespaces.MachineAPI}, {Kind: Definition, Name: k.Resource + "." + k.MachineAPI.Group}},
@@ -75,8 +77,9 @@ func (k Kind) ownersDefinition(o *policies.Object, group func(parent Kind) strin
 	return []Surrounding{{Kind: Definition, Name: parent.Resource + "." + group(parent), Outlived: true}}
 }
 
-// SurroundingsKept: "policy and webhook refuse DELETE by it unless poundlock.openshift.io/allow-deletion is set" (DESIGN §3.3, Deletion of the
-// surroundings). Removing the mark needs the same annotation, or the mark would protect nothing.
+// SurroundingsKept refuses the deletion of an object that is marked with HoldsMirrorsAnnotation: "policy and webhook refuse DELETE by it unless
+// poundlock.openshift.io/allow-deletion is set" (DESIGN §3.3, Deletion of the surroundings). It also refuses to change or remove the mark without that
+// annotation, or the mark would protect nothing.
 func SurroundingsKept(c policies.Change) policies.Verdict {
 	mark := c.Old.Metadata.Annotations[HoldsMirrorsAnnotation]
 	switch {
@@ -99,7 +102,7 @@ func SurroundingsKept(c policies.Change) policies.Verdict {
 			mark, kindOf(c), notAllowed(c.New), allow(c))))
 }
 
-// allowed reports whether somebody has allowed the deletion of an object.
+// allowed reports whether somebody has allowed the deletion of an object, by AllowDeletionAnnotation.
 func allowed(o *policies.Object) bool {
 	return slices.Contains(Allows(), o.Metadata.Annotations[AllowDeletionAnnotation])
 }
@@ -107,7 +110,7 @@ func allowed(o *policies.Object) bool {
 // Allows lists the values of AllowDeletionAnnotation that allow a deletion.
 func Allows() []string { return []string{AllowsDeletion, AllowsControlPlane} }
 
-// notAllowed returns a sentence for an annotation whose value allows nothing.
+// notAllowed returns a text in parentheses if an object has AllowDeletionAnnotation, which the caller has found not to allow a deletion; "" if it has none.
 func notAllowed(o *policies.Object) string {
 	if o.Metadata.Annotations[AllowDeletionAnnotation] == "" {
 		return ""
@@ -115,8 +118,8 @@ func notAllowed(o *policies.Object) string {
 	return fmt.Sprintf(" (%s allows its deletion only with the value %s)", AllowDeletionAnnotation, AllowsDeletion)
 }
 
-// follows reports whether a deletion is the consequence of another one that somebody had to allow: the namespace controller deletes what is in a namespace
-// that is being deleted, and Cluster API's controller or the garbage collector deletes the infrastructure cluster with its Cluster.
+// follows reports whether a deletion is the consequence of another deletion, which somebody had to allow: the namespace controller deletes the objects in a
+// namespace that is being deleted, and Cluster API's controller or the garbage collector deletes the infrastructure cluster with its Cluster.
 func follows(c policies.Change) bool {
 	switch c.Actor {
 	case policies.NamespaceController:
@@ -127,7 +130,7 @@ func follows(c policies.Change) bool {
 	return false
 }
 
-// allow is the command that allows the deletion.
+// allow returns the command by which a person allows the deletion of the object under review.
 func allow(c policies.Change) string { return allowAs(c, AllowsDeletion) }
 
 func allowAs(c policies.Change, value string) string {

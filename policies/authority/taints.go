@@ -11,12 +11,12 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// TaintGate is Cluster API's feature gate for the taints of Machines. It is off by default. With it off, Cluster API's webhooks refuse every Machine and
-// MachineSet that has a taint.
+// TaintGate is the name of Cluster API's feature gate for the taints of Machines. The gate is off by default, and while it is off, Cluster API's webhooks
+// refuse every Machine and MachineSet that has a taint.
 const TaintGate = "MachineTaintPropagation"
 
-// taintWarning warns of taints that can be converted but that Cluster API may refuse. Poundlock cannot read whether the gate is on. A twin that has taints
-// shows that it is.
+// taintWarning returns the warning about taints of a Machine API object that can be converted but that Cluster API may refuse; so is the consequence. Poundlock
+// cannot read whether the feature gate is on. If the twin has taints, the gate is on, and there is no warning.
 func taintWarning(c policies.Change, so string) []string {
 	if c.Side != policies.SideMachineAPI || !Tainted(c.New) || Tainted(c.Facts.Twin) || hopeless(c) {
 		return nil
@@ -31,7 +31,7 @@ func taintPath(kind string) string {
 	return "spec.taints"
 }
 
-// Tainted reports whether a Machine of either API, or the template of a MachineSet, has taints. Both have them in the same place.
+// Tainted reports whether a Machine of either API, or the template of a MachineSet, has taints. Both APIs have taints in the same field.
 func Tainted(o *policies.Object) bool {
 	type tainted struct {
 		Taints []json.RawMessage `json:"taints"`

@@ -14,17 +14,17 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// troubles are words in the reasons of providers for an instance that cannot be created, or has ended. Their other reasons, such as WaitingForBootstrapData,
-// InstanceNotReady and Cloning, are those of a Machine on its way.
+// troubles are words that occur in a provider's reason if an instance cannot be created, or has ended. Providers' other reasons, such as
+// WaitingForBootstrapData, InstanceNotReady and Cloning, are for a Machine whose instance is still being created.
 var troubles = []string{"Fail", "Error", "Invalid", "Misconfigured", "Unauthorized", "Unreachable", "Terminated", "Stopped"}
 
-// Fails reports whether a provider's reason is that of an instance which cannot be created, or has ended.
+// Fails reports whether a provider's reason means that an instance cannot be created, or has ended.
 func Fails(reason string) bool {
 	return slices.ContainsFunc(troubles, func(word string) bool { return strings.Contains(reason, word) })
 }
 
-// Troubled is the condition by which the controllers of an API report of its Machine that it has no instance, and why. It is the zero Condition where nothing
-// is reported, for other kinds, and for a Machine that is being deleted.
+// Troubled returns the condition by which an API's controllers report that the API's Machine o has no instance, and why. It returns the zero Condition if they
+// report nothing of the kind, for other kinds, and for a Machine that is being deleted.
 func Troubled(k Kind, api API, o *policies.Object) Condition {
 	if o == nil || !k.InfraActs() || o.Deleting() {
 		return Condition{}

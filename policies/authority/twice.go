@@ -13,9 +13,10 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Begins reports whether a request adds the finalizer after which a controller has an instance created. The review of a creation does not see a twin that
-// is created at the same moment. But a Machine is stored before it gets its first finalizer, so of two Machines of one name at least one review sees the
-// other. If the lookup fails, the request is refused, and the controller retries.
+// Begins reports whether a request adds to a Machine the machine finalizer, after which its controller has an instance created. Rules look for the twin in the
+// review of that request, since the review of a creation does not see a twin that is created at the same moment. A Machine is stored before it gets its machine
+// finalizer, so of the two reviews that add the finalizers, at least one sees the other Machine. If the lookup fails, the request is refused, and the
+// controller retries.
 func Begins(c policies.Change) bool {
 	if c.Operation == admissionv1.Delete || c.Subresource != "" || c.Kind != "Machine" || c.Actor == policies.Poundlock {
 		return false
@@ -31,8 +32,9 @@ func Begins(c policies.Change) bool {
 	return false
 }
 
-// CreatedTwice: "only one controller" acts on a machine (converting › Authority of resources and controller reconciliations), also where the
-// Machines of both APIs were created at once.
+// CreatedTwice refuses that a Machine gets the machine finalizer (Begins) while the Machine of its name in the other API may have an instance, or may get one.
+// "only one controller" acts on a machine (converting › Authority of resources and controller reconciliations), even if the Machines of both APIs were created
+// at the same moment.
 func CreatedTwice(c policies.Change) policies.Verdict {
 	if !Begins(c) || c.Facts.Twin == nil {
 		return policies.Verdict{}
@@ -43,7 +45,7 @@ func CreatedTwice(c policies.Change) policies.Verdict {
 	case c.Side == policies.SideClusterAPI && Authoritative(s.Shape) == ClusterAPI && !s.moving():
 	case c.Side == policies.SideClusterAPI:
 		why = neither(there(c))
-	case fenceOpen(s): // FinalizerFence refuses the rest
+	case fenceOpen(s): // otherwise FinalizerFence refuses the finalizer
 		if why = besideClusterAPI(c, c.Facts.Twin, there(c)); why == "" && c.Facts.Infra != nil {
 			why = besideClusterAPI(c, c.Facts.Infra, fmt.Sprintf("its %s %s/%s", c.Facts.Infra.Kind, c.TwinNamespace, c.Facts.Infra.Metadata.Name))
 		}
@@ -60,8 +62,8 @@ func neither(acts string) string {
 		acts, PausedAnnotation)
 }
 
-// besideClusterAPI is why Machine API must not ask for an instance beside an object of Cluster API; "" if it may. A controller that holds an object which
-// was paused later may have asked for one before.
+// besideClusterAPI returns why Machine API must not have an instance created for c.New while Cluster API's object o exists; "" if it may. If o was paused after
+// its creation, its controller may have asked for an instance before the pause.
 func besideClusterAPI(c policies.Change, o *policies.Object, name string) string {
 	kind, _ := KindNamed(c.Kind)
 	id := providerID(o)
@@ -79,8 +81,8 @@ func besideClusterAPI(c policies.Change, o *policies.Object, name string) string
 	return ""
 }
 
-// creationsAtOnce is within what time two creations may be such that the review of neither saw the other: a request may take a minute, and the clocks of two
-// API servers differ.
+// creationsAtOnce is the time within which two objects may have been created without the review of either creation seeing the other object: a request may take
+// a minute, and the clocks of two API servers differ.
 const creationsAtOnce = 5 * time.Minute
 
 // CreatesForSet reports whether a request creates a Machine for a MachineSet of its own API.
@@ -92,16 +94,17 @@ func CreatesForSet(c policies.Change) bool {
 // HasMachines reports whether a MachineSet's controller has reported a Machine.
 func HasMachines(set *policies.Object) bool { return setReplicas(set) > 0 }
 
-// SetsCreatedTwice reports whether two MachineSets of one name were created at the same moment and both act: the review of neither creation saw the other.
-// Sets that were created one after the other were there before Poundlock, which leaves both alone.
+// SetsCreatedTwice reports whether two MachineSets of one name were created at the same moment and the controllers of both act: the review of neither creation
+// saw the other set. It is false for sets that were created one after the other: these existed before Poundlock was installed, and Poundlock leaves both alone.
 func SetsCreatedTwice(machineAPI, clusterAPI *policies.Object) bool {
 	return machineAPI != nil && clusterAPI != nil && !machineAPI.Deleting() && !clusterAPI.Deleting() &&
 		Authoritative(Read(machineAPI)) == MachineAPI && !stopped(clusterAPI) &&
 		machineAPI.Metadata.CreationTimestamp.Sub(clusterAPI.Metadata.CreationTimestamp.Time).Abs() < creationsAtOnce
 }
 
-// SetCreatedTwice: of two MachineSets that were created at the same moment, one in each API, at most one begins to create Machines. Each set is stored before
-// its first Machine is reviewed, so of the two reviews at least one sees the other set. A set that has Machines goes on.
+// SetCreatedTwice refuses the first Machine of a MachineSet if the set of its name in the other API was created at the same moment and acts, too. So at most
+// one of the two begins to create Machines: each set is stored before its first Machine is reviewed, so at least one of these two reviews sees the other set. A
+// set that has Machines may create more.
 func SetCreatedTwice(c policies.Change) policies.Verdict {
 	machineAPI, clusterAPI := c.Facts.OwnerSet, c.Facts.OwnerSetTwin
 	if !CreatesForSet(c) || HasMachines(machineAPI) {
@@ -117,7 +120,7 @@ func SetCreatedTwice(c policies.Change) policies.Verdict {
 		"a set that has none creates none. %s", clusterAPI.Metadata.Name, KeepOneSet(machineAPI, clusterAPI))))
 }
 
-// KeepOneSet has the commands by which a person keeps one of two MachineSets of one name that both act.
+// KeepOneSet returns a text with the commands by which a person keeps one of two MachineSets of one name whose controllers both act.
 func KeepOneSet(machineAPI, clusterAPI *policies.Object) string {
 	kind, _ := KindNamed("MachineSet")
 	command := func(api API, o *policies.Object, verb, more string) string {

@@ -16,14 +16,14 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Cluster API's Machine controller finds a Cluster's control plane by its Machines. While there is none that is not being deleted, it skips each step of a
-// deletion that needs a Node: preDrain hooks, the drain, the wait for volumes, and the deletion of the Node (isDeleteNodeAllowed, in
-// internal/controllers/machine of v1.13). It still waits for preTerminate hooks.
+// Cluster API's Machine controller finds a Cluster's control plane by the control plane Machines in Cluster API. While all of these are being deleted, or none
+// exists, the controller skips each step of a Machine's deletion that needs a Node: preDrain hooks, the drain, the wait for volumes, and the deletion of the
+// Node (isDeleteNodeAllowed, in internal/controllers/machine of v1.13). It still waits for preTerminate hooks.
 
-// drainFirst ends messages: the command that does what Cluster API skips.
+// drainFirst is the end of messages: the command by which a person drains the Node, which Cluster API does not.
 const drainFirst = "drain the Machine's Node yourself before you delete it: kubectl drain %s --ignore-daemonsets --delete-emptydir-data"
 
-// undrained is what Cluster API skips in a namespace in which it finds no Machine of the control plane, in sentences with the remedy.
+// undrained returns sentences that say what Cluster API skips in a namespace in which it finds no control plane Machine, and the remedy.
 func undrained(namespace string) string {
 	return fmt.Sprintf("Cluster API finds no control plane Machine in %s. While there is none, it drains no Node before it deletes a Machine, waits "+
 		"for no preDrain hook and no volume, and leaves the Node behind. "+
@@ -32,7 +32,7 @@ func undrained(namespace string) string {
 		namespace, machineapi.RoleLabel, "NODE")
 }
 
-// UndrainedBy is what Cluster API skips, and the remedy, where a request for a move would bring Machines there; "" where it would not.
+// UndrainedBy returns what Cluster API skips, and the remedy, if a request may move Machines to a Cluster API that finds no control plane Machine; "" if not.
 func UndrainedBy(c policies.Change) string {
 	if !c.Facts.Undrained || !movesToUndrained(c) {
 		return ""
@@ -40,7 +40,8 @@ func UndrainedBy(c policies.Change) string {
 	return undrained(c.TwinNamespace)
 }
 
-// CountsMasters reports whether one of these Cluster API Machines is of the control plane, so that Cluster API finds it.
+// CountsMasters reports whether one of these Cluster API Machines is a control plane Machine that Cluster API counts: it has the label for that, and is not
+// being deleted.
 func CountsMasters(machines []*policies.Object) bool {
 	return slices.ContainsFunc(machines, func(m *policies.Object) bool {
 		_, labelled := m.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
@@ -48,13 +49,13 @@ func CountsMasters(machines []*policies.Object) bool {
 	})
 }
 
-// movesToUndrained reports whether a request may move Machines to Cluster API that it would delete without a drain. A Machine of the control plane is
-// itself one that Cluster API finds.
+// movesToUndrained reports whether a request may move Machines to Cluster API that would then be deleted without a drain, if Facts.Undrained. It is false for
+// the control plane's Machines: once one has moved, Cluster API finds a control plane Machine.
 func movesToUndrained(c policies.Change) bool {
 	return (c.Kind == "Machine" || c.Kind == "MachineSet") && moves(c) && askedFor(c.New) == ClusterAPI && !ofControlPlane(c)
 }
 
-// undrainedWarning is what changes for deletions with the move.
+// undrainedWarning returns the warning about what changes with the move for the deletion of Machines; nil if Cluster API drains Nodes.
 func undrainedWarning(c policies.Change) []string {
 	if !c.Facts.Undrained || !movesToUndrained(c) {
 		return nil
@@ -71,7 +72,7 @@ func undrainedWarning(c policies.Change) []string {
 	return []string{"after the move, a deletion of this Machine drains no Node" + why}
 }
 
-// preDrain are the names of the hooks among a Machine's annotations for which Cluster API waits before it drains a Node.
+// preDrain returns the names of the preDrain hooks among a Machine's annotations, for which Cluster API waits before it drains the Node.
 func preDrain(annotations map[string]string) []string {
 	var out []string
 	for annotation := range annotations {
@@ -83,7 +84,8 @@ func preDrain(annotations map[string]string) []string {
 	return out
 }
 
-// deletesUndrained reports whether a person's deletion deletes Machines that Cluster API runs, other than those of the control plane (ControlPlaneLast).
+// deletesUndrained reports whether a person's request may delete Machines that Cluster API runs. It is false for control plane Machines, for which there is
+// ControlPlaneLast.
 func deletesUndrained(c policies.Change) bool {
 	_, master := c.Old.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
 	return c.Actor == policies.Anyone && !c.Old.Deleting() && !master && !OfControlPlane(c.Old.Metadata.Labels) &&
@@ -119,12 +121,13 @@ func DeleteUndrained(c policies.Change) policies.Verdict {
 	return policies.Verdict{}
 }
 
-// shrinks reports whether a person scales a MachineSet down, which then chooses the Machines that it deletes.
+// shrinks reports whether a person scales a MachineSet down. The set then chooses the Machines that it deletes.
 func shrinks(c policies.Change) bool {
 	return c.Actor == policies.Anyone && replicas(c.New) < replicas(c.Old)
 }
 
-// ShrinkUndrained is DeleteUndrained for the Machines that a MachineSet of Cluster API deletes when it is scaled down.
+// ShrinkUndrained warns that a Cluster API MachineSet that is scaled down deletes Machines without draining their Nodes and without waiting for their preDrain
+// hooks.
 func ShrinkUndrained(c policies.Change) policies.Verdict {
 	if !c.Facts.Undrained || !shrinks(c) || c.Facts.Twin == nil || stand(c).Current != ClusterAPI {
 		return policies.Verdict{}
@@ -136,7 +139,7 @@ func ShrinkUndrained(c policies.Change) policies.Verdict {
 		replicas(c.Old)-replicas(c.New), c.Namespace, c.Namespace, "machines", clusterv1.GroupVersion.Group, clusterv1.DeleteMachineAnnotation))
 }
 
-// nodeOf is the Node of a Machine of Cluster API; "" for none.
+// nodeOf returns the name of the Node of a Cluster API Machine; "" if it has none.
 func nodeOf(machine *policies.Object) string {
 	var status struct {
 		NodeRef struct {

@@ -14,12 +14,13 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// ScaleUnseen keeps the autoscaler from a set of Cluster API whose new Machines the Machine API cannot have. It reads the Machine API's Machines alone, so it
-// would wait for each new one in vain, and ask for fewer replicas after --max-node-provision-time: Cluster API would then delete a Machine that serves.
-// Where it is refused, it scales another set. A person who scales the set of Cluster API is warned.
+// ScaleUnseen refuses that the autoscaler scales up a set of Cluster API whose new Machines cannot be converted to the Machine API. The autoscaler reads only
+// the Machine API's Machines, so it would wait for each new Machine in vain, and reduce spec.replicas after --max-node-provision-time: Cluster API would then
+// delete a Machine that serves. ScaleUnseen also refuses that the autoscaler scales such a set down while a Machine of the set has no Machine API object. An
+// autoscaler that is refused scales another set. A person who scales up the set of Cluster API is warned.
 //
-// Without a conversion, as where the infrastructure cluster cannot be read, it lets the request pass: Poundlock is not to stop a cluster's scaling for
-// what it does not know.
+// If no conversion could be run, for example because the infrastructure cluster cannot be read, ScaleUnseen allows the request: Poundlock is not to stop a
+// cluster's scaling because of something that it does not know.
 func ScaleUnseen(c policies.Change) policies.Verdict {
 	unseen := unconvertibleTemplate(c)
 	if !scalesUnseen(c) || stand(c).Current != ClusterAPI || len(unseen) == 0 {
@@ -49,7 +50,8 @@ func ScaleUnseen(c policies.Change) policies.Verdict {
 	return policies.Verdict{}
 }
 
-// scalesUnseen reports whether a request may scale a set whose authority is Cluster API's: the autoscaler its mirror, or a person the set itself, up.
+// scalesUnseen reports whether a request may be one that ScaleUnseen looks at: the autoscaler scales the Machine API's set, up or down, or a person scales
+// Cluster API's set up.
 func scalesUnseen(c policies.Change) bool {
 	switch {
 	case c.Operation != admissionv1.Update || sameReplicas(c):
@@ -71,7 +73,8 @@ func unseenNeeds(c policies.Change) (n policies.Need) {
 	return n
 }
 
-// unconvertibleTemplate are those fields that the Machines of a set would have, too: what is wrong with the set's own names or settings alone is not.
+// unconvertibleTemplate returns the errors about fields that the set's new Machines would have, too. Errors about names or settings of the set alone are left
+// out.
 func unconvertibleTemplate(c policies.Change) field.ErrorList {
 	var out field.ErrorList
 	for _, err := range c.Facts.Unconvertible {
@@ -82,7 +85,7 @@ func unconvertibleTemplate(c policies.Change) field.ErrorList {
 	return out
 }
 
-// ofSetAlone reports whether a refusal concerns the set's own names or settings, which its Machines do not have.
+// ofSetAlone reports whether a conversion error is about names or settings of the set itself, which its Machines do not have.
 func ofSetAlone(err *field.Error) bool {
 	return strings.HasPrefix(err.Field, "metadata") || strings.HasPrefix(err.Field, "spec") && !strings.HasPrefix(err.Field, "spec.template")
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// machineFinalizer is the one under which the controller of the object under review terminates a Machine's instance.
+// machineFinalizer returns the finalizer under which the controller of the object under review terminates a Machine's instance.
 func machineFinalizer(c policies.Change) string {
 	switch c.Side {
 	case policies.SideMachineAPI:
@@ -27,17 +27,17 @@ func machineFinalizer(c policies.Change) string {
 	return InfraFinalizer(c.Resource.Group, c.Old.Kind)
 }
 
-// losesMachineFinalizer reports whether a person removes that finalizer from an object that is being deleted. On one that nobody deletes, the controller
-// puts it back. A provider whose controllers have no account of their own looks like a person, but for the field manager: kubectl names one, controllers
-// do not.
+// losesMachineFinalizer reports whether a person removes the machine finalizer from an object that is being deleted. It is false for an object that is not
+// being deleted, because its controller adds the finalizer again. A provider's controllers without an account of their own look like a person. They differ by
+// the field manager: kubectl's requests name one, and controllers' requests do not.
 func losesMachineFinalizer(c policies.Change) bool {
 	name := machineFinalizer(c)
 	return c.Actor == policies.Anyone && c.Old.Deleting() && c.Old.HasFinalizer(name) && !c.New.HasFinalizer(name) &&
 		(c.FieldManager != "" || !hasNoAccount(c.Old.Kind))
 }
 
-// machineFinalizerNeeds: the controller of Cluster API's Machine has nothing left to do once the infrastructure machine is gone. Whose else the instance is
-// decides what becomes of it.
+// machineFinalizerNeeds returns the needs of MachineFinalizerRemoved. NeedInfra is for Cluster API's Machine, whose controller has nothing left to do once the
+// infrastructure machine is gone. NeedHolders is because the instance stays if it is also another Machine's.
 func machineFinalizerNeeds(c policies.Change) policies.Need {
 	switch {
 	case !losesMachineFinalizer(c):
@@ -48,9 +48,10 @@ func machineFinalizerNeeds(c policies.Change) policies.Need {
 	return policies.NeedTwin | policies.NeedHolders
 }
 
-// MachineFinalizerRemoved: an object that is being deleted stays for the controller of the authoritative API until the instance is terminated (converting ›
-// Deletion of Machines). What is removed from the object that is not authoritative is refused by other rules, or has no effect; in mid-move the other API
-// takes over (State.handedOver).
+// MachineFinalizerRemoved warns a person who removes the machine finalizer from an authoritative object that is being deleted: the finalizer holds the object
+// for the controller of the authoritative API until the instance is terminated (converting › Deletion of Machines). There is no warning for an object that is
+// not authoritative, where other rules refuse the request or the removal has no effect. Nor is there one during a move, where the other API takes over
+// (State.handedOver).
 func MachineFinalizerRemoved(c policies.Change) policies.Verdict {
 	s := stand(c)
 	if !losesMachineFinalizer(c) || !sideOf(cleansUp(s), c.Side) || s.Condition(conditionInstanceExists).Status == metav1.ConditionFalse ||
@@ -82,7 +83,8 @@ func MachineFinalizerRemoved(c policies.Change) policies.Verdict {
 			"If you remove it all the same, terminate the instance in the cloud yourself. To look: "+look)
 }
 
-// cleansUp is the API whose controllers terminate the instance; Unset in mid-move. An object of Cluster API without a Machine API object is its own.
+// cleansUp returns the API whose controllers terminate the instance: the authoritative one, or Cluster API if there is no Machine API object. It returns Unset
+// during a move.
 func cleansUp(s standing) API {
 	switch {
 	case s.mapi == nil:
@@ -93,7 +95,7 @@ func cleansUp(s standing) API {
 	return s.authoritative()
 }
 
-// instanceOf is the ID of the instance behind the object under review, as far as it is known, and whether there is one.
+// instanceOf returns the ID of the instance of the object under review, "" if the ID is not known, and whether there is an instance.
 func instanceOf(c policies.Change) (id string, exists bool) {
 	infra := c.Facts.Infra
 	if c.Side == policies.SideInfrastructure {

@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Effect is what a request does to a field, as bits.
+// Effect is what a request does to a field, or to a whole object, as a set of bits.
 type Effect uint8
 
 // The effects that a grant may name.
@@ -23,12 +23,12 @@ const (
 	Adds Effect = 1 << iota
 	Changes
 	Removes
-	// Deletes is for the whole object; its field is metadata.name.
+	// Deletes is the deletion of the whole object. A grant of it has metadata.name as the field.
 	Deletes
 	Writes = Adds | Changes | Removes
 )
 
-// Phase is the state of a pair that a lock depends on, as bits.
+// Phase is a set of states of a pair, as bits. A lock depends on the state.
 type Phase uint8
 
 // The phases of a pair.
@@ -36,28 +36,29 @@ const (
 	Uninitialized Phase = 1 << iota
 	ByMachineAPI
 	ByClusterAPI
-	// LeavingMachineAPI and LeavingClusterAPI last until the controllers of the object under review acknowledge their pause, LeftMachineAPI and LeftClusterAPI
-	// from then on: the mirror has caught up, and a later write would be lost.
+	// LeavingMachineAPI and LeavingClusterAPI are the phases of a move from that API, until the controllers of the object under review acknowledge their pause.
+	// LeftMachineAPI and LeftClusterAPI are the phases from then on to the end of the move: the mirror has caught up, and a later write would be lost.
 	LeavingMachineAPI
 	LeavingClusterAPI
 	LeftMachineAPI
 	LeftClusterAPI
-	// LeavingUnknown is a move without an origin.
+	// LeavingUnknown is a move without an origin: status.synchronizedAPI does not say where authority comes from.
 	LeavingUnknown
 
 	Moving   = LeavingMachineAPI | LeavingClusterAPI | LeftMachineAPI | LeftClusterAPI | LeavingUnknown
 	AnyPhase = Uninitialized | ByMachineAPI | ByClusterAPI | Moving
-	// MirroredByClusterAPI is when the Cluster API side is locked at rest.
+	// MirroredByClusterAPI are the phases outside a move in which the Cluster API side is locked.
 	MirroredByClusterAPI = Uninitialized | ByMachineAPI
 )
 
-// Grant lets one writer through one lock. It names fields, effects and phases, never a whole object. The locks' rules ask Granted; the CEL policies and the
-// mirror are generated from the same rows. What is in no row is locked.
+// Grant lets one writer through one lock. It names fields, effects and phases, and never grants a whole object. The rules of the locks ask Granted, and the CEL
+// policies and the mirror use the same rows. What no row grants is locked.
 type Grant struct {
-	// Writer is its name in documents.
+	// Writer is the writer's name in documents.
 	Writer string
 	Actor  policies.Actor
-	// Manager is its field manager if the mirror carries its writes over to the authoritative object; "" if the mirror leaves them alone.
+	// Manager is the writer's field manager on the authoritative object, if the mirror carries the writer's changes over to that object; "" if the mirror leaves
+	// the changes where they are.
 	Manager string
 	Side    policies.Side
 	Kinds   []string
@@ -65,15 +66,16 @@ type Grant struct {
 	Fields  []string
 	Effects Effect
 	While   Phase
-	// Only narrows the row to some requests; nil: all.
+	// Only reports whether the row is for a request; nil: it is for all.
 	Only func(policies.Change) bool
-	// Why is what fails if the writer is refused.
+	// Why is the reason for the grant: what the writer does, or what fails if it is refused.
 	Why string
-	// Unverified reports that the row was not read in the component's source.
+	// Unverified reports that nobody has checked the row against the component's source.
 	Unverified bool
 }
 
-// Treatment is what becomes of the write of a grant: some are carried over by a part of the mirror of their own.
+// Treatment returns what happens to the writes that a row grants: CarriedOver if the row has a Manager, or for the etcd operator, whose writes a separate part
+// of the mirror carries over; else LetThrough.
 func (g Grant) Treatment() Treatment {
 	if g.Manager != "" || g.Actor == policies.EtcdOperator {
 		return CarriedOver
@@ -81,7 +83,7 @@ func (g Grant) Treatment() Treatment {
 	return LetThrough
 }
 
-// String is the phases in words, as documents have them behind "while".
+// String returns the phases in words, as documents have them after "while".
 func (p Phase) String() string {
 	if p == AnyPhase {
 		return "always"
@@ -111,7 +113,7 @@ func (p Phase) String() string {
 	return strings.Join(out, "; ")
 }
 
-// Grants lists every exception that a lock makes for an identity other than Poundlock's.
+// Grants returns every exception that the locks make for an identity other than Poundlock's.
 func Grants() []Grant {
 	infra := pausedInfra
 	owners, finalizers := []string{"metadata.ownerReferences"}, []string{"metadata.finalizers"}
@@ -273,17 +275,17 @@ func keyed(of string, keys []string) []string {
 	return out
 }
 
-// grants is the table, built once: every review asks it.
+// grants is the table that Grants returns. It is built only once, because every review reads it.
 var grants = Grants()
 
-// Granted reports whether a lock allows this effect on a field to the request's writer.
+// Granted reports whether a row of grants lets the request's writer have this effect on the field at path.
 func Granted(c policies.Change, path string, effect Effect) bool {
 	return slices.ContainsFunc(grants, func(g Grant) bool {
 		return g.Effects&effect == effect && g.applies(c) && slices.ContainsFunc(g.Fields, func(f string) bool { return covers(f, path) })
 	})
 }
 
-// grantedFields are the paths beneath a root that a lock lets the request's writer change.
+// grantedFields returns the paths, root and paths beneath it, at which rows of grants let the request's writer add, change and remove values.
 func grantedFields(c policies.Change, root string) []string {
 	var out []string
 	for _, g := range grants {
@@ -303,7 +305,7 @@ func (g Grant) applies(c policies.Change) bool {
 	return g.Actor == c.Actor && g.Side == c.Side && slices.Contains(g.Kinds, c.Kind) && g.While&phase(c) != 0 && (g.Only == nil || g.Only(c))
 }
 
-// Annotated lists the grants of annotations on one side, for the policies and the mirror.
+// Annotated returns the rows of one side that grant annotations, each with the keys of these annotations as its Fields. It is for the policies and the mirror.
 func Annotated(side policies.Side) []Grant {
 	var out []Grant
 	for _, g := range grants {
@@ -315,8 +317,8 @@ func Annotated(side policies.Side) []Grant {
 	return out
 }
 
-// LeftAlone lists the labels or annotations ("metadata.labels", "metadata.annotations") of a Machine API object that its own controller keeps up to date
-// while Cluster API is authoritative, and that are not carried over: the mirror leaves them as they are.
+// LeftAlone returns the names of those labels or annotations of a Machine API object that its own controllers keep up to date while Cluster API is
+// authoritative, and that are not carried over: the mirror leaves them as they are. of is "metadata.labels" or "metadata.annotations".
 func LeftAlone(kind, of string) []string {
 	var out []string
 	for _, g := range grants {
@@ -327,7 +329,7 @@ func LeftAlone(kind, of string) []string {
 	return out
 }
 
-// Names are the row's fields directly beneath spec, or the labels or annotations that it names.
+// Names returns the names of the row's fields directly beneath of, such as spec, or the keys that the row names in the map of, such as metadata.labels.
 func (g Grant) Names(of string) []string {
 	var out []string
 	for _, f := range g.Fields {
@@ -341,7 +343,7 @@ func (g Grant) Names(of string) []string {
 	return out
 }
 
-// covers reports whether a row's path includes this one.
+// covers reports whether a row's field includes a path: it is this path, or it ends with [*] and the path is a key of that map.
 func covers(field, path string) bool {
 	every, wild := strings.CutSuffix(field, "[*]")
 	return field == path || wild && strings.HasPrefix(path, every+"[")
@@ -375,7 +377,7 @@ func moving(c policies.Change, s standing) Phase {
 	return LeavingUnknown
 }
 
-// controlPlaneRoles are the values of machineapi.RoleLabel that mark a Machine of the control plane.
+// controlPlaneRoles are the values of machineapi.RoleLabel on a Machine of the control plane.
 var controlPlaneRoles = []string{"master", "control-plane"}
 
 // ownedByControlPlane reports whether a request, on a control plane Machine, changes only owners that are ControlPlaneMachineSets.

@@ -13,10 +13,10 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// BesidePolicies refuse, while no webhook answers, what authority/create-machineapi refuses: a Machine or a MachineSet for Machine API beside
-// one of Cluster API's, unless that is its own mirror, is paused, and has no other instance. They have each object of Cluster API's namespace
-// as a parameter, and judge the one of the request's name. They are no twins of the rule: they see what the API server's cache has, and no
-// infrastructure.
+// BesidePolicies returns policies that refuse, while no webhook answers, what the rule authority/create-machineapi refuses: the creation of a Machine or a
+// MachineSet for Machine API while Cluster API has an object of its name. The Cluster API object does not stand in the way if it is the mirror of the new
+// object, is paused, and has no other instance. The policies have each object of the kind in Cluster API's namespace as a parameter, and judge the one with the
+// request's name. They are not twins of the rule, because they see what the API server's cache has, and no infrastructure objects.
 func BesidePolicies(o Options) []Policy {
 	var out []Policy
 	for _, name := range []string{"Machine", "MachineSet"} {
@@ -33,7 +33,7 @@ func BesidePolicies(o Options) []Policy {
 }
 
 func beside(o Options, name string, k authority.Kind, pair authority.Pair) *admissionregistrationv1.ValidatingAdmissionPolicy {
-	// Machine API's controllers create for their sets, under names that nobody has.
+	// Machine API's controllers are exempt: they create Machines for their sets, under names that no other object has.
 	exempt := slices.Concat(o.Identities[policies.Poundlock], o.Identities[policies.MachineAPIController])
 	annotations := object("dyn(params).metadata", "annotations")
 	stopped := fmt.Sprintf(`%q in %s && !%s.exists(c, c.?type.orValue('') == %q && c.?status.orValue('') == "False")`, authority.PausedAnnotation, annotations,

@@ -12,18 +12,19 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// InForeground is a DELETE that asks the garbage collector to delete first what the object owns, or leaves that to the object's finalizers.
+// InForeground returns an expression: whether a DELETE is in the foreground, so that the garbage collector deletes first what the object owns. Either the
+// request asks for that, or it asks for nothing and the object has the finalizer for it.
 func InForeground() string {
 	return fmt.Sprintf(`(request.?options.?propagationPolicy.orValue("") == "Foreground" || request.?options.?propagationPolicy.orValue("") == "" && %s)`,
 		Dependents("dyn(oldObject)"))
 }
 
-// Dependents reports whether an object has the finalizer of a deletion in the foreground.
+// Dependents returns an expression: whether an object has the finalizer foregroundDeletion.
 func Dependents(object string) string {
 	return fmt.Sprintf(`%q in %s.metadata.?finalizers.orValue([])`, metav1.FinalizerDeleteDependents, object)
 }
 
-// controlPlaneTwins lists the rows of policies/controlplane that need no lookup.
+// controlPlaneTwins returns the twins of those rows of policies/controlplane that need no lookup.
 func controlPlaneTwins() []Twin {
 	return []Twin{
 		{
@@ -72,10 +73,10 @@ func domainsOf(variable string) string {
 	return fmt.Sprintf("variables.%s[?k].orValue(dyn([]))", variable)
 }
 
-// controlPlaneVariables are what these twins are made from, beside what is shared.
+// controlPlaneVariables returns the variables that controlPlaneTwins use in addition to the shared ones.
 func controlPlaneVariables() []admissionregistrationv1.Variable {
 	out := []admissionregistrationv1.Variable{
-		// A set that was not active is judged as if it were new once it is.
+		// goesOn is false for an update by which a set becomes active: such a set is judged as if it were new.
 		variable("goesOn", fmt.Sprintf(`request.operation == "UPDATE" && !(%s == "Active" && %s != "Active")`,
 			text("variables.newSpec", "state"), text("variables.oldSpec", "state"))),
 	}

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// MaxDepth is how many levels of a spec are compared member by member, the top one included.
+// MaxDepth is the number of levels of a spec, including the top level, that are compared member by member.
 const MaxDepth = 10
 
-// quote writes a CEL string literal; JSON's escapes are CEL's.
+// quote returns s as a CEL string literal. CEL has JSON's escapes.
 func quote(s string) string { return strconv.Quote(s) }
 
 func quoteAll(list []string) string {
@@ -23,36 +23,37 @@ func quoteAll(list []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// object is a member that is an object, an empty one where it is absent or null.
+// object returns an expression: a member that is an object; an empty object if the member is absent or null.
 func object(of, member string) string {
 	return fmt.Sprintf("(%[1]s.?%[2]s.orValue(null) == null ? dyn({}) : %[1]s.%[2]s)", of, member)
 }
 
-// list is a member that is a list, an empty one where it is absent or null.
+// list returns an expression: a member that is a list; an empty list if the member is absent or null.
 func list(of, member string) string {
 	return fmt.Sprintf("(%[1]s.?%[2]s.orValue(null) == null ? dyn([]) : %[1]s.%[2]s)", of, member)
 }
 
-// text is a member that is a text, an empty one where it is absent or null.
+// text returns an expression: a member that is a text; an empty text if the member is absent or null.
 func text(of, member string) string {
 	return fmt.Sprintf("(%[1]s.?%[2]s.orValue(null) == null ? '' : string(%[1]s.%[2]s))", of, member)
 }
 
-// differences is the Go rules' lock by exception (policies.Comparison): the paths at which two objects differ, joined
-// with commas, no text where they do not. Absent and null are equal, and empty too but beneath a field of exact. The members
-// of the top level that the expression except lists may differ.
+// differences returns an expression: the paths at which two objects differ, joined with commas; an empty text if they do not differ. It is the Go rules' lock
+// by exception (policies.Comparison). Absent and null are equal, and so is an empty value, except beneath a field of exact. Members of the top level that the
+// expression except lists may differ.
 //
-// CEL has no recursion, so that the comparison of one level is written out inside that of the one above.
+// CEL has no recursion, so the comparison of each level is written out inside the comparison of the level above.
 func differences(path, before, after string, exact [][]string, except string) string {
 	keys := fmt.Sprintf("%s.filter(k, !(k in %s))", keysOf(before, after), except)
 	return fmt.Sprintf("(%s == %s ? '' : %s)", before, after, differ(exact).members(keys, before, after, quote(path), 1))
 }
 
-// differ compares; it holds the ways, from the top level on, to the fields beneath which an empty value is one.
+// differ writes comparisons. It has the paths, from the top level on, of the fields beneath which an empty value differs from an absent one.
 type differ [][]string
 
-// members compares the members of two containers; keys are the keys of both. Those that differ become a list m: the key, the value before
-// and after, whether one of them alone is absent, and the path.
+// members returns an expression that compares the members of two containers; keys are the keys of both. Each member that differs becomes a list m1, m2 and so
+// on, by the level: the key, the value before and after, whether only one of these values is absent, the path and, at the level of depth, whether the member is
+// exact.
 func (d differ) members(keys, before, after, path string, level int) string {
 	at, more := fmt.Sprintf("m%d", level), ""
 	if level == d.depth() {
@@ -63,7 +64,7 @@ func (d differ) members(keys, before, after, path string, level int) string {
 		keys, before, after, member(before), member(after), absent(before), absent(after), path, segment("k"), more, at, d.compare(level))
 }
 
-// compare names the paths at which the values of one member differ.
+// compare returns an expression: the paths at which the values of one member differ.
 func (d differ) compare(level int) string {
 	at := func(i int) string { return fmt.Sprintf("m%d[%d]", level, i) }
 	before, after, path, exact := at(1), at(2), at(4), d.isExact(level)
@@ -77,7 +78,7 @@ func (d differ) compare(level int) string {
 	return fmt.Sprintf("(%[1]s && %[2]s ? string(%[3]s) : %[4]s == %[5]s || !%[1]s && %[6]s ? '' : %[7]s)", exact, at(3), path, before, after, same, deeper)
 }
 
-// depth is the level beneath the longest way.
+// depth returns the number of the level beneath the longest path.
 func (d differ) depth() int {
 	longest := 0
 	for _, way := range d {
@@ -86,8 +87,8 @@ func (d differ) depth() int {
 	return longest + 1
 }
 
-// isExact reports whether the member of a level is beneath one of the fields; no text where none is that high up. The lowest level that makes a
-// difference keeps the answer for those beneath it.
+// isExact returns an expression: whether the member of a level is beneath one of the fields of differ; "" if no field is above that level. At the level of
+// depth the answer is stored in the list of the member, for all levels beneath.
 func (d differ) isExact(level int) string {
 	if level >= d.depth() {
 		return fmt.Sprintf("m%d[5]", d.depth())
@@ -112,28 +113,29 @@ func (d differ) exact(level int) string {
 	return "(" + strings.Join(ways, " || ") + ")"
 }
 
-// member is the value of the key k, an empty object where it is absent or null.
+// member returns an expression: the value of the key k; an empty object if the value is absent or null.
 func member(of string) string {
 	return fmt.Sprintf("(%s ? dyn({}) : %s[k])", absent(of), of)
 }
 
-// absent reports whether the key k is absent or null.
+// absent returns an expression: whether the value of the key k is absent or null.
 func absent(of string) string { return fmt.Sprintf("%s[?k].orValue(null) == null", of) }
 
-// empty reports whether a value, null left out, is an empty object or list.
+// empty returns an expression: whether a value, which is not null, is an empty object or an empty list.
 func empty(v string) string { return fmt.Sprintf("(%[1]s == dyn({}) || %[1]s == dyn([]))", v) }
 
-// alike reports whether two values are compared member by member: two objects, or two lists of one length.
+// alike returns an expression: whether two values are compared member by member, because they are two objects, or two lists of one length.
 func alike(a, b string) string {
 	return fmt.Sprintf("type(%[1]s) == type(%[2]s) && (type(%[1]s) == map || type(%[1]s) == list && size(%[1]s) == size(%[2]s))", a, b)
 }
 
-// keysOf lists the keys of two containers that are alike: every key that one of two objects has, or every index.
+// keysOf returns an expression: the keys of two containers that are alike. These are the keys that at least one of two objects has, or all indexes of two
+// lists.
 func keysOf(a, b string) string {
 	return fmt.Sprintf("(%[1]s.transformList(k, v, dyn(k)) + (type(%[2]s) == map ? %[2]s.transformList(k, v, !(k in %[1]s), dyn(k)) : []))", a, b)
 }
 
-// segment is a key as the end of a path.
+// segment returns an expression: a key as the last segment of a path, .name or [key].
 func segment(key string) string {
 	return fmt.Sprintf("(type(%[1]s) == string && string(%[1]s).matches('^[A-Za-z0-9_]*$') ? '.' + string(%[1]s) : '[' + string(%[1]s) + ']')", key)
 }

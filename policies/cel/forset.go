@@ -12,24 +12,28 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// ForSetPolicies refuse, while no webhook answers, the Machine that a set's controllers create: what authority/create-for-set refuses, for a set which
-// Cluster API scales, and what authority/created-twice refuses, for a set whose namesake in the other API acts, too, where the mirror has marked that. Each
-// MachineSet of the Machine API's namespace is a parameter; the one that controls the Machine, or has the name of the one that does, decides. They are no
-// twins of the rules, because the API server reads parameters from its cache, which may lag.
+// ForSetPolicies returns policies that refuse, while no webhook answers, some Machines that a MachineSet's controllers create. They refuse what the rule
+// authority/create-for-set refuses, for a set that Cluster API scales, and what authority/created-twice refuses, for a set whose namesake in the other API
+// acts, too, if the mirror has marked that.
+//
+// Each MachineSet of the Machine API's namespace is a parameter. The one that controls the Machine decides, or the one that has the name of the Cluster API set
+// that controls it. The policies are not twins of the rules, because the API server reads parameters from its cache, which may lag.
 func ForSetPolicies(o Options) []Policy {
 	return append([]Policy{forMachineAPISet(o)}, ofEachPair(o, "poundlock-create-for-cluster-api-set", forClusterAPISet)...)
 }
 
-// marked and hasMachines are what the rules ask of a set (authority.SetsCreatedTwice, authority.HasMachines).
+// marked returns an expression: whether the mirror has marked the set that is the parameter as one of two that both act. It stands for what the rules ask of
+// authority.SetsCreatedTwice.
 func marked() string {
 	return fmt.Sprintf("%q in %s", authority.BesideForeignAnnotation, object("dyn(params).metadata", "annotations"))
 }
 
+// hasMachines returns an expression: whether the controller of the set that is the parameter has reported a Machine (authority.HasMachines).
 func hasMachines() string {
 	return fmt.Sprintf("%s[?'replicas'].orValue(0) != 0", object("dyn(params)", "status"))
 }
 
-// ofAnotherSet reports that a parameter does not have the name of the set of an API that controls the new Machine.
+// ofAnotherSet returns an expression: whether the parameter has another name than the MachineSet of this API group that controls the new Machine.
 func ofAnotherSet(group string) string {
 	return fmt.Sprintf(`!%s.exists(r, r.?controller.orValue(false) == true && r.?kind.orValue('') == "MachineSet" && `+
 		`string(r.?apiVersion.orValue('')).startsWith("%s/") && r.?name.orValue('') == dyn(params).metadata.name)`,
@@ -71,7 +75,8 @@ func forMachineAPISet(o Options) Policy {
 	return Policy{Policy: p, Binding: bindingToEach(o, name, "")}
 }
 
-// forClusterAPISet lets Cluster API's set go on where Machine API's has no Machines, which the other policy keeps from its first one.
+// forClusterAPISet returns the policy that refuses Machines for Cluster API's set if Machine API's set of its name has Machines. If Machine API's set has none,
+// Cluster API's set may create Machines: the policy of forMachineAPISet then refuses the first Machine of Machine API's.
 func forClusterAPISet(o Options, name string, pair authority.Pair) *admissionregistrationv1.ValidatingAdmissionPolicy {
 	set, _ := authority.KindNamed("MachineSet")
 	machine, _ := authority.KindNamed("Machine")

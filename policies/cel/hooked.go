@@ -16,10 +16,12 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// HookedPolicies refuse, while no webhook answers, what authority/delete-hooked and authority/delete-unknown-instance refuse of one Machine: a deletion in the
-// foreground of a Cluster API Machine with a hook. The Machine's own annotations have the hooks, and what Poundlock has paused, Cluster API does not run. They
-// are no twins of the rules, which look up the Machine API object: they let through the deletion of a Machine that is paused because its authority moves. Nor
-// do they see a MachineSet's or a MachineDeployment's Machines. They fail open, as deletions do (DESIGN §3.1).
+// HookedPolicies returns the policy that refuses, while no webhook answers, what the rules authority/delete-hooked and authority/delete-unknown-instance refuse
+// for a single Machine: the deletion in the foreground of a Cluster API Machine with a hook. The policy reads the hooks from the Machine's own annotations. It
+// leaves out Machines that are paused, because Cluster API does not run what Poundlock has paused.
+//
+// The policy is not a twin of the rules, which look up the Machine API object: it allows the deletion of a Machine that is paused because its authority moves.
+// Nor does it see the Machines of a MachineSet or a MachineDeployment that is deleted. It fails open, like all reviews of deletions (DESIGN §3.1).
 func HookedPolicies(o Options) []Policy {
 	const name = "poundlock-delete-hooked"
 	machine, _ := authority.KindNamed("Machine")
@@ -80,7 +82,7 @@ func HookedPolicies(o Options) []Policy {
 	}}}
 }
 
-// hooksOf are the names of somebody's hooks among a Machine's annotations, as the rules' hooksOf has them.
+// hooksOf returns an expression: the hooks among a Machine's annotations, without Poundlock's own. It stands for hooksOf of package authority.
 func hooksOf(annotations string) string {
 	return fmt.Sprintf(`%s.filter(k, k != %q && (string(k).startsWith(%q) || string(k).startsWith(%q)))`, annotations,
 		authority.InstanceHookAnnotation, clusterv1.PreDrainDeleteHookAnnotationPrefix, clusterv1.PreTerminateDeleteHookAnnotationPrefix)

@@ -14,10 +14,10 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// KeptPolicies refuse, while no webhook answers, what authority/provider-id refuses: the deletion of what a provider keeps for an instance that a Machine of
-// the Machine API has. Its controller would terminate the instance, with or without an owner. They have each Machine of the Machine API as a parameter, and
-// judge those that Cluster API is not authoritative for. They are no twins of the rule: they see what the API server's cache has, and not which Machines of
-// Cluster API have the instance.
+// KeptPolicies returns policies that refuse, while no webhook answers, what the rule authority/provider-id refuses: the deletion of an object that a provider
+// keeps for an instance, if a Machine of the Machine API has this instance. The object's controller would terminate the instance, whether the object has an
+// owner or not. The policies have each Machine of the Machine API as a parameter, and judge by those for which Machine API is authoritative and that have no
+// request to move. They are not twins of the rule: they see what the API server's cache has, and not which Machines of Cluster API have the instance.
 func KeptPolicies(o Options) []Policy {
 	return ofEachPair(o, "poundlock-delete-kept", kept)
 }

@@ -12,23 +12,24 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// What these expressions are true of is refused while no replica answers, because two controllers could act; all else is let through (DESIGN §3.1). They see
-// nothing but the request. None fails, whatever the objects hold: an expression that fails is a refusal too.
+// The functions in this file return CEL expressions. While no replica of Poundlock answers, requests for which the expressions are true are refused, because
+// two controllers could act. All other requests are let through (DESIGN §3.1). The expressions read only the request. None of them fails, whatever the objects
+// contain, because an expression that fails refuses the request, too.
 
-// either is true where a condition on `o` holds of the stored object or of the requested one.
+// either returns an expression: whether a condition on `o` is true of the stored object or of the requested object.
 func either(condition string) string {
 	return fmt.Sprintf("[dyn(oldObject), dyn(object)].exists(o, o != null && %s)", condition)
 }
 
-// Moved reports whether a Machine API object's authority is, or is asked to be, anything but MachineAPI: stored or requested, in spec or status.
+// Moved returns an expression: whether authoritativeAPI in the spec or status of a Machine API object, stored or requested, has a value other than MachineAPI.
 func Moved() string {
 	return either(fmt.Sprintf(
 		`["spec", "status"].exists(part, type(o[?part].orValue(null)) == map && !(o[part].?authoritativeAPI.orValue(null) in [dyn(null), dyn(""), dyn(%q)]))`,
 		authority.MachineAPI))
 }
 
-// DropsRequest reports whether an update leaves out a request for Cluster API, or makes one for Machine API of it, which looks the same once
-// the CRD's default is in.
+// DropsRequest returns an expression: whether an update changes a request for Cluster API to one for Machine API, or leaves the request out. The two look the
+// same once the CRD's default is filled in.
 func DropsRequest() string {
 	drops := func(of string) string {
 		asks := func(o string) string { return text(fmt.Sprintf(of, o), "authoritativeAPI") }
@@ -37,7 +38,7 @@ func DropsRequest() string {
 	return fmt.Sprintf("(%s) || (%s)", drops(object("%[1]s", "spec")), drops(object(object(object("%[1]s", "spec"), "template"), "spec")))
 }
 
-// LosesOwned reports whether an update leaves out the sync finalizer, or every owner, of an object that is not being deleted.
+// LosesOwned returns an expression: whether an update removes the sync finalizer, or all owners, from an object that is not being deleted.
 func LosesOwned() string {
 	return fmt.Sprintf(`!has(dyn(oldObject).metadata.deletionTimestamp) && (%[1]q in %[2]s && !(%[1]q in %[3]s) || size(%[4]s) > 0 && size(%[5]s) == 0)`,
 		authority.SyncFinalizer,
@@ -45,19 +46,19 @@ func LosesOwned() string {
 		list("dyn(oldObject).metadata", "ownerReferences"), list("dyn(object).metadata", "ownerReferences"))
 }
 
-// ChangesSyncFinalizer reports whether an update adds the sync finalizer or removes it.
+// ChangesSyncFinalizer returns an expression: whether an update adds or removes the sync finalizer.
 func ChangesSyncFinalizer() string {
 	return fmt.Sprintf(`request.operation == "UPDATE" && (%[1]q in %[2]s) != (%[1]q in %[3]s)`, authority.SyncFinalizer,
 		list("dyn(oldObject).metadata", "finalizers"), list("dyn(object).metadata", "finalizers"))
 }
 
-// Mirrored reports whether an object has the mirror's mark, before the request or after.
+// Mirrored returns an expression: whether an object has the mirror's mark before the request or after it.
 func Mirrored() string {
 	return either(fmt.Sprintf(`%q in %s`, authority.MirrorAnnotation, object("o.metadata", "annotations")))
 }
 
-// BeginsBesideForeign reports whether a Machine gets the finalizer after which Machine API has an instance created, while the mirror reports (Synchronized)
-// another Machine of its name in Cluster API, or has marked it for that.
+// BeginsBesideForeign returns an expression: whether a Machine gets the finalizer after which Machine API has an instance created, although Cluster API has a
+// Machine of this name that is not its mirror. The mirror has reported that in the condition Synchronized, or has marked the Machine for that.
 func BeginsBesideForeign() string {
 	return fmt.Sprintf(`request.operation == "UPDATE" && %[1]q in %[2]s && !(%[1]q in %[3]s) && `+
 		`(%[7]q in %[8]s || %[4]s.exists(c, c.?type.orValue("") == %[5]q && c.?reason.orValue("") == %[6]q))`,
@@ -66,26 +67,26 @@ func BeginsBesideForeign() string {
 		authority.BesideForeignAnnotation, object("dyn(oldObject).metadata", "annotations"))
 }
 
-// PausedInstance reports whether an object is what a provider keeps for an instance, of these kinds, and is paused before the request: it has no mark of the
-// mirror's, and its controller obeys its pause alone.
+// PausedInstance returns an expression: whether an object is one that a provider keeps for an instance, of one of these kinds, and is paused before the
+// request. Such an object has no mark of the mirror's, and its controller obeys only its own pause.
 func PausedInstance(kinds []string) string {
 	return fmt.Sprintf(`request.kind.kind in %s && oldObject != null && %q in %s`,
 		quoteAll(kinds), authority.PausedAnnotation, object("dyn(oldObject).metadata", "annotations"))
 }
 
-// NotByProvider reports whether a request is not of a provider's controllers that have an account of their own.
+// NotByProvider returns an expression: whether a request is by anybody but a provider's controllers that have an account of their own.
 func NotByProvider(identities policies.Identities) string {
 	return fmt.Sprintf("!(request.userInfo.username in %s)", quoteAll(identities[policies.InfrastructureController]))
 }
 
-// HeldOrPaused reports whether an object that is to be deleted has a finalizer, or is paused.
+// HeldOrPaused returns an expression: whether an object that is to be deleted has a finalizer or is paused.
 func HeldOrPaused() string {
 	return fmt.Sprintf(`size(%s) > 0 || %q in %s`, list("dyn(oldObject).metadata", "finalizers"), authority.PausedAnnotation,
 		object("dyn(oldObject).metadata", "annotations"))
 }
 
-// BeginsToAct reports whether a Cluster API object is created that is not paused, or its pause ends, but for a Machine that Cluster API's own
-// controllers make for a MachineSet: sets go on scaling.
+// BeginsToAct returns an expression: whether a Cluster API object is created without a pause, or its pause is removed. It is false for a Machine that Cluster
+// API's own controllers create for a MachineSet, so that sets can still scale.
 func BeginsToAct(identities policies.Identities) string {
 	return fmt.Sprintf(`(request.operation == "CREATE" || request.operation == "UPDATE" && %[1]q in %[5]s) && !(%[1]q in %[2]s) && `+
 		`!(request.operation == "CREATE" && request.kind.kind == "Machine" && request.userInfo.username in %[3]s && `+
@@ -95,8 +96,8 @@ func BeginsToAct(identities policies.Identities) string {
 		list("dyn(object).metadata", "ownerReferences"), object("dyn(oldObject).metadata", "annotations"))
 }
 
-// Binds reports whether somebody but Cluster API's controllers gives an object the ID of an instance, has a Machine own it, or unpauses what a
-// Machine owns, or has a Machine refer to another infrastructure machine than before.
+// Binds returns an expression: whether somebody other than Cluster API's controllers connects an object with an instance or a Machine. That is so if the
+// request gives the object the ID of an instance or a Machine as an owner, unpauses an object that a Machine owns, or changes a Machine's infrastructureRef.
 func Binds(identities policies.Identities) string {
 	trade := slices.Concat(identities[policies.ClusterAPIController], identities[policies.InfrastructureController])
 	const machine = `r.?kind.orValue("") == "Machine" && string(r.?apiVersion.orValue("")).startsWith("cluster.x-k8s.io/")`
@@ -118,7 +119,7 @@ func Binds(identities policies.Identities) string {
 	return fmt.Sprintf(`request.operation != "DELETE" && !(request.userInfo.username in %s) && ((%s))`, quoteAll(trade), strings.Join(cases, ") || ("))
 }
 
-// NamesInstance reports whether an update changes the instance that the status of a provider's machine names.
+// NamesInstance returns an expression: whether an update changes which instance the status of a provider's machine names.
 func NamesInstance() string {
 	of := func(o, name string) string {
 		return fmt.Sprintf(`(type(%[1]s.?status.orValue(null)) == map ? dyn(%[1]s.status[?%[2]q].orValue(null)) : dyn(null))`, o, name)
@@ -130,13 +131,30 @@ func NamesInstance() string {
 	return strings.Join(changes, " || ")
 }
 
-// ByCleaners reports whether a request is a deletion by the garbage collector or the namespace controller.
+// ChangesPaused returns an expression: whether an update changes the condition Paused in the status of an object of Cluster API, in either form of its conditions.
+func ChangesPaused() string {
+	of := func(o, under string) string {
+		status := fmt.Sprintf(`(type(%[1]s.?status.orValue(null)) == map ? dyn(%[1]s.status) : dyn({}))`, o)
+		if under != "" {
+			status = fmt.Sprintf(`(type(%[1]s[?%[2]q].orValue(null)) == map ? dyn(%[1]s[%[2]q]) : dyn({}))`, status, under)
+		}
+		return fmt.Sprintf(`(type(%[1]s.?conditions.orValue(null)) == list ? dyn(%[1]s.conditions) : dyn([])).filter(c, c.?type.orValue("") == %[2]q)`,
+			status, authority.ConditionPaused)
+	}
+	var changes []string
+	for _, under := range []string{"", "v1beta2"} {
+		changes = append(changes, fmt.Sprintf(`%s != %s`, of("dyn(object)", under), of("dyn(oldObject)", under)))
+	}
+	return strings.Join(changes, " || ")
+}
+
+// ByCleaners returns an expression: whether a request is a deletion by the garbage collector or the namespace controller.
 func ByCleaners(identities policies.Identities) string {
 	return fmt.Sprintf(`request.operation == "DELETE" && request.userInfo.username in %s`,
 		quoteAll(slices.Concat(identities[policies.GarbageCollector], identities[policies.NamespaceController])))
 }
 
-// ByOthers reports whether a request is not of Cluster API's controllers.
+// ByOthers returns an expression: whether a request is by anybody but Cluster API's controllers, including the providers'.
 func ByOthers(identities policies.Identities) string {
 	return fmt.Sprintf("!(request.userInfo.username in %s)",
 		quoteAll(slices.Concat(identities[policies.ClusterAPIController], identities[policies.InfrastructureController])))

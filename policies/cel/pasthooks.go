@@ -16,9 +16,10 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// PastHooksPolicies refuse, while no webhook answers, what authority/delete-hooked refuses of other objects than the Machine with the hook: the deletion of
-// what a provider keeps for its instance, and in the foreground that of its MachineSet or MachineDeployment. They have each Machine of Cluster API as a
-// parameter, and judge by its marks, as HookedPolicies do. So they name one Machine, where the rule counts all of them.
+// PastHooksPolicies returns the policy that refuses, while no webhook answers, what the rule authority/delete-hooked refuses for objects other than the Machine
+// with the hook: the deletion of an object that a provider keeps for the Machine's instance, and the deletion in the foreground of the Machine's MachineSet or
+// MachineDeployment. The policy has each Machine of Cluster API as a parameter. It judges, like HookedPolicies, by what is stored on the Machine itself. So a
+// denial names one Machine, where the rule's denial counts all of them.
 func PastHooksPolicies(o Options) []Policy {
 	const name = "poundlock-delete-past-hooks"
 	machine, _ := authority.KindNamed("Machine")

@@ -23,34 +23,34 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
 
-// Options is what the policies are written for.
+// Options has the users, namespaces and kinds of a cluster for which the policies are written.
 type Options struct {
 	Identities policies.Identities
 	Pairs      authority.Pairs
-	// InfraClusters are the providers' clusters.
+	// InfraClusters are the resources of the providers' cluster objects, such as AWSClusters.
 	InfraClusters []schema.GroupVersionResource
-	// InfraInstances are what providers keep for instances, in any version.
+	// InfraInstances are the resources of the objects that providers keep for instances, in any version.
 	InfraInstances []schema.GroupResource
-	// Labels stand on every object.
+	// Labels are the labels of every policy and binding.
 	Labels map[string]string
 }
 
-// Policy is a policy with its one binding, of the same name.
+// Policy is a policy and its only binding, which has the same name.
 type Policy struct {
 	Policy  *admissionregistrationv1.ValidatingAdmissionPolicy
 	Binding *admissionregistrationv1.ValidatingAdmissionPolicyBinding
 }
 
-// admissionPolicy is one policy: the requests of one subresource, and what a denial leads to.
+// admissionPolicy describes one policy made of twins: the requests that it sees, which are all of one subresource, and the action that a denial leads to.
 type admissionPolicy struct {
 	name, subresource string
-	// family is the first word of the ids of the policy's rules.
+	// family is the part of the IDs of the policy's rules before the slash.
 	family string
 	warns  bool
-	// side is whose objects it sees, the Machine API's if empty.
+	// side is the side whose objects the policy sees; "" is the Machine API's.
 	side policies.Side
-	// skips is when no row of the policy can refuse anything, which one look shows: most writes are to objects that
-	// Machine API is authoritative for, and should not pay for the rest.
+	// skips is an expression that is true if no row of the policy can refuse the request. It is evaluated first, and saves the cost of the other expressions: most
+	// writes are to objects for which Machine API is authoritative.
 	skips  string
 	action admissionregistrationv1.ValidationAction
 }
@@ -72,8 +72,8 @@ func admissionPolicies() []admissionPolicy {
 	}
 }
 
-// Policies are the twins as policies, in a fixed order. An error names a row that cannot be written: a twin without a
-// row, or a row that no policy can see.
+// Policies returns the policies made of all twins, in a fixed order. An error names a twin that cannot be written: one without a row, or one whose row sees
+// objects for which no policy is written.
 func Policies(o Options) ([]Policy, error) {
 	var out []Policy
 	for _, d := range admissionPolicies() {
@@ -86,16 +86,16 @@ func Policies(o Options) ([]Policy, error) {
 	return out, nil
 }
 
-// Rules are all rules. Some of them have twins.
+// Rules returns the rules of all packages. Some of the rules have twins.
 func Rules() policies.Set { return slices.Concat(authority.Rules(), admission.Rules()) }
 
-// row is a rule with its twin.
+// row is a twin with its rule.
 type row struct {
 	Twin
 	rule policies.Rule
 }
 
-// rows are the twins of the policy, in the order of the rules.
+// rows returns the twins that belong to the policy, each with its rule, in the order of Twins.
 func (d admissionPolicy) rows() ([]row, error) {
 	var out []row
 	all := Rules()
@@ -152,7 +152,7 @@ func (d admissionPolicy) policy(o Options, rows []row) *admissionregistrationv1.
 	return p
 }
 
-// used leaves out each variable that none of those after it, nor the message at the end, refers to.
+// used returns the variables that are needed: the last one, which is the message, and each one to which a needed variable after it refers.
 func used(all []admissionregistrationv1.Variable) []admissionregistrationv1.Variable {
 	out := []admissionregistrationv1.Variable{all[len(all)-1]}
 	for _, v := range slices.Backward(all[:len(all)-1]) {
@@ -165,7 +165,7 @@ func used(all []admissionregistrationv1.Variable) []admissionregistrationv1.Vari
 	return out
 }
 
-// skipped names the condition that keeps out what the policy judges in no row.
+// skipped returns the name of the match condition that leaves out the requests of skips.
 func (d admissionPolicy) skipped() string {
 	if d.side == policies.Surroundings {
 		return "holds-mirrors"
@@ -173,7 +173,7 @@ func (d admissionPolicy) skipped() string {
 	return "not-at-rest-with-machine-api"
 }
 
-// namespaces selects the Machine API's namespaces of the pairs; for the surroundings, both.
+// namespaces returns the selector of the pairs' Machine API namespaces; for the surroundings, of both namespaces of each pair.
 func (d admissionPolicy) namespaces(pairs authority.Pairs) *metav1.LabelSelector {
 	var names []string
 	for _, p := range pairs {
@@ -187,7 +187,7 @@ func (d admissionPolicy) namespaces(pairs authority.Pairs) *metav1.LabelSelector
 	}}}
 }
 
-// resourceRules are one per kind, with every operation that a row of the policy sees.
+// resourceRules returns one resource rule for each kind, with all operations for which a row of the policy sees that kind.
 func (d admissionPolicy) resourceRules(o Options, rows []row) []admissionregistrationv1.NamedRuleWithOperations {
 	var out []admissionregistrationv1.NamedRuleWithOperations
 	for _, k := range d.kinds(o) {
@@ -212,7 +212,7 @@ func (d admissionPolicy) resourceRules(o Options, rows []row) []admissionregistr
 type kind struct {
 	name, resource string
 	version        schema.GroupVersion
-	// cluster: its objects are in no namespace.
+	// cluster: the resource is cluster-scoped.
 	cluster bool
 }
 
@@ -246,7 +246,7 @@ func resourceRule(k kind, subresource string, operations []admissionregistration
 	}}
 }
 
-// sees is the row's scope: a policy sees more than each of its rows.
+// sees returns an expression: whether a request is in the scope of the row's rule. It is needed because a policy sees more requests than each of its rows.
 func (r row) sees() string {
 	var scopes []string
 	for _, s := range r.rule.On {
@@ -263,11 +263,11 @@ func (r row) sees() string {
 	return "(" + strings.Join(scopes, " || ") + ")"
 }
 
-// maxFields is how long a message's list of fields may be: an API server drops a message of more than 5 KiB whole.
+// maxFields is the maximum length of the list of fields in a message. An API server drops a message of more than 5 KiB as a whole.
 const maxFields = 600
 
-// messageOf is the message of all rows of a policy, in the webhook's words. It has nothing else: an API server shows
-// one message alone, so that every message must hold all.
+// messageOf returns the expression for the message of every validation of a policy: the denials of all rows, in the webhook's words. An API server shows only
+// one message, so each message must have all denials.
 func messageOf(rows []row) string {
 	var sentences []string
 	for _, r := range rows {

@@ -18,18 +18,18 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// scaled is one API's side of authority/scale-locked. A Scale has neither labels nor annotations nor a status of its set's, so the policy has each MachineSet
-// of the namespace as a parameter, and judges the one with the request's name.
+// scaled describes the policy for the rule authority/scale-locked in one API. A Scale object has neither the labels, the annotations nor the status of its
+// MachineSet. So the policy has each MachineSet of the namespace as a parameter, and judges by the one with the request's name.
 type scaled struct {
 	name    string
 	version schema.GroupVersion
-	// actors may scale all the same.
+	// actors may scale sets that are locked.
 	actors []policies.Actor
-	// locked is true of a set that is not authoritative, or whose authority moves.
+	// locked is an expression: whether the parameter is a set that is not authoritative, or whose authority is moving.
 	locked string
-	// reason is the sentence with the remedy.
+	// reason is the expression of the sentence with the reason and the remedy.
 	reason string
-	// namespaces of the side, and where the twins are.
+	// namespaces are the namespaces of this API.
 	namespaces []string
 }
 
@@ -46,7 +46,7 @@ func scaledSides(o Options) []scaled {
 	annotations := object("dyn(params).metadata", "annotations")
 	there := scaled{
 		name: "poundlock-scale-cluster-api", version: set.ClusterAPI, actors: []policies.Actor{policies.Poundlock, policies.Autoscaler},
-		// A person's copy of a mirror has its mark, and another name.
+		// The mark is compared with the name, because a person's copy of a mirror has the mirror's mark and another name.
 		locked: fmt.Sprintf(`%[3]s[?%[1]q].orValue('') == "%[4]s/" + dyn(params).metadata.name && %[2]q in %[3]s`,
 			authority.MirrorAnnotation, authority.PausedAnnotation, annotations, set.Name),
 		reason: fmt.Sprintf(`"Machine API is authoritative for this MachineSet, or authority over it is moving, so scale that one: " + %s`,
@@ -58,7 +58,7 @@ func scaledSides(o Options) []scaled {
 	return []scaled{here, there}
 }
 
-// scaleCommand scales the twin.
+// scaleCommand returns an expression: the command that scales the twin.
 func scaleCommand(group, namespaces string) string {
 	return fmt.Sprintf(`"kubectl -n " + %s[request.namespace] + " scale machinesets.%s " + request.name + " --replicas=" + string(%s)`,
 		namespaces, group, replicasOf("object"))
@@ -66,7 +66,7 @@ func scaleCommand(group, namespaces string) string {
 
 func replicasOf(scale string) string { return fmt.Sprintf("dyn(%s).?spec.?replicas.orValue(0)", scale) }
 
-// origins is a map from the namespaces of Cluster API to those of their twins.
+// origins returns a CEL map from the namespaces of Cluster API to those of the Machine API with which they are paired.
 func origins(pairs authority.Pairs) string {
 	var turned authority.Pairs
 	for _, p := range pairs {
@@ -75,8 +75,8 @@ func origins(pairs authority.Pairs) string {
 	return twins(turned)
 }
 
-// ScalePolicies hold the mirrors' replicas against /scale while no webhook answers. They are no twins of the rule: they see what the API server's cache of
-// sets has, and judge no set that it lacks.
+// ScalePolicies returns the policies that refuse, while no webhook answers, that a mirror's replicas are changed by /scale (authority/scale-locked). They are
+// not twins of the rule: they see the MachineSets in the API server's cache, and refuse nothing for a set that the cache lacks.
 func ScalePolicies(o Options) []Policy {
 	var out []Policy
 	for _, s := range scaledSides(o) {
@@ -85,8 +85,8 @@ func ScalePolicies(o Options) []Policy {
 	return out
 }
 
-// otherSet reports that a parameter is not the set whose /scale is under review. An API server evaluates the message for each parameter, so
-// that has to look, too.
+// otherSet is an expression: whether the parameter is not the set whose /scale is under review. An API server evaluates not only the validation but also the
+// message for each parameter, so the message has to check this, too.
 const otherSet = "dyn(params).metadata.name != request.name"
 
 func (s scaled) policy(o Options) *admissionregistrationv1.ValidatingAdmissionPolicy {
@@ -107,7 +107,7 @@ func (s scaled) policy(o Options) *admissionregistrationv1.ValidatingAdmissionPo
 	}
 	p.Spec.MatchConditions = append(p.Spec.MatchConditions, admissionregistrationv1.MatchCondition{Name: "changes-replicas", Expression: replicasOf("object") +
 		" != " + replicasOf("oldObject")})
-	// The shared variables read the set, and a Scale is not its kind.
+	// The shared variables read a MachineSet from the request, which has a Scale: they are made to read the parameter and its kind instead.
 	variables := shared(o)
 	for i, v := range variables {
 		if v.Name == "was" || v.Name == "is" {
@@ -119,8 +119,8 @@ func (s scaled) policy(o Options) *admissionregistrationv1.ValidatingAdmissionPo
 	return p
 }
 
-// policyOfEach is a policy that has each object of a kind as a parameter, but for what to match and the variables. It fails open: where the
-// API server has no such objects, or has not read them yet, nothing is refused.
+// policyOfEach returns a policy that has each object of a kind as a parameter. The caller adds the resource rules and the variables. The policy fails open: if
+// the API server has no such objects, or has not read them yet, nothing is refused.
 func policyOfEach(o Options, name string, of schema.GroupVersionKind, exempt, namespaces []string,
 	v admissionregistrationv1.Validation) *admissionregistrationv1.ValidatingAdmissionPolicy {
 	ignore, equivalent := admissionregistrationv1.Ignore, admissionregistrationv1.Equivalent
@@ -143,19 +143,19 @@ func policyOfEach(o Options, name string, of schema.GroupVersionKind, exempt, na
 	}
 }
 
-// usedBy keeps the variables that an expression needs.
+// usedBy returns those of the variables that an expression needs.
 func usedBy(all []admissionregistrationv1.Variable, expression string) []admissionregistrationv1.Variable {
 	kept := used(append(all, variable("", expression)))
 	return kept[:len(kept)-1]
 }
 
-// binding gives the policy every set of the request's namespace.
+// binding returns the binding that gives the policy each MachineSet of the request's namespace as a parameter.
 func (s scaled) binding(o Options) *admissionregistrationv1.ValidatingAdmissionPolicyBinding {
 	return bindingToEach(o, s.name, "")
 }
 
-// ofEachPair are policies that have what is in the Machine API's namespace as parameters: one of each pair of namespaces, the first without the pair in its
-// name.
+// ofEachPair returns one policy for each pair of namespaces, with the objects of the pair's Machine API namespace as parameters. The policies' names are name
+// for the first pair, and name with the Machine API namespace for the others.
 func ofEachPair(o Options, name string, of func(Options, string, authority.Pair) *admissionregistrationv1.ValidatingAdmissionPolicy) []Policy {
 	var out []Policy
 	for i, pair := range o.Pairs {
@@ -168,7 +168,7 @@ func ofEachPair(o Options, name string, of func(Options, string, authority.Pair)
 	return out
 }
 
-// bindingToEach gives a policy every object of its parameter's kind in a namespace; in the request's, where that is empty.
+// bindingToEach returns the binding that gives a policy each object of its parameter's kind in a namespace; if namespace is empty, in the request's namespace.
 func bindingToEach(o Options, name, namespace string) *admissionregistrationv1.ValidatingAdmissionPolicyBinding {
 	allow := admissionregistrationv1.AllowAction
 	return &admissionregistrationv1.ValidatingAdmissionPolicyBinding{

@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// surroundings are the kinds in which mirrors live.
+// surroundings returns the kinds of the objects in which mirrors live.
 func surroundings(o Options) []kind {
 	machine, _ := authority.KindNamed("Machine")
 	out := []kind{
@@ -29,24 +29,25 @@ func surroundings(o Options) []kind {
 	return out
 }
 
-// infraClusters reports that a request to the surroundings is about a provider's cluster: each has its own kind, and nothing else there is of that group.
+// infraClusters is an expression: whether a request to the surroundings is about a provider's cluster. Each provider's cluster has another kind, so the group
+// decides: no other surroundings are of this group.
 const infraClusters = `request.kind.group == "infrastructure.cluster.x-k8s.io"`
 
-// Kept reports whether a request may be one that the rule authority/surroundings refuses, or authority/delete-unknown-instance: it deletes a marked object, or
-// removes the mark although nobody has allowed that.
+// Kept returns an expression: whether the rule authority/surroundings or authority/delete-unknown-instance may refuse a request. That is so if the request
+// deletes a marked object, or changes or removes the mark although nobody has allowed that.
 func Kept() string {
 	return fmt.Sprintf(`%[1]s != '' && (request.operation == "DELETE" || !(%[2]s in %[4]s) && %[3]s != %[1]s)`,
 		annotation("dyn(oldObject)", authority.HoldsMirrorsAnnotation), annotation("dyn(oldObject)", authority.AllowDeletionAnnotation),
 		annotation("dyn(object)", authority.HoldsMirrorsAnnotation), quoteAll(authority.Allows()))
 }
 
-// LosesMark reports whether an update leaves out the mark of an object whose deletion nobody has allowed.
+// LosesMark returns an expression: whether an update leaves out the mark of an object whose deletion nobody has allowed.
 func LosesMark() string {
 	return fmt.Sprintf(`%s != '' && %s == '' && !(%s in %s)`, annotation("dyn(oldObject)", authority.HoldsMirrorsAnnotation),
 		annotation("dyn(object)", authority.HoldsMirrorsAnnotation), annotation("dyn(oldObject)", authority.AllowDeletionAnnotation), quoteAll(authority.Allows()))
 }
 
-// annotation is the value of an annotation, ” where there is none.
+// annotation returns an expression: the value of an annotation; an empty text if there is none.
 func annotation(of, name string) string {
 	return fmt.Sprintf(`%s.metadata.?annotations[?%q].orValue('')`, of, name)
 }

@@ -11,24 +11,24 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// Twin is a rule's row written in CEL. Its two expressions may use the variables of the policy (shared).
+// Twin is the row of a rule, written in CEL. Its expressions Fields and Reason may use the variables of the policy (shared).
 type Twin struct {
 	// Rule is the id of the row.
 	Rule string
 	// Variable is the name under which the policy keeps the rule's fields.
 	Variable string
-	// Fields is the text of all fields that the rule denies, joined with commas; no text: the rule denies nothing.
+	// Fields is the expression for the fields that the rule denies, as one text, joined with commas. If the text is empty, the rule denies nothing.
 	Fields string
-	// Reason is the sentence with the remedy.
+	// Reason is the expression for the sentence with the reason and the remedy.
 	Reason string
-	// Warns reports that the rule refuses nothing: Reason is its warning.
+	// Warns reports that the rule refuses nothing, and that Reason is its warning.
 	Warns bool
 }
 
-// Twins lists the rows of every document's rules that need no lookup.
+// Twins returns the twins of all rules that need no lookup: those of policies/authority and of policies/controlplane.
 func Twins() []Twin { return slices.Concat(authorityTwins(), controlPlaneTwins()) }
 
-// authorityTwins are those of policies/authority.
+// authorityTwins returns the twins of those rows of policies/authority that need no lookup.
 func authorityTwins() []Twin {
 	return []Twin{
 		{
@@ -143,7 +143,7 @@ func authorityTwins() []Twin {
 	}
 }
 
-// none is that the new object has none of the names.
+// none returns an expression: whether the new object has none of the labels or annotations in the variable names; of is "labels" or "annotations".
 func none(names, of string) string {
 	return fmt.Sprintf(`variables.%s.all(k, !(k in %s))`, names, object("variables.is.metadata", of))
 }
@@ -156,14 +156,15 @@ func ofType(status, name string) string {
 	return list(status, "conditions") + fmt.Sprintf(`.filter(c, c.?type.orValue('') == %s)`, name)
 }
 
-// reported are the fields of the other conditions that nobody but the Machine API's controllers may add or change, nor they against the authority stored.
+// reported returns an expression: the list of the conditions AuthoritySettled and Paused that a request may not write as it does. Nobody except the Machine
+// API's controllers may add or change them, and these controllers may not contradict the stored authority in Paused.
 func reported() string {
 	before, after := ofType("variables.oldStatus", "t"), ofType("variables.newStatus", "t")
 	others := fmt.Sprintf(`(t != %q || request.kind.kind != %q) && size(%[4]s) > 0 && %[3]s != %[4]s`, authority.ConditionPaused, controlplane.Kind, before, after)
 	has := func(of, is string) string {
 		return fmt.Sprintf(`%s.exists(c, c.?status.orValue('') %s "True")`, of, is)
 	}
-	// An acknowledgement from before the time that is stored is that of an earlier pause.
+	// An acknowledgement with a time before the stored condition's is one of an earlier pause.
 	earlier := fmt.Sprintf(`%[2]s.exists(c, c.?status.orValue('') == "True" && string(c.?lastTransitionTime.orValue('')) != '' && `+
 		`%[1]s.exists(b, string(c.?lastTransitionTime.orValue('')) < string(b.?lastTransitionTime.orValue(''))))`, before, after)
 	outdated := fmt.Sprintf(`t == %[1]q && request.kind.kind != %[2]q && (variables.current == "ClusterAPI" || variables.moving ? `+

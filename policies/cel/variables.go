@@ -15,12 +15,12 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// shared are the variables from which twins are made. They are evaluated where one is used.
+// shared returns the variables that twins use. An API server evaluates a variable only if an expression uses it.
 func shared(o Options) []admissionregistrationv1.Variable {
 	pause := quoteAll([]string{authority.PausedAnnotation})
 	stored := `(request.operation == "CREATE" ? dyn({}) : variables.was)`
 	return []admissionregistrationv1.Variable{
-		// dyn: an expression must not depend on the fields that the CRD of the day declares.
+		// dyn turns off type checks, so that the expressions do not depend on which fields the installed CRD declares.
 		variable("was", "dyn(oldObject)"),
 		variable("is", "dyn(object)"),
 		variable("oldSpec", object(stored, "spec")),
@@ -45,7 +45,7 @@ func shared(o Options) []admissionregistrationv1.Variable {
 		variable("newID", text("variables.newSpec", "providerID")),
 		variable("sharesInstance", list("variables.oldStatus", "conditions")+fmt.Sprintf(`.exists(c, c.?type.orValue('') == %q && c.?reason.orValue('') == %q)`,
 			authority.ConditionSettled, authority.ReasonInstanceShared)),
-		// A request that leaves the name to the server has none itself.
+		// The requested object has no name if the request leaves the name to the server (generateName).
 		variable("name", "variables.is.metadata.?name.orValue('')"),
 		variable("there", fmt.Sprintf(`request.resource.resource + ".cluster.x-k8s.io " + %s[request.namespace] + "/" + variables.name`, twins(o.Pairs))),
 		variable("move", `"kubectl -n " + request.namespace + " patch " + request.resource.resource + ".machine.openshift.io " + variables.name + `+
@@ -76,7 +76,7 @@ func shared(o Options) []admissionregistrationv1.Variable {
 	}
 }
 
-// exactFields are the ways beneath spec to what a provider reads.
+// exactFields returns the paths, beneath spec and split at the dots, of the fields that a provider reads (authority.ProviderSpecFields).
 func exactFields() [][]string {
 	var out [][]string
 	for _, path := range authority.ProviderSpecFields() {
@@ -85,8 +85,8 @@ func exactFields() [][]string {
 	return out
 }
 
-// granted returns an expression: the list of names beneath spec, metadata.labels or metadata.annotations that authority.Grants lets the request's user write
-// with this effect.
+// granted returns an expression: the list of names beneath of (spec, metadata.labels or metadata.annotations) that authority.Grants lets the request's user
+// write with this effect.
 func granted(o Options, of string, effect authority.Effect) string {
 	var rows []string
 	for _, g := range authority.Grants() {
@@ -98,7 +98,8 @@ func granted(o Options, of string, effect authority.Effect) string {
 	return strings.Join(append(rows, "[]"), " + ")
 }
 
-// phases are the values of the variable phase for those of a row. Uninitialized locks nothing on the Machine API's side.
+// phases returns the values that the variable phase has in the phases of a row. Uninitialized has no value, because nothing is locked in that phase on the
+// Machine API's side.
 func phases(of authority.Phase) []string {
 	var out []string
 	for _, p := range []struct {
@@ -116,7 +117,7 @@ func phases(of authority.Phase) []string {
 	return out
 }
 
-// phase is authority.Phase of a Machine API object.
+// phase returns an expression: the phase of a Machine API object, as a text. It stands for authority.Phase.
 func phase() string {
 	acknowledged := list("variables.oldStatus", "conditions") + fmt.Sprintf(`.exists(c, c.?type.orValue('') == %q && c.?status.orValue('') == "True")`,
 		authority.ConditionPaused)
@@ -144,7 +145,7 @@ func transit() string {
 		`(variables.requested == variables.origin ? '' : ", or cancel the move: " + variables.move + variables.origin + "\"}}'")`
 }
 
-// twins is a map from the namespaces of the Machine API to those of their twins.
+// twins returns a CEL map from the namespaces of the Machine API to those of Cluster API with which they are paired.
 func twins(pairs authority.Pairs) string {
 	var entries []string
 	for _, p := range pairs {
@@ -153,8 +154,8 @@ func twins(pairs authority.Pairs) string {
 	return "{" + strings.Join(entries, ", ") + "}"
 }
 
-// reservedNames lists the labels or annotations with a reserved name that a request adds, changes or removes, but for
-// the names that are free, those that the user is granted to add or change, and those that the user is granted to remove.
+// reservedNames returns an expression: the list of labels or annotations with a reserved name that a request adds, changes or removes without being allowed to.
+// Allowed are the names in free, additions and changes of the names in the expression set, and removals of the names in the expression removed.
 func reservedNames(of string, free []string, set, removed string) string {
 	before, after := object("variables.was.metadata", of), object("variables.is.metadata", of)
 	names := reserved("k")
@@ -166,7 +167,7 @@ func reservedNames(of string, free []string, set, removed string) string {
 		before, after, quoteAll(free), names, set, removed)
 }
 
-// reserved is authority.Reserved: whole DNS labels, but for the names of others.
+// reserved returns an expression: whether a key is reserved, as authority.Reserved decides: by whole DNS labels of its domain, except for the names of others.
 func reserved(key string) string {
 	var theirs []string
 	for _, name := range authority.TheirNames() {
@@ -181,7 +182,8 @@ func reserved(key string) string {
 		key, strings.Join(theirs, "|"))
 }
 
-// withoutLeftAlone removes from reserved names those that the mirror leaves to a controller of the Machine API (authority.LeftAlone).
+// withoutLeftAlone returns an expression: the list in a variable of reserved names, without the names that the mirror leaves to a controller of the Machine API
+// (authority.LeftAlone).
 func withoutLeftAlone(names, of string) string {
 	var kinds []string
 	for _, kind := range authority.Kinds() {
@@ -195,15 +197,16 @@ func withoutLeftAlone(names, of string) string {
 	return fmt.Sprintf(`variables.%s.filter(k, !(k in {%s}[?request.kind.kind].orValue([])))`, names, strings.Join(kinds, ", "))
 }
 
-// hookWords lists what a request changes in the hooks of a Machine, as arguments of kubectl annotate for its twin, or in those of a set's template, as
-// members of a merge patch (authority.hookInstead).
+// hookWords returns an expression: the list of a request's changes to hooks. For a Machine they are arguments of kubectl annotate for the twin, for the
+// template of a set members of a merge patch. It stands for authority.hookInstead.
 func hookWords() string {
 	return fmt.Sprintf(`request.operation != "UPDATE" ? [] : request.kind.kind == "Machine" ? %s : request.kind.kind == "MachineSet" ? %s : []`,
 		changedHooks(func(spec string) string { return spec }, "", "=", "", "-"),
 		changedHooks(func(spec string) string { return object(object(spec, "template"), "spec") }, `"`, `":"`, `"`, `":null`))
 }
 
-// changedHooks writes a hook that is set as open, its annotation's name, is, its owner, end; one that is removed as open, the name, none.
+// changedHooks returns an expression: the list of changed hooks as texts. A hook that is set is open, the name of its annotation, is, its owner, and end,
+// joined. A hook that is removed is open, the name of its annotation, and none.
 func changedHooks(of func(spec string) string, open, is, end, none string) string {
 	var lists []string
 	for _, l := range authority.HookLists() {
@@ -226,7 +229,7 @@ func hookInstead(namespaces string) string {
 		namespaces, clusterv1.GroupVersion.Group, quote(" --type merge -p '"+patch), quote(patched+"')"))
 }
 
-// setThere is the commands that make the changes of reserved names on the twin.
+// setThere returns an expression: the commands that make a request's changes of reserved names on the twin.
 func setThere(namespaces string) string {
 	return fmt.Sprintf(`[%s, %s].filter(c, c != '').join(' && ')`,
 		setNames(namespaces, "label", "variables.settableLabels", "labels"), setNames(namespaces, "annotate", "variables.settableAnnotations", "annotations"))

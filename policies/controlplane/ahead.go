@@ -19,9 +19,9 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Future is what a set does from the present state to the end.
+// Future is what a set does from the present state on, until nothing more happens by itself.
 type Future struct {
-	// Moments are in order.
+	// Moments are the steps and waits, in order.
 	Moments []Moment
 	// Last is the plan at the end, when nothing more happens by itself.
 	Last Plan
@@ -30,18 +30,18 @@ type Future struct {
 // Moment is a step, or a wait before the next one.
 type Moment struct {
 	PlannedStep
-	// Name is the Machine's. A Machine that the set will create has xxxxx in place of the five letters.
+	// Name is the Machine's name. The name of a Machine that the set will create has xxxxx in place of its five letters.
 	Name string
-	// Waits is what is waited for; "" where the moment is a step.
+	// Waits is what is waited for; "" if the moment is a step.
 	Waits string
-	// Now: it does not follow from a moment before it.
+	// Now: the moment does not follow from another one before it.
 	Now bool
 }
 
-// passes is more than any plan takes. It stops steps that undo each other.
+// passes is more passes than any plan takes. The limit ends a simulation whose steps undo each other.
 const passes = 200
 
-// Ahead simulates a set's plan to its end, as if the set were Active and all went well: a created Machine becomes ready, a deleted one is gone once its
+// Ahead simulates a set's plan to its end, as if the set were Active and all went well. A created Machine becomes ready, a deleted Machine is gone once its
 // index has a Machine that is ready, moves of authority complete, and nothing else happens.
 func Ahead(v View) Future {
 	w, f, done := imagine(v), Future{}, map[string]bool{}
@@ -52,7 +52,7 @@ func Ahead(v View) Future {
 			name := w.do(&f.Last, s)
 			key := string(s.Verb) + " " + name
 			if done[key] {
-				continue // what is adopted or amended is so only in the cluster
+				continue // Adopt and Amend change nothing in the view, so the plan repeats them
 			}
 			done[key], added = true, true
 			f.Moments = append(f.Moments, Moment{PlannedStep: s, Name: name, Now: pass == 0})
@@ -65,7 +65,7 @@ func Ahead(v View) Future {
 			return f
 		}
 		finished := w.finishNext(&f.Last)
-		if waits != "" && !w.own[finished] { // what follows from a step goes without saying
+		if waits != "" && !w.own[finished] { // the wait for the result of a step is no moment of its own
 			f.Moments = append(f.Moments, Moment{Waits: waits, Now: pass == 0})
 		}
 		if finished == "" {
@@ -79,7 +79,7 @@ func Ahead(v View) Future {
 type imagined struct {
 	View
 	made int
-	// own are the Machines that the simulation created or deleted.
+	// own has the Machines that the simulation created or deleted.
 	own map[string]bool
 }
 
@@ -90,7 +90,7 @@ func imagine(v View) *imagined {
 	return &imagined{View: v, own: map[string]bool{}}
 }
 
-// do carries out a step that creates or deletes a Machine, and returns the Machine's name.
+// do carries out a step that creates or deletes a Machine, and returns the Machine's name. Other steps change nothing in the view.
 func (w *imagined) do(p *Plan, s PlannedStep) string {
 	switch s.Verb {
 	case Create:
@@ -103,7 +103,7 @@ func (w *imagined) do(p *Plan, s PlannedStep) string {
 	return s.Machine.Name
 }
 
-// create creates a Machine without a Node.
+// create adds a Machine without a Node to the view, and returns its name.
 func (w *imagined) create(p *Plan, s PlannedStep) string {
 	w.made++
 	m := p.Machine(s.Index)
@@ -113,10 +113,10 @@ func (w *imagined) create(p *Plan, s PlannedStep) string {
 	return m.Name
 }
 
-// fiveLetters stands for the five letters of a name: they follow from the set's state at the time, which is unknown.
+// fiveLetters stands for the five letters of a name. They follow from the set's state when the Machine is created, which is not known yet.
 const fiveLetters = "xxxxx"
 
-// free is a name with fiveLetters that no Machine has yet.
+// free returns a name with fiveLetters that no Machine has yet.
 func (w *imagined) free(name string, index int) string {
 	end := fmt.Sprintf("-%d", index)
 	name = strings.TrimSuffix(name, end)
@@ -127,7 +127,7 @@ func (w *imagined) free(name string, index int) string {
 	return name + end
 }
 
-// change changes a copy of a Machine, and leaves the one of the view as it is.
+// change replaces a Machine by a changed copy, so that the caller's view keeps the Machine as it was.
 func (w *imagined) change(name string, do func(*machinev1beta1.Machine)) {
 	at := slices.IndexFunc(w.Machines, func(m machinev1beta1.Machine) bool { return m.Name == name })
 	m := w.Machines[at].DeepCopy()
@@ -135,8 +135,8 @@ func (w *imagined) change(name string, do func(*machinev1beta1.Machine)) {
 	w.Machines[at] = *m
 }
 
-// finishNext completes the next thing in progress, and returns the Machine's name; "" where nothing is in progress. Machines that join come first. Then
-// come deleted Machines, first those whose index has another Machine that is ready, because etcd's hook releases such a Machine.
+// finishNext completes the next thing in progress, and returns the name of the Machine or set; "" if nothing is in progress. Moves of authority and Machines
+// that join come first. Then come deleted Machines, first those whose index has another Machine that is ready, because etcd's hook releases such a Machine.
 func (w *imagined) finishNext(p *Plan) string {
 	if w.Authority == authority.Migrating {
 		w.Authority = authority.Unset

@@ -20,31 +20,31 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// Effect is what is done about a difference between a Machine and its template.
+// Effect is what the set does about a difference between a Machine and its template.
 type Effect string
 
 const (
-	// Rollout: the Machine is replaced.
+	// Rollout: the set replaces the Machine.
 	Rollout Effect = "Rollout"
-	// InPlace: the Machine is patched; its Machine controller carries it to the Node.
+	// InPlace: the set patches the Machine, and its Machine controller carries the change to the Node.
 	InPlace Effect = "InPlace"
-	// Ignored: nothing; new Machines have it.
+	// Ignored: the set does nothing. New Machines have the template's value.
 	Ignored Effect = "Ignored"
 )
 
 // Difference is one field in which a Machine differs from what its set would create.
 type Difference struct {
-	// Path is the field's, below the Machine.
+	// Path is the field's path below the Machine.
 	Path   string
 	Effect Effect
-	// Have and Want are the values as a person reads them; "none" is an absent one that has no default.
+	// Have and Want are the Machine's and the template's values as a person reads them. "none" is an absent value without a default.
 	Have, Want string
 }
 
-// String is the difference in a sentence: what is there → what is wanted.
+// String returns the difference for a sentence: path, value of the Machine → value of the template.
 func (d Difference) String() string { return fmt.Sprintf("%s %s → %s", d.short(), d.Have, d.Want) }
 
-// short omits the prefix that every path in a providerSpec has.
+// short returns the path without the prefix that every path in a providerSpec has.
 func (d Difference) short() string {
 	if s, ok := strings.CutPrefix(d.Path, "spec.providerSpec.value."); ok {
 		return s
@@ -52,24 +52,24 @@ func (d Difference) short() string {
 	return d.Path
 }
 
-// comparing is one part of a Machine that is compared, and what follows from a difference in it.
+// comparing is a part of a Machine that is compared, with the effect of a difference in it.
 type comparing struct {
 	effect Effect
-	// differs lists the paths with both values.
+	// differs lists the differing paths with both values.
 	differs func(w *wanted, m *machinev1beta1.Machine) []Difference
 }
 
-// wanted is a Machine as the set would make it at some index.
+// wanted is a Machine as the set would create it at some index.
 type wanted struct {
 	platform platform.Row
 	template machinev1.OpenShiftMachineV1Beta1MachineTemplate
-	// spec is the providerSpec, the failure domain in it.
+	// spec is the providerSpec with the failure domain's values.
 	spec map[string]any
-	// authority is which API is to be authoritative for it.
+	// authority is the API that is to be authoritative for the Machine.
 	authority machinev1beta1.MachineAuthority
 }
 
-// comparisons is every part of a Machine that a template determines, and the effect of a difference in it.
+// comparisons returns every part of a Machine that a template determines, with the effect of a difference in it.
 func comparisons() []comparing {
 	return []comparing{
 		{Rollout, func(w *wanted, m *machinev1beta1.Machine) []Difference {
@@ -89,14 +89,14 @@ func comparisons() []comparing {
 		{InPlace, func(w *wanted, m *machinev1beta1.Machine) []Difference {
 			return Different(field.NewPath("spec", "taints"), byContent(m.Spec.Taints), byContent(w.template.Spec.Taints))
 		}},
-		// An existing Machine's hooks belong to their owners, above all etcd's operator.
+		// The hooks of an existing Machine belong to their owners, above all etcd's operator, so they are not changed.
 		{Ignored, func(w *wanted, m *machinev1beta1.Machine) []Difference {
 			have, want := m.Spec.LifecycleHooks, w.template.Spec.LifecycleHooks
 			path := field.NewPath("spec", "lifecycleHooks")
 			return append(Different(path.Child("preDrain"), nil, beside(want.PreDrain, have.PreDrain)),
 				Different(path.Child("preTerminate"), nil, beside(want.PreTerminate, have.PreTerminate))...)
 		}},
-		// Which API is authoritative for an existing Machine is decided Machine by Machine.
+		// Which API is authoritative for an existing Machine is decided for each Machine by itself, and not by the set.
 		{Ignored, func(w *wanted, m *machinev1beta1.Machine) []Difference {
 			return Different(field.NewPath("spec", "authoritativeAPI"), values.Plain(cmp.Or(m.Spec.AuthoritativeAPI, machinev1beta1.MachineAuthorityMachineAPI)),
 				values.Plain(w.authority))
@@ -104,7 +104,7 @@ func comparisons() []comparing {
 	}
 }
 
-// differences are all between a Machine and what the set would create, those with a rollout first.
+// differences returns all differences between a Machine and what the set would create. Those with a rollout come first.
 func (w *wanted) differences(m *machinev1beta1.Machine) []Difference {
 	var out []Difference
 	for _, c := range comparisons() {
@@ -123,10 +123,10 @@ func (w *wanted) differences(m *machinev1beta1.Machine) []Difference {
 	return out
 }
 
-// byDefault marks a value that a Machine or a template does not have itself.
+// byDefault follows a value that is a default, because the Machine or the template has none itself.
 const byDefault = " (default)"
 
-// assumed puts a default in the place of an absent value: that is what the instance has, or would have.
+// assumed replaces absent values in the differences by their defaults, which are what the instance has, or would have.
 func (w *wanted) assumed(have, want map[string]any, all []Difference) []Difference {
 	for i, d := range all {
 		path := strings.TrimPrefix(d.Path, "spec.providerSpec.value.")
@@ -135,7 +135,7 @@ func (w *wanted) assumed(have, want map[string]any, all []Difference) []Differen
 	return all
 }
 
-// orDefault is the text of a value of a providerSpec, or of what stands in for an absent one.
+// orDefault returns the text of a value of a providerSpec, or that of the default if the value is absent.
 func (w *wanted) orDefault(text, path string, spec map[string]any) string {
 	if text != values.Text(nil) {
 		return text
@@ -146,8 +146,8 @@ func (w *wanted) orDefault(text, path string, spec map[string]any) string {
 	return text
 }
 
-// bootImage reports whether a path is that of the image that an instance starts from. The Machine Config Operator writes it into sets after an
-// upgrade, and brings each Node to the cluster's version whatever it started from: that alone is no reason to replace a control plane.
+// bootImage reports whether a path is that of the image that an instance starts from. The Machine Config Operator writes the image into sets after an upgrade,
+// and brings each Node to the cluster's version whatever image it started from. Another image alone is therefore no reason to replace a control plane.
 func (w *wanted) bootImage(path string) bool {
 	member, ok := strings.CutPrefix(path, "spec.providerSpec.value.")
 	if !ok || w.platform.Boot == "" {
@@ -165,19 +165,19 @@ func (w *wanted) bootImage(path string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// ofCluster reports whether the infrastructure cluster object has the value at a path, and neither the Machine nor its template: Cluster API runs the Machine,
-// or would run its replacement. An edit of that object, which nobody previews, is no request to replace a control plane.
+// ofCluster reports whether neither the Machine nor its template has the value at a path, but the infrastructure cluster object, because Cluster API runs the
+// Machine or would run its replacement. An edit of that object, which nobody previews, is no request to replace a control plane.
 func (w *wanted) ofCluster(path string, m *machinev1beta1.Machine) bool {
 	member, ok := strings.CutPrefix(path, "spec.providerSpec.value.")
 	return ok && (elsewhere(m) || w.authority == machinev1beta1.MachineAuthorityClusterAPI) && w.platform.OfCluster(member)
 }
 
-// elsewhere reports whether a Machine mirrors the Cluster API object of its name: a change of it would be reverted.
+// elsewhere reports whether a Machine mirrors the Cluster API object of its name. The mirror would revert a change of such a Machine.
 func elsewhere(m *machinev1beta1.Machine) bool {
 	return m.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityClusterAPI || m.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityMigrating
 }
 
-// Different compares two values that JSON can have, and returns what differs with its path. The paths of except, and all below them, are left out.
+// Different returns the differences between two JSON values, with their paths. It leaves out the paths of except and all below them.
 func Different(path *field.Path, have, want any, except ...string) []Difference {
 	var out []Difference
 	found, err := policies.Differences(path, values.Raw(have), values.Raw(want), except...)
@@ -190,7 +190,8 @@ func Different(path *field.Path, have, want any, except ...string) []Difference 
 	return out
 }
 
-// lacking are the members of want that have lacks, or has with another value. Further members of have belong to others.
+// lacking returns the members of want that have does not contain, or contains with another value. Further members of have are no differences, since they belong
+// to other writers.
 func lacking(path *field.Path, have, want map[string]string) []Difference {
 	kept := map[string]string{}
 	for k := range want {
@@ -201,22 +202,22 @@ func lacking(path *field.Path, have, want map[string]string) []Difference {
 	return Different(path, values.Plain(kept), values.Plain(want))
 }
 
-// OfMachineController lists the labels and annotations that a Machine controller writes to a Machine, from what the cloud answers or from its providerSpec.
+// OfMachineController lists the labels and annotations that a Machine controller writes to a Machine, from the cloud's answers or from the providerSpec.
 func OfMachineController() []string {
 	const api = "machine.openshift.io/"
 	return []string{machineapi.RegionLabel, machineapi.ZoneLabel, machineapi.InstanceTypeLabel, api + "instance-state", api + "instance-power-state",
 		"openstack-resourceId", "metal3.io/BareMetalHost"}
 }
 
-// ours are the labels or annotations of a template that the set may write to an existing Machine. It leaves out those of a Machine controller, which would
-// write them back, and which finds the instance by the label of the cluster.
+// ours returns the labels or annotations of a template that the set may write to an existing Machine. It leaves out those of a Machine controller, which would
+// write its own values back, and the label of the cluster, by which a Machine controller finds the instance.
 func ours(all map[string]string) map[string]string {
 	out := maps.Clone(all)
 	maps.DeleteFunc(out, func(key, _ string) bool { return key == ClusterLabel || slices.Contains(OfMachineController(), key) })
 	return out
 }
 
-// beside are the hooks that are not among others.
+// beside returns the hooks that are not among others.
 func beside(hooks, others []machinev1beta1.LifecycleHook) []machinev1beta1.LifecycleHook {
 	return slices.DeleteFunc(slices.Clone(hooks), func(h machinev1beta1.LifecycleHook) bool { return slices.Contains(others, h) })
 }
@@ -229,7 +230,7 @@ func byContent[T any](all []T) any {
 	return values.Sorted(l)
 }
 
-// rollout reports whether a difference has the Machine replaced.
+// rollout reports whether the set replaces the Machine because of a difference.
 func rollout(d Difference) bool { return d.Effect == Rollout }
 
 func outdated(all []Difference) bool { return slices.ContainsFunc(all, rollout) }

@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Hold is a hook that keeps a deleted Machine.
+// Hold is a lifecycle hook that keeps a deleted Machine.
 type Hold struct{ Machine, Stage, Hook, Owner string }
 
 // The stages of hooks, in their order.
@@ -22,7 +22,7 @@ const (
 	preTerminate = "preTerminate"
 )
 
-// Holds are the hooks that keep deleted Machines (control-plane-machine-set-controller › Protecting etcd quorum during update operations).
+// Holds returns the hooks that keep deleted Machines (control-plane-machine-set-controller › Protecting etcd quorum during update operations).
 func (p *Plan) Holds() []Hold {
 	var out []Hold
 	for _, m := range p.Machines() {
@@ -33,7 +33,7 @@ func (p *Plan) Holds() []Hold {
 	return out
 }
 
-// holds are all hooks of a Machine, those before the drain first.
+// holds returns all hooks of a Machine, those before the drain first.
 func (m MachineState) holds() []Hold {
 	var out []Hold
 	for _, h := range m.machine.Spec.LifecycleHooks.PreDrain {
@@ -45,8 +45,8 @@ func (m MachineState) holds() []Hold {
 	return out
 }
 
-// DeletionWaitsFor returns what the deletion of a Machine waits for at its present stage: the hooks before the drain; once they are gone, the drain and the
-// hooks before the termination of the instance; and at last the finalizers.
+// DeletionWaitsFor returns what the deletion of a Machine waits for at its present stage. First these are the hooks before the drain. Once they are gone, these
+// are the drain and the hooks before the termination of the instance, and at last the finalizers.
 func (m MachineState) DeletionWaitsFor() []string {
 	var first, last []string
 	for _, h := range m.holds() {
@@ -77,7 +77,7 @@ func (m MachineState) drained() bool {
 	})
 }
 
-// held returns what holds a deleted Machine, and the remedy where it may do so forever.
+// held returns which hooks hold a deleted Machine, as the continuation of a sentence, with the remedy if they may do so forever; "" for no hook.
 func (p *Plan) held(m MachineState) string {
 	var hooks []string
 	for _, h := range m.holds() {

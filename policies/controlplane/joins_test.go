@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
 	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
@@ -187,11 +188,17 @@ func TestAMachineThatIsEdited(t *testing.T) {
 }
 
 // warnings are those of a change's review, which sees the control plane if it asks for that.
-func warnings(t *testing.T, v *controlplane.View, change policies.Change) (out []string) {
+func warnings(t *testing.T, v *controlplane.View, change policies.Change) []string {
+	t.Helper()
+	return warningsWith(t, v, change, nil)
+}
+
+// warningsWith are the warnings of a review whose edit gives a mirror in Machine API.
+func warningsWith(t *testing.T, v *controlplane.View, change policies.Change, edited *machinev1beta1.Machine) (out []string) {
 	t.Helper()
 	if admission.Rules().Needs(change).Has(policies.NeedControlPlaneSet) {
 		change.Facts.ControlPlane = &policies.ControlPlane{MayRecreate: v.MayRecreate, Machines: v.Machines, Nodes: v.Nodes,
-			Infrastructure: v.Infrastructure, Now: v.Now, Set: object(t, v.Set)}
+			Infrastructure: v.Infrastructure, Now: v.Now, Set: object(t, v.Set), Edited: edited}
 	}
 	for _, f := range admission.Rules().Judge(change) {
 		out = append(out, f.Warnings...)
@@ -207,5 +214,61 @@ func TestOnlyWhatIsAddedIsLookedUp(t *testing.T) {
 	c := policies.Change{Subject: policies.Subject{Side: policies.SideMachineAPI, Kind: "Machine", Name: m.Name}, Operation: admissionv1.Update, Old: o, New: o}
 	if admission.Rules().Needs(c).Has(policies.NeedControlPlaneSet) {
 		t.Error("each update of a control plane Machine reads the control plane")
+	}
+}
+
+// TestAMachineThatIsEditedInClusterAPI: the set replaces a Machine whose mirror in Machine API differs from the template after an edit of the provider's machine.
+func TestAMachineThatIsEditedInClusterAPI(t *testing.T) {
+	instance := func(size string) *policies.Object {
+		o, err := policies.ParseObject([]byte(`{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta2","kind":"AWSMachine","metadata":{"name":"c-master-0"},"spec":{"instanceType":"` + size + `"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	for message, c := range map[string]struct {
+		do           []change
+		by           policies.Actor
+		unconverted  bool
+		same         bool
+		want         []string
+		wantNoLookup bool
+	}{
+		"so that it differs":          {want: []string{"the ControlPlaneMachineSet will delete c-master-0 (it differs from the template: instanceType m6i.metal → m6i.xlarge)"}},
+		"under OnDelete":              {do: changes(strategy("OnDelete"))},
+		"of an inactive set":          {do: changes(inactive)},
+		"by the provider":             {by: policies.InfrastructureController, wantNoLookup: true},
+		"so that it does not convert": {unconverted: true},
+		"without a change of spec":    {same: true, wantNoLookup: true},
+	} {
+		t.Run(message, func(t *testing.T) {
+			v := reviewed()
+			for i := range v.Machines {
+				v.Machines[i].Labels = controlPlaneLabels()
+			}
+			for _, do := range c.do {
+				do(v)
+			}
+			m := &v.Machines[0]
+			m.Spec.AuthoritativeAPI, m.Status.AuthoritativeAPI = machinev1beta1.MachineAuthorityClusterAPI, machinev1beta1.MachineAuthorityClusterAPI
+			edited := m.DeepCopy()
+			edit(&edited.Spec.ProviderSpec, "instanceType", "m6i.metal")
+			change := policies.Change{
+				Subject:   policies.Subject{Side: policies.SideInfrastructure, Kind: authority.InfraMachine, Namespace: "c", Name: m.Name},
+				Operation: admissionv1.Update, Old: instance("m6i.xlarge"), New: instance("m6i.metal"), Actor: c.by,
+			}
+			if c.same {
+				change.New = change.Old
+			}
+			if lookedUp := admission.Rules().Needs(change).Has(policies.NeedControlPlaneSet); lookedUp == c.wantNoLookup {
+				t.Errorf("the control plane is looked up: %t", lookedUp)
+			}
+			if c.unconverted {
+				edited = nil
+			}
+			if d := cmp.Diff(c.want, warningsWith(t, v, change, edited)); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
 	}
 }

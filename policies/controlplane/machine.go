@@ -21,10 +21,10 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// Machine is the one that the set creates at an index, with its name.
+// Machine returns the Machine that the set creates at an index, with its name.
 //
-// Its five letters follow from the state of the set, so that two processes that decide from the same state use the same name, and the API server accepts
-// one of them. Afterwards the set's status counts that Machine, so the next letters differ, even if it is gone.
+// The five letters of the name follow from the state of the set. Two processes that decide from the same state therefore use the same name, and the API server
+// accepts one of the two Machines. Afterwards the set's status counts that Machine, so the next letters differ, even if the Machine is gone.
 func (p *Plan) Machine(i Index) *machinev1beta1.Machine {
 	t := TemplateOf(p.set)
 	m := &machinev1beta1.Machine{
@@ -42,7 +42,8 @@ func (p *Plan) Machine(i Index) *machinev1beta1.Machine {
 	return m
 }
 
-// MakesFor is which API is to be authoritative for created Machines: Cluster API if it is authoritative for the set.
+// MakesFor returns the API that is to be authoritative for created Machines: Cluster API if it is authoritative for the set, else the API that the template
+// names.
 func (p *Plan) MakesFor() machinev1beta1.MachineAuthority {
 	if p.authority == authority.ClusterAPI {
 		return machinev1beta1.MachineAuthorityClusterAPI
@@ -50,26 +51,27 @@ func (p *Plan) MakesFor() machinev1beta1.MachineAuthority {
 	return cmp.Or(TemplateOf(p.set).Spec.AuthoritativeAPI, machinev1beta1.MachineAuthorityMachineAPI)
 }
 
-// Owner is the reference by which the set is a Machine's controller.
+// Owner returns the reference by which the set is a Machine's controller.
 func (p *Plan) Owner() metav1.OwnerReference {
 	return *metav1.NewControllerRef(p.set, machinev1.GroupVersion.WithKind(Kind))
 }
 
-// Owners are a Machine's owner references with the set as its controller, and without references to a former set of the same name: that one is gone, and
-// the garbage collector would delete the Machine.
+// Owners returns a Machine's owner references with the set as its controller, and without references to a former set of the same name. The former set is gone,
+// so that the garbage collector would delete the Machine.
 func (p *Plan) Owners(m *machinev1beta1.Machine) []metav1.OwnerReference {
 	kept := slices.DeleteFunc(slices.Clone(m.OwnerReferences), func(o metav1.OwnerReference) bool { return former(o, p.set) || o.UID == p.set.UID })
 	return append(kept, p.Owner())
 }
 
-// former reports whether a reference is to a set of this name that does not exist any more: a control plane has one at a time.
+// former reports whether a reference is to a set of this name that does not exist any more. A control plane has one set at a time, so a set with another UID is
+// a former one.
 func former(o metav1.OwnerReference, set *machinev1.ControlPlaneMachineSet) bool {
 	group, _, _ := strings.Cut(o.APIVersion, "/")
 	return group == machinev1.GroupName && o.Kind == Kind && o.Name == set.Name && o.UID != set.UID
 }
 
-// name: "the provided prefix, followed by a randomly generated string of 5 characters, and the machine index"; without a prefix "using cluster ID,
-// machine role, random characters, and index".
+// name returns a Machine's name: "the provided prefix, followed by a randomly generated string of 5 characters, and the machine index"; without a prefix "using
+// cluster ID, machine role, random characters, and index".
 func (p *Plan) name(i Index) string {
 	labels := TemplateOf(p.set).ObjectMeta.Labels
 	prefix := cmp.Or(p.set.Spec.MachineNamePrefix, cmp.Or(p.cluster, labels[ClusterLabel], p.set.Name)+"-"+cmp.Or(labels[RoleLabel], "master"))
@@ -85,7 +87,7 @@ func (p *Plan) letters(i Index) string {
 	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:5])
 }
 
-// Amendment is the merge patch for the differences that can be changed in place; nil where there are none.
+// Amendment returns the merge patch for the differences that can be changed in place; nil if there are none.
 func (p *Plan) Amendment(m MachineState) map[string]any {
 	if len(m.In(InPlace)) == 0 {
 		return nil
@@ -101,7 +103,7 @@ func (p *Plan) Amendment(m MachineState) map[string]any {
 	return lean(values.Plain(out))
 }
 
-// lean omits empty members: in a merge patch, a null removes the member.
+// lean removes empty members, because a null in a merge patch removes the member from the object. Only taints may be null.
 func lean(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	for key, member := range m {

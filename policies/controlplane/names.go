@@ -11,46 +11,47 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Selecting are the labels by which a generated set selects: the whole control plane, even where a Machine lacks the cluster's name.
+// Selecting returns the labels by which a generated set selects. They select the whole control plane, even a Machine that lacks the label of the cluster's
+// name.
 func Selecting() map[string]string { return map[string]string{RoleLabel: master, TypeLabel: master} }
 
 const master = "master"
 
-// OfControlPlane reports whether labels are those of a Machine that a generated set selects.
+// OfControlPlane reports whether a generated set selects a Machine with these labels.
 func OfControlPlane(labels map[string]string) bool {
 	return labels[RoleLabel] == master && labels[TypeLabel] == master
 }
 
-// Name is the only one that a ControlPlaneMachineSet can have.
+// Name is the only name that a ControlPlaneMachineSet can have.
 const Name = "cluster"
 
 // OtherOperator is the Deployment of OpenShift's own operator of ControlPlaneMachineSets, in the namespace of the Machine API.
 const OtherOperator = "control-plane-machine-set-operator"
 
-// OtherOperatorRuns is an event's note, and a log message: while that operator runs, Poundlock does nothing.
+// OtherOperatorRuns returns the note of an event, and a log message: while OpenShift's own operator runs, Poundlock does nothing.
 func OtherOperatorRuns(deployment string) string {
 	return "Poundlock does nothing to the control plane: OpenShift's own operator of ControlPlaneMachineSets runs too, Deployment " + deployment +
 		", and both would create and delete its Machines. Run Poundlock without --control-plane, or stop that one"
 }
 
-// Roles are the labels of a control plane's Nodes. Either of them identifies one.
+// Roles returns the labels of a control plane's Nodes. A Node with either of them is one.
 func Roles() []string {
 	return []string{machineapi.ControlPlaneRole, machineapi.MasterRole}
 }
 
-// Finalizer keeps a set until its Machines no longer refer to it as their owner.
+// Finalizer keeps a deleted set until its Machines no longer refer to the set as their owner.
 const Finalizer = "controlplanemachineset.machine.openshift.io"
 
 // SpecPath is the path of a set's spec.
 var SpecPath = field.NewPath("spec")
 
-// Kind and Resource are how the API server calls a ControlPlaneMachineSet.
+// Kind and Resource are the API's names for a ControlPlaneMachineSet and for the resource.
 const (
 	Kind     = authority.ControlPlane
 	Resource = "controlplanemachinesets"
 )
 
-// Labels of the Machine API that a control plane's Machines have.
+// Labels of Machine API that a control plane's Machines have.
 const (
 	ClusterLabel = machinev1beta1.MachineClusterIDLabel
 	RoleLabel    = machineapi.RoleLabel

@@ -16,10 +16,10 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// PlaceText names a place in a sentence, even if there is none.
+// PlaceText returns a place for a sentence: the zone, or "no zone".
 func PlaceText(zone string) string { return cmp.Or(zone, "no zone") }
 
-// Lists reports whether a providerSpec is in one of the plan's places.
+// Lists reports whether a providerSpec is in one of the plan's failure domains or, if the set has none, in the template's zone.
 func (p *Plan) Lists(spec map[string]any) bool {
 	if len(p.Domains) == 0 {
 		return p.Row.ZoneOf(spec) == p.Row.ZoneOf(p.Spec)
@@ -27,7 +27,7 @@ func (p *Plan) Lists(spec map[string]any) bool {
 	return slices.ContainsFunc(p.Domains, func(d platform.Domain) bool { return d.Holds(p.Row, spec) })
 }
 
-// Listed is the set's list in a sentence.
+// Listed returns the names of the set's failure domains for a sentence, or the template's zone if the set has none.
 func (p *Plan) Listed() string {
 	if len(p.Domains) == 0 {
 		return PlaceText(p.Row.ZoneOf(p.Spec)) + " (of the template: the set lists none)"
@@ -35,7 +35,7 @@ func (p *Plan) Listed() string {
 	return strings.Join(values.Names(p.Domains, func(d platform.Domain) string { return d.Name }), ", ")
 }
 
-// Nearly returns why a Machine is not in the failure domain of its zone.
+// Nearly returns why a Machine is not in the failure domain of its zone, as the end of a sentence; "" if there is no domain in that zone.
 func (p *Plan) Nearly(spec map[string]any) string {
 	row, zone := p.Row, p.Row.ZoneOf(spec)
 	for _, d := range p.Domains {
@@ -47,7 +47,7 @@ func (p *Plan) Nearly(spec map[string]any) string {
 	return ""
 }
 
-// Taken are the indexes that have a Machine, with its name.
+// Taken lists the indexes that have a Machine, with the Machines' names.
 func (p *Plan) Taken() []string {
 	var out []string
 	for _, i := range p.Indexes {
@@ -67,7 +67,8 @@ func (i Index) stays() bool {
 	return slices.ContainsFunc(i.Machines, func(m MachineState) bool { return !m.Deleting })
 }
 
-// Staying are the Machines that determine where the control plane is: those that are not being deleted, and those that are where an index has no other.
+// Staying returns the Machines that determine where the control plane is: those that are not being deleted, and also the deleted ones of an index that has no
+// other.
 func (p *Plan) Staying() []*machinev1beta1.Machine {
 	var out []*machinev1beta1.Machine
 	for _, i := range p.Indexes {

@@ -26,75 +26,75 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/platform"
 )
 
-// Plan is what a set does with a control plane.
+// Plan is what a ControlPlaneMachineSet does with a control plane.
 type Plan struct {
 	// Replicas is the wanted number of Machines.
 	Replicas int
-	// Platform is the cluster's.
+	// Platform is the cluster's platform.
 	Platform configv1.PlatformType
 	Strategy machinev1.ControlPlaneMachineSetStrategyType
 	Active   bool
-	// Indexes are in order. There are as many as replicas, or more where Machines have more.
+	// Indexes are sorted by number. There are as many as replicas, or more if the Machines have more.
 	Indexes []Index
-	// Domains are those of the set, without duplicates.
+	// Domains are the set's failure domains, without duplicates.
 	Domains []platform.Domain
-	// Problems keep the set from acting: it is degraded, and does nothing until they are solved.
+	// Problems keep the set from acting: while there is one, the set is degraded and does nothing.
 	Problems []Problem
-	// Invalid are fields of the set without which no plan can be made, such as a failure domain that the Infrastructure does not have.
+	// Invalid are the errors about fields of the set without which no plan can be made, such as a failure domain that the Infrastructure does not have.
 	Invalid field.ErrorList
-	// Waits is what the set is waiting for, in a sentence; "" where it waits for nothing.
+	// Waits is what the set is waiting for, in a sentence; "" if it waits for nothing.
 	Waits string
-	// Next is when to plan again even if nothing has changed, because a Node's Grace ends. Zero: no Grace ends.
+	// Next is when to plan again even if nothing has changed, because a Node's Grace or NotReadyGrace ends then. Zero: no grace ends.
 	Next time.Time
 
 	set       *machinev1.ControlPlaneMachineSet
 	authority authority.API
-	cluster   string // what the Infrastructure calls the cluster
+	cluster   string // the cluster's name in the Infrastructure
 	Row       platform.Row
 	view      View
 	Spec      map[string]any
 	trials    []policies.Trial
 }
 
-// Index is a place in the control plane. Its number is the end of its Machines' names.
+// Index is a place in the control plane. The names of its Machines end with its number.
 type Index struct {
 	Number int
-	// Domain is the failure domain of the index; nil where the set has none.
+	// Domain is the failure domain of the index; nil if the set has none.
 	Domain *platform.Domain
-	// Machines are the index's, the oldest first: usually one, and two during a replacement.
+	// Machines are the Machines of the index, the oldest first: usually one, and two during a replacement.
 	Machines []MachineState
-	// Spec is the providerSpec of a Machine that the set creates here.
+	// Spec is the providerSpec of a Machine that the set creates at this index.
 	Spec map[string]any
 }
 
 // MachineState is a Machine as the set sees it.
 type MachineState struct {
 	Name string
-	// Ready: it runs, its Node is ready, and it is not being deleted.
+	// Ready: the Machine runs, its Node is ready, and the Machine is not being deleted.
 	Ready bool
-	// Deleting: somebody has deleted it.
+	// Deleting: somebody has deleted the Machine, and it still exists.
 	Deleting bool
-	// Failed: its phase is Failed, which never changes, or its instance is gone, as Cluster API reports without that phase.
+	// Failed: the Machine's phase is Failed, which never changes, or its instance is gone, which Cluster API reports without that phase.
 	Failed bool
-	// Adopted: the set is its controller.
+	// Adopted: the set is the Machine's controller.
 	Adopted bool
-	// Differences are all between it and what the set would create here, those with a replacement first.
+	// Differences are all differences between the Machine and what the set would create at its index. Those that require a replacement come first.
 	Differences []Difference
 
 	machine *machinev1beta1.Machine
 	born    time.Time
-	// serves: its Node is ready, though it may be going.
+	// serves: the Machine's Node is ready, though the Machine may be being deleted.
 	serves bool
-	// available: its Node is ready, or has not been so for less than the grace.
+	// available: the Machine's Node is ready, or has not been ready for less than NotReadyGrace.
 	available bool
 }
 
-// moving: which API is authoritative for it is about to change, or has just changed and the mirror has not followed yet. Nobody is to touch it until then: a
-// Machine that is deleted before the mirror has seen etcd's hook on it may wait for that hook for ever. One that somebody has deleted already holds nothing up:
-// etcd's operator lets it go when a replacement has joined, and the mirror may no longer report on it.
+// moving reports whether the Machine's authority is moving, or has moved and the mirror has not followed yet. Until then nobody is to touch the Machine: a
+// Machine that is deleted before the mirror has seen etcd's hook on it may wait for that hook forever. A deleted Machine does not count as moving because of
+// its mirror. Etcd's operator releases such a Machine when a replacement has joined, and the mirror may no longer report on it.
 func (m MachineState) moving() bool { return m.moves() != "" }
 
-// moves returns how one sees that.
+// moves returns by which field of the Machine moving is seen, as a clause; "" if the Machine is not moving.
 func (m MachineState) moves() string {
 	if m.machine.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityMigrating {
 		return "its status.authoritativeAPI is Migrating"
@@ -107,13 +107,13 @@ func (m MachineState) moves() string {
 	return ""
 }
 
-// Machine is the object itself. Do not change it.
+// Machine returns the object itself. Callers do not change it.
 func (m MachineState) Machine() *machinev1beta1.Machine { return m.machine }
 
-// Updated reports whether nothing has to be replaced.
+// Updated reports whether the Machine need not be replaced.
 func (m MachineState) Updated() bool { return !outdated(m.Differences) }
 
-// In lists the differences with an effect.
+// In lists the differences with an effect e.
 func (m MachineState) In(e Effect) []Difference {
 	var out []Difference
 	for _, d := range m.Differences {
@@ -124,7 +124,7 @@ func (m MachineState) In(e Effect) []Difference {
 	return out
 }
 
-// Make makes the plan of a view. It never panics, whatever a person writes: fields that cannot be read are in Invalid.
+// Make makes the plan of a view. It never panics, whatever a person writes: fields that cannot be read are reported in Invalid.
 func Make(v View) Plan {
 	t := TemplateOf(v.Set)
 	p := Plan{
@@ -154,7 +154,7 @@ func Make(v View) Plan {
 	return p
 }
 
-// domains reads the set's failure domains, without duplicates. Admission refuses duplicates.
+// domains reads the set's failure domains into the plan, each once. Admission refuses duplicates.
 func (p *Plan) domains(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i *configv1.Infrastructure) {
 	if t.FailureDomains == nil {
 		return
@@ -174,8 +174,8 @@ func (p *Plan) domains(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i *co
 	}
 }
 
-// place assigns each Machine to its index, by the number that ends its name. Machines whose names have none get the free numbers, the oldest the lowest. If
-// there are more of them than free numbers, one shares the number of the Machine that was created to replace it (unnumbered).
+// place assigns each Machine to its index, by the number that ends the Machine's name. Machines whose names have no number get the free numbers, the oldest
+// Machine the lowest. If there are more such Machines than free numbers, a Machine shares the number of the one that was created to replace it (unnumbered).
 func (p *Plan) place(v View) {
 	at := map[int][]MachineState{}
 	var unnumbered []MachineState
@@ -206,7 +206,7 @@ func (p *Plan) place(v View) {
 	}
 }
 
-// numberOf is the index that ends a Machine's name: 2 of lock-7x2k9-master-2; false where none does.
+// numberOf returns the index that ends a Machine's name: 2 of lock-7x2k9-master-2; false if the name does not end with one.
 func numberOf(name string) (int, bool) {
 	_, last, found := cutLast(name, "-")
 	if !found || len(last) > 4 {
@@ -231,8 +231,10 @@ func oldest(all []MachineState) {
 	})
 }
 
-// unnumbered are the numbers for Machines whose names have none, the oldest first. The order is kept, because a replaced Machine had its number before the
-// youngest of the numbered Machines was created in its place, and the Machines before and after it keep theirs.
+// unnumbered returns a number for each Machine whose name has none, the oldest Machine first. It uses the free numbers, and then those of indexes with one
+// numbered Machine, beginning with the youngest such Machine. The numbers are sorted, so that older Machines get lower ones. This keeps the order of the
+// Machines: a replaced Machine had its number before the numbered Machine was created in its place. A Machine that the numbered Machine was not made to replace
+// gets a number beyond all others instead.
 func (p *Plan) unnumbered(at map[int][]MachineState, all []MachineState) []int {
 	var free, made []int
 	for n := 0; len(at)+len(free) < p.Replicas && len(free) < len(all); n++ {
@@ -254,7 +256,7 @@ func (p *Plan) unnumbered(at map[int][]MachineState, all []MachineState) []int {
 		case i >= len(out):
 			out = append(out, next)
 			next++
-		case len(at[out[i]]) > 0 && (!at[out[i]][0].born.After(m.born) || !m.Adopted && !p.wasOurs(m)): // it was not made to replace this one
+		case len(at[out[i]]) > 0 && (!at[out[i]][0].born.After(m.born) || !m.Adopted && !p.wasOurs(m)): // the numbered Machine was not made to replace this one
 			out[i] = next
 			next++
 		}
@@ -262,7 +264,7 @@ func (p *Plan) unnumbered(at map[int][]MachineState, all []MachineState) []int {
 	return out
 }
 
-// wasOurs reports whether a Machine belonged to a former set. No set has replaced a Machine that never had one.
+// wasOurs reports whether a Machine belonged to a former set. A Machine that never had a set was replaced by none.
 func (p *Plan) wasOurs(m MachineState) bool {
 	c := controller(m.machine)
 	return c != nil && former(*c, p.set)
@@ -283,7 +285,7 @@ func stateOf(m *machinev1beta1.Machine, set *machinev1.ControlPlaneMachineSet, n
 	}
 }
 
-// instanceGone reports whether Cluster API runs a Machine and has given it up, since its instance is terminated.
+// instanceGone reports whether Cluster API runs a Machine and has given the Machine up because its instance is terminated.
 func instanceGone(m *machinev1beta1.Machine) bool {
 	reason := ""
 	if r := m.Status.ErrorReason; r != nil {
@@ -295,8 +297,8 @@ func instanceGone(m *machinev1beta1.Machine) bool {
 		})
 }
 
-// assignDomains assigns a failure domain to each index: if possible the one of its youngest Machine. If a domain has too many indexes, one whose Machine is
-// replaced anyway moves before one whose Machine would stay.
+// assignDomains assigns a failure domain to each index: if possible the one of the index's youngest Machine. If a domain has too many indexes, an index whose
+// Machine is replaced anyway leaves the domain before an index whose Machine would stay.
 func (p *Plan) assignDomains(t machinev1.OpenShiftMachineV1Beta1MachineTemplate) {
 	have, moves := make([]int, len(p.Indexes)), make([]int, len(p.Indexes))
 	for i := range p.Indexes {
@@ -315,7 +317,8 @@ func (p *Plan) assignDomains(t machinev1.OpenShiftMachineV1Beta1MachineTemplate)
 	}
 }
 
-// leaves returns how much of an index is replaced even if it keeps its domain: 0 nothing, 1 its outdated Machines, 2 all because none stays.
+// leaves returns how much of an index is replaced even if the index keeps its domain: 0 nothing, 1 its outdated Machines, 2 all of it because none of its
+// Machines stays.
 func (p *Plan) leaves(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i Index, domain int) int {
 	switch {
 	case !i.stays():
@@ -330,8 +333,9 @@ func (p *Plan) leaves(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i Inde
 	return 1
 }
 
-// domainOf is the set's domain that contains the index's youngest Machine, -1 for none. A Machine that is being deleted counts only if the index has no
-// other. If none is in a domain, it is the only domain of its zone: when a domain gets another subnet, its Machines are replaced there, and do not move.
+// domainOf returns the set's domain of the index's youngest Machine, as an index into p.Domains, -1 for none. A Machine that is being deleted counts only if
+// the index has no other Machine. If no Machine is in a domain, the only domain of a Machine's zone is returned: when a domain gets another subnet, its
+// Machines are replaced in that domain, and do not move to another one.
 func (p *Plan) domainOf(row platform.Row, i Index) int {
 	all := slices.Clone(i.Machines)
 	slices.SortStableFunc(all, func(a, b MachineState) int {
@@ -351,7 +355,7 @@ func (p *Plan) domainOf(row platform.Row, i Index) int {
 	return -1
 }
 
-// ofZone is the only one of the set's domains that is in the zone of a providerSpec, -1 where none is, or several are.
+// ofZone returns the only one of the set's domains that is in the zone of a providerSpec, as an index into p.Domains; -1 if none is, or several are.
 func (p *Plan) ofZone(spec map[string]any) int {
 	zone, found := p.Row.ZoneOf(spec), -1
 	if zone == "" {
@@ -389,7 +393,7 @@ func (p *Plan) compare(t machinev1.OpenShiftMachineV1Beta1MachineTemplate) {
 	}
 }
 
-// Machines are all, index by index.
+// Machines returns all Machines, index by index.
 func (p *Plan) Machines() []MachineState {
 	var out []MachineState
 	for _, i := range p.Indexes {
@@ -401,7 +405,8 @@ func (p *Plan) Machines() []MachineState {
 // Numbers are the counts in a set's status.
 type Numbers struct{ Replicas, Ready, Updated, Unavailable int }
 
-// Numbers counts. A Machine that is being deleted is a replica, and is ready as long as its Node is. Updated ones are ready now and not being deleted.
+// Numbers counts. A Machine that is being deleted is a replica, and is ready as long as its Node is. An updated Machine counts only if it is ready now and not
+// being deleted.
 func (p *Plan) Numbers() Numbers {
 	n := Numbers{}
 	for _, i := range p.Indexes {
@@ -424,7 +429,8 @@ func (p *Plan) Numbers() Numbers {
 	return n
 }
 
-// unselected is a Node's Machine if it exists and only the selector does not match it, with what it lacks and the remedy; "" for none.
+// unselected returns the Machine of a Node, if that Machine exists and only the selector does not match it: its name, what it lacks and the remedy; "" for
+// none.
 func unselected(v View, n *corev1.Node) string {
 	for i := range v.Unselected {
 		if m := &v.Unselected[i]; refers(m, n) && m.DeletionTimestamp == nil {
@@ -434,14 +440,14 @@ func unselected(v View, n *corev1.Node) string {
 	return ""
 }
 
-// machinesOf is how kubectl calls the Machines of an API.
+// machinesOf returns how kubectl calls the Machines of an API.
 func machinesOf(api authority.API) string {
 	kind, _ := authority.KindNamed("Machine")
 	return kind.DefinitionIn(api)
 }
 
-// lacks is a clause about a Machine that the selector does not match: the labels, and how to restore them on the object that is authoritative. On the other
-// one the mirror would take them back.
+// lacks returns a clause about a Machine that the selector does not match: the labels that it lacks, and the command that restores them on the authoritative
+// object. On the mirror they would be taken back.
 func (v View) lacks(m *machinev1beta1.Machine) string {
 	selector, err := Selector(v.Set)
 	if err != nil {
@@ -463,16 +469,16 @@ func (v View) lacks(m *machinev1beta1.Machine) string {
 		strings.Join(unmet, ", "), namespace, machinesOf(api), m.Name, strings.Join(args, " "))
 }
 
-// meets is the argument of kubectl label after which a Machine meets a requirement.
+// meets returns the argument of kubectl label after which a Machine meets a requirement.
 func meets(r labels.Requirement) string {
 	switch r.Operator() {
 	case selection.DoesNotExist, selection.NotIn, selection.NotEquals:
 		return r.Key() + "-"
 	}
-	return fmt.Sprintf("%s=%s", r.Key(), strings.Join(slices.Sorted(maps.Keys(r.Values()))[:min(1, len(r.Values()))], "")) // without one any will do
+	return fmt.Sprintf("%s=%s", r.Key(), strings.Join(slices.Sorted(maps.Keys(r.Values()))[:min(1, len(r.Values()))], "")) // without values, any will do
 }
 
-// graceEnds is when the first of the Nodes that are without a Machine, or not ready, reaches the end of its grace.
+// graceEnds returns the earliest end of a grace: of a Node without a Machine, or of a Node that is not ready; zero if no grace ends.
 func graceEnds(v View) time.Time {
 	var next time.Time
 	ends := func(at time.Time) {
@@ -491,15 +497,15 @@ func graceEnds(v View) time.Time {
 	return next
 }
 
-// strays are the Nodes that no Machine of the set refers to.
+// strays returns the Nodes that no Machine of the set refers to.
 func strays(v View) []corev1.Node {
 	return slices.DeleteFunc(slices.Clone(v.Nodes), func(n corev1.Node) bool {
 		return slices.ContainsFunc(v.Machines, func(m machinev1beta1.Machine) bool { return refers(&m, &n) })
 	})
 }
 
-// left is a sentence about a Node whose Machine may only have lost a label; "" for none. Either the Machine exists, or the Node had one and is still ready,
-// so that its instance runs. A Node whose instance was terminated is ready for a moment at most.
+// left returns a clause about a Node whose Machine may only have lost a label; "" for none. Either the Machine exists, or the Node had a Machine and is still
+// ready, so that its instance runs. A Node whose instance was terminated stays ready for a moment at most.
 func (p *Plan) left() string {
 	for _, n := range strays(p.view) {
 		if m := unselected(p.view, &n); m != "" {

@@ -20,10 +20,10 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// Reason is why a set is degraded, as the reason of conditions.
+// Reason is why a set is degraded. Conditions have it as their reason.
 type Reason string
 
-// The reasons, the most severe first. The generator uses UnknownPlatform, too.
+// The reasons, the most severe first. The generator uses UnknownPlatform too.
 const (
 	UnknownPlatform   Reason = "UnknownPlatform"
 	InvalidSet        Reason = "InvalidSet"
@@ -43,11 +43,11 @@ const (
 // Problem is what keeps a set from acting.
 type Problem struct {
 	Reason Reason
-	// Message is the message: the problem, and its remedy, with the names of the objects.
+	// Message has the problem and its remedy, with the names of the objects.
 	Message string
 }
 
-// judge finds what keeps the set from acting.
+// judge adds to the plan the problems that keep the set from acting.
 func (p *Plan) judge(v View) {
 	add := func(r Reason, all []string, format string) {
 		if len(all) > 0 {
@@ -108,7 +108,7 @@ func (p *Plan) judge(v View) {
 	}
 }
 
-// unmanaged lists the control plane's Nodes that no Machine of the set refers to, if they have existed for Grace.
+// unmanaged lists the control plane's Nodes to which no Machine of the set has referred for Grace.
 func unmanaged(v View) []string {
 	var out []string
 	for _, n := range strays(v) {
@@ -124,7 +124,7 @@ func unmanaged(v View) []string {
 	return out
 }
 
-// altered are the Machines that the set created from this providerSpec and that differ from it nevertheless.
+// altered lists the Machines that the set created from its present providerSpec and that differ from it nevertheless.
 func (p *Plan) altered() []string {
 	var out []string
 	for _, i := range p.Indexes {
@@ -138,7 +138,7 @@ func (p *Plan) altered() []string {
 	return out
 }
 
-// refusedNext is the API server's refusal of the next step's Machine: the one that is created, or the one for which a deletion makes room.
+// refusedNext returns the API server's refusal of the next step's Machine: the Machine that the step creates, or the one for which it makes room by a deletion.
 func (p *Plan) refusedNext() string {
 	step, ok := p.change()
 	if !ok || step.Verb != Create && !(p.Strategy == machinev1.Recreate && step.Cause == Outdated) {
@@ -151,8 +151,8 @@ func (p *Plan) refusedNext() string {
 	return fmt.Sprintf("index %d%s: %s", step.Index.Number, step.Index.where(), words)
 }
 
-// unsure are the Machines that would be replaced although the platform is unknown: then a region, a resource group or a tag counts as a difference where
-// only one of the two has it. With OnDelete, the set replaces only what a person deletes, so there are none.
+// unsure lists the Machines that would be replaced although the platform is unknown. A region, a resource group or a tag then counts as a difference if only
+// the Machine or only the template has it. With OnDelete there are none, because the set replaces only what a person deletes.
 func (p *Plan) unsure() []string {
 	if p.Platform != "" || p.Strategy == machinev1.OnDelete || len(p.Invalid) > 0 {
 		return nil
@@ -166,9 +166,9 @@ func (p *Plan) unsure() []string {
 
 const afterFailure = "Fix what status.errorMessage of each names, then delete the Machine, and another one is made"
 
-// failed are Machines that have failed and that nothing replaces: replacements, without which an outdated or deleted Machine cannot go, or Machines that
-// are alone at their index. An outdated one is replaced, unless a hook holds another Machine: etcd may not release that one before this one is gone. Only
-// failed replacements stop the set, because other failures do not concern a replacement.
+// failed names the failed Machines that nothing replaces: with replacements, those without which an outdated or deleted Machine cannot be removed; otherwise,
+// those that are alone at their index. An outdated Machine is replaced, so it is not among them, unless a hook holds another Machine: etcd may not release that
+// Machine before the failed one is gone. Only failed replacements stop the set, because other failures do not concern a replacement.
 func (p *Plan) failed(replacements bool) []string {
 	var out []string
 	for _, i := range p.Indexes {
@@ -181,8 +181,8 @@ func (p *Plan) failed(replacements bool) []string {
 	return out
 }
 
-// taken are the unowned Machines beside another at their index. Only a person can decide which of the two to delete. Not among them is a Machine for which
-// a set created the other as its replacement.
+// taken lists the unowned Machines beside another Machine at their index. Only a person can decide which of the two to delete. A Machine for which a set
+// created the other one as its replacement is not listed.
 func (p *Plan) taken() []string {
 	var out []string
 	for _, i := range p.Indexes {
@@ -201,17 +201,17 @@ func (p *Plan) taken() []string {
 	return out
 }
 
-// madeName matches the end of a name that a set generated: base32 in small letters.
+// madeName matches the end of a name that a set generated: five characters of base32 in small letters, and the index.
 var madeName = regexp.MustCompile(`-[a-z2-7]{5}-[0-9]+$`)
 
-// made reports whether this set or a former one created the Machine. A person's copy of such a Machine has its annotation, but another name.
+// made reports whether this set or a former one created the Machine. A person's copy of such a Machine has the annotation too, but another name.
 func (m MachineState) made() bool {
 	_, from := m.machine.Annotations[MadeFromAnnotation]
 	return from && madeName.MatchString(m.Name)
 }
 
-// onOtherNode reports whether a Machine's Node has existed for Grace without the role of the control plane. Then the Machine got the set's labels by
-// mistake, and the set would delete an instance that was never its own.
+// onOtherNode reports whether a Machine's Node has existed for Grace without the role of the control plane. Such a Machine got the set's labels by mistake, and
+// the set would delete an instance that was never its own.
 func onOtherNode(v View, m *machinev1beta1.Machine) bool {
 	return slices.ContainsFunc(v.OtherNodes, func(n corev1.Node) bool { return refers(m, &n) && !n.CreationTimestamp.Add(Grace).After(v.Now) })
 }
@@ -236,7 +236,7 @@ func unless(fine bool, all []string) []string {
 	return all
 }
 
-// NamesOf are the names of the Machines for which is is true.
+// NamesOf returns the names of the Machines for which is returns true; all names if is is nil.
 func NamesOf(all []MachineState, is func(MachineState) bool) []string {
 	var out []string
 	for _, m := range all {
@@ -255,7 +255,8 @@ func (p *Plan) excess() []string {
 	return out
 }
 
-// RecreateRisk returns the consequence of one more failure: a quorum is more than half of the members.
+// RecreateRisk returns, as a clause, how many failures etcd bears during a replacement under the strategy Recreate. etcd's quorum is more than half of its
+// members.
 func RecreateRisk(replicas int) string {
 	return fmt.Sprintf("under the strategy Recreate each Machine is deleted before its replacement is made, and until that has joined, "+
 		"etcd has %d of %d members: it bears the failure of %d more, and no other",

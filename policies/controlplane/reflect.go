@@ -18,14 +18,14 @@ import (
 type Place struct {
 	// Domain is the failure domain's name in the set, "" for none.
 	Domain string
-	// FailureDomain is its name in Cluster API: the value of a Machine's spec.failureDomain. "" where Cluster API has none.
+	// FailureDomain is the failure domain's name in Cluster API, which is the value of a Machine's spec.failureDomain; "" if Cluster API has none.
 	FailureDomain string
-	// ProviderSpec is that of the Machines created there; nil where the set has none that can be read.
+	// ProviderSpec is the providerSpec of the Machines created there; nil if the set has none that can be read.
 	ProviderSpec map[string]any
 }
 
-// Places are where a resolved set creates Machines, in the order of their names, so that the order in the set does not matter. Errors are of failure
-// domains that the Infrastructure does not describe, by path.
+// Places returns where a resolved set creates Machines. The places are sorted by name, so that their order in the set does not matter. The errors are about
+// failure domains that the Infrastructure does not describe, by path.
 func Places(set *machinev1.ControlPlaneMachineSet, i *configv1.Infrastructure) ([]Place, field.ErrorList) {
 	t := TemplateOf(set)
 	p := Plan{Platform: platform.Of(i), Row: platform.RowOf(t, i)}

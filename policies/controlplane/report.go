@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// The conditions of a set, and of the ClusterOperator, which has Upgradeable beside them.
+// The conditions of a set and of the ClusterOperator. Only the ClusterOperator has Upgradeable.
 const (
 	Available   = "Available"
 	Progressing = "Progressing"
@@ -26,7 +26,7 @@ const (
 // OperatorName is the name of the ClusterOperator.
 const OperatorName = "control-plane-machine-set"
 
-// The reasons of conditions beside those of problems.
+// The reasons of conditions, besides those of problems.
 const (
 	AsExpected          Reason = "AsExpected"
 	Inactive            Reason = "Inactive"
@@ -39,7 +39,7 @@ const (
 	Stopped             Reason = "Stopped"
 )
 
-// Conditions are the set's. The writer adds their times.
+// Conditions returns the set's conditions. The writer adds their times.
 func (p *Plan) Conditions() []metav1.Condition {
 	return []metav1.Condition{p.available(), p.progressing(), p.degraded()}
 }
@@ -52,7 +52,7 @@ func condition(kind string, holds bool, r Reason, message string) metav1.Conditi
 	return c
 }
 
-// available: each index has a Machine that serves, even one that is being deleted.
+// available is True if each index has a Machine that serves, which may be one that is being deleted.
 func (p *Plan) available() metav1.Condition {
 	var without []string
 	for _, i := range p.Indexes {
@@ -100,7 +100,8 @@ func (p *Plan) progressing() metav1.Condition {
 	return condition(Progressing, false, AsExpected, sentence(p.rest()))
 }
 
-// stopped quotes the API server's refusal, which a person looks for here.
+// stopped returns the message of Progressing for a set with problems. It quotes the API server's refusal of a Machine, because a person looks for that in
+// Progressing.
 func (p *Plan) stopped() string {
 	message := "Stopped. Fix the problem in the Degraded condition"
 	if at := slices.IndexFunc(p.Problems, func(problem Problem) bool { return problem.Reason == MachineRefused }); at >= 0 {
@@ -109,7 +110,7 @@ func (p *Plan) stopped() string {
 	return message
 }
 
-// state begins with the progress, and continues with the next step or the wait.
+// state returns the message of a set that acts: the progress, then now, which is the next step or the wait, then what is still to be replaced.
 func (p *Plan) state(now string) string {
 	parts := []string{fmt.Sprintf("%d of %d control plane Machines match the template and are ready", p.Numbers().Updated, p.Replicas), now}
 	if all := p.Outdated(); len(all) > 0 && p.Strategy != machinev1.OnDelete {
@@ -118,7 +119,7 @@ func (p *Plan) state(now string) string {
 	return sentence(parts...)
 }
 
-// rest is what is reported when there is nothing to do, and which parts of the template are ignored.
+// rest returns what is reported when there is nothing to do, with the parts of the template that are ignored.
 func (p *Plan) rest() string {
 	message := "All control plane Machines match the template"
 	if left := p.sum(Ignored); left != "" {
@@ -131,7 +132,7 @@ func sentence(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ". ")
 }
 
-// inactive is what activating the set would lead to.
+// inactive returns what activating the set would lead to.
 func (p *Plan) inactive() string {
 	all := p.Forecast()
 	for i := 1; i < len(all); i++ {
@@ -165,7 +166,7 @@ func (p *Plan) degraded() metav1.Condition {
 	return condition(Degraded, true, p.Problems[0].Reason, sentence(parts...))
 }
 
-// OperatorConditions are the ClusterOperator's; if the plan is nil, there is no set. Then ungenerated is why none can be generated, if so.
+// OperatorConditions returns the ClusterOperator's conditions. p is nil if there is no set; ungenerated is then why no set can be generated, or "".
 func OperatorConditions(p *Plan, ungenerated string) []configv1.ClusterOperatorStatusCondition {
 	if p == nil || !p.Active {
 		return idle(p, ungenerated)
@@ -184,7 +185,7 @@ func OperatorConditions(p *Plan, ungenerated string) []configv1.ClusterOperatorS
 	return append(out, operatorCondition(upgradeable))
 }
 
-// idle is what the operator reports when it does not manage the control plane's Machines.
+// idle returns the ClusterOperator's conditions while the operator does not manage the control plane's Machines.
 func idle(p *Plan, ungenerated string) []configv1.ClusterOperatorStatusCondition {
 	reason, message := NoSet, sentence("There is no ControlPlaneMachineSet: nothing is done to the control plane's Machines", ungenerated)
 	if p != nil {

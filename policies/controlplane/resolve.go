@@ -16,13 +16,13 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// The members of the template's union, which are the values of its discriminator too. The published types have only the first.
+// The members of the union in a set's template, which are also the values of its discriminator. The published types have only MachineAPIMember.
 const (
 	MachineAPIMember = machinev1.OpenShiftMachineV1Beta1MachineType
 	ClusterAPIMember = machinev1.ControlPlaneMachineSetMachineType("machines_v1beta2_cluster_x_k8s_io")
 )
 
-// ClusterAPITemplate is the union's member for Cluster API: what the overlay of the CRD adds to the published types.
+// ClusterAPITemplate is the union's member for Cluster API, which Poundlock's overlay of the CRD adds to the published types.
 type ClusterAPITemplate struct {
 	FailureDomains *machinev1.FailureDomains `json:"failureDomains,omitempty"`
 	// ObjectMeta has Machine API's names, as in the other member, because the Machines are created in Machine API.
@@ -30,7 +30,7 @@ type ClusterAPITemplate struct {
 	Spec       ClusterAPIMachineSpec                              `json:"spec"`
 }
 
-// ClusterAPIMachineSpec has the fields of a Cluster API Machine's spec that such a template has.
+// ClusterAPIMachineSpec has those fields of a Cluster API Machine's spec that a set's template has.
 type ClusterAPIMachineSpec struct {
 	InfrastructureRef TemplateReference `json:"infrastructureRef"`
 	Bootstrap         Bootstrap         `json:"bootstrap"`
@@ -48,15 +48,15 @@ type Bootstrap struct {
 	DataSecretName string `json:"dataSecretName"`
 }
 
-// Resolved is a set whose template is in Machine API's form, whichever member it was written with. The plan is made from no other.
+// Resolved is a set whose template is in Machine API's form, whichever member the set was written with. Plans are made from resolved sets only.
 type Resolved struct {
 	Set *machinev1.ControlPlaneMachineSet
-	// Unresolved are the fields that keep the template from being converted to Machine API's form, by path. Set then has a template without a providerSpec,
-	// from which nothing can be created.
+	// Unresolved are the errors that keep the template from being converted to Machine API's form, by path. If there are any, Set has a template without a
+	// providerSpec, from which no Machine can be created.
 	Unresolved field.ErrorList
 }
 
-// Template reads the union's member for Cluster API from a set's JSON; nil where the set has the other.
+// Template reads the union's member for Cluster API from a set's JSON; nil if the set has the other member.
 func Template(set []byte) (*ClusterAPITemplate, error) {
 	var content struct {
 		Spec struct {
@@ -77,8 +77,8 @@ func Template(set []byte) (*ClusterAPITemplate, error) {
 	return out, nil
 }
 
-// Resolve gives a set the template that its member for Cluster API means: with the providerSpec that its infrastructure machine template converts to, or
-// the reasons why it does not convert. A set without that member (nil) needs no conversion.
+// Resolve returns a set with the template that its member for Cluster API means. The template has the providerSpec to which the infrastructure machine template
+// converts; if that does not convert, the result has the errors. A set without that member (t is nil) needs no conversion.
 func Resolve(set *machinev1.ControlPlaneMachineSet, t *ClusterAPITemplate, providerSpec []byte, errs field.ErrorList) Resolved {
 	if t == nil {
 		return Resolved{Set: set}
@@ -92,10 +92,10 @@ func Resolve(set *machinev1.ControlPlaneMachineSet, t *ClusterAPITemplate, provi
 	return Resolved{Set: out, Unresolved: errs}
 }
 
-// key is the template in a canonical form, by which a lookup's result is found.
+// key returns the template in a canonical form. Known stores it with a lookup's result, and ResolvedIn finds the result by it.
 func (t *ClusterAPITemplate) key() string { return string(values.Raw(t)) }
 
-// Known is the result of a lookup for a set's template for Cluster API, as a fact for the rules. A set with the other member needs no such fact.
+// Known returns the result of a lookup for a set's template for Cluster API, as a fact for the rules. A set with the other member needs no such fact.
 func Known(t *ClusterAPITemplate, r Resolved) policies.Template {
 	out := policies.Template{Of: t.key(), Unresolved: r.Unresolved}
 	if v := TemplateOf(r.Set).Spec.ProviderSpec.Value; v != nil {
@@ -104,7 +104,8 @@ func Known(t *ClusterAPITemplate, r Resolved) policies.Template {
 	return out
 }
 
-// ResolvedIn resolves a set with the result of that lookup.
+// ResolvedIn resolves a set with the lookup's result for its template, which is among the facts about the control plane. If the facts have none, the
+// infrastructureRef is an error.
 func ResolvedIn(in *policies.ControlPlane, set *machinev1.ControlPlaneMachineSet, t *ClusterAPITemplate) Resolved {
 	if t == nil {
 		return Resolved{Set: set}

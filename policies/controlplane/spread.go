@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// spread assigns a domain to each index: its present one, as long as no domain has more than its share, or else the domain with the fewest indexes. have is
-// each index's present domain in all, -1 for none; the result is an index into all each, and nil if there is no domain. moves has a number for each index:
-// where a domain has too many, those with a greater number leave it, and of equal ones the later.
+// spread returns a domain for each index, as numbers below domains; nil if there is no domain. An index keeps its present domain as long as no domain has more
+// than its share. Otherwise it gets the domain with the fewest indexes. have has the present domain of each index, -1 for none. moves has a number for each
+// index: of the indexes of a domain that has too many, those with a greater number leave it, and of equal ones the later.
 //
 // The result depends on the indexes alone. The order in which the set lists its domains matters only for domains that no Machine uses.
 func spread(have, moves []int, domains int) []int {

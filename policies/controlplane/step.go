@@ -17,7 +17,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Verb is what a step does.
+// Verb is what a step does with a Machine.
 type Verb string
 
 // The verbs.
@@ -28,7 +28,7 @@ const (
 	Amend Verb = "Amend"
 	// Create creates a Machine at the index.
 	Create Verb = "Create"
-	// Delete deletes the Machine. Its hooks hold it for as long as etcd needs it.
+	// Delete deletes the Machine. Hooks hold the deleted Machine for as long as etcd needs it.
 	Delete Verb = "Delete"
 )
 
@@ -36,7 +36,7 @@ const (
 type PlannedStep struct {
 	Verb  Verb
 	Index Index
-	// Machine is the one that is adopted, amended or deleted.
+	// Machine is the Machine that is adopted, amended or deleted.
 	Machine MachineState
 	// Why is the reason, in a sentence for an event.
 	Why string
@@ -60,8 +60,8 @@ const (
 // surge is how many Machines there may be beyond the replicas (control-plane-machine-set-controller › The RollingUpdate update strategy).
 const surge = 1
 
-// Steps are what to do now. All of them can be done in one pass; at most one creates or deletes a Machine, and the next such step depends on its result. An
-// inactive set does nothing, and neither does one with problems.
+// Steps returns what to do now. All of the steps can be done in one pass. At most one of them creates or deletes a Machine, because the next such step depends
+// on its result. A set that is inactive, has problems or moves its authority does nothing.
 func (p *Plan) Steps() []PlannedStep {
 	if !p.Active || len(p.Problems) > 0 || p.authority == authority.Migrating {
 		return nil
@@ -86,13 +86,13 @@ func (p *Plan) Steps() []PlannedStep {
 	return out
 }
 
-// change is the Machine that is created or deleted next.
+// change returns the step that creates or deletes a Machine next; false for none.
 func (p *Plan) change() (PlannedStep, bool) {
 	s, ok, _ := p.changing()
 	return s, ok
 }
 
-// changing is change, and, in a sentence, the deletion that comes before it but has to wait.
+// changing returns what change returns, and in held, as a clause, what a deletion waits for that would come first.
 func (p *Plan) changing() (_ PlannedStep, ok bool, held string) {
 	if p.standsStill() != "" {
 		return PlannedStep{}, false, ""
@@ -106,7 +106,7 @@ func (p *Plan) changing() (_ PlannedStep, ok bool, held string) {
 		{Vacant, p.vacant}, {Leaving, p.leaving}, {Outdated, p.renew},
 	} {
 		if moves && row.cause != Vacant && row.cause != Leaving {
-			continue // a Machine that moves may wait for a person, and what is gone is not to wait for that
+			continue // a moving Machine may wait for a person; the replacement of a Machine that is gone is not to wait for that
 		}
 		s, ok := row.find()
 		if !ok {
@@ -122,8 +122,8 @@ func (p *Plan) changing() (_ PlannedStep, ok bool, held string) {
 	return PlannedStep{}, false, held
 }
 
-// short returns what a deletion waits for because too few indexes would have a Node that is ready; "" for nothing. Etcd's hook may still be missing on a
-// Machine that has just joined. Deleting a Machine that is not ready does not reduce the number.
+// short returns what a deletion waits for because too few indexes would be left with a Node that is ready; "" for nothing. The set checks that itself, because
+// etcd's hook may still be missing on a Machine that has just joined. Deleting a Machine that does not serve does not reduce the number.
 func (p *Plan) short(s PlannedStep) string {
 	if s.Verb != Delete || !s.Machine.serves {
 		return ""
@@ -141,10 +141,11 @@ func (p *Plan) short(s PlannedStep) string {
 		s.Machine.Name, left, len(p.Indexes), quorum)
 }
 
-// room reports whether one more Machine may exist. Machines that are being deleted count.
+// room reports whether the control plane may have one more Machine. Machines that are being deleted count.
 func (p *Plan) room() bool { return len(p.Machines()) < p.Replicas+surge }
 
-// surplus returns the step that deletes one of two updated Machines of an index. Two passes may have created one each, or somebody else has.
+// surplus returns the step that deletes one of two updated Machines of an index. Two passes may have created one Machine each, or somebody else has created
+// one.
 func surplus(i Index) (PlannedStep, bool) {
 	var good []MachineState
 	for _, m := range i.Machines {
@@ -153,7 +154,7 @@ func surplus(i Index) (PlannedStep, bool) {
 		}
 	}
 	if len(good) < 2 || !anyReady(good) && !allOf(good, MachineState.joining) {
-		return PlannedStep{}, false // one that has lost its Node and one that is to replace it: whichever gets ready stays
+		return PlannedStep{}, false // one Machine has lost its Node, and the other is to replace it: the one that gets ready stays
 	}
 	slices.SortStableFunc(good, func(a, b MachineState) int {
 		return cmp.Or(compareBool(!a.Ready, !b.Ready), a.born.Compare(b.born))
@@ -165,7 +166,7 @@ func allOf(all []MachineState, is func(MachineState) bool) bool {
 	return !slices.ContainsFunc(all, func(m MachineState) bool { return !is(m) })
 }
 
-// unasked is the deletion at the first index that needs one. With OnDelete, a person deletes.
+// unasked returns a function for changing that returns the deletion at the first index that needs one. With OnDelete it returns none, because a person deletes.
 func (p *Plan) unasked(find func(Index) (PlannedStep, bool)) func() (PlannedStep, bool) {
 	return func() (PlannedStep, bool) {
 		if p.Strategy == machinev1.OnDelete {
@@ -180,7 +181,7 @@ func (p *Plan) unasked(find func(Index) (PlannedStep, bool)) func() (PlannedStep
 	}
 }
 
-// undeleted are the deletions that OnDelete leaves to a person: the Machine of each index that its other Machine replaces.
+// undeleted returns the deletions that the strategy OnDelete leaves to a person: of each Machine that is no longer needed beside another Machine of its index.
 func (p *Plan) undeleted() []PlannedStep {
 	if p.Strategy != machinev1.OnDelete {
 		return nil
@@ -197,7 +198,7 @@ func (p *Plan) undeleted() []PlannedStep {
 	return out
 }
 
-// replaced is an outdated Machine whose replacement is ready.
+// replaced returns the step that deletes an outdated Machine whose replacement is ready.
 func replaced(i Index) (PlannedStep, bool) {
 	at := slices.IndexFunc(i.Machines, func(m MachineState) bool { return m.Updated() && m.Ready })
 	old := slices.IndexFunc(i.Machines, func(m MachineState) bool { return !m.Updated() && !m.Deleting })
@@ -207,8 +208,8 @@ func replaced(i Index) (PlannedStep, bool) {
 	return PlannedStep{Verb: Delete, Index: i, Machine: i.Machines[old], Why: "Its replacement is " + i.Machines[at].Name + "."}, true
 }
 
-// superseded is one of two Machines of an index if neither is both ready and equal to the template, because the template has changed again during a
-// replacement. It is deleted before another one is created, or each change would add a Machine to the index.
+// superseded returns the step that deletes one of two Machines of an index if neither is both ready and equal to the template, because the template has changed
+// again during a replacement. The Machine is deleted before another one is created: otherwise each change would add a Machine to the index.
 func superseded(i Index) (PlannedStep, bool) {
 	staying := slices.DeleteFunc(slices.Clone(i.Machines), func(m MachineState) bool { return m.Deleting })
 	slices.SortStableFunc(staying, func(a, b MachineState) int {
@@ -228,7 +229,8 @@ func superseded(i Index) (PlannedStep, bool) {
 	return PlannedStep{}, false
 }
 
-// vacant is an index without a Machine. It is none if a Node whose Machine may only have lost a label could be the index's.
+// vacant returns the step that creates the Machine of an index without one. It returns none while a Node exists whose Machine may only have lost a label: that
+// Machine could be the index's.
 func (p *Plan) vacant() (PlannedStep, bool) {
 	for _, i := range p.Indexes {
 		if len(i.Machines) == 0 && p.room() && p.left() == "" {
@@ -238,7 +240,8 @@ func (p *Plan) vacant() (PlannedStep, bool) {
 	return PlannedStep{}, false
 }
 
-// leaving is an index whose Machines are all being deleted. If there is no room for one more, the replacement waits until one is gone.
+// leaving returns the step that creates a Machine at an index whose Machines are all being deleted. If there is no room for one more, the replacement waits
+// until one of them is gone.
 func (p *Plan) leaving() (PlannedStep, bool) {
 	if p.Strategy == machinev1.Recreate || !p.room() {
 		return PlannedStep{}, false
@@ -251,8 +254,8 @@ func (p *Plan) leaving() (PlannedStep, bool) {
 	return PlannedStep{}, false
 }
 
-// renew begins to replace the next outdated Machine: first lost ones, which are already out of service, then index by index. Nothing begins while a Machine
-// is joining or being deleted.
+// renew returns the step that begins to replace the next outdated Machine: first lost Machines, which are out of service already, then index by index. It
+// returns none while a Machine is joining or being deleted.
 func (p *Plan) renew() (PlannedStep, bool) {
 	next := p.Outdated()
 	if len(next) == 0 || p.Strategy == machinev1.OnDelete || p.busy() != "" {
@@ -273,7 +276,7 @@ func (p *Plan) renew() (PlannedStep, bool) {
 	return PlannedStep{Verb: Create, Index: i, Why: old.Name + " is outdated: " + ListDifferences(old.In(Rollout)) + "."}, true
 }
 
-// busy returns which Machine is joining or being deleted; "" if none is.
+// busy returns, as a clause, which Machine is joining or being deleted, or which index has no Machine; "" for none.
 func (p *Plan) busy() string {
 	for _, i := range p.Indexes {
 		for _, m := range i.Machines {
@@ -296,11 +299,11 @@ func (p *Plan) busy() string {
 	return ""
 }
 
-// longestRefusal is how many bytes a sentence quotes of what a cloud answered: the Machine has it all.
+// longestRefusal is how many bytes a sentence quotes of a cloud's answer. The Machine's status has the whole answer.
 const longestRefusal = 200
 
-// Unmade returns why a Machine without a Node has no instance, as what follows a sentence: Cluster API cannot have the Machine, or the cloud refuses to
-// create it. It is "" where no obstacle is found.
+// Unmade returns why a Machine without a Node has no instance: Cluster API cannot have the Machine, or the cloud refuses to create the instance. The text
+// continues a sentence, and is "" if no obstacle is found.
 func (m MachineState) Unmade() string {
 	if !m.joining() {
 		return ""
@@ -314,7 +317,7 @@ func (m MachineState) Unmade() string {
 		case c.Type == machinev1beta1.MachineCreated && c.Message != "":
 			return fmt.Sprintf(": its MachineCreated is False (%s: %s)", c.Reason, eventnote.Cut(c.Message, longestRefusal))
 		case c.Type == machinev1beta1.InstanceExistsCondition && ofClusterAPI && authority.Fails(c.Reason):
-			why := c.Reason // the provider may say no more
+			why := c.Reason // the provider may give no message
 			if c.Message != "" {
 				why += ": " + eventnote.Cut(c.Message, longestRefusal)
 			}
@@ -324,11 +327,12 @@ func (m MachineState) Unmade() string {
 	return ""
 }
 
-// moves returns whose authority is moving, or that it is unknown yet whether Cluster API can express what the set describes; "" for neither. Until then
-// nothing begins, with one exception: while a Machine moves, another one that somebody deletes, or that is gone, is replaced.
+// moves returns, as a clause, whose authority is moving, or that it is not known yet whether Cluster API can express what the set describes; "" for neither.
+// Until that has ended nothing begins, with one exception: while a Machine moves, a replacement is created for another Machine that somebody deletes or that is
+// gone.
 func (p *Plan) moves() string { return cmp.Or(p.standsStill(), p.machineMoves()) }
 
-// standsStill is the part of moves that leaves open which API a new Machine would belong to.
+// standsStill is the part of moves during which it is open which API a new Machine would belong to, so that no Machine is created at all.
 func (p *Plan) standsStill() string {
 	if p.authority == authority.Migrating {
 		return "the end of the set's move: status.authoritativeAPI is Migrating"
@@ -348,7 +352,8 @@ func (p *Plan) machineMoves() string {
 	return ""
 }
 
-// lost names an index none of whose Machines is ready. Recreate deletes no second one.
+// lost names the Machines of the first index none of whose Machines is ready; "" for no such index. While there is one, the strategy Recreate deletes no
+// Machine of another index.
 func (p *Plan) lost() string {
 	for _, i := range p.Indexes {
 		if !anyReady(i.Machines) {
@@ -358,13 +363,15 @@ func (p *Plan) lost() string {
 	return ""
 }
 
-// joining reports whether a Machine has not got its Node yet. One that had a Node and lost it may never get one, and delays nothing.
+// joining reports whether a Machine has not got its Node yet. A Machine that had a Node and lost it is not joining: it may never get one again, and delays
+// nothing.
 func (m MachineState) joining() bool { return m.machine.Status.NodeRef == nil }
 
-// lost reports whether a Machine is not ready, and not only within the grace for a reboot, after which it would be ready again.
+// lost reports whether a Machine is not ready for another reason than a reboot. A Node that is not ready within NotReadyGrace may be rebooting, and would be
+// ready again.
 func (m MachineState) lost() bool { return !m.Ready && (m.serves || !m.available) }
 
-// outdated is the index's oldest Machine that has to be replaced.
+// outdated returns the index's oldest Machine that has to be replaced.
 func (i Index) outdated() MachineState {
 	for _, m := range i.Machines {
 		if !m.Updated() && !m.Deleting {
@@ -374,7 +381,7 @@ func (i Index) outdated() MachineState {
 	return MachineState{}
 }
 
-// Outdated are the indexes whose Machine has to be replaced and has no replacement yet, in order.
+// Outdated returns the indexes that have a Machine to replace and no replacement yet: first those with a lost Machine, otherwise in order.
 func (p *Plan) Outdated() []Index {
 	var out []Index
 	for _, i := range p.Indexes {

@@ -19,11 +19,11 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// MadeFromAnnotation is on each Machine that a set creates: a hash of the providerSpec that the set asked for. If a Machine with the present hash differs,
-// somebody else changes such Machines, and replacing it would begin an endless loop.
+// MadeFromAnnotation is on each Machine that a set creates. It has a hash of the providerSpec that the set asked for. If a Machine with the hash of the present
+// providerSpec differs from it, somebody else changes such Machines, and replacing the Machine would begin an endless loop.
 const MadeFromAnnotation = "poundlock.openshift.io/made-from"
 
-// Trial is a Machine whose creation the shell tries with a dry run. Of identifies it in the result.
+// Trial is a Machine whose creation the caller tries with a dry run. Of identifies the Machine in the result.
 type Trial struct {
 	Of string
 	// Domain is the failure domain's name, "" for none.
@@ -31,13 +31,13 @@ type Trial struct {
 	Machine *machinev1beta1.Machine
 }
 
-// Trials are one Machine for each failure domain, or one where the set has none. A review tries these.
+// Trials returns one Machine for each failure domain, or one Machine if the set has no failure domain. A review tries these.
 func (p *Plan) Trials() []Trial {
 	return p.try(func(Index) bool { return true }, p.Domains)
 }
 
-// NeededTrials are those without which the plan might replace a Machine because of what admission writes, or create one that the API server refuses. A
-// control plane whose Machines all equal the template needs none.
+// NeededTrials returns the trials without which the plan might replace a Machine because of what admission writes, or create a Machine that the API server
+// refuses. A control plane whose Machines all equal the template needs none.
 func (p *Plan) NeededTrials() []Trial {
 	step, any := p.change()
 	return p.try(func(i Index) bool {
@@ -50,7 +50,7 @@ func (p *Plan) NeededTrials() []Trial {
 	}, nil)
 }
 
-// try are the trials at some indexes, and in the domains that contain no index.
+// try returns the trials at the indexes for which at is true, and in these domains, each once.
 func (p *Plan) try(at func(Index) bool, domains []platform.Domain) []Trial {
 	if len(p.Invalid) > 0 || p.Spec == nil {
 		return nil
@@ -80,7 +80,7 @@ func (p *Plan) trial(i Index) Trial {
 	return t
 }
 
-// TrialOf identifies what a Machine at an index is made from. Its name and its owner are no part of it.
+// TrialOf returns a hash of what a Machine at an index is made from. The Machine's name and owner are not part of it.
 func (p *Plan) TrialOf(i Index) string {
 	t := TemplateOf(p.set)
 	return hashOf(t.ObjectMeta, t.Spec, p.MakesFor(), i.Spec)
@@ -91,7 +91,7 @@ func hashOf(of ...any) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// tried is the result of the trial at an index; the zero value where there was none.
+// tried returns the result of the trial at an index; the zero value if there was none.
 func (p *Plan) tried(i Index) policies.Trial {
 	if len(p.trials) == 0 {
 		return policies.Trial{}
@@ -103,7 +103,7 @@ func (p *Plan) tried(i Index) policies.Trial {
 	return policies.Trial{}
 }
 
-// becomes is what admission makes of the wanted Machine.
+// becomes returns the wanted Machine after admission has changed it into m.
 func (w wanted) becomes(m *machinev1beta1.Machine) wanted {
 	own := w.template
 	w.spec = platform.ProviderSpec(m.Spec)
@@ -113,7 +113,8 @@ func (w wanted) becomes(m *machinev1beta1.Machine) wanted {
 	return w
 }
 
-// differences are those between a Machine and what the set creates at an index; if a dry run was made, from what that becomes.
+// differences returns the differences between a Machine and what the set creates at an index. If a dry run was made, it compares the Machine with the dry run's
+// result as well, and explains the differences by that.
 func (p *Plan) differences(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i Index, m *machinev1beta1.Machine) []Difference {
 	w := wanted{platform: p.Row, template: t, spec: i.Spec, authority: p.MakesFor()}
 	out := w.differences(m)
@@ -124,7 +125,7 @@ func (p *Plan) differences(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i
 	return out
 }
 
-// among are the members whose keys are in another map.
+// among returns the members of a map whose keys are also in another map.
 func among(all, keys map[string]string) map[string]string {
 	out := maps.Clone(all)
 	maps.DeleteFunc(out, func(k, _ string) bool {
@@ -134,8 +135,8 @@ func among(all, keys map[string]string) map[string]string {
 	return out
 }
 
-// explained omits the differences from the template where a Machine equals what admission makes of it. It also omits a member that the template leaves to
-// admission: nobody asked for another value, so it is no reason to replace a Machine.
+// explained returns the differences from the template without those for which the Machine equals what admission makes of the template. A member that the
+// template leaves to admission becomes an ignored difference: nobody asked for another value, so the member is no reason to replace a Machine.
 func explained(fromTemplate, fromTrial []Difference) []Difference {
 	var out []Difference
 	add := func(d Difference) {
@@ -169,26 +170,26 @@ func related(a, b string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// void reports whether the template has nothing at a difference. For a list's items this cannot be determined.
+// void reports whether the template has no value at a difference. For the items of a list this cannot be determined, so it is false.
 func void(d Difference) bool {
 	return strings.HasSuffix(d.Want, byDefault) ||
 		!strings.HasSuffix(d.Path, "]") && slices.Contains([]string{"none", `""`, "0", "false", "{}", "[]", "null"}, d.Want)
 }
 
-// Changes reports whether a Machine is created or deleted now.
+// Changes reports whether the plan creates or deletes a Machine now.
 func (p *Plan) Changes() bool {
 	return slices.ContainsFunc(p.Steps(), func(s PlannedStep) bool { return s.Verb == Create || s.Verb == Delete })
 }
 
-// Refused reports whether the API server refuses the Machine that would come next.
+// Refused reports whether the API server refuses the Machine that the plan would create next.
 func (p *Plan) Refused() bool {
 	return slices.ContainsFunc(p.Problems, func(problem Problem) bool { return problem.Reason == MachineRefused })
 }
 
-// madeFrom is the value of MadeFromAnnotation for a Machine at an index.
+// madeFrom returns the value of MadeFromAnnotation for a Machine at an index.
 func madeFrom(i Index) string { return hashOf(i.Spec) }
 
-// Overridden warns of each field of the template that admission changes.
+// Overridden returns a warning for each field of the template that admission changes.
 func (p *Plan) Overridden(t Trial, becomes *machinev1beta1.Machine) []string {
 	w := wanted{platform: p.Row, template: TemplateOf(p.set), spec: platform.ProviderSpec(t.Machine.Spec), authority: p.MakesFor()}
 	var out []string

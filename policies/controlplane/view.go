@@ -21,54 +21,55 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// View is what a plan is made from, as the shell has read it. A plan changes nothing in it.
+// View is what a plan is made from, as the caller has read it. A plan changes nothing in it.
 type View struct {
 	Set *machinev1.ControlPlaneMachineSet
 	// Unresolved are the reasons why the set's template for Cluster API could not be converted to Machine API's form (Resolved has both).
 	Unresolved field.ErrorList
-	// Authority is the set's status.authoritativeAPI, for which the published type has no field. Unset is Machine API's.
+	// Authority is the set's status.authoritativeAPI, for which the published type has no field. Unset means Machine API.
 	Authority authority.API
-	// Unreflected is why Cluster API's side cannot follow the set, in a sentence; Behind: it has not followed yet. Neither matters to a set whose new Machines
-	// are Machine API's.
+	// Unreflected is why Cluster API's side cannot follow the set, in a sentence. Behind reports that it has not followed yet. Neither matters if Machine API is
+	// to be authoritative for the set's new Machines.
 	Unreflected string
 	Behind      bool
 	// MayRecreate: the operator's flags allow the strategy Recreate.
 	MayRecreate bool
-	// Machines are those of the set's namespace that its selector matches, on the Machine API's side.
+	// Machines are the Machine API Machines in the set's namespace that the set's selector matches.
 	Machines []machinev1beta1.Machine
-	// Nodes are those with the role of the control plane.
+	// Nodes are the Nodes with the role of the control plane.
 	Nodes []corev1.Node
-	// OtherNodes are those without that role that a Machine refers to.
+	// OtherNodes are the Nodes without that role to which a Machine refers.
 	OtherNodes []corev1.Node
-	// Unselected are Machines of Nodes that the selector does not match.
+	// Unselected are Machines of control plane Nodes that the selector does not match.
 	Unselected []machinev1beta1.Machine
-	// ClusterAPINamespace is where Cluster API has the Machines for which it is authoritative.
+	// ClusterAPINamespace is the namespace in which Cluster API has the Machines for which Cluster API is authoritative.
 	ClusterAPINamespace string
-	// Infrastructure is the one named cluster; nil where there is none.
+	// Infrastructure is the Infrastructure named cluster; nil if there is none.
 	Infrastructure *configv1.Infrastructure
-	// Trials are the results of dry runs of the plan's Trials. Without one, a Machine is compared with the template alone.
+	// Trials are the results of dry runs of the plan's Trials. A Machine without a trial is compared with the template alone.
 	Trials []policies.Trial
-	// NotReadyGrace is how long a Node may be not ready, as at a reboot, before its Machine is unavailable. It does not let a step begin: for steps, ready
+	// NotReadyGrace is how long a Node may be not ready, as at a reboot, before its Machine is unavailable. No step begins because of this grace: for steps, ready
 	// means ready now.
 	NotReadyGrace time.Duration
-	// Unlinked is since when Nodes that had a Machine have none, by UID.
+	// Unlinked has, by UID, since when Nodes that had a Machine have had none.
 	Unlinked map[types.UID]time.Time
 	// Now is the time of the plan, from which graces are counted.
 	Now time.Time
 }
 
-// NotReadyGrace is how long a Node may be not ready where nobody has set it: long enough for the reboot of a large host.
+// NotReadyGrace is the default of View.NotReadyGrace: long enough for the reboot of a large host.
 const NotReadyGrace = 20 * time.Minute
 
 // standing is the state of a Node.
 type standing struct {
-	// ready is without the grace, serves with it.
+	// ready reports that the Node is ready; serves also counts a Node as ready within NotReadyGrace.
 	ready, serves bool
-	// since is when that began.
+	// since is when the Node's condition Ready last changed.
 	since time.Time
 }
 
-// standingOf grants the grace only to a Node that was ready before, and not to one that is still joining.
+// standingOf returns the state of a Node. Only a Node that was ready before gets the grace, and not one that is still joining: its condition must have changed
+// at least Grace after the Node's creation.
 func (v View) standingOf(n *corev1.Node) standing {
 	for _, c := range n.Status.Conditions {
 		if c.Type != corev1.NodeReady {
@@ -82,7 +83,7 @@ func (v View) standingOf(n *corev1.Node) standing {
 	return standing{}
 }
 
-// alone is since when a Node has been without a Machine.
+// alone returns since when a Node has been without a Machine.
 func (v View) alone(n *corev1.Node) time.Time {
 	if at := v.Unlinked[n.UID]; at.After(n.CreationTimestamp.Time) {
 		return at
@@ -90,10 +91,10 @@ func (v View) alone(n *corev1.Node) time.Time {
 	return n.CreationTimestamp.Time
 }
 
-// Grace is how long a Node that has just joined may be without a Machine that refers to it: the Machine controller links the two a moment later.
+// Grace is how long a Node that has just joined may be without a Machine that refers to it. The Machine controller links the two a moment after the Node joins.
 const Grace = 10 * time.Minute
 
-// TemplateOf is the only template that the published union has; an empty one where it is absent.
+// TemplateOf returns the set's template for Machine API, the only member that the published union has; an empty template if the set has none.
 func TemplateOf(set *machinev1.ControlPlaneMachineSet) machinev1.OpenShiftMachineV1Beta1MachineTemplate {
 	if t := set.Spec.Template.OpenShiftMachineV1Beta1Machine; t != nil {
 		return *t
@@ -101,7 +102,7 @@ func TemplateOf(set *machinev1.ControlPlaneMachineSet) machinev1.OpenShiftMachin
 	return machinev1.OpenShiftMachineV1Beta1MachineTemplate{}
 }
 
-// ReplicasOf is 3 where the set has none, which is the CRD's default.
+// ReplicasOf returns the set's replicas; 3, the CRD's default, if the set has none.
 func ReplicasOf(set *machinev1.ControlPlaneMachineSet) int {
 	if set.Spec.Replicas == nil {
 		return 3
@@ -109,7 +110,7 @@ func ReplicasOf(set *machinev1.ControlPlaneMachineSet) int {
 	return int(*set.Spec.Replicas)
 }
 
-// Phase is what the Machine controller reports, "" for nothing yet.
+// Phase returns the phase that the Machine controller reports, "" if it has not reported any.
 func Phase(m *machinev1beta1.Machine) string {
 	if m.Status.Phase == nil {
 		return ""
@@ -119,7 +120,7 @@ func Phase(m *machinev1beta1.Machine) string {
 
 func controller(m metav1.Object) *metav1.OwnerReference { return metav1.GetControllerOfNoCopy(m) }
 
-// Selector is the label selector of a set's Machines.
+// Selector returns the label selector of a set's Machines.
 func Selector(set *machinev1.ControlPlaneMachineSet) (labels.Selector, error) {
 	return metav1.LabelSelectorAsSelector(&set.Spec.Selector)
 }
@@ -127,20 +128,19 @@ func Selector(set *machinev1.ControlPlaneMachineSet) (labels.Selector, error) {
 // ReflectionRefused is the reason of Synchronized where the API server refuses the set's objects in Cluster API.
 const ReflectionRefused = "ReflectionRefused"
 
-// Reflects fills in which API is authoritative for the stored set, and whether Cluster API's side has followed it. Before the mirror has followed it once,
-// that means nothing.
+// Reflects sets the view's Authority, Unreflected and Behind from the stored set. Behind is false before the mirror has followed the set for the first time.
 func (v *View) Reflects(shape authority.Shape, generation int64) {
 	v.Authority = shape.Current
 	switch c := shape.Condition(authority.ConditionSynchronized); {
 	case c.Status == metav1.ConditionFalse && c.Reason == ReflectionRefused:
-		return // a template and failure domains that the API server does not take; Machines need neither
+		return // the API server refuses the set's template and failure domains, which Machines do not need
 	case c.Status == metav1.ConditionFalse:
 		v.Unreflected = cmp.Or(c.Message, c.Reason)
 	}
 	v.Behind = shape.SynchronizedGeneration > 0 && shape.SynchronizedGeneration < generation
 }
 
-// ViewOf is what a set's plan is made from, given a control plane that was read. A set whose selector cannot be read has no Machines.
+// ViewOf returns the view of a set in a control plane that was read. A set whose selector cannot be read has no Machines.
 func ViewOf(set *machinev1.ControlPlaneMachineSet, in policies.ControlPlane) View {
 	selector, err := Selector(set)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/poundlock/poundlock/internal/amount"
 )
 
-// waits returns what an active set without problems is waiting for, "" for nothing.
+// waits returns, as a clause, what an active set without problems is waiting for; "" for nothing.
 func (p *Plan) waits() string {
 	if !p.Active || len(p.Problems) > 0 {
 		return ""
@@ -38,7 +38,7 @@ func (p *Plan) waits() string {
 	return ""
 }
 
-// person is what OnDelete waits for: that somebody deletes outdated Machines, and those whose replacement is there.
+// person returns what the strategy OnDelete waits for: that somebody deletes the outdated Machines, and the Machines whose replacement exists.
 func (p *Plan) person() string {
 	var out []string
 	if all := p.beside(); all != "" {
@@ -50,7 +50,7 @@ func (p *Plan) person() string {
 	return strings.Join(out, "; ")
 }
 
-// beside returns which Machines OnDelete leaves beside their replacements, and why each is not needed.
+// beside lists the Machines that OnDelete leaves beside their replacements, each with the reason why it is not needed.
 func (p *Plan) beside() string {
 	var out []string
 	for _, s := range p.undeleted() {
@@ -63,7 +63,7 @@ func (p *Plan) beside() string {
 	return strings.Join(out, ", ")
 }
 
-// alone are the outdated indexes, without those that beside lists.
+// alone returns the outdated indexes without those that beside lists.
 func (p *Plan) alone() []Index {
 	left := p.undeleted()
 	return slices.DeleteFunc(p.Outdated(), func(i Index) bool {
@@ -71,7 +71,7 @@ func (p *Plan) alone() []Index {
 	})
 }
 
-// Reason is why a step is taken, as a part of a sentence.
+// Reason returns why a step is taken, as a part of a sentence.
 func (s PlannedStep) Reason() string {
 	why := strings.TrimSuffix(s.Why, ".")
 	for _, begins := range []string{"It", "Index"} {
@@ -82,9 +82,9 @@ func (s PlannedStep) Reason() string {
 	return why
 }
 
-// Forecast returns what the set will do, in sentences for the person who writes it. First come the Machines that it creates, deletes and replaces, in order
-// and to the end, then the rest. It is what the operator will do from the present state, whatever the set's state is: for an inactive one, what activating
-// it would lead to.
+// Forecast returns what the set will do, in sentences for the person who writes the set. First come the Machines that it creates, deletes and replaces, in
+// order and to the end, then everything else. The operator will do this from the present state. The set's own state does not matter: for an inactive set,
+// Forecast returns what its activation would lead to.
 func (p *Plan) Forecast() []string {
 	future := Ahead(p.view)
 	out := p.changes(future.Moments)
@@ -93,7 +93,7 @@ func (p *Plan) Forecast() []string {
 		if len(out) == 0 {
 			return []string{p.will() + " nothing until this is fixed: " + why}
 		}
-		return append([]string{p.will() + " nothing before the current step is done: " + why}, out...) // the problem ends with it
+		return append([]string{p.will() + " nothing before the current step is done: " + why}, out...) // the problem ends with that step
 	}
 	out = append(out, p.leavesOff(&future.Last)...)
 	for _, list := range []func() string{p.amends, p.ignores} {
@@ -107,7 +107,7 @@ func (p *Plan) Forecast() []string {
 	return out
 }
 
-// problems joins them in one text, the most severe first.
+// problems joins the problems in one text, the most severe first.
 func (p *Plan) problems() string {
 	var out []string
 	for _, problem := range p.Problems {
@@ -123,17 +123,17 @@ func (p *Plan) will() string {
 	return "the set is Inactive; made Active it would do"
 }
 
-// doing is will with another verb.
+// doing is will with another verb than do.
 func (p *Plan) doing(verb string) string { return strings.TrimSuffix(p.will(), "do") + verb }
 
-// deed is a Machine that is created, deleted or both, which is a replacement.
+// deed is a Machine that is created or deleted, or both, which is a replacement.
 type deed struct {
 	verb Verb // "" for a replacement
 	text string
 }
 
-// changes lists the created and deleted Machines in the order of the moments, with consecutive ones of one kind in one sentence. A Machine that is created
-// for another, or in the place of one that was deleted for it, is a replacement.
+// changes lists the created and deleted Machines in the order of the moments. Consecutive ones of one kind share a sentence. A Machine that is created for
+// another Machine, or in the place of one that was deleted for it, is a replacement.
 func (p *Plan) changes(all []Moment) []string {
 	var deeds []deed
 	partner := map[int]bool{}
@@ -170,7 +170,7 @@ func texts(all []deed) []string {
 	return out
 }
 
-// replacement is the outdated Machine for which moment n was taken, and the moment that completes its replacement.
+// replacement returns the outdated Machine for which moment n was taken, and the number of the moment that completes its replacement; -1 if no moment does.
 func replacement(all []Moment, n int) (MachineState, int) {
 	at := all[n].Index
 	for later := n + 1; later < len(all); later++ {
@@ -203,7 +203,7 @@ func (p *Plan) sentenceOf(verb Verb, n int) string {
 	return fmt.Sprintf("%s %s, one at a time", p.doing("replace"), many)
 }
 
-// leavesOff returns what is left to a person, or what the set waits for, when nothing more happens by itself.
+// leavesOff returns what is left to a person, or what the set waits for, when nothing more happens by itself. last is the plan at that time.
 func (p *Plan) leavesOff(last *Plan) []string {
 	if len(last.Problems) > 0 {
 		return []string{fmt.Sprintf("%s there, until you fix this: %s", p.doing("stop"), last.problems())}
@@ -240,7 +240,7 @@ func (p *Plan) listOutdated(all []Index) string {
 	return strings.Join(out, ", ")
 }
 
-// where is the index's failure domain in a sentence.
+// where returns the index's failure domain as the continuation of a sentence.
 func (i Index) where() string {
 	if i.Domain == nil {
 		return ""
@@ -248,7 +248,8 @@ func (i Index) where() string {
 	return InDomain(i.Domain.Name)
 }
 
-// InDomain continues a sentence with a failure domain. The zones of some clouds are bare numbers, which would read as a count.
+// InDomain returns a failure domain as the continuation of a sentence. The zones of some clouds are bare numbers, which would read as a count, so that these
+// get the word zone.
 func InDomain(name string) string {
 	switch {
 	case name == "":
@@ -273,13 +274,13 @@ func (p *Plan) ignores() string {
 	return ""
 }
 
-// sum returns once what is the same for several Machines.
+// sum lists the differences with an effect, each once with the Machines that have it.
 func (p *Plan) sum(e Effect) string {
 	var order []string
 	on := map[string][]string{}
 	for _, m := range p.Machines() {
 		if m.Deleting || !m.Updated() {
-			continue // it goes, and its replacement has all of it
+			continue // the Machine will be gone, and its replacement has no differences
 		}
 		for _, d := range m.In(e) {
 			if on[d.String()] == nil {

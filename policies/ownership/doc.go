@@ -1,8 +1,8 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ownership compares an object with what the mirror wants of it, and reads and changes which of its fields are the mirror's: what
-// metadata.managedFields records (DESIGN §5). It decides, and writes nothing.
+// Package ownership compares an object with what the mirror wants of that object. It also reads which fields of the object belong to the mirror, as
+// metadata.managedFields records that, and returns changed managed fields (DESIGN §5). It decides, and writes nothing to the API server.
 //
 // Non-goals:
 //   - what is wanted: see mirroring

@@ -21,18 +21,18 @@ import (
 	"github.com/poundlock/poundlock/internal/managedfields"
 )
 
-// Manager is the field manager of every write of the mirror's.
+// Manager is the field manager of all writes by the mirror, except those of CarriedManager.
 const Manager = "poundlock-mirror"
 
-// CarriedManager is the field manager, on an authoritative object, of what the cluster autoscaler and its operator wrote to its mirror. A user who applies that
-// object with replicas of their own gets a conflict.
+// CarriedManager is the field manager, on an authoritative object, of what the cluster autoscaler and its operator have written to the object's mirror. Because
+// of this manager, a user who applies the authoritative object with other replicas gets a conflict.
 const CarriedManager = "poundlock-autoscaler"
 
-// HandoffManager is the field manager of every write of the handoff's.
+// HandoffManager is the field manager of all writes by the handoff.
 const HandoffManager = "poundlock-handoff"
 
-// lacking lists the paths at which live differs from wanted. It ignores what live has beyond that:
-// API servers and webhooks add defaults. Lists are compared by index, finalizers and owner references as sets.
+// lacking returns the paths at which live lacks or differs from something that wanted has. What only live has is ignored, because API servers and webhooks add
+// defaults. Lists are compared by index, except finalizers and owner references, which are compared as sets.
 func lacking(wanted, live *unstructured.Unstructured) []string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(wanted.Object)) {
@@ -64,7 +64,7 @@ func strings2any(m map[string]string) map[string]any {
 	return out
 }
 
-// differs lists the paths beneath one at which live lacks what is wanted.
+// differs returns the paths, path itself or beneath it, at which live lacks what is wanted.
 func differs(path string, wanted, live any) []string {
 	at := (*jsontree.Path)(nil)
 	for name := range strings.SplitSeq(path, ".") {
@@ -77,35 +77,35 @@ func differs(path string, wanted, live any) []string {
 	return slices.Compact(out)
 }
 
-// owned reads a manager's fields of the object itself, not of its subresources.
+// owned returns the fields that an entry of managedFields has; the empty set if they cannot be read.
 func owned(o metav1.ManagedFieldsEntry) *fieldpath.Set {
 	set, err := managedfields.Read(o)
-	if err != nil { // The API server wrote it; of what cannot be read nothing is concluded.
+	if err != nil { // The API server wrote the entry. Nothing is concluded from an entry that cannot be read.
 		return fieldpath.NewSet()
 	}
 	return set
 }
 
-// Ours reports whether an entry is of the mirror's applies.
+// Ours reports whether an entry of managedFields is that of the mirror's applies to the object itself.
 func Ours(o metav1.ManagedFieldsEntry) bool {
 	return o.Manager == Manager && o.Operation == metav1.ManagedFieldsOperationApply && o.Subresource == ""
 }
 
-// steps calls visit for each field that a set has or has parts of, in their order.
+// steps calls visit, in order, for each top-level field that is in a set, or that has parts in the set. parts is the set of these parts.
 func steps(set *fieldpath.Set, visit func(step fieldpath.PathElement, parts *fieldpath.Set)) {
 	all := set.Members.Copy()
 	set.Children.Iterate(all.Insert)
 	all.Iterate(func(step fieldpath.PathElement) { visit(step, set.WithPrefix(step)) })
 }
 
-// put adds the parts of a field to a set.
+// put adds to a set the parts of a field, unless there are none.
 func put(into *fieldpath.Set, step fieldpath.PathElement, parts *fieldpath.Set) {
 	if !parts.Empty() {
 		*into.Children.Descend(step) = *parts
 	}
 }
 
-// surplus lists the owned paths that wanted does not have (any more).
+// surplus returns the paths in a set of owned fields that wanted does not have, or no longer has.
 func surplus(path string, set *fieldpath.Set, wanted any) []string {
 	var out []string
 	steps(set, func(step fieldpath.PathElement, parts *fieldpath.Set) {
@@ -120,7 +120,7 @@ func surplus(path string, set *fieldpath.Set, wanted any) []string {
 	return out
 }
 
-// readable is one step of a managed field's path as people write it: .name, or [k=1] and ["item"] of a list.
+// readable returns one step of a managed field's path as people write it: .name, or for an item of a list [k=1] or ["item"].
 func readable(step fieldpath.PathElement) string {
 	switch {
 	case step.Key != nil:
@@ -135,7 +135,7 @@ func readable(step fieldpath.PathElement) string {
 	return step.String()
 }
 
-// element follows one step of a managed field's path: a name, the keys of a list's item, an item of a set.
+// element returns the value at one step of a managed field's path, and whether in has it. The step is a name, the keys of a list's item, or an item of a set.
 func element(step fieldpath.PathElement, in any) (any, bool) {
 	switch {
 	case step.FieldName != nil:
@@ -152,7 +152,7 @@ func element(step fieldpath.PathElement, in any) (any, bool) {
 	case step.Value != nil:
 		return nil, slices.ContainsFunc(list(in), func(item any) bool { return jsonnumbers.Equal(item, (*step.Value).Unstructured()) })
 	}
-	return nil, true // an index
+	return nil, true // The step is an index, which is not looked up.
 }
 
 func below(v any) map[string]any {
@@ -165,9 +165,9 @@ func list(v any) []any {
 	return l
 }
 
-// Changes lists the paths of live that an apply of wanted would change: what it lacks, and what the mirror applied
-// earlier and wants no more. What it applied in another version has to be applied again: paths of that version may have other names in this one. nil:
-// nothing, and the mirror has applied it before or need not.
+// Changes returns the paths of live that an apply of wanted would change: what live lacks, and what the mirror applied earlier and no longer wants. If the
+// mirror applied in another version, it has to apply again, because paths of that version may have other names in this one: then metadata.managedFields is
+// among the paths. nil: an apply would change nothing, and is not needed.
 func Changes(wanted, live *unstructured.Unstructured) []string {
 	out := lacking(wanted, live)
 	for _, e := range live.GetManagedFields() {
@@ -182,8 +182,8 @@ func Changes(wanted, live *unstructured.Unstructured) []string {
 	return out
 }
 
-// Leftover lists what items of lists in spec have beyond what is wanted. API servers treat lists of providers as a whole, so that nobody owns a part of an
-// item: it may be a default, or be left from what was wanted before. An apply shows which.
+// Leftover returns the paths in spec at which an item of a list in live has more than wanted. API servers treat lists in providers' objects as one value, so
+// that nobody owns a part of an item: such a part may be a default, or left over from what was wanted before. An apply shows which of the two it is.
 func Leftover(wanted, live *unstructured.Unstructured) []string {
 	var out []string
 	beyond("spec", false, wanted.Object["spec"], live.Object["spec"], &out)
@@ -191,8 +191,8 @@ func Leftover(wanted, live *unstructured.Unstructured) []string {
 	return slices.Compact(out)
 }
 
-// Added lists what others than a manager have added to a spec, beyond what is wanted: fields of theirs, and what items have more in lists of theirs. A
-// default of the API server belongs to the manager whose request it completes.
+// Added returns the paths in spec of what managers other than manager have added in live, and what wanted does not have: fields that they own, and parts of
+// items in lists that they own. A default of the API server belongs to the manager whose request it completes.
 func Added(manager string, wanted, live *unstructured.Unstructured) []string {
 	var out []string
 	for _, e := range live.GetManagedFields() {
@@ -255,31 +255,34 @@ func empty(v any) bool {
 	return false
 }
 
-// otherVersion reports whether an entry was written in another version than the object was read in. An API server keeps the entry as it is, and converts the
-// object.
+// otherVersion reports whether an entry was written in another API version than the one in which live was read. An API server converts the object to the
+// version that is asked for, but keeps the entry as it is.
 func otherVersion(e metav1.ManagedFieldsEntry, live *unstructured.Unstructured) bool {
 	return e.APIVersion != live.GetAPIVersion()
 }
 
-// Takeover returns the managed fields of live after what others own has become the mirror's where it stands in the way
-// of equality: the rest of an earlier time in which the mirror was authoritative and people wrote to it. nil: nothing does.
+// Takeover returns the managed fields that live, a mirror, should get: fields that others own, and that keep live from becoming equal to wanted, belong to the
+// mirror in them. Such ownership is left from an earlier time in which live was authoritative and people wrote to it. nil: there is nothing to take over. These
+// fields are taken over:
 //
-//   - In spec, whatever wanted does not have: only an owner's apply removes a field.
-//   - Labels and annotations that wanted has too and somebody else set by an update: else they would outlive their
-//     removal from the authority. An applier keeps applying, so an applier's are left alone.
-//     The pause stays the handoff's, too, which takes it off by itself.
-//   - The annotations that Poundlock carried over while live was authoritative, and those named, also where wanted does not have them. A mirror has them only
-//     as the authoritative object does, and the autoscaler may have removed its mark from the other object right before that became authoritative.
-//   - The owners that the mirror gave to the object while it was authoritative (restoreOwner): else they would outlive their removal, too.
-//   - What the mirror's creation of the object set, which is an update, as if it had been an apply. made means that live is the API server's answer to
-//     that very creation: what it has beyond wanted are the server's own defaults, and nobody's.
+//   - In spec, everything that wanted does not have, except the paths in keep: only the apply of an owner removes a field.
+//   - Labels and annotations that wanted has, too, and that somebody else set by an update: otherwise they would stay on live when they are removed from the
+//     authoritative object. Those of an applier are left alone, because an applier keeps applying. The pause annotation stays the handoff's, which removes it
+//     itself.
+//   - The annotations that Poundlock carried over while live was authoritative (CarriedManager), and those in annotations, even if wanted does not have them. A
+//     mirror has these only if the authoritative object has them, and the autoscaler may have removed its mark from the other object right before that object
+//     became authoritative.
+//   - The owners that the mirror gave to live while live was authoritative (restoreOwner): otherwise they, too, would stay on live after their removal.
+//   - What the mirror set when it created the object, as if that had been an apply: the API server records a creation as an update. made reports that live is
+//     the API server's answer to that creation. Then what live has beyond wanted are defaults of the API server, and nobody is to own these.
 //
-// Of an entry in another version that counts which live has under the same name. A field that has another name there stays with its owner.
+// From an entry in another version, only fields that live has under the same name are taken over. A field that has another name in this version stays with its
+// owner.
 func Takeover(wanted, live *unstructured.Unstructured, made bool, annotations []string, keep ...string) []metav1.ManagedFieldsEntry {
 	entries := slices.Clone(live.GetManagedFields())
 	gained := fieldpath.NewSet()
 	if slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool { return Ours(e) && otherVersion(e, live) }) {
-		return nil // it could not hold paths of this version, and the next apply writes it anew (Changes)
+		return nil // the mirror's entry could not hold paths of this version, and the mirror's next apply writes the entry anew (Changes)
 	}
 	for i, e := range entries {
 		if Ours(e) || e.Subresource != "" {
@@ -313,19 +316,20 @@ var (
 	specStep     = fieldpath.FieldNameElement("spec")
 	metadataStep = fieldpath.FieldNameElement("metadata")
 	ownersStep   = fieldpath.FieldNameElement("ownerReferences")
-	// annotationsStep is beneath metadata.
+	// annotationsStep is a step beneath metadata.
 	annotationsStep = fieldpath.FieldNameElement("annotations")
-	// asksFor is the field of a Machine API object that belongs to people once it is set, also where Poundlock set it first.
+	// asksFor is the path spec.authoritativeAPI, the field of a Machine API object that belongs to people once it is set, even if Poundlock set it first.
 	asksFor = fieldpath.NewSet(managedfields.Path("spec", "authoritativeAPI"))
 )
 
-// created reports whether an entry is of the mirror's creation of the object: no update of its sets a spec.
+// created reports whether an entry is from the mirror's creation of the object. It recognizes that by fields in spec: the mirror's updates set none.
 func created(e metav1.ManagedFieldsEntry, set *fieldpath.Set) bool {
 	return e.Manager == Manager && e.Operation == metav1.ManagedFieldsOperationUpdate && !set.Difference(asksFor).WithPrefix(specStep).Empty()
 }
 
-// inherit divides what a creation set: what an apply would own, and what is left of the creation's. Of the answer to the creation itself that is what
-// wanted has. Of an older one it is all: a field that wanted lacks may be a default, or one that the authority has dropped since.
+// inherit divides the fields that the mirror's creation of an object set: taken are the fields that the mirror's apply is to own, left those that stay in the
+// creation's entry. left is spec.authoritativeAPI. If made (see Takeover), taken are only fields that wanted has, and nobody is to own the rest. For an object
+// that was created earlier, taken are all other fields: one that wanted lacks may be a default, or one that the authoritative object has lost since.
 func inherit(set *fieldpath.Set, wanted *unstructured.Unstructured, made bool) (left, taken *fieldpath.Set) {
 	left, taken = set.Intersection(asksFor), set.Difference(asksFor)
 	if made {
@@ -334,7 +338,7 @@ func inherit(set *fieldpath.Set, wanted *unstructured.Unstructured, made bool) (
 	return left, taken
 }
 
-// covered are the fields of a set that wanted has. That a map or an item is there at all goes with it.
+// covered returns those fields of a set that wanted has. They include the fact that a map or an item exists.
 func covered(set *fieldpath.Set, wanted any) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	steps(set, func(step fieldpath.PathElement, parts *fieldpath.Set) {
@@ -350,7 +354,7 @@ func covered(set *fieldpath.Set, wanted any) *fieldpath.Set {
 	return out
 }
 
-// uncovered are the fields of a set that wanted does not have, each with all of its parts.
+// uncovered returns those fields of a set that wanted does not have, each with all its parts. It leaves out the paths in keep.
 func uncovered(set *fieldpath.Set, wanted any, path string, keep []string) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	steps(set, func(step fieldpath.PathElement, parts *fieldpath.Set) {
@@ -371,7 +375,7 @@ func uncovered(set *fieldpath.Set, wanted any, path string, keep []string) *fiel
 	return out
 }
 
-// named is a map with these names.
+// named returns a map with these names as keys.
 func named(names []string) map[string]any {
 	out := map[string]any{}
 	for _, name := range names {
@@ -380,7 +384,7 @@ func named(names []string) map[string]any {
 	return out
 }
 
-// toTake are the fields of an entry that Takeover moves.
+// toTake returns those fields of an entry that Takeover gives to the mirror.
 func toTake(set *fieldpath.Set, e metav1.ManagedFieldsEntry, wanted *unstructured.Unstructured, annotations, keep []string) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	put(out, specStep, uncovered(set.WithPrefix(specStep), wanted.Object["spec"], "spec", keep))
@@ -403,17 +407,17 @@ func toTake(set *fieldpath.Set, e metav1.ManagedFieldsEntry, wanted *unstructure
 		carried = covered(carried, named(annotations))
 	}
 	put(taken, annotationsStep, carried.Union(taken.WithPrefix(annotationsStep)))
-	if e.Manager == HandoffManager { // since when the object is paused, its entry alone shows
+	if e.Manager == HandoffManager { // only the handoff's own entry shows since when the object is paused
 		taken = taken.Difference(fieldpath.NewSet(fieldpath.MakePathOrDie("annotations", clusterv1.PausedAnnotation)))
 	}
 	put(out, metadataStep, taken)
 	return out
 }
 
-// Yield returns the managed fields of the authoritative object without the mirror's share in what others own too: the rest of
-// an earlier time in which it was the mirror. Else an applier of the object would get a conflict with the mirror,
-// and could not remove a field by leaving it out. What the mirror alone owns stays: it must have an owner to be removed
-// by when the object is the mirror again. nil: there is nothing to yield.
+// Yield returns the managed fields that live, an authoritative object, should get: without the mirror's ownership of fields that others own, too. Such
+// ownership is left from an earlier time in which live was the mirror. With it, an applier of the object would get a conflict with the mirror, and could not
+// remove a field by leaving the field out. Fields that only the mirror owns stay the mirror's: they need an owner whose apply removes them when the object is
+// the mirror again. nil: there is nothing to yield.
 func Yield(live *unstructured.Unstructured) []metav1.ManagedFieldsEntry {
 	entries := slices.Clone(live.GetManagedFields())
 	mine := slices.IndexFunc(entries, Ours)
@@ -422,7 +426,7 @@ func Yield(live *unstructured.Unstructured) []metav1.ManagedFieldsEntry {
 	}
 	others := fieldpath.NewSet()
 	for _, e := range entries {
-		// Of an entry in another version the paths with the same names are the same fields.
+		// Paths of an entry in another version are taken for the same fields if they have the same names.
 		if !Ours(e) && e.Subresource == "" && e.Manager != Manager {
 			others = others.Union(owned(e))
 		}
@@ -452,7 +456,7 @@ func giveTo(entries []metav1.ManagedFieldsEntry, live *unstructured.Unstructured
 	})
 }
 
-// latest is when the object was last written to, as far as its managed fields show.
+// latest returns the time at which the object was last written to, as far as its managed fields show; nil if they do not.
 func latest(live *unstructured.Unstructured) (at *metav1.Time) {
 	for _, e := range live.GetManagedFields() {
 		if e.Time != nil && (at == nil || at.Before(e.Time)) {
@@ -465,12 +469,12 @@ func latest(live *unstructured.Unstructured) (at *metav1.Time) {
 func fields(set *fieldpath.Set) *metav1.FieldsV1 {
 	out, err := managedfields.Write(set)
 	if err != nil {
-		return metav1.NewFieldsV1("{}") // what was read can be written
+		return metav1.NewFieldsV1("{}") // never reached: a set that was read can be written
 	}
 	return out
 }
 
-// Owns reports whether the mirror's applies own a field, or a part of it.
+// Owns reports whether the mirror owns a field of live, or a part of it, by its applies.
 func Owns(live *unstructured.Unstructured, path fieldpath.Path) bool {
 	for _, e := range live.GetManagedFields() {
 		if Ours(e) {
@@ -480,12 +484,12 @@ func Owns(live *unstructured.Unstructured, path fieldpath.Path) bool {
 	return false
 }
 
-// Claimed reports whether the mirror has applied to an object.
+// Claimed reports whether the mirror has ever applied to live, by the managed fields.
 func Claimed(live *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(live.GetManagedFields(), Ours)
 }
 
-// Managers lists the managers of a field, through whatever subresource.
+// Managers returns the names of the managers of a field or of a part of it, through any subresource.
 func Managers(o *unstructured.Unstructured, path fieldpath.Path) []string {
 	var out []string
 	for _, e := range o.GetManagedFields() {
@@ -496,12 +500,12 @@ func Managers(o *unstructured.Unstructured, path fieldpath.Path) []string {
 	return out
 }
 
-// Holds reports whether an entry has a field, or a part of it.
+// Holds reports whether an entry of managedFields has a field, or a part of it.
 func Holds(e metav1.ManagedFieldsEntry, path fieldpath.Path) bool {
 	return managedfields.EntryHolds(e, path)
 }
 
-// Names are the names of the fields that an entry has directly beneath another.
+// Names returns the names of the fields that an entry of managedFields has directly beneath the field at path.
 func Names(e metav1.ManagedFieldsEntry, path fieldpath.Path) []string {
 	set := owned(e)
 	for _, step := range path {
@@ -516,5 +520,5 @@ func Names(e metav1.ManagedFieldsEntry, path fieldpath.Path) []string {
 	return out
 }
 
-// Has reports whether live has what is wanted. What it has beyond that is a default.
+// Has reports whether live has everything that wanted has. What live has beyond that is taken for a default.
 func Has(live, wanted any) bool { return jsontree.Has(wanted, live) }

@@ -166,7 +166,9 @@ func (r *reconciler) unsynchronized(step authority.Step) map[string]any {
 	return c
 }
 
-// each writes the step to each object of a party, the provider's objects first. Every object gets the same.
+// each writes the same step to each object of the parties in who, the provider's objects before the core object. authority.Next has decided which parties a
+// step includes: it never releases the provider's objects in an earlier step than the core object, but may release both in one step. If a pass ends between two
+// writes of a step, the next pass writes the rest.
 func (r *reconciler) each(ctx context.Context, p *pair, step authority.Step, who authority.Who) error {
 	for _, o := range p.of(who) {
 		if o.has(step) {

@@ -162,3 +162,36 @@ func TestASetWaitsForTheDefinitionOfItsMachines(t *testing.T) {
 	w.machine(authority.ClusterAPI, "x", true)
 	w.waitSettled(authority.ClusterAPI)
 }
+
+// TestAMachineReachesTheSetThatCountsIt: by its owner, or without one by its label.
+func TestAMachineReachesTheSetThatCountsIt(t *testing.T) {
+	kind, _ := authority.KindNamed("MachineSet")
+	r := &reconciler{kind: kind, pairs: authority.Pairs{{MachineAPI: "m", ClusterAPI: "c"}}}
+	owner := func(kind, name string) []metav1.OwnerReference {
+		yes := true
+		return []metav1.OwnerReference{{Kind: kind, Name: name, Controller: &yes}}
+	}
+	for sentence, c := range map[string]struct {
+		label  string
+		owners []metav1.OwnerReference
+		want   string
+	}{
+		"its owner":             {owners: owner("MachineSet", "s"), want: "m/s"},
+		"its owner, not label":  {label: "other", owners: owner("MachineSet", "s"), want: "m/s"},
+		"its label, for want":   {label: "s", want: "m/s"},
+		"an owner of another":   {label: "s", owners: owner("ControlPlaneMachineSet", "cluster")},
+		"neither one nor other": {},
+	} {
+		u := &unstructured.Unstructured{}
+		u.SetNamespace("c")
+		u.SetOwnerReferences(c.owners)
+		u.SetLabels(map[string]string{"machine.openshift.io/cluster-api-machineset": c.label})
+		got := ""
+		for _, request := range r.above(t.Context(), u) {
+			got += request.String()
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", sentence, got, c.want)
+		}
+	}
+}

@@ -41,7 +41,8 @@ type Options struct {
 	// Compared reports whether this process' mirror has found or made a pair equal in this authority.Edition. key names the pair's Machine API object. Until
 	// then no move begins or completes. nil: yes.
 	Compared func(kind string, key types.NamespacedName, edition uint64) bool
-	// Concurrency is how many pairs of a kind are reconciled at a time; 0: 10.
+	// Concurrency is how many pairs of a kind are reconciled at a time; 0: 10. Ten workers here and ten in the mirror mirrored 1,000 Machines on two
+	// cores in 32.1 s; four and four took 43.4 s (docs/benchmarks.md).
 	Concurrency int
 }
 
@@ -100,13 +101,16 @@ type reconciler struct {
 	rested sync.Once
 }
 
-// How soon a pass follows another without an event: after a step whose own event was lost, while something is waited for, and while a CRD lacks the fields,
-// which it may get one day.
+// How soon a pass follows another one if no event comes.
 const (
+	// afterStep is for a step that wrote: the write's own event normally starts the next pass earlier.
 	afterStep = 5 * time.Second
+	// afterWait is for a step that waits. The watches of the pair's objects (setup) normally start the next pass earlier. Other reasons to wait are not watched,
+	// such as a namespace that is being deleted or a paused Cluster.
 	afterWait = time.Minute
+	// afterRest is for a CRD that lacks the fields of authority. It may get them one day.
 	afterRest = 10 * time.Minute
-	// afterStart is how soon while the mirror of a new process has not compared the pair yet.
+	// afterStart is for a pair that the mirror of a new process has not compared yet.
 	afterStart = time.Second
 )
 

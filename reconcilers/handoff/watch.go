@@ -18,6 +18,7 @@ import (
 
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/facts/pairfacts"
+	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -55,14 +56,19 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 	return err
 }
 
-// above maps a Machine to the pair of the MachineSet that owns it.
+// above maps a Machine to the pair of the MachineSet that owns it. A Machine without an owner is mapped to the set that its label names, which counts it once
+// both are authoritative in one API.
 func (r *reconciler) above(_ context.Context, o client.Object) []reconcile.Request {
 	namespaces, ok := r.pairs.Of(o.GetNamespace())
 	ref := metav1.GetControllerOfNoCopy(o)
-	if !ok || ref == nil || ref.Kind != r.kind.Name {
+	set := o.GetLabels()[machineapi.MachineSetLabel]
+	if ref != nil {
+		set = ref.Name
+	}
+	if !ok || set == "" || ref != nil && ref.Kind != r.kind.Name {
 		return nil
 	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespaces.MachineAPI, Name: ref.Name}}}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespaces.MachineAPI, Name: set}}}
 }
 
 // behind maps an object of either side to the Machine API object of its pair: the one of the same name, and for a provider's object the one that it mirrors

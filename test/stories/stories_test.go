@@ -54,6 +54,32 @@ func TestNoStoryIsLeftOut(t *testing.T) {
 	}
 }
 
+// TestEachProofPlaysLongStories: a proof of a package with long stories that lacks -long passes, and has played nothing.
+func TestEachProofPlaysLongStories(t *testing.T) {
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for line := range strings.Lines(string(makefile)) {
+		folder := regexp.MustCompile(`^\tgo test -count=.* (\./[a-z/]+) `).FindStringSubmatch(line)
+		if folder == nil {
+			continue
+		}
+		err := exec.CommandContext(t.Context(), "git", "-C", "../..", "grep", "-q", `poundlock/test/stories"`, "--", ":(glob)"+folder[1]+"/*_test.go").Run()
+		if err != nil {
+			continue
+		}
+		checked++
+		if !strings.Contains(line, " -long ") {
+			t.Errorf("the Makefile plays %s without -long, and so leaves its long stories out: %s", folder[1], strings.TrimSpace(line))
+		}
+	}
+	if checked < 5 {
+		t.Errorf("%d lines of the Makefile play a package with long stories", checked)
+	}
+}
+
 func callsLong(f *ast.FuncDecl) (calls bool) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		s, ok := n.(*ast.SelectorExpr)

@@ -1,13 +1,13 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package shim answers conversion webhooks of private types. It uses the converters that Cluster API and its providers
-// have for the standard ones.
+// Package shim answers the API server's conversion reviews of private types. It uses the converters that Cluster API and its
+// providers have for the standard types.
 //
-// In goes a ConversionReview (v1 or v1beta1) about objects of cluster.hypershift.openshift.io and the groups beneath it.
-// Package translation gives its objects their standard names, and the converter of their group converts them. Then
-// translation gives the answer its private names back. Out goes a review with as many objects in the same order. A
-// review that cannot be converted is answered Failed, with a sentence that names the converter.
+// A ConversionReview (v1 or v1beta1) is about objects of cluster.hypershift.openshift.io and the groups beneath it. Package
+// translation gives the objects their standard names, and the converter of their group converts them. Then translation gives
+// the objects in the converter's answer their private names again. The shim's answer has as many objects in the same order.
+// A review that cannot be converted is answered Failed, with a sentence that names the converter.
 //
 //	API server ──▶ Shim ──▶ upstreams: the longest suffix of the group ──▶ a converter's /convert
 //	                │ retries within Options.Budget: the API server itself calls once, and waits 30 s
@@ -15,7 +15,7 @@
 //	               metrics, log
 //
 // Non-goals:
-//   - converting versions: it has no types of Cluster API
+//   - converting versions: the package has no types of Cluster API
 //   - metadata: the API server restores everything but labels and annotations, and those are not translated
 //   - admission webhooks
 package shim

@@ -14,25 +14,26 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// errFull is why a review is not accepted now.
+// errFull is the error of a review that is not accepted now, because other reviews hold the memory. The API server gets the status 429 for it.
 var errFull = errors.New("other reviews hold the memory that this one needs")
 
-// held is one review's share of the memory of all reviews, with its answer. It grows with the bytes that arrive, and not by the announced length: a caller who
-// sends nothing blocks no one.
+// held is the share of one review, with its answer, in the memory for all reviews. The share grows with the bytes that arrive, and not by the announced length,
+// so that a caller who sends nothing blocks no one.
 type held struct {
 	all   *semaphore.Weighted
-	most  int64 // of all
+	most  int64 // the size of all
 	bytes int64
-	spare int64 // of bytes, for the answer
+	spare int64 // the part of bytes that is left for the answer
 }
 
-// backTo returns what has been taken since.
+// backTo gives back the memory that was taken since before.
 func (h *held) backTo(before held) {
 	h.all.Release(h.bytes - before.bytes)
 	*h = before
 }
 
-// body takes memory for a review's bytes, and as much for its answer: if reviews filled the memory with nothing left for answers, all would be read in vain.
+// body returns a reader of a review's body that takes memory for each byte, and as much again for the answer. If reviews could fill the memory with nothing
+// left for answers, all of them would be read in vain.
 func (h *held) body(ctx context.Context, of io.Reader) io.Reader {
 	wait := h.patient(ctx)
 	return readerFunc(func(p []byte) (int, error) {
@@ -45,7 +46,7 @@ func (h *held) body(ctx context.Context, of io.Reader) io.Reader {
 	})
 }
 
-// answer takes memory for an answer's bytes, as far as it is longer than the review.
+// answer returns a reader of a converter's answer that takes memory for the bytes by which the answer is longer than the review.
 func (h *held) answer(ctx context.Context, of io.Reader) io.Reader {
 	wait := h.patient(ctx)
 	return readerFunc(func(p []byte) (int, error) {
@@ -59,7 +60,8 @@ func (h *held) answer(ctx context.Context, of io.Reader) io.Reader {
 	})
 }
 
-// patient waits for memory for a random time of up to a second: among several that wait for each other, the first that gives up lets the others continue.
+// patient returns a function that takes n bytes, and waits for them for a random time of up to a second; false if they are not free by then. Reviews may wait
+// for each other. The first one that gives up then lets the others continue.
 func (h *held) patient(ctx context.Context) func(int64) bool {
 	patience := rand.N(time.Second)
 	return func(n int64) bool {
@@ -72,7 +74,7 @@ func (h *held) patient(ctx context.Context) func(int64) bool {
 	}
 }
 
-// tooMuch is the error of a review that would not fit even alone.
+// tooMuch is the error of a review that would not fit into the memory even if it were the only one.
 type tooMuch struct{ most int64 }
 
 func (t *tooMuch) Error() string {

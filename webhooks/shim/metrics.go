@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// metrics have the names of private-capi-types › Metrics.
+// metrics have the names that the document gives them (private-capi-types › Metrics).
 type metrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
@@ -25,7 +25,7 @@ type metrics struct {
 // labels describe a review.
 type labels struct{ from, to, resource string }
 
-// most is the maximum number of label combinations: a caller may request anything.
+// most is the maximum number of label combinations. It is limited because a caller may request anything.
 const most = 500
 
 var unknown = labels{"unknown", "unknown", "unknown"}
@@ -78,7 +78,7 @@ func (m *metrics) Collect(values chan<- prometheus.Metric) {
 	m.errors.Collect(values)
 }
 
-// bounded limits the number of series, and their length.
+// bounded limits the number of series and the length of labels: it returns the labels "other" instead of new ones beyond most, and of long ones.
 func (m *metrics) bounded(l labels) labels {
 	for _, value := range []string{l.from, l.to, l.resource} {
 		if len(value) > validation.DNS1035LabelMaxLength {
@@ -96,7 +96,7 @@ func (m *metrics) bounded(l labels) labels {
 	return l
 }
 
-// labels are those of a conversion whose versions are private.
+// labels returns the labels of a conversion whose versions are private.
 func (c *conversion) labels() labels {
 	if len(c.was) == 0 {
 		return labels{"none", c.desired.Version, "none"}
@@ -113,7 +113,7 @@ func (c *conversion) labels() labels {
 	return l
 }
 
-// answered counts a request.
+// answered counts a request and observes its duration.
 func (m *metrics) answered(l labels, p *problem, took time.Duration) {
 	l = m.bounded(l)
 	result := "success"

@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/translation"
 )
 
-// review is a ConversionReview of either version: they do not differ otherwise.
+// review is a ConversionReview of v1 or v1beta1, which differ in nothing else.
 type review struct {
 	APIVersion string    `json:"apiVersion"`
 	Kind       string    `json:"kind"`
@@ -42,7 +42,7 @@ type response struct {
 	} `json:"result"`
 }
 
-// identity is what a conversion must not change, and the version, which it sets.
+// identity is what a conversion must not change about an object, and the version, which the conversion sets.
 type identity struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -61,7 +61,7 @@ func (i identity) version() schema.GroupVersion {
 	return gv
 }
 
-// read parses a review as the API server does: names of fields are case-sensitive.
+// read parses a review. The names of fields are case-sensitive, as they are for the API server.
 func read(body []byte) (*review, error) {
 	r := &review{}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(body, r); err != nil {
@@ -74,22 +74,22 @@ func read(body []byte) (*review, error) {
 	return r, nil
 }
 
-// conversion is one review's work.
+// conversion is a review that is being converted.
 type conversion struct {
-	review  string // its apiVersion
+	review  string // the review's apiVersion
 	uid     types.UID
 	desired schema.GroupVersion
 	objects []json.RawMessage
 	was     []identity
 }
 
-// newConversion reads the request. It refuses nothing: see convertible.
+// newConversion reads the request. It does not refuse any version: convertible does.
 func newConversion(r *review) (*conversion, error) {
 	if r.Request == nil {
 		return nil, errors.New("the review has no request")
 	}
 	c := &conversion{review: r.APIVersion, uid: r.Request.UID, objects: r.Request.Objects, was: make([]identity, len(r.Request.Objects))}
-	c.desired, _ = schema.ParseGroupVersion(r.Request.DesiredAPIVersion) // malformed is empty, and convertible refuses it
+	c.desired, _ = schema.ParseGroupVersion(r.Request.DesiredAPIVersion) // a malformed version becomes an empty one, which convertible refuses
 	for i, o := range c.objects {
 		if err := kjson.UnmarshalCaseSensitivePreserveInts(o, &c.was[i]); err != nil {
 			return nil, fmt.Errorf("request.objects[%d] is no object: %w", i, err)
@@ -98,7 +98,7 @@ func newConversion(r *review) (*conversion, error) {
 	return c, nil
 }
 
-// convertible reports whether objects and version are private.
+// convertible returns an error unless the objects' versions and the requested one are private.
 func (c *conversion) convertible() error {
 	if c.desired.Version == "" || !private(c.desired.Group) {
 		return fmt.Errorf("request.desiredAPIVersion: %q is no version of %s or a group beneath it", c.desired, translation.Private)
@@ -113,7 +113,7 @@ func (c *conversion) convertible() error {
 
 func private(group string) bool { return translation.ToStandard.Group(group) != group }
 
-// todo lists the objects that are not at the version already. A converter refuses those that are.
+// todo returns the numbers of the objects that are not in the requested version yet. A converter refuses objects that are.
 func (c *conversion) todo() []int {
 	var out []int
 	for i, o := range c.was {
@@ -124,7 +124,7 @@ func (c *conversion) todo() []int {
 	return out
 }
 
-// request is the review for the converter, under standard names. It is written while it is read, so that there is no second copy of the objects.
+// request returns the review for the converter, under standard names. It is written while it is read, so that there is no second copy of the objects.
 func (c *conversion) request() *translation.Reader {
 	parts := []io.Reader{bytes.NewReader(fmt.Appendf(nil, `{"kind":"ConversionReview","apiVersion":%s,"request":{"uid":%s,"desiredAPIVersion":%s,"objects":[`,
 		quoted(c.review), quoted(c.uid), quoted(c.desired.String())))}
@@ -140,13 +140,13 @@ func (c *conversion) request() *translation.Reader {
 
 func quoted[S ~string](s S) []byte {
 	out, err := json.Marshal(string(s))
-	if err != nil { // a string is always JSON
+	if err != nil { // cannot be: every string has a form in JSON
 		return []byte(strconv.Quote(string(s)))
 	}
 	return out
 }
 
-// accept puts the converted objects into their places, if the answer fits the request.
+// accept replaces the objects by the converted ones, if the answer fits the request.
 func (c *conversion) accept(r *response) error {
 	todo := c.todo()
 	if len(r.ConvertedObjects) != len(todo) {
@@ -169,7 +169,7 @@ func (c *conversion) accept(r *response) error {
 
 func (i identity) String() string {
 	name := i.Metadata.Name
-	if i.Metadata.Namespace != "" { // an object of the cluster has a name alone
+	if i.Metadata.Namespace != "" { // a cluster-scoped object has a name alone
 		name = i.Metadata.Namespace + "/" + name
 	}
 	return fmt.Sprintf("%s %s %s (uid %s)", i.APIVersion, i.Kind, name, i.Metadata.UID)
@@ -192,7 +192,7 @@ func (c *conversion) succeeded(w io.Writer) error {
 	return err
 }
 
-// failed writes the answer of one that was not.
+// failed writes the answer of a conversion that was not accepted.
 func (c *conversion) failed(w io.Writer, why string) error {
 	_, err := fmt.Fprintf(w, `{"kind":"ConversionReview","apiVersion":%s,"response":{"uid":%s,"convertedObjects":[],"result":{"status":%q,"message":%s}}}`,
 		quoted(c.review), quoted(c.uid), metav1.StatusFailure, quoted(why))

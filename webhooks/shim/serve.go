@@ -15,15 +15,15 @@ import (
 	"github.com/poundlock/poundlock/internal/connections"
 )
 
-// Certificates returns the serving certificate: certs.Source implements it.
+// Certificates returns the serving certificate. certs.Source implements it.
 type Certificates interface {
 	GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	// Ready is nil if there is a certificate.
 	Ready(*http.Request) error
 }
 
-// Serve answers reviews at `/convert` of one listener, with a certificate of certificates, and `/healthz`, `/readyz` and the paths of others on another, until
-// ctx is done. Then it is no longer ready, serves for Options.Delay, lets requests finish within grace, and returns nil.
+// Serve answers reviews at `/convert` of the listener reviews, with a certificate of certificates. At the listener health it serves `/healthz`, `/readyz` and
+// the paths of others. When ctx is done, the shim is no longer ready, serves for Options.Delay, lets requests finish within grace, and returns nil.
 func (s *Shim) Serve(ctx context.Context, reviews, health net.Listener, certificates Certificates, others http.Handler, grace time.Duration) error {
 	mux := http.NewServeMux()
 	mux.Handle("/convert", s)
@@ -65,14 +65,14 @@ func (s *Shim) Serve(ctx context.Context, reviews, health net.Listener, certific
 	return errors.Join(err, main.Close(), side.Close())
 }
 
-// reachable has an attempt's timeout: an upstream that accepts connections and answers nothing must not end the loop.
+// reachable is upstream.reachable with an attempt's timeout. An upstream that accepts connections and answers nothing must not stop the loop in look.
 func (s *Shim) reachable(ctx context.Context, u upstream) error {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Attempt)
 	defer cancel()
 	return u.reachable(ctx)
 }
 
-// look tries an upstream until one has answered.
+// look tries to reach an upstream until any upstream has answered.
 func (s *Shim) look(ctx context.Context, u upstream) {
 	for backoff := s.o.backoff(); !s.reached.Load(); {
 		err := s.reachable(ctx, u)
@@ -87,8 +87,9 @@ func (s *Shim) look(ctx context.Context, u upstream) {
 	}
 }
 
-// ready reports whether an upstream has ever answered. The loss of one later makes no replica unready: the Service would lose all of them, and the API server
-// would get less information than a Failed review has.
+// ready answers whether the shim is ready: it has a certificate, is not draining, and any upstream has ever answered. The loss of an upstream later makes no
+// replica unready. All replicas would lose it, so the Service would have no endpoints. The API server would then report that, and not which converter is
+// missing, as a Failed review does.
 func (s *Shim) ready(w http.ResponseWriter, certificate error) {
 	switch {
 	case certificate != nil:

@@ -25,27 +25,28 @@ import (
 
 // Options are the parameters of New.
 type Options struct {
-	// Upstreams are converters, each as SUFFIX=URL: groups that equal SUFFIX or end in it are converted at URL. The longest match counts.
+	// Upstreams are converters, each as SUFFIX=URL: groups that equal SUFFIX or end in it are converted at URL. Of several that match, the longest counts.
 	Upstreams []string
-	// Trust has the files of the CA that signed the upstreams' certificates (none: the system's) and, if they require one, of a client's certificate. The files
-	// are read again when they change.
+	// Trust has the files of the CA that signed the upstreams' certificates, and of a client's certificate if the upstreams require one. Without a CA, the
+	// system's CAs count. The files are read again when they change.
 	Trust rest.TLSClientConfig
-	// Concurrency is how many reviews are converted at once; 16.
+	// Concurrency is how many reviews are converted at the same time; 16 by default.
 	Concurrency int
-	// MaxBytes is how large a review may be; 64 MiB.
+	// MaxBytes is how large a review may be; 64 MiB by default.
 	MaxBytes int64
-	// InFlight is how many bytes all reviews and converters' answers may have at once; three times MaxBytes, so that the largest review has twice its length
-	// for the answer. The process needs up to three times that while they are read.
+	// InFlight is how many bytes all reviews and converters' answers may have at the same time. The default is three times MaxBytes, so that the largest review
+	// has twice its length for the answer. The process needs up to three times InFlight while the bytes are read.
 	InFlight int64
-	// Budget is the time in which a review is answered, from its headers on, all attempts included; 25 s. The API server waits 30 s.
+	// Budget is the time in which a review is answered, from its headers on, with all attempts; 25 s by default, since the API server waits 30 s.
 	Budget time.Duration
-	// Attempt is how long one call of a converter may take, and the arrival of a review's body; 10 s.
+	// Attempt is how long one call of a converter may take, and also the arrival of a review's body. The default is 10 s, so that a replica of a converter that
+	// hangs leaves time for another one within the Budget.
 	Attempt time.Duration
-	// Backoff is the pause before the second attempt; 100 ms. It doubles, up to twenty times that.
+	// Backoff is the pause before the second attempt; 100 ms by default. It doubles with each attempt, up to twenty times Backoff.
 	Backoff time.Duration
-	// Delay is how long reviews are still accepted while readiness fails, before a replica ends: the API server may still send some. 0: none.
+	// Delay is how long reviews are still accepted while readiness fails, before a replica ends, because the API server may still send some. 0: none.
 	Delay time.Duration
-	// Registerer registers the metrics. nil: they are not registered.
+	// Registerer registers the metrics. If it is nil, they are not registered.
 	Registerer prometheus.Registerer
 	Log        *slog.Logger
 }
@@ -58,11 +59,11 @@ type Shim struct {
 	metrics    *metrics
 	slots      chan struct{}
 	memory     *semaphore.Weighted
-	reached    atomic.Bool // once an upstream has answered
+	reached    atomic.Bool // an upstream has answered once
 	draining   atomic.Bool
 }
 
-// New makes a shim. It does not connect.
+// New makes a shim. It connects to nothing yet.
 func New(o Options) (*Shim, error) {
 	converters, err := translation.ParseConverters(o.Upstreams)
 	if err != nil {
@@ -130,7 +131,7 @@ func (s *Shim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if p != nil {
 		s.log(l, p)
 	}
-	if p == nil || p.errorType == uidMismatch { // the objects fit, so they are this request's
+	if p == nil || p.errorType == uidMismatch { // the objects fit this request, whatever the uid is
 		err = c.succeeded(w)
 	} else {
 		err = c.failed(w, "poundlock shim: "+p.message)
@@ -140,7 +141,7 @@ func (s *Shim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// read reads a review from the request, or returns the status code for the caller if there is none.
+// read reads a review from the request. If there is none, it returns the status code for the caller and an error.
 func (s *Shim) read(w http.ResponseWriter, r *http.Request, h *held) (*conversion, int, error) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -149,7 +150,7 @@ func (s *Shim) read(w http.ResponseWriter, r *http.Request, h *held) (*conversio
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		return nil, http.StatusUnsupportedMediaType, fmt.Errorf("the Content-Type is %q: send application/json", r.Header.Get("Content-Type"))
 	}
-	// A caller that stops sending would block others.
+	// The deadline is for a caller that stops sending, which would block others.
 	connection := http.NewResponseController(w)
 	_ = connection.SetReadDeadline(time.Now().Add(s.o.Attempt))
 	body, err := io.ReadAll(h.body(r.Context(), http.MaxBytesReader(w, r.Body, s.o.MaxBytes)))
@@ -177,7 +178,7 @@ func (s *Shim) read(w http.ResponseWriter, r *http.Request, h *held) (*conversio
 	return c, 0, nil
 }
 
-// convert replaces the objects of a conversion by converted ones, unless it returns a problem other than uidMismatch.
+// convert replaces the objects of a conversion by converted ones. After a problem other than uidMismatch, the objects are not to be used.
 func (s *Shim) convert(ctx context.Context, c *conversion, h *held) *problem {
 	if err := c.convertible(); err != nil {
 		return &problem{invalidRequest, err.Error()}
@@ -207,7 +208,7 @@ func (s *Shim) convert(ctx context.Context, c *conversion, h *held) *problem {
 	return nil
 }
 
-// refuse answers a body that is no review, or one too many.
+// refuse answers a body that is no review, or a review that is one too many.
 func (s *Shim) refuse(w http.ResponseWriter, code int, errorType string, err error, begin time.Time) {
 	s.metrics.answered(unknown, &problem{errorType, err.Error()}, time.Since(begin))
 	s.o.Log.Warn("Invalid conversion review request", "error_type", errorType, "code", code, "error", err)

@@ -65,18 +65,68 @@ func (l Leaving) releases(p inventory.Pair) bool {
 		p.ClusterAPI.HasAnnotation(authority.PausedAnnotation)
 }
 
-// detached returns the Machines that Cluster API runs and that a released mirror of a MachineSet owns, with the UID of that mirror. The controller of such a
-// Machine would look for the deleted set, and never finish.
+// detached returns the Machines that lose their owner reference to a MachineSet, with the UID of that set. They are of two kinds. Cluster API runs the
+// Machine, and a released mirror owns it: its controller would look for the deleted set, and never finish. Or the mirror of a set that goes with its place owns
+// the Machine, and the Machine is run in the mirror's API: the garbage collector would delete the Machine with the mirror.
 func (l Leaving) detached(f *inventory.Fleet) map[*policies.Object]types.UID {
 	out := map[*policies.Object]types.UID{}
 	for _, set := range f.Pairs {
-		if !l.releases(set) {
+		var owner *policies.Object
+		side := authority.ClusterAPI
+		switch mirror, in := mirrorOf(set); {
+		case l.releases(set):
+			owner = set.ClusterAPI
+		case l.orphans(set):
+			owner, side = mirror, in
+		default:
 			continue
 		}
-		for _, p := range f.Pairs {
-			if p.ClusterAPI != nil && p.Kind.Parent == set.Kind.Name && p.Authoritative() == authority.ClusterAPI && ownedBy(p.ClusterAPI, set.ClusterAPI.Metadata.UID) {
-				out[p.ClusterAPI] = set.ClusterAPI.Metadata.UID
+		for _, machine := range childrenOf(f, set, owner, side) {
+			if machine.Authoritative() == side {
+				out[objectIn(machine, side)] = owner.Metadata.UID
 			}
+		}
+	}
+	return out
+}
+
+// orphans reports whether a set's mirror is being deleted because the authoritative set goes with its place. Poundlock, which would detach the Machines of the
+// mirror first, may have gone with that place, too.
+func (l Leaving) orphans(set inventory.Pair) bool {
+	mirror, in := mirrorOf(set)
+	if _, ok := set.Kind.Children(); !ok || mirror == nil || !mirror.Deleting() || !mirror.HasFinalizer(authority.SyncFinalizer) {
+		return false
+	}
+	for _, s := range set.Kind.Surroundings(in.Other(), set.Namespaces, set.MachineAPI, set.ClusterAPI) {
+		if l[Place{s.Kind, s.Namespace, s.Name}] {
+			return true
+		}
+	}
+	return false
+}
+
+// mirrorOf returns the pair's object in the API that is not authoritative, nil if there is none, and that API.
+func mirrorOf(p inventory.Pair) (*policies.Object, authority.API) {
+	in := authority.MachineAPI
+	if p.Authoritative() != authority.ClusterAPI {
+		in = authority.ClusterAPI
+	}
+	return objectIn(p, in), in
+}
+
+func objectIn(p inventory.Pair, api authority.API) *policies.Object {
+	if api == authority.ClusterAPI {
+		return p.ClusterAPI
+	}
+	return p.MachineAPI
+}
+
+// childrenOf returns the pairs whose object in an API the owner owns.
+func childrenOf(f *inventory.Fleet, set inventory.Pair, owner *policies.Object, in authority.API) []inventory.Pair {
+	var out []inventory.Pair
+	for _, p := range f.Pairs {
+		if o := objectIn(p, in); o != nil && p.Kind.Parent == set.Kind.Name && ownedBy(o, owner.Metadata.UID) {
+			out = append(out, p)
 		}
 	}
 	return out

@@ -48,7 +48,7 @@ type Manager struct {
 func Obstacles(f *inventory.Fleet, leaving Leaving, m Manager, now time.Time) []Obstacle {
 	out := m.obstacles(now)
 	for _, p := range f.Pairs {
-		for _, o := range []*Obstacle{going(p, leaving), hooked(p)} {
+		for _, o := range []*Obstacle{going(f, p, leaving), hooked(p)} {
 			if o != nil {
 				out = append(out, *o)
 			}
@@ -101,11 +101,9 @@ func ofClusterAPI(set inventory.Set) bool {
 }
 
 // going reports a mirror that is being deleted and has Poundlock's finalizer: nothing would finish the deletion.
-func going(p inventory.Pair, leaving Leaving) *Obstacle {
-	mirror, authoritative, side := p.ClusterAPI, p.MachineAPI, authority.ClusterAPI
-	if p.Authoritative() == authority.ClusterAPI {
-		mirror, authoritative, side = p.MachineAPI, p.ClusterAPI, authority.MachineAPI
-	}
+func going(f *inventory.Fleet, p inventory.Pair, leaving Leaving) *Obstacle {
+	mirror, side := mirrorOf(p)
+	authoritative := objectIn(p, side.Other())
 	if mirror == nil || authoritative == nil || !mirror.Deleting() || !mirror.HasFinalizer(authority.SyncFinalizer) ||
 		leaving.takesMirror(p, side) {
 		return nil
@@ -113,6 +111,8 @@ func going(p inventory.Pair, leaving Leaving) *Obstacle {
 	var what, remedy string
 	const start = "start Poundlock again, so that it carries out the deletion: "
 	switch {
+	case p.Kind.Name == "MachineSet" && (leaving.orphans(p) || len(childrenOf(f, p, mirror, side)) == 0):
+		return nil // cleanup detaches them, or Poundlock has
 	case p.Kind.Name == "MachineSet":
 		what, remedy = "the garbage collector would delete the MachineSet's Machines",
 			"start Poundlock again: it detaches the Machines, and the deletion of the MachineSet then ends"

@@ -105,6 +105,11 @@ func TestLeaving(t *testing.T) {
 	}
 	const going, paused = `,"deletionTimestamp":"2026-01-01T00:00:00Z"`, `,"annotations":{"cluster.x-k8s.io/paused":""}`
 	const owned = `,"ownerReferences":[{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","name":"x","uid":"9","controller":true}]`
+	const machineOfSet = `
+---
+{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","metadata":{"name":"s-1","namespace":"openshift-cluster-api","uid":"4","ownerReferences":[{"apiVersion":"cluster.x-k8s.io/v1beta2",
+"kind":"MachineSet","name":"s","uid":"2","controller":true}]},"spec":{}}`
+	const ownedBySet = `,"ownerReferences":[{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineSet","name":"NAME","uid":"1","controller":true}]`
 	const held = `,"finalizers":["machine.machine.openshift.io","sync.machine.openshift.io/finalizer"]`
 	const infrastructure = `
 ---
@@ -140,7 +145,11 @@ func TestLeaving(t *testing.T) {
 {"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Machine","metadata":{"name":"s-1","namespace":"openshift-cluster-api","uid":"4","resourceVersion":"8","finalizers":["core"]` + going +
 			`,"ownerReferences":[{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","name":"s","uid":"2","controller":true}]},"spec":{"clusterName":"c"}}`,
 			[]cleanup.Place{namespace}, "", []string{machineAPIGoes, machineAPIGoes, `{"metadata":{"labels":{"cluster.x-k8s.io/set-name":null},"ownerReferences":[],"resourceVersion":"8"}}`, all}},
-		"one whose definition goes takes Machines along that stay": {machineAPI("MachineSet", "MachineAPI", "MachineAPI", held) + clusterAPI("MachineSet", "core", going+paused),
+		"the Machine API's mirror of a set that goes with its namespace releases the Machines that Machine API runs": {machineAPI("MachineSet", "ClusterAPI", "ClusterAPI", held+going) +
+			clusterAPI("MachineSet", "core", going) + "\n---\n" + strings.ReplaceAll(strings.ReplaceAll(machineAPI("Machine", "MachineAPI", "MachineAPI", held+ownedBySet), `"s"`, `"s-1"`), "NAME", "s") +
+			"\n---\n" + strings.ReplaceAll(strings.ReplaceAll(machineAPI("Machine", "ClusterAPI", "ClusterAPI", held+ownedBySet), `"s"`, `"s-2"`), "NAME", "s"),
+			[]cleanup.Place{namespace}, "", []string{`{"metadata":{"finalizers":["machine.machine.openshift.io"],"labels":{"cluster.x-k8s.io/set-name":null},"ownerReferences":[],"resourceVersion":"7"}}`, machineAPIGoes, machineAPIGoes, core}},
+		"one whose definition goes takes Machines along that stay": {machineAPI("MachineSet", "MachineAPI", "MachineAPI", held) + clusterAPI("MachineSet", "core", going+paused) + machineOfSet,
 			[]cleanup.Place{{Kind: authority.Definition, Name: "machinesets.cluster.x-k8s.io"}}, "is being deleted in Cluster API", nil},
 		"a move there is taken back": {machineAPI("Machine", "ClusterAPI", "Migrating", `,"finalizers":["sync.machine.openshift.io/finalizer"]`) + clusterAPI("Machine", "core", going+paused), []cleanup.Place{namespace}, "",
 			[]string{`{"metadata":{"finalizers":["machine.machine.openshift.io"],"resourceVersion":"7"},"spec":{"authoritativeAPI":"MachineAPI"}}`, `{"status":{"authoritativeAPI":"MachineAPI"}}`, itsMachine, all}},
@@ -228,6 +237,13 @@ func TestObstacles(t *testing.T) {
 ---
 {"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineSet","metadata":{"name":"s","namespace":"openshift-cluster-api","uid":"2"` + clusterAPI + `},"spec":{}}`
 	}
+	child := func(group, namespace, owner string) string {
+		return `
+---
+{"apiVersion":"` + group + `","kind":"Machine","metadata":{"name":"s-1","namespace":"` + namespace + `","uid":"4","ownerReferences":[{"apiVersion":"` + group +
+			`","kind":"MachineSet","name":"s","uid":"` + owner + `","controller":true}]},"spec":{}}`
+	}
+	const coreGroup, machineGroup = "cluster.x-k8s.io/v1beta2", "machine.openshift.io/v1beta1"
 	machines := func(current, machineAPI, clusterAPI string) string {
 		return strings.ReplaceAll(sets(current, machineAPI, clusterAPI), "MachineSet", "Machine")
 	}
@@ -246,8 +262,10 @@ func TestObstacles(t *testing.T) {
 		"one that is asked to move back":                                           {object: machine("MachineAPI", "ClusterAPI")},
 		"one that is asked to move and is being deleted":                           {object: strings.Replace(machine("ClusterAPI", "MachineAPI"), `"uid":"1"`, `"uid":"1"`+going+held, 1)},
 		"sets of both APIs":                                                        {object: sets("MachineAPI", held, held)},
-		"a mirror that goes with its Machines":                                     {object: sets("MachineAPI", held, going+held), want: "machineset/s is being deleted in Cluster API", remedy: "detach"},
-		"one in the Machine API":                                                   {object: sets("ClusterAPI", going+held, held), want: "machineset/s is being deleted in Machine API", remedy: "detach"},
+		"a mirror that goes with its Machines":                                     {object: sets("MachineAPI", held, going+held) + child(coreGroup, "openshift-cluster-api", "2"), want: "machineset/s is being deleted in Cluster API", remedy: "detach"},
+		"one from which Poundlock has detached its Machines":                       {object: sets("MachineAPI", held, going+held) + child(coreGroup, "openshift-cluster-api", "5")},
+		"one in the Machine API":                                                   {object: sets("ClusterAPI", going+held, held) + child(machineGroup, "openshift-machine-api", "1"), want: "machineset/s is being deleted in Machine API", remedy: "detach"},
+		"one there that has none":                                                  {object: sets("ClusterAPI", going+held, held)},
 		"one that goes without them":                                               {object: sets("MachineAPI", held, going)},
 		"what is authoritative goes as its user wants":                             {object: sets("MachineAPI", going+held, held)},
 		"Cluster API's mirror of a Machine is being deleted":                       {object: machines("MachineAPI", held, going+held), want: "machine/s is being deleted in Cluster API", remedy: "the deletion then ends"},

@@ -96,7 +96,7 @@ func TestExitCodes(t *testing.T) {
 		"an unknown direction":              {args: []string{"check", "-f", "-", "--to", "moon"}, want: 2, contains: "clusterapi or machineapi"},
 		"an unknown output":                 {args: []string{"check", "-f", "-", "-o", "xml"}, want: 2, contains: "table, wide, json, yaml, name"},
 		"a name and a selector":             {args: []string{"check", "-f", "-", "machineset/odd", "-l", "a=b"}, stdin: good, want: 2, contains: "give either -l or the name"},
-		"a set of the control plane":        {args: []string{"migrate", "controlplanemachineset/cluster", "--to", "clusterapi"}, want: 2, contains: "does not move a ControlPlaneMachineSet: change spec.authoritativeAPI"},
+		"a set of the control plane":        {args: []string{"migrate", "controlplanemachineset/cluster", "--to", "clusterapi"}, want: 2, contains: "To move it, change its spec.authoritativeAPI"},
 		"a bad selector":                    {args: []string{"check", "-f", "-", "-l", "a=("}, want: 2, contains: "--selector"},
 		"an unknown kind":                   {args: []string{"check", "-f", "-", "pod/x"}, want: 2, contains: "machineset"},
 		"a namespace of no pair":            {args: []string{"check", "-f", "-", "-n", "default"}, want: 2, contains: "--namespaces"},

@@ -149,14 +149,30 @@ func (m *mover) back(ctx context.Context, f *inventory.Fleet) error {
 	return m.settled(ctx, f.Pairs)
 }
 
-// arrived names what cannot be taken back, as its new API is authoritative already, and what it waits for.
+// arrived names what cannot be taken back, as its new API is authoritative already, and what it waits for: once for all objects that wait for the same reason.
 func (m *mover) arrived(f *inventory.Fleet) {
+	type wait struct {
+		in     authority.API
+		reason string
+	}
+	var first []inventory.Pair
+	alike := map[wait]int{}
 	for _, p := range f.Pairs {
 		if s := standing.Of(p); p.MachineAPI != nil && !s.Moving() && s.Settled == metav1.ConditionFalse {
-			m.Linef("%s: %s is already authoritative, and the move still waits (%s). To move the object back afterwards: kubectl poundlock migrate %s --to %s",
-				p.Ref(), s.Current.Text(), s.Reason, p.Ref(), strings.ToLower(string(s.Current.Other())))
-			m.Linef("%s", printers.Wrap(s.Message, "    ", m.Width))
+			if alike[wait{s.Current, s.Reason}]++; alike[wait{s.Current, s.Reason}] == 1 {
+				first = append(first, p)
+			}
 		}
+	}
+	for _, p := range first {
+		s := standing.Of(p)
+		who, waits, others := p.Ref(), "the move still waits", alike[wait{s.Current, s.Reason}]-1
+		if others > 0 {
+			who, waits = fmt.Sprintf("%s and %s with the same reason", p.Ref(), amount.Of(others, "object")), "each move still waits"
+		}
+		m.Linef("%s: %s is already authoritative, and %s (%s). To move the object back afterwards: kubectl poundlock migrate %s --to %s",
+			who, s.Current.Text(), waits, s.Reason, p.Ref(), strings.ToLower(string(s.Current.Other())))
+		m.Linef("%s", printers.Wrap(s.Message, "    ", m.Width))
 	}
 }
 

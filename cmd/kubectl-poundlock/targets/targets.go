@@ -72,10 +72,10 @@ func parseKind(word string) (authority.Kind, error) {
 		}
 	}
 	if alone(short) {
-		return authority.Kind{}, cli.Usagef("this command does not move a ControlPlaneMachineSet: change spec.authoritativeAPI of the set: " +
+		return authority.Kind{}, cli.Usagef("the ControlPlaneMachineSet has commands of its own: kubectl poundlock controlplane status shows it. " +
+			"This command does not move the set. To move it, change its spec.authoritativeAPI: " +
 			`kubectl -n openshift-machine-api patch controlplanemachinesets.machine.openshift.io cluster --type merge ` +
-			`-p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'. ` +
-			"To see its progress: kubectl poundlock controlplane status")
+			`-p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'`)
 	}
 	return authority.Kind{}, cli.Usagef("%q is a kind that does not move: want machine, machineset or machinehealthcheck%s", word, instead(short))
 }

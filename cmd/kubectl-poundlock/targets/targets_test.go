@@ -23,7 +23,7 @@ func TestAKindThatDoesNotMoveNamesWhatDoes(t *testing.T) {
 		"awsmachines.infrastructure.cluster.x-k8s.io/a": "An infrastructure machine moves with its Machine",
 		"azuremachine/a":       "An infrastructure machine moves with its Machine",
 		"awsmachinetemplate/a": "moves with its MachineSet",
-		"cpms/cluster":         "does not move a ControlPlaneMachineSet",
+		"cpms/cluster":         "kubectl poundlock controlplane status shows it. This command does not move the set",
 	} {
 		_, err := Parse([]string{word})
 		if err == nil || !strings.Contains(err.Error(), want) {

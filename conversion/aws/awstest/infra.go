@@ -11,7 +11,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 )
 
-// InfraValues makes valid values for the fields of an AWSMachine's spec that have rules.
+// InfraValues returns makers of valid values for those fields of an AWSMachine's spec whose values must obey rules.
 func InfraValues() conversiontest.Values {
 	one := conversiontest.OneOf[string]
 	size := conversiontest.OneOf[int64](8, 120)
@@ -28,12 +28,12 @@ func InfraValues() conversiontest.Values {
 		"hostAffinity":                             one("default"),
 		"hostID":                                   func(*rand.Rand) any { return (*string)(nil) },
 		"dynamicHostAllocation":                    func(*rand.Rand) any { return (*awsv1.DynamicHostAllocationSpec)(nil) },
-		"uncompressedUserData":                     func(*rand.Rand) any { return (*bool)(nil) }, // has no meaning beside Ignition
+		"uncompressedUserData":                     func(*rand.Rand) any { return (*bool)(nil) }, // without effect, because there is always Ignition
 		"ignition.storageType":                     one("UnencryptedUserData"),
 		"ignition.version":                         one("", "2.3", "3.2", "3.4"),
 		"instanceMetadataOptions.httpTokens":       one("", "optional", "required"),
 		"instanceMetadataOptions.httpEndpoint":     one("", "enabled", "disabled"),
-		"instanceMetadataOptions.httpProtocolIpv6": one("", "disabled"), // and the next two: of dual stack alone
+		"instanceMetadataOptions.httpProtocolIpv6": one("", "disabled"), // other values of this field and the next two are for dual stack only
 		"assignPrimaryIPv6":                        func(*rand.Rand) any { return (*awsv1.PrimaryIPv6AssignmentState)(nil) },
 		"privateDnsName":                           func(*rand.Rand) any { return (*awsv1.PrivateDNSName)(nil) },
 		"instanceMetadataOptions.httpPutResponseHopLimit": conversiontest.OneOf[int64](0, 1, 2),
@@ -49,7 +49,7 @@ func InfraValues() conversiontest.Values {
 	}
 }
 
-// RepairInfra makes an AWSMachine's spec valid where a rule joins fields.
+// RepairInfra changes an AWSMachine's generated spec so that it also obeys the rules about more than one field.
 func RepairInfra(r *rand.Rand, c *awsv1.AWSMachineSpec) {
 	if c.Ignition == nil {
 		c.Ignition = &awsv1.Ignition{StorageType: awsv1.IgnitionStorageTypeOptionUnencryptedUserData, Version: "3.4"}
@@ -65,7 +65,7 @@ func RepairInfra(r *rand.Rand, c *awsv1.AWSMachineSpec) {
 	}
 	repairInfraReference(r, c.Subnet)
 	if c.Subnet.ID == nil && len(c.Subnet.Filters) == 0 {
-		c.Subnet.ID = new("subnet-1") // OpenShift's AWSCluster lists none
+		c.Subnet.ID = new("subnet-1") // required, because OpenShift's AWSCluster lists no subnets
 	}
 	if c.PublicIP != nil && *c.PublicIP {
 		c.Subnet = &awsv1.AWSResourceReference{ID: new(publicSubnet)}
@@ -102,14 +102,15 @@ func repairInfraReference(r *rand.Rand, ref *awsv1.AWSResourceReference) {
 	}
 }
 
-// NormalInfra is an AWSMachine's spec after the round trip: with the API server's defaults and the values that the controllers set.
+// NormalInfra changes an AWSMachine's spec into the form that it has after the round trip: with the API server's defaults and the values that the controllers
+// set.
 func NormalInfra(c *awsv1.AWSMachineSpec) {
 	c.ProviderID, c.InstanceID = new("aws:///us-east-1a/i-0123456789abcdef0"), new("i-0123456789abcdef0")
 	if c.Subnet != nil && c.Subnet.ID == nil && len(c.Subnet.Filters) == 0 {
 		c.Subnet = nil
 	}
 	if c.Ignition != nil {
-		c.Ignition.Version = "3.4" // the provider reads none with this storageType
+		c.Ignition.Version = "3.4" // the conversion writes this version, because with this storageType the provider does not read it
 	}
 	if c.HostID == nil && c.DynamicHostAllocation == nil {
 		c.HostAffinity = nil

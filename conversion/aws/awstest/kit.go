@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 )
 
-// Kit is a cluster on AWS, in us-east-1.
+// Kit returns the kit of a cluster on AWS, in us-east-1.
 func Kit() conversiontest.Kit {
 	return conversiontest.Kit{
 		Platform: aws.Platform(),
@@ -46,7 +46,8 @@ func Kit() conversiontest.Kit {
 	}
 }
 
-// publicSubnet is the AWSCluster's subnet in which machines get public addresses. OpenShift's AWSCluster lists none.
+// publicSubnet is the subnet of the kit's AWSCluster in which machines get public addresses. Unlike the kit's, an AWSCluster that OpenShift creates lists no
+// subnets.
 const publicSubnet = "subnet-0a1b2c3d4e5f60718"
 
 func providerSpec() map[string]any {
@@ -67,7 +68,7 @@ func providerSpec() map[string]any {
 	}
 }
 
-// anyProviderSpec is a worker's: it has no load balancers.
+// anyProviderSpec returns a random providerSpec that converts. It is a worker's, so it has no load balancers.
 func anyProviderSpec(r *rand.Rand) any {
 	m := conversiontest.Trip[machinev1beta1.AWSMachineProviderConfig, awsv1.AWSMachineSpec]{
 		Lines: aws.Fields.Lines(), Own: func(l conversion.Line) []string { return l.MachineAPI }, Values: ProviderValues(), Repair: RepairProvider,

@@ -16,7 +16,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 )
 
-// ProviderValues makes valid values for the fields of a providerSpec that have rules.
+// ProviderValues returns makers of valid values for those fields of a providerSpec whose values must obey rules.
 func ProviderValues() conversiontest.Values {
 	one := conversiontest.OneOf[string]
 	id := func(r *rand.Rand) any { return new("ami-" + conversiontest.Word(r)) }
@@ -49,14 +49,14 @@ func ProviderValues() conversiontest.Values {
 	}
 }
 
-// RepairProvider makes a providerSpec valid where a rule joins fields.
+// RepairProvider changes a generated providerSpec so that it also obeys the rules about more than one field.
 func RepairProvider(r *rand.Rand, m *machinev1beta1.AWSMachineProviderConfig) {
 	for i := range m.Tags {
 		m.Tags[i].Name = fmt.Sprintf("%s-%d", m.Tags[i].Name, i)
 	}
 	repairReference(r, &m.Subnet)
 	if m.Subnet.ID == nil && len(m.Subnet.Filters) == 0 {
-		m.Subnet.ID = new("subnet-1") // OpenShift's AWSCluster lists none
+		m.Subnet.ID = new("subnet-1") // required, because OpenShift's AWSCluster lists no subnets
 	}
 	if m.PublicIP != nil && *m.PublicIP {
 		m.Subnet = machinev1beta1.AWSResourceReference{ID: new(publicSubnet)}
@@ -105,7 +105,7 @@ func repairDevice(d *machinev1beta1.BlockDeviceMappingSpec, i int, root *bool) {
 	}
 }
 
-// host makes a placement that Cluster API can express, of each kind.
+// host returns a random placement that Cluster API can express, of any kind, or nil.
 func host(r *rand.Rand) *machinev1beta1.HostPlacement {
 	provided, dynamic := machinev1beta1.AllocationStrategyUserProvided, machinev1beta1.AllocationStrategyDynamic
 	pin, any := machinev1beta1.HostAffinityDedicatedHost, machinev1beta1.HostAffinityAnyAvailable
@@ -122,7 +122,8 @@ func host(r *rand.Rand) *machinev1beta1.HostPlacement {
 	return all[r.IntN(len(all))]
 }
 
-// NormalProvider is a providerSpec after the round trip, where several forms mean the same, each as its row says.
+// NormalProvider changes a providerSpec into the form that it has after the round trip. Where several forms mean the same, the note of the field's row names
+// the one that comes back.
 func NormalProvider(m *machinev1beta1.AWSMachineProviderConfig) {
 	byName := func(a, b machinev1beta1.TagSpecification) int { return strings.Compare(a.Name, b.Name) }
 	slices.SortFunc(m.Tags, byName)

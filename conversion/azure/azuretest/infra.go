@@ -13,7 +13,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 )
 
-// InfraValues makes valid values for the fields of an AzureMachine's spec that have rules.
+// InfraValues returns makers of valid values for those fields of an AzureMachine's spec whose values must obey rules.
 func InfraValues() conversiontest.Values {
 	one := conversiontest.OneOf[string]
 	return conversiontest.Values{
@@ -54,7 +54,7 @@ func InfraValues() conversiontest.Values {
 	}
 }
 
-// RepairInfra makes an AzureMachine's spec valid where a rule joins fields.
+// RepairInfra changes an AzureMachine's generated spec so that it also obeys the rules about more than one field.
 func RepairInfra(r *rand.Rand, c *azurev1.AzureMachineSpec) {
 	repairImage(r, c)
 	switch {
@@ -84,7 +84,7 @@ func repairImage(r *rand.Rand, c *azurev1.AzureMachineSpec) {
 	}
 }
 
-// repairInterface makes the one interface, in its current or its former field.
+// repairInterface sets the machine's only interface, either in networkInterfaces or in the older fields for it.
 func repairInterface(r *rand.Rand, c *azurev1.AzureMachineSpec) {
 	on := r.IntN(2) == 0
 	if r.IntN(4) == 0 {
@@ -142,7 +142,7 @@ func repairOSDisk(r *rand.Rand, c *azurev1.AzureMachineSpec) {
 	}
 }
 
-// repairDisk gives each disk its own name, and its own lun or none.
+// repairDisk gives a data disk a name of its own, and a LUN of its own or none.
 func repairDisk(d *azurev1.DataDisk, i int, lun bool) {
 	d.NameSuffix, d.Lun = fmt.Sprintf("%s.%d", d.NameSuffix, i), nil
 	if lun {
@@ -159,10 +159,10 @@ func repairDisk(d *azurev1.DataDisk, i int, lun bool) {
 // owned is the tag by which an uninstall of OpenShift finds what belongs to the cluster.
 const owned = "kubernetes.io_cluster.lock-7x2k9"
 
-// NormalInfra is an AzureMachine's spec after the round trip: with the defaults of the API server and of the provider's webhook, and with the identity of an
-// instance, which the Machine has too.
+// NormalInfra changes an AzureMachine's spec into the form that it has after the round trip: with the defaults of the API server and of the provider's webhook,
+// and with the provider ID that the Machine has.
 func NormalInfra(c *azurev1.AzureMachineSpec) {
-	if _, marked := c.AdditionalTags[owned]; !marked { // Machine API gives it to each virtual machine
+	if _, marked := c.AdditionalTags[owned]; !marked { // the conversion adds this tag, because Machine API gives it to each virtual machine
 		if c.AdditionalTags == nil {
 			c.AdditionalTags = azurev1.Tags{}
 		}

@@ -26,7 +26,7 @@ const (
 	Instance = "azure://" + groupID + "/providers/Microsoft.Compute/virtualMachines/lock-7x2k9-worker-westeurope1-x2mzp"
 )
 
-// Kit is a cluster on Azure, in westeurope, with a private API server.
+// Kit returns the kit of a cluster on Azure, in westeurope, with a private API server.
 func Kit() conversiontest.Kit {
 	return conversiontest.Kit{
 		Platform: azure.Platform(),
@@ -86,7 +86,8 @@ func infraCluster() map[string]any {
 	}
 }
 
-// providerSpec is as Machine API's webhook stores it: it writes the fields that are never left out.
+// providerSpec returns a worker's providerSpec in the form in which Machine API's webhook stores it. The webhook also writes those fields whose type never
+// leaves them out.
 func providerSpec() map[string]any {
 	return map[string]any{
 		"apiVersion": "machine.openshift.io/v1beta1", "kind": "AzureMachineProviderSpec", "metadata": map[string]any{"creationTimestamp": nil},
@@ -104,7 +105,8 @@ func providerSpec() map[string]any {
 	}
 }
 
-// anyProviderSpec is a worker's, also of a set: without a zone only that of a spot machine converts.
+// anyProviderSpec returns a random providerSpec of a worker, which also converts in a MachineSet. Without a zone, a MachineSet's converts only if it is for
+// spot machines.
 func anyProviderSpec(r *rand.Rand) any {
 	m := conversiontest.Trip[machinev1beta1.AzureMachineProviderSpec, azurev1.AzureMachineSpec]{
 		Lines: azure.Fields.Lines(), Own: func(l conversion.Line) []string { return l.MachineAPI }, Values: ProviderValues(), Repair: RepairProvider,

@@ -16,10 +16,10 @@ import (
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 )
 
-// Key is a public key in both APIs' form: the base64 of a line of authorized_keys. Its private key does not exist.
+// Key is an SSH public key in the form of both APIs: the base64 of a line of authorized_keys. The private key for it does not exist.
 const Key = "c3NoLWVkMjU1MTkgQUFBQUMzTnphQzFsWkRJMU5URTVBQUFBSUJPYmwvRE1VSVJVRmVFOFpkTy92czVGRlZ2ZFZUOHcwTUdRL3RjQkEzN0k="
 
-// ProviderValues makes valid values for the fields of a providerSpec that have rules.
+// ProviderValues returns makers of valid values for those fields of a providerSpec whose values must obey rules.
 func ProviderValues() conversiontest.Values {
 	one := conversiontest.OneOf[string]
 	return conversiontest.Values{
@@ -75,7 +75,7 @@ func ProviderValues() conversiontest.Values {
 	}
 }
 
-// RepairProvider makes a worker's providerSpec valid where a rule joins fields.
+// RepairProvider changes a worker's generated providerSpec so that it also obeys the rules about more than one field.
 func RepairProvider(r *rand.Rand, m *machinev1beta1.AzureMachineProviderSpec) {
 	if !m.PublicIP {
 		m.PublicLoadBalancer = "lock-7x2k9"
@@ -102,7 +102,7 @@ func RepairProvider(r *rand.Rand, m *machinev1beta1.AzureMachineProviderSpec) {
 	}
 }
 
-// security makes each kind of profile, with the OS disk's matching one.
+// security returns a random security profile, of any kind, and the OS disk's profile that matches it.
 func security(r *rand.Rand) (*machinev1beta1.SecurityProfile, machinev1beta1.VMDiskSecurityProfile) {
 	yes, no := true, false
 	uefi := machinev1beta1.UEFISettings{SecureBoot: machinev1beta1.SecureBootPolicyEnabled,
@@ -133,7 +133,8 @@ func security(r *rand.Rand) (*machinev1beta1.SecurityProfile, machinev1beta1.VMD
 	return made.profile, made.disk
 }
 
-// NormalProvider is a worker's providerSpec after the round trip, where two forms mean the same; each as its row says.
+// NormalProvider changes a worker's providerSpec into the form that it has after the round trip. Where two forms mean the same, the note of the field's row
+// names the one that comes back.
 func NormalProvider(m *machinev1beta1.AzureMachineProviderSpec) {
 	m.CredentialsSecret = &corev1.SecretReference{Name: "azure-cloud-credentials", Namespace: "openshift-machine-api"}
 	m.UserDataSecret = &corev1.SecretReference{Name: m.UserDataSecret.Name}

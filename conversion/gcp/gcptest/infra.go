@@ -12,7 +12,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 )
 
-// InfraValues makes valid values for the fields of a GCPMachine's spec that have rules.
+// InfraValues returns makers of valid values for those fields of a GCPMachine's spec whose values must obey rules.
 func InfraValues() conversiontest.Values {
 	one := conversiontest.OneOf[string]
 	kms := one("projects/keys/locations/global/keyRings/ring/cryptoKeys/key", "projects/"+Project+"/locations/us/keyRings/r/cryptoKeys/k")
@@ -45,7 +45,7 @@ func InfraValues() conversiontest.Values {
 	}
 }
 
-// RepairInfra makes a GCPMachine's spec valid where a rule joins fields.
+// RepairInfra changes a GCPMachine's generated spec so that it also obeys the rules about more than one field.
 func RepairInfra(_ *rand.Rand, c *gcpv1.GCPMachineSpec) {
 	for _, k := range []string{clusterLabel, "capg-cluster-" + Cluster} {
 		if _, there := c.AdditionalLabels[k]; there {
@@ -93,7 +93,7 @@ func repairInfraScheduling(c *gcpv1.GCPMachineSpec) {
 	}
 }
 
-// repairKeys keeps a supplied key's content: it is refused as such.
+// repairKeys gives all disks that have an encryption key the root disk's. It leaves the content of a supplied key alone, because a row of its own refuses it.
 func repairKeys(c *gcpv1.GCPMachineSpec) {
 	root := c.RootDiskEncryptionKey
 	if root != nil && root.ManagedKey == nil {
@@ -109,8 +109,8 @@ func repairKeys(c *gcpv1.GCPMachineSpec) {
 	}
 }
 
-// NormalInfra is a GCPMachine's spec after the round trip: with the API server's defaults, the controllers' provider id, and the label that Machine API gives
-// every instance. Nothing else may change: the provider makes it immutable.
+// NormalInfra changes a GCPMachine's spec into the form that it has after the round trip: with the API server's defaults, the controllers' provider ID, and the
+// label that Machine API gives every instance. Nothing else may change, because the provider makes the spec immutable.
 func NormalInfra(c *gcpv1.GCPMachineSpec) {
 	c.ProviderID = new(ProviderID("x"))
 	if c.IPForwarding == nil {

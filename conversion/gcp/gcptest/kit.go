@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/gcp"
 )
 
-// What the kit's cluster has once.
+// The values of the kit's cluster.
 const (
 	Cluster = "lock-7x2k9"
 	Project = "lock-project"
@@ -23,7 +23,7 @@ const (
 	Network = Cluster + "-network"
 )
 
-// Kit is a cluster on Google Cloud, in us-central1.
+// Kit returns the kit of a cluster on Google Cloud, in us-central1.
 func Kit() conversiontest.Kit {
 	return conversiontest.Kit{
 		Platform: gcp.Platform(),
@@ -61,7 +61,7 @@ func Kit() conversiontest.Kit {
 	}
 }
 
-// ProviderID is that of an instance in Zone.
+// ProviderID returns the provider ID of an instance in Zone.
 func ProviderID(name string) string { return providerIDIn(Zone, name) }
 
 func providerIDIn(zone, name string) string { return "gce://" + Project + "/" + zone + "/" + name }

@@ -18,7 +18,7 @@ import (
 
 const account = "kms@" + Project + ".iam.gserviceaccount.com"
 
-// ProviderValues makes valid values for the fields of a providerSpec that have rules.
+// ProviderValues returns makers of valid values for those fields of a providerSpec whose values must obey rules.
 func ProviderValues() conversiontest.Values {
 	one := conversiontest.OneOf[string]
 	return conversiontest.Values{
@@ -55,7 +55,7 @@ func ProviderValues() conversiontest.Values {
 
 const clusterLabel = "kubernetes-io-cluster-" + Cluster
 
-// RepairProvider makes a providerSpec valid where a rule joins fields.
+// RepairProvider changes a generated providerSpec so that it also obeys the rules about more than one field.
 func RepairProvider(r *rand.Rand, m *machinev1beta1.GCPMachineProviderSpec) {
 	if _, there := m.Labels[clusterLabel]; there {
 		m.Labels[clusterLabel] = "owned"
@@ -98,7 +98,7 @@ func repairScheduling(m *machinev1beta1.GCPMachineProviderSpec) {
 	}
 }
 
-// series is one series of machine types that supports a policy of confidential computing.
+// series has, for each policy of confidential computing, one of the series of machine types that support it.
 var series = map[string]string{
 	"Enabled": "c2d", "AMDEncryptedVirtualization": "c3d", "AMDEncryptedVirtualizationNestedPaging": "n2d", "IntelTrustedDomainExtensions": "c3",
 }
@@ -127,7 +127,8 @@ func repairDisks(r *rand.Rand, m *machinev1beta1.GCPMachineProviderSpec) {
 	}
 }
 
-// NormalProvider is a providerSpec of the kit's cluster after the round trip: with the values that its controllers would set.
+// NormalProvider changes a providerSpec of the kit's cluster into the form that it has after the round trip: with the values that Machine API's controllers
+// would use for absent fields.
 func NormalProvider(m *machinev1beta1.GCPMachineProviderSpec) {
 	m.CredentialsSecret = &corev1.LocalObjectReference{Name: "gcp-cloud-credentials"}
 	m.ProjectID, m.Region, m.RestartPolicy = Project, Region, ""

@@ -19,7 +19,7 @@ const (
 	Subnet  = "c7938dc6-7659-453e-a688-e26020c68e43"
 )
 
-// Kit is a cluster on one Prism Element of a Prism Central.
+// Kit returns the kit of a cluster on one Prism Element of a Prism Central.
 func Kit() conversiontest.Kit {
 	central := map[string]any{"address": "prism.example.com", "port": int64(9440)}
 	return conversiontest.Kit{
@@ -74,7 +74,7 @@ func anyProviderSpec(r *rand.Rand) any {
 		Lines: nutanix.Fields.Lines(), Own: func(l conversion.Line) []string { return l.MachineAPI }, Values: ProviderValues(), Repair: RepairProvider,
 	}.Tame(r)
 	m.APIVersion, m.Kind = machinev1.GroupVersion.String(), "NutanixMachineProviderConfig"
-	m.FailureDomain = nil // the kit's NutanixCluster lists none, and then no VM can be created in one
+	m.FailureDomain = nil // a new VM needs a failure domain that the NutanixCluster lists, and the kit's lists none
 	return m
 }
 

@@ -21,12 +21,12 @@ func sizes(texts ...string) func(*rand.Rand) any {
 	return func(r *rand.Rand) any { return resource.MustParse(texts[r.IntN(len(texts))]) }
 }
 
-// uuid is a random one.
+// uuid returns a random UUID.
 func uuid(r *rand.Rand) string {
 	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", r.Uint32(), r.Uint32()&0xffff, r.Uint32()&0xffff, r.Uint32()&0xffff, r.Uint64()&0xffffffffffff)
 }
 
-// ProviderValues makes valid values for the fields of a providerSpec that have rules.
+// ProviderValues returns makers of valid values for those fields of a providerSpec whose values must obey rules.
 func ProviderValues() conversiontest.Values {
 	one := conversiontest.OneOf[string]
 	identifier := conversiontest.OneOf[machinev1.NutanixIdentifierType]
@@ -53,7 +53,7 @@ func ProviderValues() conversiontest.Values {
 	}
 }
 
-// RepairProvider makes a providerSpec valid where a rule joins fields.
+// RepairProvider changes a generated providerSpec so that it also obeys the rules about more than one field.
 func RepairProvider(r *rand.Rand, m *machinev1.NutanixMachineProviderConfig) {
 	repairIdentifier(r, &m.Cluster)
 	repairIdentifier(r, &m.Image)
@@ -101,12 +101,13 @@ func repairDisk(r *rand.Rand, d *machinev1.NutanixVMDisk) {
 	}
 }
 
-// NormalProvider is a providerSpec after the round trip, where several forms mean the same, each as its row defines it.
+// NormalProvider changes a providerSpec into the form that it has after the round trip. Where several forms mean the same, the note of the field's row names
+// the one that comes back.
 func NormalProvider(m *machinev1.NutanixMachineProviderConfig) {
 	m.CredentialsSecret = &corev1.LocalObjectReference{Name: "nutanix-credentials"}
 }
 
-// InfraValues makes valid values for the fields of a NutanixMachine's spec that have rules.
+// InfraValues returns makers of valid values for those fields of a NutanixMachine's spec whose values must obey rules.
 func InfraValues() conversiontest.Values {
 	one := conversiontest.OneOf[string]
 	return conversiontest.Values{
@@ -131,7 +132,7 @@ func InfraValues() conversiontest.Values {
 	}
 }
 
-// RepairInfra makes the spec of a NutanixMachine valid where a rule joins fields.
+// RepairInfra changes a NutanixMachine's generated spec so that it also obeys the rules about more than one field.
 func RepairInfra(r *rand.Rand, c *nutanix.MachineSpec) {
 	if c.Cluster == nil {
 		c.Cluster = &nutanix.ResourceIdentifier{Type: "name"}
@@ -182,17 +183,17 @@ func repairOther(r *rand.Rand, id *nutanix.ResourceIdentifier) {
 	}
 }
 
-// NormalInfra is a NutanixMachine's spec after the round trip.
+// NormalInfra changes a NutanixMachine's spec into the form that it has after the round trip.
 func NormalInfra(c *nutanix.MachineSpec) {
 	c.ProviderID, c.BootstrapRef = Kit().ProviderID(Element), nil
 	own := nutanix.CategoryIdentifier{Key: "kubernetes-io-cluster-" + Kit().Env().ClusterName, Value: "owned"}
-	if !slices.Contains(c.AdditionalCategories, own) { // Machine API gives it to each VM
+	if !slices.Contains(c.AdditionalCategories, own) { // the conversion adds this category, because Machine API gives it to each VM
 		c.AdditionalCategories = append(c.AdditionalCategories, own)
 	}
 	Default(c)
 }
 
-// Default sets the API server's defaults.
+// Default sets the defaults that Cluster API's CRD has for data disks.
 func Default(c *nutanix.MachineSpec) {
 	for i := range c.DataDisks {
 		if p := c.DataDisks[i].DeviceProperties; p != nil && p.DeviceType == "" {

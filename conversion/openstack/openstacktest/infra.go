@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 )
 
-// FailureDomain and ProviderID are those of the Machine whose OpenStackMachine is generated.
+// FailureDomain and ProviderID are the values of the Machine to which a generated OpenStackMachine belongs.
 const (
 	FailureDomain = "nova"
 	ProviderID    = "openstack:///7d8a1f5e-3c11-4c0e-9f2b-0d4c3c8f6a10"
@@ -23,7 +23,7 @@ const (
 
 type zone = openstackv1.VolumeAvailabilityZone
 
-// InfraValues makes valid values for the fields of an OpenStackMachine's spec that have rules.
+// InfraValues returns makers of valid values for those fields of an OpenStackMachine's spec whose values must obey rules.
 func InfraValues() conversiontest.Values {
 	one := conversiontest.OneOf[string]
 	zones := func(r *rand.Rand) any {
@@ -54,7 +54,8 @@ func InfraValues() conversiontest.Values {
 	return out
 }
 
-// RepairInfra makes an OpenStackMachine's spec valid where a rule joins fields, and one that Machine API's lists can express.
+// RepairInfra changes an OpenStackMachine's generated spec so that it also obeys the rules about more than one field, and so that Machine API's lists of
+// networks and ports can express its ports.
 func RepairInfra(r *rand.Rand, c *openstackv1.OpenStackMachineSpec) {
 	if c.Flavor == nil {
 		c.Flavor = new("m1.large")
@@ -110,7 +111,7 @@ func repairDevice(d *openstackv1.AdditionalBlockDevice, i int) {
 	}
 }
 
-// repairPort makes a port that is one of Machine API's networks, or one of its ports.
+// repairPort changes a port so that Machine API can express it: as an entry of networks if network is true, otherwise as an entry of ports.
 func repairPort(r *rand.Rand, p *openstackv1.PortOpts, network bool) {
 	p.Tags = distinct(p.Tags, "")
 	for i := range p.FixedIPs {
@@ -141,7 +142,7 @@ func repairPort(r *rand.Rand, p *openstackv1.PortOpts, network bool) {
 	}
 }
 
-// either is a filter, or an id.
+// either returns the filter if byFilter is true, otherwise a random ID.
 func either[F any](r *rand.Rand, byFilter bool, filter *F) (*string, *F) {
 	if byFilter {
 		return nil, filter
@@ -153,7 +154,8 @@ func repairInfraGroup(r *rand.Rand, g *openstackv1.SecurityGroupParam) {
 	g.ID, g.Filter = either(r, !g.Filter.IsZero() && r.IntN(2) == 0, g.Filter)
 }
 
-// repairInfraGroups gives the groups to the machine, or to each port: the same ones to all networks, and others, by id, to each other port.
+// repairInfraGroups gives security groups either to the machine or to each port. In the latter case all ports that are to become entries of networks get the
+// same groups, and each other port gets another one, by ID.
 func repairInfraGroups(r *rand.Rand, c *openstackv1.OpenStackMachineSpec, networks int) {
 	common := slices.Clone(c.SecurityGroups)
 	if len(common) == 0 {
@@ -179,7 +181,7 @@ func repairInfraGroups(r *rand.Rand, c *openstackv1.OpenStackMachineSpec, networ
 		return
 	}
 	c.SecurityGroups = nil
-	if !apart { // then they are the machine's
+	if !apart { // all ports have the same groups, so the conversion gives them to the machine
 		c.SecurityGroups = common
 		for i := range c.Ports {
 			c.Ports[i].SecurityGroups = nil
@@ -187,7 +189,8 @@ func repairInfraGroups(r *rand.Rand, c *openstackv1.OpenStackMachineSpec, networ
 	}
 }
 
-// NormalInfra is an OpenStackMachine's spec after the round trip: with what the API server or the OpenStackCluster would add to it anyway.
+// NormalInfra changes an OpenStackMachine's spec into the form that it has after the round trip: with the values that absent fields get from the API server or
+// from the OpenStackCluster.
 func NormalInfra(c *openstackv1.OpenStackMachineSpec) {
 	c.ProviderID = new(ProviderID)
 	if ref := c.IdentityRef; ref != nil {

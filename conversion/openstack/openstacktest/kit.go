@@ -22,7 +22,7 @@ const (
 	nodes      = "lock-7x2k9-nodes"
 )
 
-// Kit is a cluster on OpenStack, whose nodes are in one subnet.
+// Kit returns the kit of a cluster on OpenStack, whose nodes are in one subnet.
 func Kit() conversiontest.Kit {
 	return conversiontest.Kit{
 		Platform: openstack.Platform(),
@@ -99,7 +99,7 @@ func anyInfraSpec(r *rand.Rand) any {
 	}.Tame(r)
 }
 
-// idOf makes the same UUID of the same name.
+// idOf returns a UUID that depends on the name alone.
 func idOf(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return randomID(rand.New(rand.NewPCG(binary.BigEndian.Uint64(sum[:8]), binary.BigEndian.Uint64(sum[8:16]))))

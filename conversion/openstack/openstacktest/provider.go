@@ -17,10 +17,10 @@ import (
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 )
 
-// ID makes a UUID.
+// ID is a maker of random UUIDs.
 func ID(r *rand.Rand) any { return randomID(r) }
 
-// maybeID makes a UUID or nothing.
+// maybeID is a maker of random UUIDs, or of "".
 func maybeID(r *rand.Rand) any {
 	if r.IntN(2) == 0 {
 		return ""
@@ -28,7 +28,7 @@ func maybeID(r *rand.Rand) any {
 	return randomID(r)
 }
 
-// ProviderValues makes valid values for the fields of a providerSpec that have rules.
+// ProviderValues returns makers of valid values for those fields of a providerSpec whose values must obey rules.
 func ProviderValues() conversiontest.Values {
 	one := conversiontest.OneOf[string]
 	secret := func(name, namespace string) *corev1.SecretReference {
@@ -77,7 +77,8 @@ func ids(r *rand.Rand) any {
 	return out
 }
 
-// RepairProvider makes a providerSpec valid where a rule joins fields. None of its ports could be a network.
+// RepairProvider changes a generated providerSpec so that it also obeys the rules about more than one field. None of its ports could be an entry of networks,
+// because each has a nameSuffix.
 func RepairProvider(r *rand.Rand, m *machinev1alpha1.OpenstackProviderSpec) {
 	m.Tags = distinct(m.Tags, "")
 	if m.ServerGroupID != "" {
@@ -113,7 +114,7 @@ func RepairProvider(r *rand.Rand, m *machinev1alpha1.OpenstackProviderSpec) {
 
 func off(b *bool) bool { return b != nil && !*b }
 
-// distinct makes the tags different from one another.
+// distinct changes tags so that they differ from one another, and from those that were changed with another mark.
 func distinct(tags []string, mark string) []string {
 	for i := range tags {
 		tags[i] += fmt.Sprint("-", mark, i)
@@ -131,7 +132,7 @@ func repairNetwork(r *rand.Rand, n *machinev1alpha1.NetworkParam) {
 		repairID(r, &s.UUID, &s.Filter.ID)
 	}
 	repairID(r, &n.UUID, &n.Filter.ID)
-	if r.IntN(4) == 0 { // as the installer writes it
+	if r.IntN(4) == 0 { // the entry as the installer writes it
 		n.UUID, n.Filter = "", machinev1alpha1.Filter{}
 		n.Subnets = []machinev1alpha1.SubnetParam{{Filter: machinev1alpha1.SubnetFilter{Name: nodes, Tags: clusterTag}}}
 	}
@@ -144,7 +145,7 @@ func former(id, tenant string) string {
 	return tenant
 }
 
-// repairID sets a reference by id, in one of two places or in both, or by filter.
+// repairID leaves a reference with an ID, in one of the two fields for it or in both, or with its filter only.
 func repairID(r *rand.Rand, id, alias *string) {
 	switch {
 	case r.IntN(2) == 0:
@@ -162,7 +163,7 @@ func repairGroup(r *rand.Rand, g *machinev1alpha1.SecurityGroupParam) {
 	}
 }
 
-// repairGroups removes groups of the machine that no interface gets, and those that nothing distinguishes from ports' own.
+// repairGroups removes the machine's security groups if no interface gets them, or if they would come back as the own groups of ports.
 func repairGroups(m *machinev1alpha1.OpenstackProviderSpec) {
 	networks, ports, apart := 0, 0, false
 	for _, n := range m.Networks {
@@ -184,7 +185,8 @@ func repairGroups(m *machinev1alpha1.OpenstackProviderSpec) {
 	}
 }
 
-// NormalProvider is a providerSpec after the round trip, where several forms mean the same, each as its row defines it.
+// NormalProvider changes a providerSpec into the form that it has after the round trip. Where several forms mean the same, the note of the field's row names
+// the one that comes back.
 func NormalProvider(m *machinev1alpha1.OpenstackProviderSpec) {
 	m.CloudsSecret.Namespace, m.UserDataSecret.Namespace = "openshift-machine-api", ""
 	m.PrimarySubnet = ""

@@ -19,39 +19,39 @@ import (
 	"github.com/poundlock/poundlock/conversion/platforms"
 )
 
-// Cluster is the cluster of a folder's manifests.
+// Cluster is the content of a folder's cluster.yaml: the cluster in which the folder's manifests are.
 type Cluster struct {
 	Infrastructure map[string]any `json:"infrastructure"`
 	InfraCluster   map[string]any `json:"infraCluster"`
 	CloudConfig    string         `json:"cloudConfig"`
 }
 
-// Variant is how installations differ from a manifest of the folder. Machine, Object and Cluster are JSON merge patches of the providerSpec, of the whole
-// object, and of the cluster.
+// Variant is a difference of some installations from a manifest of the folder. Of is the manifest's file. Machine, Object and Cluster are JSON merge patches of
+// the providerSpec, of the whole object, and of the cluster.
 type Variant struct {
 	Of      string          `json:"of"`
 	Machine json.RawMessage `json:"machine"`
 	Object  json.RawMessage `json:"object"`
 	Cluster json.RawMessage `json:"cluster"`
-	// Becomes is a merge patch of the infrastructure machine's spec that changes nothing.
+	// Becomes is a JSON merge patch of the infrastructure machine's spec that results. It must change nothing, so it names values that the spec must have.
 	Becomes json.RawMessage `json:"becomes"`
-	// Says is why it does not move: each begins with the field.
+	// Says has the messages why the object does not move. Each begins with the field.
 	Says []string `json:"says"`
-	// Remedy is what the message asks for; then the object moves.
+	// Remedy is the change that the messages ask for. With it the object moves.
 	Remedy *Variant `json:"remedy"`
-	// Stays is why nothing makes the object move. Then the message says that it stays with Machine API.
+	// Stays is the reason why no change makes the object move. The message then says that the object stays with Machine API.
 	Stays string `json:"stays"`
-	// Unstored: no API server takes the object, so only a file has it.
+	// Unstored reports that API servers refuse the object, so that it exists in files only.
 	Unstored bool `json:"unstored"`
 }
 
-// Variants are those of a folder, each by a sentence.
+// Variants is the content of a folder's variants.yaml. The keys are sentences that describe the variants.
 type Variants struct {
 	Moves   map[string]Variant `json:"moves"`
 	Refused map[string]Variant `json:"refused"`
 }
 
-// Env is what conversions in the cluster know of it.
+// Env returns the Env of conversions in the cluster.
 func (c Cluster) Env(t *testing.T) conversion.Env {
 	t.Helper()
 	name, _, _ := unstructured.NestedString(c.Infrastructure, "status", "infrastructureName")
@@ -68,7 +68,7 @@ func (c Cluster) Env(t *testing.T) conversion.Env {
 	if platform.Account != nil {
 		env.Account = platform.Account(c.CloudConfig)
 	}
-	every, err := conversion.ParsePatterns([]string{".*"}) // as OpenShift's releases start Cluster API's manager
+	every, err := conversion.ParsePatterns([]string{".*"}) // OpenShift's releases start Cluster API's manager with this pattern
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,9 +98,9 @@ func folderOf(t *testing.T, folder string) (c Cluster, v Variants) {
 	return c, v
 }
 
-// Manifests are the files of a folder's objects.
+// Manifests returns the paths of the files with a folder's objects.
 func Manifests(folder string) []string {
-	all, _ := filepath.Glob(filepath.Join(folder, "*.yaml")) // the pattern is right
+	all, _ := filepath.Glob(filepath.Join(folder, "*.yaml")) // cannot fail: the pattern is valid
 	return slices.DeleteFunc(all, func(path string) bool {
 		return slices.Contains([]string{"cluster.yaml", "variants.yaml"}, filepath.Base(path))
 	})
@@ -112,7 +112,8 @@ type Case struct {
 	Object  *unstructured.Unstructured
 }
 
-// Refused are the objects of a folder that do not move, by sentence, and whether an API server takes them.
+// Refused returns the objects of a folder that do not move, by the variant's sentence: those that API servers accept (stored), and those that they refuse
+// (unstored).
 func Refused(t *testing.T, folder string) (stored, unstored map[string]Case) {
 	t.Helper()
 	cluster, v := folderOf(t, folder)
@@ -128,7 +129,8 @@ func Refused(t *testing.T, folder string) (stored, unstored map[string]Case) {
 	return stored, unstored
 }
 
-// Moving are the objects of a folder that must move, by name or sentence: the manifests, their variants, and what is refused once it has its remedy.
+// Moving returns the objects of a folder that must move: the manifests, by file name, and by sentence the variants that move and the refused variants with
+// their remedies.
 func Moving(t *testing.T, folder string) map[string]Case {
 	t.Helper()
 	cluster, v := folderOf(t, folder)
@@ -150,7 +152,7 @@ func Moving(t *testing.T, folder string) map[string]Case {
 	return out
 }
 
-// Apply makes a variant. A template's providerSpec is patched as a Machine's is.
+// Apply returns the cluster and the object of a variant of o in c. For a MachineSet, the patch of the providerSpec is applied to the template's.
 func (v Variant) Apply(t *testing.T, c Cluster, o *unstructured.Unstructured) (Cluster, *unstructured.Unstructured) {
 	t.Helper()
 	path := []string{"spec", "providerSpec", "value"}
@@ -174,7 +176,7 @@ func (v Variant) Apply(t *testing.T, c Cluster, o *unstructured.Unstructured) (C
 	return cluster, &unstructured.Unstructured{Object: whole}
 }
 
-// Merge decodes a value with a JSON merge patch, nil for none.
+// Merge applies a JSON merge patch (nil for none) to a value, and decodes the result into another one.
 func Merge(t *testing.T, from any, patch json.RawMessage, into any) {
 	t.Helper()
 	raw, err := json.Marshal(from)
@@ -189,7 +191,7 @@ func Merge(t *testing.T, from any, patch json.RawMessage, into any) {
 	}
 }
 
-// Read reads an object.
+// Read returns the object in a YAML file.
 func Read(t *testing.T, path string) *unstructured.Unstructured {
 	t.Helper()
 	o := &unstructured.Unstructured{}
@@ -197,7 +199,7 @@ func Read(t *testing.T, path string) *unstructured.Unstructured {
 	return o
 }
 
-// Load reads YAML.
+// Load decodes a YAML file.
 func Load(t *testing.T, path string, into any) {
 	t.Helper()
 	raw, err := os.ReadFile(path)

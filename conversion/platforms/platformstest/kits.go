@@ -17,7 +17,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/vsphere/vspheretest"
 )
 
-// Kits has one of every platform.
+// Kits returns the kit of every platform.
 func Kits() []conversiontest.Kit {
 	return []conversiontest.Kit{
 		awstest.Kit(),
@@ -30,7 +30,7 @@ func Kits() []conversiontest.Kit {
 	}
 }
 
-// Named finds a kit by its platform's name, in any case. The error lists the existing ones.
+// Named returns a platform's kit, by the platform's name in any case. The error lists the names of all platforms.
 func Named(platform string) (conversiontest.Kit, error) {
 	var names []string
 	for _, k := range Kits() {

@@ -15,13 +15,13 @@ import (
 	"github.com/poundlock/poundlock/conversion/powervs"
 )
 
-// processors are valid ones; the first two are empty.
+// processors returns a maker of valid numbers of processors. The first two of its values mean an absent number.
 func processors() func(*rand.Rand) any {
 	return conversiontest.OneOf(intstr.FromInt32(0), intstr.FromString(""), intstr.FromInt32(1), intstr.FromInt32(15), intstr.FromString("0.25"),
 		intstr.FromString("0.5"), intstr.FromString("2.75"), intstr.FromString("3"))
 }
 
-// ProviderValues makes valid values for the fields of a providerSpec that have rules.
+// ProviderValues returns makers of valid values for those fields of a providerSpec whose values must obey rules.
 func ProviderValues() conversiontest.Values {
 	one := conversiontest.OneOf[string]
 	resource := conversiontest.OneOf[machinev1.PowerVSResourceType]
@@ -43,12 +43,12 @@ func ProviderValues() conversiontest.Values {
 	}
 }
 
-// LoadBalancers are those of the cluster, in the Machine API's form.
+// LoadBalancers returns the load balancers of the cluster, in the Machine API's form.
 func LoadBalancers() []machinev1.LoadBalancerReference {
 	return []machinev1.LoadBalancerReference{{Name: "lock-7x2k9-loadbalancer", Type: "Application"}, {Name: "lock-7x2k9-loadbalancer-int", Type: "Application"}}
 }
 
-// RepairProvider makes a providerSpec valid where a rule joins fields.
+// RepairProvider changes a generated providerSpec so that it also obeys the rules about more than one field.
 func RepairProvider(r *rand.Rand, m *machinev1.PowerVSMachineProviderConfig) {
 	repairResource(&m.ServiceInstance, Workspace, WorkspaceName)
 	repairResource(&m.Image, conversiontest.Word(r), conversiontest.Word(r))
@@ -60,7 +60,7 @@ func RepairProvider(r *rand.Rand, m *machinev1.PowerVSMachineProviderConfig) {
 	repairResource(&m.Network, conversiontest.Word(r), conversiontest.Word(r))
 }
 
-// repairResource keeps the member of the type; a regular expression has its own row.
+// repairResource sets exactly the member of the reference's type, ID or Name. It leaves a regular expression alone, because another row refuses it.
 func repairResource(m *machinev1.PowerVSResource, id, name string) {
 	m.ID, m.Name = nil, nil
 	if m.Type == machinev1.PowerVSResourceTypeID {
@@ -70,7 +70,8 @@ func repairResource(m *machinev1.PowerVSResource, id, name string) {
 	}
 }
 
-// NormalProvider is a providerSpec after the round trip, where several forms mean the same, each as its row defines it.
+// NormalProvider changes a providerSpec into the form that it has after the round trip. Where several forms mean the same, the note of the field's row names
+// the one that comes back.
 func NormalProvider(m *machinev1.PowerVSMachineProviderConfig) {
 	m.CredentialsSecret = &machinev1.PowerVSSecretReference{Name: "powervs-credentials"}
 	m.LoadBalancers = LoadBalancers()
@@ -91,7 +92,7 @@ func NormalProvider(m *machinev1.PowerVSMachineProviderConfig) {
 	}
 }
 
-// InfraValues makes valid values for the fields of an IBMPowerVSMachine's spec that have rules.
+// InfraValues returns makers of valid values for those fields of an IBMPowerVSMachine's spec whose values must obey rules.
 func InfraValues() conversiontest.Values {
 	one := conversiontest.OneOf[string]
 	return conversiontest.Values{
@@ -106,7 +107,7 @@ func InfraValues() conversiontest.Values {
 	}
 }
 
-// RepairInfra makes the spec of an IBMPowerVSMachine valid where a rule joins fields.
+// RepairInfra changes an IBMPowerVSMachine's generated spec so that it also obeys the rules about more than one field.
 func RepairInfra(r *rand.Rand, c *powervs.MachineSpec) {
 	if c.ServiceInstance != nil {
 		oneOf(r, &c.ServiceInstance.ID, &c.ServiceInstance.Name)
@@ -129,7 +130,7 @@ func RepairInfra(r *rand.Rand, c *powervs.MachineSpec) {
 	}
 }
 
-// oneOf keeps one of several set values.
+// oneOf keeps at most one of the members that are set, a random one, and sets the others to nil.
 func oneOf(r *rand.Rand, members ...**string) {
 	r.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
 	found := false
@@ -141,7 +142,7 @@ func oneOf(r *rand.Rand, members ...**string) {
 	}
 }
 
-// NormalInfra is an IBMPowerVSMachine's spec after the round trip.
+// NormalInfra changes an IBMPowerVSMachine's spec into the form that it has after the round trip.
 func NormalInfra(c *powervs.MachineSpec) {
 	c.ProviderID = new(Kit().ProviderID("i-1"))
 	switch {
@@ -157,7 +158,7 @@ func NormalInfra(c *powervs.MachineSpec) {
 	Default(c)
 }
 
-// Default sets the provider's webhook's defaults.
+// Default sets the defaults of the provider's webhook.
 func Default(c *powervs.MachineSpec) {
 	if c.MemoryGiB == 0 {
 		c.MemoryGiB = 2

@@ -12,7 +12,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 )
 
-// InfraValues makes valid values for the fields of a VSphereMachine's spec that have rules.
+// InfraValues returns makers of valid values for those fields of a VSphereMachine's spec whose values must obey rules.
 func InfraValues() conversiontest.Values {
 	one := conversiontest.OneOf[string]
 	return conversiontest.Values{
@@ -44,7 +44,7 @@ func InfraValues() conversiontest.Values {
 	}
 }
 
-// RepairInfra makes a VSphereMachine's spec valid where a rule joins fields.
+// RepairInfra changes a VSphereMachine's generated spec so that it also obeys the rules about more than one field.
 func RepairInfra(r *rand.Rand, c *vspherev1.VSphereMachineSpec) {
 	if c.CloneMode != vspherev1.FullClone && r.IntN(2) == 0 {
 		c.DiskGiB = 0
@@ -63,7 +63,7 @@ func RepairInfra(r *rand.Rand, c *vspherev1.VSphereMachineSpec) {
 	}
 }
 
-// repairDevice: the cluster's machines have IPv4 addresses only.
+// repairDevice sets DHCP as Machine API implies it, for IPv4 only, because the kit's machine networks are IPv4, and leaves at most one gateway.
 func repairDevice(d *vspherev1.NetworkDeviceSpec) {
 	d.DHCP4, d.DHCP6 = len(d.IPAddrs) == 0 && len(d.AddressesFromPools) == 0, false
 	if d.Gateway4 != "" {
@@ -71,7 +71,7 @@ func repairDevice(d *vspherev1.NetworkDeviceSpec) {
 	}
 }
 
-// NormalInfra is a VSphereMachine's spec after the round trip: with the controllers' defaults.
+// NormalInfra changes a VSphereMachine's spec into the form that it has after the round trip: with the controllers' defaults.
 func NormalInfra(c *vspherev1.VSphereMachineSpec) {
 	id := ProviderID("any")
 	c.ProviderID, c.FailureDomain, c.NamingStrategy, c.OS, c.PowerOffMode = &id, nil, nil, "", ""

@@ -18,7 +18,7 @@ import (
 
 const server = "vcenter.example.com"
 
-// Kit is a cluster on vSphere, in the one cluster of the one datacenter of a vCenter.
+// Kit returns the kit of a cluster on vSphere, in a vCenter with one datacenter and one compute cluster.
 func Kit() conversiontest.Kit {
 	return conversiontest.Kit{
 		Platform:       vsphere.Platform(),
@@ -43,7 +43,7 @@ func Kit() conversiontest.Kit {
 	}
 }
 
-// ProviderID is that of the virtual machine called name: its BIOS UUID.
+// ProviderID returns the provider ID of the virtual machine called name, which has its BIOS UUID.
 func ProviderID(name string) string {
 	id := sha256.Sum256([]byte(name))
 	return fmt.Sprintf("vsphere://42%x-%x-%x-%x-%x", id[1:4], id[4:6], id[6:8], id[8:10], id[10:16])
@@ -96,7 +96,7 @@ func providerSpec() map[string]any {
 	}
 }
 
-// anyProviderSpec fits a template: it has no addresses, of its own or of a pool.
+// anyProviderSpec returns a random providerSpec that also converts in a template: it has no static addresses and no address pools.
 func anyProviderSpec(r *rand.Rand) any {
 	m := conversiontest.Trip[machinev1beta1.VSphereMachineProviderSpec, vspherev1.VSphereMachineSpec]{
 		Lines: vsphere.Fields.Lines(), Own: func(l conversion.Line) []string { return l.MachineAPI }, Values: ProviderValues(), Repair: RepairProvider,
@@ -108,7 +108,7 @@ func anyProviderSpec(r *rand.Rand) any {
 	return m
 }
 
-// anyInfraSpec fits a template: it has no addresses, of its own or of a pool, and no instance.
+// anyInfraSpec returns a random spec that also converts in a template: it has no static addresses, no address pools and no instance.
 func anyInfraSpec(r *rand.Rand) any {
 	c := conversiontest.Trip[vspherev1.VSphereMachineSpec, machinev1beta1.VSphereMachineProviderSpec]{
 		Lines: vsphere.Fields.Lines(), Own: func(l conversion.Line) []string { return l.ClusterAPI }, Values: InfraValues(), Repair: RepairInfra,

@@ -16,10 +16,10 @@ import (
 
 const tag = "urn:vmomi:InventoryServiceTag:5736bf56-49f5-4667-b38c-b97e09dc9578:GLOBAL"
 
-// pick is one of the given values.
+// pick returns a random one of the given values.
 func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
 
-// ProviderValues makes valid values for the fields of a providerSpec that have rules.
+// ProviderValues returns makers of valid values for those fields of a providerSpec whose values must obey rules.
 func ProviderValues() conversiontest.Values {
 	one := conversiontest.OneOf[string]
 	return conversiontest.Values{
@@ -53,7 +53,7 @@ func anyWorkspace(r *rand.Rand) *machinev1beta1.Workspace {
 	return w
 }
 
-// RepairProvider makes a providerSpec valid where a rule joins fields.
+// RepairProvider changes a generated providerSpec so that it also obeys the rules about more than one field.
 func RepairProvider(r *rand.Rand, m *machinev1beta1.VSphereMachineProviderSpec) {
 	if m.CloneMode == machinev1beta1.LinkedClone && r.IntN(2) == 0 {
 		m.DiskGiB = 0
@@ -66,7 +66,7 @@ func RepairProvider(r *rand.Rand, m *machinev1beta1.VSphereMachineProviderSpec) 
 	}
 }
 
-// NormalProvider is a providerSpec after the round trip.
+// NormalProvider changes a providerSpec into the form that it has after the round trip.
 func NormalProvider(m *machinev1beta1.VSphereMachineProviderSpec) {
 	m.CredentialsSecret = &corev1.LocalObjectReference{Name: "vsphere-cloud-credentials"}
 	if m.CloneMode == "" {

@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/platform"
 )
 
-// asks reads a request as the CRD does, whose default is Machine API.
+// asks returns the API that an object requests, Machine API if it requests none, which is the CRD's default.
 func asks(o *policies.Object) authority.API {
 	if asked := authority.Read(o).Requested; asked != authority.Unset {
 		return asked
@@ -27,8 +27,8 @@ func asks(o *policies.Object) authority.API {
 	return authority.MachineAPI
 }
 
-// Authority: "We will extend the template field of the ControlPlaneMachineSet to support Cluster API". For a template in Cluster API's form, Cluster API
-// has to be authoritative.
+// Authority refuses a template in Cluster API's form unless Cluster API is to be authoritative for the set: "We will extend the template field of the
+// ControlPlaneMachineSet to support Cluster API".
 func Authority(c policies.Change) policies.Verdict {
 	if c.New == nil || !mismatched(c.New) || c.Old != nil && mismatched(c.Old) {
 		return policies.Verdict{}
@@ -43,23 +43,24 @@ func Authority(c policies.Change) policies.Verdict {
 		controlplane.ClusterAPIMember, moveTo(c, authority.ClusterAPI))))
 }
 
-// mismatched: the template is in Cluster API's form, and Machine API is requested.
+// mismatched reports whether a set's template is in Cluster API's form while Machine API is requested.
 func mismatched(o *policies.Object) bool {
 	return memberOf(o) == controlplane.ClusterAPIMember && asks(o) != authority.ClusterAPI
 }
 
-// moveTo is the command that asks for an API.
+// moveTo returns the command that requests an API for the set.
 func moveTo(c policies.Change, api authority.API) string {
 	return fmt.Sprintf(`kubectl -n %s patch %s.%s %s --type merge -p '{"spec":{"authoritativeAPI":"%s"}}'`,
 		c.Namespace, controlplane.Resource, machinev1.GroupName, c.Name, api)
 }
 
-// requests reports whether an update asks for a move, or to continue one. Withdrawing a request is neither.
+// requests reports whether an update requests a move, or requests again a move that was taken back and has not ended. Taking a request back is neither.
 func requests(c policies.Change) bool {
 	return c.Operation == admissionv1.Update && asks(c.Old) != asks(c.New) && asks(c.New) != authority.Authoritative(authority.Read(c.Old))
 }
 
-// withdraws reports whether an update takes a request back: it asks for the API that is authoritative. Before any is, there is no move to cancel.
+// withdraws reports whether an update takes a request back: it requests the API that is authoritative. Before any API is authoritative, there is no move to
+// cancel.
 func withdraws(c policies.Change) bool {
 	return c.Operation == admissionv1.Update && asks(c.Old) != asks(c.New) && asks(c.New) == authority.Authoritative(authority.Read(c.Old))
 }
@@ -71,8 +72,8 @@ func requestNeeds(c policies.Change) policies.Need {
 	return 0
 }
 
-// RequestWarning: "a webhook will be introduced to validate the migration request … and return a warning response to the user if the migration is not
-// possible" (converting › Workflow extension).
+// RequestWarning warns of what keeps a requested move from starting, and of what the move means: "a webhook will be introduced to validate the migration
+// request … and return a warning response to the user if the migration is not possible" (converting › Workflow extension).
 func RequestWarning(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock {
 		return policies.Verdict{}
@@ -98,7 +99,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 			whoseNew(c.New, to), machinesOf(c.Old), authority.ByDefault(to)))...)
 }
 
-// whoseNew is which API will be authoritative for new Machines of a set after a move of the set to an API, in a sentence.
+// whoseNew returns, for a sentence, whose a set's new Machines will be once the API under is authoritative for the set.
 func whoseNew(set *policies.Object, under authority.API) string {
 	if under == authority.MachineAPI && ofTemplate(set) == authority.ClusterAPI {
 		return authority.ClusterAPI.Text() + "'s still, as " + platform.TemplatePath().Child("spec", "authoritativeAPI").String() + " of the set says"
@@ -106,7 +107,8 @@ func whoseNew(set *policies.Object, under authority.API) string {
 	return under.Text() + "'s"
 }
 
-// whoseNewAre is which API is to be authoritative for a set's new Machines after a request: for a new set and one that moves, as the request says.
+// whoseNewAre returns the API that is to be authoritative for a set's new Machines after a request. For a new set, and for one that moves, the requested
+// authority of the set counts.
 func whoseNewAre(c policies.Change) authority.API {
 	set := c.New
 	under := authority.Read(set).Current
@@ -119,7 +121,7 @@ func whoseNewAre(c policies.Change) authority.API {
 	return ofTemplate(set)
 }
 
-// ofTemplate is the API that the template names for Machines. It decides only while the set is Machine API's.
+// ofTemplate returns the API that the template names for Machines. It decides only while Machine API is authoritative for the set.
 func ofTemplate(set *policies.Object) authority.API {
 	var spec machinev1.ControlPlaneMachineSetSpec
 	if json.Unmarshal(set.Spec, &spec) == nil &&
@@ -129,7 +131,8 @@ func ofTemplate(set *policies.Object) authority.API {
 	return authority.MachineAPI
 }
 
-// newMachines warn of what Cluster API does not do for the new Machines of a set that become Cluster API's. A template for Cluster API has none of it.
+// newMachines returns warnings of what Cluster API does not do for new Machines, if a request makes the set's new Machines Cluster API's. A template in Cluster
+// API's form has none of that.
 func newMachines(c policies.Change) []string {
 	if c.New == nil || whoseNewAre(c) != authority.ClusterAPI {
 		return nil
@@ -144,11 +147,12 @@ func newMachines(c policies.Change) []string {
 			Machine json.RawMessage `json:"machines_v1beta1_machine_openshift_io"`
 		} `json:"template"`
 	}
-	_ = json.Unmarshal(c.New.Spec, &spec) // what cannot be read is another rule's business
+	_ = json.Unmarshal(c.New.Spec, &spec) // another rule reports what cannot be read
 	return authority.TemplateWarnings(c, spec.Template.Machine)
 }
 
-// unsynchronized omits a condition that repeats what the conversion in this review has reported field by field.
+// unsynchronized returns a warning of a Synchronized condition that is False. It omits a condition that repeats a field which the conversion in this review has
+// reported already.
 func unsynchronized(c policies.Change) []string {
 	s := authority.Read(c.Old).Condition(authority.ConditionSynchronized)
 	if s.Status != "False" {

@@ -19,8 +19,9 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/platform"
 )
 
-// FailureDomains: "we will need to validate that the failure domains align with those within the cluster already, this will prevent users from
-// accidentally migrating their Control Plane Machines from multiple availability zones to a single zone". It looks at every one of them, in whatever order.
+// FailureDomains refuses failure domains that do not match those of the Machines: "we will need to validate that the failure domains align with those within
+// the cluster already, this will prevent users from accidentally migrating their Control Plane Machines from multiple availability zones to a single zone". It
+// checks every failure domain. Their order does not matter.
 func FailureDomains(c policies.Change) policies.Verdict {
 	v := ratchet(inInfrastructure)(c)
 	if !changesSpec(c) {
@@ -32,7 +33,7 @@ func FailureDomains(c policies.Change) policies.Verdict {
 	return v
 }
 
-// spreads adds to a verdict the errors in the places of the set's Machines.
+// spreads adds to a verdict the errors about the places of the set's Machines.
 func (p *proposal) spreads(c policies.Change, v policies.Verdict) policies.Verdict {
 	var before *proposal
 	if c.Old != nil {
@@ -53,12 +54,12 @@ func (p *proposal) spreads(c policies.Change, v policies.Verdict) policies.Verdi
 	return v
 }
 
-// inInfrastructure: the Infrastructure describes those of vSphere and Nutanix.
+// inInfrastructure refuses failure domains of vSphere and Nutanix that the Infrastructure does not describe.
 func inInfrastructure(p *proposal) policies.Verdict {
 	prefix := platform.TemplatePath().Child("failureDomains").String() + "."
 	plan := p.plan()
 	return policies.Verdict{Denials: slices.DeleteFunc(slices.Clone(plan.Invalid), func(e *field.Error) bool {
-		return !strings.HasPrefix(e.Field, prefix) || e.Field == platform.DomainsPath("platform").String() // which another rule has a word on
+		return !strings.HasPrefix(e.Field, prefix) || e.Field == platform.DomainsPath("platform").String() // another rule reports it
 	})}
 }
 
@@ -68,7 +69,7 @@ func (p *proposal) placed() bool {
 	return row.Domains != nil && p.providerSpec() != nil && (named == "" || named == row.Name)
 }
 
-// places are where the set puts its Machines, sorted.
+// places returns where the set puts its Machines, sorted.
 func (p *proposal) places() []string {
 	plan := p.plan()
 	if len(plan.Domains) == 0 {
@@ -82,7 +83,8 @@ func (p *proposal) places() []string {
 	return out
 }
 
-// outside are the Machines in none of the set's failure domains. Without failure domains, the template's own place is the only one.
+// outside returns an error for each Machine that is in none of the set's failure domains. For a set without failure domains, the template's own place is the
+// only one.
 func (p *proposal) outside() field.ErrorList {
 	plan := p.plan()
 	var out field.ErrorList
@@ -98,8 +100,8 @@ func (p *proposal) outside() field.ErrorList {
 	return out
 }
 
-// narrower is the refusal of a set that spreads the Machines over fewer places than they are in. An active set may be moved on purpose, but not by accident
-// into one zone.
+// narrower refuses a set that spreads the Machines over fewer places than they are in. An active set may be moved on purpose, but not by accident into one
+// zone.
 func (p *proposal) narrower() field.ErrorList {
 	plan := p.plan()
 	have, want := map[string][]string{}, map[string]bool{}
@@ -123,9 +125,9 @@ func (p *proposal) narrower() field.ErrorList {
 		"the control plane would be in %s, and is in %d now: %s. List at least as many", amount.Of(len(want), "place"), len(have), strings.Join(now, ", ")))}
 }
 
-// Replicas: "prevent end users from attempting to horizontally scale their control plane during creation of the ControlPlaneMachineSet resource". One place
-// may be vacant, because filling it is the set's purpose. A control plane without any Machine is not refused: the set is degraded then
-// (control-plane-machine-set-controller › Installing a ControlPlaneMachineSet within an existing cluster).
+// Replicas refuses replicas that are not the number of the Machines' indexes: "prevent end users from attempting to horizontally scale their control plane
+// during creation of the ControlPlaneMachineSet resource". One place may be vacant, because filling it is the set's purpose. A control plane without any
+// Machine is not refused: the set is degraded then (control-plane-machine-set-controller › Installing a ControlPlaneMachineSet within an existing cluster).
 func Replicas(c policies.Change) policies.Verdict {
 	if !changesSpec(c) || !begins(c) {
 		return policies.Verdict{}
@@ -144,8 +146,8 @@ func Replicas(c policies.Change) policies.Verdict {
 		amount.Of(n, "Machine index"), strings.Join(places, ", "), p.countRemedy(c, n))))
 }
 
-// OnePerIndex: "we will keep the indexes consistent with the availability zone that they were originally assigned", so an index is the place of one
-// Machine. If an activated set finds two running Machines at one index, nothing determines which of them to delete.
+// OnePerIndex refuses the activation of a set with two running Machines at one index: "we will keep the indexes consistent with the availability zone that they
+// were originally assigned", so an index is the place of one Machine. Nothing determines which of the two Machines to delete.
 func OnePerIndex(c policies.Change) policies.Verdict {
 	if !changesSpec(c) || !begins(c) {
 		return policies.Verdict{}
@@ -166,7 +168,7 @@ func OnePerIndex(c policies.Change) policies.Verdict {
 	return v
 }
 
-// highlyAvailable reports whether the control plane has a size that a set can have.
+// highlyAvailable reports whether the control plane's topology, if it is known, is one that a set can manage.
 func (p *proposal) highlyAvailable() bool {
 	if p.Infrastructure == nil {
 		return true

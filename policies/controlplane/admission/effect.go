@@ -54,7 +54,7 @@ func Forecast(c policies.Change) policies.Verdict {
 	return p.written(policies.Warn(forecast...))
 }
 
-// forecastNeeds: what is created for Cluster API has to be converted.
+// forecastNeeds returns the facts that Forecast needs. If Cluster API is to be authoritative for the set's new Machines, the set has to be converted.
 func forecastNeeds(c policies.Change) policies.Need {
 	needs := world(c)
 	if needs != 0 && whoseNewAre(c) == authority.ClusterAPI {
@@ -63,8 +63,8 @@ func forecastNeeds(c policies.Change) policies.Need {
 	return needs
 }
 
-// Asked are the Machines that a review tries with a dry run. If a request changes what Machines are made from, or activates the set, it is one for each
-// failure domain; otherwise it is those that the forecast needs.
+// Asked returns the Machines that a review tries with a dry run. If a request changes what Machines are made from, or activates the set, it is one Machine for
+// each failure domain. Otherwise it is the Machines that the forecast needs.
 func Asked(c policies.Change, in *policies.ControlPlane) []controlplane.Trial {
 	if !changesSpec(c) {
 		return nil
@@ -84,7 +84,7 @@ func Asked(c policies.Change, in *policies.ControlPlane) []controlplane.Trial {
 	return plan.NeededTrials()
 }
 
-// unknownTo reports whether a Machine differs from those that the stored set creates.
+// unknownTo returns a function that reports whether a Machine differs from all that the set before would create.
 func unknownTo(before *proposal) func(controlplane.Trial) bool {
 	var known []controlplane.Trial
 	if before != nil {
@@ -96,8 +96,9 @@ func unknownTo(before *proposal) func(controlplane.Trial) bool {
 	}
 }
 
-// Tried: "If it is invalid, the cluster will degrade as the new Machines created by the ControlPlaneMachineSet will fail to launch". An edit is not refused
-// for what was refused before and stays as it is: somebody may change the strategy because of that refusal.
+// Tried refuses a set whose Machines the API server refuses: "If it is invalid, the cluster will degrade as the new Machines created by the
+// ControlPlaneMachineSet will fail to launch". An edit is not refused because of a Machine that the stored set would create too: a person may change the
+// strategy because of that refusal.
 func Tried(c policies.Change) policies.Verdict {
 	if !changesSpec(c) {
 		return policies.Verdict{}
@@ -155,8 +156,9 @@ func refused(c policies.Change) bool {
 	return slices.ContainsFunc(Rules().Applying(c), func(r policies.Rule) bool { return r.ID != ForecastRule && len(r.Check(c).Denials) > 0 })
 }
 
-// Foreground: "it will need to ensure that there are no owner references on the Machines … This will prevent the garbage collector from removing the
-// Control Plane Machines when the ControlPlaneMachineSet is deleted". In the foreground the collector comes first.
+// Foreground refuses the deletion of a set in the foreground: "it will need to ensure that there are no owner references on the Machines … This will prevent
+// the garbage collector from removing the Control Plane Machines when the ControlPlaneMachineSet is deleted". In the foreground the garbage collector deletes
+// the Machines before these references are removed.
 func Foreground(c policies.Change) policies.Verdict {
 	switch {
 	case c.Operation != admissionv1.Delete:
@@ -173,7 +175,7 @@ func Foreground(c policies.Change) policies.Verdict {
 	return policies.Verdict{}
 }
 
-// inForeground reports whether a DELETE is one in the foreground: by its option, or, without an option, by the object's finalizer.
+// inForeground reports whether a DELETE is one in the foreground: by its option, or without an option by the object's finalizer.
 func inForeground(c policies.Change) bool {
 	if c.Propagation == "" {
 		return c.Old.HasFinalizer(metav1.FinalizerDeleteDependents)
@@ -181,7 +183,8 @@ func inForeground(c policies.Change) bool {
 	return c.Propagation == metav1.DeletePropagationForeground
 }
 
-// Regenerated: "In case the ControlPlaneMachineSet is deleted, the generator will recreate an Inactive ControlPlaneMachineSet".
+// Regenerated warns of what follows the deletion of a set: "In case the ControlPlaneMachineSet is deleted, the generator will recreate an Inactive
+// ControlPlaneMachineSet".
 func Regenerated(c policies.Change) policies.Verdict {
 	if c.Old.Deleting() || inForeground(c) {
 		return policies.Verdict{}
@@ -197,7 +200,7 @@ func Regenerated(c policies.Change) policies.Verdict {
 const generatedAgain = "The set will be generated again from the Machines, Inactive " +
 	"(kubectl replace works without --force alone: with it, the generated set is in the way)"
 
-// detaches adds to the warning of a deletion its effect on Cluster API's side.
+// detaches adds to the warning of a deletion what the deletion means for Cluster API's side, if Cluster API is authoritative for the set.
 func detaches(c policies.Change, v policies.Verdict) policies.Verdict {
 	if authority.Authoritative(authority.Read(c.Old)) == authority.ClusterAPI {
 		v.Warnings = append(v.Warnings,
@@ -207,7 +210,7 @@ func detaches(c policies.Change, v policies.Verdict) policies.Verdict {
 	return v
 }
 
-// releases reports whether an update removes the finalizer that keeps a set until no Machine refers to it.
+// releases reports whether an update removes the finalizer that keeps a deleted set until no Machine refers to it.
 func releases(c policies.Change) bool {
 	return c.Operation == admissionv1.Update && c.Old.Deleting() && c.Old.HasFinalizer(controlplane.Finalizer) && !c.New.HasFinalizer(controlplane.Finalizer)
 }
@@ -219,8 +222,8 @@ func releaseNeeds(c policies.Change) policies.Need {
 	return 0
 }
 
-// Released: "it will need to ensure that there are no owner references on the Machines … This will prevent the garbage collector from removing
-// the Control Plane Machines".
+// Released warns which Machines the garbage collector deletes if the set's finalizer is removed: "it will need to ensure that there are no owner references on
+// the Machines … This will prevent the garbage collector from removing the Control Plane Machines".
 func Released(c policies.Change) policies.Verdict {
 	if !releases(c) || c.Facts.ControlPlane == nil {
 		return policies.Verdict{}
@@ -249,8 +252,8 @@ func machinesOf(o *policies.Object) string {
 	return "the control plane's Machines"
 }
 
-// recreates: "This strategy introduces risk into the update of the Machines. While the old Machine is being drained/removed and the new Machine is being
-// provisioned, etcd quorum is at risk as a member has been removed from the cluster."
+// recreates refuses the strategy Recreate, or warns of it where it is allowed: "This strategy introduces risk into the update of the Machines. While the old
+// Machine is being drained/removed and the new Machine is being provisioned, etcd quorum is at risk as a member has been removed from the cluster."
 func recreates(p *proposal) policies.Verdict {
 	if p.set.Spec.Strategy.Type != machinev1.Recreate {
 		return policies.Verdict{}

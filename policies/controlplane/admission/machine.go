@@ -15,10 +15,11 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/poundlock/poundlock/policies"
+	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// joins reports whether a request makes a control plane's set select a Machine. Operators and the mirror read no warning.
+// joins reports whether a request makes a control plane's set select a Machine. It is false for operators and the mirror, which read no warning.
 func joins(c policies.Change) bool {
 	if c.New == nil || c.New.Deleting() || c.Actor == policies.Poundlock || c.Actor == policies.ControlPlaneOperator ||
 		!controlplane.OfControlPlane(c.New.Metadata.Labels) {
@@ -27,7 +28,7 @@ func joins(c policies.Change) bool {
 	return c.Operation == admissionv1.Create || c.Old != nil && !controlplane.OfControlPlane(c.Old.Metadata.Labels)
 }
 
-// returns reports whether a request asks for a control plane's Machine that Cluster API runs to be the Machine API's again.
+// returns reports whether a person requests that Machine API becomes authoritative again for a control plane's Machine that Cluster API runs.
 func returns(c policies.Change) bool {
 	asks := func(o *policies.Object, api machinev1beta1.MachineAuthority) bool {
 		var spec machinev1beta1.MachineSpec
@@ -38,7 +39,7 @@ func returns(c policies.Change) bool {
 		asks(c.New, machinev1beta1.MachineAuthorityMachineAPI) && asks(c.Old, machinev1beta1.MachineAuthorityClusterAPI)
 }
 
-// edits reports whether a person changes the providerSpec of a control plane's Machine: no instance changes by it, and the set may replace the Machine.
+// edits reports whether a person changes the providerSpec of a control plane's Machine. No instance changes by that, but the set may replace the Machine.
 func edits(c policies.Change) bool {
 	providerSpec := func(o *policies.Object) []byte {
 		var spec struct {
@@ -51,6 +52,29 @@ func edits(c policies.Change) bool {
 		controlplane.OfControlPlane(c.New.Metadata.Labels) && !bytes.Equal(providerSpec(c.New), providerSpec(c.Old))
 }
 
+// editsClusterAPI reports whether a person changes the spec of a Machine of Cluster API's or of a provider's machine. The mirror follows if Cluster API is
+// authoritative, and the set compares the mirror with its template.
+func editsClusterAPI(c policies.Change) bool {
+	return c.Operation == admissionv1.Update && c.New != nil && c.Old != nil && !c.New.Deleting() && c.Actor == policies.Anyone &&
+		(c.Side == policies.SideInfrastructure || controlplane.OfControlPlane(c.New.Metadata.Labels)) && !same(c.Old.Spec, c.New.Spec)
+}
+
+func clusterAPIEditNeeds(c policies.Change) policies.Need {
+	if editsClusterAPI(c) {
+		return policies.NeedTwin | policies.NeedControlPlaneSet
+	}
+	return 0
+}
+
+// EditedInClusterAPI warns which Machines the set will delete because of an edit in Cluster API, as Joins does of an edit in Machine API.
+func EditedInClusterAPI(c policies.Change) policies.Verdict {
+	in := c.Facts.ControlPlane
+	if !editsClusterAPI(c) || in == nil || in.Set == nil || in.Set.Deleting() || in.Edited == nil {
+		return policies.Verdict{}
+	}
+	return after(c, *in.Edited, "")
+}
+
 func joinNeeds(c policies.Change) policies.Need {
 	if joins(c) || returns(c) || edits(c) {
 		return policies.NeedControlPlaneSet
@@ -58,54 +82,63 @@ func joinNeeds(c policies.Change) policies.Need {
 	return 0
 }
 
-// Joins: "This set should be the complete control plane and there should be a 1:1 mapping of Machines in this set to the control plane nodes". The effect of
-// an added Machine is in the plan that includes it, and so is that of an edit. One that returns to the Machine API has brought along what its infrastructure
-// cluster object says, and is compared by that again.
+// Joins warns of what the active set makes of a Machine that a person adds to the control plane, edits or moves back: "This set should be the complete control
+// plane and there should be a 1:1 mapping of Machines in this set to the control plane nodes". It compares the plan with the changed Machine to the plan
+// without the change. When a Machine returns to Machine API, its providerSpec has the values of its infrastructure cluster object, and differences in these
+// values count again.
 func Joins(c policies.Change) policies.Verdict {
 	in := c.Facts.ControlPlane
 	if !joins(c) && !returns(c) && !edits(c) || in == nil || in.Set == nil || in.Set.Deleting() {
 		return policies.Verdict{}
 	}
-	p := propose(c, in.Set)
 	m := machinev1beta1.Machine{}
-	if p == nil || json.Unmarshal(c.New.Raw(), &m) != nil {
+	if json.Unmarshal(c.New.Raw(), &m) != nil {
+		return policies.Verdict{}
+	}
+	if m.CreationTimestamp.IsZero() {
+		m.CreationTimestamp = metav1.NewTime(in.Now)
+	}
+	if returns(c) {
+		m.Status.AuthoritativeAPI = machinev1beta1.MachineAuthorityMachineAPI
+		return after(c, m, "once Machine API is authoritative, ")
+	}
+	return after(c, m, "")
+}
+
+// after warns of what the active set does beyond its present plan once a Machine is as given. The Machine takes the place of the stored one of its name, but for
+// one that only now gets the control plane's labels: the set did not count it. When is the beginning of each warning.
+func after(c policies.Change, m machinev1beta1.Machine, when string) policies.Verdict {
+	p := propose(c, c.Facts.ControlPlane.Set)
+	if p == nil {
 		return policies.Verdict{}
 	}
 	before := p.plan()
 	if selector, err := controlplane.Selector(p.set); err != nil || !before.Active || !selector.Matches(labels.Set(m.Labels)) {
 		return policies.Verdict{}
 	}
-	if m.CreationTimestamp.IsZero() {
-		m.CreationTimestamp = metav1.NewTime(in.Now)
-	}
 	view := p.view()
-	becomes := ""
 	if i := slices.IndexFunc(view.Machines, func(o machinev1beta1.Machine) bool { return o.Name == m.Name }); i >= 0 && !joins(c) {
-		if returns(c) {
-			m.Status.AuthoritativeAPI, becomes = machinev1beta1.MachineAuthorityMachineAPI, "once Machine API is authoritative, "
-		}
 		view.Machines = slices.Clone(view.Machines)
 		view.Machines[i] = m
 	} else {
 		view.Machines = append(view.Machines, m)
 	}
-	after := controlplane.Make(view)
 	var out []string
-	for _, problem := range after.Problems {
+	for _, problem := range controlplane.Make(view).Problems {
 		if !slices.Contains(before.Problems, problem) {
-			out = append(out, becomes+"the ControlPlaneMachineSet will do nothing from then on, until this is fixed: "+problem.Message)
+			out = append(out, when+"the ControlPlaneMachineSet will do nothing from then on, until this is fixed: "+problem.Message)
 		}
 	}
 	known := deletions(p.view())
 	for _, one := range deletions(view) {
 		if !slices.Contains(known, one) {
-			out = append(out, becomes+"the ControlPlaneMachineSet will "+one)
+			out = append(out, when+"the ControlPlaneMachineSet will "+one)
 		}
 	}
 	return policies.Warn(out...)
 }
 
-// deletions are the Machines that a set will delete, with the reasons.
+// deletions returns the Machines that a set will delete, with the reasons.
 func deletions(v controlplane.View) []string {
 	var out []string
 	for _, m := range controlplane.Ahead(v).Moments {
@@ -124,4 +157,13 @@ func deletions(v controlplane.View) []string {
 // onMachines is the scope of rules about a control plane's Machines.
 func onMachines(ops ...admissionv1.Operation) []policies.Scope {
 	return []policies.Scope{{Side: policies.SideMachineAPI, Kinds: []string{"Machine"}, Operations: ops}}
+}
+
+// onClusterAPIMachines is the scope of rules about edits of a control plane's Machines in Cluster API.
+func onClusterAPIMachines() []policies.Scope {
+	update := []admissionv1.Operation{admissionv1.Update}
+	return []policies.Scope{
+		{Side: policies.SideClusterAPI, Kinds: []string{"Machine"}, Operations: update},
+		{Side: policies.SideInfrastructure, Kinds: []string{authority.InfraMachine}, Operations: update},
+	}
 }

@@ -20,9 +20,9 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// resolved is a providerSpec as a Machine gets it in one failure domain.
+// resolved is the template's providerSpec as a Machine gets it in one failure domain.
 type resolved struct {
-	// domain is the failure domain, nil where the set has none.
+	// domain is that failure domain, nil if the set has none.
 	domain *platform.Domain
 	spec   map[string]any
 	// template is the set's own providerSpec, without the domain.
@@ -34,12 +34,12 @@ type resolved struct {
 	ofClusterAPI bool
 }
 
-// findings are the errors and warnings about a providerSpec, by path beneath it.
+// findings are the errors and warnings about a providerSpec, by path below it.
 type findings struct {
 	denied, warned []finding
 }
 
-// finding is about one member; value is the member's, "" for none.
+// finding is about one member of a providerSpec. value is the member's value, "" for none.
 type finding struct{ path, message, value string }
 
 func (f *findings) deny(path, format string, args ...any) {
@@ -50,7 +50,7 @@ func (f *findings) warn(path, format string, args ...any) {
 	f.warned = append(f.warned, finding{path: path, message: fmt.Sprintf(format, args...)})
 }
 
-// everywhere runs a platform's check on the providerSpec in each failure domain, and reports equal findings once.
+// everywhere returns a check that runs a platform's check on the providerSpec in each failure domain, and reports equal findings once.
 func everywhere(name configv1.PlatformType, check func(resolved) findings) func(*proposal) policies.Verdict {
 	return func(p *proposal) policies.Verdict {
 		if p.platform().Name != name || p.providerSpec() == nil {
@@ -70,7 +70,7 @@ func everywhere(name configv1.PlatformType, check func(resolved) findings) func(
 	}
 }
 
-// resolved is the providerSpec in each failure domain.
+// resolved returns the providerSpec in each failure domain.
 func (p *proposal) resolved() []resolved {
 	plan := p.plan()
 	base := resolved{spec: plan.Spec, template: plan.Spec, infrastructure: p.Infrastructure, all: plan.Domains,
@@ -111,7 +111,7 @@ func (c *collection) add(r resolved, found []finding) {
 	}
 }
 
-// text names the failure domains if the finding is not in all.
+// text returns the message, with the names of the failure domains if the finding is not in all of them.
 func (c collected) text(all int) string {
 	if len(c.domains) == 0 || len(c.domains) == all {
 		return c.message
@@ -140,7 +140,7 @@ func (c collection) sentences(all int) []string {
 	return out
 }
 
-// status is the platform's part of the Infrastructure, an empty one where it has none.
+// status returns the platform's part of the Infrastructure's status, an empty one if it has none.
 func (r resolved) status() configv1.PlatformStatus {
 	if r.infrastructure == nil || r.infrastructure.Status.PlatformStatus == nil {
 		return configv1.PlatformStatus{}
@@ -151,7 +151,8 @@ func (r resolved) status() configv1.PlatformStatus {
 // taken is the warning about an instance that its cloud may terminate at any time.
 const taken = "the cloud may take such an instance back at any moment, and etcd with it"
 
-// aws refuses another region, in which nothing would work. A missing load balancer is only a warning, because load may be balanced by other means.
+// aws refuses another region than the cluster's, in which nothing would work. A missing load balancer is only a warning, because the load may be balanced by
+// other means.
 func aws(r resolved) (f findings) {
 	s := platform.As[machinev1beta1.AWSMachineProviderConfig](r.spec)
 	if own := r.status().AWS; own != nil && own.Region != "" && s.Placement.Region != "" && s.Placement.Region != own.Region {
@@ -191,7 +192,7 @@ func azure(r resolved) (f findings) {
 	return f
 }
 
-// gcp checks region and target pools as aws does region and load balancers.
+// gcp refuses another region than the cluster's, and a zone of another region. Missing target pools are only a warning, for the reason given at aws.
 func gcp(r resolved) (f findings) {
 	s, own := platform.As[machinev1beta1.GCPMachineProviderSpec](r.spec), r.status().GCP
 	if own != nil && own.Region != "" {
@@ -217,7 +218,7 @@ func gcp(r resolved) (f findings) {
 	return f
 }
 
-// etcdDevice is the name by which a control plane's Node finds etcd's disk, and the disk's least size.
+// etcdDevice is the name by which a control plane's Node finds etcd's disk, and etcdDeviceGiB is the disk's least size.
 const (
 	etcdDevice    = "etcd"
 	etcdDeviceGiB = 10
@@ -265,7 +266,7 @@ func vSphere(r resolved) (f findings) {
 		if w.Folder != "" && !strings.HasPrefix(w.Folder, dir) {
 			f.deny("workspace.folder", "%s is no folder of the datacenter %s: it begins with %s", w.Folder, w.Datacenter, dir)
 		}
-		// A template without a path is looked for by its name.
+		// vSphere looks for a template without a path by its name.
 		if name, in := strings.CutPrefix(s.Template, dir); strings.Contains(s.Template, "/") && (!in || name == "" || strings.HasSuffix(name, "/")) {
 			f.deny("template", "%s is no template of the datacenter %s: its path begins with %s and ends with its name", s.Template, w.Datacenter, dir)
 		}
@@ -274,7 +275,7 @@ func vSphere(r resolved) (f findings) {
 	return f
 }
 
-// center compares the workspace with the vCenters of the Infrastructure.
+// center refuses a workspace whose vCenter or datacenter is missing, or is not in the Infrastructure.
 func (f *findings) center(r resolved, w machinev1beta1.Workspace) {
 	for path, v := range map[string]string{"workspace.server": w.Server, "workspace.datacenter": w.Datacenter} {
 		if v == "" {
@@ -304,7 +305,7 @@ func (r resolved) vCenters() []configv1.VSpherePlatformVCenterSpec {
 	return r.infrastructure.Spec.PlatformSpec.VSphere.VCenters
 }
 
-// overridden warns of fields of the template that have no effect.
+// overridden warns of fields of the template that have no effect because failure domains override them.
 func (f *findings) overridden(r resolved) {
 	if r.domain == nil {
 		return
@@ -314,7 +315,7 @@ func (f *findings) overridden(r resolved) {
 		if s.Yields || own == nil || own == "" || own == s.Value {
 			continue
 		}
-		if strings.Contains(s.Path, "[") { // a network, which each failure domain has of its own
+		if strings.Contains(s.Path, "[") { // a network: each failure domain has its own
 			if !slices.ContainsFunc(r.all, func(d platform.Domain) bool { return !d.Replaces(s.Path, own) }) {
 				f.warn(s.Path, "every failure domain overrides %s: leave it out", values.Text(own))
 			}
@@ -344,7 +345,7 @@ func nutanix(r resolved) (f findings) {
 	return f
 }
 
-// identifier requires the member of a union that its type names.
+// identifier refuses an identifier that lacks the member which its type names.
 func (f *findings) identifier(path string, id machinev1.NutanixResourceIdentifier) {
 	var member string
 	var value *string

@@ -25,19 +25,20 @@ import (
 // proposal is a set as a request would have it, in the present cluster.
 type proposal struct {
 	policies.ControlPlane
-	// Resolved is the set, with its template in Machine API's words.
+	// Resolved is the set with its template in Machine API's form.
 	controlplane.Resolved
 	set *machinev1.ControlPlaneMachineSet
-	// authority is which API is authoritative for the set when it acts. A move of the set ends before it acts.
+	// authority is the API that is authoritative for the set when the set acts. A move of the set ends before the set acts, so that is the requested API. moves
+	// reports such a move.
 	authority authority.API
 	moves     bool
 	// ofClusterAPI reports that the template was written in Cluster API's form.
 	ofClusterAPI bool
-	// plan is the set's plan in that cluster.
+	// plan returns the set's plan in that cluster.
 	plan func() controlplane.Plan
 }
 
-// propose reads a set of a review; nil where there is none, it cannot be read, or the control plane was not looked up.
+// propose returns the proposal of a set in a review; nil if there is no set, it cannot be read, or the control plane was not looked up.
 func propose(c policies.Change, o *policies.Object) *proposal {
 	if o == nil || c.Facts.ControlPlane == nil {
 		return nil
@@ -51,8 +52,8 @@ func propose(c policies.Change, o *policies.Object) *proposal {
 	return kept.proposal
 }
 
-// madeOf is a proposal with the authority that a request asks for: a set that moves does nothing until it has moved, and a new one begins with what it asks
-// for.
+// madeOf returns a proposal with the authority that a request asks for. A set that moves does nothing until it has moved, and a new set begins with the
+// requested authority.
 func madeOf(c policies.Change, o *policies.Object, in *policies.ControlPlane) *proposal {
 	p := made(o, in)
 	if p == nil || o != c.New {
@@ -64,7 +65,8 @@ func madeOf(c policies.Change, o *policies.Object, in *policies.ControlPlane) *p
 	return p
 }
 
-// proposed caches a proposal: every rule asks for it, and a plan takes more time than all else in a review.
+// proposed keeps a proposal with the facts that it was made from. Every rule asks for the proposal, and a plan takes more time than everything else in a
+// review.
 type proposed struct {
 	in *policies.ControlPlane
 	*proposal
@@ -99,7 +101,7 @@ func (p *proposal) view() controlplane.View {
 
 func (p *proposal) platform() platform.Row { return platform.Named(platform.Of(p.Infrastructure)) }
 
-// providerSpec is the template's.
+// providerSpec returns the template's providerSpec.
 func (p *proposal) providerSpec() map[string]any {
 	return platform.ProviderSpec(controlplane.TemplateOf(p.set).Spec)
 }
@@ -111,8 +113,8 @@ func (p *proposal) failureDomains() machinev1.FailureDomains {
 	return machinev1.FailureDomains{}
 }
 
-// changesSpec reports whether the rules of a set's content apply: the request creates a set, or changes a stored one's spec. A set that is being deleted
-// does nothing any more.
+// changesSpec reports whether the rules of a set's content apply: the request creates a set, or changes the spec of a stored one. They do not apply to a set
+// that is being deleted, because it does nothing any more.
 func changesSpec(c policies.Change) bool {
 	if c.New == nil || c.Old.Deleting() {
 		return false
@@ -123,7 +125,7 @@ func changesSpec(c policies.Change) bool {
 	return !same(c.Old.Spec, c.New.Spec)
 }
 
-// same compares strictly, unlike a lock: an empty spotMarketOptions differs from an absent one.
+// same reports whether two specs are equal as JSON. It is stricter than a lock's comparison: an empty spotMarketOptions differs from an absent one.
 func same(a, b json.RawMessage) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -132,7 +134,7 @@ func same(a, b json.RawMessage) bool {
 	return json.Unmarshal(a, &before) == nil && json.Unmarshal(b, &after) == nil && reflect.DeepEqual(before, after)
 }
 
-// begins reports whether a request activates a set. Then the stored content is judged as if it were new.
+// begins reports whether a request creates or activates a set. The whole content is then judged as new.
 func begins(c policies.Change) bool {
 	return c.Operation == admissionv1.Create || state(c.New) == string(machinev1.ControlPlaneMachineSetStateActive) && state(c.Old) != state(c.New)
 }
@@ -147,7 +149,8 @@ func state(o *policies.Object) string {
 	return spec.State
 }
 
-// ratchet makes a rule of a check of a set's content. An update is not refused for what was wrong before, unless it activates the set.
+// ratchet returns a rule's check from a check of a set's content. An update is refused only for what the stored set does not have already, unless the update
+// activates the set.
 func ratchet(check func(*proposal) policies.Verdict) func(policies.Change) policies.Verdict {
 	return func(c policies.Change) policies.Verdict {
 		if !changesSpec(c) {
@@ -165,7 +168,7 @@ func ratchet(check func(*proposal) policies.Verdict) func(policies.Change) polic
 	}
 }
 
-// beyond is what a verdict has in addition to another. It ignores the positions of items in lists.
+// beyond returns what a verdict has in addition to another one. The positions of items in lists do not matter.
 func beyond(v, known policies.Verdict) policies.Verdict {
 	before := map[string]bool{}
 	for _, e := range known.Denials {
@@ -183,8 +186,8 @@ var itemNumber = regexp.MustCompile(`\[[0-9]+\]`)
 
 func unplaced(text string) string { return itemNumber.ReplaceAllString(text, "[]") }
 
-// written maps errors to the fields that were written: failure domains and metadata are in the member that the set uses, its providerSpec comes from the
-// template that this member names.
+// written returns a verdict about the fields that a person has written. If the set uses the member for Cluster API, failure domains and metadata are in that
+// member, and errors about the providerSpec are about the infrastructure machine template to which the member refers.
 func (p *proposal) written(v policies.Verdict) policies.Verdict {
 	if !p.ofClusterAPI {
 		return v

@@ -11,7 +11,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// ForecastRule forecasts what a request leads to. A generated set is judged without it.
+// ForecastRule is the id of the rule that forecasts what a request leads to. A generated set is judged without this rule.
 const ForecastRule = "controlplane/forecast"
 
 const (
@@ -27,7 +27,7 @@ func on(ops ...admissionv1.Operation) []policies.Scope {
 	return []policies.Scope{{Side: policies.SideMachineAPI, Kinds: []string{controlplane.Kind}, Operations: ops}}
 }
 
-// world is the need of a rule that reads the control plane, if a request changes the set's spec.
+// world returns the facts for a rule that reads the control plane: the control plane if a request changes the set's spec, else none.
 func world(c policies.Change) policies.Need {
 	if changesSpec(c) {
 		return policies.NeedControlPlane
@@ -35,10 +35,10 @@ func world(c policies.Change) policies.Need {
 	return 0
 }
 
-// alone is the need of a rule that looks up nothing and has no twin in CEL.
+// alone returns no facts. It is for a rule that looks up nothing and nevertheless has no counterpart in CEL.
 func alone(policies.Change) policies.Need { return 0 }
 
-// Rules lists every rule of admission about ControlPlaneMachineSets, in the order in which answers are printed. It does not repeat the CRD's own
+// Rules lists every rule of admission about ControlPlaneMachineSets, in the order in which answers are printed. The rules do not repeat the CRD's own
 // validation, which comes first.
 func Rules() policies.Set {
 	write := on(admissionv1.Create, admissionv1.Update)
@@ -198,6 +198,13 @@ func Rules() policies.Set {
 			On: onMachines(admissionv1.Create, admissionv1.Update), Needs: joinNeeds, Check: Joins,
 		},
 		{
+			ID: "controlplane/machine", Clause: document + "Selecting Machines",
+			Description: "An edit of a control plane Machine for which Cluster API is authoritative, or of its provider's machine, warns which Machines the active " +
+				"set will delete because of it: the instance does not change, the mirror in Machine API does, and the set compares the mirror with its template.",
+			Remedy: "Edit the template instead. To change both without a replacement, set the strategy to OnDelete first.",
+			On:     onClusterAPIMachines(), Needs: clusterAPIEditNeeds, Check: EditedInClusterAPI,
+		},
+		{
 			ID: "controlplane/template", Clause: mismatch,
 			Description: "If the set refers to an infrastructure machine template of Cluster API, creating, editing or deleting that template warns of what the set " +
 				"will do: such an edit starts a rollout, like an edit of the set. What the rules refuse in an edit of the set is a warning here.",
@@ -219,7 +226,7 @@ func Rules() policies.Set {
 	}
 }
 
-// platformRule is the row of what a control plane needs on one platform.
+// platformRule returns the rule about what a control plane needs on one platform.
 func platformRule(name string, platform configv1.PlatformType, clause, description string, check func(resolved) findings) policies.Rule {
 	return policies.Rule{
 		ID: "controlplane/" + name, Clause: clause, Description: description,

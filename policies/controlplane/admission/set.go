@@ -21,7 +21,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// Named: "The ControlPlaneMachineSet CRD will be limited to a singleton … the only allowed name will be cluster".
+// Named refuses another name than cluster: "The ControlPlaneMachineSet CRD will be limited to a singleton … the only allowed name will be cluster".
 func Named(c policies.Change) policies.Verdict {
 	if c.Name == controlplane.Name {
 		return policies.Verdict{}
@@ -29,7 +29,7 @@ func Named(c policies.Change) policies.Verdict {
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), "a control plane has one ControlPlaneMachineSet, and its name is cluster"))
 }
 
-// DuplicateDomains compares the text: two spellings of one place could only be recognized by asking the cloud.
+// DuplicateDomains refuses a failure domain that is listed twice. It compares the text, since only the cloud could say whether two spellings are one place.
 func DuplicateDomains(c policies.Change) policies.Verdict {
 	if !changesSpec(c) {
 		return policies.Verdict{}
@@ -58,7 +58,7 @@ func duplicates(o *policies.Object) policies.Verdict {
 	return policies.Verdict{Denials: errs}
 }
 
-// domainLists are the members of the set's failureDomains as they are written.
+// domainLists returns the lists of the set's failureDomains by their names, as they are written.
 func domainLists(o *policies.Object) map[string]any {
 	var spec struct {
 		Template map[machinev1.ControlPlaneMachineSetMachineType]json.RawMessage `json:"template"`
@@ -72,7 +72,7 @@ func domainLists(o *policies.Object) map[string]any {
 	return member.FailureDomains
 }
 
-// memberOf is the member of the union that a set's template must have, by its discriminator.
+// memberOf returns the member of the union that a set's template must have, by its discriminator.
 func memberOf(o *policies.Object) machinev1.ControlPlaneMachineSetMachineType {
 	var spec struct {
 		Template struct {
@@ -85,7 +85,8 @@ func memberOf(o *policies.Object) machinev1.ControlPlaneMachineSetMachineType {
 	return controlplane.MachineAPIMember
 }
 
-// selects: "Label selector for Machines … It must match the template's labels"; "This set should be the complete control plane".
+// selects refuses a selector that does not match the template's labels, or that also matches a worker with these labels: "Label selector for Machines … It must
+// match the template's labels"; "This set should be the complete control plane".
 func selects(p *proposal) policies.Verdict {
 	path := controlplane.SpecPath.Child("selector")
 	selector, err := controlplane.Selector(p.set)
@@ -164,8 +165,8 @@ func (p *proposal) clusterName() string {
 	return p.Infrastructure.Status.InfrastructureName
 }
 
-// namesMachines: "The generated machine name will consist of the provided prefix, followed by a randomly generated string of 5 characters, and the
-// machine index".
+// namesMachines refuses a prefix with which a Machine's name would be one that the platform does not take: "The generated machine name will consist of the
+// provided prefix, followed by a randomly generated string of 5 characters, and the machine index".
 func namesMachines(p *proposal) policies.Verdict {
 	prefix := p.set.Spec.MachineNamePrefix
 	if prefix == "" {
@@ -190,7 +191,7 @@ func namesMachines(p *proposal) policies.Verdict {
 	return v
 }
 
-// greatestIndex is the greatest number that the name of a Machine of the set ends with.
+// greatestIndex returns the greatest number with which the name of a Machine of the set ends.
 func (p *proposal) greatestIndex() int {
 	plan := p.plan()
 	if n := len(plan.Indexes); n > 0 {
@@ -199,7 +200,8 @@ func (p *proposal) greatestIndex() int {
 	return 0
 }
 
-// onPlatform: "FailureDomains … only supported on certain platforms"; a union that names another platform than the cluster's would place nothing.
+// onPlatform refuses failure domains and a providerSpec of another platform than the cluster's: "FailureDomains … only supported on certain platforms". A union
+// that names another platform would place nothing.
 func onPlatform(p *proposal) policies.Verdict {
 	row := p.platform()
 	var v policies.Verdict

@@ -23,7 +23,8 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// readable: "If it is invalid, the cluster will degrade as the new Machines created by the ControlPlaneMachineSet will fail to launch".
+// readable refuses a providerSpec that cannot be read, and warns of unknown fields: "If it is invalid, the cluster will degrade as the new Machines created by
+// the ControlPlaneMachineSet will fail to launch".
 func readable(p *proposal) policies.Verdict {
 	row, spec, path := p.platform(), p.providerSpec(), platform.ProviderSpecPath()
 	if v := controlplane.TemplateOf(p.set).Spec.ProviderSpec.Value; v != nil && jsonnumbers.Endless(v.Raw) {
@@ -49,13 +50,14 @@ func readable(p *proposal) policies.Verdict {
 	return policies.Warn(unknown(path, spec, reflect.TypeOf(typed))...)
 }
 
-// unknown returns a sentence for each field of a value that its type does not have, with the name that may be meant. They are in the order of their paths.
+// unknown returns a sentence for each field of a value that its type does not have, with the known name that may be meant. The sentences are in the order of
+// the fields' paths.
 func unknown(path *field.Path, value any, t reflect.Type) []string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
-		return nil // it reads itself
+		return nil // the type reads its JSON itself
 	}
 	var out []string
 	switch v := value.(type) {
@@ -90,7 +92,8 @@ func unknownMembers(path *field.Path, value map[string]any, known map[string]ref
 	return out
 }
 
-// ofOneMachine: every Machine is created from the same template, and two Machines cannot share one instance or one address.
+// ofOneMachine refuses members of the template that only one Machine can have. Every Machine is created from the same template, and two Machines cannot share
+// one instance or one address.
 func ofOneMachine(p *proposal) policies.Verdict {
 	var v policies.Verdict
 	if id := controlplane.TemplateOf(p.set).Spec.ProviderID; id != nil && *id != "" {
@@ -105,8 +108,9 @@ func ofOneMachine(p *proposal) policies.Verdict {
 	return v
 }
 
-// pools is where vSphere's Machines may have their addresses from instead. New Machines of Cluster API do not receive an address that is not DHCP's. A failure
-// domain of the Infrastructure brings its own network, and the pool is that of the template, the same in all of them.
+// pools returns, as the end of a sentence, from where vSphere's Machines may have their addresses instead; "" if only DHCP can give them. New Machines of
+// Cluster API receive addresses from DHCP alone. A failure domain of the Infrastructure brings its own network, while the pool is that of the template, the
+// same in all failure domains.
 func (p *proposal) pools(path string) string {
 	device, static := strings.CutSuffix(path, ".ipAddrs")
 	if !static || p.authority == authority.ClusterAPI {
@@ -115,7 +119,7 @@ func (p *proposal) pools(path string) string {
 	const pool = ", or take them from a pool (addressesFromPools)"
 	networks, at := sets.New[string](), device+".networkName"
 	for _, d := range p.plan().Domains {
-		own := values.At(p.providerSpec(), values.Path(at)) // of a domain that leaves it to the template
+		own := values.At(p.providerSpec(), values.Path(at)) // for a failure domain that leaves it to the template
 		for _, s := range d.Sets {
 			if s.Path == at {
 				own = s.Value
@@ -132,7 +136,7 @@ func (p *proposal) pools(path string) string {
 // workerUserData is the installer's Secret with the boot configuration of workers.
 const workerUserData = "worker-user-data"
 
-// ignites: only the configuration that a host boots with makes it a Node of the control plane.
+// ignites warns if a Machine would not become a Node of the control plane, because only the configuration with which a host boots makes it one.
 func ignites(p *proposal) policies.Verdict {
 	spec := p.providerSpec()
 	if spec == nil || p.platform().Spec == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// editsTemplate reports whether a request changes what is made from an infrastructure machine template: by an edit, or by a replacement of the same name.
-// It is false for controllers, which read no warning.
+// editsTemplate reports whether a request of a person changes what is made from an infrastructure machine template: by an edit, or by recreating a template of
+// the same name. It is false for controllers, which read no warning.
 func editsTemplate(c policies.Change) bool {
 	switch {
 	case c.Actor != policies.Anyone || c.Old.Deleting():
@@ -32,14 +32,14 @@ func templateNeeds(c policies.Change) policies.Need {
 	return 0
 }
 
-// RefersTo reports whether a set's template for Cluster API names an infrastructure machine template of a kind, by its group and name.
+// RefersTo reports whether a set's template for Cluster API refers to the infrastructure machine template of this group, kind and name.
 func RefersTo(set *policies.Object, group, kind, name string) bool {
 	t, err := controlplane.Template(set.Raw())
 	return err == nil && t != nil && t.Spec.InfrastructureRef == controlplane.TemplateReference{APIGroup: group, Kind: kind, Name: name}
 }
 
-// TemplateEdited forecasts the effect of an edit of the template that a set names: for the plan, it is an edit of the set. What the rules would refuse in
-// an edit of the set is only a warning here, because the set itself is not edited.
+// TemplateEdited forecasts the effect of an edit of the infrastructure machine template to which a set refers. For the plan, that is an edit of the set. What
+// the rules would refuse in an edit of the set is only a warning here, because the set itself is not edited.
 func TemplateEdited(c policies.Change) policies.Verdict {
 	in := c.Facts.ControlPlane
 	if !editsTemplate(c) || in == nil || in.Set == nil || in.Set.Deleting() {
@@ -62,7 +62,7 @@ func TemplateEdited(c policies.Change) policies.Verdict {
 	return v
 }
 
-// broken is what the rules of a set's content refuse with the requested template and did not refuse with the stored one.
+// broken returns what the rules of a set's content refuse with the requested template and do not refuse with the stored one.
 func broken(in *policies.ControlPlane) []string {
 	stored := *in
 	stored.Templates, stored.Trials = in.Stored, nil
@@ -85,7 +85,8 @@ func broken(in *policies.ControlPlane) []string {
 	return out
 }
 
-// TemplateTrials are the Machines that the review of a template's edit tries with a dry run: one for each failure domain of the set that names it.
+// TemplateTrials returns the Machines that the review of a template's edit tries with a dry run: one for each failure domain of the set that refers to the
+// template.
 func TemplateTrials(set *policies.Object, in *policies.ControlPlane) []controlplane.Trial {
 	return Asked(policies.Change{Operation: admissionv1.Create, New: set}, in)
 }

@@ -1,10 +1,10 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package generator makes a ControlPlaneMachineSet from the Machines of a control plane, Inactive, such that its plan has
-// nothing to do; and decides how a generated set that nobody has edited follows its Machines.
+// Package generator makes an Inactive ControlPlaneMachineSet from the Machines of a control plane, whose plan has nothing to
+// do. It also decides how a generated set follows its Machines, apart from what a person has edited.
 //
-// What it makes is judged by the rules of package admission before it is written, as a person's set is.
+// The rules of package admission judge a generated set before it is written, as they judge a person's set.
 //
 // Non-goals:
 //   - activating a set: a person does

@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// domains are those of the control plane's Machines, and the further ones of MachineSets, each once, in the order of their names.
+// domains returns the failure domains of the control plane's Machines (own) and the further ones of MachineSets (more), each once, sorted by Domain.Key.
 func (g *generator) domains() (own, more []machinev1.FailureDomains) {
 	if g.row.Found == nil {
 		return nil, nil
@@ -31,7 +31,7 @@ func (g *generator) domains() (own, more []machinev1.FailureDomains) {
 		}
 	}
 	if len(own) == 0 {
-		return nil, nil // Machines without a place do not get one because workers have
+		return nil, nil // control plane Machines without a place get none only because workers have one
 	}
 	for _, s := range g.workers() {
 		if d, ok := find(s); ok && g.elsewhere(d, append(slices.Clone(own), more...)) {
@@ -44,7 +44,7 @@ func (g *generator) domains() (own, more []machinev1.FailureDomains) {
 	return own, more
 }
 
-// workers are the providerSpecs of the MachineSets in the control plane's region, in the order of the sets' names.
+// workers returns the providerSpecs of the MachineSets in the control plane's region, in the order of the sets' names.
 func (g *generator) workers() []map[string]any {
 	sets := slices.Clone(g.MachineSets)
 	slices.SortFunc(sets, func(a, b machinev1beta1.MachineSet) int { return cmp.Compare(a.Name, b.Name) })
@@ -64,8 +64,8 @@ func (g *generator) workers() []map[string]any {
 	return out
 }
 
-// elsewhere reports whether a failure domain is in a zone of none of the known ones, and has the same fields as they have. In a zone of a control plane
-// Machine, that Machine's subnet counts, and no worker's.
+// elsewhere reports whether a failure domain is in another zone than all known ones, and sets the same fields as they do. In a zone that has a control plane
+// Machine, that Machine's subnet counts, and not a worker's.
 func (g *generator) elsewhere(d machinev1.FailureDomains, known []machinev1.FailureDomains) bool {
 	at := func(d machinev1.FailureDomains) string {
 		return g.row.ZoneOf(g.domain(d).In(nil))
@@ -76,7 +76,7 @@ func (g *generator) elsewhere(d machinev1.FailureDomains, known []machinev1.Fail
 	return slices.Equal(zones(d), zones(known[0])) && !slices.ContainsFunc(known, func(k machinev1.FailureDomains) bool { return at(k) == at(d) })
 }
 
-// domain is what a union of one failure domain sets in a providerSpec.
+// domain returns what a union with one failure domain sets in a providerSpec.
 func (g *generator) domain(d machinev1.FailureDomains) platform.Domain {
 	if all, _ := g.row.Domains(d, g.Infrastructure); len(all) > 0 {
 		return all[0]

@@ -27,19 +27,19 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// World is what a set is generated from, as the shell has read it. The generator changes nothing in it.
+// World is what a set is generated from, as the caller has read it. The generator changes nothing in it.
 type World struct {
-	// Namespace is the Machine API's.
+	// Namespace is Machine API's namespace.
 	Namespace string
-	// Machines are the control plane's; others are ignored.
+	// Machines are the control plane's Machines; others are ignored.
 	Machines []machinev1beta1.Machine
-	// MachineSets are all that the namespace has.
+	// MachineSets are all MachineSets of the namespace.
 	MachineSets []machinev1beta1.MachineSet
-	// Infrastructure is the one named cluster; nil where there is none.
+	// Infrastructure is the Infrastructure named cluster; nil if there is none.
 	Infrastructure *configv1.Infrastructure
 }
 
-// Why no set can be generated, or a generated one cannot follow the cluster: words for conditions, events and a metric.
+// Why no set can be generated, or why a generated set cannot follow the cluster. Conditions, events and a metric have these words.
 const (
 	NoControlPlaneMachines controlplane.Reason = "NoControlPlaneMachines"
 	NoRunningMachine       controlplane.Reason = "NoRunningMachine"
@@ -61,20 +61,20 @@ func refuse(r controlplane.Reason, format string, args ...any) *Refusal {
 	return &Refusal{Reason: r, Message: fmt.Sprintf(format, args...)}
 }
 
-// Generated is a generated set: inactive, and such that activating it does as little as possible.
+// Generated is a generated set. It is inactive, and its activation would change as little as possible.
 type Generated struct {
 	Set *machinev1.ControlPlaneMachineSet
-	// From is the Machine from which the template's providerSpec comes.
+	// From is the name of the Machine whose providerSpec the template has.
 	From string
-	// Left has, in sentences, what was left out and why.
+	// Left lists, in sentences, what was left out and why.
 	Left []string
 
-	// vacant: replicas are one more than the control plane has indexes, which may be a wrong guess.
+	// vacant: the replicas are one more than the indexes that have a Machine, which may be a wrong guess.
 	vacant bool
 }
 
-// Generate makes a set from the newest control plane Machine that runs. The failure domains are those of all its Machines and of the MachineSets
-// (control-plane-machine-set-controller › Installing a ControlPlaneMachineSet within an existing cluster). Every rule of admission allows the set.
+// Generate makes a set from the newest control plane Machine that runs. The set's failure domains are those of all control plane Machines and of the
+// MachineSets (control-plane-machine-set-controller › Installing a ControlPlaneMachineSet within an existing cluster). Every rule of admission allows the set.
 func Generate(w World) (*Generated, *Refusal) {
 	g := &generator{World: w, row: platform.Named(platform.Of(w.Infrastructure))}
 	for _, step := range []func() *Refusal{g.find, g.read, g.count, g.make} {
@@ -85,7 +85,7 @@ func Generate(w World) (*Generated, *Refusal) {
 	return &g.Generated, nil
 }
 
-// Ungenerated is why no set can be generated, for the ClusterOperator of a cluster that has none; "" twice where one can be.
+// Ungenerated returns why no set can be generated, for the ClusterOperator of a cluster without a set; "" twice if one can be generated.
 func Ungenerated(w World) (controlplane.Reason, string) {
 	if _, r := Generate(w); r != nil {
 		return r.Reason, r.Message
@@ -98,15 +98,15 @@ type generator struct {
 	Generated
 
 	row platform.Row
-	// masters are the control plane's Machines, the oldest first; stay are those that are not being deleted.
+	// masters are the control plane's Machines, the oldest first. stay are the Machines that determine where the control plane is (Plan.Staying).
 	masters, stay []*machinev1beta1.Machine
 	newest        *machinev1beta1.Machine
-	// spec is the newest Machine's, without members that are unique to that Machine.
+	// spec is the newest Machine's providerSpec, without members that only one Machine can have.
 	spec     map[string]any
 	replicas int32
 }
 
-// find finds the newest Machine that runs.
+// find sets masters, and newest to the newest control plane Machine that runs.
 func (g *generator) find() *Refusal {
 	for i := range g.Machines {
 		if m := &g.Machines[i]; controlplane.OfControlPlane(m.Labels) {
@@ -143,7 +143,7 @@ func life(m *machinev1beta1.Machine) string {
 	return cmp.Or(controlplane.Phase(m), "no phase")
 }
 
-// read reads the newest Machine's providerSpec. The others must be of the same platform; the plan reports all other differences.
+// read sets spec from the newest Machine. The other Machines must be of the same platform. All other differences of theirs are reported by the plan.
 func (g *generator) read() *Refusal {
 	if g.row.Spec == nil {
 		return refuse(controlplane.UnknownPlatform,
@@ -169,7 +169,7 @@ func (g *generator) read() *Refusal {
 	}
 	g.spec = platform.ProviderSpec(g.newest.Spec)
 	delete(g.spec, "metadata")
-	// With such a field in the template, every Machine but one would be outdated for ever.
+	// With a field that only one Machine can have in the template, every other Machine would be outdated forever.
 	if all := platform.StripUnique(g.spec); len(all) > 0 {
 		g.Left = append(g.Left, "Left out of the template, since only one Machine can have it: "+strings.Join(all, ", ")+".")
 	}
@@ -177,7 +177,7 @@ func (g *generator) read() *Refusal {
 	return nil
 }
 
-// bare removes members that are null: a patch could not express them, and they mean nothing.
+// bare removes the members of a value that are null. They mean nothing, and a merge patch could not express them.
 func bare(v any) {
 	switch v := v.(type) {
 	case []any:
@@ -193,7 +193,7 @@ func bare(v any) {
 	}
 }
 
-// count derives the replicas from the Machines' indexes. One place may be vacant, as in admission.
+// count sets the replicas from the Machines' indexes: 3 or 5. One place may be vacant, as in admission.
 func (g *generator) count() *Refusal {
 	for _, replicas := range []int32{3, 5} {
 		p := controlplane.Make(controlplane.View{Set: &machinev1.ControlPlaneMachineSet{Spec: machinev1.ControlPlaneMachineSetSpec{Replicas: &replicas}},
@@ -202,7 +202,8 @@ func (g *generator) count() *Refusal {
 		if n != int(replicas) && n != int(replicas)-1 {
 			continue
 		}
-		// If one of four indexes is being deleted, the control plane more likely has three, with a replacement that somebody created by hand.
+		// If four indexes have Machines and one of them is being deleted, the control plane more likely has three places, and a replacement that somebody created by
+		// hand.
 		if g.vacant = n < int(replicas); g.vacant && n > 3 && p.LeavingIndex() {
 			return refuse(UnsupportedSize,
 				"The control plane's Machines have %d indexes, and one is being given up (%s): whether it is to have 3 or 5 is seen when that has ended",
@@ -226,15 +227,15 @@ func (g *generator) all() []machinev1beta1.Machine {
 	return out
 }
 
-// draft is a possible set, and what it leaves out.
+// draft is a possible set, with what it leaves out and how many Machines it would replace.
 type draft struct {
 	set      *machinev1.ControlPlaneMachineSet
 	left     []string
 	replaced int
 }
 
-// make chooses the draft that replaces the fewest Machines, and among equals the one with the most fields. It skips drafts that the rules of admission would
-// refuse, because Poundlock's own writes may not pass the webhook.
+// make chooses the draft that replaces the fewest Machines, and among equals the one with the most failure domains, which comes first. It skips drafts that the
+// rules of admission would refuse, because Poundlock's own writes may not pass the webhook.
 func (g *generator) make() *Refusal {
 	var best *draft
 	reason := ""
@@ -257,8 +258,8 @@ func (g *generator) make() *Refusal {
 	return nil
 }
 
-// drafts are with all failure domains, with those of the control plane alone, and with none; each with and without the fields that the failure domains may
-// leave to the template.
+// drafts yields sets with all failure domains, then with those of the control plane alone, then with none. Of each there are two: without and with the
+// template's fields to which the failure domains yield (Setting.Yields).
 func (g *generator) drafts() iter.Seq[draft] {
 	own, more := g.domains()
 	lists := [][]machinev1.FailureDomains{slices.Concat(own, more)}
@@ -290,7 +291,7 @@ func (g *generator) plan(set *machinev1.ControlPlaneMachineSet) controlplane.Pla
 	return controlplane.Make(controlplane.View{Set: set, Machines: g.all(), Infrastructure: g.Infrastructure})
 }
 
-// replaced counts the Machines that differ from what a set would create.
+// replaced counts the Machines that the set would replace.
 func (g *generator) replaced(set *machinev1.ControlPlaneMachineSet) int {
 	p, n := g.plan(set), 0
 	for _, m := range p.Machines() {
@@ -322,7 +323,7 @@ func (g *generator) set(domains []machinev1.FailureDomains, keep bool) *machinev
 						ObjectMeta:   machinev1beta1.ObjectMeta{Labels: node.Labels, Annotations: node.Annotations},
 						Taints:       g.newest.Spec.Taints,
 						ProviderSpec: machinev1beta1.ProviderSpec{Value: &runtime.RawExtension{Raw: values.Raw(g.template(domains, keep))}},
-						// If Cluster API is authoritative for the newest Machine, it will be for those that replace it.
+						// If Cluster API is authoritative for the newest Machine, it will be authoritative for the Machines that replace it.
 						AuthoritativeAPI: g.newest.Spec.AuthoritativeAPI,
 					},
 				},
@@ -331,7 +332,7 @@ func (g *generator) set(domains []machinev1.FailureDomains, keep bool) *machinev
 	}
 }
 
-// joined combines several unions in one; nil of none.
+// joined combines several unions in one; nil if there are none.
 func joined(platform configv1.PlatformType, all []machinev1.FailureDomains) *machinev1.FailureDomains {
 	if len(all) == 0 {
 		return nil
@@ -344,7 +345,8 @@ func joined(platform configv1.PlatformType, all []machinev1.FailureDomains) *mac
 	return out
 }
 
-// template is the providerSpec without what the failure domains set. keep: it keeps a field that they set only if the providerSpec lacks it.
+// template returns the providerSpec without the fields that the failure domains set. With keep, it keeps a field that a failure domain sets only if the
+// providerSpec lacks it.
 func (g *generator) template(domains []machinev1.FailureDomains, keep bool) map[string]any {
 	out := values.Plain(g.spec)
 	for _, one := range domains {
@@ -358,7 +360,7 @@ func (g *generator) template(domains []machinev1.FailureDomains, keep bool) map[
 	return spec
 }
 
-// denied is what the rules refuse in a set that replaces another, nil for none.
+// denied returns what the rules of admission refuse in a set that replaces another one (before, nil for none), and "" for nothing.
 func (w World) denied(before, after any) string {
 	c := policies.Change{
 		Subject: policies.Subject{

@@ -20,45 +20,45 @@ import (
 )
 
 const (
-	// GeneratedAnnotation has the spec that the set was last generated with. Where the set differs from it, a person has edited it, and the generator leaves
-	// that. A set without the annotation was not generated: the generator leaves it alone.
+	// GeneratedAnnotation has the spec with which the set was last generated. If the set differs from that spec, a person has edited it, and the generator leaves
+	// the edit. A set without the annotation was not generated, and the generator leaves it alone.
 	GeneratedAnnotation = authority.Domain + "/generated"
 	// ConditionGenerated reports whether a generated set follows the cluster.
 	ConditionGenerated = "Generated"
-	// AsFound is the condition's reason where it does.
+	// AsFound is the reason of ConditionGenerated while the set follows the cluster.
 	AsFound controlplane.Reason = "AsFound"
 )
 
-// Write is a write of the generator.
+// Write is what the generator writes.
 type Write string
 
 // The writes.
 const (
-	// CreateSet creates the set: there is none.
+	// CreateSet creates the set, because there is none.
 	CreateSet Write = "Produce"
-	// PatchSet patches the set: the cluster has changed since it was generated.
+	// PatchSet patches the set, because the cluster has changed since the set was generated.
 	PatchSet Write = "Follow"
-	// RecreateSet deletes the set, because something in it is wrong that cannot be changed, and nobody has edited it. The generator recreates it when it is
-	// gone.
+	// RecreateSet deletes the set, because a field that cannot be changed is wrong and nobody has edited the set. The generator recreates the set once it is gone.
 	RecreateSet Write = "Remake"
 )
 
-// Plan is what the generator does about the set that is there, if anything.
+// Plan is what the generator does about the stored set, if anything.
 type Plan struct {
 	Write Write
-	// Object is what is created.
+	// Object is the set that is created.
 	Object map[string]any
-	// Patch is a merge patch of the stored set. It has only the generator's fields.
+	// Patch is a merge patch of the stored set. It contains only the generator's fields.
 	Patch map[string]any
-	// Condition is to be written to the set; the shell adds its time. An empty type means that the generator reports nothing on this set.
+	// Condition is to be written to the set; the caller adds its time. An empty type means that the generator reports nothing on this set.
 	Condition metav1.Condition
-	// Refusal is why no set is generated, or why the existing one cannot follow.
+	// Refusal is why no set is generated, or why the stored one cannot follow the cluster.
 	Refusal *Refusal
 	// Note describes the write, for an event.
 	Note string
 }
 
-// Next decides about the stored set, nil for none, as JSON. It does not touch a set that is active, being deleted, or a person's own.
+// Next returns what the generator does about the stored set, as JSON; nil for no set. It does not touch a set that is active, that is being deleted, or that a
+// person made.
 func Next(stored map[string]any, w World) Plan {
 	if stored == nil {
 		g, refusal := Generate(w)
@@ -82,7 +82,7 @@ func generated(r *Refusal) metav1.Condition {
 	return metav1.Condition{Type: ConditionGenerated, Status: metav1.ConditionFalse, Reason: string(r.Reason), Message: r.Message}
 }
 
-// object is a new set.
+// object returns the generated set as it is created.
 func (g *Generated) object() map[string]any {
 	return map[string]any{
 		"apiVersion": machinev1.GroupVersion.String(), "kind": controlplane.Kind,
@@ -92,7 +92,7 @@ func (g *Generated) object() map[string]any {
 	}
 }
 
-// content is the set's spec as it is stored, without empty members that Go's types always write.
+// content returns the set's spec as it is stored, without empty members that Go's types always write.
 func (g *Generated) content() map[string]any {
 	spec, _ := values.Plain(g.Set.Spec).(map[string]any)
 	for _, empty := range []string{"failureDomains", "spec.lifecycleHooks", "spec.metadata"} {
@@ -109,7 +109,7 @@ func (g *Generated) sentence() string {
 		g.From)}, g.Left...), " ")
 }
 
-// keeper is a generated set that can be changed: the stored set, and the spec that it was last generated with.
+// keeper is a generated set that may be changed: the stored object, its spec, and the spec with which it was last generated.
 type keeper struct {
 	object, stored, last map[string]any
 }
@@ -127,7 +127,7 @@ func keeping(object map[string]any) (*keeper, bool) {
 	return k, values.At(k.stored, values.Path("template.machineType")) == string(machinev1.OpenShiftMachineV1Beta1MachineType)
 }
 
-// fixed are the members of a set that cannot be changed after its creation.
+// fixed returns the members of a set that cannot be changed after its creation.
 func fixed() []string { return []string{"replicas", "selector"} }
 
 func (k *keeper) follow(g *Generated, w World) Plan {
@@ -168,7 +168,7 @@ func (k *keeper) follow(g *Generated, w World) Plan {
 	return u
 }
 
-// unless warns that a control plane that lacks a Machine may be changing its size.
+// unless returns the end of a sentence which warns that a control plane without one of its Machines may be changing its size.
 func (g *Generated) unless() string {
 	if g.vacant {
 		return ". If a Machine is only being replaced by hand, wait until that has ended"
@@ -176,7 +176,8 @@ func (g *Generated) unless() string {
 	return ""
 }
 
-// kept adds the former failure domains: a missing Machine's is still one of the control plane's.
+// kept returns the failure domains that were found, together with those that the set was last generated with. The failure domain of a missing Machine still
+// belongs to the control plane.
 func kept(domains, before any) any {
 	d, b, both := each[map[string]any](domains, before)
 	if !both {
@@ -198,7 +199,7 @@ func kept(domains, before any) any {
 	return d
 }
 
-// patch stores in the plan what is to be written, if anything: the fields that follow, and what the set was generated with.
+// patch stores in the plan what is to be written, if anything: the fields that follow the cluster, and the spec with which the set is now generated.
 func (u *Plan) patch(k *keeper, next, merged map[string]any) {
 	patch := map[string]any{}
 	if spec := mergePatch(k.stored, merged); len(spec) > 0 {
@@ -216,7 +217,8 @@ func (u *Plan) patch(k *keeper, next, merged map[string]any) {
 // merger merges a person's edits with the cluster's values, field by field.
 type merger struct{ platform platform.Row }
 
-// merge is the stored value, with each change from last to next where the stored value still equals last: only that is the generator's. nil is absent.
+// merge returns the stored value with each change from last to next, but only where the stored value still equals last: elsewhere the value is a person's and
+// not the generator's. nil is an absent value.
 func (m merger) merge(path string, stored, last, next any) any {
 	switch {
 	case reflect.DeepEqual(last, next):
@@ -261,15 +263,15 @@ func keys(a, b map[string]any) []string {
 	return out
 }
 
-// keyed reports whether a list's items are independent and their order means nothing. Any other list is one value.
+// keyed reports whether the items of the list at a path are independent and have no meaningful order. Any other list is one value.
 func (m merger) keyed(path string) bool {
 	rest, ok := strings.CutPrefix(path, "template."+string(machinev1.OpenShiftMachineV1Beta1MachineType)+".")
 	provider, inProvider := strings.CutPrefix(rest, "spec.providerSpec.value.")
 	return ok && (strings.HasPrefix(rest, "failureDomains.") || rest == "spec.taints" || inProvider && slices.Contains(m.platform.Unordered, provider))
 }
 
-// mergeLists merges by the items' names: for example, when a person edits one subnet of a zone, all subnets of that zone are the person's. The stored order
-// is kept.
+// mergeLists merges lists by their items' names, and keeps the stored order. All items of one name are one value: for example, when a person edits one subnet
+// of a zone, all subnets of that zone are the person's.
 func mergeLists(stored, last, next []any) any {
 	was, is := byName(last), byName(next)
 	have := byName(stored)
@@ -307,7 +309,7 @@ func nameOf(item any) string {
 	return values.Text(item)
 }
 
-// edits are the fields in which a set differs from a generated one. A CRD's defaults are no edits.
+// edits returns the fields in which a set differs from a generated one. A value that the CRD fills in by default is no edit.
 func (m merger) edits(generated, stored map[string]any) []controlplane.Difference {
 	in := controlplane.SpecPath.String()
 	all := controlplane.Different(controlplane.SpecPath, m.ordered("", generated), m.ordered("", stored),
@@ -322,7 +324,7 @@ func (m merger) edits(generated, stored map[string]any) []controlplane.Differenc
 	return all
 }
 
-// ordered is a value whose unordered lists are sorted by their items' names.
+// ordered returns a value in which each list without a meaningful order is a map by its items' names, so that the order makes no difference.
 func (m merger) ordered(path string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -346,7 +348,7 @@ func (m merger) ordered(path string, v any) any {
 	return v
 }
 
-// mergePatch is the merge patch from one object to another (RFC 7386).
+// mergePatch returns the merge patch from one object to another (RFC 7386).
 func mergePatch(from, to map[string]any) map[string]any {
 	out := map[string]any{}
 	for _, name := range keys(from, to) {

@@ -10,9 +10,10 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// State is all that the move of a set's authority is decided from. It is small and comparable, so that a test can walk all of it.
+// State is everything from which the move of a set's authority is decided. It is small and comparable, so that a test can go through all states.
 type State struct {
-	// Requested is spec.authoritativeAPI, Current status.authoritativeAPI, Origin status.synchronizedAPI: where authority came from while Current is Migrating.
+	// Requested is spec.authoritativeAPI, and Current is status.authoritativeAPI. Origin is status.synchronizedAPI, the API that authority comes from while
+	// Current is Migrating.
 	Requested, Current, Origin authority.API
 	Deleting                   bool
 	// OfClusterAPI reports that the set's template has the member for Cluster API.
@@ -20,27 +21,27 @@ type State struct {
 	Side         Side
 }
 
-// Side is how Cluster API's side, its template and its failure domains, compares with the set.
+// Side is how Cluster API's objects for the set, a template and failure domains, compare with the set.
 type Side uint8
 
 // The states of Cluster API's side.
 const (
-	// Behind: something still has to be written there.
+	// Behind: something still has to be written to Cluster API's side.
 	Behind Side = iota
 	// Refused: Cluster API cannot express the set's content, or the API server refuses it.
 	Refused
-	// InStep: it equals the set.
+	// InStep: Cluster API's side equals the set.
 	InStep
 )
 
 // ReasonTemplateIsClusterAPIs reports that authority cannot go to Machine API while the set's template is in Cluster API's form.
 const ReasonTemplateIsClusterAPIs = "TemplateIsClusterAPIs"
 
-// Next is the state machine of a set's authority. It is that of DESIGN §4 without a twin: one operator acts for both sides and does nothing while Migrating
-// is stored, so there is no pause to wait for and no finalizer to move. It requires that Cluster API's side is in step before the move begins, and again
-// before it ends, because the set may have been edited. A set that is being deleted does not move any more.
+// Next returns the next step of a set's authority. Its state machine is that of DESIGN §4 without a counterpart. One operator acts for both sides and does
+// nothing while Migrating is stored, so there is no pause to wait for and no finalizer to move. Cluster API's side must be in step before the move begins, and
+// again before it ends, because the set may have been edited. A set that is being deleted does not move any more.
 //
-// Its steps are those of authority.Next. It uses the actions Rest, Adopt, Acknowledge, Switch, Wait and Settle, and leaves On and Drop empty.
+// The steps are those of authority.Next. Only the actions Rest, Adopt, Acknowledge, Switch, Wait and Settle occur, and On and Drop are empty.
 func Next(s State) authority.Step {
 	switch {
 	case s.Deleting:
@@ -62,7 +63,7 @@ func Next(s State) authority.Step {
 	return authority.Step{Action: authority.Settle, Reason: authority.ReasonSettled, Message: s.Current.Text() + " is authoritative."}
 }
 
-// asked is the step after a request. It stores Migrating only if there is no obstacle, because nobody manages the control plane meanwhile.
+// asked returns the step after a request. It stores Migrating only if there is no obstacle, because nobody manages the control plane while Migrating is stored.
 func asked(s State) authority.Step {
 	if why, in := s.inTheWay(s.Requested); in {
 		why.Message = fmt.Sprintf("The move to %s does not start while %s.", s.Requested.Text(), why.Message)
@@ -92,7 +93,7 @@ func moving(s State) authority.Step {
 	return authority.Step{Action: authority.Switch, To: s.Requested, Reason: authority.ReasonCompleted, Message: s.Requested.Text() + " is authoritative."}
 }
 
-// inTheWay is the obstacle to a move to an API. A move back to the origin has none on the side that it leaves.
+// inTheWay returns the obstacle to a move to an API, as a step that waits. A move to Machine API has no obstacle on Cluster API's side, which it leaves.
 func (s State) inTheWay(to authority.API) (authority.Step, bool) {
 	switch {
 	case to == authority.MachineAPI && s.OfClusterAPI:

@@ -14,9 +14,9 @@ import (
 // ownedMark is the value of the mark by which an uninstall finds what belongs to a cluster. Each platform has its own name for the mark.
 const ownedMark = "owned"
 
-// added are the tags, labels and categories that Machine API's controllers add to every machine of the cluster, by the member of the providerSpec that
-// could contain them: a list of items, or a map. Whether a providerSpec contains them makes no difference to a machine. The conversion to Machine API omits
-// them, and the one to Cluster API writes them, because Cluster API's controllers do not add them.
+// added returns the tags, labels and categories that Machine API's controllers add to every machine of the cluster, by the member of the providerSpec that
+// could contain them: a list of items, or a map. It makes no difference to a machine whether its providerSpec contains them. The conversion to Machine API
+// omits them. The conversion to Cluster API writes them, because Cluster API's controllers do not add them.
 func added(i *configv1.Infrastructure) map[string]any {
 	if i == nil || i.Status.PlatformStatus == nil {
 		return nil
@@ -76,7 +76,8 @@ func (p Row) without(spec map[string]any) {
 	}
 }
 
-// ignores: on AWS a machine is named after its object, and belongs to its cluster, whatever tags its providerSpec has.
+// ignores reports whether Machine API ignores a tag of a providerSpec. On AWS a machine is named after its object and belongs to its cluster, whatever the tags
+// say about that.
 func (p Row) ignores(tag any) bool {
 	t, _ := tag.(map[string]any)
 	name, _ := t["name"].(string)

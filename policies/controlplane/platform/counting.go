@@ -14,10 +14,10 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// ownNamespace is where Machine API's Machines and their Secrets are.
+// ownNamespace is the namespace of Machine API's Machines and their Secrets.
 const ownNamespace = "openshift-machine-api"
 
-// usual are the values, by path, that the machines of a cluster have where a providerSpec has none: they come from the Infrastructure.
+// usual returns, by path, the values that a cluster's machines have if a providerSpec has none. They come from the Infrastructure.
 func usual(i *configv1.Infrastructure) map[string]any {
 	if i == nil || i.Status.PlatformStatus == nil {
 		return nil
@@ -35,7 +35,7 @@ func usual(i *configv1.Infrastructure) map[string]any {
 	return nil
 }
 
-// ahead moves certain items of a list to its front. The others keep their order.
+// ahead moves the items of a list for which is returns true to the front. Both kinds of items keep their order.
 func ahead(spec map[string]any, list string, is func(item map[string]any) bool) {
 	items, _ := spec[list].([]any)
 	slices.SortStableFunc(items, func(a, b any) int {
@@ -49,12 +49,12 @@ func ahead(spec map[string]any, list string, is func(item map[string]any) bool) 
 	})
 }
 
-// awsSpelling: the root device is the one without a name, wherever it is in the list.
+// awsSpelling puts the root device first. It is the device without a name, wherever it is in the list.
 func awsSpelling(spec map[string]any) {
 	ahead(spec, "blockDevices", func(device map[string]any) bool { return device["deviceName"] == nil })
 }
 
-// azureSpelling: Azure accepts names in any case, and a location with spaces.
+// azureSpelling writes names and the location in one spelling, because Azure accepts names in any case, and a location with spaces.
 func azureSpelling(spec map[string]any) {
 	for _, name := range []string{"location", "resourceGroup", "networkResourceGroup"} {
 		if s, ok := spec[name].(string); ok {
@@ -66,7 +66,7 @@ func azureSpelling(spec map[string]any) {
 	}
 }
 
-// gcpSpelling: the boot disk comes first, wherever it is in the list, and a restart policy means nothing where it follows from whether the instance is
+// gcpSpelling puts the boot disk first, since its place in the list means nothing. It removes a restart policy that follows from whether the instance is
 // preemptible.
 func gcpSpelling(spec map[string]any) {
 	ahead(spec, "disks", func(d map[string]any) bool { return d["boot"] == true })
@@ -76,8 +76,8 @@ func gcpSpelling(spec map[string]any) {
 	}
 }
 
-// openStackReferences keeps of each reference only what Machine API uses: an id before a name or a filter, a root volume's source before the image. Each of
-// the subnets that alone determine their network gets its own interface.
+// openStackReferences keeps only what Machine API uses: of a reference its id before a name or a filter, and of a root volume its source before the image. An
+// item of networks with several subnets that alone determine their network becomes one interface for each subnet.
 func openStackReferences(spec map[string]any) {
 	if spec["serverGroupID"] != nil {
 		delete(spec, "serverGroupName")
@@ -107,7 +107,7 @@ func openStackReferences(spec map[string]any) {
 	}
 }
 
-// perSubnet are the interfaces of an item of networks.
+// perSubnet returns the interfaces of an item of networks.
 func perSubnet(n map[string]any, entry any) []any {
 	identify(n)
 	subnets, _ := n["subnets"].([]any)
@@ -131,7 +131,7 @@ func perSubnet(n map[string]any, entry any) []any {
 	return out
 }
 
-// tagsWith are the tags of a port: the network's, and those of its subnets, where they are then removed.
+// tagsWith returns the tags of a port: the network's and those of its subnets. It removes the tags from the subnets.
 func tagsWith(network map[string]any, subnets ...any) []any {
 	tags, _ := network["portTags"].([]any)
 	for _, s := range subnets {
@@ -143,7 +143,7 @@ func tagsWith(network map[string]any, subnets ...any) []any {
 	return tags
 }
 
-// identify keeps a reference's id, or else its filter. names are members that it has outside of the filter, too.
+// identify keeps a reference's id, or else its filter. names are members that the reference may also have outside of the filter.
 func identify(ref map[string]any, names ...string) {
 	filter := values.Object(ref["filter"])
 	if ref["uuid"] == nil && filter["id"] != nil {

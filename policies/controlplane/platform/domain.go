@@ -15,8 +15,8 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// ClusterAPI is Cluster API's name for a failure domain. Its providers use the first field that has a Machine's place; vSphere's uses the name in the
-// Infrastructure.
+// ClusterAPI returns Cluster API's name for a failure domain. Cluster API's providers use the first field that has a Machine's place. The provider for vSphere
+// uses the name in the Infrastructure.
 func (d Domain) ClusterAPI(p configv1.PlatformType) string {
 	row := Named(p)
 	if row.named {
@@ -34,7 +34,7 @@ func (d Domain) ClusterAPI(p configv1.PlatformType) string {
 	return ""
 }
 
-// In is the template's providerSpec with the domain's values.
+// In returns the template's providerSpec with the domain's values.
 func (d Domain) In(spec map[string]any) map[string]any {
 	out := values.Plain(spec)
 	for _, s := range d.Sets {
@@ -62,32 +62,32 @@ func (d Domain) Under(path string) bool {
 	return slices.ContainsFunc(d.Sets, func(s Setting) bool { return strings.HasPrefix(s.Path, path) })
 }
 
-// Replaces reports whether a domain sets a member to another value.
+// Replaces reports whether a domain sets a member to another value than own.
 func (d Domain) Replaces(path string, own any) bool {
 	return slices.ContainsFunc(d.Sets, func(s Setting) bool { return s.Path == path && s.Value != own })
 }
 
-// Domain is a failure domain: what it sets in a providerSpec.
+// Domain is a failure domain, which is a set of values for members of a providerSpec.
 type Domain struct {
-	// Name is what people call it: a zone, or its name in the Infrastructure.
+	// Name is what people call the domain: its zone, or its name in the Infrastructure.
 	Name string
 	Sets []Setting
 }
 
-// Setting is one member of a providerSpec: "placement.availabilityZone", "network.devices[0].networkName".
+// Setting is a value for one member of a providerSpec, such as "placement.availabilityZone" or "network.devices[0].networkName".
 type Setting struct {
 	Path  string
 	Value any
-	// Yields: the template's own value takes precedence.
+	// Yields: a value of the template takes precedence over this one.
 	Yields bool
-	// aside: it determines a Machine's image, and not its place.
+	// aside: the setting determines a Machine's image, and not its place.
 	aside bool
 }
 
 // Same reports whether two domains set the same values.
 func (d Domain) Same(other Domain) bool { return d.Key() == other.Key() }
 
-// Key is equal for two domains that set the same members to the same values, whatever their names.
+// Key returns a text that is equal for two domains that set the same members to the same values, whatever their names.
 func (d Domain) Key() string {
 	all := slices.Clone(d.Sets)
 	slices.SortFunc(all, func(a, b Setting) int { return strings.Compare(a.Path, b.Path) })

@@ -30,7 +30,7 @@ func awsDomains(f machinev1.FailureDomains, _ *configv1.Infrastructure) ([]Domai
 	return out, nil
 }
 
-// awsReference is a reference of the set's union in the form of a providerSpec.
+// awsReference returns a reference of the set's union in the form of a providerSpec.
 func awsReference(r machinev1.AWSResourceReference) any {
 	out := map[string]any{}
 	if r.ID != nil {
@@ -81,7 +81,7 @@ func openStackDomains(f machinev1.FailureDomains, _ *configv1.Infrastructure) ([
 	return out, nil
 }
 
-// vSphereDomains are named in the set, and described in the Infrastructure.
+// vSphereDomains returns failure domains that are named in the set and described in the Infrastructure.
 func vSphereDomains(f machinev1.FailureDomains, i *configv1.Infrastructure) ([]Domain, field.ErrorList) {
 	var out []Domain
 	var errs field.ErrorList
@@ -110,9 +110,10 @@ func vSphereDomain(k configv1.VSpherePlatformFailureDomainSpec, cluster string) 
 	d.put("workspace.datastore", t.Datastore)
 	d.put("workspace.resourcePool", cmp.Or(t.ResourcePool, t.ComputeCluster+"/Resources"))
 	d.put("workspace.folder", cmp.Or(t.Folder, "/"+t.Datacenter+"/vm/"+cluster))
-	image := Setting{Path: "template", Value: path.Base(t.Template), aside: true} // as OpenShift's operator has it: vSphere finds it in whichever folder
+	image := Setting{Path: "template", Value: path.Base(t.Template), aside: true} // OpenShift's operator writes the bare name too: vSphere finds it in any folder
 	if t.Template == "" {
-		// The Infrastructure's field promises this value. A template in the set takes precedence: the domain may have been made for an earlier cluster.
+		// If the Infrastructure's failure domain names no template, this path is the one that the description of its field promises. A template in the set takes
+		// precedence over the path, because the failure domain may have been made for an earlier cluster.
 		image.Value, image.Yields = fmt.Sprintf("/%s/vm/%s-rhcos-%s-%s", t.Datacenter, cluster, k.Region, k.Zone), true
 	}
 	d.Sets = append(d.Sets, image)
@@ -125,7 +126,7 @@ func vSphereDomain(k configv1.VSpherePlatformFailureDomainSpec, cluster string) 
 	return d
 }
 
-// nutanixDomains are named in the set, and described in the Infrastructure.
+// nutanixDomains returns failure domains that are named in the set and described in the Infrastructure.
 func nutanixDomains(f machinev1.FailureDomains, i *configv1.Infrastructure) ([]Domain, field.ErrorList) {
 	var out []Domain
 	var errs field.ErrorList
@@ -153,7 +154,7 @@ func nutanixDomains(f machinev1.FailureDomains, i *configv1.Infrastructure) ([]D
 	return out, errs
 }
 
-// nutanixIdentifier is an identifier of the Infrastructure in the form of a providerSpec, which has its types in small letters.
+// nutanixIdentifier returns an identifier of the Infrastructure in the form of a providerSpec, whose types are in small letters.
 func nutanixIdentifier(id configv1.NutanixResourceIdentifier) any {
 	return values.Plain(configv1.NutanixResourceIdentifier{Type: configv1.NutanixIdentifierType(strings.ToLower(string(id.Type))), UUID: id.UUID, Name: id.Name})
 }
@@ -166,7 +167,8 @@ func notInInfrastructure(path *field.Path, name, platform string, known []string
 	}
 }
 
-// Misplaced is why failure domains place nothing on a platform. If they were ignored, each Machine would be replaced by one without a place.
+// Misplaced returns why failure domains place nothing on a platform, nil if nothing is wrong. If they were ignored instead, each Machine would be replaced by
+// one without a place.
 func Misplaced(f machinev1.FailureDomains, platform configv1.PlatformType) *field.Error {
 	lists := len(values.Deref(f.AWS))+len(values.Deref(f.Azure))+len(values.Deref(f.GCP))+len(f.VSphere)+len(f.OpenStack)+len(f.Nutanix) > 0
 	switch named := string(f.Platform); {

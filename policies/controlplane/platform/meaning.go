@@ -18,8 +18,9 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// Meaning is a providerSpec in a canonical form: two that mean the same are equal. It omits members that the Go type does not distinguish from absent ones,
-// and values that the platform also assumes for an absent one; it sorts lists whose order means nothing. It keeps fields that the type does not have.
+// Meaning returns a providerSpec in a canonical form, in which two that mean the same machine are equal. It omits members that the Go type does not distinguish
+// from absent ones, and values that the platform also assumes for an absent member. It sorts lists whose order means nothing. It keeps fields that the type
+// does not have.
 func (p Row) Meaning(spec map[string]any) map[string]any {
 	if spec == nil {
 		return nil
@@ -30,7 +31,7 @@ func (p Row) Meaning(spec map[string]any) map[string]any {
 	}
 	StripUnique(out)
 	out = p.essential(out)
-	if p.Spec != nil { // their readers go by the cluster's platform
+	if p.Spec != nil { // the readers of a providerSpec know its kind from the cluster's platform
 		delete(out, "apiVersion")
 		delete(out, "kind")
 	}
@@ -74,7 +75,7 @@ func (p Row) Meaning(spec map[string]any) map[string]any {
 	return out
 }
 
-// Assumed is the value that the platform, or this cluster, has for an absent member of this providerSpec; nil if it has none.
+// Assumed returns the value that the platform, or this cluster, assumes for an absent member of this providerSpec; nil if it assumes none.
 func (p Row) Assumed(path string, spec map[string]any) any {
 	if p.follows != nil {
 		if v := p.follows(path, spec); v != nil {
@@ -89,7 +90,7 @@ func (p Row) Assumed(path string, spec map[string]any) any {
 	return nil
 }
 
-// OfCluster reports whether a machine of Cluster API's has the value at a path of a providerSpec from its infrastructure cluster object.
+// OfCluster reports whether a machine of Cluster API has the value at a path of a providerSpec from its infrastructure cluster object.
 func (p Row) OfCluster(path string) bool {
 	path = index.ReplaceAllString(path, "[]")
 	return slices.ContainsFunc(p.clustered, func(member string) bool {
@@ -100,7 +101,7 @@ func (p Row) OfCluster(path string) bool {
 
 var index = regexp.MustCompile(`\[[0-9]+\]`)
 
-// essential are the members of a providerSpec that have a meaning.
+// essential returns the members of a providerSpec that have a meaning.
 func (p Row) essential(spec map[string]any) map[string]any {
 	if p.Spec == nil {
 		return spec
@@ -108,7 +109,7 @@ func (p Row) essential(spec map[string]any) map[string]any {
 	return essential(spec, reflect.TypeOf(p.Spec()).Elem())
 }
 
-// essential are the members of an object that have a meaning for a struct's type.
+// essential returns the members of an object that have a meaning for a struct's type.
 func essential(v map[string]any, t reflect.Type) map[string]any {
 	known, out := Members(t), map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(v)) {
@@ -121,7 +122,7 @@ func essential(v map[string]any, t reflect.Type) map[string]any {
 	return out
 }
 
-// memberNamed is the type and the spelling of a member: Go's JSON accepts any case.
+// memberNamed returns the type and the spelling of a struct's member by its name in any case, which is how Go reads JSON.
 func memberNamed(known map[string]reflect.Type, name string) (reflect.Type, string) {
 	if t, ok := known[name]; ok {
 		return t, name
@@ -134,8 +135,8 @@ func memberNamed(known map[string]reflect.Type, name string) (reflect.Type, stri
 	return nil, name
 }
 
-// meaningOf is the canonical form of a value of a type, nil where the type cannot distinguish it from an absent one. A value that does not fit the type is
-// kept.
+// meaningOf returns the canonical form of a value of a type, nil if the type cannot distinguish the value from an absent one. A value that does not fit the
+// type is kept.
 func meaningOf(v any, t reflect.Type) any {
 	pointer := t.Kind() == reflect.Pointer
 	if pointer {
@@ -168,7 +169,7 @@ func meaningOfObject(v map[string]any, t reflect.Type, pointer bool) any {
 	switch t.Kind() {
 	case reflect.Struct:
 		v = essential(v, t)
-	case reflect.Map: // users choose the names, and an empty value is one
+	case reflect.Map: // users choose the keys of a map, and an empty value has a meaning there
 	default:
 		return v
 	}
@@ -198,7 +199,8 @@ func meaningOfList(v []any, t reflect.Type) any {
 	return out
 }
 
-// byValue is a quantity in the shorter of its two notations: each keeps the one that it was given in, 1073741824 or 1Gi.
+// byValue returns a quantity in the shorter of its two notations, such as 1073741824 and 1Gi. Otherwise two equal quantities would differ, since each keeps the
+// notation that it was given in.
 func byValue(q resource.Quantity) resource.Quantity {
 	number := q.AsDec()
 	binary, decimal := resource.NewDecimalQuantity(*number, resource.BinarySI), resource.NewDecimalQuantity(*number, resource.DecimalSI)
@@ -208,7 +210,7 @@ func byValue(q resource.Quantity) resource.Quantity {
 	return *binary
 }
 
-// ownWords is a value in the spelling that its type writes, such as 4Gi for 4096Mi.
+// ownWords returns a value in the spelling that its type writes, such as 4Gi for 4096Mi; nil if the type cannot distinguish the value from an absent one.
 func ownWords(v any, t reflect.Type, pointer bool) any {
 	read, zero := reflect.New(t).Interface(), reflect.New(t).Interface()
 	if json.Unmarshal(values.Raw(v), read) != nil {
@@ -226,10 +228,10 @@ func ownWords(v any, t reflect.Type, pointer bool) any {
 	return value
 }
 
-// present stands for an empty object behind a pointer: it differs from an absent one, and may mean something, as in spotMarketOptions: {}.
+// present stands for an empty object behind a pointer. Such an object differs from an absent one, and may mean something, as in spotMarketOptions: {}.
 const present = "{}"
 
-// Members are the types of a struct's fields by their names in JSON, those of embedded structs among them.
+// Members returns the types of a struct's fields by their names in JSON, including those of embedded structs.
 func Members(t reflect.Type) map[string]reflect.Type {
 	out := map[string]reflect.Type{}
 	for i := range t.NumField() {

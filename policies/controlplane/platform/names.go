@@ -7,19 +7,19 @@ import "regexp"
 
 // NameLimit is a limit on names.
 type NameLimit struct {
-	// Of is whose limit it is, and where it is documented.
+	// Of says whose limit it is, and where the limit is documented.
 	Of  string
 	Max int
-	// Pattern may be nil: any name of an object of Kubernetes. Shape describes it in words.
+	// Pattern is what a name must match; nil allows any name of an object of Kubernetes. Shape describes Pattern in words.
 	Pattern *regexp.Regexp
 	Shape   string
 }
 
-// On any platform, the kubelet writes the name of the host to the Node as the label kubernetes.io/hostname, and a label's value has at most 63 characters
-// (Kubernetes › Labels and Selectors › Syntax and character set).
+// hostName is the limit for a host on any platform: the kubelet writes the host's name to the Node as the label kubernetes.io/hostname, and a label's value has
+// at most 63 characters (Kubernetes › Labels and Selectors › Syntax and character set).
 var hostName = NameLimit{Of: "a host, whose name is the value of its Node's label kubernetes.io/hostname", Max: 63}
 
-// The limits of platforms. AWS has none: the name is a tag, and the host is named after its address.
+// The limits of the platforms. AWS has none: the name of a Machine is a tag there, and the host is named after its address.
 var (
 	// Azure › Naming rules and restrictions › Microsoft.Compute: virtualMachines, Linux
 	azureNames = []NameLimit{hostName, {Of: "a virtual machine of Azure (Microsoft.Compute/virtualMachines, Linux)", Max: 64}}
@@ -28,7 +28,7 @@ var (
 		Of: "an instance of GCP (RFC 1035)", Max: 63, Pattern: regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`),
 		Shape: "it begins with a letter, and has no dots",
 	}}
-	// Nova makes the host's name from the server's
+	// Nova makes the host's name from the server's name
 	openStackNames = []NameLimit{hostName, {Of: "a server of OpenStack", Max: 255}}
 	// vSphere › Configuration: a virtual machine's name; guestinfo.hostname is the same
 	vSphereNames = []NameLimit{hostName, {Of: "a virtual machine of vSphere", Max: 80}}
@@ -38,7 +38,7 @@ var (
 	powerVSNames = []NameLimit{hostName, {Of: "an instance of Power VS", Max: 47}}
 )
 
-// NameLimits are those of the platform, or those of any object of Kubernetes.
+// NameLimits returns the limits of the platform, or else that of any object of Kubernetes.
 func (p Row) NameLimits() []NameLimit {
 	if p.names != nil {
 		return p.names

@@ -17,7 +17,8 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// powerVSProcessors spells a number of processors in one way: it may be a number or a word. It removes the one that Machine API assumes where none is given.
+// powerVSProcessors writes the number of processors in one spelling, since it may be a number or a text. It removes the number that Machine API assumes if none
+// is given.
 func powerVSProcessors(spec map[string]any) {
 	given, ok := spec["processors"]
 	if !ok {
@@ -31,7 +32,7 @@ func powerVSProcessors(spec map[string]any) {
 	}
 }
 
-// usualProcessors is the number that Machine API assumes where none is given. Without a type, the processors are shared.
+// usualProcessors returns the number of processors that Machine API assumes if none is given. Processors without a type are shared ones.
 func usualProcessors(path string, spec map[string]any) any {
 	switch {
 	case path != "processors":
@@ -42,7 +43,7 @@ func usualProcessors(path string, spec map[string]any) any {
 	return "0.5"
 }
 
-// bareTemplate removes the folder in which vSphere looks for a template whose path has none.
+// bareTemplate removes a template's folder if it is the one in which vSphere looks for a template without a path.
 func bareTemplate(spec map[string]any) {
 	datacenter, _ := values.At(spec, values.Path("workspace.datacenter")).(string)
 	template, _ := spec["template"].(string)
@@ -51,7 +52,7 @@ func bareTemplate(spec map[string]any) {
 	}
 }
 
-// templates are the names of the templates of vSphere's failure domains by their paths. Some installers write the path to the Machines, and OpenShift's
+// templates returns the names of the templates of vSphere's failure domains by their paths. Some installers write the path to the Machines, while OpenShift's
 // operator writes the name.
 func templates(i *configv1.Infrastructure) map[string]string {
 	if i == nil || i.Spec.PlatformSpec.VSphere == nil {
@@ -66,14 +67,15 @@ func templates(i *configv1.Infrastructure) map[string]string {
 	return out
 }
 
-// openStackSpelling spells networks and security groups in one way.
+// openStackSpelling writes networks and security groups in one form.
 func openStackSpelling(spec map[string]any) {
 	clusterNetwork(spec)
 	openStackGroups(spec)
 }
 
-// clusterNetwork removes the id from an item of networks that names the cluster's own subnet by the tag that only OpenShift's installer gives it. That
-// subnet is in one network only. A mirror of Cluster API's names the network, and the installer does not.
+// clusterNetwork removes the network's id from an item of networks that names the cluster's own subnet. It recognizes that subnet by the tag that only
+// OpenShift's installer gives. The subnet is in one network only, so that the id adds nothing. A mirror of Cluster API's names the network, and the installer
+// does not.
 func clusterNetwork(spec map[string]any) {
 	networks, _ := spec["networks"].([]any)
 	for _, n := range networks {
@@ -89,8 +91,8 @@ func clusterNetwork(spec map[string]any) {
 	}
 }
 
-// openStackGroups brings the security groups of each interface to one form. An item of networks has the machine's, one of ports its own or else the
-// machine's, and one without port security has none. Groups that all interfaces have become the machine's.
+// openStackGroups writes the security groups of each interface in one form. An item of networks has the machine's groups. An item of ports has its own groups,
+// or the machine's if it has none. An interface without port security has no groups. If all interfaces have the same groups, these become the machine's.
 func openStackGroups(spec map[string]any) {
 	networks, _ := spec["networks"].([]any)
 	ports, _ := spec["ports"].([]any)
@@ -123,7 +125,7 @@ func openStackGroups(spec map[string]any) {
 	}
 }
 
-// groupsOf are the security groups of one interface, in the form of the machine's.
+// groupsOf returns the security groups of one interface, in the form of the machine's.
 func groupsOf(secured bool, own, machines []any) []any {
 	switch {
 	case !secured:

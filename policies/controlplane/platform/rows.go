@@ -15,49 +15,51 @@ import (
 	"github.com/poundlock/poundlock/internal/unread"
 )
 
-// Row is what differs between the infrastructure platforms.
+// Row has what differs between the infrastructure platforms.
 type Row struct {
 	Name configv1.PlatformType
-	// Kind is the providerSpec's, spec an empty one of its Go type.
+	// Kind is the providerSpec's kind, and Spec returns an empty providerSpec of its Go type.
 	Kind string
 	Spec func() any
-	// Domains reads the set's failure domains. nil: the platform has none.
+	// Domains reads the set's failure domains. It is nil if the platform has none.
 	Domains func(machinev1.FailureDomains, *configv1.Infrastructure) ([]Domain, field.ErrorList)
-	// Found reads them from a providerSpec, in a cluster whose control plane has those given. nil where Domains is.
+	// Found returns a function that reads a failure domain from a providerSpec, in a cluster whose control plane has the providerSpecs own. It is nil if Domains
+	// is.
 	Found func(own []map[string]any, i *configv1.Infrastructure) finder
 	// zones are the members of a providerSpec that determine a Machine's place, whether or not the set lists that place.
 	zones []string
 	// named: Cluster API identifies a failure domain by its name in the Infrastructure, and not by its place.
 	named bool
-	// names are limits on the name of a control plane Machine, which its instance gets, and its host too where the platform names that after the instance. The
-	// narrowest comes first; nil: as for any object of Kubernetes.
+	// names are limits on the name of a control plane Machine. Its instance gets that name, and so does its host if the platform names the host after the
+	// instance. The narrowest limit comes first. With nil the name is limited as that of any object of Kubernetes.
 	names []NameLimit
 	// Unordered are the lists of the providerSpec whose order means nothing.
 	Unordered []string
-	// Boot is the image that an instance boots from, if the Machine Config Operator writes it: "" for none. In a list it is the boot disk's.
+	// Boot is the member with the image that an instance boots from, if the Machine Config Operator writes that image; "" for none. In a list it is the image of
+	// the boot disk.
 	Boot string
-	// clustered are the members, with all below them, that a machine of Cluster API's has from its infrastructure cluster object: the mirror writes that object's
-	// values into the providerSpec.
+	// clustered are the members, with all below them, whose values a machine of Cluster API has from its infrastructure cluster object. The mirror writes that
+	// object's values into the providerSpec.
 	clustered []string
-	// void are members that the platform does not read. An empty object in hollow means the same as an absent one.
+	// void are members that the platform does not read. hollow are members in which an empty object means the same as an absent one.
 	void, hollow []string
 	// defaults are the values that the platform assumes for absent members.
 	defaults map[string]any
-	// follows may be nil. It is the default of an absent member where that follows from other members; nil for no such.
+	// follows returns the default of an absent member if that follows from other members, else nil. follows itself may be nil.
 	follows func(path string, spec map[string]any) any
-	// counting may be nil. It keeps one of several members that mean the same, and sorts where order means nothing.
+	// counting changes a providerSpec so that it keeps one of several members that mean the same, and sorts items where their order means nothing. It may be nil.
 	counting func(spec map[string]any)
-	// respell may be nil. It brings values with several spellings to one.
+	// respell changes values that have several spellings to one of them. It may be nil.
 	respell func(spec map[string]any)
-	// usual are the values that this cluster's machines have where a providerSpec has none.
+	// usual are the values that this cluster's machines have if a providerSpec has none, by path.
 	usual map[string]any
 	// added is what every machine of this cluster has, whether or not its providerSpec has it.
 	added map[string]any
-	// templates are the names of this cluster's templates by their paths.
+	// templates has the names of this cluster's vSphere templates by their paths.
 	templates map[string]string
 }
 
-// All lists the platforms. One that is not listed is generic: it has no failure domains, and its providerSpec is compared as it is.
+// All lists the platforms. A platform that is not listed is generic: it has no failure domains, and its providerSpec is compared as it is.
 func All() []Row {
 	return []Row{
 		{
@@ -120,7 +122,7 @@ func All() []Row {
 	}
 }
 
-// Named is the row of a platform, a generic one if there is none.
+// Named returns the row of a platform, a generic one if there is none.
 func Named(name configv1.PlatformType) Row {
 	all := All()
 	if i := slices.IndexFunc(all, func(p Row) bool { return p.Name == name }); i >= 0 {
@@ -129,7 +131,7 @@ func Named(name configv1.PlatformType) Row {
 	return Row{Name: name}
 }
 
-// Of is the platform of the cluster that an Infrastructure describes; "" where it names none, or does not exist.
+// Of returns the platform of the cluster that an Infrastructure describes; "" if it names none or does not exist.
 func Of(i *configv1.Infrastructure) configv1.PlatformType {
 	if i == nil || i.Status.PlatformStatus == nil {
 		return ""
@@ -137,7 +139,7 @@ func Of(i *configv1.Infrastructure) configv1.PlatformType {
 	return i.Status.PlatformStatus.Type
 }
 
-// RowOf is the row for a template. Where the Infrastructure does not name the platform, the template does: no Machine is created then, but its Machines are
+// RowOf returns the row for a template. If the Infrastructure does not name the platform, the template does. No Machine is created then, but the Machines are
 // still compared by meaning.
 func RowOf(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i *configv1.Infrastructure) Row {
 	name := Of(i)

@@ -16,7 +16,7 @@ import (
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
 )
 
-// ProviderSpec is the content of a providerSpec; nil where there is none, it is no object, or its numbers cannot be read.
+// ProviderSpec returns the content of a Machine's providerSpec; nil if there is none, it is no object, or its numbers cannot be read.
 func ProviderSpec(s machinev1beta1.MachineSpec) map[string]any {
 	if s.ProviderSpec.Value == nil || jsonnumbers.Endless(s.ProviderSpec.Value.Raw) {
 		return nil
@@ -28,20 +28,20 @@ func ProviderSpec(s machinev1beta1.MachineSpec) map[string]any {
 	return out
 }
 
-// DomainsPath is the path of a set's failure domains of a platform.
+// DomainsPath returns the path of a set's failure domains of a platform.
 func DomainsPath(platform string) *field.Path {
 	return TemplatePath().Child("failureDomains", platform)
 }
 
-// TemplatePath is the path of a set's template for Machine API.
+// TemplatePath returns the path of a set's template for Machine API.
 func TemplatePath() *field.Path {
 	return field.NewPath("spec", "template", string(machinev1.OpenShiftMachineV1Beta1MachineType))
 }
 
-// ProviderSpecPath is the path of the template's providerSpec.
+// ProviderSpecPath returns the path of that template's providerSpec.
 func ProviderSpecPath() *field.Path { return TemplatePath().Child("spec", "providerSpec", "value") }
 
-// Unreadable is the refusal of a providerSpec that does not fit its type, with the field's path.
+// Unreadable returns the refusal of a providerSpec that does not fit its type, with the field's path.
 func Unreadable(path *field.Path, row Row, err error) *field.Error {
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" {
 		return field.Invalid(path.Child(wrong.Field), "a "+wrong.Value, fmt.Sprintf("%s has a %s here", row.Kind, goKind(wrong.Type)))
@@ -49,7 +49,7 @@ func Unreadable(path *field.Path, row Row, err error) *field.Error {
 	return field.Invalid(path, row.Kind, "cannot be read: "+err.Error())
 }
 
-// goKind is a type of Go in JSON's terms.
+// goKind names a type of Go in JSON's terms.
 func goKind(t reflect.Type) string {
 	switch k := t.Kind(); {
 	case k == reflect.Slice || k == reflect.Array:
@@ -64,5 +64,5 @@ func goKind(t reflect.Type) string {
 	return "number"
 }
 
-// MachinePath is the path of a Machine's providerSpec.
+// MachinePath returns the path of a Machine's providerSpec.
 func MachinePath() *field.Path { return field.NewPath("spec", "providerSpec", "value") }

@@ -10,10 +10,11 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// Unique is a member of a providerSpec that one Machine alone can have; [] stands for each item of a list.
+// Unique is a member of a providerSpec that only one Machine can have. In its path, [] stands for each item of a list.
 type Unique struct{ path, Remedy string }
 
-// Uniques lists them. A template must not have them (controlplane/one-machine), a generated one does not, and they do not count as differences.
+// Uniques lists the members that only one Machine can have. A template must not have them (controlplane/one-machine), a generated template has none, and they
+// do not count as differences.
 func Uniques() []Unique {
 	return []Unique{
 		{"network.devices[].ipAddrs", "every Machine would have the same address: leave it out, and have DHCP give the addresses"},
@@ -23,7 +24,7 @@ func Uniques() []Unique {
 	}
 }
 
-// Each calls use with every object of a providerSpec that has the member, and with its path.
+// Each calls use for every object of a providerSpec that has the member, with the member's name and path.
 func (o Unique) Each(spec map[string]any, use func(in map[string]any, name, path string)) {
 	var walk func(at any, way []string, path string)
 	walk = func(at any, way []string, path string) {
@@ -48,7 +49,7 @@ func (o Unique) Each(spec map[string]any, use func(in map[string]any, name, path
 	walk(spec, strings.Split(o.path, "."), "")
 }
 
-// StripUnique removes from a providerSpec what only one Machine can have, and returns the paths.
+// StripUnique removes from a providerSpec the members that only one Machine can have, and returns their paths.
 func StripUnique(spec map[string]any) []string {
 	var out []string
 	for _, o := range Uniques() {
@@ -58,7 +59,7 @@ func StripUnique(spec map[string]any) []string {
 		})
 	}
 	if len(out) > 0 {
-		// A fixed address without a subnet named nothing but itself.
+		// A fixed IP without a subnet consisted of its address alone, so nothing of it is left.
 		for _, port := range values.List(spec, "ports") {
 			if m, ok := port.(map[string]any); ok && m["fixedIPs"] != nil {
 				m["fixedIPs"] = slices.DeleteFunc(values.List(m, "fixedIPs"), func(f any) bool { return values.Blank(values.At(f, values.Path("subnetID"))) })

@@ -10,7 +10,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// ZoneOf is the place that a providerSpec names; "" for none.
+// ZoneOf returns the place that a providerSpec names, for example its zone; "" for none.
 func (p Row) ZoneOf(spec map[string]any) string {
 	var out []string
 	for _, path := range p.zones {

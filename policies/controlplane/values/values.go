@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Plain is a value as JSON reads it: maps, lists and scalars. It is for values that are certain to marshal.
+// Plain returns a value as JSON reads it: maps, lists and scalars. It is for values that certainly marshal; nil for others.
 func Plain(v any) any {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -30,7 +30,7 @@ type PathElement struct {
 	index int // -1: name
 }
 
-// Item is the path of an item of the list at path.
+// Item returns the path of item i of the list at path.
 func Item(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
 // Path parses "network.devices[0].networkName". Paths are constants in this project's tables.
@@ -48,7 +48,7 @@ func Path(path string) []PathElement {
 	return out
 }
 
-// Put returns v with a member set. A value on the way that is no map or list is replaced by one.
+// Put returns v with a member set to value; v may be changed. A value on the way that is no map or list is replaced by one.
 func Put(v any, way []PathElement, value any) any {
 	if len(way) == 0 {
 		return value
@@ -69,7 +69,7 @@ func Put(v any, way []PathElement, value any) any {
 	return l
 }
 
-// At is the value at a path, nil where the path ends earlier.
+// At returns the value at a path, nil if the path ends earlier.
 func At(v any, way []PathElement) any {
 	for _, element := range way {
 		switch at := v.(type) {
@@ -87,14 +87,14 @@ func At(v any, way []PathElement) any {
 	return v
 }
 
-// Sorted is a list sorted by its items' JSON.
+// Sorted returns a list sorted by its items' JSON.
 func Sorted(l []any) []any {
 	out := slices.Clone(l)
 	slices.SortStableFunc(out, func(a, b any) int { return strings.Compare(Text(a), Text(b)) })
 	return out
 }
 
-// Text is a value as a sentence has it.
+// Text returns a value for a sentence.
 func Text(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -116,7 +116,7 @@ func Text(v any) string {
 	return string(raw)
 }
 
-// Deref is the list behind a pointer, nil for nil.
+// Deref returns the list behind a pointer, nil for nil.
 func Deref[T any](p *[]T) []T {
 	if p == nil {
 		return nil
@@ -124,7 +124,7 @@ func Deref[T any](p *[]T) []T {
 	return *p
 }
 
-// Names are the names of all, in order.
+// Names returns the names of all, sorted.
 func Names[T any](all []T, name func(T) string) []string {
 	var out []string
 	for _, one := range all {
@@ -134,7 +134,7 @@ func Names[T any](all []T, name func(T) string) []string {
 	return out
 }
 
-// ListOr joins a list for a sentence; none replaces an empty one.
+// ListOr joins a list for a sentence. An empty list gives none.
 func ListOr(all []string, none string) string {
 	if len(all) == 0 {
 		return none
@@ -142,13 +142,13 @@ func ListOr(all []string, none string) string {
 	return strings.Join(all, ", ")
 }
 
-// List is the list at a path, nil for none.
+// List returns the list at a path, nil if there is none.
 func List(v any, path string) []any {
 	l, _ := At(v, Path(path)).([]any)
 	return l
 }
 
-// Raw is a value in JSON, nil where it has no form there.
+// Raw returns a value in JSON, nil if it cannot be written in JSON.
 func Raw(v any) json.RawMessage {
 	out, err := json.Marshal(v)
 	if err != nil {
@@ -157,7 +157,7 @@ func Raw(v any) json.RawMessage {
 	return out
 }
 
-// Blank reports whether a value is empty, at every level.
+// Blank reports whether a value is null, an empty text or an empty list.
 func Blank(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -170,7 +170,7 @@ func Blank(v any) bool {
 	return false
 }
 
-// Remove returns v without a member, and without the objects and the last items of lists that become empty.
+// Remove returns v without a member, and without the objects and the last items of lists that become empty by that; v may be changed.
 func Remove(v any, way []PathElement) any {
 	if l, ok := v.([]any); ok && way[0].index >= 0 && way[0].index < len(l) {
 		l[way[0].index] = without(l[way[0].index], way)
@@ -194,7 +194,7 @@ func without(v any, way []PathElement) any {
 	return Remove(v, way[1:])
 }
 
-// Empty reports whether a value has nothing in it: an empty object, or what Blank means.
+// Empty reports whether a value has nothing in it: it is an empty object, or Blank.
 func Empty(v any) bool {
 	if m, ok := v.(map[string]any); ok {
 		return len(m) == 0
@@ -202,13 +202,13 @@ func Empty(v any) bool {
 	return Blank(v)
 }
 
-// Object is a value as an object, nil for what is none.
+// Object returns a value as an object, nil if it is none.
 func Object(v any) map[string]any {
 	o, _ := v.(map[string]any)
 	return o
 }
 
-// Appended is list with the items of more; nil where both are.
+// Appended returns list with the items of more; nil if both are nil.
 func Appended[T any](list, more *[]T) *[]T {
 	if more == nil {
 		return list
