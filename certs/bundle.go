@@ -197,13 +197,13 @@ func (row kindRow) trusted(object *unstructured.Unstructured) []*x509.Certificat
 func (row kindRow) obstacle(object *unstructured.Unstructured, leaf *x509.Certificate) string {
 	configs := row.clientConfigs(object.Object)
 	if len(configs) > 0 && len(row.ours(object, leaf)) == 0 {
-		return fmt.Sprintf("no webhook of %s %s calls a name of the serving certificate (%s); it calls %s: add that name to the certificate, "+
-			"or correct the configuration",
+		return fmt.Sprintf("no webhook of %s %s calls a name of the serving certificate (%s). The webhooks call %s: add this name to the certificate, or "+
+			"correct the configuration",
 			row.kind, object.GetName(), strings.Join(hostsOf(leaf), ", "), host(configs[0]))
 	}
 	if injector := otherInjector(object.GetAnnotations()); injector != "" {
-		return fmt.Sprintf("the caBundle of %s %s is written by somebody else (annotation %s): "+
-			"remove the annotation, or serve the certificate of that source from files",
+		return fmt.Sprintf("another component writes the caBundle of %s %s (annotation %s): remove the annotation, or serve that component's certificate "+
+			"from files",
 			row.kind, object.GetName(), injector)
 	}
 	return ""

@@ -90,7 +90,7 @@ func (f *Files) Start(ctx context.Context) error {
 				wake.Reset(f.o.Quiet)
 			}
 		case err := <-watcher.Errors: // such as an overflow: the next read by interval repairs what was missed
-			f.o.Log.V(1).Info("The watch of the folder stumbled", "folder", f.o.Dir, "error", err)
+			f.o.Log.V(1).Info("The watch of the certificate's folder failed", "folder", f.o.Dir, "error", err)
 		case <-wake.C:
 			stirred = time.Time{}
 			f.load(watcher)

@@ -36,15 +36,15 @@ func NewMetrics() *Metrics {
 		}, []string{"certificate"}),
 		rotations: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "poundlock_certificate_rotations_total",
-			Help: "How often this replica went over to another serving certificate, or made a new CA.",
+			Help: "How often this replica changed its serving certificate, or made a new CA.",
 		}, []string{"certificate"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "poundlock_certificate_errors_total",
-			Help: "What went wrong with certificates: reload (files), secret (damaged, foreign, unreachable), inject (caBundle).",
+			Help: "Problems with certificates: reload (files), secret (damaged, foreign, unreachable), inject (caBundle).",
 		}, []string{"reason"}),
 		ready: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "poundlock_certificate_ready",
-			Help: "1 when a certificate is in service that the API server trusts, else 0.",
+			Help: "1 when the certificate in service is one that the API server trusts, else 0.",
 		}),
 	}
 	for _, reason := range []string{reasonReload, reasonSecret, reasonInject} {

@@ -58,13 +58,13 @@ func readMaterial(data map[string][]byte, retire, name string) material {
 	m := material{}
 	m.ca, m.previous = readAuthority(data, name, &m.damage)
 	if previous, err := readCertificates(data[keyPrevious]); err != nil {
-		m.damage = append(m.damage, fmt.Sprintf("%s is unreadable in part: %v", keyPrevious, err))
+		m.damage = append(m.damage, fmt.Sprintf("%s is partly unreadable: %v", keyPrevious, err))
 		m.previous = append(m.previous, ownOnly(previous, name)...)
 	} else {
 		m.previous = append(m.previous, ownOnly(previous, name)...)
 	}
 	if pair, err := readPair(data[keyServing], data[keyServingKey]); err != nil {
-		m.damage = append(m.damage, fmt.Sprintf("%s and %s are no key pair: %v", keyServing, keyServingKey, err))
+		m.damage = append(m.damage, fmt.Sprintf("%s and %s are not a key pair: %v", keyServing, keyServingKey, err))
 	} else {
 		m.serving = pair
 	}
@@ -80,7 +80,7 @@ func readAuthority(data map[string][]byte, name string, damage *[]string) (*auth
 		return nil, ownOnly(certs, name)
 	}
 	if !own(certs[0], name) {
-		*damage = append(*damage, fmt.Sprintf("%s is not a CA that was made for this Secret but %q", keyCA, certs[0].Subject.CommonName))
+		*damage = append(*damage, fmt.Sprintf("%s is not a CA for this Secret, but %q", keyCA, certs[0].Subject.CommonName))
 		return nil, nil
 	}
 	pair, err := readPair(data[keyCA], data[keyCAKey])

@@ -76,7 +76,8 @@ func (s *SelfManaged) mine(st state) (foreign bool, err error) {
 	for _, annotation := range []string{issuers.CertificateName, issuers.OriginatingService} {
 		if owner, set := st.secret.Annotations[annotation]; set {
 			return true, fmt.Errorf(
-				"the Secret %s belongs to another issuer (annotation %s: %s): serve it from files, or name another Secret for self-managed certificates",
+				"the Secret %s belongs to another issuer (annotation %s: %s): serve the certificate from files, or name another Secret for self-managed "+
+					"certificates",
 				s.o.Secret, annotation, owner)
 		}
 	}
@@ -90,10 +91,10 @@ func (s *SelfManaged) complain(st state, foreign bool) {
 	case st.secret == nil || len(st.secret.Data) == 0:
 		return
 	case foreign:
-		trouble = fmt.Sprintf("the Secret %s holds data of somebody else (%s): a copy is kept as %s, and it is taken over",
+		trouble = fmt.Sprintf("the Secret %s contains data of another owner (%s): Poundlock keeps a copy as %s, and takes the Secret over",
 			s.o.Secret, strings.Join(slices.Sorted(maps.Keys(st.secret.Data)), ", "), copyName(st.secret))
 	case len(st.material.damage) > 0:
-		trouble = fmt.Sprintf("the Secret %s is damaged and is repaired: %s", s.o.Secret, strings.Join(st.material.damage, "; "))
+		trouble = fmt.Sprintf("the Secret %s is damaged, and Poundlock repairs it: %s", s.o.Secret, strings.Join(st.material.damage, "; "))
 	default:
 		return
 	}

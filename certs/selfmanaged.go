@@ -317,7 +317,7 @@ func (s *SelfManaged) reportOnce(err error) {
 
 // troubleNote fits into an event, whose note an API server takes up to 1024 bytes.
 func troubleNote(sentence string) string {
-	return eventnote.Cut(sentence, longestTrouble) + ". Poundlock tries again by itself. More: kubectl poundlock explain " + reasonTrouble
+	return eventnote.Cut(sentence, longestTrouble) + ". Poundlock retries by itself. More: kubectl poundlock explain " + reasonTrouble
 }
 
 func (s *SelfManaged) event(kind, reason, note string) {
@@ -354,8 +354,8 @@ func isNotStored(err error) bool {
 // noPlace returns the error that no Secret can exist: its namespace is being deleted or is gone, or the Role that lets Poundlock write the Secret is gone
 // with the namespace.
 func (s *SelfManaged) noPlace(doing string, err error) error {
-	return notStored{fmt.Errorf("%s Secret %s: %w. This replica serves a certificate of its own until the Secret can be written: "+
-		"is the namespace %s being deleted? Otherwise restore the Role that lets Poundlock write the Secret",
+	return notStored{fmt.Errorf("%s Secret %s: %w. This replica serves its own certificate until it can write the Secret. If the namespace %s is not being "+
+		"deleted, restore the Role that lets Poundlock write the Secret",
 		doing, s.o.Secret, err, s.o.Secret.Namespace)}
 }
 

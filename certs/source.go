@@ -32,7 +32,7 @@ var (
 )
 
 // errNoCertificate is what a client's handshake fails with before the first certificate is loaded.
-var errNoCertificate = errors.New("no serving certificate is loaded yet; /readyz shows what it waits for")
+var errNoCertificate = errors.New("no serving certificate is loaded yet; /readyz shows what Poundlock waits for")
 
 // served is the one certificate in service. The zero value has none.
 type served struct {

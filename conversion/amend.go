@@ -45,7 +45,7 @@ func Argument(text string) string {
 // Replace reports, like Amend, what the infrastructure cluster object must have, for a field that the provider's webhook accepts only at the object's creation.
 // So the command in the message replaces the object (Replacement). patch is a JSON merge patch.
 func (p *Pass) Replace(path string, value any, why, patch string) {
-	p.amend(path, value, why+". The provider takes this at the object's creation only, so replace it", p.Replacement(patch))
+	p.amend(path, value, why+". The provider accepts this field only when the object is created, so replace the object", p.Replacement(patch))
 }
 
 // allowDeletion is the annotation of an object that mirrors live in, such as the infrastructure cluster object, by which Poundlock lets a user delete it.
@@ -107,7 +107,7 @@ func (p *Pass) Inherits(path, list, name, value, own string, patch map[string]an
 		return
 	}
 	kind := p.Env.Platform.InfraCluster.Kind
-	p.Command(path+"["+name+"]", value, fmt.Sprintf("Cluster API adds it to each machine, from %s of the %s, and Machine API does not: "+
+	p.Command(path+"["+name+"]", value, fmt.Sprintf("Cluster API adds it to each machine from %s of the %s, and Machine API does not: "+
 		"%sremove it from the %[2]s for all Machines of the cluster", list, kind, own),
 		fmt.Sprintf("kubectl patch %s --type=merge -p %s", p.InfraCluster(), Quoted(string(content))),
 		"Edit the object: kubectl edit "+p.InfraCluster())

@@ -24,7 +24,8 @@ import (
 // be decoded into the type.
 func (p *Pass) Decode(raw []byte, into any) bool {
 	if jsonnumbers.Endless(raw) {
-		p.Invalid("", nil, fmt.Sprintf("holds a number of more than %d digits, or one with an exponent below -999: no API takes it", jsonnumbers.MaxDigits))
+		p.Invalid("", nil, fmt.Sprintf("contains a number of more than %d digits, or with an exponent below "+
+			"-999: no API accepts such a number", jsonnumbers.MaxDigits))
 		return false
 	}
 	strict, err := json.UnmarshalStrict(raw, into)
@@ -68,11 +69,11 @@ func (p *Pass) unknown(all any, err error) {
 		return // empty, so nothing is lost: a field that the API once had, and that some clients still write
 	}
 	if other := respelt(all, path); other != "" {
-		p.Invalid(path, nil, fmt.Sprintf("the field is given twice, also as %s: the Machine API takes a name in any case, so either may count; "+
+		p.Invalid(path, nil, fmt.Sprintf("the field is given twice, also as %s. The Machine API ignores case in field names, so either value may count: "+
 			"remove one of the two", other))
 		return
 	}
-	p.Unsupported(path, nil, "unknown field: it is misspelt, or newer than this version of Poundlock; remove it or correct its name")
+	p.Unsupported(path, nil, "unknown field: the field is misspelt, or newer than this version of Poundlock; remove it or correct its name")
 }
 
 // respelt returns the name of another member, in the same object as the last name of a path, that differs from this last name in case alone: the first in
@@ -322,7 +323,7 @@ func (t typed[M, C]) NewInfraSpec() any { return new(C) }
 func (t typed[M, C]) Recognise(p *Pass, providerSpec any) bool {
 	m, ok := providerSpec.(*M)
 	if !ok || reflect.ValueOf(m).Elem().IsZero() {
-		p.Required("", "without a providerSpec there is nothing to make an instance from")
+		p.Required("", "without a providerSpec no instance can be created")
 		return false
 	}
 	o, ok := providerSpec.(object)

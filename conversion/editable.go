@@ -27,10 +27,10 @@ const replacement = "; nobody can change this in a stored "
 // provider would refuse the error's own remedy for such a field, such as to remove it.
 func (p *Pass) WarnOfReplacement() {
 	kind, editable := p.Env.Platform.InfraMachine.Kind, p.Env.Platform.Editable.Machine
-	todo := "replace the Machine with one that has a corrected " + kind + ", or leave authority with Cluster API"
+	todo := "replace the Machine by one with a corrected " + kind + ", or leave authority with Cluster API"
 	if p.Core.Template {
 		kind, editable = p.Env.Platform.InfraMachineTemplate.Kind, p.Env.Platform.Editable.Template
-		todo = "refer to a corrected copy instead, or leave authority with Cluster API"
+		todo = "create a corrected copy of the template and name the copy instead, or leave authority with Cluster API"
 	}
 	note := fmt.Sprintf(replacement+"%s: %s", kind, todo)
 	for _, e := range *p.errs {

@@ -17,9 +17,8 @@ func (p *Pass) WarnOfRollout() {
 		what = "control plane Machines are made from this template"
 	}
 	// A semicolon, because the text before it may end in a command that a person copies.
-	note := fmt.Sprintf("; %s, and an Active ControlPlaneMachineSet, where there is one, "+
-		"replaces each that differs from its template. "+
-		"Edit the template and every control plane Machine alike while its strategy is OnDelete, then set that back. Set it first: "+
+	note := fmt.Sprintf("; %s, and an Active ControlPlaneMachineSet replaces each Machine that differs from the set's template. If there is one, first set "+
+		"its strategy to OnDelete, then edit the template and every control plane Machine alike, then set the strategy back. To set OnDelete: "+
 		`kubectl patch controlplanemachinesets.machine.openshift.io cluster -n %s --type=merge -p '{"spec":{"strategy":{"type":"OnDelete"}}}'`,
 		what, p.Env.MachineAPINamespace)
 	for _, e := range *p.errs {

@@ -81,7 +81,7 @@ func (p *Pass) carry(s steps, from reflect.Value, t steps, to reflect.Value) {
 		case v.Kind() == reflect.String:
 			return // empty text means absent
 		default:
-			p.Unsupported(s.path, v.Interface(), "the other API cannot tell this value from no value: leave the field out")
+			p.Unsupported(s.path, v.Interface(), "the other API does not distinguish this value from an absent one: leave the field out")
 			return
 		}
 	}

@@ -22,7 +22,7 @@ func (p *Pass) OwnCredentials(name string) {
 // UserData passes the name of a providerSpec's Secret with user data to the Machine; "" is refused.
 func (p *Pass) UserData(name string) {
 	if name == "" {
-		p.Required("userDataSecret.name", "Cluster API creates no Machine without bootstrap data: name the Secret with its user data")
+		p.Required("userDataSecret.name", "Cluster API creates no Machine without bootstrap data: name the Secret with the user data")
 		return
 	}
 	p.Core.BootstrapSecret = &name

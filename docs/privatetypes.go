@@ -35,7 +35,7 @@ types under their standard names.
    ` + "`--from-cluster`" + ` takes the standard definitions that the cluster has. They may be the platform's, in a version that your controllers do not
    know. ` + "`-n`" + ` names the namespace of the shim (hypershift). A definition of a provider needs a label that names its contract, such as
    ` + "`cluster.x-k8s.io/v1beta2: v1beta2`" + `: the command warns where there is none.
-2. Put the proxy beside each controller:
+2. Add the proxy to each controller:
 
        kubectl poundlock private-types sidecar -f DEPLOYMENT.yaml --image IMAGE | kubectl apply -f -
 
@@ -122,7 +122,8 @@ const privateTypesEnd = `
 |---|---|---|
 | ` + "`hypershift_api_proxy_requests_total`" + ` | counter: method, resource, code | requests that were answered |
 | ` + "`hypershift_api_proxy_request_duration_seconds`" + ` | histogram: method, resource | without watches, logs, and what becomes another protocol |
-| ` + "`hypershift_api_proxy_overhead_seconds`" + ` | histogram: method | how much of that was the proxy's own time, without waiting for the API server and for the client |
+| ` + " " +
+	"`hypershift_api_proxy_overhead_seconds`" + ` | histogram: method | how much of the requests' time was the proxy's own, without waiting for the API server and for the client |
 | ` + "`hypershift_api_proxy_translation_errors_total`" + ` | counter: error_type | ` + "`invalid-json`, `unsupported-resource`" + ` |
 | ` + "`hypershift_conversion_webhook_requests_total`" + ` | counter: from_version, to_version, resource, result | reviews that were answered; each ` + "`failure`" + ` is an error below, too |
 | ` + "`hypershift_conversion_webhook_duration_seconds`" + ` | histogram: from_version, to_version, resource | the converter's time included |

@@ -119,7 +119,7 @@ func (s *Scanner) between(i int) (int, state, error) {
 		st, err := s.closed(i)
 		return i + 1, st, err
 	}
-	return i, afterValue, s.malformed(i, "neither a comma nor the end after a value")
+	return i, afterValue, s.malformed(i, "a value is followed neither by a comma nor by an end")
 }
 
 // frame begins a frame, which may have to be left out.

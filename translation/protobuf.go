@@ -52,7 +52,7 @@ var ErrProtobuf = errors.New("malformed protobuf")
 // Protobuf translates one object, or one list, in the envelope that Kubernetes has for it.
 func (d Direction) Protobuf(doc Document, body []byte) ([]byte, error) {
 	if !bytes.HasPrefix(body, []byte(magic)) {
-		return nil, fmt.Errorf("%w: it does not begin with k8s and a zero", ErrProtobuf)
+		return nil, fmt.Errorf("%w: the body does not begin with k8s and a zero byte", ErrProtobuf)
 	}
 	e, err := envelopeOf(body[len(magic):])
 	if err != nil {

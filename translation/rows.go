@@ -50,7 +50,7 @@ type Row struct {
 
 // Rows is the whole table: what no row names is not translated.
 var Rows = []Row{
-	{In: Objects, At: "apiVersion", Is: APIVersion, Why: "The API server refuses a body of another group than the path's."},
+	{In: Objects, At: "apiVersion", Is: APIVersion, Why: "The API server refuses a body whose group is not the path's."},
 	{In: Objects, At: "metadata.ownerReferences[].apiVersion", Is: Reference,
 		Why: "The garbage collector deletes the dependents of an owner that does not exist."},
 	{In: Objects, At: "metadata.managedFields[].apiVersion", Is: APIVersion,

@@ -126,6 +126,6 @@ func (s *Scanner) Finish(dst []byte) ([]byte, error) {
 	case atEnd:
 		return dst, nil
 	}
-	s.err = fmt.Errorf("%w: it ends in the middle, after %d bytes", ErrMalformed, s.offset)
+	s.err = fmt.Errorf("%w: the body is incomplete and ends after %d bytes", ErrMalformed, s.offset)
 	return dst, s.err
 }

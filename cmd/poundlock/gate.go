@@ -144,7 +144,7 @@ func chosenReconcilers(mgr manager.Manager, cfg *rest.Config, s settings, now mo
 	}
 	for _, kind := range authority.Kinds() {
 		if !with.has(kind) {
-			log.Info("no CRD with authoritativeAPI in spec and status: nothing of this kind is mirrored or moved", "kind", kind.Name)
+			log.Info("no CRD with authoritativeAPI in spec and status: Poundlock mirrors and moves no object of this kind", "kind", kind.Name)
 		}
 	}
 	o.Enabled = with.has
@@ -187,7 +187,7 @@ func (w modeWatch) Start(ctx context.Context) error {
 		}
 		now, err := w.read(ctx)
 		if err == nil && now != w.began {
-			return fmt.Errorf("stopping, to be started again: %s now", now)
+			return fmt.Errorf("stopping, to start again in the new mode: %s", now)
 		}
 		if err != nil {
 			timer.Reset(w.soon)

@@ -25,10 +25,10 @@ func TestModeWatch(t *testing.T) {
 		reads    []mode
 		want     string
 	}{
-		{"the gate goes off", mode{gate: true}, []mode{{gate: true}, {}}, "the feature gate MachineAPIMigration is off now"},
-		{"the gate goes on", mode{}, []mode{{gate: true}}, "the feature gate MachineAPIMigration is on now"},
-		{"a rival comes", mode{gate: true}, []mode{{gate: true}, {gate: true, rival: rival}}, "OpenShift's own migration runs: " + rival + " now"},
-		{"it goes", mode{gate: true, rival: rival}, []mode{{gate: true}}, "the feature gate MachineAPIMigration is on now"},
+		{"the gate goes off", mode{gate: true}, []mode{{gate: true}, {}}, "the feature gate MachineAPIMigration is off"},
+		{"the gate goes on", mode{}, []mode{{gate: true}}, "the feature gate MachineAPIMigration is on"},
+		{"a rival comes", mode{gate: true}, []mode{{gate: true}, {gate: true, rival: rival}}, "OpenShift's own migration runs: " + rival},
+		{"it goes", mode{gate: true, rival: rival}, []mode{{gate: true}}, "the feature gate MachineAPIMigration is on"},
 		{"nothing changes", mode{gate: true}, nil, ""},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -67,7 +67,7 @@ func TestModeWatchLooksAtNews(t *testing.T) {
 	defer cancel()
 	w := modeWatch{read: read, began: mode{gate: true}, period: time.Hour, soon: time.Millisecond,
 		onChange: func(_ context.Context, call func()) error { call(); call(); return nil }}
-	if err := w.Start(ctx); err == nil || !strings.Contains(err.Error(), "the feature gate MachineAPIMigration is off now") {
+	if err := w.Start(ctx); err == nil || !strings.Contains(err.Error(), "the feature gate MachineAPIMigration is off") {
 		t.Errorf("%v after %d reads", err, n)
 	}
 }

@@ -62,7 +62,7 @@ func installCommand() *cobra.Command {
 
 It reads the ConfigMaps that poundlock bundle wrote, in namespace openshift-cluster-api, and applies their objects in stages. Where OpenShift's own
 cluster-capi-operator runs, it writes nothing. docs/providers.md describes what it does, and who may write such a ConfigMap.
-Exit code 0: it was asked to end. 1: it cannot go on. 2: misused.`,
+Exit code 0: stopped by a signal. 1: the installer cannot continue. 2: the command line is wrong.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return installMisused(fmt.Errorf("argument %q is not expected", args[0]))
@@ -88,16 +88,16 @@ Exit code 0: it was asked to end. 1: it cannot go on. 2: misused.`,
 
 func (o *installOptions) bind(f *pflag.FlagSet) {
 	const resync = 10 * time.Minute
-	f.StringVar(&o.config, "config", "", "Read settings from this YAML file, named as these flags are; a flag, then $POUNDLOCK_<FLAG>, comes before a line of it")
-	f.StringVar(&o.kubeconfig, "kubeconfig", "", "Use this kubeconfig outside a cluster ($KUBECONFIG and the cluster's own are found without it)")
+	f.StringVar(&o.config, "config", "", "Read settings from this YAML file, by these flags' names. A flag overrides $POUNDLOCK_<FLAG>, which overrides the file")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "Use this kubeconfig outside a cluster (not needed with $KUBECONFIG, or in a cluster)")
 	f.StringSliceVar(&o.platforms, "enable-platform", nil, "Also install on these platforms: IBMCloud, Nutanix, KubeVirt (none)")
 	f.BoolVar(&o.allowTags, "allow-tags", false, "Accept images that are named by a tag, in development (false)")
 	f.StringVar(&o.release, "release-version", "", "Show this version of the release in the ClusterOperator (none)")
-	f.DurationVar(&o.resync, "resync", resync, "Compare everything this often, though nothing seems to have changed")
+	f.DurationVar(&o.resync, "resync", resync, "Compare all objects this often, even if no change was seen")
 	f.BoolVar(&o.leaderElect, "leader-elect", false, "Run in one replica only (false)")
 	f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "Serve metrics here, 0 for nowhere")
 	f.StringVar(&o.healthAddress, "health-bind-address", ":8081", "Serve /healthz and /readyz here, 0 for nowhere")
-	f.IntVarP(&o.verbosity, "verbosity", "v", 0, "Log this much: 0 one line a change, 1 each decision")
+	f.IntVarP(&o.verbosity, "verbosity", "v", 0, "Log this much: 0 one line for each change, 1 each decision")
 }
 
 // run wires and starts; it returns when ctx is done or a part cannot go on.
@@ -106,7 +106,7 @@ func (o *installOptions) run(ctx context.Context) error {
 		return installMisused(fmt.Errorf("--enable-platform: %w", err))
 	}
 	if o.resync <= 0 {
-		return installMisused(errors.New("--resync must be longer than nothing: give a time such as 10m"))
+		return installMisused(errors.New("--resync must be longer than 0s: give a time such as 10m"))
 	}
 	if err := canListen(ctx, o.metricsAddress); err != nil {
 		return fmt.Errorf("--metrics-bind-address: %w. Free the address, or give another one", err)

@@ -48,9 +48,9 @@ func TestInstallExitCodes(t *testing.T) {
 		"an unknown flag":             {[]string{"--moon"}, 2, "--moon"},
 		"an argument":                 {[]string{"moon"}, 2, "moon"},
 		"a time that is none":         {[]string{"--resync=moon"}, 2, "--resync"},
-		"no time":                     {[]string{"--resync=0"}, 2, "--resync must be longer than nothing"},
+		"no time":                     {[]string{"--resync=0"}, 2, "--resync must be longer than 0s"},
 		"an unknown platform":         {[]string{"--enable-platform=Moon"}, 2, "--enable-platform"},
-		"an unknown setting":          {[]string{"--config=" + file}, 2, `"moon" is no setting`},
+		"an unknown setting":          {[]string{"--config=" + file}, 2, `"moon" is not a setting`},
 		"settings that are not there": {[]string{"--config=" + file + ".none"}, 2, "reading the settings"},
 		"a kubeconfig of nobody":      {[]string{"--kubeconfig=" + file + ".none"}, 1, ""},
 	} {

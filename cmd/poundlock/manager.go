@@ -80,14 +80,14 @@ type identityRow struct {
 
 func identityRows() []identityRow {
 	return []identityRow{
-		{policies.Poundlock, "identity-poundlock", "Poundlock itself: the only one who writes to what is locked"},
+		{policies.Poundlock, "identity-poundlock", "Poundlock itself, the only writer of locked objects"},
 		{policies.MachineAPIController, "identity-machine-api", "the Machine API's controllers"},
 		{policies.ClusterAPIController, "identity-cluster-api", "Cluster API's core controllers"},
-		{policies.InfrastructureController, "identity-infrastructure", "the Cluster API provider's controllers; of the platforms' one is in a cluster"},
+		{policies.InfrastructureController, "identity-infrastructure", "the Cluster API provider's controllers (one name for each platform)"},
 		{policies.Autoscaler, "identity-autoscaler", "the cluster autoscaler"},
-		{policies.AutoscalerOperator, "identity-autoscaler-operator", "the operator that writes the limits of autoscaling onto MachineSets"},
+		{policies.AutoscalerOperator, "identity-autoscaler-operator", "the operator that writes the limits of autoscaling to MachineSets"},
 		{policies.ControlPlaneOperator, "identity-control-plane-operator", "OpenShift's operator of ControlPlaneMachineSets"},
-		{policies.EtcdOperator, "identity-etcd-operator", "OpenShift's operator of etcd, which holds the Machines of the control plane by a hook"},
+		{policies.EtcdOperator, "identity-etcd-operator", "OpenShift's etcd operator, which protects the control plane's Machines by a lifecycle hook"},
 		{policies.GarbageCollector, "identity-garbage-collector", "Kubernetes' garbage collector"},
 		{policies.NamespaceController, "identity-namespace-controller", "Kubernetes' namespace controller"},
 	}
@@ -128,8 +128,8 @@ func managerCommand() *cobra.Command {
 }
 
 func (o *options) bind(f *pflag.FlagSet) {
-	f.StringVar(&o.config, "config", "", "a YAML file of settings, named as these flags are; a flag, then $POUNDLOCK_<FLAG>, comes before a line of it")
-	f.StringVar(&o.kubeconfig, "kubeconfig", "", "the kubeconfig to use outside a cluster ($KUBECONFIG and the cluster's own are found without it)")
+	f.StringVar(&o.config, "config", "", "a YAML file of settings, with the names of these flags; a flag overrides $POUNDLOCK_<FLAG>, which overrides the file")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "the kubeconfig to use outside a cluster (not needed with $KUBECONFIG, or in a cluster)")
 	f.StringSliceVar(&o.namespaces, "namespaces", []string{"openshift-machine-api=openshift-cluster-api"}, "pairs of namespaces, MACHINE-API=CLUSTER-API")
 	for _, row := range identityRows() {
 		o.identities[row.actor] = f.StringSlice(row.flag, authority.OpenShiftIdentities()[row.actor], "exact user names of "+row.whose)
@@ -137,42 +137,42 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.BoolVar(&o.webhooks, "webhooks", true, "serve the admission webhooks")
 	f.BoolVar(&o.reconcilers, "reconcilers", true, "run the mirror and the handoff")
 	f.BoolVar(&o.controlPlane, "control-plane", false,
-		"run the operator and the generator of ControlPlaneMachineSets, whether or not the feature gate is on; only where no other operator does")
+		"run the operator and the generator of ControlPlaneMachineSets, whether or not the feature gate is on; set it only if no other operator of them runs")
 	f.BoolVar(&o.mayRecreate, "control-plane-recreate", false,
-		"allow a ControlPlaneMachineSet the strategy Recreate, which deletes each Machine before its replacement is made: until then, etcd has a member less")
+		"allow ControlPlaneMachineSets the strategy Recreate, which deletes each Machine before it creates the replacement: meanwhile etcd has one member less")
 	f.DurationVar(&o.notReadyGrace, "control-plane-not-ready-grace", controlplane.NotReadyGrace,
-		"wait this long for a Node of the control plane that is not ready, as at a reboot, before the ControlPlaneMachineSet and its ClusterOperator are unavailable")
+		"how long a Node of the control plane may be not ready, as at a reboot, before the ControlPlaneMachineSet and its ClusterOperator become unavailable")
 	f.StringVar(&o.gate, "feature-gate", "cluster",
-		"where to read the feature gate MachineAPIMigration: `cluster` reads FeatureGate/cluster, `on` and `off` override it")
+		"where to read the feature gate MachineAPIMigration: `cluster` reads FeatureGate/cluster; `on` and `off` override that object")
 	f.StringVar(&o.release, "release-version", "",
-		"the release whose feature gates count, where the FeatureGate object lists several; empty: on if it is on in all")
+		"the release whose feature gates count if the FeatureGate object lists several; empty: the gate is on if it is on in all releases")
 	f.StringSliceVar(&o.syncedLabels, "additional-sync-machine-labels", nil,
-		"what Cluster API's manager is started with: regular expressions of labels that it hands on from Machines to Nodes beside those of its own domains; "+
-			"spec.metadata.labels of these names convert")
-	f.StringSliceVar(&o.syncedAnnotations, "additional-sync-machine-annotations", nil, "the same of annotations")
-	f.BoolVar(&o.leaderElect, "leader-elect", false, "run the reconcilers in one replica only; webhooks are served by all")
+		"the same flag of Cluster API's manager: regular expressions of labels that it also copies from Machines to Nodes; "+
+			"matching names in spec.metadata.labels convert")
+	f.StringSliceVar(&o.syncedAnnotations, "additional-sync-machine-annotations", nil, "the same for annotations")
+	f.BoolVar(&o.leaderElect, "leader-elect", false, "run the reconcilers in one replica only; all replicas serve the webhooks")
 	f.StringVar(&o.leaderElection, "leader-election-namespace", "", "the namespace of the Lease (the first pair's Cluster API namespace if empty)")
-	f.DurationVar(&o.lease, "leader-elect-lease-duration", 15*time.Second, "how long other replicas leave a Lease alone that is not renewed")
-	f.DurationVar(&o.renew, "leader-elect-renew-deadline", 10*time.Second, "how long the leader tries to renew it before it gives up")
-	f.DurationVar(&o.retry, "leader-elect-retry-period", 2*time.Second, "how often it is renewed, and asked for")
+	f.DurationVar(&o.lease, "leader-elect-lease-duration", 15*time.Second, "how long other replicas wait before they take a Lease that is not renewed")
+	f.DurationVar(&o.renew, "leader-elect-renew-deadline", 10*time.Second, "how long the leader tries to renew the Lease before it gives up")
+	f.DurationVar(&o.retry, "leader-elect-retry-period", 2*time.Second, "how often replicas try to renew or take the Lease")
 	f.StringVar(&o.webhookAddress, "webhook-bind-address", ":9443", "where the webhooks are served")
-	f.StringVar(&o.profilerAddress, "profiler-address", "", "where profiles of the process are served under /debug/pprof, such as 127.0.0.1:6060; empty: nowhere")
+	f.StringVar(&o.profilerAddress, "profiler-address", "", "the address of profiles of the process under /debug/pprof, such as 127.0.0.1:6060; empty: none")
 	f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "where metrics are served, 0 for nowhere")
 	f.BoolVar(&o.metricsSecure, "metrics-secure", false,
-		"serve metrics over TLS, with the webhooks' certificate, and to those alone whom the API server lets get /metrics")
+		"serve metrics over TLS, with the webhooks' certificate, and only to users who have the right to get /metrics")
 	f.StringVar(&o.healthAddress, "health-bind-address", ":8081", "where /healthz and /readyz are served, 0 for nowhere")
-	f.DurationVar(&o.drain, "shutdown-delay", 5*time.Second, "how long webhooks are still served, and /readyz fails, before a replica stops")
-	f.StringVar(&o.certDir, "cert-dir", "", "a folder with tls.crt and tls.key, followed as they change; empty: Poundlock manages a certificate of its own")
-	f.StringVar(&o.tlsVersion, "tls-min-version", "", "the least version of TLS that webhooks and metrics are served with, VersionTLS12 or VersionTLS13; "+
-		"empty: that of the cluster's profile (APIServer cluster), or VersionTLS12")
+	f.DurationVar(&o.drain, "shutdown-delay", 5*time.Second, "how long a replica still serves webhooks, while /readyz fails, before it stops")
+	f.StringVar(&o.certDir, "cert-dir", "", "a folder with tls.crt and tls.key, read again when they change; empty: Poundlock manages its own certificate")
+	f.StringVar(&o.tlsVersion, "tls-min-version", "", "the lowest TLS version of webhooks and metrics, VersionTLS12 or VersionTLS13; "+
+		"empty: the version in the cluster's profile (APIServer cluster), or VersionTLS12")
 	f.StringSliceVar(&o.tlsCiphers, "tls-cipher-suites", nil, "the cipher suites of TLS 1.2, by their names in Go; "+
-		"empty: those of the cluster's profile that have forward secrecy and no CBC. Possible are "+strings.Join(withoutCBC(), ", "))
+		"empty: the cluster profile's suites with forward secrecy and without CBC. Possible values: "+strings.Join(withoutCBC(), ", "))
 	f.StringVar(&o.certSecret, "cert-secret", "poundlock-serving", "the Secret of the certificate that Poundlock manages, in the leader election namespace")
 	f.StringSliceVar(&o.certHosts, "cert-hosts", []string{"poundlock-webhook.openshift-cluster-api.svc"},
-		"host names and addresses that the certificate which Poundlock manages is for")
+		"host names and addresses for the certificate that Poundlock manages")
 	f.StringVar(&o.configuration, "webhook-configuration", "poundlock",
-		"the name of the webhook configurations whose caBundle is kept, where Poundlock manages the certificate")
-	f.IntVarP(&o.verbosity, "verbosity", "v", 0, "how much is logged: 0 one line a change, 1 each decision")
+		"the name of the webhook configurations whose caBundle Poundlock writes if it manages the certificate")
+	f.IntVarP(&o.verbosity, "verbosity", "v", 0, "how much to log: 0 one line for each change, 1 each decision")
 }
 
 // settings are the options, checked: what the wiring may rely on.
@@ -200,14 +200,14 @@ func (o *options) settings() (settings, error) {
 	switch {
 	case o.retry <= 0 || o.renew <= o.retry || o.lease <= o.renew:
 		return settings{}, fmt.Errorf(
-			"--leader-elect-lease-duration %s, --leader-elect-renew-deadline %s, --leader-elect-retry-period %s: each must be longer than the next",
+			"--leader-elect-lease-duration %s, --leader-elect-renew-deadline %s, --leader-elect-retry-period %s: each of the three must be longer than the next one",
 			o.lease, o.renew, o.retry)
 	case !o.webhooks && !o.reconcilers:
 		return settings{}, fmt.Errorf("nothing to run: --webhooks and --reconcilers are both off")
 	case o.gate != "cluster" && o.gate != "on" && o.gate != "off":
 		return settings{}, fmt.Errorf("--feature-gate %q: want cluster, on or off", o.gate)
 	case len(*o.identities[policies.Poundlock]) == 0:
-		return settings{}, fmt.Errorf("--identity-poundlock: name the user that Poundlock runs as, or it would be locked out itself")
+		return settings{}, fmt.Errorf("--identity-poundlock: name the user as which Poundlock runs, or Poundlock's own rules would lock it out")
 	}
 	if o.leaderElection == "" {
 		o.leaderElection = pairs[0].ClusterAPI

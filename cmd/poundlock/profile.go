@@ -49,7 +49,7 @@ func (w *profileWatch) look(ctx context.Context) {
 	profile, err := w.read(ctx)
 	switch {
 	case err != nil && !w.failed:
-		w.log.Info("the cluster's TLS profile cannot be read: what the settings leave open stays as it is", "because", err.Error())
+		w.log.Info("the cluster's TLS profile cannot be read: settings that the flags leave empty stay as they are", "because", err.Error())
 	case err == nil:
 		chosen := connections.Choose(w.settings, profile)
 		if w.live.Set(chosen) {

@@ -68,7 +68,7 @@ func (r *rights) Ready(*http.Request) error {
 	if r.refusal == "" || r.now().Sub(r.refused) > asksAgain {
 		return errors.New("the caches have not been filled yet")
 	}
-	return fmt.Errorf("rights are missing: %s. Restore its Role; while the namespace is being deleted that is impossible, so stop Poundlock and run: "+
+	return fmt.Errorf("rights are missing: %s. Restore Poundlock's Role. If the namespace is being deleted, you cannot: stop Poundlock and run: "+
 		"kubectl poundlock cleanup",
 		r.refusal)
 }

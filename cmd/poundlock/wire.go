@@ -141,7 +141,8 @@ func checkIdentity(ctx context.Context, c client.Client, names []string) error {
 		return fmt.Errorf("asking the API server who Poundlock runs as: %w", err)
 	}
 	if name := review.Status.UserInfo.Username; !slices.Contains(names, name) {
-		return fmt.Errorf("the API server knows Poundlock as %s, but --identity-poundlock names %s: its own rules would lock it out", name, strings.Join(names, ", "))
+		return fmt.Errorf("the API server knows Poundlock as %s, but --identity-poundlock names %s: Poundlock's own rules would lock it out",
+			name, strings.Join(names, ", "))
 	}
 	return nil
 }

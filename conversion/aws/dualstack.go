@@ -47,8 +47,8 @@ func knowsFamilies(p *pass) {
 	if ipv6, _, _ := unstructured.NestedFieldNoCopy(p.Env.InfraCluster, "spec", "network", "vpc", "ipv6"); ipv6 != nil {
 		return
 	}
-	p.Amend("spec.network.vpc.ipv6", nil, fmt.Sprintf("The Infrastructure's ipFamily is %s, and Cluster API would create no machine with an IPv6 "+
-		"address. Say that the VPC has such addresses",
+	p.Amend("spec.network.vpc.ipv6", nil, fmt.Sprintf("The Infrastructure's ipFamily is %s, but Cluster API would create no machine with an IPv6 "+
+		"address. Declare the VPC's IPv6 addresses",
 		p.Env.PlatformStatus("ipFamily")), `{"spec":{"network":{"vpc":{"ipv6":{}}}}}`, "")
 }
 
@@ -64,10 +64,10 @@ func dualStackFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	refuse := func(path string, have, want any) {
 		if !dual {
 			p.Unsupported(path, have,
-				"Machine API sets it in clusters alone whose Infrastructure says ipFamily DualStackIPv4Primary or DualStackIPv6Primary: leave it out")
+				"Machine API sets this field only if the Infrastructure's ipFamily is DualStackIPv4Primary or DualStackIPv6Primary: leave it out")
 			return
 		}
-		p.Unsupported(path, have, fmt.Sprintf("the Infrastructure says %s, and Machine API has this for each machine then: set it to %v",
+		p.Unsupported(path, have, fmt.Sprintf("the Infrastructure's ipFamily is %s, and Machine API then sets this field for each machine: set it to %v",
 			p.Env.PlatformStatus("ipFamily"), want))
 	}
 	if s := c.AssignPrimaryIPv6; s != nil && !(dual && *s == awsv1.PrimaryIPv6AssignmentStateEnabled) {

@@ -41,7 +41,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	// The image.
 	of.Iso(at("ami.id"), at("ami.id"), "Required on both sides: without it Cluster API would look for an image itself.", amiTo, amiFrom),
 	of.OnlyMAPI("ami.arn", noARN),
-	of.Iso(at("ami.filters[].name", "ami.filters[].values"), nil, "Cluster API takes an id here, no filters: the message has the command that finds it.",
+	of.Iso(at("ami.filters[].name", "ami.filters[].values"), nil, "Cluster API takes an id here, no filters: the message has the command that finds the id.",
 		imagesTo, nothingBack),
 	of.OnlyCAPI("ami.eksLookupType", noLookup),
 	of.OnlyCAPI("imageLookupFormat", noLookup),
@@ -56,18 +56,18 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.OnlyCAPI("cpuOptions.nestedVirtualization", "Machine API cannot switch nested virtualization: remove it"),
 	of.Iso(at("tags[].name", "tags[].value", "Infrastructure"+conversion.Elsewhere+"status.platformStatus.aws.resourceTags"),
 		at("additionalTags", "AWSCluster"+conversion.Elsewhere+"spec.additionalTags"),
-		"A list becomes a map: the order is lost, and comes back as that of the names. Of a name that is given twice the first counts, as in Machine "+
-			"API; one that AWS or Cluster API would refuse is an error. Name and the mark of another cluster stay behind: Machine API ignores them. "+
-			"The Infrastructure's resourceTags, which Machine API adds to each instance, are among them unless the AWSCluster has them. "+
-			"A tag that only the AWSCluster has must be named here; the mirror names it on the way back, but not in a control plane Machine.",
+		"The list becomes a map, so the tags come back in the order of their names. If a name is given twice, the first tag counts, as in Machine API. A "+
+			"tag that AWS or Cluster API would refuse is an error. The tag Name and the mark of another cluster are left out, because Machine API ignores "+
+			"them. Machine API adds the Infrastructure's resourceTags to each instance, so the mirror has them too, unless the AWSCluster has them. A tag "+
+			"that only the AWSCluster has must be named in the machine; on the way back the mirror names it, except in a control plane Machine.",
 		tagsTo, tagsFrom),
 	of.Iso(at("iamInstanceProfile.id"), at("iamInstanceProfile"), "The profile's name.", profileTo, profileFrom),
 	of.OnlyMAPI("iamInstanceProfile.arn", noARN),
 	of.OnlyMAPI("iamInstanceProfile.filters.*", noFilter),
 	of.Iso(at("keyName"), at("sshKeyName", "AWSCluster"+conversion.Elsewhere+"spec.sshKeyName"),
-		"Where the name is absent or empty, Machine API gives an instance no key. Cluster API gives it the key of the AWSCluster, or the key named "+
-			"default if the AWSCluster names none and its own controller manages it. In both cases no key is written as an empty name, and an absent name "+
-			"comes back as the name of that key.",
+		"If the name is absent or empty, Machine API gives an instance no key. If it is absent, Cluster API gives the instance the key of the AWSCluster, "+
+			"or the key named default if the AWSCluster names none and its own controller manages it. So no key becomes an empty name, and an absent name "+
+			"comes back as the name of the AWSCluster's key.",
 		instanceKeyTo, instanceKeyFrom),
 	of.Iso(at("Machine"+conversion.Elsewhere+"spec.providerID"), at("providerID", "instanceID"),
 		"The instance's id is the last part of the provider id. A template has neither.", providerIDTo, providerIDFrom),
@@ -80,13 +80,13 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 			"be AWSClusterControllerIdentity default, or absent.",
 		credentialsTo, credentialsFrom),
 	of.Iso(nil, at("ignition.storageType", "ignition.version"),
-		"Always UnencryptedUserData and "+ignitionVersion+": Machine API hands the user data to the instance as it is, and has no field to say anything "+
+		"Always UnencryptedUserData and "+ignitionVersion+": Machine API passes the user data to the instance unchanged, and has no field for anything "+
 			"else. Another version comes back as "+ignitionVersion+": with this storageType the provider reads none.",
 		ignitionTo, ignitionFrom),
 	of.OnlyCAPI("ignition.proxy.*", "Machine API has no Ignition proxy: remove it"),
 	of.OnlyCAPI("ignition.tls.*", "Machine API has no certificate authorities for Ignition: remove it"),
 	of.Iso(nil, at("uncompressedUserData"),
-		"Left out: with Ignition, without which nothing goes back, Cluster API never compresses user data, and neither does Machine API.", nothing, nothingBack),
+		"Left out: only machines with Ignition convert back, and with Ignition neither API compresses user data.", nothing, nothingBack),
 	of.OnlyCAPI("cloudInit.insecureSkipSecretsManager", noCloud),
 	of.OnlyCAPI("cloudInit.secretCount", noCloud),
 	of.OnlyCAPI("cloudInit.secretPrefix", noCloud),
@@ -107,13 +107,14 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.OnlyCAPI("securityGroupOverrides", "Machine API has no security groups by role: list them in additionalSecurityGroups"),
 	of.Iso(at("subnet.id", "subnet.filters[].name", "subnet.filters[].values"),
 		at("subnet.id", "subnet.filters[].name", "subnet.filters[].values", "AWSCluster"+conversion.Elsewhere+"spec.network.subnets"),
-		"By id or by filters. Absent where there is an instance, or where the AWSCluster lists a subnet that Cluster API takes. "+
-			"With publicIp, one that the AWSCluster lists as public (`isPublic`), and for new machines none in a Wavelength Zone, where Machine API gives an "+
+		"By id or by filters. May be absent if there is an instance, or if the AWSCluster lists a subnet that Cluster API takes. With publicIp, a subnet "+
+			"that the AWSCluster lists as public (`isPublic`). New machines with publicIp cannot be in a Wavelength Zone, where Machine API gives an "+
 			"address of the carrier.", subnetTo, subnetFrom),
 	of.OnlyMAPI("subnet.arn", noARN),
 	of.Iso(at("loadBalancers[].name", "loadBalancers[].type"),
 		at("AWSCluster"+conversion.Elsewhere+"spec.controlPlaneLoadBalancer", "AWSCluster"+conversion.Elsewhere+"spec.secondaryControlPlaneLoadBalancer"),
-		"Control plane Machines only, and exactly those of the AWSCluster: Cluster API registers control plane Machines with them, and no other Machine with any.",
+		"Control plane Machines only, and exactly the load balancers of the AWSCluster: Cluster API registers each control plane Machine with all of them, "+
+			"and no other Machine with any load balancer.",
 		balancersTo, balancersFrom),
 
 	// Where it runs.
@@ -146,23 +147,24 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 
 	// The metadata service.
 	of.Iso(at("metadataServiceOptions.authentication"), at("instanceMetadataOptions.httpTokens"),
-		"Required is required, Optional is optional; absent is an absent instanceMetadataOptions. Machine API leaves what is not said to the account, and an "+
-			"instance that runs as it is. Cluster API's webhook fills in optional, one hop, no tags and no IPv6, and its controller sets that on instances "+
-			"that run, too: where the account requires a token, say Required.", metadataTo, metadataFrom),
+		"Required is required, Optional is optional; absent is an absent instanceMetadataOptions. Machine API leaves absent options to the account, and "+
+			"does not change running instances. Cluster API's webhook fills in optional, one hop, no tags and no IPv6, and its controller sets these values "+
+			"also on running instances: if the account requires a token, set Required.", metadataTo, metadataFrom),
 	of.OnlyCAPIBeyond("instanceMetadataOptions.httpEndpoint", "enabled", noMetaOpt),
 	of.Iso(nil, at("assignPrimaryIPv6", "privateDnsName.enableResourceNameDnsAAAARecord", "privateDnsName.enableResourceNameDnsARecord",
 		"privateDnsName.hostnameType",
 		"instanceMetadataOptions.httpProtocolIpv6", "AWSCluster"+conversion.Elsewhere+"spec.network.vpc.ipv6"),
-		"Machine API has no fields for it, and gives each machine a primary IPv6 address, a host name of type resource-name and metadata over IPv6 where "+
-			"the Infrastructure says ipFamily DualStackIPv4Primary or DualStackIPv6Primary. Written there, with httpTokens optional if nothing else is said; "+
-			"elsewhere only disabled passes for httpProtocolIpv6, and nothing for the others. For such machines the AWSCluster has spec.network.vpc.ipv6.",
+		"Machine API has no such fields. If the Infrastructure's ipFamily is DualStackIPv4Primary or DualStackIPv6Primary, Machine API gives each machine a "+
+			"primary IPv6 address, a host name of type resource-name and metadata over IPv6. With such an ipFamily the mirror sets these fields (with "+
+			"httpTokens optional if nothing else is set), and the AWSCluster needs spec.network.vpc.ipv6. With any other ipFamily only httpProtocolIpv6 may "+
+			"be set, to disabled.",
 		dualStackTo, dualStackFrom),
 	of.OnlyCAPIBeyond("instanceMetadataOptions.httpPutResponseHopLimit", "1", noMetaOpt),
 	of.OnlyCAPIBeyond("instanceMetadataOptions.instanceMetadataTags", "disabled", noMetaOpt),
 
 	// The disks.
 	of.Iso(at("blockDevices"), at("rootVolume", "nonRootVolumes"),
-		"The block device without a name is the root volume, the others are nonRootVolumes, in their order; a second one without a name is an error.",
+		"The block device without a name is the root volume. The other devices are nonRootVolumes, in their order. A second device without a name is an error.",
 		volumesTo, volumesFrom).With(Volumes.Lines(), "blockDevices[]", "rootVolume", "nonRootVolumes[]"),
 }
 

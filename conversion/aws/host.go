@@ -39,7 +39,7 @@ func hostTo(p *pass, m *providerSpec, c *infraSpec) {
 		at.Required("dedicatedHost", "affinity DedicatedHost needs a host")
 	default:
 		at.Unsupported("affinity", string(machinev1beta1.HostAffinityAnyAvailable),
-			"a host without dedicatedHost means the same as no host, and Cluster API has no form for it: remove placement.host")
+			"placement.host without dedicatedHost means the same as no host, and Cluster API has no such form: remove placement.host")
 	}
 }
 
@@ -123,7 +123,7 @@ func affinityFrom(p *pass, affinity string, dedicated bool) (machinev1beta1.Host
 	case affinity == pinned && dedicated:
 		return machinev1beta1.HostAffinityDedicatedHost, true
 	case affinity == pinned:
-		p.Unsupported("hostAffinity", affinity, "Machine API pins an instance to a host that is named or allocated, and to no other")
+		p.Unsupported("hostAffinity", affinity, "Machine API pins an instance only to a host that is named or allocated")
 	default:
 		p.Invalid("hostAffinity", affinity, "supported values: \"default\", \"host\"")
 	}

@@ -56,7 +56,7 @@ func imagesTo(p *pass, m *providerSpec, _ *infraSpec) {
 		for _, f := range m.AMI.Filters {
 			command += " " + conversion.Quoted(fmt.Sprintf("Name=%s,Values=%s", f.Name, strings.Join(f.Values, ",")))
 		}
-		p.Command("ami.filters", nil, "Cluster API takes no filters here. Find the image's id, and give ami.id in their place", command,
+		p.Command("ami.filters", nil, "Cluster API takes no filters here. Find the image's id, and give ami.id instead of the filters", command,
 			"Give the filters to aws ec2 describe-images")
 	}
 }
@@ -71,7 +71,7 @@ func amiFrom(p *pass, c *infraSpec, m *providerSpec) {
 
 func typeTo(p *pass, m *providerSpec, c *infraSpec) {
 	if c.InstanceType = m.InstanceType; c.InstanceType == "" {
-		p.Required("instanceType", "Cluster API has no default for it: name one, such as m6i.large")
+		p.Required("instanceType", "Cluster API has no default instance type: name one, such as m6i.large")
 	}
 }
 
@@ -93,7 +93,8 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 	inherits(p, "tags", c.AdditionalTags, false)
 	if len(m.Tags) <= maxTags && len(c.AdditionalTags) > maxTags {
-		p.Unsupported("tags", len(m.Tags), fmt.Sprintf("with the Infrastructure's resourceTags they are %d, and Cluster API takes at most %d tags: remove some",
+		p.Unsupported("tags", len(m.Tags), fmt.Sprintf("with the Infrastructure's resourceTags the machine has %d tags, and Cluster API takes at most %d "+
+			"tags: remove some",
 			len(c.AdditionalTags), maxTags))
 	}
 }
@@ -106,7 +107,7 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	maps.DeleteFunc(own, func(name, value string) bool { text, is := inherited[name]; return is && text == value })
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		if ignored(p, name) {
-			p.Invalid("additionalTags["+name+"]", own[name], "Machine API ignores this tag, and gives an instance its own: remove it")
+			p.Invalid("additionalTags["+name+"]", own[name], "Machine API ignores this tag, and sets its own value: remove the tag")
 		}
 	}
 	for name, value := range inherits(p, "additionalTags", c.AdditionalTags, !p.Core.ControlPlane) {
@@ -349,7 +350,8 @@ func ownIdentity(p *pass) {
 	kind, given := p.Env.InfraClusterString("spec", "identityRef", "kind")
 	if name, _ := p.Env.InfraClusterString("spec", "identityRef", "name"); given &&
 		(kind != string(awsv1.ControllerIdentityKind) || name != awsv1.AWSClusterControllerIdentityName) {
-		p.Amend("spec.identityRef", kind+" "+name, "Machine API acts in the cluster's own account, and Cluster API would act in this one. Set the default",
+		p.Amend("spec.identityRef", kind+" "+name, "Machine API acts in the cluster's own account, but Cluster API would act in the account of this "+
+			"identity. Set the default",
 			`{"spec":{"identityRef":`+own+`}}`, "")
 	}
 }
@@ -372,10 +374,10 @@ func ignitionTo(_ *pass, _ *providerSpec, c *infraSpec) {
 func ignitionFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	switch {
 	case c.Ignition == nil:
-		p.Required("ignition", "without it the instance boots with cloud-init; Machine API knows Ignition with storageType UnencryptedUserData only")
+		p.Required("ignition", "without it the instance boots with cloud-init; Machine API supports only Ignition with storageType UnencryptedUserData")
 	case c.Ignition.StorageType != awsv1.IgnitionStorageTypeOptionUnencryptedUserData:
 		p.Unsupported("ignition.storageType", string(c.Ignition.StorageType),
-			"Machine API hands the user data to the instance as it is: supported is UnencryptedUserData")
+			"Machine API passes the user data to the instance unchanged: supported is UnencryptedUserData")
 	}
 }
 

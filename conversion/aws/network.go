@@ -47,8 +47,8 @@ func carrier(p *pass, m *providerSpec) bool {
 	if !ptr.Deref(m.PublicIP, false) || !strings.Contains(m.Placement.AvailabilityZone, wavelengthZone) || !p.Core.Template && p.Core.ProviderID != "" {
 		return false
 	}
-	p.Unsupported("publicIp", true, "in a Wavelength Zone Machine API gives an address of the carrier, and Cluster API has none: remove it, or keep new machines "+
-		"with Machine API. Machines that exist can move with it")
+	p.Unsupported("publicIp", true, "in a Wavelength Zone Machine API gives an address of the carrier, and Cluster API cannot: remove it, or keep new "+
+		"machines with Machine API. Machines that have an instance can move with it")
 	return true
 }
 
@@ -65,7 +65,7 @@ func subnetTo(p *pass, m *providerSpec, c *infraSpec) {
 	if m.Subnet.ARN == nil && !carried { // an ARN and a carrier's address have an error of their own
 		remedy := "Name the subnet here by its id or by filters, as the cluster's other MachineSets do"
 		if p.Core.ControlPlane {
-			remedy = "Name the subnet by its id or by filters. A ControlPlaneMachineSet has it in each of its failure domains, or in its template"
+			remedy = "Name the subnet by its id or by filters. In a ControlPlaneMachineSet, name it in each failure domain, or in the template"
 		}
 		listsSubnet(p, m.Placement.AvailabilityZone, m.PublicIP, remedy)
 	}
@@ -77,7 +77,7 @@ func listsPublic(p *pass, m *providerSpec) {
 	if p.Env.InfraCluster == nil || !p.Core.Template && p.Core.ProviderID != "" {
 		return
 	}
-	const why = "Cluster API gives a machine no public address (publicIp) in a subnet that is not listed here as public. List it, if it is public"
+	const why = "Cluster API gives a machine a public address (publicIp) only in a subnet that is listed here as public. If the subnet is public, list it"
 	entry := func(id string) map[string]any {
 		subnet := map[string]any{"id": id, "isPublic": true}
 		if zone := m.Placement.AvailabilityZone; zone != "" {
@@ -110,7 +110,8 @@ func subnetFrom(p *pass, c *infraSpec, m *providerSpec) {
 		m.Subnet = referenceBack(p.At("subnet"), *c.Subnet)
 	}
 	if c.Subnet == nil || c.Subnet.ID == nil && len(c.Subnet.Filters) == 0 {
-		listsSubnet(p, p.Core.FailureDomain, c.PublicIP, "List it there, or name the subnet in another object, as this one cannot be changed")
+		listsSubnet(p, p.Core.FailureDomain, c.PublicIP, "List a subnet in the AWSCluster, or create another object that names the subnet, because this "+
+			"object cannot be changed")
 	}
 }
 
@@ -138,8 +139,8 @@ func listsSubnet(p *pass, zone string, public *bool, remedy string) {
 	if zone != "" {
 		where = " in " + zone
 	}
-	p.Required("subnet", fmt.Sprintf("Cluster API would create no instance: without a subnet it takes one from spec.network.subnets of the "+
-		"AWSCluster, which lists no %s one%s. %s",
+	p.Required("subnet", fmt.Sprintf("Cluster API would create no instance: the machine names no subnet, so Cluster API takes one from spec.network.subnets "+
+		"of the AWSCluster, and there is no %s subnet%s. %s",
 		which, where, remedy))
 }
 
@@ -188,8 +189,8 @@ func regionTo(p *pass, m *providerSpec, _ *infraSpec) {
 	switch {
 	case have == "" || have == want:
 	case want == "":
-		p.Unsupported("placement.region", have, "the cluster's region is not known: neither the Infrastructure nor the AWSCluster has one. "+
-			"Give the AWSCluster its spec.region")
+		p.Unsupported("placement.region", have, "the cluster's region is unknown: neither the Infrastructure nor the AWSCluster has it. Set spec.region of "+
+			"the AWSCluster")
 	default:
 		p.Differs("placement.region", have, "the cluster's region", want)
 	}
@@ -216,8 +217,8 @@ func zoneFrom(p *pass, _ *infraSpec, m *providerSpec) {
 func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if !p.Core.ControlPlane {
 		for i, lb := range m.LoadBalancers {
-			p.Unsupported(fmt.Sprintf("loadBalancers[%d]", i), lb.Name, "Cluster API registers control plane Machines only: "+
-				"remove it, or keep the machine with Machine API")
+			p.Unsupported(fmt.Sprintf("loadBalancers[%d]", i), lb.Name, "Cluster API registers only control plane Machines with load balancers: remove it, "+
+				"or keep the machine with Machine API")
 		}
 		return
 	}
@@ -231,11 +232,11 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 		p.Differs("loadBalancers", describe(m.LoadBalancers), "the load balancers of the AWSCluster", describe(theirs))
 		return
 	}
-	why := "The AWSCluster does not name all load balancers, as those of OpenShift 4.20 and older name none, so Cluster API would not register " +
+	why := "The AWSCluster does not name all load balancers (OpenShift 4.20 and older name none), so Cluster API would not register " +
 		"control plane Machines with them"
 	if asks {
-		why += ". SCHEME is what aws elbv2 describe-load-balancers prints (aws elb describe-load-balancers of classic ones): " +
-			"internal goes into controlPlaneLoadBalancer, internet-facing beside it"
+		why += ". SCHEME is what aws elbv2 describe-load-balancers prints (for classic ones: aws elb describe-load-balancers): " +
+			"controlPlaneLoadBalancer is the internal one, secondaryControlPlaneLoadBalancer the internet-facing one"
 	}
 	p.Replace("spec.controlPlaneLoadBalancer", nil, why, patch)
 	if describe(m.LoadBalancers) != describe(all) {

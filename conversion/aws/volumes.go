@@ -24,7 +24,7 @@ func volumesTo(p *pass, m *providerSpec, c *infraSpec) {
 		case text(from.DeviceName) != "":
 			c.NonRootVolumes = append(c.NonRootVolumes, to)
 		case c.RootVolume != nil:
-			at.Invalid("deviceName", nil, "a second device without a name, which only the root device has not: name it, such as /dev/sdb")
+			at.Invalid("deviceName", nil, "only the root device has no name, and this is a second device without a name: name it, such as /dev/sdb")
 		default:
 			c.RootVolume = &to
 		}
@@ -35,7 +35,7 @@ func volumesFrom(p *pass, c *infraSpec, m *providerSpec) {
 	if root := c.RootVolume; root != nil {
 		at, to := p.At("rootVolume"), device{}
 		if root.DeviceName != "" {
-			at.Unsupported("deviceName", root.DeviceName, "in Machine API the root device is the one without a name")
+			at.Unsupported("deviceName", root.DeviceName, "in Machine API the root device is the device without a name")
 		}
 		Volumes.ToMachineAPI(at, root, &to)
 		m.BlockDevices = append(m.BlockDevices, to)
@@ -115,7 +115,7 @@ func throughputFrom(p *pass, c *volume, m *device) {
 	switch {
 	case c.Throughput == nil:
 	case *c.Throughput == 0:
-		p.Unsupported("throughput", 0, "Machine API takes 0 for none, and AWS refuses it: leave the field out")
+		p.Unsupported("throughput", 0, "Machine API reads 0 as absent, and AWS refuses 0: leave the field out")
 	case int64(int32(*c.Throughput)) != *c.Throughput:
 		p.Unsupported("throughput", *c.Throughput, "the number does not fit into the other API's field")
 	default:
@@ -131,9 +131,10 @@ func sizeTo(p *pass, m *device, c *volume) {
 	switch {
 	case m.NoDevice != nil || text(m.VirtualName) != "": // the entry describes no volume, and another row refuses it
 	case m.EBS == nil || m.EBS.VolumeSize == nil:
-		p.Required("ebs.volumeSize", "Cluster API does not take the size from the image: give it, in GiB")
+		p.Required("ebs.volumeSize", "Cluster API does not take the size from the image: give the size, in GiB")
 	case *m.EBS.VolumeSize < leastSize:
-		p.Unsupported("ebs.volumeSize", *m.EBS.VolumeSize, fmt.Sprintf("Cluster API takes at least %d: give that, or keep the machine with Machine API", leastSize))
+		p.Unsupported("ebs.volumeSize", *m.EBS.VolumeSize, fmt.Sprintf("Cluster API takes at least %d: set it to that, or "+
+			"keep the machine with Machine API", leastSize))
 	default:
 		c.Size = *m.EBS.VolumeSize
 	}

@@ -25,10 +25,10 @@ func subscription(p *pass) string {
 // unknownSubscription returns the end of a message for the case that nothing names the subscription: where Poundlock looked, and the command that sets it. The
 // text does not depend on whether there is an AzureCluster, because that would not help the reader.
 func unknownSubscription(p *pass) string {
-	return ", which is not known: neither the AzureCluster (spec.subscriptionID), nor the instance's ID, nor ConfigMap " +
+	return ", which is unknown: neither the AzureCluster (spec.subscriptionID), nor the instance's ID, nor ConfigMap " +
 		"openshift-config/cloud-provider-config has it. " +
-		"SUBSCRIPTION is the id that az account show prints. The provider takes it at the object's creation only, so " +
-		"replace that: " + p.Replacement(`{"spec":{"subscriptionID":"SUBSCRIPTION"}}`)
+		"SUBSCRIPTION is the id that az account show prints. The provider accepts it only when the object is created, so " +
+		"replace the AzureCluster: " + p.Replacement(`{"spec":{"subscriptionID":"SUBSCRIPTION"}}`)
 }
 
 // account returns the subscription's ID in a text, which is an instance's ID or the configuration of Azure's cloud provider; "" if there is none.
@@ -80,7 +80,7 @@ func agrees(p *pass, path, have, where, want string) {
 	switch {
 	case have == "" || strings.EqualFold(have, want):
 	case want == "":
-		p.Unsupported(path, have, fmt.Sprintf("%s is not known: neither the Infrastructure nor an AzureCluster has it. Give the AzureCluster the field", where))
+		p.Unsupported(path, have, fmt.Sprintf("%s is unknown: neither the Infrastructure nor an AzureCluster has it. Set the field of the AzureCluster", where))
 	default:
 		p.Differs(path, have, where, want)
 	}
@@ -95,11 +95,11 @@ var clouds = []string{"AzureChinaCloud", publicCloud, "AzureUSGovernmentCloud"}
 // machine has no fields for these.
 func sameCloud(p *pass) {
 	if edge, _ := p.Env.InfraClusterString("spec", "extendedLocation", "name"); edge != "" {
-		p.Under("AzureCluster").Unsupported("spec.extendedLocation", edge, "Machine API makes no machines in an extended location: keep each machine with its API")
+		p.Under("AzureCluster").Unsupported("spec.extendedLocation", edge, "Machine API creates no machines in an extended location: keep each machine with its API")
 	}
 	own, other := first(account(p.Core.ProviderID), p.Env.Account), subscription(p)
 	if own != "" && !strings.EqualFold(own, other) { // other is the AzureCluster's: if it named none, own and other would be equal
-		p.Replace("spec.subscriptionID", other, "Machine API acts in subscription "+own+", and Cluster API would look for the machines in this one",
+		p.Replace("spec.subscriptionID", other, "Machine API acts in subscription "+own+", but Cluster API would look for the machines in the AzureCluster's",
 			fmt.Sprintf(`{"spec":{"subscriptionID":%q}}`, own))
 	}
 	if p.Env.InfraCluster == nil || p.Env.Infrastructure == nil {
@@ -110,7 +110,7 @@ func sameCloud(p *pass) {
 	switch want := first(there, publicCloud); {
 	case !slices.Contains(clouds, have):
 		p.Under("AzureCluster").Unsupported("spec.azureEnvironment", have,
-			fmt.Sprintf("The cluster is in %s, and Cluster API's provider reaches AzureChinaCloud, AzurePublicCloud and AzureUSGovernmentCloud alone: "+
+			fmt.Sprintf("The cluster is in %s, and Cluster API's provider supports only AzureChinaCloud, AzurePublicCloud and AzureUSGovernmentCloud: "+
 				"keep the machines with Machine API", have))
 	case have != want:
 		p.Replace("spec.azureEnvironment", want, fmt.Sprintf("The cluster is in %s", have), fmt.Sprintf(`{"spec":{"azureEnvironment":%q}}`, have))
@@ -151,14 +151,14 @@ func networkGroupFrom(p *pass, _ *infraSpec, m *providerSpec) {
 
 func vnetTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if m.Vnet == "" {
-		p.Required("vnet", "Machine API makes no machine without it: name the cluster's network")
+		p.Required("vnet", "Machine API creates no machine without a network: name the cluster's network")
 	}
 	agrees(p, "vnet", m.Vnet, "the AzureCluster's spec.networkSpec.vnet.name", network(p))
 }
 
 func vnetFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	if m.Vnet = network(p); m.Vnet == "" {
-		p.Under("AzureCluster").Required("spec.networkSpec.vnet.name", "Machine API makes no machine without the network's name")
+		p.Under("AzureCluster").Required("spec.networkSpec.vnet.name", "Machine API creates no machine without the network's name")
 	}
 }
 

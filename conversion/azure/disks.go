@@ -26,8 +26,8 @@ const (
 	ultraSSD = string(machinev1beta1.StorageAccountUltraSSDLRS)
 	noCache  = string(machinev1beta1.CachingTypeNone)
 
-	noWindows = "a new Windows machine would not start: Machine API runs its user data at the first logon, Cluster API leaves that to an agent in the " +
-		"image: keep the MachineSet with Machine API"
+	noWindows = "a new Windows machine would not start: Machine API runs the user data at the first logon, and Cluster API expects an agent in the image " +
+		"for that: keep the MachineSet with Machine API"
 	cachings = "supported values: \"None\", \"ReadOnly\", \"ReadWrite\""
 )
 
@@ -53,7 +53,8 @@ func checkOS(p *pass, word string) {
 	case word == linux, word == windows && exists(p) && id[strings.LastIndex(id, "/")+1:] == p.Core.Name:
 	case word == windows && exists(p):
 		p.Unsupported("osDisk.osType", windows,
-			"Machine API looks for the virtual machine by the Machine's name, which is another: Cluster API shortens those of Windows machines. Keep it where it is")
+			"Machine API looks for the virtual machine by the Machine's name, but Cluster API has shortened the name of this Windows machine. Keep the "+
+				"machine with Cluster API")
 	case word == windows:
 		p.Unsupported("osDisk.osType", word, noWindows)
 	default:
@@ -80,11 +81,11 @@ func osSizeFrom(p *pass, c *infraSpec, m *providerSpec) {
 func checkOSSize(p *pass, size int32) {
 	switch {
 	case size == 0:
-		p.Required("osDisk.diskSizeGB", "neither API takes the size from the image: set it, in GB")
+		p.Required("osDisk.diskSizeGB", "neither API takes the size from the image: set the size, in GB")
 	case size < 0:
 		p.Invalid("osDisk.diskSizeGB", size, "must be at least 1")
 	case size > maxOSDisk:
-		p.Unsupported("osDisk.diskSizeGB", size, fmt.Sprintf("Cluster API takes at most %d for an OS disk: give that, or keep the machine with Machine API",
+		p.Unsupported("osDisk.diskSizeGB", size, fmt.Sprintf("Cluster API takes at most %d for an OS disk: set it to that, or keep the machine with Machine API",
 			maxOSDisk))
 	}
 }
@@ -115,7 +116,8 @@ func ephemeralTo(p *pass, m *providerSpec, c *infraSpec) {
 	case where != local:
 		p.Invalid("osDisk.diskSettings.ephemeralStorageLocation", where, "supported values: \"Local\"")
 	case m.OSDisk.ManagedDisk.DiskEncryptionSet != nil:
-		p.Unsupported("osDisk.managedDisk.diskEncryptionSet", nil, "Cluster API takes none for an ephemeral OS disk: remove it, or keep the machine with Machine API")
+		p.Unsupported("osDisk.managedDisk.diskEncryptionSet", nil, "Cluster API takes no disk encryption set for an ephemeral OS disk: remove it, or keep "+
+			"the machine with Machine API")
 	}
 	c.OSDisk.DiffDiskSettings = &azurev1.DiffDiskSettings{Option: m.OSDisk.DiskSettings.EphemeralStorageLocation}
 }
@@ -178,9 +180,9 @@ func storages() []string {
 func checkStorage(p *pass, word string) {
 	switch {
 	case word == "":
-		p.Required("storageAccountType", "set the kind of the disk, such as Premium_LRS: a managed disk with any other setting needs it")
+		p.Required("storageAccountType", "set the type of the disk, such as Premium_LRS: a managed disk with any other setting needs a type")
 	case word == ultraSSD:
-		p.Invalid("storageAccountType", word, "an UltraSSD can be a data disk only: set another type")
+		p.Invalid("storageAccountType", word, "an UltraSSD can only be a data disk: set another type")
 	case !slices.Contains(storages(), word):
 		p.Unsupported("storageAccountType", word, fmt.Sprintf("Cluster API takes %q: set one of them", storages()))
 	}
@@ -262,7 +264,7 @@ type once[T comparable] struct{ seen map[T]bool }
 
 func (o *once[T]) check(p *pass, path string, value T) {
 	if o.seen[value] {
-		p.Invalid(path, value, "another data disk has the same: give each its own")
+		p.Invalid(path, value, "another data disk has the same value: give each disk its own")
 	}
 	if o.seen == nil {
 		o.seen = map[T]bool{}
@@ -303,7 +305,7 @@ func checkDiskSize(p *pass, size int32) {
 	case size < 4:
 		p.Invalid("diskSizeGB", size, "must be at least 4")
 	case size > 32767:
-		p.Unsupported("diskSizeGB", size, "Cluster API takes at most 32767: give that, or keep the machine with Machine API")
+		p.Unsupported("diskSizeGB", size, "Cluster API takes at most 32767: set it to that, or keep the machine with Machine API")
 	}
 }
 
@@ -362,7 +364,7 @@ func storageTo(p *pass, m *dataDisk, c *infraDisk) {
 
 func storageFrom(p *pass, c *infraDisk, m *dataDisk) {
 	if c.ManagedDisk == nil || c.ManagedDisk.StorageAccountType == "" {
-		p.Required("managedDisk.storageAccountType", "left out, Azure chooses, while Machine API takes Premium_LRS: say it")
+		p.Required("managedDisk.storageAccountType", "without it Azure chooses in Cluster API, but Machine API takes Premium_LRS: set it")
 		return
 	}
 	checkDataStorage(p, c.ManagedDisk.StorageAccountType)

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	oneImage  = "an image is named by its resource id or by publisher, offer, sku and version: remove the one or the other"
-	inAccount = "must be /resourceGroups/… and what follows: Machine API puts the cluster's subscription before it"
+	oneImage  = "the image has both a resource id and publisher, offer, sku or version: remove the resource id, or the other fields"
+	inAccount = "must begin with /resourceGroups/…: Machine API puts the cluster's subscription before it"
 )
 
 func imageTo(p *pass, m *providerSpec, c *infraSpec) {
@@ -28,9 +28,9 @@ func imageTo(p *pass, m *providerSpec, c *infraSpec) {
 		c.Image = offeredTo(at, image)
 	case !offered && image.ResourceID == "":
 		at.Required("resourceID",
-			"name an image by its resource id, or by publisher, offer, sku and version: without it Cluster API takes one of a community gallery")
+			"name an image by its resource id, or by publisher, offer, sku and version: otherwise Cluster API takes an image of a community gallery")
 	default:
-		at.Invalid("type", string(kind), "must be ID, or absent, with a resourceID, and MarketplaceNoPlan, MarketplaceWithPlan, or absent, without")
+		at.Invalid("type", string(kind), "with a resourceID, must be ID or absent; without one, must be MarketplaceNoPlan, MarketplaceWithPlan or absent")
 	}
 }
 
@@ -105,12 +105,12 @@ func ownedFrom(p *pass, id string) string {
 	switch {
 	case own == "/subscriptions/":
 		p.Unsupported("id", id,
-			"Machine API puts the cluster's subscription before an image's id, and that is not known: neither the AzureCluster (spec.subscriptionID), nor "+
-				"the instance's ID, nor ConfigMap openshift-config/cloud-provider-config has it")
+			"Machine API puts the cluster's subscription before an image's id, and the subscription is unknown: neither the AzureCluster "+
+				"(spec.subscriptionID), nor the instance's ID, nor ConfigMap openshift-config/cloud-provider-config has it")
 	case !ok || !strings.HasPrefix(rest, "/"):
-		p.Unsupported("id", id, "Machine API takes images of the cluster's own subscription only: it must begin with "+own+"/")
+		p.Unsupported("id", id, "Machine API takes only images of the cluster's own subscription: the id must begin with "+own+"/")
 	case !within(rest, "/resourceGroups/"):
-		p.Invalid("id", id, "must be /subscriptions/…/resourceGroups/… and what follows")
+		p.Invalid("id", id, "must begin with /subscriptions/…/resourceGroups/…")
 	default:
 		return rest
 	}

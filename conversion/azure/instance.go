@@ -58,9 +58,9 @@ func availabilitySet(p, at *pass, path, zone string, spot bool) {
 	known, _ := domains.(map[string]any)
 	if p.Core.Template && zone == "" && !spot && p.Env.InfraCluster != nil && len(known) == 0 {
 		at.Command(path, zone,
-			"Cluster API would put new machines without a zone into an availability set of its own. Name a zone. "+
-				"In a region without zones, leave the set with Machine API: its Machines can move without it. "+
-				"In a region with zones, Machine API uses no availability set. List the zones in the AzureCluster, and Cluster API uses none either",
+			"Cluster API would put new machines without a zone into an availability set of its own. Name a zone. In a region without zones, leave the set "+
+				"with Machine API: its Machines can move without the set. In a region with zones, Machine API uses no availability set; list the zones in "+
+				"the AzureCluster, so that Cluster API uses none either",
 			fmt.Sprintf("kubectl patch %s --subresource=status --type=merge -p %s", p.InfraCluster(),
 				conversion.Quoted(`{"status":{"failureDomains":{"1":{},"2":{},"3":{}}}}`)),
 			"Edit its status.failureDomains")
@@ -128,10 +128,10 @@ func identityTo(p *pass, m *providerSpec, c *infraSpec) {
 	case strings.Contains(id, "/"):
 		p.Invalid("managedIdentity", id, noIdentity)
 	case subscription(p) == "":
-		p.Unsupported("managedIdentity", id, "Cluster API takes a resource id. Give the identity's, or the subscription"+unknownSubscription(p))
+		p.Unsupported("managedIdentity", id, "Cluster API takes a resource id. Give the identity's resource id, or set the subscription"+unknownSubscription(p))
 	case subscription(p) == "" || resourceGroup(p) == "":
 		p.Unsupported("managedIdentity", id,
-			"Cluster API takes a resource id, and the cluster's subscription or resource group is not known: neither the AzureCluster nor ConfigMap "+
+			"Cluster API takes a resource id, and the cluster's subscription or resource group is unknown: neither the AzureCluster nor ConfigMap "+
 				"openshift-config/cloud-provider-config has it. Give the identity's resource id")
 	default:
 		c.UserAssignedIdentities = []azurev1.UserAssignedIdentity{{ProviderID: identityNamed(p, id)}}
@@ -161,7 +161,7 @@ func identityFrom(p *pass, c *infraSpec, m *providerSpec) {
 	case azurev1.VMIdentityUserAssigned:
 		switch len(ids) {
 		case 0:
-			p.Required("userAssignedIdentities", "identity UserAssigned needs one: name it, or remove identity")
+			p.Required("userAssignedIdentities", "identity UserAssigned needs managedIdentity: name the identity, or remove identity")
 		case 1:
 			m.ManagedIdentity = identityBack(p, ids[0].ProviderID)
 		default:
@@ -285,7 +285,7 @@ func bootTo(p *pass, m *machinev1beta1.AzureBootDiagnostics, c *azurev1.BootDiag
 	case machinev1beta1.CustomerManagedAzureDiagnosticsStorage:
 		c.StorageAccountType = azurev1.UserManagedDiagnosticsStorage
 		if m.CustomerManaged == nil {
-			p.Required("customerManaged", "storageAccountType CustomerManaged needs the account: name it")
+			p.Required("customerManaged", "storageAccountType CustomerManaged needs the account: name the account")
 			return
 		}
 		checkAccount(p, "customerManaged.storageAccountURI", m.CustomerManaged.StorageAccountURI)
@@ -319,7 +319,7 @@ func bootFrom(p *pass, c *azurev1.BootDiagnostics) *machinev1beta1.AzureBootDiag
 		return &machinev1beta1.AzureBootDiagnostics{StorageAccountType: machinev1beta1.AzureManagedAzureDiagnosticsStorage}
 	case azurev1.UserManagedDiagnosticsStorage:
 		if c.UserManaged == nil {
-			p.Required("userManaged", "storageAccountType UserManaged needs the account: name it")
+			p.Required("userManaged", "storageAccountType UserManaged needs the account: name the account")
 			return nil
 		}
 		checkAccount(p, "userManaged.storageAccountURI", c.UserManaged.StorageAccountURI)
@@ -359,9 +359,9 @@ func extensionsTo(_ *pass, _ *providerSpec, c *infraSpec) {
 func extensionsFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	switch off := c.DisableExtensionOperations; {
 	case off == nil:
-		p.Required("disableExtensionOperations", "set it to true: a machine of the Machine API has no extensions")
+		p.Required("disableExtensionOperations", "set it to true: Machine API installs no extensions")
 	case !*off:
-		p.Unsupported("disableExtensionOperations", false, "a machine of the Machine API has no extensions: set it to true")
+		p.Unsupported("disableExtensionOperations", false, "Machine API installs no extensions: set it to true")
 	}
 }
 

@@ -31,12 +31,12 @@ func interfaceFrom(p *pass, c *infraSpec, m *providerSpec) {
 		at.Unsupported("privateIPConfigs", nic.PrivateIPConfigs, "Machine API gives the interface one address: remove the others")
 	}
 	if nic.AcceleratedNetworking == nil {
-		at.Required("acceleratedNetworking", "set true or false: left out, Cluster API chooses by the size, and Machine API takes false")
+		at.Required("acceleratedNetworking", "set true or false: if it is absent, Cluster API chooses by the size, and Machine API takes false")
 	} else {
 		m.AcceleratedNetworking = *nic.AcceleratedNetworking
 	}
 	if m.Subnet = first(nic.SubnetName, onlySubnet(p)); m.Subnet == "" {
-		at.Required("subnetName", "name the subnet: the AzureCluster has not exactly one for the Machine's role")
+		at.Required("subnetName", "name the subnet: the AzureCluster does not have exactly one subnet for the Machine's role")
 	}
 }
 
@@ -54,10 +54,11 @@ func checkInterfaces(p *pass, c *infraSpec) *pass {
 		return p
 	}
 	if c.SubnetName != "" {
-		p.Invalid("subnetName", c.SubnetName, "must not be set beside networkInterfaces: move it there")
+		p.Invalid("subnetName", c.SubnetName, "must not be set together with networkInterfaces: move it into networkInterfaces; leave it out here")
 	}
 	if c.AcceleratedNetworking != nil {
-		p.Invalid("acceleratedNetworking", *c.AcceleratedNetworking, "must not be set beside networkInterfaces: move it there")
+		p.Invalid("acceleratedNetworking", *c.AcceleratedNetworking, "must not be set together with networkInterfaces: move it into networkInterfaces; "+
+			"leave it out here")
 	}
 	if n := len(c.NetworkInterfaces); n > 1 {
 		p.Unsupported("networkInterfaces", n, "Machine API gives a machine one interface: remove the others")
@@ -82,8 +83,8 @@ func familiesTo(p *pass, _ *providerSpec, _ *infraSpec) {
 	vnet := map[string]any{"cidrBlocks": append(blocks, "IPV6_CIDR")}
 	patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"networkSpec": map[string]any{"vnet": vnet}}}) // cannot fail: all values are strings
 	p.Amend("spec.networkSpec.vnet.cidrBlocks", nil,
-		fmt.Sprintf("The Infrastructure's ipFamily is %s, and Cluster API would give new machines no IPv6 address. Add the network's: "+
-			"IPV6_CIDR is among those that az network vnet show -g %s -n %s --query addressSpace.addressPrefixes prints",
+		fmt.Sprintf("The Infrastructure's ipFamily is %s, but Cluster API would give new machines no IPv6 address. Add the network's IPv6 range: IPV6_CIDR "+
+			"is among the ranges that az network vnet show -g %s -n %s --query addressSpace.addressPrefixes prints",
 			family, conversion.Argument(networkResourceGroup(p)), conversion.Argument(network(p))), string(patch), "")
 }
 
@@ -118,8 +119,8 @@ func publicBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if m.PublicLoadBalancer == "" && want != "" && !p.Core.ControlPlane {
 		own := p.Env.ClusterName + "-internal"
 		p.Replace("spec.networkSpec.nodeOutboundLB", want,
-			"Cluster API would attach this worker to it, and Machine API attaches it to none. If no worker has a publicLoadBalancer (routes of your own, a "+
-				"NAT gateway), leave it out",
+			"Cluster API would attach this worker to nodeOutboundLB, and Machine API attaches it to no load balancer. If no worker has a publicLoadBalancer "+
+				"(routes of your own, a NAT gateway), leave nodeOutboundLB out",
 			fmt.Sprintf(`{"spec":{"networkSpec":{"nodeOutboundLB":null,"apiServerLB":{"name":%q,"type":"Internal","frontendIPs":null}}}}`, own))
 		return
 	}
@@ -171,7 +172,7 @@ func balancersNote(p *pass, m *providerSpec) string {
 		return fmt.Sprintf("%s is the pool that az network lb address-pool list -g %s --lb-name %s prints",
 			pool, conversion.Argument(resourceGroup(p)), conversion.Argument(balancer))
 	}
-	note := "Cluster API would attach a control plane Machine to other load balancers than Machine API, as the AzureCluster does not name those of the cluster. " +
+	note := "The AzureCluster does not name the cluster's load balancers, so Cluster API would attach control plane Machines to others than Machine API. " +
 		list(internalPool, m.InternalLoadBalancer)
 	if m.PublicLoadBalancer != "" && outboundPool(p, m.PublicLoadBalancer) == publicPool {
 		note += "; " + list(publicPool, m.PublicLoadBalancer)
@@ -211,7 +212,7 @@ func internalBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
 	switch have := m.InternalLoadBalancer; {
 	case !p.Core.ControlPlane && have != "":
 		p.Unsupported("internalLoadBalancer", have,
-			"Cluster API attaches control plane Machines only to an internal load balancer: set it to \"\", or keep the machine with Machine API")
+			"Cluster API attaches only control plane Machines to an internal load balancer: set it to \"\", or keep the machine with Machine API")
 	case !lacksBalancers(p, m): // otherwise publicBalancerTo reports the error about both load balancers
 		attached(p, "internalLoadBalancer", have, internalBalancer(p))
 	}
@@ -258,12 +259,12 @@ func securityGroupTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if have == "" || strings.EqualFold(have, want) {
 		return
 	}
-	reason := fmt.Sprintf("Cluster API attaches security groups to subnets only: remove it, if the group of subnet %q has the same rules", m.Subnet)
+	reason := fmt.Sprintf("Cluster API attaches security groups only to subnets: if the group of subnet %q has the same rules, remove securityGroup", m.Subnet)
 	switch {
 	case want != "":
-		reason += fmt.Sprintf(". In the AzureCluster that group is %q", want)
+		reason += fmt.Sprintf(". In the AzureCluster the subnet's group is %q", want)
 	case p.Env.InfraCluster != nil:
-		reason += ". The AzureCluster does not name that group"
+		reason += ". The AzureCluster does not name the subnet's group"
 	}
 	p.Unsupported("securityGroup", have, reason)
 }

@@ -39,7 +39,7 @@ func (s profile) check(p *pass) {
 	case s.kind != confidentialVM && s.encryption != "":
 		p.Invalid(s.kindAt, s.kind, "must be ConfidentialVM where the OS disk has a securityEncryptionType")
 	case s.kind == trustedLaunch && !isTrue(s.boot) && !isTrue(s.tpm) && !exists(p):
-		p.Unsupported(s.kindAt, s.kind, "Cluster API makes a Trusted Launch machine only where secure boot or the vTPM is enabled: "+s.untrusted)
+		p.Unsupported(s.kindAt, s.kind, "Cluster API creates a Trusted Launch machine only if secure boot or the vTPM is enabled: "+s.untrusted)
 	case s.kind == confidentialVM:
 		s.checkConfidential(p)
 	}
@@ -47,7 +47,7 @@ func (s profile) check(p *pass) {
 
 func (s profile) checkConfidential(p *pass) {
 	if s.encryption == "" {
-		p.Required(s.encryptionAt, "a confidential machine needs one: VMGuestStateOnly or DiskWithVMGuestState")
+		p.Required(s.encryptionAt, "a confidential machine needs a securityEncryptionType: set VMGuestStateOnly or DiskWithVMGuestState")
 	}
 	if !isTrue(s.tpm) {
 		p.Invalid(s.tpmAt, nil, "a confidential machine needs the vTPM: enable it")
@@ -56,7 +56,7 @@ func (s profile) checkConfidential(p *pass) {
 		p.Invalid(s.bootAt, nil, "DiskWithVMGuestState needs secure boot: enable it")
 	}
 	if isTrue(s.host) && !exists(p) {
-		p.Unsupported(s.hostAt, true, "Cluster API does not encrypt at the host of a confidential machine: "+s.unencrypted)
+		p.Unsupported(s.hostAt, true, "Cluster API ignores encryption at the host for a confidential machine: "+s.unencrypted)
 	}
 }
 
@@ -64,8 +64,8 @@ func securityTo(p *pass, m *providerSpec, c *infraSpec) {
 	out := profile{
 		encryption: string(m.OSDisk.ManagedDisk.SecurityProfile.SecurityEncryptionType), encryptionAt: encryptionType,
 		hostAt: "securityProfile.encryptionAtHost", kindAt: "securityProfile.settings.securityType",
-		untrusted:   "set one of them to Enabled, or keep new machines with Machine API. Machines that exist can move without it",
-		unencrypted: "set it to false, or keep new machines with Machine API. Machines that exist can move without it",
+		untrusted:   "set one of the two to Enabled, or keep new machines with Machine API. Machines that have an instance can move as they are",
+		unencrypted: "set it to false, or keep new machines with Machine API. Machines that have an instance can move as they are",
 	}
 	if m.SecurityProfile != nil {
 		out.host, out.kind = m.SecurityProfile.EncryptionAtHost, string(m.SecurityProfile.Settings.SecurityType)
@@ -144,8 +144,8 @@ func securityFrom(p *pass, c *infraSpec, m *providerSpec) {
 	in := profile{
 		encryptionAt: encryptionType, hostAt: "securityProfile.encryptionAtHost", kindAt: "securityProfile.securityType",
 		bootAt: "securityProfile.uefiSettings.secureBootEnabled", tpmAt: "securityProfile.uefiSettings.vTpmEnabled",
-		untrusted:   "leave securityType and uefiSettings out, which is what Cluster API makes, or set one of them to true",
-		unencrypted: "leave it out, which is what Cluster API makes",
+		untrusted:   "leave securityType and uefiSettings out, as Cluster API creates such a machine, or set secureBootEnabled or vTpmEnabled to true",
+		unencrypted: "leave it out, as Cluster API creates such a machine without it",
 	}
 	if d := c.OSDisk.ManagedDisk; d != nil && d.SecurityProfile != nil {
 		in.encryption = string(d.SecurityProfile.SecurityEncryptionType)

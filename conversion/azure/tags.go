@@ -104,7 +104,7 @@ func cloudTag(p *pass) string { return azurev1.ClusterAzureCloudProviderTagKey(p
 func badTag(p *pass, name, value string, seen map[string]string) string {
 	switch other, twice := seen[strings.ToLower(name)]; {
 	case twice:
-		return fmt.Sprintf("in Azure it is the same tag as %q, because case does not matter: remove one", other)
+		return fmt.Sprintf("Azure ignores case in names of tags, so this is the same tag as %q: remove one", other)
 	case name == "" || len(name) > 512:
 		return "the name of a tag has 1 to 512 characters"
 	case strings.ContainsAny(name, "<>%&\\?/"):

@@ -71,5 +71,5 @@ func Advised(t *testing.T, errs field.ErrorList) {
 	}
 }
 
-var advice = regexp.MustCompile(`(?i)(^|[:,.;] |, or |, and |, so )(remove|give|set|keep|leave|name|associate|make|say|use|rename|shorten|unset)\b` +
+var advice = regexp.MustCompile(`(?i)(^|[:,.;] |, or |, and |, so )(remove|give|set|keep|leave|name|associate|make|create|say|use|rename|shorten|unset)\b` +
 	`|must equal|supported values|supported is|must be|must begin|kubectl `)

@@ -45,28 +45,28 @@ const (
 // MachineHealthChecks converts a MachineHealthCheck. The kind has no fields of the platform.
 var MachineHealthChecks = conversion.Table[mapiCheck, capiCheck]{
 	check.Same("metadata.name", "metadata.name"),
-	check.Iso(at("metadata.labels"), at("metadata.labels"), "As they are, but cluster-api-cluster, which is cluster.x-k8s.io/cluster-name.",
+	check.Iso(at("metadata.labels"), at("metadata.labels"), "Copied. Only cluster-api-cluster becomes cluster.x-k8s.io/cluster-name.",
 		checkLabelsTo, checkLabelsFrom),
 	check.Iso(at("metadata.annotations"), at("metadata.annotations"),
-		"As they are, but for those whose name differs (docs/fields/core.md lists them) and for last-applied-configuration; "+
-			"machine.openshift.io/remediation-strategy cannot go: Cluster API's check would delete what Machine API's reboots.",
+		"Copied, except annotations whose name differs (docs/fields/core.md lists them) and last-applied-configuration. "+
+			"machine.openshift.io/remediation-strategy cannot convert: Cluster API's check would delete Machines that Machine API's check reboots.",
 		checkAnnotationsTo, checkAnnotationsFrom),
 	check.Iso(at("spec.selector.matchLabels", "spec.selector.matchExpressions[].key", "spec.selector.matchExpressions[].operator",
 		"spec.selector.matchExpressions[].values"),
 		at("spec.selector.matchLabels", "spec.selector.matchExpressions[].key", "spec.selector.matchExpressions[].operator",
 			"spec.selector.matchExpressions[].values"),
-		"As it is; cluster-api-cluster is cluster.x-k8s.io/cluster-name. An empty one, which in Machine API selects every Machine, cannot go.",
+		"Copied; cluster-api-cluster is cluster.x-k8s.io/cluster-name. An empty selector, which in Machine API selects every Machine, cannot convert.",
 		checkSelectorTo, checkSelectorFrom),
 	check.Iso(at("spec.unhealthyConditions[].type", "spec.unhealthyConditions[].status", "spec.unhealthyConditions[].timeout"),
 		at("spec.checks.unhealthyNodeConditions[].type", "spec.checks.unhealthyNodeConditions[].status", "spec.checks.unhealthyNodeConditions[].timeoutSeconds"),
-		"The timeout in whole seconds. Machine API wants one condition at least, Cluster API 100 at most.", conditionsOfNodesTo, conditionsOfNodesFrom),
+		"The timeout in whole seconds. Machine API needs at least one condition, and Cluster API takes at most 100.", conditionsOfNodesTo, conditionsOfNodesFrom),
 	check.Iso(at("spec.maxUnhealthy"), at("spec.remediation.triggerIf.unhealthyLessThanOrEqualTo"),
 		"A number or a percentage of up to 100%; a number that is written as a text becomes one.", maxUnhealthyTo, maxUnhealthyFrom),
 	check.Iso(at("spec.nodeStartupTimeout"), at("spec.checks.nodeStartupTimeoutSeconds"),
 		"In whole seconds, 30 at least; 0 is none on both sides.", startupTo, startupFrom),
 	check.Iso(at("spec.remediationTemplate.apiVersion", "spec.remediationTemplate.kind", "spec.remediationTemplate.name", "spec.remediationTemplate.namespace"),
 		at("spec.remediation.templateRef.apiVersion", "spec.remediation.templateRef.kind", "spec.remediation.templateRef.name"),
-		"Each API looks for the template in the namespace of its own check, so a namespace may be named only if it is that one.", remediationTo, remediationFrom),
+		"Each API looks for the template in the namespace of its own check, so only that namespace may be named.", remediationTo, remediationFrom),
 	check.OnlyMAPI("spec.remediationTemplate.uid", "Cluster API refers to a template by its name: remove it"),
 	check.OnlyMAPI("spec.remediationTemplate.resourceVersion", "Cluster API refers to a template by its name: remove it"),
 	check.OnlyMAPI("spec.remediationTemplate.fieldPath", "Cluster API refers to a template by its name: remove it"),
@@ -95,7 +95,7 @@ func checkLabelsFrom(p *pass, c *capiCheck, m *mapiCheck) {
 func checkAnnotationsTo(p *pass, m *mapiCheck, c *capiCheck) {
 	if v := m.Metadata.Annotations[rebootAnnotation]; v != "" {
 		p.Unsupported(annotation(rebootAnnotation), v,
-			"Cluster API's check would delete the Machines that this one has rebooted: remove the annotation, or give a remediationTemplate")
+			"Cluster API's check would delete the Machines that this check reboots: remove the annotation, or give a remediationTemplate")
 	}
 	copyAnnotationsTo(p, m.Metadata.Annotations, &c.Metadata)
 }
@@ -106,7 +106,7 @@ func checkAnnotationsFrom(p *pass, c *capiCheck, m *mapiCheck) {
 		case isHook(k) || annotatesNode(k):
 			p.Unsupported(annotation(k), v, "Machine API uses this annotation on Machines only: remove it")
 		case k == rebootAnnotation && v != "":
-			p.Unsupported(annotation(k), v, "Machine API's check would reboot the Machines that this one deletes: remove the annotation")
+			p.Unsupported(annotation(k), v, "Machine API's check would reboot the Machines that this check deletes: remove the annotation")
 		default:
 			return false
 		}
@@ -125,7 +125,7 @@ func checkSelectorTo(p *pass, m *mapiCheck, c *capiCheck) {
 		return k
 	})
 	sameSelectedCluster(p, clusterLabel, m.Spec.Selector)
-	validSelector(p, m.Spec.Selector, "Cluster API refuses a selector that is empty: select by a label that the Machines have")
+	validSelector(p, m.Spec.Selector, "Cluster API refuses an empty selector: give a label that the Machines have")
 }
 
 func checkSelectorFrom(p *pass, c *capiCheck, m *mapiCheck) {
@@ -136,12 +136,12 @@ func checkSelectorFrom(p *pass, c *capiCheck, m *mapiCheck) {
 		case k == clusterLabel:
 			p.Unsupported(path, k, "this is Machine API's name of the label: use Cluster API's, "+clusterv1.ClusterNameLabel)
 		case k == clusterv1.MachineControlPlaneLabel || reachesNode(k):
-			p.Unsupported(path, k, "Machine API's Machines have no such label: select by one that both have")
+			p.Unsupported(path, k, "Machine API's Machines do not have this label: use a label that the Machines of both APIs have")
 		}
 		return k
 	})
 	sameSelectedCluster(p, clusterv1.ClusterNameLabel, c.Spec.Selector)
-	validSelector(p, c.Spec.Selector, "an empty selector would select every Machine in Machine API: select by a label that the Machines have")
+	validSelector(p, c.Spec.Selector, "in Machine API an empty selector selects every Machine: give a label that the Machines have")
 }
 
 // sameSelectedCluster reports an error if a selector has the cluster's label (key) with another cluster's name, because Cluster API's webhook refuses such a
@@ -208,7 +208,7 @@ func seconds(p *pass, path string, d time.Duration) *int32 {
 	s := int32(0)
 	switch {
 	case d%time.Second != 0:
-		p.Unsupported(path, d.String(), "Cluster API takes whole seconds only: round it")
+		p.Unsupported(path, d.String(), "Cluster API takes only whole seconds: round the value")
 	case d < 0 || d/time.Second > math.MaxInt32:
 		p.Unsupported(path, d.String(), "must be 0 to 2147483647 seconds: Cluster API takes no other time")
 	default:
@@ -234,7 +234,7 @@ func startupTo(p *pass, m *mapiCheck, c *capiCheck) {
 		return
 	}
 	if t.Duration > 0 && t.Duration < leastStartup {
-		p.Unsupported("spec.nodeStartupTimeout", t.Duration.String(), "Cluster API takes at least 30 seconds, or 0 for no limit: set one of them")
+		p.Unsupported("spec.nodeStartupTimeout", t.Duration.String(), "Cluster API takes at least 30 seconds, or 0 for no limit: set one of these")
 	}
 	c.Spec.Checks.NodeStartupTimeoutSeconds = seconds(p, "spec.nodeStartupTimeout", t.Duration)
 }
@@ -312,7 +312,7 @@ func remediationTo(p *pass, m *mapiCheck, c *capiCheck) {
 func refersWhole(p *pass, root, apiVersion, kind, name string) {
 	for _, f := range []struct{ name, value string }{{"apiVersion", apiVersion}, {"kind", kind}, {"name", name}} {
 		if f.value == "" {
-			p.Required(root+"."+f.name, "set it: a template is referred to by its apiVersion, kind and name")
+			p.Required(root+"."+f.name, "set it: a reference to a template needs apiVersion, kind and name")
 		}
 	}
 }

@@ -44,8 +44,8 @@ func annotate(p *pass, path, prefix string, hooks []machinev1beta1.LifecycleHook
 		case len(h.Name) < shortest:
 			p.Invalid(path+".name", h.Name, fmt.Sprintf("must have at least %d characters", shortest))
 		case !hookName(h.Name):
-			p.Unsupported(path+".name", h.Name, "Cluster API keeps the name in the name of an annotation: use at most 63 letters, digits, dots, dashes and "+
-				"underscores, and no domain")
+			p.Unsupported(path+".name", h.Name, "Cluster API stores the hook's name in the name of an annotation: use at most 63 letters, digits, dots, "+
+				"dashes and underscores, and no domain")
 		}
 		put(&c.Annotations, prefix+h.Name, h.Owner)
 	}

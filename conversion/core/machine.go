@@ -60,24 +60,24 @@ func at(paths ...string) []string { return conversion.At(paths...) }
 
 var machine conversion.Rows[mapiMachine, capiMachine]
 
-const authority = "Not content: which API is authoritative. The mirror sets it."
+const authority = "The authoritative API. The conversion does not copy it; Poundlock sets it."
 
 // Machines converts a Machine, or the template of a MachineSet.
 var Machines = conversion.Table[mapiMachine, capiMachine]{
 	machine.Same("metadata.name", "metadata.name"),
 	machine.Iso(at("metadata.labels", "spec.metadata.labels"), at("metadata.labels"),
-		"As they are, but: cluster-api-cluster is cluster.x-k8s.io/cluster-name; the role and type X also make node-role.kubernetes.io/X, "+
-			"and a control plane's role makes cluster.x-k8s.io/control-plane; spec.metadata.labels, which are the Node's, become labels if Cluster API hands them "+
-			"on: its domains', and those of --additional-sync-machine-labels.",
+		"Copied, with these exceptions: cluster-api-cluster is cluster.x-k8s.io/cluster-name; the role and type X also become node-role.kubernetes.io/X, "+
+			"and a control plane's role also becomes cluster.x-k8s.io/control-plane; spec.metadata.labels, which are the Node's, become labels if Cluster "+
+			"API copies them to Nodes: labels of its own domains, and of --additional-sync-machine-labels.",
 		labelsTo, labelsFrom),
 	machine.Iso(at("metadata.annotations", "spec.metadata.annotations"), at("metadata.annotations"),
-		"As they are, but for those whose name differs (docs/fields/core.md lists them) and for last-applied-configuration; "+
-			"spec.metadata.annotations must be of the domain node.cluster.x-k8s.io, or one of --additional-sync-machine-annotations.",
+		"Copied, except annotations whose name differs (docs/fields/core.md lists them) and last-applied-configuration. spec.metadata.annotations must be "+
+			"of the domain node.cluster.x-k8s.io, or match --additional-sync-machine-annotations.",
 		annotationsTo, annotationsFrom),
 	machine.Iso(at("spec.lifecycleHooks.preDrain[].name", "spec.lifecycleHooks.preDrain[].owner",
 		"spec.lifecycleHooks.preTerminate[].name", "spec.lifecycleHooks.preTerminate[].owner"), at("Machine"+conversion.Elsewhere+"metadata.annotations"),
-		"An annotation pre-drain.delete.hook.machine.cluster.x-k8s.io/NAME or pre-terminate… with the owner as its value. "+
-			"The lists come back in the order of their names; name and owner have at least 3 characters, the name no domain.",
+		"An annotation pre-drain.delete.hook.machine.cluster.x-k8s.io/NAME or pre-terminate… with the owner as its value. The lists come back in the order "+
+			"of their names. Name and owner have at least 3 characters, and the name has no domain.",
 		hooksTo, hooksFrom),
 	machine.OnlyMAPI("spec.metadata.name", "Cluster API names no Nodes: remove it"),
 	machine.OnlyMAPI("spec.metadata.generateName", "Cluster API names no Nodes: remove it"),
@@ -85,7 +85,8 @@ var Machines = conversion.Table[mapiMachine, capiMachine]{
 	machine.OnlyMAPI("spec.metadata.ownerReferences.*", "Cluster API gives Nodes no owners: remove them"),
 	machine.Iso(at("spec.taints[].key", "spec.taints[].value", "spec.taints[].effect"),
 		at("spec.taints[].key", "spec.taints[].value", "spec.taints[].effect", "spec.taints[].propagation"),
-		"Always propagated: Machine API keeps its taints on the Node. Cluster API takes them with its feature gate MachineTaintPropagation only.",
+		"Propagation is Always, because Machine API keeps its taints on the Node. Cluster API accepts taints only with its feature gate "+
+			"MachineTaintPropagation.",
 		taintsTo, taintsFrom),
 	machine.OnlyMAPI("spec.taints[].timeAdded", "Cluster API has no time of a taint: remove it"),
 	machine.Iso(at("spec.providerSpec.value", "spec.providerID"),
@@ -95,11 +96,11 @@ var Machines = conversion.Table[mapiMachine, capiMachine]{
 	machine.Iso(at("spec.authoritativeAPI"), nil, authority, ignore, ignoreBack),
 
 	machine.Iso(nil, at("spec.clusterName"), "Always the cluster's name.", clusterTo, clusterFrom),
-	machine.OnlyCAPI("spec.bootstrap.configRef.*", "Machine API takes its bootstrap data from a Secret: set dataSecretName"),
+	machine.OnlyCAPI("spec.bootstrap.configRef.*", "Machine API takes a Machine's bootstrap data from a Secret: set dataSecretName"),
 	machine.OnlyCAPI("spec.version", "Machine API has no version of a Machine: remove it"),
 	machine.OnlyCAPI("spec.readinessGates.*", "Machine API has no readiness gates: remove them"),
 	machine.Iso(nil, at("spec.minReadySeconds"),
-		"In a MachineSet's template, and on the Machines that it hands it on to: the MachineSet's minReadySeconds. A Machine without a set has none in Machine API.",
+		"The MachineSet's minReadySeconds, in its template and on its Machines. In Machine API a Machine without a MachineSet has none.",
 		ignore, readyFrom),
 	machine.OnlyCAPIBeyond("spec.deletion.nodeDrainTimeoutSeconds", "0", "Machine API has no such timeout."),
 	machine.OnlyCAPIBeyond("spec.deletion.nodeVolumeDetachTimeoutSeconds", "0", "Machine API has no such timeout."),
@@ -119,8 +120,8 @@ func clusterFrom(p *pass, c *capiMachine, _ *mapiMachine) {
 // object.
 func ownCluster(p *pass, name string) {
 	if name != p.Env.ClusterName {
-		p.Unsupported("spec.clusterName", name, fmt.Sprintf("must equal the cluster's name, which is %q, and cannot be changed: "+
-			"create the object again with that name", p.Env.ClusterName))
+		p.Unsupported("spec.clusterName", name, fmt.Sprintf("must equal the cluster's name, which is %q. The field cannot be changed: create the object "+
+			"again with this name", p.Env.ClusterName))
 	}
 }
 
@@ -135,7 +136,8 @@ func sameCluster(p *pass, path, name string) {
 func readyFrom(p *pass, c *capiMachine, _ *mapiMachine) {
 	ofASet := p.Core.Template || c.Metadata.Labels[clusterv1.MachineSetNameLabel] != ""
 	if s := c.Spec.MinReadySeconds; s != nil && *s != 0 && !ofASet {
-		p.Unsupported("spec.minReadySeconds", *s, "a Machine without a MachineSet is available as soon as it is ready in Machine API: set it to 0, or remove it")
+		p.Unsupported("spec.minReadySeconds", *s, "in Machine API a Machine without a MachineSet is available as soon as it is ready: set it to 0, or "+
+			"remove it")
 	}
 }
 
@@ -211,7 +213,7 @@ func providerFrom(p *pass, c *capiMachine, m *mapiMachine) {
 	_, p.Core.ControlPlane = c.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
 	p.Core.ProviderID, p.Core.FailureDomain, p.Core.BootstrapSecret = c.Spec.ProviderID, c.Spec.FailureDomain, c.Spec.Bootstrap.DataSecretName
 	if p.Core.BootstrapSecret == nil || *p.Core.BootstrapSecret == "" {
-		p.Required("spec.bootstrap.dataSecretName", "Machine API takes its bootstrap data from a Secret: name one")
+		p.Required("spec.bootstrap.dataSecretName", "Machine API takes a Machine's bootstrap data from a Secret: name the Secret")
 	}
 	m.provider = p.Env.Platform.Spec.ToMachineAPI(p.Under(c.infra.root), c.infra.spec)
 	if p.Core.ProviderID != "" {
@@ -228,10 +230,10 @@ func refers(p *pass, c *capiMachine) bool {
 	}
 	switch {
 	case ref.Kind != want.Kind || ref.APIGroup != want.Group:
-		p.Unsupported("spec.infrastructureRef", ref.Kind+"."+ref.APIGroup, "the cluster's platform needs another kind: refer to a "+want.Kind+"."+want.Group)
+		p.Unsupported("spec.infrastructureRef", ref.Kind+"."+ref.APIGroup, "this kind is not of the cluster's platform: name a "+want.Kind+"."+want.Group)
 	case c.infra.unread:
 	case c.infra.spec == nil:
-		p.Required("spec.infrastructureRef", fmt.Sprintf("%s %q does not exist: create it, or refer to one that exists", ref.Kind, ref.Name))
+		p.Required("spec.infrastructureRef", fmt.Sprintf("%s %q does not exist: create it, or name one that exists", ref.Kind, ref.Name))
 	case c.infra.name != ref.Name:
 		p.Invalid("spec.infrastructureRef.name", ref.Name, fmt.Sprintf("the conversion was given %q instead", c.infra.name))
 	default:
@@ -269,7 +271,8 @@ func machineToMachineAPI(p *pass, raw, infraRaw []byte) object {
 	ownedByASet(p, raw)
 	c.infra = readInfraMachine(p, infraRaw)
 	if c.infra.spec != nil && c.infra.name != c.Metadata.Name {
-		p.Unsupported("spec.infrastructureRef.name", c.infra.name, "must equal the Machine's name: Poundlock finds the infrastructure object by it")
+		p.Unsupported("spec.infrastructureRef.name", c.infra.name, "must equal the Machine's name: Poundlock finds the infrastructure object by the "+
+			"Machine's name")
 	}
 	Machines.ToMachineAPI(p, &c, &m)
 	p.Under(p.Env.Platform.InfraMachine.Kind + ".spec").WarnOfReplacement()
@@ -284,9 +287,9 @@ func ownedByASet(p *pass, raw []byte) {
 		ours := group == clusterv1.GroupVersion.Group || strings.HasSuffix(group, "."+clusterv1.GroupVersion.Group)
 		if ours && owner.Controller != nil && *owner.Controller && owner.Kind != "MachineSet" {
 			p.Unsupported("metadata.ownerReferences", owner.Name, fmt.Sprintf(
-				"%s %s, which the Machine API does not know, would go on to replace and delete instances of its own, this Machine's among them: "+
-					"leave authority with Cluster API. "+
-					"For a machine in the Machine API create one there under another name, and scale the %[1]s down", owner.Kind, owner.Name))
+				"%s %s owns this Machine. The Machine API has no such kind, so the %[1]s would keep replacing and deleting its instances, including this "+
+					"Machine's: leave authority with Cluster API. If you need a machine in the Machine API, create one with another name in the Machine "+
+					"API, and scale the %[1]s down", owner.Kind, owner.Name))
 		}
 	}
 }

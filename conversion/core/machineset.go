@@ -32,16 +32,16 @@ type capiSet struct {
 
 var set conversion.Rows[mapiSet, capiSet]
 
-const nameless = "the Machines of a set are named by it, in both APIs: remove it"
+const nameless = "in both APIs the MachineSet names its Machines: remove it"
 
 // MachineSets converts a MachineSet; Machines converts its template.
 var MachineSets = conversion.Table[mapiSet, capiSet]{
 	set.Same("metadata.name", "metadata.name"),
-	set.Iso(at("metadata.labels"), at("metadata.labels"), "As they are, but cluster-api-cluster, which is cluster.x-k8s.io/cluster-name.",
+	set.Iso(at("metadata.labels"), at("metadata.labels"), "Copied. Only cluster-api-cluster becomes cluster.x-k8s.io/cluster-name.",
 		setLabelsTo, setLabelsFrom),
 	set.Iso(at("metadata.annotations"), at("metadata.annotations"),
-		"As they are, but for those whose name differs (docs/fields/core.md lists them), for last-applied-configuration, "+
-			"and for what the cluster-autoscaler-operator writes beside the limits of autoscaling.",
+		"Copied, except annotations whose name differs (docs/fields/core.md lists them), last-applied-configuration, and annotations that the "+
+			"cluster-autoscaler-operator writes in addition to the limits of autoscaling.",
 		setAnnotationsTo, setAnnotationsFrom),
 	set.Same("spec.replicas", "spec.replicas"),
 	set.Iso(at("spec.minReadySeconds"), at("Template"+conversion.Elsewhere+"spec.template.spec.minReadySeconds"), "0 is none.", setReadyTo, setReadyFrom),
@@ -53,9 +53,9 @@ var MachineSets = conversion.Table[mapiSet, capiSet]{
 		"spec.selector.matchExpressions[].values"),
 		at("spec.selector.matchLabels", "spec.selector.matchExpressions[].key", "spec.selector.matchExpressions[].operator",
 			"spec.selector.matchExpressions[].values"),
-		"As it is. Cluster API adds cluster.x-k8s.io/cluster-name to each selector. That label does not come back, unless the selector has nothing else: "+
-			"then it comes back as cluster-api-cluster. The selector of a Machine API MachineSet cannot change: "+
-			"after another change in Cluster API the set cannot be mirrored back.",
+		"Copied. Cluster API adds cluster.x-k8s.io/cluster-name to each selector. This label comes back, as cluster-api-cluster, only if the selector has "+
+			"nothing else. The selector of a Machine API MachineSet cannot change, so after any other change in Cluster API the set cannot be mirrored "+
+			"back.",
 		selectorTo, selectorFrom),
 	set.Iso(at("spec.authoritativeAPI"), nil, authority, func(*pass, *mapiSet, *capiSet) {}, func(*pass, *capiSet, *mapiSet) {}),
 	set.Iso(nil, at("spec.clusterName"), "Always the cluster's name.",
@@ -65,7 +65,7 @@ var MachineSets = conversion.Table[mapiSet, capiSet]{
 	set.OnlyMAPI("spec.template.metadata.name", nameless),
 	set.OnlyMAPI("spec.template.metadata.generateName", nameless),
 	set.OnlyMAPI("spec.template.metadata.namespace", nameless),
-	set.OnlyMAPI("spec.template.metadata.ownerReferences.*", "the Machines of a set are owned by it, in both APIs: remove them"),
+	set.OnlyMAPI("spec.template.metadata.ownerReferences.*", "in both APIs the MachineSet owns its Machines: remove them"),
 	set.Iso(at("spec.template"), at("spec.template"), "As a Machine is.", templateTo, templateFrom).With(templateLines(), "spec.template", "spec.template"),
 }
 
@@ -113,7 +113,7 @@ func setAnnotationsFrom(p *pass, c *capiSet, m *mapiSet) {
 
 func setReadyTo(p *pass, m *mapiSet, c *capiSet) {
 	if m.Spec.MinReadySeconds < 0 {
-		p.Invalid("spec.minReadySeconds", m.Spec.MinReadySeconds, "Cluster API refuses a negative one: set it to 0, or remove it")
+		p.Invalid("spec.minReadySeconds", m.Spec.MinReadySeconds, "Cluster API refuses a negative value: set it to 0, or remove it")
 	}
 	if s := m.Spec.MinReadySeconds; s != 0 {
 		c.Spec.Template.Spec.MinReadySeconds = &s
@@ -137,9 +137,9 @@ func selectorTo(p *pass, m *mapiSet, c *capiSet) {
 		}
 		return k
 	})
-	possibleSelector(p, m.Spec.Selector, "Cluster API refuses it, and Machine API's MachineSet creates no Machine with it"+newSelector)
+	possibleSelector(p, m.Spec.Selector, "Cluster API refuses this label, and Machine API's MachineSet creates no Machine with it"+newSelector)
 	if len(m.Spec.Selector.MatchLabels)+len(m.Spec.Selector.MatchExpressions) == 0 {
-		p.Required("spec.selector", "Cluster API refuses a selector that is empty"+newSelector)
+		p.Required("spec.selector", "Cluster API refuses an empty selector"+newSelector)
 	}
 }
 
@@ -149,7 +149,7 @@ func selectorFrom(p *pass, c *capiSet, m *mapiSet) {
 			return clusterLabel
 		}
 		if k == clusterv1.MachineControlPlaneLabel || reachesNode(k) {
-			p.Unsupported(path, k, "Machine API's Machines have no such label: select by one that both have")
+			p.Unsupported(path, k, "Machine API's Machines do not have this label: use a label that the Machines of both APIs have")
 		}
 		return k
 	})
@@ -210,8 +210,8 @@ func templateTo(p *pass, m *mapiSet, c *capiSet) {
 func templateFrom(p *pass, c *capiSet, m *mapiSet) {
 	t := c.Spec.Template
 	if v, ok := t.Annotations[clusterv1.PausedAnnotation]; ok {
-		p.Unsupported("spec.template."+annotation(clusterv1.PausedAnnotation), v, "Cluster API would copy it to each Machine of the set again and again, "+
-			"and Poundlock alone pauses a Machine that Machine API has too: remove it from the template")
+		p.Unsupported("spec.template."+annotation(clusterv1.PausedAnnotation), v, "Cluster API would keep copying this annotation to each Machine of the "+
+			"set, but only Poundlock may pause a Machine that Machine API also has: remove it from the template")
 	}
 	from, to := capiMachine{Metadata: metadata{Labels: t.Labels, Annotations: t.Annotations}, Spec: t.Spec, infra: c.infra, set: c.Metadata.Name}, mapiMachine{}
 	Machines.ToMachineAPI(p.At("spec.template"), &from, &to)
@@ -281,7 +281,7 @@ func readTemplate(p *pass, raw []byte) infra {
 	}
 	if of := o.Spec.Template.Metadata; len(of.Labels)+len(of.Annotations) > 0 {
 		p.Under(p.Env.Platform.InfraMachineTemplate.Kind).Unsupported("spec.template.metadata", nil,
-			"Machine API has no labels and annotations of infrastructure machines: make a template without them, and let the MachineSet refer to that")
+			"Machine API has no labels and annotations of infrastructure machines: create a template without them, and name that template in the MachineSet")
 	}
 	return infra{spec: o.Spec.Template.Spec, name: o.Metadata.Name, root: p.Env.Platform.InfraMachineTemplate.Kind + ".spec.template.spec"}
 }
@@ -301,12 +301,12 @@ func ownedByNoDeployment(p *pass, raw []byte) {
 			return fmt.Sprintf("kubectl -n %s %s %s.%s %s", set.Namespace, verb, resource, clusterv1.GroupVersion.Group, name)
 		}
 		p.Unsupported("metadata.ownerReferences", owner.Name, fmt.Sprintf(
-			"MachineDeployment %s, which the Machine API does not know, would create a second MachineSet beside a paused one at its next rollout: "+
-				"leave authority with Cluster API, or take the set off it. First pause it: %s %s=; "+
-				"then remove the label by which it selects the set (LABEL): %s %s- LABEL-; then remove it as an owner: "+
+			"MachineDeployment %s owns this MachineSet. The Machine API has no such kind, so at its next rollout the MachineDeployment would create a "+
+				"second MachineSet beside the paused one: leave authority with Cluster API, or detach the MachineSet. First pause the MachineDeployment: %s "+
+				"%s=; then remove the label by which the MachineDeployment selects the set (LABEL): %s %s- LABEL-; then remove the owner reference: "+
 				`%s --type json -p '[{"op":"test","path":"/metadata/ownerReferences/%[8]d/uid","value":"%[7]s"},`+
 				`{"op":"remove","path":"/metadata/ownerReferences/%[8]d"}]'. `+
-				"Its deletion, with --cascade=orphan too, deletes this MachineSet with its Machines",
+				"Do not delete the MachineDeployment: even with --cascade=orphan, its deletion deletes this MachineSet with its Machines",
 			owner.Name, kubectl("annotate", "machinedeployments", owner.Name), clusterv1.PausedAnnotation,
 			kubectl("label", "machinesets", set.Name), clusterv1.MachineDeploymentNameLabel,
 			kubectl("patch", "machinesets", set.Name), owner.UID, i))

@@ -44,7 +44,7 @@ func labelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 func copyLabelsTo(p *pass, labels map[string]string, c *metadata) {
 	for _, k := range sorted(labels) {
 		v := labels[k]
-		possibleLabel(p, label(k), k, v, "Cluster API refuses it, and Machine API's MachineSet creates no Machine with it: use another one")
+		possibleLabel(p, label(k), k, v, "Cluster API refuses this label, and Machine API's MachineSet creates no Machine with it: use another one")
 		switch {
 		case k == clusterLabel && v != p.Env.ClusterName:
 			p.Differs(label(k), v, "the cluster's name", p.Env.ClusterName)
@@ -83,20 +83,20 @@ func addClusterName(p *pass, c *metadata) {
 func nodeLabelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	for _, k := range sorted(m.Spec.Labels) {
 		v := m.Spec.Labels[k]
-		possibleLabel(p, nodeLabel(k), k, v, "Cluster API refuses it, and no Node gets it: use another one")
+		possibleLabel(p, nodeLabel(k), k, v, "Cluster API refuses this label, and no Node gets it: use another one")
 		switch have, there := c.Metadata.Labels[k]; {
 		case k == machineapi.InterruptibleLabel && v == "" && interruptible(p, m.provider):
 		case !reachesNode(k) && !p.Env.NodeSync.Labels.Match(k):
 			p.Unsupported(nodeLabel(k), v,
-				"Cluster API hands labels of node-role.kubernetes.io, node-restriction.kubernetes.io and node.cluster.x-k8s.io on to Nodes, "+
-					"and others only where its manager "+
-					"is started with --additional-sync-machine-labels: give Poundlock the same flag then; otherwise remove the label here and label the Node by hand")
+				"Cluster API copies only labels of node-role.kubernetes.io, node-restriction.kubernetes.io and node.cluster.x-k8s.io to Nodes, and labels "+
+					"that its manager's flag --additional-sync-machine-labels matches. If its manager has this flag, give Poundlock the same flag; "+
+					"otherwise remove the label here and label the Node by hand")
 		case k == clusterLabel || k == clusterv1.ClusterNameLabel || k == clusterv1.MachineControlPlaneLabel:
 			p.Unsupported(nodeLabel(k), v, clusterAPIOwn)
 		case there && have != v && reachesNode(k):
 			p.Differs(nodeLabel(k), v, "the label that the Machine's role makes", have)
 		case there && have != v:
-			p.Differs(nodeLabel(k), v, "the Machine's own label of this name, as Cluster API has one for both,", have)
+			p.Differs(nodeLabel(k), v, "the Machine's own label of this name (Cluster API has one label for Machine and Node),", have)
 		default:
 			put(&c.Metadata.Labels, k, v)
 			remember(&c.Metadata, NodeLabelsAnnotation, stands(k, m.Metadata.Labels))
@@ -193,13 +193,13 @@ func annotationsTo(p *pass, m *mapiMachine, c *capiMachine) {
 			put(&c.Metadata.Annotations, k, v)
 		case !p.Env.NodeSync.Annotations.Match(k):
 			p.Unsupported(nodeAnnotation(k), v,
-				"Cluster API hands annotations of node.cluster.x-k8s.io on to Nodes, and others only where its manager is started with "+
-					"--additional-sync-machine-annotations: "+
-					"give Poundlock the same flag then; otherwise remove the annotation here and annotate the Node by hand")
+				"Cluster API copies only annotations of node.cluster.x-k8s.io to Nodes, and annotations that its manager's flag "+
+					"--additional-sync-machine-annotations matches. If its manager has this flag, give Poundlock the same flag; otherwise remove the "+
+					"annotation here and annotate the Node by hand")
 		case meantForMachines(k):
 			p.Unsupported(nodeAnnotation(k), v, clusterAPIOwn)
 		case there && have != v:
-			p.Differs(nodeAnnotation(k), v, "the Machine's own annotation of this name, as Cluster API has one for both,", have)
+			p.Differs(nodeAnnotation(k), v, "the Machine's own annotation of this name (Cluster API has one annotation for Machine and Node),", have)
 		default:
 			put(&c.Metadata.Annotations, k, v)
 			remember(&c.Metadata, NodeAnnotationsAnnotation, stands(k, m.Metadata.Annotations))

@@ -26,7 +26,7 @@ func halfControlPlane(p *pass, c *capiMachine) string {
 	var why string
 	in, out := map[string]any{}, map[string]any{}
 	if control {
-		why = fmt.Sprintf("in Cluster API this is a control plane Machine, and in Machine API it is none: the label %s=%s is missing", roleLabel, master)
+		why = fmt.Sprintf("in Cluster API this is a control plane Machine, but in Machine API it is not: the label %s=%s is missing", roleLabel, master)
 		if role, has := own[roleLabel]; has {
 			why += fmt.Sprintf(" (it is %q)", role)
 		}
@@ -36,7 +36,7 @@ func halfControlPlane(p *pass, c *capiMachine) string {
 		}
 		out[clusterv1.MachineControlPlaneLabel] = nil
 	} else {
-		why = fmt.Sprintf("in Machine API this is a control plane Machine, and in Cluster API it is none: the label %s is missing",
+		why = fmt.Sprintf("in Machine API this is a control plane Machine, but in Cluster API it is not: the label %s is missing",
 			clusterv1.MachineControlPlaneLabel)
 		in[clusterv1.MachineControlPlaneLabel] = ""
 		for _, k := range sorted(own) {

@@ -283,7 +283,7 @@ func drainableFrom(core *unstructured.Unstructured) machinev1beta1.Condition {
 	return machinev1beta1.Condition{
 		Type: machinev1beta1.MachineDrainable, Status: corev1.ConditionFalse,
 		Severity: machinev1beta1.ConditionSeverityWarning, Reason: machinev1beta1.MachineHookPresent,
-		Message: "Draining its Node waits until its owner removes each hook: " + strings.Join(hooks, ", "),
+		Message: "The drain of the Node waits until the owner of each hook removes the hook: " + strings.Join(hooks, ", "),
 	}
 }
 
@@ -297,7 +297,7 @@ func deletingFrom(c clusterv1.MachineStatus, m *machinev1beta1.MachineStatus) st
 	}
 	m.Conditions = append(m.Conditions, machinev1beta1.Condition{
 		Type: machinev1beta1.MachineDrained, Status: corev1.ConditionTrue, LastTransitionTime: at,
-		Message: "Cluster API has drained the Node, or has left the drain out",
+		Message: "Cluster API has drained the Node, or has skipped the drain",
 	})
 	return machinev1beta1.PhaseDeleting
 }

@@ -74,7 +74,8 @@ dedicatedHost: {id: h-1}
 func TestAHookThatIsRemovedHoldsNoDrain(t *testing.T) {
 	machine := wrap(map[string]any{"metadata": map[string]any{}})
 	for _, c := range []struct{ annotation, status, message string }{
-		{"pre-drain.delete.hook.machine.cluster.x-k8s.io/etcd", "False", "Draining its Node waits until its owner removes each hook: etcd (owner clusteroperator/etcd)"},
+		{"pre-drain.delete.hook.machine.cluster.x-k8s.io/etcd", "False", "The drain of the Node waits until the owner of each hook removes the hook: etcd " +
+			"(owner clusteroperator/etcd)"},
 		{"pre-terminate.delete.hook.machine.cluster.x-k8s.io/etcd", "True", ""},
 		{"", "True", ""},
 	} {

@@ -15,14 +15,14 @@ import (
 )
 
 // NoInfrastructure is the message about a cluster without an Infrastructure, with the remedy.
-const NoInfrastructure = "Infrastructure cluster (config.openshift.io) does not exist: it has the cluster's name and platform. " +
-	"If somebody deleted it, restore it from a backup without its metadata.uid and metadata.resourceVersion, and then its status: " +
-	"kubectl create -f infrastructure.yaml; kubectl replace --subresource=status -f infrastructure.yaml"
+const NoInfrastructure = "Infrastructure cluster (config.openshift.io) does not exist. Poundlock reads the cluster's name and platform from this object. If " +
+	"somebody deleted it, restore it from a backup without metadata.uid and metadata.resourceVersion, and then restore its status: kubectl create -f " +
+	"infrastructure.yaml; kubectl replace --subresource=status -f infrastructure.yaml"
 
 // noStatus is the message about an Infrastructure that lacks fields. The old field status.platform does not replace status.platformStatus, because conversions
 // need regions, groups and addresses.
-const noStatus = "Infrastructure cluster (config.openshift.io) does not yet have status.infrastructureName and status.platformStatus.type. " +
-	"An installation sets them. After a restore without status: kubectl replace --subresource=status -f infrastructure.yaml"
+const noStatus = "Infrastructure cluster (config.openshift.io) does not yet have status.infrastructureName and status.platformStatus.type. An installation " +
+	"sets these fields. After a restore without status: kubectl replace --subresource=status -f infrastructure.yaml"
 
 // Get reads one object by name, from the caller's source. It returns nil and no error if the object does not exist, or its kind is not served. This package
 // does not change the result.

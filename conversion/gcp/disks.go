@@ -75,14 +75,14 @@ func eachVolume(p *pass, c *infraSpec, m *providerSpec, f func(*pass, volume, *d
 func bootTo(p *pass, m *providerSpec, _ *infraSpec) {
 	root := rootDisk(m)
 	if root < 0 {
-		p.Required("disks", "one of them must have boot: true")
+		p.Required("disks", "one of the disks must have boot: true")
 	}
 	for i, d := range m.Disks {
 		switch at := p.At(fmt.Sprintf("disks[%d]", i)); {
 		case d == nil:
 			at.Invalid("", nil, isNull)
 		case d.Boot && i != root:
-			at.Invalid("boot", true, "an instance boots from one disk, and another has boot: true: set this to false")
+			at.Invalid("boot", true, "an instance boots from only one disk, and another disk has boot: true: set this one to false")
 		}
 	}
 }
@@ -103,7 +103,7 @@ const (
 	leastGB, mostGB = 16, 65536 // the limits of Machine API's webhook
 
 	leastSize = "must not be negative"
-	ownSize   = "each API would choose another size for an empty disk: set it, in GB"
+	ownSize   = "the APIs would choose different sizes for an empty disk: set the size, in GB"
 )
 
 func sizeTo(p *pass, d *disk, v volume) {
@@ -137,11 +137,11 @@ func checkSize(p *pass, path string, gb int64) {
 	case gb < 0:
 		p.Invalid(path, gb, leastSize)
 	case gb != 0 && gb < leastGB || gb > mostGB:
-		p.Unsupported(path, gb, fmt.Sprintf("Machine API takes %d to %d GB: give a size of these", leastGB, mostGB))
+		p.Unsupported(path, gb, fmt.Sprintf("Machine API takes %d to %d GB: give a size in this range", leastGB, mostGB))
 	}
 }
 
-const noScratch = "Machine API makes persistent disks only, and Cluster API a scratch disk of this type: set another type"
+const noScratch = "Machine API creates only persistent disks, and Cluster API creates a scratch disk for this type: set another type"
 
 func typeTo(p *pass, d *disk, v volume) {
 	word := gcpv1.DiskType(d.Type)
@@ -164,7 +164,7 @@ func (v volume) deviceType() **gcpv1.DiskType {
 }
 
 func typeFrom(p *pass, v volume, d *disk) {
-	path, reason := "deviceType", "Cluster API creates no disk without it: set "+string(gcpv1.PdStandardDiskType)+" or another type"
+	path, reason := "deviceType", "Cluster API creates no disk without a type: set "+string(gcpv1.PdStandardDiskType)+" or another type"
 	if v.root != nil {
 		path, reason = "rootDeviceType", "Machine API needs the type of each disk: set "+string(gcpv1.PdStandardDiskType)+
 			", which is Cluster API's default"
@@ -195,11 +195,11 @@ func imageTo(p *pass, d *disk, v volume) {
 	switch {
 	case v.root == nil && d.Image != "":
 		p.Unsupported("image", d.Image,
-			"Cluster API makes its additional disks empty, from no image. Machine API's webhook writes this into what is created without it, and not again "+
-				"later: remove it here, or keep the machine with Machine API")
+			"Cluster API creates additional disks empty, without an image. Machine API's webhook sets this field only when the object is created, not "+
+				"later: remove it, or keep the machine with Machine API")
 	case v.root == nil:
 	case d.Image == "":
-		p.Required("image", "without an image Cluster API would choose one itself: name it")
+		p.Required("image", "without an image Cluster API would choose one itself: name the image")
 	case strings.Contains(d.Image, "/"):
 		v.root.Image = &d.Image
 	default:
@@ -214,7 +214,7 @@ func imageFrom(p *pass, v volume, d *disk) {
 	}
 	switch d.Image = text(v.root.Image); {
 	case d.Image == "" && v.root.ImageFamily == nil:
-		p.Required("image", "Machine API chooses no image by itself: name it")
+		p.Required("image", "Machine API chooses no image by itself: name the image")
 	case d.Image != "" && !strings.Contains(d.Image, "/"):
 		p.Invalid("image", d.Image, "must be a full reference, such as projects/PROJECT/global/images/NAME")
 	}
@@ -226,10 +226,10 @@ func diskLabelsTo(p *pass, m *providerSpec, c *infraSpec) {
 		for _, k := range sortedKeys(d.Labels) {
 			switch value, same := has[k]; {
 			case v.root == nil:
-				p.Unsupported("labels["+k+"]", d.Labels[k], "Cluster API gives no labels to a disk that is not the root disk: "+
-					"remove it, or keep the machine with Machine API")
+				p.Unsupported("labels["+k+"]", d.Labels[k], "Cluster API labels only the root disk: remove it, or keep the machine with Machine API")
 			case !same || value != d.Labels[k]:
-				p.Unsupported("labels["+k+"]", d.Labels[k], "Cluster API gives the root disk the labels of the instance: set the same in labels")
+				p.Unsupported("labels["+k+"]", d.Labels[k], "Cluster API gives the root disk the labels of the instance: set the same label also in labels "+
+					"of the instance")
 			}
 		}
 	})

@@ -26,7 +26,7 @@ const (
 	longestKeyName = 160
 	longestAccount = 85
 
-	oneKey = "must be the root disk's key: Cluster API encrypts every disk that has a key with that one"
+	oneKey = "must be the root disk's key: Cluster API uses the root disk's key for every disk that has a key"
 )
 
 func (v volume) key() **gcpv1.CustomerEncryptionKey {
@@ -58,7 +58,7 @@ func keysTo(p *pass, m *providerSpec, c *infraSpec) {
 func keyTo(p *pass, m *machinev1beta1.GCPEncryptionKeyReference) *gcpv1.CustomerEncryptionKey {
 	out := &gcpv1.CustomerEncryptionKey{KeyType: gcpv1.CustomerManagedKey, ManagedKey: &gcpv1.ManagedKey{}}
 	if m.KMSKey == nil {
-		p.Required("kmsKey", "name the key, or leave encryptionKey out: without one Machine API encrypts with no key of yours")
+		p.Required("kmsKey", "name the key, or leave encryptionKey out: without a key Machine API does not encrypt with a key of yours")
 		return nil
 	}
 	out.ManagedKey.KMSKeyName = kmsName(p.At("kmsKey"), *m.KMSKey)
@@ -74,15 +74,15 @@ func kmsName(p *pass, k machinev1beta1.GCPKMSKeyReference) string {
 		k.ProjectID = project(p)
 	}
 	if !keyProject.MatchString(k.ProjectID) {
-		p.Unsupported("projectID", k.ProjectID, "Cluster API takes letters, digits, and -_: in the project of a key. Give its ID")
+		p.Unsupported("projectID", k.ProjectID, "Cluster API takes only letters, digits, and -_: in the project of a key. Give the project's ID")
 	}
 	checkKeyPart(p, "name", k.Name)
 	checkKeyPart(p, "keyRing", k.KeyRing)
 	checkKeyPart(p, "location", k.Location)
 	name := fmt.Sprintf("projects/%s/locations/%s/keyRings/%s/cryptoKeys/%s", k.ProjectID, k.Location, k.KeyRing, k.Name)
 	if len(name) > longestKeyName {
-		p.Unsupported("", name, fmt.Sprintf("with project, location and key ring Cluster API takes at most %d characters. "+
-			"Use a key of a shorter name, or keep the machine with Machine API", longestKeyName))
+		p.Unsupported("", name, fmt.Sprintf("the key with its project, location and key ring may have at most %d characters in Cluster API. Use a key with "+
+			"a shorter name, or keep the machine with Machine API", longestKeyName))
 	}
 	return name
 }

@@ -40,11 +40,11 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("region"), at(inCluster+"spec.region"),
 		"Must be the GCPCluster's region, or absent, which means the same.", regionTo, regionFrom),
 	of.Iso(at("zone"), at(inMachine+"spec.failureDomain"),
-		"Required on both sides, and a zone of the region. The GCPCluster's failure domains are the control plane's: its workers may be in any zone.",
+		"Required on both sides, and a zone of the region. The GCPCluster's failure domains are for the control plane only: workers may be in any zone.",
 		zoneTo, zoneFrom),
 	of.Iso(at(inMachine+"spec.providerID"), at("providerID"),
-		"gce://PROJECT/ZONE/NAME, of the GCPCluster's project and the machine's zone: both APIs look for an instance there and by its name, and make "+
-			"another one where they find none. A template has none.",
+		"gce://PROJECT/ZONE/NAME, with the GCPCluster's project and the machine's zone: both APIs look for the instance by its name in this project and "+
+			"zone, and create another instance if they find none. A template has no provider id.",
 		providerIDTo, providerIDFrom),
 
 	// The instance.
@@ -54,9 +54,10 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 			"Machine API knows nvidia-tesla-k80, -p100, -p4, -t4 and -v100, and one type on an instance.",
 		gpusTo, gpusFrom),
 	of.Iso(at("serviceAccounts[].email", "serviceAccounts[].scopes"), at("serviceAccounts.email", "serviceAccounts.scopes"),
-		"Exactly one, with a scope, said on both sides: without a word Cluster API gives the project's default account, Machine API none.", accountsTo, accountsFrom),
+		"Exactly one, with a scope, set on both sides: if it is absent, Cluster API gives "+
+			"the project's default account, and Machine API none.", accountsTo, accountsFrom),
 	of.Iso(at("userDataSecret.name"), at(inMachine+"spec.bootstrap.dataSecretName"),
-		"Required on both sides: Cluster API creates no Machine without bootstrap data. Machines that are yet to be created and run Windows cannot go.",
+		"Required on both sides: Cluster API creates no Machine without bootstrap data. Windows Machines without an instance cannot move.",
 		userDataTo, userDataFrom),
 	of.Iso(at("credentialsSecret.name"), nil,
 		"Must be the cluster's own secret, or absent, which means the same; Cluster API takes its credentials from the GCPCluster.", credentialsTo, credentialsFrom),
@@ -64,36 +65,37 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 
 	// Labels, metadata and tags.
 	of.Iso(at("labels", inInstalled+"status.platformStatus.gcp.resourceLabels"), at("additionalLabels", "GCPCluster"+elsewhere+"spec.additionalLabels"),
-		"As they are, and what Machine API adds to every instance is said in both: kubernetes-io-cluster-CLUSTER=owned, and the Infrastructure's "+
-			"resourceLabels where the machine has no value of its own. Cluster API adds capg-cluster-CLUSTER and capg-role by itself, and to a new instance "+
-			"the GCPCluster's additionalLabels: those must be named here. The mirror names them on the way back, but not in a control plane Machine.",
+		"Copied. A GCPMachine also has the labels that Machine API adds to every instance: kubernetes-io-cluster-CLUSTER=owned, and the Infrastructure's "+
+			"resourceLabels that the machine does not set itself. Cluster API adds capg-cluster-CLUSTER and capg-role by itself, and to a new instance the "+
+			"GCPCluster's additionalLabels: the machine must name the additionalLabels. On the way back the mirror names them, except in a control plane "+
+			"Machine.",
 		labelsTo, labelsFrom),
 	of.Iso(at("gcpMetadata[].key", "gcpMetadata[].value"), at("additionalMetadata[].key", "additionalMetadata[].value"),
-		"Each key once, and not user-data, which is the machine's user data in both.", metadataTo, metadataFrom),
+		"Each key once, and not user-data, which is the machine's user data in both APIs.", metadataTo, metadataFrom),
 	of.Iso(at("resourceManagerTags[].parentID", "resourceManagerTags[].key", "resourceManagerTags[].value", inInstalled+"status.platformStatus.gcp.resourceTags"),
 		at("resourceManagerTags[].parentID", "resourceManagerTags[].key", "resourceManagerTags[].value", "GCPCluster"+elsewhere+"spec.resourceManagerTags"),
-		"As they are, and those of the Infrastructure's resourceTags whose key is not among them, which Machine API adds to every instance: "+
-			"a GCPMachine must name them, and what only the GCPCluster has too. Each key once, at most 50.",
+		"Copied. Machine API also adds the Infrastructure's resourceTags to every instance, unless the machine has the key, so a GCPMachine must name them. "+
+			"The machine must also name tags that only the GCPCluster has. Each key once, at most 50.",
 		resourceTagsTo, resourceTagsFrom),
 
 	// The network.
 	of.Iso(at("networkInterfaces[].network"), at(inCluster+"spec.network.name"),
-		"Exactly one interface, in the GCPCluster's network (default, where it has none).", networkTo, networkFrom),
+		"Exactly one interface, in the GCPCluster's network (default if the GCPCluster names none).", networkTo, networkFrom),
 	of.Iso(at("networkInterfaces[].projectID"), at(inCluster+"spec.network.hostProject"),
 		"Must be the project of the GCPCluster's network; absent is the machine's own project, on both sides.", hostProjectTo, hostProjectFrom),
-	of.Iso(at("networkInterfaces[].subnetwork"), at("subnet"), "By its name; required: Machine API's webhook takes no interface without one.",
+	of.Iso(at("networkInterfaces[].subnetwork"), at("subnet"), "By its name. Required: Machine API's webhook refuses an interface without a subnetwork.",
 		subnetTo, subnetFrom),
-	of.Iso(at("networkInterfaces[].publicIP"), at("publicIP"), "False means the same as none, and comes back as none.", publicIPTo, publicIPFrom),
+	of.Iso(at("networkInterfaces[].publicIP"), at("publicIP"), "False means the same as absent, and comes back as absent.", publicIPTo, publicIPFrom),
 	of.OnlyCAPI("aliasIPRanges.*", "Machine API gives an instance no alias addresses: remove them"),
 	of.Iso(at("tags"), at("additionalNetworkTags"),
-		"As they are. Cluster API's instances have CLUSTER and CLUSTER-node or CLUSTER-control-plane besides; "+
-			"Google keeps tags as a set, so naming these too changes nothing there. Where firewall rules go by them, name them: Machine API adds none.",
+		"Copied. Cluster API also gives its instances the tags CLUSTER and CLUSTER-node or CLUSTER-control-plane. If firewall rules depend on these, name "+
+			"them, because Machine API adds none; Google keeps tags as a set, so naming them does no harm in Cluster API.",
 		tagsTo, tagsFrom),
 	of.Iso(at("canIPForward"), at("ipForwarding"),
 		"True is Enabled, false or absent Disabled. Absent in Cluster API is Enabled, which is what the API server fills in.", forwardingTo, forwardingFrom),
 	of.OnlyMAPI("targetPools",
-		"Cluster API puts control plane instances into instance groups, and no instance into a target pool: remove it if no forwarding rule sends to the "+
-			"pool (gcloud compute forwarding-rules list), else keep the machine with Machine API"),
+		"Cluster API puts control plane instances into instance groups, never into target pools: remove it if no forwarding rule sends to the pool (gcloud "+
+			"compute forwarding-rules list), else keep the machine with Machine API"),
 	of.Iso(nil, at(inCluster+"spec.loadBalancer.apiServerInstanceGroupTagOverride"),
 		"Must be master for a control plane Machine: Machine API registers it with the instance group CLUSTER-master-ZONE, Cluster API with "+
 			"CLUSTER-TAG-ZONE. The message has the command.",
@@ -102,10 +104,10 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	// How it is scheduled and paid for.
 	of.Same("preemptible", "preemptible"),
 	of.Iso(at("provisioningModel"), at("provisioningModel"),
-		"Spot, and not on a preemptible instance. Standard means the same as none, and comes back as none.", spotTo, spotFrom),
+		"Spot, and not on a preemptible instance. Standard means the same as absent, and comes back as absent.", spotTo, spotFrom),
 	of.Iso(at("onHostMaintenance"), at("onHostMaintenance"),
-		"Migrate or Terminate. Must be Terminate on an instance with GPUs or a confidential one; Cluster API does that for GPUs unasked, Machine API "+
-			"only where it is said.",
+		"Migrate or Terminate. Must be Terminate on an instance with GPUs or a confidential one. For GPUs Cluster API sets Terminate by itself, Machine API "+
+			"does not.",
 		maintenanceTo, maintenanceFrom),
 	of.Iso(at("restartPolicy"), nil,
 		"Always, or absent, which means the same. On a preemptible or Spot instance: Never, or absent, which means the same.", restartTo, nothingBack),
@@ -113,39 +115,40 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	// How it is protected.
 	of.Iso(at("shieldedInstanceConfig.secureBoot", "shieldedInstanceConfig.virtualizedTrustedPlatformModule", "shieldedInstanceConfig.integrityMonitoring"),
 		at("shieldedInstanceConfig.secureBoot", "shieldedInstanceConfig.virtualizedTrustedPlatformModule", "shieldedInstanceConfig.integrityMonitoring"),
-		"Enabled, Disabled or absent each; an empty shieldedInstanceConfig means the same as none, and comes back as none. "+
-			"Without the module, integrityMonitoring must be Disabled too, as it is Enabled where it is absent.",
+		"Enabled, Disabled or absent each; an empty shieldedInstanceConfig means the same as absent, and comes back as absent. Without the "+
+			"virtualizedTrustedPlatformModule, integrityMonitoring must be Disabled too, because absent is Enabled.",
 		shieldedTo, shieldedFrom),
 	of.Iso(at("confidentialCompute"), at("confidentialCompute"),
-		"Absent is absent. Any policy but Disabled takes onHostMaintenance Terminate and a machine type of its series: "+
-			"n2d, c2d or c3d for Enabled and AMDEncryptedVirtualization, n2d for AMDEncryptedVirtualizationNestedPaging, c3 for IntelTrustedDomainExtensions.",
+		"Copied. Any policy except Disabled needs onHostMaintenance Terminate and a machine type of a certain series: n2d, c2d or c3d for Enabled and "+
+			"AMDEncryptedVirtualization, n2d for AMDEncryptedVirtualizationNestedPaging, c3 for IntelTrustedDomainExtensions.",
 		confidentialTo, confidentialFrom),
 
 	// The disks.
 	of.Iso(at("disks[].boot"), at("additionalDisks"),
-		"The one disk that boots is the root disk, the others are additionalDisks, in their order.", bootTo, bootFrom),
+		"The disk with boot: true is the root disk. The other disks are additionalDisks, in their order.", bootTo, bootFrom),
 	onDisks(at("disks[].autoDelete"), nil, "Must be true: Cluster API deletes every disk with its instance.", deletionTo, deletionFrom),
 	onDisks(at("disks[].image"), at("image"),
-		"Required for the root disk. A name without a / is an image of the machine's own project, and becomes projects/PROJECT/global/images/NAME. "+
-			"Any other disk must have none: Cluster API makes those empty. Machine API's webhook writes one into each disk of a Machine or MachineSet that "+
-			"is created without: remove it there.",
+		"Required for the root disk. A name without a / is an image of the machine's own project, and becomes projects/PROJECT/global/images/NAME. Any "+
+			"other disk must have no image: Cluster API creates it empty. When a Machine or MachineSet is created, Machine API's webhook sets an image for "+
+			"each disk without one: remove that image.",
 		imageTo, imageFrom),
 	of.OnlyCAPI("imageFamily", "Machine API has one field for both: set projects/PROJECT/global/images/family/FAMILY in image"),
 	onDisks(at("disks[].sizeGb"), at("rootDeviceSize", "additionalDisks[].size"),
 		"Absent for the root disk is the image's size. Required for any other. Machine API's webhook takes 16 to 65536.", sizeTo, sizeFrom),
 	onDisks(at("disks[].type"), at("rootDeviceType", "additionalDisks[].deviceType"),
-		"As they are, and those that Machine API's webhook takes: pd-standard, pd-ssd, pd-balanced and hyperdisk-balanced. Cluster API must say one. "+
-			"Absent in Machine API is pd-standard.",
+		"The types that Machine API's webhook takes: pd-standard, pd-ssd, pd-balanced and hyperdisk-balanced. Cluster API needs a type. Absent in Machine "+
+			"API is pd-standard.",
 		typeTo, typeFrom),
 	of.Iso(at("disks[].labels"), nil,
-		"Cluster API labels the root disk as it labels the instance, and no other disk: those of the root disk must be among the instance's, and do not come back.",
+		"Cluster API gives the root disk the instance's labels, and other disks none. So the root disk's labels must be among the instance's labels, and do "+
+			"not come back.",
 		diskLabelsTo, nothingBack),
 	of.Iso(at("disks[].encryptionKey.kmsKey.name", "disks[].encryptionKey.kmsKey.keyRing", "disks[].encryptionKey.kmsKey.location",
 		"disks[].encryptionKey.kmsKey.projectID", "disks[].encryptionKey.kmsKeyServiceAccount"),
 		at("rootDiskEncryptionKey.keyType", "rootDiskEncryptionKey.managedKey.kmsKeyName", "rootDiskEncryptionKey.kmsKeyServiceAccount",
 			"additionalDisks[].encryptionKey.keyType", "additionalDisks[].encryptionKey.managedKey.kmsKeyName", "additionalDisks[].encryptionKey.kmsKeyServiceAccount"),
-		"A key of type Managed, projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/NAME; an absent projectID is the machine's own project. "+
-			"A disk that is not the root disk has the root disk's key or none: Cluster API encrypts with no other.",
+		"A key of type Managed, projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/NAME; an absent projectID is the machine's own project. Any "+
+			"other disk has the root disk's key or none: Cluster API uses no other key.",
 		keysTo, keysFrom),
 	of.OnlyCAPI("rootDiskEncryptionKey.suppliedKey.*", noOwnKey),
 	of.OnlyCAPI("additionalDisks[].encryptionKey.suppliedKey.*", noOwnKey),

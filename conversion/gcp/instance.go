@@ -25,7 +25,7 @@ func text(s *string) string {
 
 func machineTypeTo(p *pass, m *providerSpec, c *infraSpec) {
 	if c.InstanceType = m.MachineType; c.InstanceType == "" {
-		p.Required("machineType", "Cluster API chooses none by itself: name it")
+		p.Required("machineType", "Cluster API chooses no machine type by itself: name it")
 	}
 }
 
@@ -40,8 +40,8 @@ func userDataTo(p *pass, m *providerSpec, _ *infraSpec) {
 	p.UserData(secret.Name)
 	if secret.Name != "" && p.Core.BootsWindows() {
 		p.Unsupported("userDataSecret.name", secret.Name,
-			"a Windows instance reads its script from the metadata key windows-startup-script-ps1, which Cluster API's provider does not write: "+
-				"keep the MachineSet with Machine API")
+			"a Windows instance reads its script from the metadata key windows-startup-script-ps1, and Cluster API's provider does not write this key: keep "+
+				"the MachineSet with Machine API")
 	}
 }
 
@@ -67,7 +67,7 @@ const oneAccount = "Cluster API gives an instance exactly one service account"
 
 func accountsTo(p *pass, m *providerSpec, c *infraSpec) {
 	if len(m.ServiceAccounts) == 0 {
-		p.Required("serviceAccounts", oneAccount+", and the project's default one where none is named: name one, or keep the machine with Machine API")
+		p.Required("serviceAccounts", oneAccount+", by default the project's default account: name one, or keep the machine with Machine API")
 	}
 	for i, a := range m.ServiceAccounts {
 		at := p.At(fmt.Sprintf("serviceAccounts[%d]", i))
@@ -96,7 +96,7 @@ func checkScopes(p *pass, email string, scopes []string) {
 		p.Required("email", "set the email of the service account")
 	}
 	if len(scopes) == 0 {
-		p.Required("scopes", "an account without a scope may do nothing: add one")
+		p.Required("scopes", "an account without a scope has no rights: add a scope")
 	}
 }
 
@@ -193,7 +193,7 @@ func checkMaintenance(p *pass, s scheduling) {
 	case s.maintenance != "" && s.maintenance != terminate && s.maintenance != migrate:
 		p.Invalid(path, s.maintenance, "supported values: \"Migrate\", \"Terminate\"")
 	case s.maintenance != terminate && (s.gpus || isConfidential(s.confidential)), s.maintenance == migrate && strings.HasPrefix(s.shape, attachedGPUs):
-		p.Invalid(path, s.maintenance, "must be Terminate: an instance with GPUs, or a confidential one, cannot be moved while it runs")
+		p.Invalid(path, s.maintenance, "must be Terminate: Google cannot migrate a running instance with GPUs, or a confidential one")
 	}
 }
 
@@ -239,7 +239,7 @@ func checkConfidential(p *pass, s scheduling) {
 		p.Invalid(path, s.confidential,
 			"supported values: \"Disabled\", \"Enabled\", \"AMDEncryptedVirtualization\", \"AMDEncryptedVirtualizationNestedPaging\", \"IntelTrustedDomainExtensions\"")
 	case !slices.Contains(series, mine):
-		p.Invalid(path, s.confidential, fmt.Sprintf("takes a machine type of %s, not %q", strings.Join(series, ", "), s.shape))
+		p.Invalid(path, s.confidential, fmt.Sprintf("needs a machine type of %s, not %q", strings.Join(series, ", "), s.shape))
 	}
 }
 
@@ -296,7 +296,7 @@ func checkShielded(p *pass, s gcpv1.GCPShieldedInstanceConfig) {
 	if s.IntegrityMonitoring != gcpv1.IntegrityMonitoringPolicyDisabled &&
 		s.VirtualizedTrustedPlatformModule == gcpv1.VirtualizedTrustedPlatformModulePolicyDisabled {
 		p.Invalid("integrityMonitoring", string(s.IntegrityMonitoring),
-			"needs the virtualizedTrustedPlatformModule, which is Disabled: set it to Disabled too; absent is Enabled")
+			"needs the virtualizedTrustedPlatformModule, which is Disabled: set integrityMonitoring to Disabled too (absent is Enabled)")
 	}
 }
 

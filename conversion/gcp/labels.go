@@ -55,7 +55,7 @@ func labels(p *pass, path string, given map[string]string) map[string]string {
 		case is && v != want.value:
 			p.Differs(at, v, "what "+want.by+" gives every instance", want.value)
 		case strings.ContainsFunc(k+v, unicode.IsUpper):
-			p.Invalid(at, v, "Google Cloud takes no capital letters in a label: use small ones")
+			p.Invalid(at, v, "Google Cloud takes no capital letters in a label: use small letters")
 		}
 	}
 	return instanceLabels(p, given)
@@ -181,7 +181,7 @@ const mostTags = 50
 
 func uniqueTags(p *pass, tags gcpv1.ResourceManagerTags) {
 	if len(tags) > mostTags {
-		p.Unsupported("resourceManagerTags", len(tags), fmt.Sprintf("with those of the Infrastructure at most %d: remove some", mostTags))
+		p.Unsupported("resourceManagerTags", len(tags), fmt.Sprintf("an instance takes at most %d tags, including the Infrastructure's: remove some", mostTags))
 	}
 	seen := map[string]bool{}
 	for i, t := range tags {
@@ -240,7 +240,7 @@ func metadataKeys(p *pass, list string) func(i int, key string) {
 		case key == "":
 			p.Required(path, "set the key of the metadata")
 		case key == userDataKey:
-			p.Unsupported(path, key, "the instance gets the machine's user data under this key, and Google takes it once: remove it")
+			p.Unsupported(path, key, "the machine's user data has this key, and Google takes each key only once: remove it")
 		case seen[key]:
 			p.Invalid(path, key, "the key is listed twice: remove one")
 		}

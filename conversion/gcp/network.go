@@ -66,7 +66,7 @@ func networkFrom(p *pass, _ *infraSpec, m *providerSpec) {
 // GCPCluster it reports an error and returns false.
 func network(p *pass) (name string, ok bool) {
 	if len(p.Env.InfraCluster) == 0 {
-		cluster(p).Required("network.name", "the cluster's network is not known, because there is no GCPCluster: create it")
+		cluster(p).Required("network.name", "the cluster's network is unknown, because there is no GCPCluster: create the GCPCluster")
 		return "", false
 	}
 	if name, _ = p.Env.InfraClusterString("spec", "network", "name"); name == "" {
@@ -88,8 +88,8 @@ func hostProjectTo(p *pass, m *providerSpec, _ *infraSpec) {
 	switch {
 	case have == want:
 	case host == "" && p.Env.InfraCluster != nil:
-		p.Amend("spec.network.hostProject", nil, fmt.Sprintf("The network is in project %q, and Cluster API would look for it in %q. "+
-			"Set the host project. It counts for all Machines of the cluster, so each needs projectID %[1]q",
+		p.Amend("spec.network.hostProject", nil, fmt.Sprintf("The network is in project %q, but Cluster API would look for it in %q. Set the host project. "+
+			"It applies to all Machines of the cluster, so each Machine needs projectID %[1]q",
 			have, want),
 			fmt.Sprintf(`{"spec":{"network":{"hostProject":%q}}}`, have), "")
 	default:
@@ -112,7 +112,7 @@ func hostProject(p *pass) string {
 	return project(p)
 }
 
-const noSubnet = "Machine API takes no interface without a subnetwork: name it"
+const noSubnet = "Machine API refuses an interface without a subnetwork: name the subnetwork"
 
 func subnetTo(p *pass, m *providerSpec, c *infraSpec) {
 	switch n := interfaceOf(m); {

@@ -43,7 +43,7 @@ func region(p *pass) string {
 // known reports whether a value of the cluster, which both APIs need, is not empty. If it is empty, known reports an error about the GCPCluster's field.
 func known(p *pass, field, value string) bool {
 	if value == "" {
-		cluster(p).Required(field, "the cluster's "+field+" is not known: neither the GCPCluster nor the Infrastructure has it: set it in the GCPCluster")
+		cluster(p).Required(field, "the cluster's "+field+" is unknown, because neither the GCPCluster nor the Infrastructure has it: set it in the GCPCluster")
 	}
 	return value != ""
 }
@@ -76,7 +76,7 @@ func regionFrom(p *pass, _ *infraSpec, m *providerSpec) {
 
 func zoneTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if m.Zone == "" {
-		p.Required("zone", "without a zone Cluster API would choose one itself: name it")
+		p.Required("zone", "without a zone Cluster API would choose one itself: name the zone")
 	}
 	checkZone(p, p, "zone", m.Zone)
 	p.Core.FailureDomain = m.Zone
@@ -147,11 +147,12 @@ func checkInstance(p *pass, field, zone string) {
 		machine(p).Invalid("providerID", p.Core.ProviderID, "must be of the form "+instanceForm)
 	case in != "" && id.project != in:
 		machine(p).Unsupported("providerID", p.Core.ProviderID,
-			fmt.Sprintf("the instance is not in the GCPCluster's project, %q: Cluster API would not find it there, and make another one. "+
-				"Keep the machine with Machine API", in))
+			fmt.Sprintf("the instance is not in the GCPCluster's project, %q: Cluster API would not find the instance, and would create another one. Keep "+
+				"the machine with Machine API", in))
 	case zone != "" && id.zone != zone:
 		machine(p).Invalid("providerID", p.Core.ProviderID,
-			fmt.Sprintf("the instance is in zone %q, and the machine in %q: the controllers would not find it there, and make another one. Set %s to %q",
+			fmt.Sprintf("the instance is in zone %q, but the machine in %q: the controllers would not find the instance, and would create another one. Set "+
+				"%s to %q",
 				id.zone, zone, field, id.zone))
 	}
 }
@@ -170,7 +171,7 @@ func checkGroup(p *pass) {
 	}
 	if tag, _ := p.Env.InfraClusterString("spec", "loadBalancer", "apiServerInstanceGroupTagOverride"); tag != masterGroup && p.Env.InfraCluster != nil {
 		p.Replace("spec.loadBalancer.apiServerInstanceGroupTagOverride",
-			tag, fmt.Sprintf("A control plane needs %s here: its load balancers send requests to the instance groups %s-%s-ZONE",
+			tag, fmt.Sprintf("The control plane needs %s here: its load balancers send requests to the instance groups %s-%s-ZONE",
 				masterGroup, p.Env.ClusterName, masterGroup),
 			fmt.Sprintf(`{"spec":{"loadBalancer":{"apiServerInstanceGroupTagOverride":%q}}}`, masterGroup))
 	}

@@ -41,7 +41,8 @@ func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 	if len(domains) > 0 {
 		spec["failureDomains"] = domains
 	}
-	return spec, "OpenShift makes none. Copy Secret " + e.Platform.CredentialsSecret + " to " + e.ClusterAPINamespace + ", then make it"
+	return spec, "OpenShift does not create this object. " +
+		"Copy Secret " + e.Platform.CredentialsSecret + " to " + e.ClusterAPINamespace + ", then create the NutanixCluster"
 }
 
 // legacy returns a failure domain of the Infrastructure in the form of a NutanixCluster's spec.failureDomains.

@@ -29,8 +29,8 @@ var of conversion.Rows[providerSpec, infraSpec]
 // Reasons and notes that more than one row gives.
 const (
 	noLookup = "Machine API does not look images up: set image"
-	noDetail = "a bootstrapRef names the Machine's Secret only: remove it"
-	byEither = "By UUID or by name; a member that the type does not name is an error."
+	noDetail = "a bootstrapRef can only name the Machine's Secret: remove it"
+	byEither = "By UUID or by name. A value that does not belong to the type is an error."
 )
 
 // Fields converts a providerSpec into the spec of a NutanixMachine and back.
@@ -45,14 +45,13 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(append(identifier("cluster"), append(identifier("subnets[]"), "failureDomain.name")...),
 		append(identifier("cluster"), append(identifier("subnet[]"), "Machine"+conversion.Elsewhere+"spec.failureDomain", cluster("spec.failureDomains"),
 			cluster("spec.prismCentral.address"))...),
-		"By UUID or by name; at least one subnet and at most 32, each once. The failure domain is the Machine's in Cluster API, "+
-			"where its cluster and subnets take the place of the machine's: those that the Infrastructure gives the domain are written, "+
-			"as Machine API uses them instead of the providerSpec's. As far as the NutanixCluster lists it, they must be the same, "+
-			"and a machine that leaves them out comes back with them. For machines that are yet to be created it must list it, "+
-			"unless it names failure domains that are objects (controlPlaneFailureDomains): the message has the command. "+
-			"On the way back they must be those that the Infrastructure gives the domain. For machines that are yet to be created it must list the domain "+
-			"in both directions: Machine API creates none elsewhere, whatever cluster and subnets they name. "+
-			"Both sides must speak to the same Prism Central.",
+		"By UUID or by name. A machine has 1 to 32 subnets, each once. The failure domain becomes the Machine's failureDomain. In both APIs the cluster and "+
+			"subnets of a failure domain replace the machine's own, so the mirror has those of the Infrastructure's failure domain. If the NutanixCluster "+
+			"lists the failure domain, its cluster and subnets must be the same, and a machine that leaves them out comes back with them. For machines "+
+			"without an instance the NutanixCluster must list the failure domain, unless it names failure domains that are objects "+
+			"(controlPlaneFailureDomains): the message has the command. On the way back the cluster and subnets must be those of the Infrastructure's "+
+			"failure domain. For machines without an instance the Infrastructure must list the failure domain in both directions, because Machine API "+
+			"creates no machine in any other. Both sides must use the same Prism Central.",
 		placeTo, placeFrom),
 	of.Iso(nil, at("providerID", "Machine"+conversion.Elsewhere+"spec.providerID"), "nutanix:// and the VM's UUID on both sides. A template has none.",
 		providerIDTo, providerIDFrom),
@@ -75,27 +74,27 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		func(p *pass, c *infraSpec, m *providerSpec) {
 			m.VCPUSockets = atLeastOne(p, "vcpuSockets", c.VCPUSockets)
 		}),
-	of.Iso(at("memorySize"), at("memorySize"), "At least 2Gi: Cluster API's controller gives up on less.",
+	of.Iso(at("memorySize"), at("memorySize"), "At least 2Gi: Cluster API's controller fails a machine with less.",
 		func(p *pass, m *providerSpec, c *infraSpec) {
 			c.MemorySize = sized(p, "memorySize", m.MemorySize, "2Gi")
 		},
 		func(p *pass, c *infraSpec, m *providerSpec) {
 			m.MemorySize = sized(p, "memorySize", c.MemorySize, "2Gi")
 		}),
-	of.Iso(at("systemDiskSize"), at("systemDiskSize"), "At least 20Gi: Cluster API's controller gives up on less.",
+	of.Iso(at("systemDiskSize"), at("systemDiskSize"), "At least 20Gi: Cluster API's controller fails a machine with less.",
 		func(p *pass, m *providerSpec, c *infraSpec) {
 			c.SystemDiskSize = sized(p, "systemDiskSize", m.SystemDiskSize, "20Gi")
 		},
 		func(p *pass, c *infraSpec, m *providerSpec) {
 			m.SystemDiskSize = sized(p, "systemDiskSize", c.SystemDiskSize, "20Gi")
 		}),
-	of.Words("bootType", "bootType", "None is the older BIOS on both sides; Cluster API has no SecureBoot. ",
+	of.Words("bootType", "bootType", "Absent is Legacy BIOS on both sides; Cluster API has no SecureBoot. ",
 		conversion.Word{MachineAPI: "Legacy", ClusterAPI: "legacy"},
 		conversion.Word{MachineAPI: "UEFI", ClusterAPI: "uefi"}),
-	of.Iso(identifier("project"), identifier("project"), byEither+" One without a type is none.", projectTo, projectFrom),
+	of.Iso(identifier("project"), identifier("project"), byEither+" An entry without a type counts as absent.", projectTo, projectFrom),
 	of.Iso(at("categories[].key", "categories[].value"), at("additionalCategories[].key", "additionalCategories[].value"),
-		"1 to 64 characters each, and a key but once: Machine API's list is by key. Machine API gives each VM the cluster's by itself, "+
-			"by which an uninstall finds it: it is listed on the side of Cluster API, whose controller adds another. Its value is owned on both sides.",
+		"1 to 64 characters each, and each key once. Machine API gives each VM the cluster's category by itself, and an uninstall finds the VM by it. "+
+			"Cluster API's controller adds another category, so the NutanixMachine lists the cluster's too. The category's value is owned on both sides.",
 		categoriesTo, categoriesFrom),
 	of.Iso(at("gpus[].type", "gpus[].name", "gpus[].deviceID"), at("gpus[].type", "gpus[].name", "gpus[].deviceID"),
 		"Name is name, DeviceID is deviceID.", gpusTo, gpusFrom),
@@ -106,8 +105,8 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	// User data and credentials.
 	of.Iso(at("userDataSecret.name"), at("Machine"+conversion.Elsewhere+"spec.bootstrap.dataSecretName",
 		"bootstrapRef.kind", "bootstrapRef.name", "bootstrapRef.namespace", "bootstrapRef.apiVersion"),
-		"Required on both sides: Cluster API creates no Machine without bootstrap data. Machines that are yet to be created and run Windows cannot go. "+
-			"Its controller fills bootstrapRef in; one that names anything but the Machine's secret cannot go.",
+		"Required on both sides: Cluster API creates no Machine without bootstrap data. Windows Machines without an instance cannot move. Cluster "+
+			"API's controller sets bootstrapRef; a bootstrapRef that names anything except the Machine's secret cannot convert.",
 		userDataTo, userDataFrom),
 	of.OnlyCAPI("bootstrapRef.uid", noDetail),
 	of.OnlyCAPI("bootstrapRef.resourceVersion", noDetail),
@@ -130,10 +129,10 @@ var Disks = conversion.Table[machinev1.NutanixVMDisk, VMDisk]{
 		}),
 	disk.Iso(at("deviceProperties.deviceType", "deviceProperties.adapterType", "deviceProperties.deviceIndex"),
 		at("deviceProperties.deviceType", "deviceProperties.adapterType", "deviceProperties.deviceIndex"),
-		"A Disk on any adapter, a CDRom on IDE alone: of the others Machine API takes SATA and Cluster API's controller PCI.", deviceTo, deviceFrom),
+		"A Disk on any adapter, a CDRom only on IDE: apart from IDE, Machine API takes only SATA and Cluster API's controller only PCI.", deviceTo, deviceFrom),
 	disk.Iso(at("storageConfig.diskMode", "storageConfig.storageContainer.type", "storageConfig.storageContainer.uuid"),
 		at("storageConfig.diskMode", "storageConfig.storageContainer.type", "storageConfig.storageContainer.uuid"),
-		"The container by its UUID: Machine API has no other way.", storageTo, storageFrom),
-	disk.OnlyCAPI("storageConfig.storageContainer.name", "Machine API names a storage container by its UUID only: set uuid instead"),
+		"Machine API names a storage container only by its UUID.", storageTo, storageFrom),
+	disk.OnlyCAPI("storageConfig.storageContainer.name", "Machine API names a storage container only by its UUID: set uuid instead"),
 	disk.Iso(identifier("dataSource"), identifier("dataSource"), byEither, sourceTo, sourceFrom),
 }

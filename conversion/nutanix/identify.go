@@ -33,7 +33,7 @@ func identify(p *pass, t string, uuid, name *string) (ResourceIdentifier, bool) 
 	case t == "uuid" && !wellFormed.MatchString(text(uuid)):
 		p.Invalid("uuid", text(uuid), "must be a UUID of 36 characters")
 	case t == "name" && text(name) == "":
-		p.Required("name", `the type is "name": give it`)
+		p.Required("name", `the type is "name": give the name`)
 	default:
 		return ResourceIdentifier{Type: t, UUID: uuid, Name: name}, true
 	}

@@ -62,11 +62,11 @@ func checkCategory(p *pass, key, value string, seen map[string]bool) {
 	case key == "" || len(key) > most:
 		p.Invalid("key", key, "must have 1 to 64 characters")
 	case seen[key]:
-		p.Unsupported("key", key, "Machine API takes each key once, and this one is listed twice: remove one")
+		p.Unsupported("key", key, "Machine API takes each key once, and this key is listed twice: remove one")
 	case value == "" || len(value) > most:
 		p.Invalid("value", value, "must have 1 to 64 characters")
 	case key == own.Key && value != own.Value:
-		p.Differs("value", value, "what Machine API gives every virtual machine", own.Value)
+		p.Differs("value", value, "the value that Machine API gives every virtual machine", own.Value)
 	}
 	seen[key] = true
 }
@@ -136,7 +136,8 @@ func userDataTo(p *pass, m *providerSpec, _ *infraSpec) {
 	p.UserData(secret.Name)
 	if secret.Name != "" && p.Core.BootsWindows() {
 		p.Unsupported("userDataSecret.name", secret.Name,
-			"Windows reads its answers from Sysprep, which Machine API gives it. Cluster API's provider knows cloud-init only: keep the MachineSet with Machine API")
+			"Windows reads its answers from Sysprep, which Machine API provides. Cluster API's provider supports only cloud-init: keep the MachineSet with "+
+				"Machine API")
 	}
 }
 
@@ -149,7 +150,7 @@ func userDataFrom(p *pass, c *infraSpec, m *providerSpec) {
 	switch {
 	case ref == nil:
 	case p.Core.Template:
-		p.Unsupported("bootstrapRef", ref.Name, "each machine of a template has bootstrap data of its own: remove it")
+		p.Unsupported("bootstrapRef", ref.Name, "each machine of a template has its own bootstrap data: remove it")
 	case ref.Kind != "Secret" || ref.APIVersion != "" && ref.APIVersion != "v1":
 		p.Unsupported("bootstrapRef.kind", ref.Kind, "Machine API takes its user data from a Secret: set it to Secret")
 	case ref.Name != secret:

@@ -57,16 +57,16 @@ func placeTo(p *pass, m *providerSpec, c *infraSpec) {
 }
 
 const (
-	addDomain      = "add it to spec.platformSpec.nutanix.failureDomains of Infrastructure cluster"
+	addDomain      = "add the failure domain to spec.platformSpec.nutanix.failureDomains of Infrastructure cluster"
 	noMachineThere = "Machine API creates no virtual machine in a failure domain that the Infrastructure does not list: " + addDomain
 )
 
 // undescribed returns the reason why the place of a machine that names only a failure domain is unknown.
 func undescribed(p *pass) string {
 	if _, given, _ := unstructured.NestedMap(p.Env.Infrastructure, "spec", "platformSpec", "nutanix"); !given {
-		return "the Infrastructure has the cluster and the subnets of a failure domain, and this one has no spec.platformSpec.nutanix: " + addDomain
+		return "the cluster and subnets of a failure domain are in the Infrastructure, and this Infrastructure has no spec.platformSpec.nutanix: " + addDomain
 	}
-	return "the Infrastructure has the cluster and the subnets of a failure domain, and lists none of this name: " + addDomain
+	return "the cluster and subnets of a failure domain are in the Infrastructure, and it lists no failure domain of this name: " + addDomain
 }
 
 // unlisted reports an error for a machine without a virtual machine if the NutanixCluster does not list the machine's failure domain: Cluster API's controller
@@ -79,7 +79,7 @@ func unlisted(p *pass, c *infraSpec) {
 		return
 	}
 	p.Apply("spec.failureDomains", p.Core.FailureDomain, "failure-domain-"+p.Core.FailureDomain,
-		"Cluster API makes no virtual machine in a failure domain that is not listed here, and fails the machine for good. List it",
+		"If a failure domain is not listed here, Cluster API creates no virtual machine in it, and fails the machine for good. List this one",
 		map[string]any{"failureDomains": []any{map[string]any{"name": p.Core.FailureDomain, "cluster": c.Cluster, "subnets": c.Subnets, "controlPlane": true}}})
 }
 
@@ -92,7 +92,7 @@ func placeFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 	comparePrismCentrals(p)
 	if here.Cluster == nil {
-		p.Required("cluster", "Machine API takes no machine without it: name the Prism Element cluster")
+		p.Required("cluster", "Machine API refuses a machine without a cluster: name the Prism Element cluster")
 	} else {
 		m.Cluster = identifierFrom(p, "cluster", *here.Cluster)
 	}
@@ -109,7 +109,7 @@ func checkSubnets(p *pass, path string, subnets []ResourceIdentifier, n int) {
 	case n == 0:
 		p.Required(path, "a machine needs at least one subnet: name one")
 	case n > mostSubnets:
-		p.Invalid(path, nil, fmt.Sprintf("%d subnets, and a machine takes at most %d: remove some", n, mostSubnets))
+		p.Invalid(path, nil, fmt.Sprintf("the machine has %d subnets, and may have at most %d: remove some", n, mostSubnets))
 	}
 	for i, s := range subnets[:min(len(subnets), mostSubnets)] {
 		if slices.ContainsFunc(subnets[:i], func(other ResourceIdentifier) bool { return same(s, other) }) {
@@ -127,10 +127,10 @@ func agree(p *pass, subnets string, here place) place {
 		return here
 	}
 	if here.Cluster != nil && there.Cluster != nil && !same(*here.Cluster, *there.Cluster) {
-		p.Differs("cluster", here.Cluster.String(), "that of the NutanixCluster's failure domain "+p.Core.FailureDomain, there.Cluster.String())
+		p.Differs("cluster", here.Cluster.String(), "the cluster of the NutanixCluster's failure domain "+p.Core.FailureDomain, there.Cluster.String())
 	}
 	if len(here.Subnets) > 0 && !slices.EqualFunc(here.Subnets, there.Subnets, same) {
-		p.Differs(subnets, fmt.Sprint(here.Subnets), "those of the NutanixCluster's failure domain "+p.Core.FailureDomain, fmt.Sprint(there.Subnets))
+		p.Differs(subnets, fmt.Sprint(here.Subnets), "the subnets of the NutanixCluster's failure domain "+p.Core.FailureDomain, fmt.Sprint(there.Subnets))
 	}
 	if here.Cluster == nil {
 		here.Cluster = there.Cluster
@@ -157,10 +157,10 @@ func asInstalled(p *pass, here place) {
 		subnets = append(subnets, identified(s))
 	}
 	if here.Cluster != nil && !same(*here.Cluster, cluster) {
-		p.Differs("cluster", here.Cluster.String(), "that of the Infrastructure's failure domain "+name, cluster.String())
+		p.Differs("cluster", here.Cluster.String(), "the cluster of the Infrastructure's failure domain "+name, cluster.String())
 	}
 	if len(here.Subnets) > 0 && !slices.EqualFunc(here.Subnets, subnets, same) {
-		p.Differs("subnet", fmt.Sprint(here.Subnets), "those of the Infrastructure's failure domain "+name, fmt.Sprint(subnets))
+		p.Differs("subnet", fmt.Sprint(here.Subnets), "the subnets of the Infrastructure's failure domain "+name, fmt.Sprint(subnets))
 	}
 }
 
@@ -238,7 +238,7 @@ func comparePrismCentrals(p *pass) {
 	here, _, _ := unstructured.NestedString(p.Env.Infrastructure, "spec", "platformSpec", "nutanix", "prismCentral", "address")
 	there, _ := p.Env.InfraClusterString("spec", "prismCentral", "address")
 	if here != "" && there != "" && here != there {
-		p.Unsupported("cluster", here, fmt.Sprintf("the Infrastructure's Prism Central is %q and the NutanixCluster's %q: make them the same", here, there))
+		p.Unsupported("cluster", here, fmt.Sprintf("the Infrastructure's Prism Central is %q, and the NutanixCluster's is %q: set the same one in both", here, there))
 	}
 }
 

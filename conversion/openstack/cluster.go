@@ -99,12 +99,12 @@ func checkEndpoint(p *pass) {
 	switch {
 	case spec.APIServerLoadBalancer.IsEnabled():
 		p.Unsupported("", nil,
-			"the OpenStackCluster has spec.apiServerLoadBalancer: Cluster API makes each control plane Machine a member of it, Machine API none. "+
-				"The provider takes this at the object's creation only, so keep control plane Machines with Machine API")
+			"the OpenStackCluster has spec.apiServerLoadBalancer: Cluster API adds each control plane Machine to this load balancer, and Machine API does "+
+				"not. The provider accepts this field only when the object is created, so keep control plane Machines with Machine API")
 	case !yes(spec.DisableAPIServerFloatingIP) && !yes(spec.DisableExternalNetwork):
 		p.Unsupported("", nil,
-			"the OpenStackCluster does not say spec.disableAPIServerFloatingIP: true: Cluster API gives a control plane Machine a floating IP, Machine API none. "+
-				"The provider takes this at the object's creation only, so keep control plane Machines with Machine API")
+			"the OpenStackCluster does not have spec.disableAPIServerFloatingIP: true, so Cluster API gives a control plane Machine a floating IP, and "+
+				"Machine API does not. The provider accepts this field only when the object is created, so keep control plane Machines with Machine API")
 	}
 }
 
@@ -119,7 +119,7 @@ func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 		return nil, ""
 	}
 	tag := "openshiftClusterID=" + e.ClusterName
-	const made = "OpenShift creates one from 4.21 on, unless the load balancer is yours. Otherwise create it with the subnets of your Machines"
+	const made = "OpenShift creates an OpenStackCluster since 4.21, unless the load balancer is yours. Otherwise create it with the subnets of your Machines"
 	spec = map[string]any{
 		"controlPlaneEndpoint":       map[string]any{"host": vips[0], "port": int64(6443)},
 		"disableAPIServerFloatingIP": true, "disableExternalNetwork": true,
@@ -129,7 +129,7 @@ func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 	place := placeOfMachines(e)
 	if place == nil {
 		spec["subnets"] = []any{map[string]any{"id": "SUBNET"}}
-		return spec, made + ". SUBNET is the id of their subnet, as openstack subnet list prints it"
+		return spec, made + ". SUBNET is the id of the Machines' subnet, as openstack subnet list prints it"
 	}
 	maps.Copy(spec, place)
 	return spec, made

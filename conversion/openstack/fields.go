@@ -31,7 +31,7 @@ var of conversion.Rows[providerSpec, infraSpec]
 // Reasons that more than one row gives.
 const (
 	noPortOpt  = "Machine API cannot set this option of a port: remove it"
-	noSchedule = "Machine API gives the scheduler no hints but the server group and the availability zone: remove them"
+	noSchedule = "Machine API gives the scheduler only the server group and the availability zone as hints: remove them"
 )
 
 // Fields converts a providerSpec into the spec of an OpenStackMachine and back.
@@ -45,8 +45,9 @@ var Fields = append(conversion.Table[providerSpec, infraSpec]{
 	// The cloud.
 	of.Iso(at("cloudsSecret.name", "cloudsSecret.namespace", "cloudName"), at("identityRef.type", "identityRef.name", "identityRef.cloudName",
 		ofCluster+"spec.identityRef"),
-		"The secret and cloud of the OpenStackCluster are no identityRef: Cluster API then takes those. "+
-			"Any other secret is one of type Secret, and must exist by this name in Cluster API's namespace too. Machine API's must lie in its own namespace.",
+		"If the secret and cloud are the OpenStackCluster's, identityRef stays absent, because Cluster API uses these by default. Any other secret becomes "+
+			"an identityRef of type Secret, and must also exist by this name in Cluster API's namespace. Machine API's secret must be in Machine API's "+
+			"namespace.",
 		cloudTo, cloudFrom),
 	of.OnlyCAPI("identityRef.region", "Machine API takes the region from clouds.yaml: set region_name there"),
 
@@ -54,22 +55,22 @@ var Fields = append(conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("flavor"), at("flavor"), "By name; required.", flavorTo, flavorFrom),
 	of.OnlyCAPI("flavorID", "Machine API finds flavors by name: give flavor"),
 	of.Iso(at("image", "rootVolume.sourceUUID"), at("image.id", "image.filter.name"),
-		"A name is a filter by name, which must match one image. A sourceUUID that is a UUID is the id; one that is a name, as the installer writes it, "+
-			"is a name. It counts where both are given. Without a root volume Machine API has no place for an id.",
+		"A name becomes a filter by name, which must match one image. A sourceUUID is the id if it is a UUID, and a name otherwise, as the installer writes "+
+			"it. If both are given, sourceUUID counts. Without a root volume Machine API has no field for an id.",
 		imageTo, imageFrom),
-	of.OnlyCAPI("image.filter.tags", "Machine API finds images by name: give image.filter.name alone"),
+	of.OnlyCAPI("image.filter.tags", "Machine API finds images by name: give only image.filter.name"),
 	of.OnlyCAPI("image.imageRef.*", "Machine API has no Image objects: give image.filter.name"),
 	of.Same("keyName", "sshKeyName"),
 	of.Same("configDrive", "configDrive"),
 	of.Iso(at("tags"), at("tags", ofCluster+"spec.tags"),
-		"As they are, and the OpenStackCluster's too, which Cluster API gives each server and port by default, and Machine API only if the providerSpec "+
-			"says them. A tag given twice is an error. A template also gets what Machine API gives to each server by itself, "+
+		"Copied. The machine must also name the OpenStackCluster's tags: Cluster API gives them to each server and port by default, Machine API only if the "+
+			"providerSpec names them. A tag given twice is an error. A template also gets the tags that Machine API gives each server by itself: "+
 			"cluster-api-provider-openstack and openshift-machine-api-CLUSTER.",
 		tagsTo, tagsFrom),
 	of.Iso(at("serverMetadata"), at("serverMetadata[].key", "serverMetadata[].value"),
-		"A map becomes a list in the order of its keys. Keys and values have at most 255 characters; a key given twice is an error.", metadataTo, metadataFrom),
+		"The map becomes a list in the order of the keys. Keys and values have at most 255 characters. A key given twice is an error.", metadataTo, metadataFrom),
 	of.Iso(at("serverGroupID", "serverGroupName"), at("serverGroup.id", "serverGroup.filter.name"),
-		"By id, or else by name. Machine API creates a group of that name if there is none; Cluster API needs it to exist.", serverGroupTo, serverGroupFrom),
+		"By id, or else by name. If no group has this name, Machine API creates one; Cluster API needs an existing group.", serverGroupTo, serverGroupFrom),
 	of.OnlyCAPI("schedulerHintAdditionalProperties.*", noSchedule),
 	of.Iso(at(ofMachine+"spec.providerID"), at("providerID"), "A template has none.", providerIDTo, providerIDFrom),
 	of.Iso(at("userDataSecret.name", "userDataSecret.namespace"), at(ofMachine+"spec.bootstrap.dataSecretName"),
@@ -80,30 +81,32 @@ var Fields = append(conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("networks", "ports", "securityGroups"), at("ports", "securityGroups",
 		ofCluster+"spec.network", ofCluster+"spec.subnets", ofCluster+"spec.managedSecurityGroups", "Infrastructure"+conversion.Elsewhere+
 			"status.platformStatus.openstack"),
-		"First the networks, then the ports, in their order, become one list. "+
-			"On the way back the leading ports that an entry of networks can say become networks, and all from the first on that none can become ports. "+
-			"No ports at all is one in the OpenStackCluster's subnets and nothing else, and the other way round; neither networks nor ports is an error. "+
-			"Machine API uses a port's own security groups instead of the machine's, and none without port security; "+
-			"Cluster API adds the machine's to every port's: where that differs, each port gets its groups, and the machine none.",
+		"The networks and then the ports become one list, in their order. On the way back the first ports become networks, as far as an entry of networks "+
+			"can express them; from the first port that it cannot express, all become ports. One interface in the OpenStackCluster's subnets without other "+
+			"settings becomes an absent list of ports, and the reverse. Neither networks nor ports is an error. Machine API uses a port's own security "+
+			"groups instead of the machine's, and none on a port without port security. Cluster API adds the machine's groups to every port. If the result "+
+			"would differ, each port gets its groups, and the machine gets none.",
 		interfacesTo, interfacesFrom).
 		With(Interfaces.Lines(), "", "ports[]").
 		With(SecurityGroups.Lines(), "securityGroups[]", "securityGroups[]", "ports[].securityGroups[]"),
 	of.Same("trunk", "trunk"),
-	of.OnlyMAPI("floatingIP", "Cluster API attaches no floating IP by its address: associate it with the server's port yourself, and remove it here"),
+	of.OnlyMAPI("floatingIP", "Cluster API attaches no floating IP by its address: associate the address with the server's port yourself, and remove it here"),
 	of.OnlyCAPI("floatingIPPoolRef.*", "Machine API takes no floating IPs from a pool: remove it"),
 	of.OnlyCAPI("ports[].hostID", noPortOpt),
 	of.OnlyCAPI("ports[].propagateUplinkStatus", noPortOpt),
 	of.OnlyCAPI("ports[].valueSpecs.*", noPortOpt),
 	of.Iso(nil, at(ofCluster+"spec.apiServerLoadBalancer", ofCluster+"spec.disableAPIServerFloatingIP"),
-		"Control plane Machines only: the OpenStackCluster must have neither a load balancer nor a floating IP for them, because Machine API's have none.",
+		"Control plane Machines only: the OpenStackCluster must have neither a load balancer nor a floating IP for control plane Machines, because Machine "+
+			"API's have none.",
 		endpointTo, endpointFrom),
 
 	// The disks.
-	of.Iso(at("rootVolume.diskSize"), at("rootVolume.sizeGiB"), "Required where there is a root volume, and at least 1.", rootSizeTo, rootSizeFrom),
+	of.Iso(at("rootVolume.diskSize"), at("rootVolume.sizeGiB"), "Required if there is a root volume, and at least 1.", rootSizeTo, rootSizeFrom),
 	of.Same("rootVolume.volumeType", "rootVolume.type"),
 	of.Iso(at("rootVolume.availabilityZone"), at("rootVolume.availabilityZone.from", "rootVolume.availabilityZone.name"),
-		"A zone is from Name; none is none: Cinder decides. From Machine comes back as the Machine's failure domain, by name. No spaces.", rootZoneTo, rootZoneFrom),
-	of.Iso(at("additionalBlockDevices"), at("additionalBlockDevices"), "In their order. Each has a name of its own, which is not root.", devicesTo, devicesFrom).
+		"A zone becomes from: Name with this name. If it is absent, Cinder chooses the zone. from: Machine comes back as the name of the Machine's failure "+
+			"domain. No spaces.", rootZoneTo, rootZoneFrom),
+	of.Iso(at("additionalBlockDevices"), at("additionalBlockDevices"), "In their order. Each has its own name, which is not root.", devicesTo, devicesFrom).
 		With(BlockDevices.Lines(), "additionalBlockDevices[]", "additionalBlockDevices[]"),
 
 	// These are fields that Machine API has for old manifests only, and does not read.
@@ -116,24 +119,25 @@ var Interfaces = conversion.Table[nic, port]{
 	face.Iso(at("networks[].uuid", "networks[].filter.id", "networks[].subnets[].uuid", "networks[].subnets[].filter.id", "ports[].networkID",
 		"ports[].fixedIPs[].subnetID", "ports[].fixedIPs[].ipAddress"),
 		at("network.id", "fixedIPs[].subnet.id", "fixedIPs[].ipAddress"),
-		"Each by id, which is a UUID, or else by filter. A network with several subnets is one port with an address in each. "+
-			"Subnets without a network are a port each, as in Machine API; they must be the OpenStackCluster's, or of its network, which is then said: "+
-			"Cluster API puts a port without a network into the OpenStackCluster's subnets, whatever its fixedIPs say. Entries of ports go by id alone.",
+		"By id, which is a UUID, or else by filter. A network with several subnets becomes one port with an address in each. Subnets without a network "+
+			"become one port each, as in Machine API. Such subnets must be the OpenStackCluster's, or of the OpenStackCluster's network, which the mirror "+
+			"then names: Cluster API puts a port without a network into the OpenStackCluster's subnets, and ignores its fixedIPs. Entries of ports can only "+
+			"have ids.",
 		placeTo, placeFrom).
 		With(NetworkFilters.Lines(), "networks[].filter", "network.filter").
 		With(SubnetFilters.Lines(), "networks[].subnets[].filter", "fixedIPs[].subnet.filter"),
 	face.Iso(at("networks[].noAllowedAddressPairs", "ports[].allowedAddressPairs[].ipAddress", "ports[].allowedAddressPairs[].macAddress"),
 		at("allowedAddressPairs[].ipAddress", "allowedAddressPairs[].macAddress"),
-		"A network's port gets the Infrastructure's virtual addresses (apiServerInternalIPs, ingressIPs) unless noAllowedAddressPairs is true or the load "+
-			"balancer is the user's: Machine API adds them itself, for Cluster API they are written. The addresses may grow later, by those of another family: "+
-			"of an instance, some of them are all. A port has its own pairs.",
+		"The port of an entry of networks gets the Infrastructure's virtual addresses (apiServerInternalIPs, ingressIPs), unless noAllowedAddressPairs is "+
+			"true or the load balancer is the user's. Machine API adds them itself; the mirror writes them for Cluster API. The Infrastructure may get "+
+			"addresses of another family later, so for a machine with an instance some of the addresses are enough. An entry of ports has its own pairs.",
 		pairsTo, pairsFrom),
 	face.Iso(at("networks[].portTags", "networks[].subnets[].portTags", "ports[].tags"), at("tags"),
-		"Those of a network's subnets come back as the network's. A tag given twice is an error.", portTagsTo, portTagsFrom),
+		"Tags of a network's subnets come back as tags of the network. A tag given twice is an error.", portTagsTo, portTagsFrom),
 	word(at("networks[].vnicType", "ports[].vnicType"), "vnicType", vnicType),
 	face.Iso(at("networks[].profile", "ports[].profile"), at("profile.ovsHWOffload", "profile.trustedVF"),
-		"The key capabilities with the value [switchdev] is ovsHWOffload, the key trusted is trustedVF; Cluster API has no others. "+
-			"An ovsHWOffload of false means the same as none, and comes back as none.", profileTo, profileFrom),
+		"The key capabilities with the value [switchdev] becomes ovsHWOffload, and the key trusted becomes trustedVF. Cluster API has no other keys. An "+
+			"ovsHWOffload of false means the same as absent, and comes back as absent.", profileTo, profileFrom),
 	face.Iso(at("networks[].portSecurity", "ports[].portSecurity"), at("disablePortSecurity"), "The opposite.", securityTo, securityFrom),
 	face.Iso(at("ports[].securityGroups"), at("securityGroups"), "By id.", ownGroupsTo, ownGroupsFrom),
 	word(at("ports[].nameSuffix"), "nameSuffix", nameSuffix),
@@ -152,8 +156,8 @@ var (
 
 // The notes about the members of filters for projects and tags.
 const (
-	projectNote = "tenantId is projectId's former name: it comes back as projectId, and may not differ from it."
-	tagNote     = "A text with commas becomes a list. An empty tag, or one given twice, is an error."
+	projectNote = "tenantId is the former name of projectId: it comes back as projectId, and must not differ from projectId."
+	tagNote     = "A text with commas becomes a list. An empty tag, or a tag given twice, is an error."
 )
 
 // NetworkFilters converts a filter for networks.
@@ -234,6 +238,7 @@ var BlockDevices = conversion.Table[machinev1alpha1.AdditionalBlockDevice, opens
 		conversion.Word{MachineAPI: "Local", ClusterAPI: "Local"}),
 	device.Same("storage.volume.type", "storage.volume.type"),
 	device.Iso(at("storage.volume.availabilityZone"), at("storage.volume.availabilityZone.from", "storage.volume.availabilityZone.name"),
-		"A zone is from Name, none is from Machine: Machine API then takes the server's zone, Cluster API without a word Cinder's default. No spaces.",
+		"A zone becomes from: Name with this name. If it is absent, Machine API takes the server's zone, so absent becomes from: Machine; in Cluster API "+
+			"absent is Cinder's default. No spaces.",
 		deviceZoneTo, deviceZoneFrom),
 }

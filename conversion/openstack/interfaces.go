@@ -53,7 +53,7 @@ func (n *nic) port() *portOpts {
 
 func interfacesTo(p *pass, m *providerSpec, c *infraSpec) {
 	if len(m.Networks)+len(m.Ports) == 0 {
-		p.Required("networks", "name the network: without one Machine API takes the project's only one, Cluster API the OpenStackCluster's")
+		p.Required("networks", "name the network: without it Machine API takes the project's only network, and Cluster API the OpenStackCluster's")
 	}
 	for i := range m.Networks {
 		for _, n := range perPort(p, m.Networks[i]) {
@@ -106,7 +106,7 @@ func groupsTo(p *pass, m *providerSpec, c *infraSpec) {
 	case !slices.ContainsFunc(c.Ports, apart):
 		c.SecurityGroups = all
 	case len(all) > 0 && !slices.ContainsFunc(c.Ports, takes):
-		p.Invalid("securityGroups", nil, "no interface has them, because each has its own or no port security: remove them")
+		p.Invalid("securityGroups", nil, "no interface uses these groups, because each interface has its own groups or no port security: remove them")
 	default:
 		hand(c.Ports, all)
 		collect(c, vips{all: virtual(p)})
@@ -149,8 +149,8 @@ func takes(c port) bool { return !apart(c) }
 func checkManaged(p *pass) {
 	if _, managed, _ := unstructured.NestedMap(p.Env.InfraCluster, "spec", "managedSecurityGroups"); managed {
 		p.Unsupported("securityGroups", nil,
-			"the OpenStackCluster has spec.managedSecurityGroups, which Cluster API adds to each Machine's, and Machine API does not: "+
-				"remove it there, or keep the machine with Machine API")
+			"the OpenStackCluster has spec.managedSecurityGroups: Cluster API adds these groups to each Machine, and Machine API does not. Remove "+
+				"spec.managedSecurityGroups, or keep the machine with Machine API")
 	}
 }
 
@@ -172,7 +172,7 @@ func interfacesFrom(p *pass, c *infraSpec, m *providerSpec) {
 // plugged returns a copy of the ports that Cluster API creates. If the OpenStackMachine lists none, that is one in the OpenStackCluster's network.
 func plugged(p *pass, c *infraSpec) []port {
 	if cl := clusterOf(p); len(c.Ports) == 0 && len(cl.Spec.Subnets) == 0 && cl.network() == nil {
-		p.Required("ports", "which network the Machine is in is not known, because the OpenStackCluster names neither one nor subnets: name it")
+		p.Required("ports", "the Machine's network is unknown, because the OpenStackCluster names neither a network nor subnets: name the network")
 		return nil
 	}
 	if len(c.Ports) == 0 {
@@ -304,11 +304,11 @@ func checkShared(p *pass, ports []port) {
 		switch {
 		case len(c.SecurityGroups) > 0:
 			p.Unsupported(fmt.Sprintf("ports[%d].securityGroups", i), nil,
-				"Cluster API adds the machine's securityGroups to these, Machine API would use these instead: list all of each port's in the port, "+
-					"and none for the machine")
+				"Cluster API adds the machine's securityGroups to the port's, but Machine API would use only the port's: give each port all its groups, and "+
+					"the machine none")
 		case unsecured(c):
 			p.Invalid(fmt.Sprintf("ports[%d].disablePortSecurity", i), true,
-				"Cluster API makes no server that has securityGroups and a port without port security: list the groups in the other ports, and none for the machine")
+				"Cluster API creates no server that has securityGroups and a port without port security: give the other ports the groups, and the machine none")
 		}
 	}
 }

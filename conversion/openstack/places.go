@@ -28,7 +28,7 @@ func placeTo(p *pass, m *nic, c *port) {
 	for i, ip := range o.FixedIPs {
 		path := fmt.Sprintf("fixedIPs[%d].subnetID", i)
 		if ip.SubnetID == "" {
-			p.Required(path, "name the subnet that the address is of")
+			p.Required(path, "name the subnet of the address")
 		}
 		checkID(p, path, ip.SubnetID)
 		c.FixedIPs = append(c.FixedIPs, openstackv1.FixedIP{Subnet: &openstackv1.SubnetParam{ID: &ip.SubnetID}, IPAddress: orAbsent(ip.IPAddress)})
@@ -67,7 +67,7 @@ func impliedPlace(p *pass, n *networkParam, c *port) {
 	case cl.network() != nil:
 		c.Network = cl.network()
 	default:
-		p.Required("uuid", "which network the subnets are of is not known, because the OpenStackCluster names neither one nor these subnets: give the network's uuid"+
+		p.Required("uuid", "the subnets' network is unknown, because the OpenStackCluster names neither a network nor these subnets: give the network's uuid"+
 			listSubnets(p, n))
 	}
 }
@@ -83,8 +83,8 @@ func listSubnets(p *pass, n *networkParam) string {
 	if err != nil {
 		return ""
 	}
-	return ". Or, where the Machines of the cluster are in them, list them in spec.subnets of the OpenStackCluster. The provider takes this at the object's " +
-		"creation only, so replace it: " + p.Replacement(string(patch))
+	return ". Or, if the cluster's Machines are in these subnets, list the subnets in spec.subnets of the OpenStackCluster. The provider accepts this field " +
+		"only when the object is created, so replace the object: " + p.Replacement(string(patch))
 }
 
 func placeFrom(p *pass, c *port, m *nic) {
@@ -113,7 +113,7 @@ func placeFrom(p *pass, c *port, m *nic) {
 // byIDOnly returns the reason why an entry of ports needs an ID where an entry of networks could have a filter, and why this interface is no entry of networks.
 func (n *nic) byIDOnly(what string) string {
 	if n.bar == "" {
-		return "in Machine API an interface behind one of its ports is a port too, and names its " + what + " by id"
+		return "in Machine API every interface after the first port is a port too, and a port names its " + what + " by id"
 	}
 	if n.bar == pairsField {
 		return "Machine API's ports name their " + what + " by id; its networks take filters, and allow exactly the cluster's virtual addresses (" + n.virtual +
@@ -128,7 +128,8 @@ func networkPlaceFrom(p *pass, c *port, n *networkParam) {
 		cl := clusterOf(p)
 		switch {
 		case len(ips) > 0 && !equality.Semantic.DeepEqual(ips, cl.addresses()):
-			p.Unsupported("fixedIPs", nil, "Cluster API plugs a port without a network into the OpenStackCluster's subnets, whatever its fixedIPs say: name the network")
+			p.Unsupported("fixedIPs", nil, "Cluster API puts a port without a network into the OpenStackCluster's subnets, and ignores its fixedIPs: name "+
+				"the network")
 		case len(cl.Spec.Subnets) > 0:
 			ips = cl.addresses()
 		default:
@@ -167,7 +168,7 @@ func pairsTo(p *pass, m *nic, c *port) {
 	}
 	for i, pair := range m.port().AllowedAddressPairs {
 		if pair.IPAddress == "" {
-			p.Required(fmt.Sprintf("allowedAddressPairs[%d].ipAddress", i), "give the address: Cluster API takes no pair without one")
+			p.Required(fmt.Sprintf("allowedAddressPairs[%d].ipAddress", i), "give the address: Cluster API takes no pair without an address")
 		}
 		c.AllowedAddressPairs = append(c.AllowedAddressPairs, openstackv1.AddressPair{IPAddress: pair.IPAddress, MACAddress: orAbsent(pair.MACAddress)})
 	}

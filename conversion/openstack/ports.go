@@ -46,7 +46,7 @@ func profileTo(p *pass, m *nic, c *port) {
 		case key == trusted:
 			p.Unsupported(path, value, `supported values: "false", "true"`)
 		default:
-			p.Unsupported(path, value, "Cluster API takes the keys capabilities and trusted only: remove it, or keep the machine with Machine API")
+			p.Unsupported(path, value, "Cluster API takes only the keys capabilities and trusted: remove this key, or keep the machine with Machine API")
 		}
 	}
 	if out != (openstackv1.BindingProfile{}) {
@@ -99,7 +99,7 @@ func ownGroupsTo(p *pass, m *nic, c *port) {
 	}
 	for i, id := range *o.SecurityGroups {
 		if !isID(id) {
-			p.Invalid(fmt.Sprintf("securityGroups[%d]", i), id, "must be a UUID: Cluster API takes no other id")
+			p.Invalid(fmt.Sprintf("securityGroups[%d]", i), id, "must be a UUID: Cluster API takes no other form of id")
 		}
 		c.SecurityGroups = append(c.SecurityGroups, openstackv1.SecurityGroupParam{ID: &id})
 	}
@@ -137,7 +137,7 @@ func word(paths []string, there string, where func(*nic, *port) (*string, *optio
 				return
 			}
 			if **from == "" {
-				p.Unsupported(there, "", "Machine API cannot tell this value from no value: leave the field out")
+				p.Unsupported(there, "", "Machine API does not distinguish this value from an absent one: leave the field out")
 			}
 			*to = **from
 		})

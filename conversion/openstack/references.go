@@ -22,7 +22,7 @@ func isID(s string) bool { return uuid.MatchString(s) }
 
 func checkID(p *pass, path, id string) {
 	if id != "" && !isID(id) {
-		p.Invalid(path, id, "must be a UUID: Cluster API takes no other id")
+		p.Invalid(path, id, "must be a UUID: Cluster API takes no other form of id")
 	}
 }
 
@@ -97,7 +97,7 @@ func project(p *pass, id, former string) string {
 		return former
 	}
 	if former != "" && former != id {
-		p.Invalid("tenantId", former, fmt.Sprintf("differs from projectId, which is %q and counts: remove it", id))
+		p.Invalid("tenantId", former, fmt.Sprintf("differs from projectId, which is %q and takes precedence: remove it", id))
 	}
 	return id
 }
@@ -138,7 +138,7 @@ func checkTags(p *pass, path string, tags []openstackv1.NeutronTag) {
 		case tag == "":
 			p.Invalid(path, openstackv1.JoinTags(tags), "must not be empty: remove the tag")
 		case strings.Contains(string(tag), ","):
-			p.Invalid(path, string(tag), "must not have a comma: make it two tags")
+			p.Invalid(path, string(tag), "must not have a comma: give two tags instead")
 		case seen.Has(tag):
 			p.Invalid(path, string(tag), "the tag is listed twice: remove one")
 		}

@@ -36,9 +36,9 @@ func cloudTo(p *pass, m *providerSpec, c *infraSpec) {
 	p.OwnNamespace("cloudsSecret.namespace", secret.Namespace)
 	switch {
 	case secret.Name == "":
-		p.Required("cloudsSecret.name", "name the secret with clouds.yaml: without it Machine API makes no server")
+		p.Required("cloudsSecret.name", "name the secret with clouds.yaml: without it Machine API creates no server")
 	case cloud == "":
-		p.Required("cloudName", "name the cloud of clouds.yaml: without it Machine API makes no server")
+		p.Required("cloudName", "name the cloud of clouds.yaml: without it Machine API creates no server")
 	case secret.Name != clusterSecret(p) || cloud != clusterCloud(p):
 		c.IdentityRef = &openstackv1.OpenStackIdentityReference{Type: secretKind, Name: secret.Name, CloudName: cloud}
 	}
@@ -54,7 +54,8 @@ func cloudFrom(p *pass, c *infraSpec, m *providerSpec) {
 			p.Required("identityRef", "name the secret and its cloud, or leave identityRef out")
 		}
 	} else if name == "" {
-		p.Required("identityRef", "Cluster API takes the OpenStackCluster's identityRef, which is no Secret as Machine API wants one: name a secret and its cloud")
+		p.Required("identityRef", "Cluster API takes the OpenStackCluster's identityRef, which is not a Secret, but Machine API needs a Secret: name a "+
+			"secret and its cloud")
 	}
 	m.CloudsSecret = &corev1.SecretReference{Name: name, Namespace: p.Env.MachineAPINamespace}
 	m.CloudName = cloud

@@ -87,13 +87,13 @@ func zoneOf(p *pass, zone *volumeZone) (name string, ofMachine bool) {
 	}
 	switch {
 	case zone.From == openstackv1.VolumeAZFromMachine && name != "":
-		p.Invalid("name", name, "with from: Machine the zone is the server's: remove the name")
+		p.Invalid("name", name, "with from: Machine the volume is in the server's zone: remove the name")
 	case zone.From == openstackv1.VolumeAZFromMachine:
 		return "", true
 	case zone.From != openstackv1.VolumeAZFromName && zone.From != "":
 		p.Invalid("from", string(zone.From), "supported values: \"Machine\", \"Name\"")
 	case name == "":
-		p.Required("name", "with from: Name the zone has a name: set it")
+		p.Required("name", "from: Name needs the zone's name: set it")
 	}
 	checkZone(p, "name", name)
 	return name, false
@@ -127,14 +127,14 @@ func checkDevice(p *pass, seen map[string]bool, name, kind string, volume bool) 
 	case name == "root":
 		p.Invalid("name", name, "root is the name of the root volume: choose another one")
 	case seen[name]:
-		p.Invalid("name", name, "another volume has the same name: give each its own")
+		p.Invalid("name", name, "another volume has the same name: give each volume its own")
 	}
 	seen[name] = true
 	switch {
 	case kind == "":
 		p.Required("storage.type", "set Volume or Local")
 	case kind == string(openstackv1.LocalBlockDevice) && volume:
-		p.Invalid("storage.volume", nil, "a local device is no volume: remove it, or set type Volume")
+		p.Invalid("storage.volume", nil, "a local device has no volume: remove the volume, or set type Volume")
 	}
 }
 
@@ -174,7 +174,7 @@ func deviceZoneFrom(p *pass, c *capiDevice, m *mapiDevice) {
 		}
 	case p.Core.FailureDomain != "":
 		p.Unsupported("storage.volume.availabilityZone", nil,
-			fmt.Sprintf("Cluster API leaves the zone of this volume to Cinder, Machine API would take the server's, %q: say from Machine, or name a zone",
+			fmt.Sprintf("Cluster API leaves the zone of this volume to Cinder, but Machine API would take the server's, %q: set from: Machine, or name a zone",
 				p.Core.FailureDomain))
 	}
 }

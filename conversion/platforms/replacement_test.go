@@ -84,10 +84,10 @@ func TestARefusalOfAProvidersObjectCanBeActedUpon(t *testing.T) {
 					t.Fatal(errs.ToAggregate())
 				}
 				path, resource, editable := []string{"spec"}, kit.Platform.InfraMachine, kit.Platform.Editable.Machine
-				todo := "replace the Machine with one"
+				todo := "replace the Machine by one"
 				if kind == "MachineSet" {
 					path, resource, editable = []string{"spec", "template", "spec"}, kit.Platform.InfraMachineTemplate, kit.Platform.Editable.Template
-					todo = "refer to a corrected copy"
+					todo = "create a corrected copy"
 				}
 				root, seen := resource.Kind+"."+strings.Join(path, ".")+".", map[string]bool{}
 				base, _, _ := unstructured.NestedMap(twin.Infra.Object, path...)
@@ -129,7 +129,7 @@ func TestARefusalOfAProvidersObjectCanBeActedUpon(t *testing.T) {
 // A refusal on the way to Cluster API says what to do, or what the value must be, for any value in any field of a providerSpec, of a worker or of a control
 // plane Machine.
 func TestARefusalOfAProviderSpecNamesTheRemedy(t *testing.T) {
-	todo := regexp.MustCompile(`(: |, |\. |; |or |and )(?i:add|associate|choose|correct|find|give|keep|leave|list|make|name|remove|replace|say|set|use) |` + // what to do
+	todo := regexp.MustCompile(`(: |, |\. |; |or |and )(?i:add|associate|choose|correct|create|find|give|keep|leave|list|make|name|remove|replace|say|set|use) |` + // what to do
 		`must |supported value|takes |may contain|needs |only with|at least one|has 1 to|begins with|` + // or what it must be
 		`given twice|is no zone of|is not the JSON`)
 	for _, kit := range platformstest.Kits() {

@@ -16,7 +16,7 @@ func Unsupported(name string) string {
 	if !known {
 		why = "this version of Poundlock has no conversion for it"
 	}
-	return fmt.Sprintf("platform %s cannot be migrated yet: %s; everything stays with the Machine API, nothing is lost, and a request to move waits", name, why)
+	return fmt.Sprintf("platform %s cannot be migrated yet: %s. All objects stay with the Machine API, nothing is lost, and a request to move waits", name, why)
 }
 
 // unsupported returns, by the Infrastructure's platform type, why a platform is not in List and will not be there soon.
@@ -26,8 +26,8 @@ func unsupported() map[configv1.PlatformType]string {
 		dropped = "OpenShift installs no more clusters there"
 	)
 	return map[configv1.PlatformType]string{
-		configv1.BareMetalPlatformType:    "Metal3 would not find its hosts, which lie in the Machine API's namespace",
-		configv1.IBMCloudPlatformType:     "its providerSpec is in no API that OpenShift releases",
+		configv1.BareMetalPlatformType:    "Metal3 would not find its hosts, which are in the Machine API's namespace",
+		configv1.IBMCloudPlatformType:     "no API that OpenShift releases has its providerSpec",
 		configv1.KubevirtPlatformType:     "the Machine API has no providerSpec for it",
 		configv1.NonePlatformType:         nobodys,
 		configv1.ExternalPlatformType:     nobodys,

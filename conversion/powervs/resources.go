@@ -62,7 +62,7 @@ func checkType(p *pass, m machinev1.PowerVSResource, by []machinev1.PowerVSResou
 	}
 	switch {
 	case m.Type == "":
-		p.Required("type", fmt.Sprintf(`say by what it is found, such as {"type":"ID","id":"…"}: the type is one of %s`, list(by)))
+		p.Required("type", fmt.Sprintf(`say how to find it, such as {"type":"ID","id":"…"}: the type is one of %s`, list(by)))
 	case m.Type == machinev1.PowerVSResourceTypeRegEx && text(m.RegEx) != "":
 		// another row refuses the regular expression
 	default:
@@ -114,7 +114,7 @@ func networkFrom(p *pass, c *infraSpec, m *providerSpec) {
 		out, ok = machinev1.PowerVSResource{Type: machinev1.PowerVSResourceTypeID, ID: &id}, true
 	}
 	if !ok {
-		p.Required("network", "give id, name or regex: the IBMPowerVSCluster's status does not say which network is the cluster's")
+		p.Required("network", "give id, name or regex: the IBMPowerVSCluster's status does not name the cluster's network")
 	}
 	m.Network = out
 }
@@ -163,7 +163,7 @@ func keyFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-const noKey = "Machine API creates no machine without an SSH key of its workspace: give its name"
+const noKey = "Machine API creates no machine without an SSH key of the workspace: give the key's name"
 
 func userDataTo(p *pass, m *providerSpec, _ *infraSpec) {
 	p.UserData(ptr.Deref(m.UserDataSecret, machinev1.PowerVSSecretReference{}).Name)

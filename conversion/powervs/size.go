@@ -109,11 +109,11 @@ func checkProcessors(p *pass, system string, value intstr.IntOrString) {
 	}
 	switch most, known := limits()[system]; {
 	case err != nil || math.IsNaN(n) || math.IsInf(n, 0):
-		p.Invalid("processors", value.String(), `must be a number, or a number as a word, such as "0.5"`)
+		p.Invalid("processors", value.String(), `must be a number, or a number in quotes, such as "0.5"`)
 	case n < leastProcessors:
-		p.Unsupported("processors", value.String(), fmt.Sprintf("Cluster API takes at least %v: give that", leastProcessors))
+		p.Unsupported("processors", value.String(), fmt.Sprintf("Cluster API takes at least %v: give at least that", leastProcessors))
 	case known && n > most.processors:
-		p.Unsupported("processors", value.String(), fmt.Sprintf("Machine API takes at most %v on %s: give that", most.processors, system))
+		p.Unsupported("processors", value.String(), fmt.Sprintf("Machine API takes at most %v on %s: give at most that", most.processors, system))
 	}
 }
 
@@ -134,8 +134,8 @@ func memoryFrom(p *pass, c *infraSpec, m *providerSpec) {
 func checkMemory(p *pass, system string, gib int32) {
 	switch most, known := limits()[system]; {
 	case gib < leastMemory:
-		p.Unsupported("memoryGiB", gib, fmt.Sprintf("Cluster API takes at least %d: give that", leastMemory))
+		p.Unsupported("memoryGiB", gib, fmt.Sprintf("Cluster API takes at least %d: give at least that", leastMemory))
 	case known && gib > most.memory:
-		p.Unsupported("memoryGiB", gib, fmt.Sprintf("Machine API takes at most %d on %s: give that", most.memory, system))
+		p.Unsupported("memoryGiB", gib, fmt.Sprintf("Machine API takes at most %d on %s: give at most that", most.memory, system))
 	}
 }

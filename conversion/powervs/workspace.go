@@ -88,14 +88,15 @@ func isTheClusters(p *pass, path, id string) {
 // reason is set.
 func lookedUp(p *pass) (name, reason string) {
 	if p.Env.InfraCluster == nil {
-		return "", "Cluster API looks the cluster's workspace up by the name that the IBMPowerVSCluster gives, and there is none: give the id"
+		return "", "Cluster API looks up the cluster's workspace by its name in the IBMPowerVSCluster, and there is no IBMPowerVSCluster: give the id"
 	}
 	if name, _ := p.Env.InfraClusterString("spec", "serviceInstance", "name"); name != "" {
 		return name, ""
 	}
 	for _, path := range [][]string{{"spec", "serviceInstanceID"}, {"spec", "serviceInstance", "id"}} {
 		if id, _ := p.Env.InfraClusterString(path...); id != "" {
-			return "", fmt.Sprintf("the IBMPowerVSCluster gives its workspace by id, and Cluster API looks no other up by name: give the id, which is %q there", id)
+			return "", fmt.Sprintf("the IBMPowerVSCluster names its workspace by id, and Cluster API looks up no other workspace by name: give the id, "+
+				"which is %q in the IBMPowerVSCluster", id)
 		}
 	}
 	return p.Env.ClusterName + "-serviceInstance", ""
@@ -126,7 +127,7 @@ func zoneFrom(p *pass, _ *infraSpec, _ *providerSpec) {
 		path = "spec.template.spec.failureDomain"
 	}
 	if zone := p.Core.FailureDomain; zone != "" {
-		p.Under("").Unsupported(path, zone, "a workspace lies in one zone, and the Machine API has the workspace alone: leave it out")
+		p.Under("").Unsupported(path, zone, "a workspace is in one zone, and the Machine API has only the workspace: leave it out")
 	}
 }
 
@@ -177,8 +178,8 @@ func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 
 func liesIn(p *pass, path, id, workspace string) {
 	if has := parseProviderID(id).workspace; has != "" && workspace != "" && has != workspace {
-		p.Unsupported(path, id, fmt.Sprintf("the instance lies in the workspace %q, and the other API's controller would look for it in %q, the machine's. "+
-			"Name the instance's workspace",
+		p.Unsupported(path, id, fmt.Sprintf("the instance is in the workspace %q, but the other API's controller would look for it in %q, the machine's "+
+			"workspace. Name the instance's workspace",
 			has, workspace))
 	}
 }
@@ -186,8 +187,8 @@ func liesIn(p *pass, path, id, workspace string) {
 func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if !p.Core.ControlPlane {
 		for i, lb := range m.LoadBalancers {
-			p.Unsupported(fmt.Sprintf("loadBalancers[%d]", i), lb.Name, "Cluster API registers control plane Machines only: "+
-				"remove it, or keep the machine with Machine API")
+			p.Unsupported(fmt.Sprintf("loadBalancers[%d]", i), lb.Name, "Cluster API registers only control plane Machines with load balancers: remove it, "+
+				"or keep the machine with Machine API")
 		}
 		return
 	}
@@ -307,11 +308,11 @@ func nameless(all []listed) bool {
 }
 
 // byNameOnly is the reason why items need a name: the provider reads a load balancer's ID from the status, by the name in the list, whatever ID the list has.
-const byNameOnly = "Cluster API registers a control plane Machine with a load balancer that it finds by its name, and not by its id"
+const byNameOnly = "Cluster API registers control plane Machines with load balancers, and finds a load balancer only by its name, not by its id"
 
 // amendNames reports the error about items whose name neither the list nor the status has.
 func amendNames(p *pass, all []listed) {
-	p.Amend("spec.loadBalancers", nil, byNameOnly+": give the items with an id alone their names. Each NAME is what ibmcloud is load-balancers prints",
+	p.Amend("spec.loadBalancers", nil, byNameOnly+": give each item that has only an id its name. Each NAME is what ibmcloud is load-balancers prints",
 		patchOf("spec", map[string]any{"loadBalancers": named(all)}), "")
 }
 
@@ -387,7 +388,7 @@ func (m missing) amend(p *pass) {
 		spec["loadBalancers"] = m.list
 	}
 	if m.names {
-		add("spec.loadBalancers", "the names of load balancers that it lists by their ids alone, by which Cluster API does not find them")
+		add("spec.loadBalancers", "the names of load balancers that it lists only by their ids, by which Cluster API does not find them")
 	}
 	if len(m.items) > 0 {
 		add("spec.loadBalancers", "the load balancers "+strings.Join(m.items, ", "))
@@ -403,9 +404,9 @@ func (m missing) amend(p *pass) {
 	for _, name := range m.ids {
 		ids[name] = map[string]any{"id": "ID"}
 	}
-	why := "Cluster API would not register a control plane Machine with all of its load balancers, as the IBMPowerVSCluster lacks " + strings.Join(lacks, ", and ")
+	why := "Cluster API would not register control plane Machines with all load balancers, because the IBMPowerVSCluster lacks " + strings.Join(lacks, ", and ")
 	if len(filled) > 0 {
-		why += ". For " + strings.Join(filled, " and ") + " put in what ibmcloud is load-balancers prints"
+		why += ". For " + strings.Join(filled, " and ") + " give what ibmcloud is load-balancers prints"
 	}
 	p.Amend(path, nil, why, patchOf("spec", spec), patchOf("status", nested("loadBalancers", ids)))
 }

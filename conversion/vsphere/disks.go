@@ -58,7 +58,7 @@ type diskNames map[string]bool
 
 func (d diskNames) add(p *pass, name string) {
 	if name != "" && d[name] {
-		p.Invalid("name", name, "another data disk has the same name: give each its own")
+		p.Invalid("name", name, "another data disk has the same name: give each disk its own")
 	}
 	d[name] = true
 }

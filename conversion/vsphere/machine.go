@@ -36,10 +36,11 @@ var uuid = regexp.MustCompile(`(?i)^(urn:uuid:)?\{?[0-9a-f]{8}-?([0-9a-f]{4}-?){
 func template(p *pass, name string) string {
 	switch {
 	case name == "":
-		p.Required("template", "without a template there is nothing to clone: name it")
+		p.Required("template", "without a template there is nothing to clone: name the template")
 	case uuid.MatchString(name):
 		p.Unsupported("template", name,
-			"Machine API's controllers find a template by its name or inventory path, Cluster API's would take this for a UUID: give the inventory path")
+			"Machine API's controllers find a template by its name or inventory path, but Cluster API's controllers would read this value as a UUID: give "+
+				"the inventory path")
 	}
 	return name
 }
@@ -81,7 +82,7 @@ func diskSize(p *pass, size int32, linked bool) int32 {
 	case size < 0:
 		p.Invalid("diskGiB", size, "must not be negative")
 	case size == 0 && !linked:
-		p.Required("diskGiB", "Machine API's controllers make no fullClone without it: give the size of the template's disk, or more")
+		p.Required("diskGiB", "Machine API's controllers make no fullClone without diskGiB: give the size of the template's disk, or more")
 	}
 	return size
 }
@@ -95,9 +96,9 @@ const (
 func cpusTo(p *pass, m *providerSpec, c *infraSpec) {
 	switch {
 	case m.NumCPUs == 0:
-		p.Required("numCPUs", "Machine API takes it from the template, Cluster API does not, which would make it 2: give the template's number")
+		p.Required("numCPUs", "Machine API takes the number from the template, but Cluster API would set 2: give the template's number")
 	case m.NumCPUs < leastCPUs:
-		p.Unsupported("numCPUs", m.NumCPUs, fmt.Sprintf("Cluster API makes no machine with fewer than %d: set it to that, or to more", leastCPUs))
+		p.Unsupported("numCPUs", m.NumCPUs, fmt.Sprintf("Cluster API creates no machine with fewer than %d: set it to that, or to more", leastCPUs))
 	}
 	c.NumCPUs = m.NumCPUs
 }
@@ -107,7 +108,7 @@ func cpusFrom(_ *pass, c *infraSpec, m *providerSpec) { m.NumCPUs = max(c.NumCPU
 func memoryTo(p *pass, m *providerSpec, c *infraSpec) {
 	switch {
 	case m.MemoryMiB == 0:
-		p.Required("memoryMiB", fmt.Sprintf("Machine API takes it from the template, Cluster API does not, which would make it %d: give the template's size",
+		p.Required("memoryMiB", fmt.Sprintf("Machine API takes the size from the template, but Cluster API would set %d: give the template's size",
 			defaultMemory))
 	case m.MemoryMiB < 0:
 		p.Invalid("memoryMiB", m.MemoryMiB, "must not be negative")
@@ -140,14 +141,14 @@ func keysTo(_ *pass, _ *providerSpec, c *infraSpec) {
 
 func keysFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	if _, given := c.CustomVMXKeys[stealClock]; !given {
-		p.Required(vmxKey(stealClock), "Machine API sets it to TRUE on each virtual machine: set the same")
+		p.Required(vmxKey(stealClock), "Machine API sets this key to TRUE on each virtual machine: set the same value")
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.CustomVMXKeys)) {
 		switch value := c.CustomVMXKeys[key]; {
 		case key != stealClock:
 			p.Unsupported(vmxKey(key), value, "Machine API cannot set VMX keys")
 		case value != enabled:
-			p.Unsupported(vmxKey(key), value, "Machine API sets it to TRUE on each virtual machine: set the same")
+			p.Unsupported(vmxKey(key), value, "Machine API sets this key to TRUE on each virtual machine: set the same value")
 		}
 	}
 }

@@ -46,7 +46,7 @@ const maxDevices = 10
 func countDevices(p *pass, n int) {
 	switch {
 	case n == 0:
-		p.Required("network.devices", "Machine API makes no machine without a network device: name its network")
+		p.Required("network.devices", "Machine API creates no machine without a network device: add a device, and name its network")
 	case n > maxDevices:
 		p.Invalid("network.devices", n, fmt.Sprintf("a virtual machine takes at most %d network devices: remove some", maxDevices))
 	}
@@ -64,11 +64,11 @@ func network(p *pass, name string) string {
 	case name == "":
 		p.Required("networkName", "name the network of the device")
 	case strings.Contains(name, "/"):
-		p.Unsupported("networkName", name, "Machine API compares plain names: give the last part of the path")
+		p.Unsupported("networkName", name, "Machine API compares plain names of networks: give only the last part of the path")
 	case objectID.MatchString(name):
-		p.Unsupported("networkName", name, "Machine API compares names, not managed object ids: give the network's name")
+		p.Unsupported("networkName", name, "Machine API compares names of networks, not managed object ids: give the network's name")
 	case strings.ContainsAny(name, `*?[\`):
-		p.Unsupported("networkName", name, `Cluster API takes a name with *, ?, [ or \ for a pattern, Machine API does not: rename the network`)
+		p.Unsupported("networkName", name, `Cluster API reads a name with *, ?, [ or \ as a pattern, and Machine API does not: rename the network`)
 	}
 	return name
 }
@@ -130,9 +130,9 @@ func machineNetworks(p *pass) []string {
 
 func checkAddresses(p *pass, addresses []string) {
 	if len(addresses) > 0 && p.Core.Template {
-		p.Unsupported("ipAddrs", nil, "all machines of a template would have the same addresses, so Cluster API takes none: "+
-			"remove ipAddrs and gateway where DHCP gives addresses, else keep the MachineSet with Machine API. Static addresses "+
-			"move with Machines that have an instance")
+		p.Unsupported("ipAddrs", nil, "all machines of a template would have the same addresses, so Cluster API takes no addresses in a template: if DHCP "+
+			"gives addresses, remove ipAddrs and gateway; otherwise keep the MachineSet with Machine API. Machines that have an instance can move with "+
+			"static addresses")
 	}
 	for i, a := range addresses {
 		if _, err := netip.ParsePrefix(a); err != nil {
@@ -168,7 +168,7 @@ func gatewayFrom(p *pass, c *capiDevice, m *mapiDevice) {
 	case c.Gateway4 == "":
 		m.Gateway = c.Gateway6
 	case c.Gateway6 != "":
-		p.Unsupported("gateway6", c.Gateway6, "Machine API has one gateway for a device, and gateway4 is set too: remove one")
+		p.Unsupported("gateway6", c.Gateway6, "Machine API has only one gateway for a device, and gateway4 is set too: remove one of the two")
 	}
 }
 
@@ -191,8 +191,8 @@ func nameservers(p *pass, servers []string) []string {
 
 // noAddressSetting is the reason why a new machine cannot go with static addresses or pools: Cluster API does not write the setting from which RHCOS reads its
 // address at first boot. A Machine that has an instance can go, because the instance has its address.
-const noAddressSetting = "RHCOS reads its address from guestinfo.afterburn.initrd.network-kargs, which Cluster API does not write: " +
-	"a new machine would not join. Machines that have an instance can move: keep the others with Machine API, or have DHCP give their addresses"
+const noAddressSetting = "RHCOS reads its address from guestinfo.afterburn.initrd.network-kargs, and Cluster API does not write this key, so a new machine " +
+	"would not join the cluster. Machines that have an instance can move: keep the others with Machine API, or use DHCP for their addresses"
 
 func uncreated(p *pass) bool { return p.Core.Template || p.Core.ProviderID == "" }
 
@@ -206,7 +206,8 @@ func poolsTo(p *pass, m *mapiDevice, c *capiDevice) {
 	for i, from := range m.AddressesFromPools {
 		if from.Group == installed && !uncreated(p) {
 			p.Unsupported(fmt.Sprintf("addressesFromPools[%d]", i), from.Resource+" "+from.Name,
-				"nobody answers Cluster API's claims to the installer's pools: give the Machine's address in ipAddrs, with its gateway, and leave the pool out")
+				"no controller answers Cluster API's claims for addresses of the installer's pools: give the Machine's address in ipAddrs, with its "+
+					"gateway, and leave the pool out")
 		}
 		checkPool(p.At(fmt.Sprintf("addressesFromPools[%d]", i)), "resource", from.Resource, from.Name)
 		// The group is written even if it is empty, which means the same as absent: nil would be written as null, which the CRD refuses.
@@ -223,7 +224,7 @@ func poolsFrom(p *pass, c *capiDevice, m *mapiDevice) {
 
 func checkPool(p *pass, kindField, kind, name string) {
 	if kind == "" {
-		p.Required(kindField, "set which kind of pool gives the address")
+		p.Required(kindField, "set the kind of the pool that gives the address")
 	}
 	if name == "" {
 		p.Required("name", "name the pool that gives the address")

@@ -110,7 +110,7 @@ func vcenters(p *pass) []any {
 
 func serverTo(p *pass, m *providerSpec, c *infraSpec) {
 	if m.Workspace == nil || m.Workspace.Server == "" {
-		p.Required("workspace.server", "Machine API finds the vCenter by this name only: set it")
+		p.Required("workspace.server", "Machine API finds the vCenter only by this name: set it")
 		return
 	}
 	c.Server = m.Workspace.Server
@@ -120,7 +120,7 @@ func serverTo(p *pass, m *providerSpec, c *infraSpec) {
 func serverFrom(p *pass, c *infraSpec, m *providerSpec) {
 	server := placementFrom(p, c).Server
 	if server == "" {
-		p.Required("server", "Machine API finds the vCenter by this name only, and neither the VSphereCluster nor the Infrastructure has one: set it")
+		p.Required("server", "Machine API finds the vCenter only by this name, and neither the VSphereCluster nor the Infrastructure has it: set it")
 		return
 	}
 	workspace(m).Server = server
@@ -142,18 +142,18 @@ func sameServer(p *pass, path, server string) {
 	thumbprint, _ := p.Env.InfraClusterString("spec", "thumbprint")
 	switch {
 	case hostOf(server) != server:
-		p.Invalid(path, server, fmt.Sprintf("give the name of the host alone, which is %q: Machine API looks for a vCenter's credentials in its Secret "+
-			"by that name", hostOf(server)))
+		p.Invalid(path, server, fmt.Sprintf("give only the name of the host, which is %q: Machine API finds a vCenter's credentials in the Secret by the "+
+			"host's name", hostOf(server)))
 	case want == "" && p.Env.InfraCluster != nil && len(vcenters(p)) > 1:
-		p.Amend("spec.server", nil, "The Infrastructure has several vCenters, and the VSphereCluster does not say for which its identity is. Name it",
+		p.Amend("spec.server", nil, "The Infrastructure has several vCenters, and the VSphereCluster does not name the vCenter of its identity. Name it",
 			`{"spec":{"server":"SERVER"}}`, "")
 	case want == "" || server == want || slices.Contains(others, server) && thumbprint == "":
 	case p.Env.InfraCluster == nil:
 		p.Differs(path, server, "the cluster's only vCenter", want)
 	case slices.Contains(others, server):
 		p.Unsupported(path, server,
-			fmt.Sprintf("Cluster API would expect there the certificate of %q, whose spec.thumbprint the VSphereCluster has: "+
-				"remove that, or keep the machine with Machine API", want))
+			fmt.Sprintf("the VSphereCluster has spec.thumbprint, so Cluster API would expect the certificate of %q also at this vCenter: remove "+
+				"spec.thumbprint, or keep the machine with Machine API", want))
 	default:
 		p.Command(path, server,
 			fmt.Sprintf("Cluster API logs in to every vCenter with the VSphereCluster's identity, which is for %q. "+
@@ -201,7 +201,7 @@ func checkFolder(p *pass, path string, w machinev1beta1.Workspace) {
 	switch prefix := "/" + w.Datacenter + "/vm/"; {
 	case w.Folder == "":
 	case w.Datacenter == "" || w.Datacenter == anyDatacenter:
-		p.Unsupported(path, w.Folder, "Machine API takes a folder only together with its datacenter: name the datacenter")
+		p.Unsupported(path, w.Folder, "Machine API takes a folder only together with the folder's datacenter: name the datacenter")
 	case !strings.HasPrefix(w.Folder, prefix):
 		p.Unsupported(path, w.Folder, "Machine API takes a folder only by its absolute path, which must begin with "+prefix)
 	}
@@ -239,19 +239,20 @@ func groupTo(p *pass, m *providerSpec, _ *infraSpec) {
 
 // ungrouped reports an error for a machine with a vmGroup whose placement is no failure domain of Cluster API's.
 func ungrouped(p *pass, pl placement) {
-	const why = "Cluster API adds a virtual machine to a group through a failure domain only. Make a VSphereFailureDomain and a VSphereDeploymentZone"
+	const why = "Cluster API adds a virtual machine to a group only through a failure domain. Create a VSphereFailureDomain and a VSphereDeploymentZone"
 	if own := clusterServer(p); own != "" && pl.Server != own {
 		p.Unsupported("workspace.vmGroup", pl.VMGroup,
-			"Cluster API adds a virtual machine to a group through a failure domain only, and has those in the VSphereCluster's vCenter alone: "+
+			"Cluster API adds a virtual machine to a group only through a failure domain, and has failure domains only in the VSphereCluster's vCenter: "+
 				"keep the machine with Machine API")
 		return
 	}
 	name := placedIn(p, pl, func(string) bool { return true })
 	if name == "" || p.Env.InfraCluster == nil {
-		p.Unsupported("workspace.vmGroup", pl.VMGroup, why+" of the name that the Infrastructure's failure domain with this group has")
+		p.Unsupported("workspace.vmGroup", pl.VMGroup, why+" with the name of the Infrastructure's failure domain that has this group")
 		return
 	}
-	p.Amend("status.failureDomains", nil, fmt.Sprintf("%s named %s, which place as the Infrastructure's failure domain of that name does, and list it", why, name),
+	p.Amend("status.failureDomains", nil, fmt.Sprintf("%s named %s, with the placement of the Infrastructure's failure domain "+
+		"of this name, and list it", why, name),
 		`{"spec":{"failureDomainSelector":{}}}`, fmt.Sprintf(`{"status":{"failureDomains":{%q:{}}}}`, name))
 }
 
@@ -270,10 +271,10 @@ func groupFrom(p *pass, c *infraSpec, m *providerSpec) {
 	case found == name:
 	case found == "":
 		at.Unsupported("", name,
-			"Machine API has no failure domains: there must be one of this name both in the Infrastructure's spec and in the VSphereCluster's status, and "+
-				"the machine must have the same placement")
+			"Machine API has no failure domains, so a failure domain of this name must be in the Infrastructure's spec and in the VSphereCluster's status, "+
+				"and the machine must have its placement")
 	default:
-		at.Differs("", name, "the failure domain that places machines as this one is placed", found)
+		at.Differs("", name, "the failure domain with this machine's placement", found)
 	}
 }
 
@@ -299,7 +300,7 @@ func domainPath(p *pass, c *infraSpec) *pass {
 // agree reports an error for each of a machine's values that its failure domain would replace by another one. It returns false if there is any.
 func agree(p *pass, c *infraSpec, d failureDomain) bool {
 	before := len(p.Errors())
-	where := fmt.Sprintf("what failure domain %q of the Infrastructure says", d.Name)
+	where := fmt.Sprintf("the value in failure domain %q of the Infrastructure", d.Name)
 	same := func(path, text, domain string) {
 		if text != "" && domain != "" && !alike(text, domain) {
 			p.Differs(path, text, where, domain)

@@ -10,12 +10,14 @@ var alerts = Table{
 		{
 			Names: []string{"PoundlockHandoffWaits"},
 			Means: "migrations have waited for more than half an hour, for the reason in the label",
-			Do:    "`kubectl poundlock status` names them, and AuthoritySettled of each names what it waits for. To cancel, set `spec.authoritativeAPI` back",
+			Do: "`kubectl poundlock status` names the objects, and the condition AuthoritySettled of each object names what the migration waits for. To " +
+				"cancel a migration, set `spec.authoritativeAPI` back",
 		},
 		{
 			Names: []string{"PoundlockMirrorFails"},
-			Means: "objects have had no equal mirror for half an hour, for the reason in the label. They act as before, and cannot be migrated",
-			Do:    "`kubectl poundlock status` names them, and Synchronized of each explains why",
+			Means: "objects have had no equal mirror for half an hour, for the reason in the label. Their controllers act as before, but the objects cannot " +
+				"be migrated",
+			Do: "`kubectl poundlock status` names the objects, and the condition Synchronized of each object explains why",
 		},
 		{
 			Names: []string{"PoundlockMirrorWritesFail"},
@@ -29,50 +31,50 @@ var alerts = Table{
 		},
 		{
 			Names: []string{"PoundlockMachineSetOutlived"},
-			Means: "a Machine API MachineSet was deleted while Cluster API was authoritative, and its instances run on",
-			Do: "delete the Cluster API MachineSet (`kubectl -n openshift-cluster-api delete machinesets.cluster.x-k8s.io NAME`), which terminates its instances, " +
-				"or recreate the Machine API's: apply what `kubectl poundlock convert machineset/NAME` prints. The runbook MirroredInMachineAPI is False " +
-				"has the command that lists such sets",
+			Means: "a Machine API MachineSet was deleted while Cluster API was authoritative, and its instances keep running",
+			Do: "either delete the Cluster API MachineSet (`kubectl -n openshift-cluster-api delete machinesets.cluster.x-k8s.io NAME`), which terminates " +
+				"its instances, or recreate the Machine API MachineSet: apply what `kubectl poundlock convert machineset/NAME` prints. The runbook " +
+				"MirroredInMachineAPI is False has the command that lists such sets",
 		},
 		{
 			Names: []string{"PoundlockNobodyLeads"},
-			Means: "no replica holds the Lease `poundlock`, so nothing is mirrored or migrated; the webhooks go on",
-			Do:    "`kubectl -n openshift-cluster-api logs -l app.kubernetes.io/name=poundlock --tail=100` shows why the Lease cannot be had",
+			Means: "no replica holds the Lease `poundlock`, so nothing is mirrored or migrated; the webhooks keep working",
+			Do:    "`kubectl -n openshift-cluster-api logs -l app.kubernetes.io/name=poundlock --tail=100` shows why no replica gets the Lease",
 		},
 		{
 			Names: []string{"PoundlockControlPlaneStopped"},
 			Means: "the ControlPlaneMachineSet has stopped because of a problem",
-			Do:    "`kubectl poundlock controlplane status`: its condition Degraded names the problem and what fixes it",
+			Do:    "`kubectl poundlock controlplane status`: the set's condition Degraded names the problem and what fixes it",
 		},
 		{
 			Names: []string{"PoundlockAdmissionFails"},
 			Means: "Poundlock cannot decide requests, because a lookup fails",
-			Do: "`kubectl get --raw '/api/v1/namespaces/openshift-cluster-api/pods/POD:8081/proxy/readyz?verbose'` shows what this replica " +
-				"waits for. A refusal or a warning that a user got names what could not be looked up",
+			Do: "`kubectl get --raw '/api/v1/namespaces/openshift-cluster-api/pods/POD:8081/proxy/readyz?verbose'` shows what this replica waits for. " +
+				"Refusals and warnings that users get also name what could not be looked up",
 		},
 		{
 			Names: []string{"PoundlockAway"},
 			Means: "no replica answers",
-			Do: "`kubectl -n openshift-cluster-api get pods,events`, and " +
-				"`kubectl -n openshift-cluster-api logs -l app.kubernetes.io/name=poundlock --tail=100`. " +
-				"The runbook Poundlock is down: what still works lists what is refused meanwhile",
+			Do: "`kubectl -n openshift-cluster-api get pods,events`, and `kubectl -n openshift-cluster-api logs -l app.kubernetes.io/name=poundlock " +
+				"--tail=100`. The runbook Poundlock is down: what still works lists what is refused until Poundlock runs again",
 		},
 		{
 			Names: []string{"PoundlockNotEnforced"},
 			Means: "the API server does not reach the webhooks, or a webhook configuration is missing",
-			Do: "`kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations` shows whether both named `poundlock` exist. " +
-				"The manifests of your installation create a missing one again: `kubectl apply -k deploy`, with the folder of docs/install.md. " +
-				"Otherwise `kubectl -n openshift-cluster-api logs -l app.kubernetes.io/name=poundlock --tail=100` has the reason",
+			Do: "`kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations` shows whether the two configurations named `poundlock` exist. " +
+				"The manifests of your installation recreate a missing one: `kubectl apply -k deploy`, with the folder of docs/install.md. Otherwise " +
+				"`kubectl -n openshift-cluster-api logs -l app.kubernetes.io/name=poundlock --tail=100` has the reason",
 		},
 		{
 			Names: []string{"PoundlockCertificateExpires"},
 			Means: "the webhooks' certificate is not ready, or expires within three days",
-			Do:    "`kubectl -n openshift-cluster-api get secret poundlock-serving` shows whether there is one; see the runbook The certificate",
+			Do: "`kubectl -n openshift-cluster-api get secret poundlock-serving` shows whether the certificate's Secret exists; see the runbook The " +
+				"certificate",
 		},
 		{
 			Names: []string{"PoundlockInstallDegraded"},
 			Means: "a provider of Cluster API is not installed as its release has it",
-			Do:    "`kubectl get clusteroperators cluster-api -o yaml`: its condition Degraded names the problem",
+			Do:    "`kubectl get clusteroperators cluster-api -o yaml`: the condition Degraded names the problem",
 		},
 		{
 			Names: []string{"PoundlockInstallDrift"},

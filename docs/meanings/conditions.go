@@ -17,8 +17,8 @@ var conditions = Table{
 	Rows: []Row{
 		{
 			Names: []string{authority.ConditionSettled},
-			Means: "of a Machine API object: `spec.authoritativeAPI` is fulfilled, and the controllers of both sides have acknowledged it. " +
-				"False while a migration waits or is on its way",
+			Means: "of a Machine API object: the requested API is authoritative, and the controllers of both sides have acknowledged that. False while a " +
+				"migration waits or is on its way",
 			Do: "read its reason: `kubectl poundlock explain REASON`",
 		},
 		{
@@ -35,18 +35,19 @@ var conditions = Table{
 		},
 		{
 			Names: []string{authority.ConditionMirrored},
-			Means: "of a Cluster API MachineSet: whether its Machine API MachineSet still exists. False after that was deleted while Cluster API was authoritative",
-			Do:    "see the runbook MirroredInMachineAPI is False",
+			Means: "of a Cluster API MachineSet: its Machine API MachineSet exists. False after the Machine API MachineSet was deleted while Cluster API " +
+				"was authoritative",
+			Do: "see the runbook MirroredInMachineAPI is False",
 		},
 		{
 			Names: []string{generator.ConditionGenerated},
-			Means: "of a ControlPlaneMachineSet: Poundlock generated it, and whether it follows the cluster. The message lists what somebody has edited",
+			Means: "of a ControlPlaneMachineSet that Poundlock generated: the set still describes the cluster. The message lists what somebody has edited",
 			Do:    "read its reason",
 		},
 		{
 			Names: []string{controlplane.Available},
-			Means: "of a ControlPlaneMachineSet and of a ClusterOperator: what it is for works now. For a set, each index has a Machine whose Node is ready",
-			Do:    "where it is False, read its reason",
+			Means: "of a ControlPlaneMachineSet and of a ClusterOperator: the component works now. For a set, each index has a Machine whose Node is ready",
+			Do:    "if it is False, read its reason",
 		},
 		{
 			Names: []string{controlplane.Progressing},
@@ -55,23 +56,23 @@ var conditions = Table{
 		},
 		{
 			Names: []string{controlplane.Degraded},
-			Means: "of a ControlPlaneMachineSet and of a ClusterOperator: a problem stopped it, and nothing is changed until the problem is fixed",
+			Means: "of a ControlPlaneMachineSet and of a ClusterOperator: it has stopped because of a problem, and changes nothing until the problem is fixed",
 			Do:    "fix what its message names",
 		},
 		{
 			Names: []string{controlplane.Upgradeable},
 			Means: "of a ClusterOperator: OpenShift may be upgraded now",
-			Do:    "where it is False, wait or fix what its message names",
+			Do:    "if it is False, wait, or fix what its message names",
 		},
 		{
 			Names: []string{string(machinev1beta1.InstanceExistsCondition)},
 			Means: "of a Machine: its instance exists in the cloud",
-			Do:    "where it is False, read its reason",
+			Do:    "if it is False, read its reason",
 		},
 		{
 			Names: []string{string(machinev1beta1.MachineCreated)},
 			Means: "of a Machine: the provider has accepted the order for the instance",
-			Do:    "where it is False, read its message",
+			Do:    "if it is False, read its message",
 		},
 		{
 			Names: []string{string(machinev1beta1.MachineDrainable)},
@@ -90,7 +91,7 @@ var conditions = Table{
 		},
 		{
 			Names: []string{string(machinev1beta1.RemediationAllowedCondition)},
-			Means: "of a MachineHealthCheck: it may delete unhealthy Machines. False while more are unhealthy than `spec.maxUnhealthy` allows",
+			Means: "of a MachineHealthCheck: the check may delete unhealthy Machines. False while more Machines are unhealthy than `spec.maxUnhealthy` allows",
 			Do:    "read its reason",
 		},
 		{

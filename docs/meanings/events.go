@@ -19,12 +19,12 @@ var events = Table{
 		},
 		{
 			Names: []string{"MirrorEnrolled"},
-			Means: "an object has a mirror from now on, and got the sync finalizer",
+			Means: "an object has a mirror from now on, so Poundlock added the sync finalizer",
 			Do:    "nothing",
 		},
 		{
 			Names: []string{"MirrorClaimed"},
-			Means: "an infrastructure object belongs to its Cluster API Machine from now on",
+			Means: "from now on an infrastructure object has its Cluster API Machine as its owner",
 			Do:    "nothing",
 		},
 		{
@@ -34,29 +34,28 @@ var events = Table{
 		},
 		{
 			Names: []string{"DeletionPropagated"},
-			Means: "a Machine on the side that is not authoritative was deleted, and a MachineSet owns it, so Poundlock deleted the authoritative Machine. " +
-				"Its instance is terminated",
-			Do: "nothing. The MachineSet replaces the Machine if it wants as many",
+			Means: "somebody deleted a mirror Machine that a MachineSet owns, so Poundlock deleted the authoritative Machine too. Its instance is terminated",
+			Do:    "nothing. The MachineSet replaces the Machine if its replicas need it",
 		},
 		{
 			Names: []string{"MirrorEnded"},
-			Means: "an object has no mirror any more, and its own API acts on it alone, also to complete its deletion, or, while it is paused, nobody does",
-			Do:    "nothing, unless the note says that it is paused: the note has what works then, also while the object is being deleted",
+			Means: "an object has no mirror any more. Only its own API acts on it, also to complete its deletion; while it is paused, nobody does",
+			Do:    "nothing, unless the note says that the object is paused: then follow the note, which also covers an object that is being deleted",
 		},
 		{
 			Names: []string{"MirrorRefused"},
-			Means: "the API server refuses the mirror; the note has its words",
+			Means: "the API server refuses the mirror; the note has the refusal",
 			Do:    "follow the note. The condition `Synchronized` has the same reason",
 		},
 		{
 			Names: []string{"MirrorReplaced"},
-			Means: "the provider does not let its machine be changed to equal the Machine API's. " +
-				"While that is authoritative, Poundlock deletes the paused mirror, and creates it again as it should be. No instance is touched",
+			Means: "the provider refuses the change that would make its machine equal to the Machine API's. While the Machine API is authoritative, " +
+				"Poundlock deletes and recreates the paused mirror. No instance is affected",
 			Do: "nothing",
 		},
 		{
 			Names: []string{"FieldsTakenOver", "FieldsYielded"},
-			Means: "Poundlock took fields of the mirror over from another field manager, or left them to it",
+			Means: "Poundlock took over fields of the mirror from another field manager, or left fields to the other manager",
 			Do:    "nothing",
 		},
 		{
@@ -66,22 +65,24 @@ var events = Table{
 		},
 		{
 			Names: []string{"Attached", "Detached"},
-			Means: "a Machine got its MachineSet's owner reference back, or lost it because the MachineSet is deleted and the Machine stays",
-			Do:    "nothing",
+			Means: "Poundlock restored the owner reference of a Machine to its MachineSet, or removed it because the MachineSet is being deleted and the " +
+				"Machine stays",
+			Do: "nothing",
 		},
 		{
 			Names: []string{"OwnerRestored"},
-			Means: "Poundlock restored the owner reference of a Machine to its MachineSet, or gave its mirror to the set that owns the Machine",
+			Means: "Poundlock restored the owner reference of a Machine to its MachineSet, or set the owner reference of a mirror to match that of the Machine",
 			Do:    "nothing",
 		},
 		{
 			Names: []string{"Released"},
-			Means: "Poundlock removed the finalizers or owner references that kept an object. It deletes no instance by that",
-			Do:    "nothing. A warning names an instance for which a provider kept the object, and which is not the Machine's: see in the cloud whether it runs",
+			Means: "Poundlock removed finalizers or owner references that kept an object from being deleted. This terminates no instance",
+			Do: "nothing. If a warning names an instance that is not the Machine's, and for which a provider kept the object, check in the cloud whether " +
+				"this instance runs",
 		},
 		{
 			Names: []string{"AutoscalerFollowed"},
-			Means: "the autoscaler wrote to the object that is not authoritative, and Poundlock carried that over to the authoritative one",
+			Means: "the autoscaler wrote to a mirror, and Poundlock made the same change on the authoritative object",
 			Do:    "nothing",
 		},
 		{
@@ -91,38 +92,39 @@ var events = Table{
 		},
 		{
 			Names: []string{"ChecksResumed"},
-			Means: "a Machine has moved to Cluster API without an instance, and its infrastructure is ready now, or was not for 20 minutes: " +
-				"Poundlock removed `cluster.x-k8s.io/skip-remediation`, so that Cluster API's checks count its start from now on and not from its creation",
+			Means: "a Machine has moved to Cluster API without an instance, and its infrastructure is ready now, or was not ready for 20 minutes. Poundlock " +
+				"removed `cluster.x-k8s.io/skip-remediation`, so that Cluster API's health checks count the Machine's start-up time from now, not from its " +
+				"creation",
 			Do: "nothing",
 		},
 		{
 			Names: []string{"InstanceHookRemoved"},
-			Means: "the provider keeps and holds an object for the instance of a Machine that has moved to Cluster API (an OpenStackServer, a VSphereVM), or will " +
-				"make none: Poundlock removed its own hook, by which a deleted Machine waits for that object",
+			Means: "the provider now has an object for the instance of a Machine that has moved to Cluster API (an OpenStackServer, a VSphereVM), and a " +
+				"finalizer on it, or will create no such object. Poundlock removed its own hook, which makes a deleted Machine wait for this object",
 			Do: "nothing",
 		},
 		{
 			Names: []string{"RemediationCarriedOver"},
-			Means: "a health check of Cluster API found a Machine unhealthy for which, or for whose MachineSet, the Machine API is authoritative, and Poundlock " +
-				"deleted that Machine",
+			Means: "a health check of Cluster API found a Machine unhealthy, and the Machine API is authoritative for the Machine or for its MachineSet. So " +
+				"Poundlock deleted the Machine",
 			Do: "nothing",
 		},
 		{
 			Names: []string{"ForeignInstance"},
-			Means: "`status.providerStatus` named the instance of another Machine. The Machine controller removed that name, and neither adopts nor deletes that " +
-				"instance",
-			Do: "find out who wrote it: the audit log has the name",
+			Means: "`status.providerStatus` named the instance of another Machine. The Machine controller removed the name, and will neither adopt nor " +
+				"delete the other Machine's instance",
+			Do: "find out who wrote it: the API server's audit log has the user's name",
 		},
 		{
 			Names: []string{"InstanceKept"},
-			Means: "a Machine went away, without its finalizer, while its instance was made, and by then another Machine named that instance. " +
-				"The Machine controller leaves it to that one",
+			Means: "a Machine without its finalizer was deleted while its instance was being created, and another Machine already named this instance. The " +
+				"Machine controller leaves the instance to the other Machine",
 			Do: "nothing",
 		},
 		{
 			Names: []string{"RemediationNotCarriedOver"},
-			Means: "a health check with a remediation template is not carried over to the other API's Machines",
-			Do:    "delete the Machine by hand, or remove the template",
+			Means: "Poundlock does not carry over the remediation of a health check with a template to the other API's Machines",
+			Do:    "delete the Machine by hand, or remove the template from the check from the check",
 		},
 		{
 			Names: []string{"MachineFailed", "NodeGone", "NodeStartupTimeout", "UnhealthyNode"},
@@ -142,35 +144,35 @@ var events = Table{
 		},
 		{
 			Names: []string{"RemediationWithdrawn"},
-			Means: "an external remediation was withdrawn, because the Machine is healthy again or its check no longer looks after it; the note has the reason",
+			Means: "an external remediation was withdrawn, because the Machine is healthy again or its check no longer watches it; the note has the reason",
 			Do:    "nothing",
 		},
 		{
 			Names: []string{"Created", "Deleted"},
-			Means: "of a Machine: the provider accepted the order for the instance, or the instance and all that belongs to it are gone. Of a ControlPlaneMachineSet: " +
-				"it created or deleted the Machine that the note names",
+			Means: "of a Machine: the provider accepted the request for the instance, or the instance and everything that belongs to it are gone. Of a " +
+				"ControlPlaneMachineSet: it created or deleted the Machine that the note names",
 			Do: "nothing",
 		},
 		{
 			Names: []string{"Adopted", "Amended"},
-			Means: "a ControlPlaneMachineSet became the owner of a Machine, or changed its labels, annotations or taints in place. Of other objects, `Adopted`: " +
-				"Poundlock looked at the object for the first time",
+			Means: "a ControlPlaneMachineSet became the owner of a Machine, or changed its labels, annotations or taints in place. Of other objects, " +
+				"`Adopted`: Poundlock reconciled the object for the first time",
 			Do: "nothing",
 		},
 		{
 			Names: []string{"OtherOperator"},
-			Means: "OpenShift's own operator of ControlPlaneMachineSets runs, so Poundlock's does nothing, not even report",
-			Do:    "run one of the two: the manager without `--control-plane`, or that Deployment without replicas",
+			Means: "OpenShift's own operator of ControlPlaneMachineSets runs, so Poundlock's operator does nothing, and reports nothing",
+			Do:    "run only one of the two operators: run the manager without `--control-plane`, or scale OpenShift's Deployment to 0",
 		},
 		{
 			Names: []string{"FailedCreate", "FailedDelete", "FailedAdopt"},
 			Means: "a MachineSet could not create, delete or adopt a Machine. Of a Machine: the provider refused the step. The note has the refusal",
-			Do:    "follow the note; it is tried again",
+			Do:    "follow the note; the controller retries",
 		},
 		{
 			Names: []string{"FailedExists", "FailedUpdate", "FailedFindInstance"},
-			Means: "the provider could not be asked for the instance, refused an update, or the instance of the Machine is gone",
-			Do:    "follow the note; it is tried again unless the Machine is Failed",
+			Means: "the controller could not ask the provider for the instance, the provider refused an update, or the instance of the Machine is gone",
+			Do:    "follow the note; the controller retries unless the Machine is Failed",
 		},
 		{
 			Names: []string{"SuccessfulCreate", "SuccessfulDelete", "SuccessfulAdopt"},
@@ -179,21 +181,23 @@ var events = Table{
 		},
 		{
 			Names: []string{"DriftRemoved"},
-			Means: "somebody changed an object of a Cluster API provider, and the installer removes that. The note names the fields and the field manager",
+			Means: "somebody changed an object of a Cluster API provider, and the installer undoes the change. The note names the fields and the field manager",
 			Do:    "change the release's content or its variables instead",
 		},
 		{
 			Names: []string{"Installed", "Waiting", "InstallFailed", "Pruned", "Released", "Dropped"},
-			Means: "a provider of Cluster API is installed, waits in a stage, failed until a person acts, lost an object that its release no longer has, kept a " +
-				"definition that it no longer has, or carries an object that the installer does not apply, such as a Secret. " +
-				"The object is the provider's inventory. If the whole set waits or fails, it is one of the release's ConfigMaps",
-			Do: "of a failure, see the runbook A provider of Cluster API is not installed",
+			Means: "the installer installed a provider of Cluster API, waits in one of the provider's stages, or failed until a person acts. Or the " +
+				"installer deleted an object that the release no longer has, kept a definition that the release no longer has, or found an object that it " +
+				"does not apply, such as a Secret. The event is on the provider's inventory; if the whole set waits or fails, it is on one of the release's " +
+				"ConfigMaps",
+			Do: "after a failure, see the runbook A provider of Cluster API is not installed",
 		},
 		{
 			Names: []string{"CertificateTrouble"},
-			Means: "the webhooks' certificate needs attention; the note names what is wrong. Poundlock tries again by itself",
-			Do: "where the event returns, restore what the note names: a right of Poundlock's, a webhook configuration, or the Secret. A Secret that stays as it " +
-				"is has Poundlock make a new one when it is deleted: `kubectl -n openshift-cluster-api delete secret poundlock-serving` (runbook The certificate)",
+			Means: "the webhooks' certificate needs attention; the note names what is wrong. Poundlock retries by itself",
+			Do: "if the event returns, restore what the note names: a right of Poundlock, a webhook configuration, or the Secret. If the Secret stays " +
+				"damaged, delete it, and Poundlock creates a new one: `kubectl -n openshift-cluster-api delete secret poundlock-serving` (runbook The " +
+				"certificate)",
 		},
 		{
 			Names: []string{"CertificateSecretRepaired"},

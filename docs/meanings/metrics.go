@@ -14,12 +14,12 @@ var metrics = Table{
 		},
 		{
 			Names: []string{"poundlock_handoff_wait_seconds"},
-			Means: "how long AuthoritySettled had a reason before it had another",
+			Means: "how long the condition AuthoritySettled kept each reason",
 			Do:    "kind, reason",
 		},
 		{
 			Names: []string{"poundlock_handoff_waiting_since_timestamp_seconds"},
-			Means: "since when AuthoritySettled of an object is False for its present reason, in Unix time",
+			Means: "since when the condition AuthoritySettled of an object is False with its present reason, in Unix time",
 			Do:    "kind, namespace, name, reason",
 		},
 		{
@@ -29,17 +29,17 @@ var metrics = Table{
 		},
 		{
 			Names: []string{"poundlock_mirror_failures_total"},
-			Means: "how often a pair could not be mirrored",
+			Means: "how often an object could not be mirrored",
 			Do:    "kind, reason",
 		},
 		{
 			Names: []string{"poundlock_mirror_failing_since_timestamp_seconds"},
-			Means: "since when Synchronized of an object is False, in Unix time",
+			Means: "since when the condition Synchronized of an object is False, in Unix time",
 			Do:    "kind, namespace, name, reason",
 		},
 		{
 			Names: []string{"poundlock_machineset_outlived_since_timestamp_seconds"},
-			Means: "since when a Cluster API MachineSet goes on without its deleted Machine API MachineSet, in Unix time",
+			Means: "since when a Cluster API MachineSet has no Machine API MachineSet, because that was deleted, in Unix time",
 			Do:    "kind, namespace, name, reason",
 		},
 		{
@@ -89,7 +89,7 @@ var metrics = Table{
 		},
 		{
 			Names: []string{"poundlock_admission_in_flight"},
-			Means: "reviews that are being answered now",
+			Means: "reviews in progress",
 			Do:    "none",
 		},
 		{
@@ -99,7 +99,7 @@ var metrics = Table{
 		},
 		{
 			Names: []string{"poundlock_admission_probe_total"},
-			Means: "dry runs that ask whether the API server reaches the webhooks",
+			Means: "dry runs that test whether the API server reaches the webhooks",
 			Do:    "answered",
 		},
 		{
@@ -109,7 +109,7 @@ var metrics = Table{
 		},
 		{
 			Names: []string{"poundlock_certificate_ready"},
-			Means: "1 while a certificate serves that the API server trusts",
+			Means: "1 while the serving certificate is one that the API server trusts",
 			Do:    "none",
 		},
 		{
@@ -144,7 +144,7 @@ var metrics = Table{
 		},
 		{
 			Names: []string{"poundlock_control_plane_not_generated"},
-			Means: "1 for the reason why no ControlPlaneMachineSet can be generated, or why it cannot follow the cluster",
+			Means: "1 for the reason why no ControlPlaneMachineSet can be generated, or why the generated one cannot be kept equal to the cluster",
 			Do:    "reason",
 		},
 		{
@@ -194,7 +194,7 @@ var metrics = Table{
 		},
 		{
 			Names: []string{"mapi_machine_actuator_failures_total"},
-			Means: "calls of the provider's actuator that failed, and whether a retry can help",
+			Means: "failed calls of the provider's actuator, by whether a retry can help",
 			Do:    "step, terminal",
 		},
 		{
@@ -209,7 +209,7 @@ var metrics = Table{
 		},
 		{
 			Names: []string{"hypershift_api_proxy_overhead_seconds"},
-			Means: "how much of that was the proxy's own time",
+			Means: "how much of the requests' time was the proxy's own",
 			Do:    "method",
 		},
 		{
@@ -224,7 +224,7 @@ var metrics = Table{
 		},
 		{
 			Names: []string{"hypershift_conversion_webhook_duration_seconds"},
-			Means: "how long conversions took, with the time of the upstream converter",
+			Means: "how long conversions took, including the time of the upstream converter",
 			Do:    "from_version, to_version, resource",
 		},
 		{

@@ -19,7 +19,7 @@ var phases = Table{
 		{
 			Names: []string{machinev1beta1.PhaseProvisioned},
 			Means: "of a Machine: its instance exists, and has not joined the cluster as a Node yet",
-			Do:    "nothing; if it stays, look at the instance's console",
+			Do:    "nothing; if this phase stays, look at the instance's console",
 		},
 		{
 			Names: []string{machinev1beta1.PhaseRunning},
@@ -29,22 +29,22 @@ var phases = Table{
 		{
 			Names: []string{machinev1beta1.PhaseDeleting},
 			Means: "of a Machine: it is being deleted, its Node drained and its instance terminated",
-			Do:    "nothing; if it stays, read its conditions `Drained` and `Terminable`",
+			Do:    "nothing; if this phase stays, read the Machine's conditions `Drained` and `Terminable`",
 		},
 		{
 			Names: []string{machinev1beta1.PhaseFailed},
-			Means: "of a Machine: its instance could not be created, or is gone. Its controller tries no more, and only a deletion ends it",
+			Means: "of a Machine: its instance could not be created, or is gone. The controller does not retry, and the Machine can only be deleted",
 			Do:    "read `status.errorMessage`, then delete the Machine; its MachineSet creates another",
 		},
 		{
 			Names: []string{string(machinev1beta1.MachineAuthorityMachineAPI), string(machinev1beta1.MachineAuthorityClusterAPI)},
-			Means: "of `authoritativeAPI`: this API is authoritative. In `spec` it is the one that is asked for",
+			Means: "of `authoritativeAPI`: in `status` this API is authoritative, in `spec` it is requested",
 			Do:    "nothing",
 		},
 		{
 			Names: []string{string(machinev1beta1.MachineAuthorityMigrating)},
 			Means: "of `status.authoritativeAPI`: authority is between the two APIs, and both are paused",
-			Do:    "nothing; if it stays, read the condition `AuthoritySettled`",
+			Do:    "nothing; if this value stays, read the condition `AuthoritySettled`",
 		},
 	},
 }

@@ -10,38 +10,39 @@ var privateTypes = Table{
 		{
 			Names: []string{"upstream-webhook-unavailable"},
 			Means: "the converter that the message names does not answer",
-			Do:    "look at its pods, and the endpoints of its Service. A certificate that is not trusted is in the message too: see `--upstream-ca`",
+			Do: "look at the converter's pods, and at the endpoints of its Service. If the converter's certificate is not trusted, the message says so: " +
+				"see `--upstream-ca`",
 		},
 		{
 			Names: []string{"upstream-failed"},
 			Means: "the converter answered `Failed`, or with an error",
-			Do: "its message is in the log and in the answer. If it does not find a CustomResourceDefinition, it does not run behind a proxy, or a label for the " +
-				"contract is missing",
+			Do: "the converter's message is in the log and in the answer. If the converter does not find a CustomResourceDefinition, it runs without a " +
+				"proxy, or the label for the contract is missing",
 		},
 		{
 			Names: []string{"upstream-not-configured"},
-			Means: "no `--upstream` is for the group",
-			Do:    "`kubectl poundlock private-types install` again, with `--upstream SUFFIX=URL` for it",
+			Means: "no `--upstream` matches the group",
+			Do:    "run `kubectl poundlock private-types install` again, with `--upstream SUFFIX=URL` for the group",
 		},
 		{
 			Names: []string{"translation-failed"},
-			Means: "the converter's answer is no review, or its objects are not those that were sent",
-			Do:    "is the URL a conversion webhook's? A proxy or load balancer may answer in its place",
+			Means: "the converter's answer is not a ConversionReview, or its objects are not the objects that were sent",
+			Do:    "check that the URL is a conversion webhook's: a proxy or load balancer may answer instead of the webhook",
 		},
 		{
 			Names: []string{"upstream-uid-mismatch"},
-			Means: "the converter answered with another UID. The objects were right, and the conversion succeeded",
+			Means: "the converter answered with another UID. The objects were correct, and the conversion succeeded",
 			Do:    "nothing; report it to the authors of the converter",
 		},
 		{
 			Names: []string{"invalid-request"},
-			Means: "what was sent is no ConversionReview about private types",
-			Do:    "a definition that is not private may name the shim as its converter. Else somebody else calls it",
+			Means: "the request is not a ConversionReview about private types",
+			Do:    "a definition that is not private may name the shim as its converter. Otherwise another client calls the shim",
 		},
 		{
 			Names: []string{"overloaded"},
-			Means: "more reviews came at once than `--concurrency`, or larger ones than `--in-flight-mib`",
-			Do:    "the API server repeats them, up to ten times. If it stays, add replicas",
+			Means: "more reviews arrived at the same time than `--concurrency` allows, or larger reviews than `--in-flight-mib` allows",
+			Do:    "the API server retries the reviews, up to ten times. If this reason stays, add replicas",
 		},
 	},
 }
@@ -57,8 +58,8 @@ var errorTypes = Table{
 		},
 		{
 			Names: []string{"invalid-json"},
-			Means: "a client or the API server sent a body that is no JSON",
-			Do:    "see who: the proxy's log has the request",
+			Means: "a client or the API server sent a body that is not JSON",
+			Do:    "the proxy's log has the request: find its sender",
 		},
 		{
 			Names: []string{"unsupported-resource"},

@@ -101,7 +101,7 @@ func (o *office) term(ctx context.Context) error {
 	<-over
 	o.release()
 	if err == nil && ctx.Err() == nil {
-		o.mgr.GetLogger().Info("The Lease is lost: the reconcilers have stopped, and begin again when this replica gets it; webhooks go on",
+		o.mgr.GetLogger().Info("This replica lost the Lease: its reconcilers have stopped, and start again when it gets the Lease; webhooks keep working",
 			"lease", o.lock.Describe())
 	}
 	return err
@@ -151,7 +151,7 @@ func (o *office) release() {
 	}
 	record.HolderIdentity, record.LeaseDurationSeconds = "", 1
 	if err := o.lock.Update(ctx, *record); err != nil {
-		o.mgr.GetLogger().Info("The Lease could not be released, and expires", "lease", o.lock.Describe(), "because", err.Error())
+		o.mgr.GetLogger().Info("The Lease could not be released, and will expire", "lease", o.lock.Describe(), "because", err.Error())
 	}
 }
 
@@ -188,5 +188,5 @@ func (f fence) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
 		_ = r.Body.Close()
 	}
-	return nil, fmt.Errorf("%s %s is not sent: this replica does not hold the Lease any more", r.Method, r.URL.Path)
+	return nil, fmt.Errorf("%s %s is not sent: this replica no longer holds the Lease", r.Method, r.URL.Path)
 }

@@ -256,7 +256,7 @@ func TestAWriteAfterTheTermIsNotSent(t *testing.T) {
 	defer start(t, here, p)()
 	eventually(t, "a pass", func() bool { return p.passes.Load() == 1 })
 	hand(t, here, "somebody else")
-	if err := <-p.late; err == nil || !strings.Contains(err.Error(), "does not hold the Lease any more") {
+	if err := <-p.late; err == nil || !strings.Contains(err.Error(), "no longer holds the Lease") {
 		t.Errorf("the write of the former holder: %v", err)
 	}
 	if now := done(t, here); now != "" {

@@ -13,7 +13,7 @@ import (
 // A log is appended to at each start: what an earlier start ended with is not why this one did.
 func TestEndIsOfThisStartAlone(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "a.log")
-	const earlier, now = "panic: nil map\n", "stopping, to be started again\n"
+	const earlier, now = "panic: nil map\n", "stopping, to start again\n"
 	if err := os.WriteFile(log, []byte(earlier+now), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,7 @@ func TestNextRestart(t *testing.T) {
 
 // gateChanged is how Poundlock ends when its feature gate changes.
 var gateChanged = &embedded.ExitError{Part: "poundlock", Log: "logs/poundlock.log", Err: errors.New("exit status 1"),
-	Tail: "  {\"level\":\"info\"}\n  poundlock: stopping, to be started again: the feature gate MachineAPIMigration is off now"}
+	Tail: "  {\"level\":\"info\"}\n  poundlock: stopping, to start again in the new mode: the feature gate MachineAPIMigration is off"}
 
 func TestPoundlockThatEndsByItselfIsRestarted(t *testing.T) {
 	var b strings.Builder
@@ -106,7 +106,7 @@ func TestPoundlockThatEndsByItselfIsRestarted(t *testing.T) {
 	if err := k.exited(gateChanged); err != nil || k.due == nil {
 		t.Fatalf("%v, and it is not restarted", err)
 	}
-	if want := "to be started again: the feature gate MachineAPIMigration is off now"; !strings.Contains(b.String(), want) {
+	if want := "to start again in the new mode: the feature gate MachineAPIMigration is off"; !strings.Contains(b.String(), want) {
 		t.Errorf("%q lacks the reason %q", b.String(), want)
 	}
 	k.restart()
@@ -119,7 +119,7 @@ func TestPoundlockThatEndsByItselfIsRestarted(t *testing.T) {
 			k.restart()
 			continue
 		}
-		if i != mostQuick || !strings.Contains(err.Error(), "logs/poundlock.log") || !strings.Contains(err.Error(), "is off now") {
+		if i != mostQuick || !strings.Contains(err.Error(), "logs/poundlock.log") || !strings.Contains(err.Error(), "in the new mode") {
 			t.Errorf("the %dth quick end in a row: %v", i, err)
 		}
 		break

@@ -38,11 +38,11 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 		Short: "Show which objects could move today, which could not, and why",
 		Long: `Show which objects could move today, which could not, and why.
 
-Without -f the cluster is asked. With -f nothing but the files is: a file, a folder, a must-gather, or - for standard input. Give
-the cluster's Infrastructure object and its infrastructure cluster object (an AWSCluster) too: without them the answer is no or unknown, and
+Without -f, check reads the cluster. With -f, check reads only the files: a file, a folder, a must-gather, or - for standard input. Also give
+the cluster's Infrastructure object and its infrastructure cluster object (such as an AWSCluster). Without them the answer is no or unknown, and
 check names what it assumes and what it needs.
 
-Nothing is changed, and nothing is asked for.`,
+check changes nothing, and requests no move.`,
 		Example: `  # The whole cluster
   kubectl poundlock check
 

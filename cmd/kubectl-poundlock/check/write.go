@@ -178,7 +178,7 @@ func (w reader) preparations() {
 	if len(all) == 0 {
 		return
 	}
-	w.Linef("\nWhat to see to before these move, or before the moved set creates a Machine:")
+	w.Linef("\nDo this before these objects move, or before the moved set creates a Machine:")
 	for _, p := range all {
 		w.Linef("\n%s", w.Dim(inventory.Names(p.Objects)))
 		w.Linef("%s", printers.Wrap(p.Text, "    ", w.Width))
@@ -191,7 +191,7 @@ func (w reader) neighbours() {
 	if len(all) == 0 {
 		return
 	}
-	w.Linef("\nWho else writes to these, and what changes for them:")
+	w.Linef("\nOther writers of these objects, and what changes for each writer:")
 	for _, n := range all {
 		w.Linef("\n%s  %s", w.Bold(n.Who), w.Dim(inventory.Names(n.Objects)))
 		w.Linef("%s", printers.Wrap(n.What, "    ", w.Width))

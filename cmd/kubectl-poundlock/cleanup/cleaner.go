@@ -86,7 +86,7 @@ func (c *cleaner) clean(ctx context.Context, f *inventory.Fleet, namespace strin
 // show prints the whole plan.
 func (c *cleaner) show(changes []Change, paused int, idle []string) {
 	if len(c.own)+len(changes)+len(c.marked) == 0 {
-		c.Linef("There is nothing of Poundlock's admission, finalizers or marks here.")
+		c.Linef("This cluster has none of Poundlock's admission, finalizers or marks.")
 		c.freeChecks()
 		return
 	}
@@ -102,19 +102,19 @@ func (c *cleaner) show(changes []Change, paused int, idle []string) {
 		rows = append(rows, []string{"1 mark", o.GroupResource().String() + "/" + o.name})
 	}
 	c.TableWithText(rows)
-	c.Linef("\nWhat is paused stays paused (%s), and status stays as it is.", amount.Of(paused, "Cluster API object"))
+	c.Linef("\nPaused objects stay paused (%s), and status does not change.", amount.Of(paused, "Cluster API object"))
 	c.moveChecks()
 	if len(idle) == 0 {
 		return
 	}
-	c.Linef("\n%s of %s. Where a move has just ended, let Poundlock run for another minute:\n",
+	c.Linef("\n%s of %s. If a move has just ended, let Poundlock run for another minute:\n",
 		c.Yellow("No controller takes care"), amount.Of(len(idle), "object"))
 	const most = 10
 	for _, sentence := range idle[:min(len(idle), most)] {
 		c.Linef("%s", printers.Wrap("- "+sentence, "  ", c.Width))
 	}
 	if more := len(idle) - most; more > 0 {
-		c.Linef("- %d more: kubectl poundlock status has them", more)
+		c.Linef("- %d more: kubectl poundlock status lists them", more)
 	}
 }
 
@@ -124,8 +124,8 @@ func (c *cleaner) moveChecks() {
 		return
 	}
 	c.Linef("\n%s", printers.Wrap(c.Yellow("Health checks of Machine API's stay paused.")+
-		" Cluster API's act instead, and skip every Machine for which Machine API is authoritative. "+
-		"To have one of Machine API's act, move it first, while Poundlock runs:", "", c.Width))
+		" Cluster API's health checks act instead, and skip every Machine for which Machine API is authoritative. "+
+		"To have a health check of Machine API's act, move the check now, while Poundlock runs:", "", c.Width))
 	for _, check := range c.checks {
 		c.Linef("- %s: %s", check.Ref, check.Move)
 	}
@@ -137,7 +137,7 @@ func (c *cleaner) freeChecks() {
 		return
 	}
 	c.Linef("\n%s", printers.Wrap(c.Yellow("Health checks of Machine API's are paused.")+
-		" Cluster API's act instead, and skip every Machine for which Machine API is authoritative. To have one of Machine API's act:", "", c.Width))
+		" Cluster API's health checks act instead, and skip every Machine for which Machine API is authoritative. To have one of Machine API's act:", "", c.Width))
 	for _, check := range c.checks {
 		if check.Free != "" {
 			c.Linef("- %s: %s", check.Ref, check.Free)
@@ -250,7 +250,7 @@ func (c *cleaner) carryOut(ctx context.Context, namespace string, changes []Chan
 	if c.dryRun == "server" {
 		dryRun = []string{metav1.DryRunAll}
 		if len(c.own) > 0 {
-			c.Linef("\nThe objects are not tried: as long as the webhook configurations are there, the API server refuses them.")
+			c.Linef("\nThis dry run skips the objects: the API server refuses these writes as long as Poundlock's webhook configurations exist.")
 			changes, c.marked = nil, nil
 		}
 	}
@@ -268,7 +268,7 @@ func (c *cleaner) carryOut(ctx context.Context, namespace string, changes []Chan
 		switch {
 		case apierrors.IsNotFound(err): // deleted meanwhile
 		case ctx.Err() != nil:
-			return cli.Exit(cli.CodeInterrupted, "interrupted; the same command goes on from here")
+			return cli.Exit(cli.CodeInterrupted, "interrupted; run the same command again to continue")
 		case err != nil && c.ours(err):
 			return c.stopped(ctx, namespace, one, err)
 		case err != nil:
@@ -284,7 +284,7 @@ func (c *cleaner) carryOut(ctx context.Context, namespace string, changes []Chan
 	case why != nil: // a running manager puts back what was removed, with or without admission
 		return stop(*why)
 	case left > 0:
-		return cli.Exit(cli.CodeNo, fmt.Sprintf("%s not cleaned: the same command tries again", amount.Of(left, "object")))
+		return cli.Exit(cli.CodeNo, fmt.Sprintf("%s not cleaned: run the same command again", amount.Of(left, "object")))
 	}
 	c.Linef("\nDone%s. docs/plugin.md › Cleaning up lists what is left to do.", c.rehearsed())
 	if c.dryRun == "none" { // before that, admission refuses it
@@ -320,11 +320,11 @@ func (c *cleaner) stopped(ctx context.Context, namespace string, at piece, refus
 	case why != nil:
 		return stop(*why)
 	}
-	return cli.Exit(cli.CodeNo, "stopped: the API server still asks admission that was deleted. The same command goes on from here")
+	return cli.Exit(cli.CodeNo, "stopped: the API server still calls admission that was deleted. Run the same command again to continue")
 }
 
 func stop(why Obstacle) error {
-	return cli.Exit(cli.CodeNo, "stopped: meanwhile "+why.What+". The same command goes on from here after this: "+why.Remedy)
+	return cli.Exit(cli.CodeNo, "stopped: meanwhile "+why.What+". To continue: "+why.Remedy+". Then run the same command again")
 }
 
 // returned checks again whether a manager runs, and whether deleted admission exists: somebody may have started the one or applied the other meanwhile.
@@ -345,7 +345,7 @@ func (c *cleaner) returned(ctx context.Context, namespace string) (*Obstacle, er
 	}
 	return &Obstacle{
 		What:   own[0].Resource + "/" + own[0].name + " was created again",
-		Remedy: "have nobody apply Poundlock's manifests, such as a GitOps controller",
+		Remedy: "stop whoever applies Poundlock's manifests, such as a GitOps controller",
 	}, nil
 }
 

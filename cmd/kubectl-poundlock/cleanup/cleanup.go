@@ -29,12 +29,12 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 		Short: "Take Poundlock's admission, finalizers and marks off a cluster from which it is removed",
 		Long: `Take Poundlock's admission, finalizers and marks off a cluster from which it is removed.
 
-What is paused stays paused, and which API is authoritative stays authoritative: nothing begins to act. Nothing is done while a manager runs, which would
-put everything back, or while an object is on the move, which nobody would end. A request to move that has not begun is taken back.
-Interrupted, the same command goes on where it stopped. It stops when a manager starts meanwhile.
+Paused objects stay paused, and the authoritative API stays authoritative, so no controller begins to act. cleanup does nothing while a manager runs,
+which would put everything back, or while an object is on the move, because nobody would finish the move. It cancels a request that has not begun.
+After an interruption, run the same command again to continue. cleanup stops if a manager starts meanwhile.
 
-While a namespace, a CRD or the Cluster is being deleted, Poundlock may be gone with it. Then the mirrors there are released, also from the finalizers of
-controllers that are paused, and a move there is taken back: no instance is terminated.
+The deletion of a namespace, a CRD or the Cluster may also delete Poundlock. Then cleanup releases the mirrors in it, also from the finalizers of paused
+controllers, and cancels the moves of their objects. No instance is terminated.
 docs/plugin.md › Cleaning up lists what is left to do afterwards.`,
 		Example: `  kubectl poundlock cleanup --dry-run=client
   kubectl -n openshift-cluster-api scale deployment poundlock --replicas=0 && kubectl poundlock cleanup`,

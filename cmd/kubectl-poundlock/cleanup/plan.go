@@ -58,7 +58,7 @@ func Obstacles(f *inventory.Fleet, leaving Leaving, m Manager, now time.Time) []
 		}
 		out = append(out, Obstacle{
 			What:   fmt.Sprintf("%s is on the move", p.Ref()),
-			Remedy: fmt.Sprintf("let the move end, or: kubectl poundlock migrate %s --cancel (Poundlock must run for either)", p.Ref()),
+			Remedy: fmt.Sprintf("wait until the move ends, or: kubectl poundlock migrate %s --cancel (Poundlock must run for both)", p.Ref()),
 		})
 	}
 	for _, set := range f.Sets {
@@ -81,16 +81,16 @@ func (m Manager) ends(set inventory.Set) string {
 	const run = "Poundlock must run with --control-plane"
 	switch cancel := patch("", `{"spec":{"authoritativeAPI":%q}}`, origin); {
 	case origin.Other() == authority.Unset:
-		return fmt.Sprintf("status.synchronizedAPI does not name the API that was authoritative before: set it to MachineAPI or ClusterAPI, whichever that was, "+
+		return fmt.Sprintf("status.synchronizedAPI does not name the API that was authoritative before the move. Set it to that API, MachineAPI or ClusterAPI, "+
 			"as with: %s. Then %s, and ends the move", patch(fmt.Sprintf("--as system:serviceaccount:%s:%s --subresource status ", m.Namespace, m.Name),
 			`{"status":{"synchronizedAPI":%q}}`, authority.MachineAPI), run)
 	case s.Requested == origin:
-		return fmt.Sprintf("spec.authoritativeAPI is already %s, which cancels the move: %s until status.authoritativeAPI is %s too", origin, run, origin)
+		return fmt.Sprintf("spec.authoritativeAPI is already %s, which cancels the move. %s until status.authoritativeAPI is %s too", origin, run, origin)
 	case origin == authority.MachineAPI && ofClusterAPI(set):
-		return fmt.Sprintf("let the move end; or give spec.template %s in place of %s, then: %s (%s for either)",
+		return fmt.Sprintf("wait until the move ends; or replace %[2]s by %[1]s in spec.template, then: %[3]s (%[4]s for both)",
 			controlplane.MachineAPIMember, controlplane.ClusterAPIMember, cancel, run)
 	default:
-		return fmt.Sprintf("let the move end, or: %s (%s for either)", cancel, run)
+		return fmt.Sprintf("wait until the move ends, or: %s (%s for both)", cancel, run)
 	}
 }
 
@@ -109,21 +109,22 @@ func going(f *inventory.Fleet, p inventory.Pair, leaving Leaving) *Obstacle {
 		return nil
 	}
 	var what, remedy string
-	const start = "start Poundlock again, and let it carry the deletion out: "
+	const start = "start Poundlock again, so that it carries out the deletion: "
 	switch {
 	case p.Kind.Name == "MachineSet" && (leaving.orphans(p) || len(childrenOf(f, p, mirror, side)) == 0):
 		return nil // cleanup detaches them, or Poundlock has
 	case p.Kind.Name == "MachineSet":
-		what, remedy = "the garbage collector would delete its Machines there",
-			"start Poundlock again, and let it detach them: the deletion of the MachineSet then ends"
+		what, remedy = "the garbage collector would delete the MachineSet's Machines",
+			"start Poundlock again: it detaches the Machines, and the deletion of the MachineSet then ends"
 	case p.Kind.Name != "Machine" || authoritative.Deleting():
 		return nil // its own controller finishes the deletion of the authoritative object
 	case side == authority.ClusterAPI:
-		what = "it is paused, so the deletion would never end; unpaused, Cluster API would terminate the instance, which the Machine API runs"
+		what = "the Machine of Cluster API is paused, so its deletion would never end. If somebody unpaused it, Cluster API would terminate the instance, " +
+			"which the Machine API runs, which the Machine API runs"
 		remedy = start + "the deletion then ends"
 	case controlled(mirror):
-		what = "Poundlock has yet to delete the Machine of Cluster API, which would keep running"
-		remedy = start + fmt.Sprintf("it deletes the Machine of Cluster API, too. Without Poundlock: kubectl -n %s delete %s.%s %s",
+		what = "Poundlock has not deleted the Machine of Cluster API yet, so its instance would keep running"
+		remedy = start + fmt.Sprintf("it also deletes the Machine of Cluster API. Without Poundlock: kubectl -n %s delete %s.%s %s",
 			p.Namespaces.ClusterAPI, p.Kind.Resource, p.Kind.ClusterAPI.Group, p.Name)
 	default:
 		return nil // only the mirror is deleted
@@ -139,11 +140,11 @@ func hooked(p inventory.Pair) *Obstacle {
 		return nil
 	}
 	return &Obstacle{
-		What: fmt.Sprintf("%s waits for the provider, which does not know its instance yet, and is being deleted: "+
-			"without the annotation %s the instance would keep running",
+		What: fmt.Sprintf("%s is being deleted, and its provider does not know the instance yet: "+
+			"if cleanup removed the annotation %s, the instance would keep running",
 			p.Ref(), authority.InstanceHookAnnotation),
-		Remedy: fmt.Sprintf("start Poundlock again, which removes the annotation when the provider knows the instance. "+
-			"Where Poundlock cannot start, terminate the instance in the cloud yourself, then: "+
+		Remedy: fmt.Sprintf("start Poundlock again: it removes the annotation as soon as the provider knows the instance. "+
+			"If Poundlock cannot start, terminate the instance in the cloud yourself, then: "+
 			"kubectl label namespaces %s %s %s- && kubectl -n %s annotate machines.cluster.x-k8s.io %s %s-",
 			p.Namespaces.MachineAPI, p.Namespaces.ClusterAPI, authority.AdmissionLabel, p.Namespaces.ClusterAPI, p.Name, authority.InstanceHookAnnotation),
 	}
@@ -163,9 +164,9 @@ func (m Manager) obstacles(now time.Time) []Obstacle {
 	case m.Holder != "" && now.Before(m.Renewed.Add(m.Term)):
 		return []Obstacle{{fmt.Sprintf("the Lease %s/%s was renewed %s ago by %s: a manager runs",
 			m.Namespace, m.Name, now.Sub(m.Renewed).Round(time.Second), m.Holder),
-			"stop it, and wait " + m.Term.String()}}
+			"stop the manager, and wait " + m.Term.String()}}
 	case m.Answers:
-		return []Obstacle{{"Poundlock's webhook answers: a manager runs", "stop it; in a cluster: " + scale}}
+		return []Obstacle{{"Poundlock's webhook answers: a manager runs", "stop the manager; in a cluster: " + scale}}
 	}
 	return nil
 }
@@ -353,7 +354,8 @@ func Idle(f *inventory.Fleet) []string {
 				p.Namespaces.ClusterAPI, strings.ToLower(kind.String()), o.Metadata.Name, authority.PausedAnnotation))
 		}
 		if len(commands) > 0 {
-			out = append(out, fmt.Sprintf("%s: Cluster API is authoritative, and paused. To have it act: %s", p.Ref(), strings.Join(commands, " && ")))
+			out = append(out, fmt.Sprintf("%s: Cluster API is authoritative, and its object is paused. To have Cluster API act: %s",
+				p.Ref(), strings.Join(commands, " && ")))
 		}
 	}
 	return out

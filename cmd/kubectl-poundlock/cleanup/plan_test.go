@@ -209,7 +209,7 @@ func TestIdle(t *testing.T) {
 		"on the move":                   {strings.Replace(machine("ClusterAPI", paused, paused), `"status":{"authoritativeAPI":"ClusterAPI"}`, `"status":{"authoritativeAPI":"Migrating","synchronizedAPI":"ClusterAPI"}`, 1), ""},
 	} {
 		got := cleanup.Idle(fleet(t, c.objects))
-		if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || !strings.HasSuffix(got[0], "To have it act: "+c.want)) {
+		if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || !strings.HasSuffix(got[0], "To have Cluster API act: "+c.want)) {
 			t.Errorf("%s: %q, want %q", sentence, got, c.want)
 		}
 	}
@@ -275,7 +275,7 @@ func TestObstacles(t *testing.T) {
 		"that of a Machine of no set, which would go anyway":                       {object: machines("ClusterAPI", going+held, held)},
 		"a Machine that its own controller ends":                                   {object: machines("MachineAPI", going+held, held)},
 		"both are being deleted":                                                   {object: machines("MachineAPI", going+held, going+held)},
-		"a Machine that is deleted, and whose provider does not know its instance": {object: machines("ClusterAPI", held, going+held+hooked), want: "machine/s waits for the provider", remedy: "annotate machines.cluster.x-k8s.io s pre-terminate"},
+		"a Machine that is deleted, and whose provider does not know its instance": {object: machines("ClusterAPI", held, going+held+hooked), want: "machine/s is being deleted, and its provider does not know the instance yet", remedy: "annotate machines.cluster.x-k8s.io s pre-terminate"},
 		"one whose instance the Machine API runs":                                  {object: machines("MachineAPI", going+held, going+held+hooked)},
 		"one that nobody deletes":                                                  {object: machines("ClusterAPI", held, held+hooked)},
 		"a Deployment with replicas":                                               {manager: cleanup.Manager{Deployment: 2}, want: "wants 2 replicas"},
@@ -340,13 +340,13 @@ func TestAControlPlaneMachineSet(t *testing.T) {
 		"is reflected: the template stays without its mark": {object: set("MachineAPI", "MachineAPI", "MachineAPI", held, old) + template,
 			patches: []string{`{"metadata":{"annotations":{"poundlock.openshift.io/mirror-of":null},"resourceVersion":"8"}}`}},
 		"is on the move": {object: set("ClusterAPI", "Migrating", "MachineAPI", held, old), obstacle: "controlplanemachineset/cluster is on the move",
-			remedy: []string{"let the move end", toMachineAPI, "--control-plane"}},
+			remedy: []string{"wait until the move ends", toMachineAPI, "--control-plane"}},
 		"is on the move back": {object: set("MachineAPI", "Migrating", "ClusterAPI", held, old), obstacle: "controlplanemachineset/cluster is on the move",
-			remedy: []string{"let the move end", toClusterAPI, "--control-plane"}},
+			remedy: []string{"wait until the move ends", toClusterAPI, "--control-plane"}},
 		"is on a move that was cancelled": {object: set("MachineAPI", "Migrating", "MachineAPI", held, old), obstacle: "controlplanemachineset/cluster is on the move",
 			remedy: []string{"already MachineAPI", "--control-plane"}},
 		"is on the move with a template of Cluster API's, for which Machine API cannot be authoritative": {object: set("ClusterAPI", "Migrating", "MachineAPI", held, of),
-			obstacle: "controlplanemachineset/cluster is on the move", remedy: []string{"let the move end", "spec.template", old, toMachineAPI}},
+			obstacle: "controlplanemachineset/cluster is on the move", remedy: []string{"wait until the move ends", "spec.template", old, toMachineAPI}},
 		"is on a move from nowhere": {object: set("ClusterAPI", "Migrating", "", held, old), obstacle: "controlplanemachineset/cluster is on the move",
 			remedy: []string{"status.synchronizedAPI", "--subresource status", "--control-plane"}},
 		"is on the move and is being deleted, so that it never arrives": {object: set("ClusterAPI", "Migrating", "MachineAPI", going, old)},

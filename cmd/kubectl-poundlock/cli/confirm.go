@@ -37,7 +37,7 @@ func (p *Plugin) Confirm(ctx context.Context, agreed bool, question string, furt
 			return nil
 		case errors.Is(r.err, io.EOF) && r.text == "":
 			fmt.Fprintln(p.Out)
-			return Usagef("there is nobody to ask: say %s", strings.Join(append([]string{"--yes"}, further...), " "))
+			return Usagef("there is no terminal to ask for a confirmation: give %s", strings.Join(append([]string{"--yes"}, further...), " "))
 		}
 		return Exit(CodeNo, "nothing was changed")
 	}

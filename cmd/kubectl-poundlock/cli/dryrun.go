@@ -25,7 +25,7 @@ func CheckDryRun(value string) error {
 	case slices.Contains(dryRuns, value):
 		return nil
 	case strings.HasPrefix(value, "-"):
-		return Usagef("--dry-run wants a value, none, client or server, and took %s for it: give --dry-run=client", value)
+		return Usagef("--dry-run needs a value (none, client or server), and %s is none of these: give --dry-run=client", value)
 	}
 	return Usagef("--dry-run %q: want none, client or server", value)
 }

@@ -35,7 +35,7 @@ type OutputFlags struct {
 func (o *OutputFlags) AddFlags(cmd *cobra.Command, known ...string) {
 	o.known, o.template, o.columns = known, genericclioptions.NewKubeTemplatePrintFlags(), get.NewCustomColumnsPrintFlags()
 	names := slices.Concat(known, o.templates())
-	cmd.Flags().StringVarP(&o.Format, "output", "o", known[0], "write it as one of "+strings.Join(names, ", "))
+	cmd.Flags().StringVarP(&o.Format, "output", "o", known[0], "write the output as one of "+strings.Join(names, ", "))
 	o.template.AddFlags(cmd)
 	CompleteFlag(cmd, "output", names...)
 }

@@ -47,7 +47,7 @@ func (p *Plugin) AddFlags(root *cobra.Command) {
 	flags := root.PersistentFlags()
 	p.Config.AddFlags(flags)
 	flags.StringSliceVar(&p.Namespaces, "namespaces", []string{inventory.DefaultPair.MachineAPI + "=" + inventory.DefaultPair.ClusterAPI},
-		"the pairs of namespaces that Poundlock looks after, MACHINE-API=CLUSTER-API")
+		"the pairs of namespaces that Poundlock mirrors, MACHINE-API=CLUSTER-API")
 	p.completeConnection(root)
 }
 
@@ -65,7 +65,7 @@ func (p *Plugin) Pairs() (authority.Pairs, error) {
 	}
 	pair, ok := pairs.Of(*p.Config.Namespace)
 	if !ok {
-		return nil, Usagef("-n %s is in none of the pairs of --namespaces (%s)", *p.Config.Namespace, strings.Join(p.Namespaces, ", "))
+		return nil, Usagef("-n %s: no pair of --namespaces (%s) has this namespace", *p.Config.Namespace, strings.Join(p.Namespaces, ", "))
 	}
 	return authority.Pairs{pair}, nil
 }
@@ -98,7 +98,7 @@ func (p *Plugin) configured() error {
 	}
 	where := "KUBECONFIG is not set, and there is no ~/.kube/config"
 	if path := p.Env("KUBECONFIG"); path != "" {
-		where = "KUBECONFIG names " + path + ", which has none"
+		where = "KUBECONFIG names " + path + ", and this file has no cluster"
 	}
 	return Exit(CodeError, "no cluster is configured: "+where+
 		". Set KUBECONFIG, or give --kubeconfig or --server; check, convert and diff also read files (-f)")

@@ -110,8 +110,8 @@ func TestStatusNamesWhatItMayNotRead(t *testing.T) {
 	const gates, deployment = "/apis/config.openshift.io/v1/featuregates/cluster", "/apis/apps/v1/namespaces/openshift-cluster-api/deployments/poundlock"
 	for want, objects := range map[string]map[string]string{
 		"":                                       {},
-		"You may not read FeatureGate cluster. ": {gates: forbidden},
-		"You may not read Deployment openshift-cluster-api/poundlock and FeatureGate cluster. ": {gates: forbidden, deployment: forbidden},
+		"You may not read FeatureGate cluster, ": {gates: forbidden},
+		"You may not read Deployment openshift-cluster-api/poundlock and FeatureGate cluster, ": {gates: forbidden, deployment: forbidden},
 	} {
 		server := cluster(t, true, objects)
 		out, errOut, code := run(t, "", "status", "--server", server)
@@ -134,8 +134,8 @@ func TestNothingIsFoundOfWhatWasAskedFor(t *testing.T) {
 		"":                       "No Machine, MachineSet or MachineHealthCheck was found.",
 		"mhc":                    "No MachineHealthCheck was found.",
 		"machines,mhc":           "No Machine or MachineHealthCheck was found.",
-		"-l foo=bar":             "No Machine, MachineSet or MachineHealthCheck was found that the selector foo=bar matches.",
-		"machinesets -l foo=bar": "No MachineSet was found that the selector foo=bar matches.",
+		"-l foo=bar":             "The selector foo=bar matches no Machine, MachineSet or MachineHealthCheck.",
+		"machinesets -l foo=bar": "The selector foo=bar matches no MachineSet.",
 	} {
 		for _, command := range []string{"check", "status"} {
 			out, errOut, code := run(t, "", append([]string{command, "--server", server}, strings.Fields(args)...)...)
@@ -386,7 +386,7 @@ func TestCleanupReadsTheControlPlaneMachineSet(t *testing.T) {
 	}{
 		"asked to move":    {set("MachineAPI"), "request to move to Cluster API   controlplanemachinesets.machine.openshift.io/cluster", 0},
 		"on the move":      {set("Migrating"), "controlplanemachineset/cluster is on the move", 3},
-		"of no kind there": {`{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"NotFound","code":404}`, "There is nothing", 0},
+		"of no kind there": {`{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"NotFound","code":404}`, "This cluster has none of", 0},
 	} {
 		server := cluster(t, false, map[string]string{
 			"/apis/config.openshift.io/v1/infrastructures/cluster": `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"x","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`,
@@ -531,14 +531,14 @@ func TestCheckReportsThatTheInfrastructureClusterDoesNotExist(t *testing.T) {
 	if code != 3 || !strings.Contains(errOut, "OpenStackCluster openshift-cluster-api/x does not exist") || strings.Contains(errOut, "may not read") {
 		t.Errorf("convert: exit code %d: %s%s", code, out, errOut)
 	}
-	if message := check(map[string]string{infrastructure: forbidden}); !strings.Contains(message, "You may not read it, or the cluster does not have it: ClusterRole poundlock-viewer has the rights that this takes; bind it cluster-wide") {
+	if message := check(map[string]string{infrastructure: forbidden}); !strings.Contains(message, "You may not read it, or the cluster does not have it: ClusterRole poundlock-viewer has the rights that this command needs; bind it cluster-wide") {
 		t.Errorf("who may not read it: %s", message)
 	}
 	out, _, _ = run(t, about+"\n---\n"+set, "check", "-f", "-", "-o", "json")
 	if answer := strings.ReplaceAll(out, `\"`, `"`); !strings.Contains(answer, "kubectl get openstackclusters") || !strings.Contains(answer, manifest) {
 		t.Errorf("of files: %s", answer)
 	}
-	if output, _, _ := run(t, set, "check", "-f", "-", "-o", "json"); !strings.Contains(output, "OpenShift does not create it in each release") {
+	if output, _, _ := run(t, set, "check", "-f", "-", "-o", "json"); !strings.Contains(output, "Not every release of OpenShift creates it") {
 		t.Errorf("of a file without the Infrastructure: %s", output)
 	}
 }
@@ -552,10 +552,10 @@ func TestTheRoleThatARefusedReadTakes(t *testing.T) {
 		cpms   = "/apis/machine.openshift.io/v1/namespaces/openshift-machine-api/controlplanemachinesets"
 		sets   = "/apis/machine.openshift.io/v1beta1/namespaces/openshift-machine-api/machinesets/"
 		twins  = "/apis/cluster.x-k8s.io/v1beta2/namespaces/openshift-cluster-api/machinesets/"
-		wide   = "ClusterRole poundlock-viewer has the rights that this takes; bind it cluster-wide"
-		inBoth = "ClusterRole poundlock-viewer has the rights that this takes; bind it in both namespaces"
+		wide   = "ClusterRole poundlock-viewer has the rights that this command needs; bind it cluster-wide"
+		inBoth = "ClusterRole poundlock-viewer has the rights that this command needs; bind it in both namespaces"
 		// Only cleanup takes the administrator's role.
-		administrator = "ClusterRole poundlock-administrator has the rights that this takes; bind it cluster-wide"
+		administrator = "ClusterRole poundlock-administrator has the rights that this command needs; bind it cluster-wide"
 		platform      = `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"x","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`
 		active        = `{"apiVersion":"machine.openshift.io/v1","kind":"ControlPlaneMachineSetList","metadata":{},"items":[
 {"apiVersion":"machine.openshift.io/v1","kind":"ControlPlaneMachineSet","metadata":{"name":"cluster","namespace":"openshift-machine-api","uid":"1"},"spec":{"replicas":3,"state":"Active","selector":{"matchLabels":{"machine.openshift.io/cluster-api-machine-role":"master"}},
@@ -592,7 +592,7 @@ func TestTheRoleThatARefusedReadTakes(t *testing.T) {
 				"/apis/apps/v1": `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"apps/v1","resources":[{"name":"deployments","singularName":"deployment","namespaced":true,"kind":"Deployment","verbs":["get"]}]}`,
 				"/apis/apps/v1/namespaces/openshift-cluster-api-operator/deployments/capi-operator": refused("deployments"),
 			}, []string{"providers"},
-			"Bind ClusterRole view cluster-wide: with poundlock-viewer, which Poundlock's manifests aggregate to it, it has all rights that this takes",
+			"Bind ClusterRole view cluster-wide: Poundlock's manifests aggregate poundlock-viewer to view, so view then has all rights that this command needs",
 		},
 		"version, without the Deployment": {map[string]string{"/apis/apps/v1/namespaces/openshift-cluster-api/deployments/poundlock": refused("deployments")}, []string{"version"},
 			"server: not known: no: " + inBoth},
@@ -653,7 +653,7 @@ func TestACancellationOfWhatHasArrivedHasTheCommandBack(t *testing.T) {
 "status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI","conditions":[{"type":"AuthoritySettled","status":"False","reason":"WaitingForResume","message":"x"}]}}]}`,
 	})
 	out, errOut, code := run(t, "", "migrate", "machine/m", "--cancel", "--dry-run=client", "--server", server)
-	if code != 0 || !strings.Contains(out, "once that is over: kubectl poundlock migrate machine/m --to machineapi\n") {
+	if code != 0 || !strings.Contains(out, "To move the object back afterwards: kubectl poundlock migrate machine/m --to machineapi\n") {
 		t.Errorf("exit code %d: %s%s", code, out, errOut)
 	}
 }

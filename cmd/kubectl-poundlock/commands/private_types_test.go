@@ -98,7 +98,7 @@ func TestPrivateTypes(t *testing.T) {
 			t.Errorf("a client may move the objects of %s to another version: %+v %v", name, got, err)
 		}
 	}
-	enter(3, []string{"v1beta1,v1beta2*", "hypershift/capi-conversion-webhook-shim", "yes, hidden from clients", "no CA has been written", "0 of 2 replicas"},
+	enter(3, []string{"v1beta1,v1beta2*", "hypershift/capi-conversion-webhook-shim", "yes, hidden from clients", "has no CA for its converter yet", "0 of 2 replicas"},
 		"status")
 
 	// The test acts as the service CA and as the Deployment's controller.
@@ -133,7 +133,7 @@ func TestPrivateTypes(t *testing.T) {
 	if _, err := machines.Create(t.Context(), machine, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	enter(3, []string{"there are objects of machines.cluster.hypershift.openshift.io (1)"}, "uninstall", "--yes")
+	enter(3, []string{"there are still objects of machines.cluster.hypershift.openshift.io (1)"}, "uninstall", "--yes")
 	if err := machines.Delete(t.Context(), "m", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestPrivateTypesOffline(t *testing.T) {
 		"two places of the shim": {args: []string{"install", "-f", one, "--dry-run=client", "--shim-url=https://h", "--upstream=cluster.x-k8s.io=https://h/convert"}, want: 2, contains: "leave out --upstream, or --shim-url"},
 		"a command misspelt":     {args: []string{"instal"}, want: 2, contains: "Did you mean this?\n\tinstall"},
 		"a folder":               {args: []string{"install", "-f", dir, "--dry-run=client"}, contains: "name: foomachines.infrastructure.cluster.hypershift.openshift.io"},
-		"no contract":            {args: []string{"install", "-f", dir, "--dry-run=client"}, contains: "Warning: no label names a contract of Cluster API on foomachines.infrastructure."},
+		"no contract":            {args: []string{"install", "-f", dir, "--dry-run=client"}, contains: "Warning: foomachines.infrastructure."},
 		"a namespace":            {args: []string{"install", "-f", dir, "--dry-run=client", "-n", "elsewhere", "--upstream=cluster.x-k8s.io=https://h/convert"}, contains: "namespace: elsewhere"},
 		"standard input":         {args: []string{"sidecar", "-f", "-"}, stdin: deployment, contains: "name: kube-apiserver-proxy"},
 		"no Deployment":          {args: []string{"sidecar", "-f", "-"}, stdin: "kind: Pod\napiVersion: v1\nmetadata: {name: p}", want: 2, contains: "no Deployment"},

@@ -30,17 +30,17 @@ func New(o cli.Options) *cobra.Command {
 		Short: "See, check and move the authority over machines between Machine API and Cluster API",
 		Long: `See, check and move the authority over machines between OpenShift's Machine API and Cluster API.
 
-The plugin asks the same rules and the same conversion as Poundlock's webhook, so that it cannot say otherwise. check -f,
+The plugin uses the same rules and the same conversion as Poundlock's webhook, so both give the same answer. check -f,
 convert -f and explain need no cluster.
 
 Exit codes:
   0    done; where a question was asked, the answer is yes
-  1    an error: the question could not be answered, or the cluster refused
+  1    an error: the command got no answer, or the cluster refused a write
   2    the command line is wrong
-  3    the answer is no: check found what --fail-on names, convert met a field that cannot go, diff or providers --diff found a
-       difference, migrate stopped at a failure, cleanup refused, controlplane plan and activate met what has to be fixed first
-  4    what was waited for did not happen in time
-  5    providers --diff and --render: something holds the release back, so that what they show is not the release's content
+  3    the answer is no: check found what --fail-on names, convert met a field that cannot convert, diff or providers --diff found a
+       difference, migrate stopped at a failure, cleanup refused, controlplane plan or activate met a problem that must be fixed first
+  4    the command waited in vain: its timeout passed first
+  5    providers --diff and --render: the installer cannot apply the release, so the output is not the release's content
   130  interrupted`,
 		Example: `  # What could move to Cluster API today?
   kubectl poundlock check

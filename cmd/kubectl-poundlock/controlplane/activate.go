@@ -33,11 +33,11 @@ func newActivate(p *cli.Plugin) *cobra.Command {
 	o := &activateOptions{Plugin: p}
 	cmd := &cobra.Command{
 		Use:   "activate",
-		Short: "Activate the ControlPlaneMachineSet, after a look at what it will do",
-		Long: `Activate the ControlPlaneMachineSet. What it will do, and what admission warns of, is shown and confirmed first; a set that could do nothing, or that
-admission would refuse, is not activated; nor is any while Poundlock does not answer.
+		Short: "Show what the ControlPlaneMachineSet will do, and activate it",
+		Long: `Activate the ControlPlaneMachineSet. The command first shows what the set will do and what admission warns of, and asks for a confirmation. It does not
+activate a set that could do nothing, or that admission would refuse. It activates no set while Poundlock does not answer.
 
-An Active set cannot be made Inactive again. To stop it, delete it in the background: its Machines stay, and a new, Inactive one is generated.`,
+An Active set cannot be made Inactive again. To stop the set, delete it in the background: its Machines stay, and Poundlock generates a new, Inactive set.`,
 		Example: `  kubectl poundlock controlplane activate
 
   # What would the webhook say?
@@ -46,7 +46,7 @@ An Active set cannot be made Inactive again. To stop it, delete it in the backgr
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	cli.AddDryRunFlag(cmd, &o.dryRun, "client: show the plan; server: have the webhook say what it thinks of it; none")
+	cli.AddDryRunFlag(cmd, &o.dryRun, "client: show the plan; server: ask the webhook whether it allows the activation; none")
 	return cmd
 }
 
@@ -83,7 +83,7 @@ type activation struct {
 func (a *activation) activate(ctx context.Context, r Report, in policies.ControlPlane) error {
 	switch {
 	case r.State == "Active":
-		a.Linef("controlplanemachineset/%s is Active already. What it does: kubectl poundlock controlplane plan", r.Name)
+		a.Linef("controlplanemachineset/%s is already Active. To see what it does: kubectl poundlock controlplane plan", r.Name)
 		return nil
 	case a.stored.GetDeletionTimestamp() != nil:
 		return cli.Exit(cli.CodeNo, "the set is being deleted: nothing was changed")
@@ -117,7 +117,7 @@ func (a *activation) activate(ctx context.Context, r Report, in policies.Control
 		return err
 	}
 	a.done("is Active")
-	a.Linef("\nIts operator carries it out: kubectl poundlock controlplane status --watch")
+	a.Linef("\nThe set's operator carries out the plan. To follow: kubectl poundlock controlplane status --watch")
 	return nil
 }
 
@@ -165,7 +165,7 @@ func (a *activation) allowed(r Report, in policies.ControlPlane) error {
 		foresight{a.Output, false}.admission(*judged)
 	}
 	if len(r.Problems) > 0 || !judged.Allowed {
-		return cli.Exit(cli.CodeNo, "nothing was changed: fix that first")
+		return cli.Exit(cli.CodeNo, "nothing was changed: fix the problem above first")
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func (a *activation) patch(ctx context.Context, dryRun ...string) error {
 	a.warn()
 	switch {
 	case versioned.Outdated(err):
-		return cli.Exit(cli.CodeNo, "the set was changed since the plan was made: nothing was changed; the same command again makes a new plan")
+		return cli.Exit(cli.CodeNo, "the set was changed after this plan was made, so nothing was activated. Run the same command again for a new plan")
 	case err != nil:
 		return cli.Exit(cli.CodeNo, fmt.Sprintf("refused: %v", inventory.AllowedToMigrate(err)))
 	}

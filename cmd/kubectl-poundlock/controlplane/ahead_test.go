@@ -249,7 +249,7 @@ func TestWhatAMachineWaitsFor(t *testing.T) {
 		}, []string{"it has no Node yet: its MachineCreated is False (MachineCreationFailed: no capacity in a)"}},
 		"a Node that is not there": {func(m *machinev1beta1.Machine) {
 			m.Status.NodeRef = &corev1.ObjectReference{Name: "gone"}
-		}, []string{"its Node gone does not exist, or has no role of the control plane"}},
+		}, []string{"its Node gone does not exist, or does not have the control plane's role"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := ReportOf("cluster", three(func(v *controlplane.View) { c.do(&v.Machines[0]) }))

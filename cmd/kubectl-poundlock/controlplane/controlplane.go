@@ -17,7 +17,7 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 		Short:   "Show what a ControlPlaneMachineSet would do, and its status, and activate it",
 		Long: `Show what a ControlPlaneMachineSet would do, and its status, and activate it.
 
-What is said of a set is the plan that Poundlock's operator acts by, and that its webhook warns with.`,
+These commands show the plan by which Poundlock's operator acts. Its webhook warns with the same plan.`,
 		Example: `  # What does the set do next, and what after that?
   kubectl poundlock controlplane plan
 

@@ -73,6 +73,6 @@ func (m *masters) try(ctx context.Context, s *sight) {
 	}
 	s.in.Trials = answers
 	if err != nil {
-		fmt.Fprintf(m.ErrOut, "What admission makes of new Machines is not in this plan: %v\n", err)
+		fmt.Fprintf(m.ErrOut, "This plan does not show how admission would change new Machines: %v\n", err)
 	}
 }

@@ -84,7 +84,7 @@ func (w foresight) outcome(r Report, m Machine) string {
 	case m.Updated && slices.ContainsFunc(r.Steps, func(s ForecastStep) bool { return s.Verb == string(controlplane.Delete) && s.Machine == m.Name }):
 		return w.Yellow("is deleted: see the steps")
 	case !m.Updated && r.byPerson():
-		return w.Yellow("is outdated: waits for a person to delete it")
+		return w.Yellow("is outdated: waits until a person deletes it")
 	case !m.Updated:
 		return w.Yellow("is outdated: replaced")
 	case m.Failed:
@@ -141,9 +141,9 @@ func (w foresight) steps(r Report) {
 		return
 	}
 	if r.State == "Active" {
-		w.Linef("What it does, in this order:")
+		w.Linef("The set's steps, in this order:")
 	} else {
-		w.Linef("It is Inactive, and does nothing. Made Active, this is what it would do, in this order:")
+		w.Linef("The set is Inactive, and does nothing. If it were Active, it would take these steps, in this order:")
 	}
 	for i, s := range r.Steps {
 		w.hang(fmt.Sprintf("%3d. ", i+1), w.when(s)+w.action(s)+" "+w.Dim(s.Why))
@@ -186,7 +186,7 @@ func (w foresight) problems(all []Problem) {
 	if len(all) == 0 {
 		return
 	}
-	w.Linef("\n%s", w.Red("It can do nothing until this is fixed:"))
+	w.Linef("\n%s", w.Red("The set can do nothing until this is fixed:"))
 	for _, p := range all {
 		w.Linef("\n  %s", w.Bold(p.Reason))
 		w.Linef("%s", printers.Wrap(p.Message+".", "    ", w.Width))
@@ -194,9 +194,9 @@ func (w foresight) problems(all []Problem) {
 }
 
 func (w foresight) admission(a Admission) {
-	allows, refuses := "The webhook's rules, asked here, let it through", "The webhook's rules, asked here, refuse it"
+	allows, refuses := "The webhook's rules, evaluated by this command, allow the set", "The webhook's rules, evaluated by this command, refuse the set"
 	if a.By == ByServer {
-		allows, refuses = "The API server, in a dry run, lets it through", "The API server, in a dry run, refuses it"
+		allows, refuses = "The API server, in a dry run, allows the set", "The API server, in a dry run, refuses the set"
 	}
 	if a.Allowed {
 		w.Linef("\n%s.", w.Green(allows))

@@ -33,7 +33,7 @@ func TestAStatusThatIsOutOfDate(t *testing.T) {
 	} {
 		out := &bytes.Buffer{}
 		roster{Output: printers.Output{Writer: out, Width: 400}, now: noon}.remarks(c.now.after(c.before))
-		if strings.Contains(out.String(), "its operator has yet to see") != c.lags {
+		if strings.Contains(out.String(), "The set's status is out of date") != c.lags {
 			t.Errorf("%s: %q", sentence, out)
 		}
 	}

@@ -67,7 +67,7 @@ func (r liveReader) List(ctx context.Context, into client.ObjectList, options ..
 }
 
 func notServed(r schema.GroupResource) error {
-	return fmt.Errorf("the cluster does not serve %s: is this an OpenShift cluster?", r)
+	return fmt.Errorf("the cluster does not serve %s: check that this is an OpenShift cluster", r)
 }
 
 // dryRunner creates Machines by dry runs.

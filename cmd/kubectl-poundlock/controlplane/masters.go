@@ -89,9 +89,9 @@ func (m *masters) set(ctx context.Context, namespace string) (*unstructured.Unst
 
 // none is the error if a set is required and there is none.
 func (m *masters) none() error {
-	return fmt.Errorf("there is no ControlPlaneMachineSet %s in %s. Poundlock generates an Inactive one from the control plane's Machines "+
-		"where its manager runs with --control-plane; "+
-		"why it does not, its events say: kubectl -n %s get events", controlplane.Name, m.namespace, m.namespace)
+	return fmt.Errorf("there is no ControlPlaneMachineSet %s in %s. If Poundlock's manager runs with --control-plane, it generates an Inactive set from the "+
+		"control plane's Machines. "+
+		"Its events show why it generates none: kubectl -n %s get events", controlplane.Name, m.namespace, m.namespace)
 }
 
 // sight is a set with the input of its plan and of the rules.

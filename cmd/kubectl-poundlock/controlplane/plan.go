@@ -33,15 +33,15 @@ func newPlan(p *cli.Plugin) *cobra.Command {
 	o := &planOptions{Plugin: p}
 	cmd := &cobra.Command{
 		Use:   "plan [-f FILE]",
-		Short: "Tell what a ControlPlaneMachineSet does with the control plane, step by step",
-		Long: `Tell what a ControlPlaneMachineSet does with the control plane: which index belongs in which failure domain, which Machines differ from
-the template and in which fields, what is done about each, and in which order. Of an Inactive set it is what it would do once it is Active.
+		Short: "Show what a ControlPlaneMachineSet does with the control plane, step by step",
+		Long: `Show what a ControlPlaneMachineSet does with the control plane: which index belongs in which failure domain, which Machines differ from
+the template and in which fields, what the set does about each, and in which order. For an Inactive set, plan shows what it would do once it is Active.
 
-With -f it is what the set in the file would do, and what the webhook's rules say of it; Machines, Nodes and the Infrastructure are read from
-the cluster. What the file's spec leaves out is as the stored set has it. The rules are asked here, and not what the CRD itself checks;
---dry-run=server has the API server, and with it the webhook, try to store it.
+With -f, plan shows what the set in the file would do, and whether the webhook's rules allow it. plan reads Machines, Nodes and the Infrastructure from
+the cluster. Fields that the file's spec leaves out keep the stored set's values. plan evaluates the rules itself, and not the CRD's own checks.
+With --dry-run=server the API server, and with it the webhook, tries to store the set.
 
-Nothing is changed. The exit code is 3 where the set can do nothing until something is fixed, or admission would refuse it.`,
+plan changes nothing. The exit code is 3 if the set can do nothing until something is fixed, or if admission would refuse the set.`,
 		Example: `  # What is next?
   kubectl poundlock controlplane plan
 
@@ -62,7 +62,7 @@ Nothing is changed. The exit code is 3 where the set can do nothing until someth
 		"a file or URL with a ControlPlaneMachineSet, or - for standard input, to plan with instead of the stored one")
 	cmd.Flags().StringVar(&o.strategy, "strategy", "", "plan as if spec.strategy.type were this: RollingUpdate, OnDelete, Recreate")
 	cmd.Flags().StringVar(&o.dryRun, "dry-run", "client",
-		"with a change, who says whether it may be stored: client (the webhook's rules, asked here) or server (a dry run)")
+		"with a change, who decides whether it may be stored: client (this command evaluates the webhook's rules) or server (a dry run)")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // the flag is there
 	cli.CompleteFlag(cmd, "strategy", strategies...)
 	cli.CompleteFlag(cmd, "dry-run", "client", "server")
@@ -170,7 +170,7 @@ func (m *masters) propose(file *unstructured.Unstructured) (*unstructured.Unstru
 	switch in := file.GetNamespace(); {
 	case in == "" || in == m.namespace:
 	case m.stored != nil || len(pairs) == 1:
-		return nil, cli.Usagef("the file's namespace is %s, and the cluster's set belongs in %s: correct it, or leave it out", in, m.namespace)
+		return nil, cli.Usagef("metadata.namespace of the file is %s, and the cluster's set is in %s: correct the namespace, or leave it out", in, m.namespace)
 	default:
 		m.namespace = in
 	}

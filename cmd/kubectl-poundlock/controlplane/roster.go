@@ -214,13 +214,13 @@ func (w roster) since(c Condition) string {
 func (w roster) remarks(s Standing) {
 	switch {
 	case s.Unobserved() && s.ObservedGeneration == 0:
-		w.remark("No operator has looked at this set yet: Poundlock's runs with `poundlock manager --control-plane`, and OpenShift has one of its own.")
+		w.remark("No operator has reconciled this set yet. Poundlock's operator runs with `poundlock manager --control-plane`; OpenShift has its own operator.")
 	case s.Unobserved():
-		w.remark(fmt.Sprintf("The set was changed since its operator looked at it last (generation %d, observed %d): the conditions are out of date.",
+		w.remark(fmt.Sprintf("The set's operator has not reconciled the last change yet (generation %d, observed %d): the conditions are out of date.",
 			s.Generation, s.ObservedGeneration))
 	case s.lags:
 		w.remark(fmt.Sprintf(
-			"The set's status counts %s, %d ready, %d updated, %d unavailable: its operator has yet to see what is there now, or does not run.",
+			"The set's status is out of date: it counts %s, %d ready, %d updated, %d unavailable. Its operator has not caught up yet, or does not run.",
 			amount.Of(s.Reported.Replicas, "Machine"), s.Reported.Ready, s.Reported.Updated, s.Reported.Unavailable))
 	}
 }

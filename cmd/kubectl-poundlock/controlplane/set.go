@@ -36,7 +36,7 @@ func Parse(source string, r io.Reader) (*unstructured.Unstructured, error) {
 		}
 		found, err := objects(document)
 		if err != nil {
-			return nil, fmt.Errorf("%s is no YAML or JSON that can be read: %s", source, strings.Join(strings.Fields(err.Error()), " "))
+			return nil, fmt.Errorf("%s cannot be read as YAML or JSON: %s", source, strings.Join(strings.Fields(err.Error()), " "))
 		}
 		all = append(all, found...)
 	}
@@ -46,18 +46,18 @@ func Parse(source string, r io.Reader) (*unstructured.Unstructured, error) {
 // only returns the one ControlPlaneMachineSet among objects.
 func only(source string, all []map[string]any) (*unstructured.Unstructured, error) {
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s has no object: give a ControlPlaneMachineSet", source)
+		return nil, fmt.Errorf("%s contains no object: give a ControlPlaneMachineSet", source)
 	}
 	sets := slices.DeleteFunc(slices.Clone(all), func(o map[string]any) bool { return !isSet(o) })
 	switch {
 	case len(sets) == 1:
 		return one(source, sets[0])
 	case len(sets) > 1:
-		return nil, fmt.Errorf("%s has %d ControlPlaneMachineSets: give one", source, len(sets))
+		return nil, fmt.Errorf("%s contains %d ControlPlaneMachineSets: give only one", source, len(sets))
 	case len(all) == 1:
 		return one(source, all[0])
 	}
-	return nil, fmt.Errorf("%s has %d objects, and none is a ControlPlaneMachineSet of %s: give one; the rest is read from the cluster",
+	return nil, fmt.Errorf("%s contains %d objects, and none is a ControlPlaneMachineSet of %s: give that set. All other objects are read from the cluster",
 		source, len(all), machinev1.GroupVersion)
 }
 
@@ -83,7 +83,7 @@ func objects(document []byte) ([]map[string]any, error) {
 	for _, item := range items {
 		o, ok := item.(map[string]any)
 		if !ok {
-			return nil, errors.New("an item of its list is no object")
+			return nil, errors.New("an item of the list is no object")
 		}
 		out = append(out, o)
 	}
@@ -96,17 +96,17 @@ func one(source string, content map[string]any) (*unstructured.Unstructured, err
 		return nil, fmt.Errorf("%s holds %s: want a %s of %s", source, described(u), controlplane.Kind, machinev1.GroupVersion)
 	}
 	if _, ok := content["spec"].(map[string]any); !ok {
-		return nil, fmt.Errorf("%s: its spec is missing, or no object", source)
+		return nil, fmt.Errorf("%s: spec is missing, or is no object", source)
 	}
 	if _, ok := content["metadata"].(map[string]any); !ok || u.GetName() == "" {
-		return nil, fmt.Errorf("%s: metadata.name is missing: it is %s", source, controlplane.Name)
+		return nil, fmt.Errorf("%s: metadata.name is missing: set it to %s", source, controlplane.Name)
 	}
 	return u, nil
 }
 
 func described(u *unstructured.Unstructured) string {
 	if u.GetKind() == "" || u.GetAPIVersion() == "" {
-		return "no Kubernetes object (it has no apiVersion and kind)"
+		return "an object without apiVersion and kind"
 	}
 	return "a " + u.GetKind() + " of " + u.GetAPIVersion()
 }

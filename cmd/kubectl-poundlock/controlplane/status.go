@@ -33,11 +33,11 @@ func newStatus(p *cli.Plugin) *cobra.Command {
 	o := &statusOptions{Plugin: p}
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show where the ControlPlaneMachineSet and its Machines are, and what is waited for",
-		Long: `Show where the ControlPlaneMachineSet and its Machines are, and what is waited for: hooks that hold a Machine which is being deleted, by name and
-owner, Nodes that are not ready, and what the set and the ClusterOperator say of themselves.
+		Short: "Show the progress of the ControlPlaneMachineSet and its Machines, and what they wait for",
+		Long: `Show the progress of the ControlPlaneMachineSet and its Machines, and what they wait for: hooks that hold a Machine which is being deleted, by name and
+owner, Nodes that are not ready, and the conditions of the set and of the ClusterOperator.
 
-READY, UPDATED and what is waited for are read off Machines and Nodes now; the conditions are what the operator has written. --watch goes on when the
+READY, UPDATED and the waits are computed from Machines and Nodes now; the conditions are what the operator has written. --watch continues when the
 API server is away for a moment, as it is while the Machine that it runs on is replaced.`,
 		Example: `  kubectl poundlock controlplane status
 
@@ -50,7 +50,7 @@ API server is away for a moment, as it is while the Machine that it runs on is r
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	o.OutputFlags.AddFlags(cmd, "table", "wide", "json", "yaml")
-	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on showing what changes, until Ctrl-C")
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "keep showing changes, until Ctrl-C")
 	return cmd
 }
 
@@ -200,7 +200,7 @@ func (w *lookout) show(s Standing, err error) error {
 	}
 	w.seen, w.began = string(now), true
 	if err != nil {
-		fmt.Fprintf(w.ErrOut, "%s  not answered, asking again: %v\n", w.Now().Format(time.TimeOnly), err)
+		fmt.Fprintf(w.ErrOut, "%s  no answer from the API server, trying again: %v\n", w.Now().Format(time.TimeOnly), err)
 		return nil
 	}
 	if inPlace {

@@ -54,7 +54,7 @@ func reasonOf(m *machinev1beta1.Machine) string {
 
 func nodeState(v controlplane.View, name string) string {
 	if !slices.ContainsFunc(v.Nodes, func(n corev1.Node) bool { return n.Name == name }) {
-		return fmt.Sprintf("its Node %s does not exist, or has no role of the control plane", name)
+		return fmt.Sprintf("its Node %s does not exist, or does not have the control plane's role", name)
 	}
 	return fmt.Sprintf("its Node %s is not Ready", name)
 }

@@ -34,12 +34,12 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert [KIND[/NAME]…] [-f FILE…]",
 		Short: "Convert objects from either API into the other, with comments where something changed",
-		Long: `Convert objects from either API into the other, with comments where something changed. Without -f the objects are the cluster's; with -f they are
-the files', and no cluster is asked.
+		Long: `Convert objects from either API into the other, with comments where something changed. Without -f, convert reads the objects from the cluster; with -f,
+it reads only the files.
 
 Machine API objects become Cluster API's core object and the infrastructure object behind it; a Cluster API object, given together with
-its infrastructure object, becomes the Machine API object. What cannot go is said on standard error, field by field, and nothing is
-written of that object. Where the answer depends on something of the cluster that the files do not have, convert names it, and the exit code is 1.`,
+its infrastructure object, becomes the Machine API object. Of an object that does not convert, nothing is written; standard error lists each field
+that cannot convert. If the answer depends on an object of the cluster that the files do not have, convert names that object, and the exit code is 1.`,
 		Example: `  kubectl poundlock convert machineset/worker-a
   kubectl poundlock convert -f machineset.yaml
   kubectl poundlock convert -f infrastructure.yaml -f machineset.yaml --comments=false
@@ -49,7 +49,7 @@ written of that object. Where the answer depends on something of the cluster tha
 	}
 	o.Files.AddFlags(cmd, "files, folders, URLs or - to convert instead of the cluster's objects")
 	o.OutputFlags.AddFlags(cmd, "yaml", "json")
-	cmd.Flags().BoolVar(&o.comments, "comments", true, "say in comments where a field came from and what changed")
+	cmd.Flags().BoolVar(&o.comments, "comments", true, "write comments that show where a field came from and what changed")
 	return cmd
 }
 
@@ -58,7 +58,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if o.None() && len(args) == 0 {
-		return cli.Usagef("convert wants KIND/NAME of the cluster, or -f: files, folders, URLs, or - for standard input; or -k")
+		return cli.Usagef("convert needs KIND/NAME of an object in the cluster, or -f (files, folders, URLs, or - for standard input), or -k")
 	}
 	f, err := o.Gather(ctx, o.Plugin, targets.Selection{}, args)
 	if err != nil {
@@ -98,7 +98,7 @@ func (o *options) write(f *inventory.Fleet) error {
 			continue
 		case len(needs.Names()) > 0:
 			unconverted++
-			fmt.Fprintf(o.ErrOut, "%s: whether it converts to %s is unknown: %s\n", pair.Ref(), destination(pair).Text(), needs.Sentence(pair))
+			fmt.Fprintf(o.ErrOut, "%s: it is unknown whether this object converts to %s: %s\n", pair.Ref(), destination(pair).Text(), needs.Sentence(pair))
 			continue
 		}
 		if doubt := readiness.Doubts(pair, env, f.Lacks(cluster, env)); len(doubt.Names()) > 0 && !doubts[doubt.Sentence(pair)] {
@@ -106,7 +106,7 @@ func (o *options) write(f *inventory.Fleet) error {
 			fmt.Fprintln(o.ErrOut, "note: "+cmp.Or(doubt.Missing(), "a certain answer "+doubt.Sentence(pair)))
 		}
 		if why := unmovable(pair, env, f.Lacks(cluster, env)); why != "" {
-			fmt.Fprintf(o.ErrOut, "note: %s converts, and cannot move to %s: %s\n", pair.Ref(), destination(pair).Text(), why)
+			fmt.Fprintf(o.ErrOut, "note: %s converts, but cannot move to %s: %s\n", pair.Ref(), destination(pair).Text(), why)
 		}
 		made, errs := converted(pair, env, f.SelectsBy(pair))
 		if len(errs) > 0 { // an error here contradicts the conversion above

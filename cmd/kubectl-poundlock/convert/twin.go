@@ -68,7 +68,7 @@ func leaveOut(pair inventory.Pair, o *unstructured.Unstructured, selects func(la
 	if names == nil {
 		return ""
 	}
-	return "\nThe mirror does not copy these labels and annotations, by which their writers recognize the other object: " + strings.Join(names, ", ") + "."
+	return "\nThe mirror does not copy these labels and annotations, by which their writers recognize the authoritative object: " + strings.Join(names, ", ") + "."
 }
 
 func toClusterAPI(pair inventory.Pair, env conversion.Env, selects func(label string) bool) ([]piece, field.ErrorList) {
@@ -106,8 +106,8 @@ func toMachineAPI(pair inventory.Pair, env conversion.Env, selects func(label st
 	at := places(pair.Kind)
 	rows := Rows(linesOf(env), conversion.OnlyMachineAPI, Place{Name: env.Platform.InfraMachine.Kind, Target: at.providerSpec, Core: at.template})
 	rows = append(rows, Rows(tableOf(pair.Kind), conversion.OnlyMachineAPI, Place{})...)
-	header := fmt.Sprintf("From %s %s of Cluster API. Create it as it is, and Poundlock keeps it as the mirror: authoritativeAPI\n"+
-		"has Cluster API stay authoritative.", pair.Kind.Name, pair.Name)
+	header := fmt.Sprintf("From %s %s of Cluster API. If you create this object unchanged, Poundlock keeps it as the mirror:\n"+
+		"spec.authoritativeAPI is ClusterAPI, so Cluster API stays authoritative.", pair.Kind.Name, pair.Name)
 	header += leaveOut(pair, made, selects)
 	if err := mirrors(pair, made); err != nil {
 		return nil, field.ErrorList{field.InternalError(field.NewPath("spec"), err)}

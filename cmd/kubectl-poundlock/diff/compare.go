@@ -62,7 +62,7 @@ func (r Row) Differs() bool { return !r.Same && !r.Own }
 // Compare converts both sides to an API's fields. Both must exist. selects reports whether the pair's MachineSet selects it by a label.
 func Compare(p inventory.Pair, in authority.API, env conversion.Env, selects func(label string) bool) (Comparison, error) {
 	if p.MachineAPI == nil || p.ClusterAPI == nil {
-		return Comparison{}, errors.New("it has no twin to compare with")
+		return Comparison{}, errors.New("it has no twin to compare it with")
 	}
 	c := Comparison{In: in}
 	left, right, propagated, err := c.convertBoth(p, env)

@@ -27,12 +27,12 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 	o := &options{Plugin: p}
 	cmd := &cobra.Command{
 		Use:   "diff KIND/NAME",
-		Short: "Compare an object's two sides, field by field, in the words of one API",
-		Long: `Compare an object's two sides, field by field, in the words of one API: both go through the conversion, so that what merely looks
-different is not told. The exit code is 3 where something differs.
+		Short: "Compare an object's two sides, field by field, in the fields of one API",
+		Long: `Compare an object's two sides, field by field, in the fields of one API. diff converts both sides first, so that it omits what only looks
+different. The exit code is 3 if something differs.
 
-Labels and annotations that the mirror leaves as they are do not count: what others write to the mirror alone, and what the Machine API's controllers keep up to
-date, such as a Machine's zone. --all shows them, with a dot.`,
+diff ignores labels and annotations that Poundlock does not mirror: what others write to the mirror only, and what the Machine API's controllers keep up to
+date, such as a Machine's zone. --all shows them, marked by a dot.`,
 		Example: `  kubectl poundlock diff machineset/worker-a
   kubectl poundlock diff machine/master-0 --in clusterapi --all
   kubectl poundlock diff machine/master-0 -f ./must-gather.local.5421`,
@@ -42,8 +42,8 @@ date, such as a Machine's zone. --all shows them, with a dot.`,
 	}
 	o.Files.AddFlags(cmd, "files, folders, URLs or - to read instead of the cluster")
 	o.OutputFlags.AddFlags(cmd, "table", "json", "yaml")
-	cmd.Flags().StringVar(&o.in, "in", "machineapi", "in whose words: machineapi or clusterapi")
-	cmd.Flags().BoolVar(&o.all, "all", false, "show the fields that are the same too, and those that the mirror leaves to others")
+	cmd.Flags().StringVar(&o.in, "in", "machineapi", "the API whose fields to show: machineapi or clusterapi")
+	cmd.Flags().BoolVar(&o.all, "all", false, "also show equal fields, and fields that Poundlock does not mirror")
 	_ = cmd.RegisterFlagCompletionFunc("in", targets.CompleteAPI) // the flag is there
 	return cmd
 }

@@ -44,10 +44,10 @@ func alone(pair inventory.Pair, env conversion.Env, lacks []inventory.Lack) erro
 	if pair.MachineAPI == nil {
 		has, lacking = lacking, has
 	}
-	why := fmt.Sprintf("%s: only %s has it, so there is nothing to compare it with.", pair.Ref(), has.Text())
+	why := fmt.Sprintf("%s: the object exists only in %s, so there is no twin to compare it with.", pair.Ref(), has.Text())
 	if pair.MachineAPI != nil {
 		if errs, _ := readiness.Unconvertible(pair, env, lacks); len(errs) > 0 {
-			why = fmt.Sprintf("%s: only %s has it, since it does not convert to %s: %s.", pair.Ref(), has.Text(), lacking.Text(), errs.ToAggregate())
+			why = fmt.Sprintf("%s: the object exists only in %s, because it does not convert to %s: %s.", pair.Ref(), has.Text(), lacking.Text(), errs.ToAggregate())
 		}
 	}
 	return errors.New(why + " More: kubectl poundlock check " + pair.Ref())
@@ -69,7 +69,7 @@ type difference struct {
 
 func (w difference) write(c Comparison) {
 	if len(c.Unspeakable) > 0 {
-		w.Linef("The two sides of %s cannot be compared in the words of one API:", w.pair.Ref())
+		w.Linef("The two sides of %s cannot be compared in the fields of one API:", w.pair.Ref())
 		for _, u := range c.Unspeakable {
 			if w.Linef(""); u.Path != "" {
 				w.Linef("%s  %s", w.Bold(u.Path), w.Dim("of "+u.Side.Text()))
@@ -98,7 +98,7 @@ func (w difference) write(c Comparison) {
 		w.Table(rows)
 		w.Linef("")
 	}
-	w.Linef("%s: %s, in the words of %s; %d the same%s.", w.pair.Ref(), differs(differ), c.In.Text(), len(c.Rows)-differ-own, left(own))
+	w.Linef("%s: %s, in the fields of %s; %d equal%s.", w.pair.Ref(), differs(differ), c.In.Text(), len(c.Rows)-differ-own, left(own))
 }
 
 // left counts the fields that are not compared.
@@ -106,7 +106,7 @@ func left(own int) string {
 	if own == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %d left to others (--all)", own)
+	return fmt.Sprintf(", %d not mirrored (--all)", own)
 }
 
 func differs(n int) string {

@@ -113,7 +113,7 @@ func TestTheOrderAndTheControlPlane(t *testing.T) {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 	if out, code = sh(t, "kubectl poundlock migrate machineset/worker-b --to clusterapi --skip-blocked --yes"); code != 3 ||
-		!strings.Contains(out, "nothing is left that can move") {
+		!strings.Contains(out, "no object is left that can move") {
 		t.Errorf("what is left out was all: exit code %d:\n%s", code, out)
 	}
 	if out, code = sh(t, "kubectl poundlock migrate machine/master-0 --to clusterapi --yes"); code != 3 || !strings.Contains(out, "--include-control-plane") ||
@@ -144,7 +144,7 @@ func TestAMoveIsCancelled(t *testing.T) {
 		t.Errorf("a move that nobody acknowledges: exit code %d, want 4:\n%s", code, out)
 	}
 	if out, code := sh(t, "kubectl poundlock migrate machineset/cancelled --cancel --wait --timeout 1s --yes"); code != 4 ||
-		!strings.Contains(out, "cancellation asked for") {
+		!strings.Contains(out, "cancellation requested") {
 		t.Errorf("a cancellation that nobody acknowledges: exit code %d, want 4:\n%s", code, out)
 	}
 	thaw()
@@ -172,7 +172,7 @@ func TestTheRolesForPeopleSuffice(t *testing.T) {
 	for _, user := range []string{"watcher", "migrator", "editor"} {
 		out, code := sh(t, "kubectl poundlock cleanup --dry-run=client --as="+user)
 		if out = strings.Join(strings.Fields(out), " "); code != 1 || !strings.Contains(out, "cannot") ||
-			!strings.Contains(out, "ClusterRole poundlock-administrator has the rights that this takes; bind it cluster-wide") {
+			!strings.Contains(out, "ClusterRole poundlock-administrator has the rights that this command needs; bind it cluster-wide") {
 			t.Errorf("%s cleans up: exit code %d:\n%s", user, code, out)
 		}
 	}
@@ -244,7 +244,7 @@ func TestAMoveForPrograms(t *testing.T) {
 func TestNobodyIsAskedWhereNobodyCanAnswer(t *testing.T) {
 	newSet(t, "unasked")
 	out, code := sh(t, "kubectl poundlock migrate machineset/unasked --to clusterapi </dev/null")
-	if code != 2 || !strings.Contains(out, "say --yes") {
+	if code != 2 || !strings.Contains(out, "give --yes") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 	s := at(t, "kubectl-poundlock migrate machineset/unasked --to clusterapi")
@@ -332,7 +332,7 @@ func TestYNobodyAnswers(t *testing.T) {
 		t.Errorf("the first line does not say that nobody answers: exit code %d:\n%s", code, out)
 	}
 	if out, code := sh(t, "kubectl poundlock migrate machineset/worker-a --to machineapi --yes"); code != 3 ||
-		!strings.Contains(out, "Nobody would carry a request out") {
+		!strings.Contains(out, "Nobody would carry out a request") {
 		t.Errorf("a move that nobody carries out: exit code %d:\n%s", code, out)
 	}
 	if out, code := sh(t, "kubectl poundlock check machineset/worker-b"); code != 0 || !strings.Contains(out, "deviceIndex") {

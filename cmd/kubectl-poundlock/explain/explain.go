@@ -26,9 +26,9 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 		Use:   "explain RULE|REASON|CONDITION|EVENT|ALERT|METRIC|FIELD",
 		Short: "Explain a rule, a reason, a condition, an event, an alert, a metric, a phase, an annotation or a field: what it is, why, and what to do",
 		Long: `Explain whatever Poundlock prints: a rule, a reason, a condition, an event, an alert, a metric, a phase, an annotation, a field, or another
-writer of the same objects (machine-config-operator, Hive, …). No cluster is asked.
+writer of the same objects (machine-config-operator, Hive, …). explain needs no cluster.
 
-A rule is what stands in brackets behind an answer of the webhook. A field may be a whole path out of a message, or its last names.`,
+The webhook's answers end with the rule's name in brackets. A field may be a whole path from a message, or only its last names.`,
 		Example: `  kubectl poundlock explain authority/spec-locked
   kubectl poundlock explain WaitingForPause
   kubectl poundlock explain PoundlockHandoffWaits
@@ -59,7 +59,7 @@ func (o *options) run(asked string) error {
 			text += "; did you mean " + strings.Join(similar, ", ") + "?"
 		} else {
 			text += ": give a rule, a reason, a condition, an event, an alert, a metric, a phase, an annotation, a field or another writer, as Poundlock prints it. " +
-				"A field that a message calls unknown is misspelt, or newer than this version of Poundlock: remove it, or correct its name"
+				"A field that a message calls unknown is misspelt, or newer than this version of Poundlock: remove the field, or correct its name"
 		}
 		return cli.Exit(cli.CodeError, text)
 	}

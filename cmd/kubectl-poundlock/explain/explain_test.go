@@ -19,7 +19,7 @@ func TestAnUnknownField(t *testing.T) {
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	for _, asked := range []string{"colour", "spec.template.spec.providerSpec.value.colour"} {
 		cmd.SetArgs([]string{asked})
-		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "remove it, or correct its name") {
+		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "remove the field, or correct its name") {
 			t.Errorf("%s: %v", asked, err)
 		}
 	}

@@ -46,7 +46,7 @@ func (f *Fleet) Describe(value Cluster) Cluster {
 			{"platform", value.Platform, c.Platform}, {"cluster-name", value.Name, c.Name}, {"region", value.Region, c.region()},
 		} {
 			if flag.given != "" && flag.given != flag.is {
-				c.Assumed = append(c.Assumed, fmt.Sprintf("--%s %s was ignored: the Infrastructure object has %q.", flag.name, flag.given, flag.is))
+				c.Assumed = append(c.Assumed, fmt.Sprintf("--%s %s is ignored, because the Infrastructure object has %q.", flag.name, flag.given, flag.is))
 			}
 		}
 		if c.NodeSync = f.nodeSync; f.nodeSync.Labels == nil && f.nodeSync.Annotations == nil {
@@ -116,15 +116,15 @@ func (c *Cluster) guess(pairs []Pair, why string) {
 		taken = append(taken, "cluster name "+unnamed+" (unknown: set --cluster-name)")
 	}
 	if len(taken) > 0 {
-		c.Assumed = append(c.Assumed, why+", so this was assumed: "+strings.Join(taken, ", ")+".", uncompared[why])
+		c.Assumed = append(c.Assumed, why+", so this command assumes: "+strings.Join(taken, ", ")+".", uncompared[why])
 	}
 }
 
 // uncompared is what an answer leaves out, by why the cluster is described by its objects.
 var uncompared = map[string]string{
-	notGiven: "What a cluster keeps once for all machines (its infrastructure cluster object, load balancers, resource groups) was not compared: " +
+	notGiven: "The command did not compare what all machines of a cluster share (infrastructure cluster object, load balancers, resource groups): " +
 		"add the Infrastructure and the infrastructure cluster object for an exact answer.",
-	withheld: "What else the Infrastructure has, such as tags and failure domains, was not compared.",
+	withheld: "The command did not compare the Infrastructure's other fields, such as tags and failure domains.",
 }
 
 // unnamed replaces the unknown name of a cluster, so that everything else can be reported.
@@ -362,4 +362,4 @@ type NotReadyError struct{ message string }
 func (e NotReadyError) Error() string { return e.message }
 
 // ErrPlatformNotKnown reports that neither the objects nor a flag name the cluster's platform.
-var ErrPlatformNotKnown = errors.New("the platform is not known: give the Infrastructure object, or --platform")
+var ErrPlatformNotKnown = errors.New("the platform is unknown: give the Infrastructure object, or --platform")

@@ -94,7 +94,7 @@ func looksOurs(document []byte) bool {
 func (c *collection) document(document []byte) error {
 	raw, err := yaml.YAMLToJSONStrict(document)
 	if err != nil {
-		return fmt.Errorf("is no YAML or JSON that can be read: %s", oneLine(err.Error()))
+		return fmt.Errorf("cannot be read as YAML or JSON: %s", oneLine(err.Error()))
 	}
 	if string(raw) == "null" {
 		return nil
@@ -129,7 +129,7 @@ func (c *collection) object(raw []byte) error {
 		return err
 	}
 	if o == nil || o.Kind == "" || o.APIVersion == "" {
-		return errors.New("is no Kubernetes object: it has no apiVersion and kind")
+		return errors.New("is not a Kubernetes object: it has no apiVersion and kind")
 	}
 	c.add(o)
 	return nil

@@ -97,7 +97,7 @@ func TestAFolderLeavesOutWhatIsNoManifest(t *testing.T) {
 		t.Errorf("pairs %v, problems %v", f.Pairs, f.Problems)
 	}
 	c := f.Describe(inventory.Cluster{Platform: "Azure"})
-	if c.Platform != "AWS" || c.Name != "lock" || len(c.Assumed) != 1 || !strings.Contains(c.Assumed[0], "--platform Azure was ignored") {
+	if c.Platform != "AWS" || c.Name != "lock" || len(c.Assumed) != 1 || !strings.Contains(c.Assumed[0], "--platform Azure is ignored") {
 		t.Errorf("the Infrastructure says it, not the person: %+v", c)
 	}
 	env, err := f.Env(c, f.Pairs[0])

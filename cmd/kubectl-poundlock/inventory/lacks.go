@@ -47,7 +47,7 @@ func (f *Fleet) Lacks(c Cluster, env conversion.Env) []Lack {
 		lack := lackOf(env.Platform.InfraCluster, c.Name, env.ClusterAPINamespace, func(e *conversion.Env) { e.InfraCluster = object(might.InfraCluster) })
 		lack.decides, lack.Unmade = true, env.Unmade(false)
 		if lack.Unmade == "" && env.Platform.MakeInfraCluster != nil {
-			lack.Unmade = "OpenShift does not create it in each release. Given the cluster's Infrastructure with its status, this prints a manifest for it"
+			lack.Unmade = "Not every release of OpenShift creates it. If you give the cluster's Infrastructure with its status, this command prints a manifest for it"
 		}
 		if f.listed && !f.withheld && f.notServed[env.Platform.InfraCluster.Kind] == "" { // else it may exist
 			lack.Missing = env.Absent(env.Platform.InfraCluster.Kind, f.clusters[env.ClusterAPINamespace], "anything can be mirrored")
@@ -69,13 +69,13 @@ func (f *Fleet) Lacks(c Cluster, env conversion.Env) []Lack {
 	}
 	if env.NodeSync.Labels == nil && env.NodeSync.Annotations == nil && !f.nodeSyncRead {
 		out = append(out, Lack{Name: "--additional-sync-machine-labels and -annotations of Cluster API's manager",
-			Flags:   "as that manager has them (OpenShift: --additional-sync-machine-labels=.* --additional-sync-machine-annotations=.*)",
+			Flags:   "with the values of Cluster API's manager (OpenShift: --additional-sync-machine-labels=.* --additional-sync-machine-annotations=.*)",
 			suppose: everySync})
 	}
 	if env.TakesTaints == nil {
 		out = append(out, Lack{Name: "--feature-gates of Cluster API's manager",
-			Flags: "as that manager has them (such as --feature-gates=" + authority.TaintGate + "=true; " +
-				"where it has none: --feature-gates=" + authority.TaintGate + "=false)",
+			Flags: "with the values of Cluster API's manager (such as --feature-gates=" + authority.TaintGate + "=true; " +
+				"if the manager has none: --feature-gates=" + authority.TaintGate + "=false)",
 			suppose: func(e *conversion.Env) { e.TakesTaints = ptr.To(false) }})
 	}
 	return out

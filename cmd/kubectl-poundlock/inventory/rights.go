@@ -15,7 +15,7 @@ import (
 )
 
 // ViewerRole names the role of the manifests that has the rights to read what the plugin reads.
-const ViewerRole = "ClusterRole poundlock-viewer has the rights that this takes"
+const ViewerRole = "ClusterRole poundlock-viewer has the rights that this command needs"
 
 // ofTheCluster are the resources of no namespace that it lets read: a binding in the two namespaces does not have them.
 var ofTheCluster = []string{
@@ -41,8 +41,8 @@ func AllowedToView(err error) error {
 	if !apierrors.IsForbidden(err) {
 		return err
 	}
-	const everything = "Bind ClusterRole view cluster-wide: with poundlock-viewer, which Poundlock's manifests aggregate to it, " +
-		"it has all rights that this takes"
+	const everything = "Bind ClusterRole view cluster-wide: Poundlock's manifests aggregate poundlock-viewer to view, " +
+		"so view then has all rights that this command needs"
 	right, ofCluster := rightIn(err)
 	switch {
 	case right == "":
@@ -78,7 +78,7 @@ func AllowedToMigrate(err error) error {
 	if right, _ := rightIn(err); right == "" {
 		return err
 	}
-	return withRole{err, "ClusterRole poundlock-migrator has the rights that this takes; bind it in both namespaces"}
+	return withRole{err, "ClusterRole poundlock-migrator has the rights that this command needs; bind it in both namespaces"}
 }
 
 // AllowedToAdministrators adds to a refusal the role that cleanup takes, in the place of the role of Allowed. Another error stays as it is.
@@ -86,7 +86,7 @@ func AllowedToAdministrators(err error) error {
 	if !apierrors.IsForbidden(err) {
 		return err
 	}
-	const role = "ClusterRole poundlock-administrator has the rights that this takes; bind it cluster-wide"
+	const role = "ClusterRole poundlock-administrator has the rights that this command needs; bind it cluster-wide"
 	var other withRole
 	if errors.As(err, &other) {
 		err = errors.New(strings.Replace(err.Error(), other.Error(), other.refusal.Error(), 1))

@@ -54,7 +54,7 @@ func FromSources(s Sources, stdin io.Reader, pairs authority.Pairs) (*Fleet, err
 	}
 	if c.other != nil {
 		one := describe(c.fleet.infrastructure)
-		return nil, fmt.Errorf("the files have the Infrastructure objects of several clusters (%s on %s, %s on %s): give the files of one cluster at a time",
+		return nil, fmt.Errorf("the files contain the Infrastructure objects of several clusters (%s on %s, %s on %s): give the files of only one cluster",
 			one.Name, one.Platform, c.other.Name, c.other.Platform)
 	}
 	return c.done(), nil

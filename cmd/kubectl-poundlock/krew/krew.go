@@ -50,7 +50,7 @@ var semantic = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 // Manifest is the plugin's in krew's index. sums are the checksums of the targets' archives, in hexadecimal.
 func Manifest(version string, sums map[Target]string) ([]byte, error) {
 	if !semantic.MatchString(version) {
-		return nil, fmt.Errorf("version %q: krew wants a semantic one that begins with v, such as v0.1.0", version)
+		return nil, fmt.Errorf("version %q: krew needs a semantic version that begins with v, such as v0.1.0", version)
 	}
 	var platforms []any
 	for _, t := range Targets() {
@@ -67,7 +67,7 @@ func Manifest(version string, sums map[Target]string) ([]byte, error) {
 		})
 	}
 	if len(platforms) == 0 {
-		return nil, fmt.Errorf("there is no archive of any platform")
+		return nil, fmt.Errorf("the release has no archive for any platform")
 	}
 	return yaml.Marshal(map[string]any{
 		"apiVersion": "krew.googlecontainertools.github.com/v1alpha2",

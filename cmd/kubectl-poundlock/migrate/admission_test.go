@@ -78,7 +78,7 @@ func TestWhatWantsIncludeControlPlane(t *testing.T) {
 		want      string
 	}{
 		"a master, and nobody to ask":  {pair: machine(t, "Machine", "m", master), to: authority.ClusterAPI, want: "--yes --include-control-plane"},
-		"a master, with --yes":         {pair: machine(t, "Machine", "m", master), to: authority.ClusterAPI, yes: true, want: "machine/m: Machines of the control plane"},
+		"a master, with --yes":         {pair: machine(t, "Machine", "m", master), to: authority.ClusterAPI, yes: true, want: "machine/m: with --yes, Machines of the control plane"},
 		"a master, with both":          {pair: machine(t, "Machine", "m", master), to: authority.ClusterAPI, yes: true, flag: true},
 		"a worker, with --yes":         {pair: machine(t, "Machine", "m", worker), to: authority.ClusterAPI, yes: true},
 		"a set of masters":             {pair: machine(t, "MachineSet", "s", master), to: authority.ClusterAPI, yes: true},

@@ -40,12 +40,12 @@ func (m *mover) follow(ctx context.Context, plan []PlannedMove) error {
 	})
 	switch {
 	case ctx.Err() != nil:
-		m.Linef("\ninterrupted: %s. The same command goes on from here.", tally.Text(" (Poundlock's manager goes on with those)"))
+		m.Linef("\ninterrupted: %s. Run the same command again to continue.", tally.Text(" (Poundlock's manager continues these)"))
 		return cli.Exit(cli.CodeInterrupted, "")
 	case err != nil:
 		return err
 	case end != nil:
-		m.Linef("\nstopped: %s. The same command goes on from here%s.", tally.Text(""), run.Cancels())
+		m.Linef("\nstopped: %s. Run the same command again to continue%s.", tally.Text(""), run.Cancels())
 		return end
 	}
 	m.Linef("\n%s %s with %s after %s.", amount.Of(tally.Arrived, "object"), isAre(tally.Arrived), m.to.Text(), duration.HumanDuration(m.Now().Sub(began)))
@@ -65,10 +65,10 @@ func (r *Run) Cancels() string {
 	}
 	text := ""
 	if before > 0 {
-		text += "; --cancel takes back what has not arrived"
+		text += "; --cancel cancels moves that have not arrived"
 	}
 	if arrived > 0 {
-		text += fmt.Sprintf("; %s on the way %s with %s already, waiting for what is said above: nobody can cancel that, only move it back once it is over",
+		text += fmt.Sprintf("; %s on the way %s already with %s, and waiting as shown above. Such a move cannot be cancelled, only moved back once it is over",
 			amount.Of(arrived, "object"), isAre(arrived), r.to.Text())
 	}
 	return text
@@ -116,14 +116,14 @@ func (m *mover) back(ctx context.Context, f *inventory.Fleet) error {
 	m.arrived(f)
 	f.Narrow(func(p inventory.Pair) bool { return p.MachineAPI != nil && p.Moving() })
 	if len(f.Pairs) == 0 {
-		m.Linef("Nothing of that is asked to move: there is nothing to cancel.")
+		m.Linef("None of these objects has a request to move, so there is nothing to cancel.")
 		return nil
 	}
 	for _, pair := range f.Pairs {
 		m.Linef("%s: back to %s", pair.Ref(), pair.Authoritative().Text())
 	}
 	if m.dryRun == "client" {
-		m.Linef("\nNothing was asked for (--dry-run=client).")
+		m.Linef("\nNothing was requested (--dry-run=client).")
 		return nil
 	}
 	dryRun, done := "", askedOf
@@ -135,7 +135,7 @@ func (m *mover) back(ctx context.Context, f *inventory.Fleet) error {
 	m.Linef("")
 	for _, pair := range f.Pairs {
 		if pair.Authoritative().Other() == authority.Unset {
-			return cli.Exit(cli.CodeNo, pair.Ref()+": status does not say where authority came from (status.synchronizedAPI)")
+			return cli.Exit(cli.CodeNo, pair.Ref()+": status.synchronizedAPI does not name the API that was authoritative before the move")
 		}
 		err := m.request(ctx, pair, pair.Authoritative(), dryRun)
 		m.report(pair.Ref(), done(pair, pair.Authoritative()), err)
@@ -166,11 +166,11 @@ func (m *mover) arrived(f *inventory.Fleet) {
 	}
 	for _, p := range first {
 		s := standing.Of(p)
-		who, waits, others := p.Ref(), "waits", alike[wait{s.Current, s.Reason}]-1
+		who, waits, others := p.Ref(), "the move still waits", alike[wait{s.Current, s.Reason}]-1
 		if others > 0 {
-			who, waits = fmt.Sprintf("%s and %s like it", p.Ref(), amount.Of(others, "object")), "each waits"
+			who, waits = fmt.Sprintf("%s and %s with the same reason", p.Ref(), amount.Of(others, "object")), "each move still waits"
 		}
-		m.Linef("%s: %s is authoritative already, and %s (%s). To move it back, once that is over: kubectl poundlock migrate %s --to %s",
+		m.Linef("%s: %s is already authoritative, and %s (%s). To move the object back afterwards: kubectl poundlock migrate %s --to %s",
 			who, s.Current.Text(), waits, s.Reason, p.Ref(), strings.ToLower(string(s.Current.Other())))
 		m.Linef("%s", printers.Wrap(s.Message, "    ", m.Width))
 	}
@@ -207,7 +207,7 @@ func (m *mover) settled(ctx context.Context, cancelled []inventory.Pair) error {
 	})
 	switch {
 	case ctx.Err() != nil:
-		return cli.Exit(cli.CodeInterrupted, "interrupted: Poundlock's manager goes on")
+		return cli.Exit(cli.CodeInterrupted, "interrupted: Poundlock's manager continues")
 	case err == nil && len(left) > 0:
 		return cli.Exit(cli.CodeTimeout, fmt.Sprintf("%s not back yet: kubectl poundlock status --watch", amount.Of(len(left), "object")))
 	}

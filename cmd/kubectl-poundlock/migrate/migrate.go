@@ -41,13 +41,13 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 	o := &options{Plugin: p}
 	cmd := &cobra.Command{
 		Use:   "migrate KIND[/NAME]… --to clusterapi|machineapi",
-		Short: "Migrate objects to the other API, one step after the other, or cancel migrations",
-		Long: `Migrate objects to the other API, or cancel migrations. The plan is shown and confirmed first; an object that could not move keeps the whole plan
-from starting (--skip-blocked leaves it out).
+		Short: "Migrate objects to the other API, step by step, or cancel migrations",
+		Long: `Migrate objects to the other API, or cancel migrations. migrate first shows the plan, and asks for a confirmation. If one object cannot move, no object
+is moved (--skip-blocked leaves such an object out).
 
-A request is a change of spec.authoritativeAPI. Poundlock's manager does the rest, so a move goes on when this command is interrupted, and
-the same command again goes on where it stopped. With --wait, --with-machines or --max-in-flight each step is told with its time; after the
-first failure nothing more is asked for.`,
+A request is a change of spec.authoritativeAPI. Poundlock's manager does the rest, so a move continues if this command is interrupted. Run
+the same command again to continue. With --wait, --with-machines or --max-in-flight, migrate prints each step with its time. After the
+first failure migrate requests nothing more.`,
 		Example: `  # One set: new Machines are Cluster API's from then on
   kubectl poundlock migrate machineset/worker-a --to clusterapi --wait
 
@@ -75,14 +75,14 @@ first failure nothing more is asked for.`,
 	flags.BoolVar(&o.wait, "wait", false, "follow the moves until they are over")
 	flags.BoolVar(&o.withMachines, "with-machines", false, "also migrate the Machines of a MachineSet, after it; waits")
 	flags.IntVar(&o.maxInFlight, "max-in-flight", 0, "limit how many objects are on their way at a time, 0 for no limit; waits")
-	flags.BoolVar(&o.cancel, "cancel", false, "cancel requests that are not fulfilled yet: what is on its way goes back")
+	flags.BoolVar(&o.cancel, "cancel", false, "cancel requests that are not fulfilled yet: moves on their way go back")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
 	flags.BoolVar(&o.skipBlocked, "skip-blocked", false, "leave out what cannot move")
 	flags.BoolVar(&o.controlPlane, "include-control-plane", false,
-		"Also migrate Machines of the control plane, without a second question. With --yes they move only if this is given, too")
-	cli.AddDryRunFlag(cmd, &o.dryRun, "client: show the plan; server: have the webhook say what it thinks of each request; none")
-	flags.DurationVar(&o.timeout, "timeout", 15*time.Minute, "how long one object may be on its way while this waits, 0 for ever")
-	flags.StringVarP(&o.format, "output", "o", "text", "write it as text, or as json: a document a line")
+		"Also migrate Machines of the control plane, without a second question. With --yes, Machines of the control plane move only with this flag")
+	cli.AddDryRunFlag(cmd, &o.dryRun, "client: show the plan; server: ask the webhook whether it allows each request; none")
+	flags.DurationVar(&o.timeout, "timeout", 15*time.Minute, "how long migrate waits for one object that is on its way, 0 for ever")
+	flags.StringVarP(&o.format, "output", "o", "text", "write the output as text, or as json: one document a line")
 	cli.CompleteFlag(cmd, "output", "text", "json")
 	_ = cmd.RegisterFlagCompletionFunc("to", targets.CompleteAPI) // the flag is there
 	return cmd
@@ -94,13 +94,13 @@ func (o *options) check(t targets.List) (authority.API, error) {
 	case len(t) == 0:
 		return "", cli.Usagef("migrate wants KIND or KIND/NAME, or -f with names")
 	case o.cancel && o.to != "":
-		return "", cli.Usagef("--cancel goes back to where authority is, so --to has no meaning with it")
+		return "", cli.Usagef("--cancel leaves authority with the API that has it, so give no --to")
 	case !o.cancel && o.to == "":
 		return "", cli.Usagef("migrate wants --to clusterapi or --to machineapi, or --cancel")
 	case o.format != "text" && o.format != "json":
 		return "", cli.Usagef("--output %q: want text or json", o.format)
 	case o.format == "json" && !o.yes && o.dryRun == "none":
-		return "", cli.Usagef("-o json is for programs, which answer no question: say --yes")
+		return "", cli.Usagef("-o json asks for no confirmation: add --yes")
 	case o.maxInFlight < 0:
 		return "", cli.Usagef("--max-in-flight %d: want a number of objects, or 0 for all", o.maxInFlight)
 	case o.timeout < 0:

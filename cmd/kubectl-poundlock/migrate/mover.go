@@ -63,15 +63,15 @@ func (m *mover) forth(ctx context.Context, f *inventory.Fleet) error {
 	blocked := Of(plan, Leave)
 	switch {
 	case len(plan) == 0:
-		return cli.Exit(cli.CodeError, "nothing of that name or with these labels is there")
+		return cli.Exit(cli.CodeError, "no object has this name or these labels")
 	case len(blocked) > 0 && !m.skipBlocked:
-		return cli.Exit(cli.CodeNo, fmt.Sprintf("%s cannot move: fix that, or leave out what cannot with --skip-blocked", amount.Of(len(blocked), "object")))
+		return cli.Exit(cli.CodeNo, fmt.Sprintf("%s cannot move: fix this, or leave such objects out with --skip-blocked", amount.Of(len(blocked), "object")))
 	case len(blocked) == len(plan):
-		return cli.Exit(cli.CodeNo, "nothing is left that can move")
+		return cli.Exit(cli.CodeNo, "no object is left that can move")
 	case len(Of(plan, Ask))+len(Of(plan, Follow)) == 0:
 		return nil
 	case m.dryRun == "client":
-		m.Linef("\nNothing was asked for (--dry-run=client).")
+		m.Linef("\nNothing was requested (--dry-run=client).")
 		return nil
 	case m.dryRun == "server":
 		return m.rehearse(ctx, Of(plan, Ask))
@@ -102,7 +102,7 @@ func (m *mover) mayMoveControlPlane(ctx context.Context, steps []PlannedMove) er
 		return nil
 	}
 	if m.yes {
-		return cli.Exit(cli.CodeNo, fmt.Sprintf("%s: Machines of the control plane move with --yes only if --include-control-plane is given too",
+		return cli.Exit(cli.CodeNo, fmt.Sprintf("%s: with --yes, Machines of the control plane move only if you also give --include-control-plane",
 			strings.Join(names, ", ")))
 	}
 	return m.Confirm(ctx, false, fmt.Sprintf("The control plane runs on %s. Move %s too?", strings.Join(names, ", "), itThem(len(names))),
@@ -161,7 +161,7 @@ func (m *mover) ask(ctx context.Context, steps []PlannedMove) error {
 		err := m.request(ctx, s.Pair, m.to, "")
 		m.report(s.Pair.Ref(), askedOf(s.Pair, m.to), err)
 		if err != nil {
-			return cli.Exit(cli.CodeNo, "stopped at the first failure; the same command goes on from here")
+			return cli.Exit(cli.CodeNo, "stopped at the first failure; run the same command again to continue")
 		}
 	}
 	m.Linef("\nPoundlock's manager carries these requests out. To follow them: kubectl poundlock status --watch")

@@ -76,7 +76,7 @@ func askedOf(p inventory.Pair, to authority.API) string {
 	case readiness.PlanTakeBack:
 		return "request taken back"
 	case readiness.PlanCancel:
-		return "cancellation asked for: authority goes back"
+		return "cancellation requested: authority goes back"
 	}
 	return askedFor
 }
@@ -86,7 +86,7 @@ func rehearsedOf(p inventory.Pair, to authority.API) string {
 	if readiness.Back(p, to) != "" {
 		return "would be cancelled (server dry run)"
 	}
-	return "would be asked for (server dry run)"
+	return "would be requested (server dry run)"
 }
 
 // Plan returns the action for each object, sets before their Machines, so that a set that cannot move stops the rest.

@@ -181,7 +181,7 @@ func (t Tally) Text(about string) string {
 	if t.Ended > 0 {
 		text += fmt.Sprintf("%d cancelled or deleted, ", t.Ended)
 	}
-	return text + fmt.Sprintf("%d not asked for", t.Left)
+	return text + fmt.Sprintf("%d not requested", t.Left)
 }
 
 func (r *Run) count(s stage) int {
@@ -220,7 +220,7 @@ func (r *Run) follow(o *object, p inventory.Pair, exists bool, now time.Time, ou
 	case r.timeout > 0 && after > r.timeout:
 		what := "is not there in time"
 		if o.arrived {
-			what = "is with " + r.to.Text() + ", but not settled in time"
+			what = "is with " + r.to.Text() + ", but did not settle in time"
 		}
 		out.add(o, after, Line{What: what, Detail: s.Message, Bad: true})
 		out.TimedOut = true

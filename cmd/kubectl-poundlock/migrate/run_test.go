@@ -119,7 +119,7 @@ func TestARunStops(t *testing.T) {
 			if out.Failed != c.failed || out.TimedOut != c.timedOut {
 				t.Errorf("%+v", out)
 			}
-			if text := r.Tally().Text(""); c.ends != strings.Contains(text, "0 done, 0 on the way, 1 cancelled or deleted, 1 not asked for") || r.Tally().Total() != 2 {
+			if text := r.Tally().Text(""); c.ends != strings.Contains(text, "0 done, 0 on the way, 1 cancelled or deleted, 1 not requested") || r.Tally().Total() != 2 {
 				t.Error(text)
 			}
 			if stopped := c.failed || c.timedOut; stopped == (asked(out) == "b") {
@@ -135,8 +135,8 @@ func TestOnlyWhatHasNotArrivedIsTakenBack(t *testing.T) {
 		now             pair
 		contains, never string
 	}{
-		"it is on the way":                   {onTheWay("a"), "--cancel takes back", "nobody can cancel that"},
-		"it is there, and its Cluster rests": {pair{"a", "2", "ClusterAPI", "ClusterAPI", "False", "PausedElsewhere"}, "1 object on the way is with Cluster API already, waiting for", "--cancel takes back"},
+		"it is on the way":                   {onTheWay("a"), "--cancel cancels", "cannot be cancelled"},
+		"it is there, and its Cluster rests": {pair{"a", "2", "ClusterAPI", "ClusterAPI", "False", "PausedElsewhere"}, "1 object on the way is already with Cluster API, and waiting as shown above", "--cancel cancels"},
 		"it has arrived":                     {arrived("a"), "", ";"},
 	} {
 		r := begin(t, 0, rest("a"))

@@ -60,7 +60,7 @@ func TestWhatHasArrivedIsNamedOnce(t *testing.T) {
 	out := &bytes.Buffer{}
 	m := &mover{options: &options{}, Output: printers.Output{Writer: out}}
 	m.arrived(f)
-	for _, want := range []string{"machine/a: Cluster API is authoritative already, and waits (WaitingForUnpause)", "machine/b and 2 objects like it: ",
+	for _, want := range []string{"machine/a: Cluster API is already authoritative, and the move still waits (WaitingForUnpause)", "machine/b and 2 objects with the same reason: ",
 		"migrate machine/b --to machineapi", "message of a", "message of b"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out)

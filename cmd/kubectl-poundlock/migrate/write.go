@@ -75,7 +75,7 @@ func (m *mover) unread(plan []PlannedMove) {
 	for _, s := range plan {
 		if text := s.Finding.Message; s.Finding.Reason == readiness.ReasonUnread && s.Action != Leave && !printed[text] {
 			printed[text] = true
-			m.Linef("\n%s", m.Yellow(printers.Wrap(s.Pair.Ref()+" "+text+". Poundlock, which reads it, decides whether the move starts.", "", m.Width)))
+			m.Linef("\n%s", m.Yellow(printers.Wrap(s.Pair.Ref()+" "+text+". Poundlock can read it, and decides whether the move starts.", "", m.Width)))
 		}
 	}
 }

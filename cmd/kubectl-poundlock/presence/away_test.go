@@ -28,7 +28,7 @@ func TestAway(t *testing.T) {
 		"nobody leads, and nobody may ask": {presence.NotAsked, lease(time.Hour), "led since 2026-01-01T11:00:00Z (60m)"},
 		"all replicas are down":            {presence.Silent, lease(time.Hour), "answer since 2026-01-01T11:00:00Z (60m)"},
 		"the API server does not reach it": {presence.Silent, lease(time.Second), "does not reach"},
-		"it is not there":                  {presence.Silent, presence.Lease{}, "Is it installed"},
+		"it is not there":                  {presence.Silent, presence.Lease{}, "Check that Poundlock is installed"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if got := presence.Away(c.presence, c.lease, now); (got == "") != (c.contains == "") || !strings.Contains(got, c.contains) {

@@ -160,12 +160,12 @@ func (s Server) GateUnknown() string {
 	case deployment && gates:
 		return fmt.Sprintf(unknown, here+" and "+there, "is on") + "; bind it cluster-wide."
 	case deployment: // its flag would override the FeatureGate, which was read
-		return fmt.Sprintf(unknown, here, "has a flag of the Deployment that overrides FeatureGate cluster") + "; bind it in both namespaces."
+		return fmt.Sprintf(unknown, here, "is overridden by a flag of the Deployment") + "; bind it in both namespaces."
 	case gates && s.Gate == "":
 		return fmt.Sprintf(unknown, there, "is on") + "; bind it cluster-wide."
 	}
 	return ""
 }
 
-const unknown = "You may not read %s. So it is not known whether the feature gate " + FeatureGate + " %s. " +
+const unknown = "You may not read %s, so it is unknown whether the feature gate " + FeatureGate + " %s. " +
 	"While the gate is off, Poundlock mirrors and migrates nothing. " + inventory.ViewerRole

@@ -60,10 +60,10 @@ func TestAGateThatIsNotKnown(t *testing.T) {
 	}{
 		"all is read":                   {nil, "on", ""},
 		"nothing is there":              {nil, "", ""},
-		"the FeatureGate":               {[]Unread{{KindFeatureGate, "no"}}, "", "You may not read FeatureGate cluster. So it is not known whether the feature gate MachineAPIMigration is on. "},
+		"the FeatureGate":               {[]Unread{{KindFeatureGate, "no"}}, "", "You may not read FeatureGate cluster, so it is unknown whether the feature gate MachineAPIMigration is on. "},
 		"but a flag overrides it":       {[]Unread{{KindFeatureGate, "no"}}, "on", ""},
-		"the Deployment":                {[]Unread{{KindDeployment, "no"}}, "on", "You may not read Deployment n/poundlock. So it is not known whether the feature gate MachineAPIMigration has a flag "},
-		"neither the one nor the other": {[]Unread{{KindDeployment, "no"}, {KindFeatureGate, "no"}}, "", "You may not read Deployment n/poundlock and FeatureGate cluster. So "},
+		"the Deployment":                {[]Unread{{KindDeployment, "no"}}, "on", "You may not read Deployment n/poundlock, so it is unknown whether the feature gate MachineAPIMigration is overridden by a flag "},
+		"neither the one nor the other": {[]Unread{{KindDeployment, "no"}, {KindFeatureGate, "no"}}, "", "You may not read Deployment n/poundlock and FeatureGate cluster, so "},
 	} {
 		got := Server{Namespace: "n", Unread: c.unread, Gate: c.gate}.GateUnknown()
 		if (got == "") != (c.want == "") || !strings.HasPrefix(got, c.want) {

@@ -55,7 +55,7 @@ func (s Seen) lost(now time.Time) string {
 	if len(s.Missing) > 1 {
 		verb = "do"
 	}
-	return fmt.Sprintf("%s %s not exist, so the API server does not ask Poundlock and locks are missing. "+
+	return fmt.Sprintf("%s %s not exist, so the API server does not call Poundlock, and locks are missing. "+
 		"Apply the manifests of your installation again (docs/install.md: kubectl apply -k deploy).", strings.Join(s.Missing, " and "), verb)
 }
 
@@ -72,11 +72,11 @@ func (s Seen) Refuse(now time.Time) error {
 func (s Seen) Refusal(now time.Time) string {
 	lost := s.lost(now)
 	if lost != "" && (s.Presence != Silent || s.Lease.held(now)) {
-		return lost + " Nothing was asked for"
+		return lost + " No request was made"
 	}
 	if s.Presence == Silent {
 		return strings.TrimSpace(lost + " Poundlock does not answer: it is not installed, its manager is down, or the API server does not reach its webhooks. " +
-			"Nobody would carry a request out, so nothing was asked for")
+			"Nobody would carry out a request, so none was made")
 	}
 	return ""
 }

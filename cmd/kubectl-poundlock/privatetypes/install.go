@@ -47,7 +47,7 @@ func newInstall(p *cli.Plugin) *cobra.Command {
 		Long: `Create the private twins of standard CustomResourceDefinitions, and the conversion shim that converts their versions.
 
 The definitions come from files (--filename), as Cluster API and its providers publish them, or from the cluster (--from-cluster).
-The same command again upgrades what it created. It never touches a standard definition. It ends once the API server serves the private ones.`,
+The same command again upgrades what it created. It never touches a standard definition. The command ends once the API server serves the private definitions.`,
 		Example: `  kubectl poundlock private-types install -f ~/cluster-api/config/crd/bases -f ~/capa/config/crd/bases \
     --image REGISTRY/poundlock:TAG --upstream cluster.x-k8s.io=https://capi-webhook-service.capi-system.svc/convert \
     --upstream infrastructure.cluster.x-k8s.io=https://capa-webhook-service.capa-system.svc/convert
@@ -64,7 +64,7 @@ The same command again upgrades what it created. It never touches a standard def
 	f.StringArrayVar(&o.Upstreams, "upstream", nil, "Have the shim convert the standard groups that equal SUFFIX or end in .SUFFIX at URL. Repeat it (none)")
 	f.StringVar(&o.Image, "image", "poundlock:unset", "Run the shim from this image")
 	f.StringArrayVar(&o.Clients, "client", nil, "Give this ServiceAccount, NAMESPACE/NAME, all rights on the private types. Repeat it (none)")
-	f.StringVar(&o.URL, "shim-url", "", "Have the API server call a shim at this URL, and install none (none)")
+	f.StringVar(&o.URL, "shim-url", "", "Have the API server call a shim at this URL, and install no shim (none)")
 	f.StringVar(&o.caBundle, "ca-bundle", "", "Trust a shim whose certificate this file's CA has signed (OpenShift's service CA)")
 	f.BoolVar(&o.takeOver, "take-over", false, "Also change private definitions that something else created (false)")
 	cli.AddDryRunFlag(cmd, &o.dryRun, "client: print the objects; server: have the API server try each write; none")
@@ -149,7 +149,7 @@ func (o *installOptions) served(ctx context.Context, all []*unstructured.Unstruc
 	})
 	if wait.Interrupted(err) {
 		return cli.Exit(cli.CodeTimeout, fmt.Sprintf(
-			"everything was applied, but the API server does not serve %s yet. See why: kubectl get crd %[1]s -o yaml", missing))
+			"everything was applied, but the API server does not serve %s yet. To see why: kubectl get crd %[1]s -o yaml", missing))
 	}
 	return err
 }
@@ -189,7 +189,7 @@ func (o *installOptions) standardDefinitions(ctx context.Context, client dynamic
 		}
 		fmt.Fprintln(o.ErrOut,
 			"Warning: the cluster's definitions may be the platform's. Check that your controllers know these versions, or use "+
-				"--filename with the definitions that they were released with.")
+				"--filename with the definitions of your controllers' release.")
 	}
 	for _, name := range o.files {
 		texts, err := manifestsAt(o.Plugin, name)
@@ -212,7 +212,7 @@ func (o *installOptions) standardDefinitions(ctx context.Context, client dynamic
 		}
 	}
 	if len(found) == 0 {
-		return nil, cli.Exit(cli.CodeNo, "no CustomResourceDefinition of cluster.x-k8s.io or a group beneath it is there: nothing was changed")
+		return nil, cli.Exit(cli.CodeNo, "there is no CustomResourceDefinition of cluster.x-k8s.io or of a group beneath it: nothing was changed")
 	}
 	return found, nil
 }
@@ -238,7 +238,7 @@ func (o *installOptions) objects(standard []*unstructured.Unstructured) ([]*unst
 		all = append(all, private)
 	}
 	if converted && o.URL == "" && len(o.Upstreams) == 0 {
-		return nil, cli.Usagef("these definitions have several versions, which a converter converts: " +
+		return nil, cli.Usagef("these definitions have several versions, so the API server needs a converter. Name one: " +
 			"--upstream cluster.x-k8s.io=https://SERVICE.NAMESPACE.svc/convert")
 	}
 	if !converted && o.URL == "" && len(o.Upstreams) == 0 { // a shim without upstreams does not start
@@ -246,8 +246,8 @@ func (o *installOptions) objects(standard []*unstructured.Unstructured) ([]*unst
 	}
 	if len(without) > 0 {
 		fmt.Fprintf(o.ErrOut,
-			"Warning: no label names a contract of Cluster API on %s. Its core manager will not find their versions: "+
-				"add cluster.x-k8s.io/v1beta2=VERSION to the definitions, as the provider's release has it.\n",
+			"Warning: %s: no label names a contract of Cluster API, so Cluster API's core manager will not find the versions: "+
+				"add the label cluster.x-k8s.io/v1beta2=VERSION to the definitions, as the provider's release has it.\n",
 			strings.Join(without, ", "))
 	}
 	return all, nil
@@ -291,7 +291,7 @@ func (o *installOptions) mine(ctx context.Context, client dynamic.Interface, all
 		}
 		is, err := client.Resource(definitions).Get(ctx, object.GetName(), metav1.GetOptions{})
 		if err == nil && is.GetLabels()[privatetypes.PartOf] != privatetypes.Name {
-			return cli.Exit(cli.CodeNo, fmt.Sprintf("the definition %s is there, and this command has not created it. Nothing was changed. To change it: --take-over",
+			return cli.Exit(cli.CodeNo, fmt.Sprintf("the definition %s exists, and this command did not create it. Nothing was changed. To change it: --take-over",
 				is.GetName()))
 		}
 		if err != nil && !apierrors.IsNotFound(err) {
@@ -333,7 +333,7 @@ func (o *installOptions) apply(ctx context.Context, client dynamic.Interface, ob
 	case err == nil:
 		fmt.Fprintf(o.Out, "%s %s\n", name, done)
 	case optional && (apierrors.IsNotFound(err) || meta.IsNoMatchError(err)):
-		fmt.Fprintf(o.Out, "%s left out: this cluster has no such kind\n", name)
+		fmt.Fprintf(o.Out, "%s left out: this cluster does not serve the kind\n", name)
 	default:
 		return fmt.Errorf("applying %s: %w", name, err)
 	}

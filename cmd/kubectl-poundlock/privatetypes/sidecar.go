@@ -22,11 +22,11 @@ func newSidecar(p *cli.Plugin) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   "sidecar -f FILE",
-		Short: "Put the proxy beside the containers of a Deployment, and print the result",
-		Long: `Put the proxy beside the containers of a Deployment, and print the result:
+		Short: "Add the proxy to the containers of a Deployment, and print the result",
+		Long: `Add the proxy to the containers of a Deployment, and print the result:
 the Deployment, and the ConfigMap with the kubeconfig that leads to the proxy.
 
-Containers get KUBECONFIG. cluster-autoscaler and machine-approver, which do not read it, get a flag. Init containers are left as they are.
+Containers get KUBECONFIG. cluster-autoscaler and machine-approver do not read KUBECONFIG, so they get a flag. Init containers stay unchanged.
 No cluster is asked.`,
 		Example: `  kubectl -n NAMESPACE get deployment cluster-api -o yaml | kubectl poundlock private-types sidecar -f - --image … | kubectl apply -f -`,
 		Args:    cobra.NoArgs,

@@ -31,7 +31,7 @@ func newStatus(p *cli.Plugin) *cobra.Command {
 		Short: "Show the private types: versions, converter, objects, and whether the platform has their standard twin",
 		Long: `Show the private types: versions (the stored one with a *), converter, objects, and whether the platform has their standard twin.
 
-Exit code 3 means that something is in the way: a definition is not established, its converter is not trusted, or no shim is ready.`,
+Exit code 3 means that a definition is not established, that its converter is not trusted, or that no shim is ready.`,
 		Example: `  kubectl poundlock private-types status`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return status(cmd.Context(), p) },
@@ -113,13 +113,13 @@ func (t *privateType) converter() (text, problem string) {
 	c := t.Spec.Conversion
 	if c == nil || c.Strategy != apiextensionsv1.WebhookConverter || c.Webhook == nil || c.Webhook.ClientConfig == nil {
 		if len(t.Spec.Versions) > 1 {
-			return "none", "it has several versions and no converter"
+			return "none", "the definition has several versions and no converter"
 		}
 		return "none", ""
 	}
 	config := c.Webhook.ClientConfig
 	if len(config.CABundle) == 0 {
-		problem = "no CA has been written for its converter yet"
+		problem = "the definition has no CA for its converter yet"
 	}
 	if config.Service != nil {
 		return config.Service.Namespace + "/" + config.Service.Name, problem

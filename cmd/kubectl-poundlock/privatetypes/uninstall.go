@@ -34,7 +34,7 @@ func newUninstall(p *cli.Plugin) *cobra.Command {
 		Use:   "uninstall",
 		Short: "Delete the private definitions and the shim, unless objects of them are left",
 		Long: `Delete the private definitions and the shim, unless objects of them are left:
-with the definitions those would go too, and with them what they stand for.
+the API server would delete the objects with their definitions, and their controllers the machines.
 
 It deletes what install created, and nothing else.`,
 		Example: `  kubectl poundlock private-types uninstall`,
@@ -63,13 +63,13 @@ func (o *uninstallOptions) run(ctx context.Context) error {
 	for _, t := range types {
 		switch {
 		case t.unknown != nil:
-			return fmt.Errorf("looking for objects of %s: %w. Nothing was changed", t.Name, t.unknown)
+			return fmt.Errorf("listing objects of %s: %w. Nothing was changed", t.Name, t.unknown)
 		case t.objects > 0:
 			left = append(left, fmt.Sprintf("%s (%d)", t.Name, t.objects))
 		}
 	}
 	if len(left) > 0 {
-		return cli.Exit(cli.CodeNo, "there are objects of "+strings.Join(left, ", ")+". Nothing was changed. Delete them first, while their controllers run")
+		return cli.Exit(cli.CodeNo, "there are still objects of "+strings.Join(left, ", ")+". Nothing was changed. Delete them first, while their controllers run")
 	}
 	installed, err := o.installed(ctx, client, types)
 	if err != nil {
@@ -118,7 +118,7 @@ func (o *uninstallOptions) remove(ctx context.Context, client dynamic.Interface,
 			return apierrors.IsNotFound(err), nil
 		})
 		if err != nil {
-			return cli.Exit(cli.CodeTimeout, name+" is still being deleted. The same command goes on later")
+			return cli.Exit(cli.CodeTimeout, name+" is still being deleted. Run the same command again later")
 		}
 	}
 	fmt.Fprintf(o.Out, "%s %s\n", name, done)

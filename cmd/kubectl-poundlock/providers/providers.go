@@ -28,30 +28,30 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "providers",
 		Short: "Show which providers of Cluster API are installed, and what the installer waits for",
-		Long: `Show which providers of Cluster API are installed: version, hash of the content, and the stage in which each one waits, and for what.
+		Long: `Show which providers of Cluster API are installed: version, hash of the content, the stage in which each provider waits, and for what.
 
-It reads what the installer reads, and writes nothing.
+providers reads what the installer reads, and writes nothing.
 
-Exit codes of --diff, and of --render but for 3:
-  0  nothing differs from what the installer applies, and that is the release's content
-  1  an error: the question could not be answered, because an object could not be read for example
-  3  something differs; kubectl diff has 1 for that
-  5  something holds the release back: what is shown is the content that was installed last, or nothing`,
+Exit codes of --diff, and of --render (except 3):
+  0  the cluster has what the installer applies, and the installer applies the release's content
+  1  an error, for example an object that could not be read
+  3  something differs (kubectl diff has exit code 1 here)
+  5  the installer cannot apply the release: the output is the content that was installed last, or nothing`,
 		Example: `  kubectl poundlock providers
 
-  # What somebody changed or added.
+  # Show what somebody changed or added.
   kubectl poundlock providers --diff
 
-  # What would be applied.
+  # Show what the installer would apply.
   kubectl poundlock providers --render`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	cmd.Flags().BoolVar(&o.render, "render", false, "print the objects that would be applied, as YAML")
-	cmd.Flags().BoolVar(&o.diff, "diff", false, "print what in the cluster differs from them")
+	cmd.Flags().BoolVar(&o.diff, "diff", false, "print how the cluster differs from these objects")
 	cmd.Flags().StringSliceVar(&o.platforms, "enable-platform", nil,
-		"also look at these platforms, as with the installer's flag: IBMCloud, Nutanix, KubeVirt")
-	cmd.Flags().BoolVar(&o.tags, "allow-tags", false, "accept images that are named by a tag, as with the installer's flag")
+		"also support these platforms, like the installer's flag of this name: IBMCloud, Nutanix, KubeVirt")
+	cmd.Flags().BoolVar(&o.tags, "allow-tags", false, "accept images that are named by a tag, like the installer's flag of this name")
 	o.OutputFlags.AddFlags(cmd, "table", "json", "yaml")
 	cmd.Flags().BoolVar(&o.NoHeaders, "no-headers", false, "leave out the headings of the table and of custom columns")
 	return cmd
@@ -65,7 +65,7 @@ func (o *options) run(ctx context.Context) error {
 		return err
 	}
 	if (o.render || o.diff) && o.Format != "table" {
-		return cli.Usagef("--output %s: it is for the table, and --render and --diff have formats of their own", o.Format)
+		return cli.Usagef("--output %s: this flag is for the table only; --render and --diff have their own formats", o.Format)
 	}
 	if err := installation.CheckEnabled(o.platforms); err != nil {
 		return cli.Usagef("--enable-platform: %v", err)

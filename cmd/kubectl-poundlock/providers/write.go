@@ -38,7 +38,7 @@ func held(view *install.View) error {
 	case view.Others != "":
 		return cli.Exit(cli.CodeHeld, others(view))
 	case view.Rival != "":
-		return cli.Exit(cli.CodeHeld, "the release is not applied: OpenShift's own installer runs, Deployment "+view.Rival)
+		return cli.Exit(cli.CodeHeld, "the release is not applied, because OpenShift's own installer runs: Deployment "+view.Rival)
 	case view.Problem != nil:
 		return cli.Exit(cli.CodeHeld, "the release is not applied: "+view.Problem.Error())
 	case view.Waits != "":
@@ -55,7 +55,7 @@ func held(view *install.View) error {
 
 // others is about a Cluster API that the installer has never had anything to do with.
 func others(view *install.View) string {
-	return "Cluster API belongs to " + view.Others + ", and the installer has no release: no ConfigMap of one is in " + bundle.Namespace +
+	return "Cluster API belongs to " + view.Others + ", and the installer has no release: no ConfigMap of a release is in " + bundle.Namespace +
 		". The tool that installed Cluster API shows its providers and updates them; this command shows what poundlock install installs"
 }
 
@@ -105,7 +105,7 @@ func (o *options) writeTable(view *install.View) {
 	}
 	switch {
 	case view.Rival != "":
-		out.Linef("The installer writes nothing: OpenShift's own one runs, Deployment %s.", view.Rival)
+		out.Linef("The installer writes nothing, because OpenShift's own installer runs: Deployment %s.", view.Rival)
 	case view.Platform.Unsupported != "":
 		out.Linef("Nothing is installed. %s.", view.Platform.Unsupported)
 	case view.Platform.Waits != "":

@@ -52,13 +52,13 @@ func Meanings() []Reason {
 		{string(Blocked), "the object cannot move until a person changes something. The table has `no`", "fix each field or reason that check names"},
 		{
 			string(Unknown),
-			"the files do not hold enough of the cluster to decide whether the object can move",
+			"the files do not contain enough of the cluster to decide whether the object can move",
 			"give what the message names, or run against the cluster",
 		},
 		{string(Waiting), "a request would be carried out, but not at once. The table has `not yet`", "nothing"},
 		{string(Moving), "the object is on its way", "nothing"},
 		{string(Ready), "a request would be carried out now. The table has `yes`", "nothing"},
-		{string(There), "the API that is asked about is authoritative already. The table has `is there`", "nothing"},
+		{string(There), "the API of --to is already authoritative. The table has `is there`", "nothing"},
 	}
 }
 
@@ -92,7 +92,7 @@ func Reasons() []Reason {
 	return []Reason{
 		{
 			ReasonPlatform,
-			"the cluster's platform is not supported yet, or is not known",
+			"the cluster's platform is not supported yet, or is unknown",
 			"with -f, give the cluster's Infrastructure object too, or --platform",
 		},
 		{
@@ -110,32 +110,32 @@ func Reasons() []Reason {
 		},
 		{
 			ReasonNoObject,
-			"only Cluster API has the object, and what is moved is a Machine API object",
-			"create one of the same name with spec.authoritativeAPI: ClusterAPI (`kubectl poundlock convert` writes it), wait until " +
+			"the object exists only in Cluster API, and a request to move is a change of a Machine API object",
+			"create a Machine API object of the same name with spec.authoritativeAPI: ClusterAPI (`kubectl poundlock convert` writes it), wait until " +
 				"it is synchronized, then move it",
 		},
 		{
 			ReasonNotManaged,
 			"the published CRD of the kind has no spec.authoritativeAPI, so that Poundlock leaves the kind alone",
-			"add the fields with manifests/crds if checks are to move too",
+			"if health checks are to move too, add the fields with manifests/crds",
 		},
 		{
 			ReasonRival,
-			"OpenShift's own migration runs, or has left policies that refuse what Poundlock writes; Poundlock stands still, or the " +
-				"two would fight over every field",
-			"stop what the message names: scale that Deployment to 0 and delete those policies and their bindings, with overrides in " +
-				"ClusterVersion, or the cluster-version-operator puts them back",
+			"OpenShift's own migration runs, or has left policies that refuse what Poundlock writes. Poundlock does nothing, because both " +
+				"would write the same fields",
+			"scale the Deployment that the message names to 0, and delete the named policies and their bindings. Set overrides in " +
+				"ClusterVersion, or the cluster-version-operator restores all of them",
 		},
 		{
 			ReasonNotServed,
-			"the API server serves no version of a provider's kind that Poundlock reads, although its definition exists, as after an " +
-				"upgrade of the provider; nothing moves, as the objects may exist",
+			"the API server serves no version that Poundlock reads of a provider's kind, although the kind's CRD exists, for example after an " +
+				"upgrade of the provider. Nothing moves, because objects of the kind may exist",
 			"see which versions the definition serves (`kubectl get crd`), and upgrade or roll back the provider",
 		},
 		{
 			ReasonRefused,
 			"a rule of admission would refuse the request; the message is the rule's",
-			"do what the message says; the rule stands in brackets behind it",
+			"do what the message says; the message ends with the rule's name in brackets",
 		},
 	}
 }
@@ -199,7 +199,7 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 	case p.MachineAPI == nil:
 		return alone(f, p, env, unknown, lacks)
 	case p.Stored() && !p.Kind.HasAuthority(p.MachineAPI):
-		return f.finding(Blocked, ReasonNotManaged, fmt.Sprintf("the CRD of %ss has no authoritativeAPI: Poundlock leaves them alone (manifests/crds adds it)",
+		return f.finding(Blocked, ReasonNotManaged, fmt.Sprintf("the CRD of %ss has no authoritativeAPI, so Poundlock leaves them alone (manifests/crds adds it)",
 			p.Kind.Name))
 	case settledThere(p, to):
 		return f.there(p)
@@ -244,7 +244,7 @@ func (f Finding) there(p inventory.Pair) Finding {
 	if !p.Stored() || c.Status != metav1.ConditionFalse {
 		return f.finding(There, "", "")
 	}
-	return f.finding(There, c.Reason, "it is there, and its mirror does not follow it: "+c.Message)
+	return f.finding(There, c.Reason, "this API is already authoritative, but the mirror does not follow the object: "+c.Message)
 }
 
 // alone judges an object that only Cluster API has: it has arrived already, or lacks the Machine API object that would move.
@@ -264,7 +264,7 @@ func alone(f Finding, p inventory.Pair, env conversion.Env, unknown error, lacks
 		return f.lacking(needs, p)
 	}
 	return f.finding(Blocked, ReasonNoObject, fmt.Sprintf(
-		"there is no Machine API %s of this name: create it with spec.authoritativeAPI: ClusterAPI, and move it once it is synchronized", p.Kind.Name))
+		"there is no Machine API %s of this name: create it with spec.authoritativeAPI: ClusterAPI, wait until it is synchronized, then move it", p.Kind.Name))
 }
 
 // named leaves out what is no field's: the finding has another reason, and an infrastructure object that is gone is not named beside it.
@@ -345,7 +345,7 @@ func conclude(f Finding, p inventory.Pair, to authority.API, j policies.Judgemen
 	}
 	if p.Rival != "" {
 		f.Fields = named(f.Fields)
-		return f.finding(Blocked, ReasonRival, "Poundlock does nothing beside OpenShift's own migration: "+p.Rival)
+		return f.finding(Blocked, ReasonRival, "Poundlock does nothing while OpenShift's own migration exists: "+p.Rival)
 	}
 	if len(f.Fields) > 0 {
 		return f.fields()
@@ -357,14 +357,14 @@ func conclude(f Finding, p inventory.Pair, to authority.API, j policies.Judgemen
 		return f.finding(Waiting, authority.ReasonInstanceUnknown, why)
 	}
 	if p.Shape().Current == authority.Unset {
-		return f.finding(Ready, "", "every field converts; whether anything is to be waited for is not known before Poundlock has looked at it")
+		return f.finding(Ready, "", "every field converts; Poundlock has not reconciled the object yet, so the move may still have to wait")
 	}
 	if p.NotServed != "" {
 		return f.finding(Blocked, ReasonNotServed, p.NotServed)
 	}
 	step := authority.Next(state(p, to))
 	if step.Reason == authority.ReasonTwinMissing && p.Source != "" && p.ClusterAPI == nil {
-		return f.finding(Ready, "", "every field converts; the files do not have the Cluster API object, which may still be waited for")
+		return f.finding(Ready, "", "every field converts; the files do not contain the Cluster API object, so the move may still have to wait for it")
 	}
 	return f.step(step, p)
 }
@@ -391,9 +391,9 @@ func (f Finding) takeBack(p inventory.Pair) Finding {
 	}
 	f.Warnings, f.back = warnings(j), Back(p, f.To)
 	if f.back == PlanCancel {
-		return f.finding(Ready, "", "the move to "+f.To.Other().Text()+" has begun, and is cancelled: authority goes back to "+f.To.Text())
+		return f.finding(Ready, "", "the move to "+f.To.Other().Text()+" has begun, and the request cancels it: authority goes back to "+f.To.Text())
 	}
-	return f.finding(Ready, "", "the request to move to "+f.To.Other().Text()+" has not begun, and is taken back at once")
+	return f.finding(Ready, "", "the request to move to "+f.To.Other().Text()+" has not begun, and the new request cancels it at once")
 }
 
 // unborn returns why a Machine without an instance's ID cannot move yet; "" for any other.
@@ -471,16 +471,16 @@ func (n Needs) missing() conversion.Missing {
 func (n Needs) Sentence(p inventory.Pair) string {
 	what := "needs " + strings.Join(n.Names(), " and ")
 	if len(n.fields) > 0 {
-		what += ", on which it depends whether this converts: " + strings.Join(n.fields, ", ")
+		what += " to decide whether these fields convert: " + strings.Join(n.fields, ", ")
 	} else if n.converts {
-		what += ". What was given converts, and what is missing may keep the object from moving"
+		what += ". The given objects convert, but the missing ones may keep the object from moving"
 	}
 	if p.Source == "" {
 		return what + ". You may not read it, or the cluster does not have it: " + inventory.ViewerRole + "; bind it cluster-wide"
 	}
 	for _, l := range n.lacks {
 		if l.Rest != "" {
-			what += fmt.Sprintf(". --platform, --cluster-name and --region give no more of %s, and the answer depends on its %s, too", l.Name, l.Rest)
+			what += fmt.Sprintf(". --platform, --cluster-name and --region are not enough of %s: the answer also depends on its %s", l.Name, l.Rest)
 		}
 	}
 	what += ". Run against the cluster, or add "
@@ -495,7 +495,7 @@ func (n Needs) Sentence(p inventory.Pair) string {
 	if commands == nil {
 		return strings.TrimSuffix(what, ", ")
 	}
-	what += "with -f what this prints: " + strings.Join(commands, "; ")
+	what += "with -f the output of: " + strings.Join(commands, "; ")
 	for _, l := range n.lacks {
 		if l.Unmade != "" {
 			what += ". If the cluster does not have " + l.Name + ": " + l.Unmade
@@ -522,8 +522,9 @@ func (f Finding) step(step authority.Step, p inventory.Pair) Finding {
 	case p.Shape().Current == authority.Migrating:
 		return f.finding(Moving, step.Reason, step.Message)
 	case step.Action == authority.Acknowledge && f.To == authority.MachineAPI && p.PausedCluster != "":
-		return f.finding(Blocked, authority.ReasonPausedElsewhere, "the Cluster is paused (spec.paused), and Cluster API's controllers have yet to report it: "+
-			"then a move would wait until somebody unpauses the Cluster")
+		return f.finding(Blocked, authority.ReasonPausedElsewhere,
+			"the Cluster is paused (spec.paused), but Cluster API's controllers have not reported the pause yet. As soon as they do, "+
+				"a move would wait until somebody unpauses the Cluster")
 	case step.Action == authority.Acknowledge:
 		return f.finding(Ready, "", "")
 	case step.Reason == authority.ReasonNotSynchronized:

@@ -24,19 +24,19 @@ const (
 func PlanMeanings() []Reason {
 	return []Reason{
 		{PlanAsk, "spec.authoritativeAPI is set to the other API, so that the object moves", "nothing"},
-		{PlanTakeBack, "spec.authoritativeAPI is set back: the move to the other API was asked for, and has not begun", "nothing"},
+		{PlanTakeBack, "spec.authoritativeAPI is set back: the move to the other API was requested, and has not begun", "nothing"},
 		{
-			PlanCancel, "spec.authoritativeAPI is set back: the move to the other API has begun, and authority goes back to the API that it was leaving",
+			PlanCancel, "spec.authoritativeAPI is set back: the move to the other API has begun, and authority returns to the API that had it before",
 			"nothing",
 		},
-		{PlanFollow, "the move was asked for before, and goes on", "wait, or take it back: `kubectl poundlock migrate KIND/NAME --cancel`"},
+		{PlanFollow, "the move was requested earlier, and continues", "wait, or cancel the move: `kubectl poundlock migrate KIND/NAME --cancel`"},
 		{
-			PlanLeave, "the object stays where it is, for the reason in the column WHY, and nothing is asked for",
-			"`kubectl poundlock check KIND/NAME` has the whole reason. `--skip-blocked` moves the others",
+			PlanLeave, "the object stays with its API, for the reason in the column WHY, and migrate requests nothing",
+			"`kubectl poundlock check KIND/NAME` shows the whole reason. `--skip-blocked` moves the other objects",
 		},
 		{
-			PlanWillWait, "the move can be asked for, and begins once what the reason names has come about",
-			"nothing, or look the reason up: `kubectl poundlock explain` knows each",
+			PlanWillWait, "the move can be requested, and begins as soon as the wait that the reason names is over",
+			"nothing; `kubectl poundlock explain REASON` explains the reason",
 		},
 	}
 }

@@ -175,7 +175,7 @@ func TestWhatADeletionWaitsFor(t *testing.T) {
 			authority.ClusterAPI, held, waits, "WaitingForPreDrainHook", "Cluster API is deleting this Machine. Waiting for pre-drain hooks",
 		},
 		"Cluster API's controller does not begin": {
-			authority.ClusterAPI, "", not, "DeletionNotBegun", "Its log has the reason",
+			authority.ClusterAPI, "", not, "DeletionNotBegun", "The controller's log has the reason",
 		},
 		"Cluster API reports nothing": {
 			authority.ClusterAPI, held, "", "", "",
@@ -252,11 +252,12 @@ metadata: {name: m, namespace: openshift-cluster-api}
 spec: {clusterName: c, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSMachine, name: m}}
 status: {conditions: [{type: InfrastructureReady, status: "False", reason: InstanceTerminated, message: ""}]}
 `
-	const without = "Cluster API reports that this Machine has no instance (InfrastructureReady), without a message. `kubectl poundlock explain InstanceTerminated` has what that means"
+	const without = "Cluster API reports that this Machine has no instance (InfrastructureReady), without a message. `kubectl poundlock explain " +
+		"InstanceTerminated` explains this reason"
 	for text, want := range map[string]string{
 		machine: without,
 		machine + "---\n{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSMachine, metadata: {name: m, namespace: openshift-cluster-api}}": without +
-			". What the provider reports: kubectl -n openshift-cluster-api describe awsmachine.infrastructure.cluster.x-k8s.io m",
+			". To see the provider's report: kubectl -n openshift-cluster-api describe awsmachine.infrastructure.cluster.x-k8s.io m",
 	} {
 		f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(text), authority.Pairs{inventory.DefaultPair})
 		if err != nil || len(f.Pairs) != 1 {

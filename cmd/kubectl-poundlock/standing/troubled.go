@@ -34,11 +34,11 @@ func (s Standing) Troubled(p inventory.Pair) Standing {
 	case c.Message != "":
 		s.Message += ": " + c.Message
 	case p.Infra != nil:
-		s.Message += fmt.Sprintf(", without a message. `kubectl poundlock explain %s` has what that means. "+
-			"What the provider reports: kubectl -n %s describe %s.%s %s",
+		s.Message += fmt.Sprintf(", without a message. `kubectl poundlock explain %s` explains this reason. "+
+			"To see the provider's report: kubectl -n %s describe %s.%s %s",
 			c.Reason, p.Infra.Metadata.Namespace, strings.ToLower(p.Infra.Kind), p.Infra.GroupVersionKind().Group, p.Infra.Metadata.Name)
 	default:
-		s.Message += fmt.Sprintf(", without a message. `kubectl poundlock explain %s` has what that means", c.Reason)
+		s.Message += fmt.Sprintf(", without a message. `kubectl poundlock explain %s` explains this reason", c.Reason)
 	}
 	return s
 }

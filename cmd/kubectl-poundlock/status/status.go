@@ -33,11 +33,11 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 	o := &options{Plugin: p}
 	cmd := &cobra.Command{
 		Use:   "status [KIND[/NAME]…]",
-		Short: "Show which API is authoritative for what, and what is waited for",
-		Long: `Show which API is authoritative for what, and what is waited for.
+		Short: "Show which API is authoritative for each object, and what each object waits for",
+		Long: `Show which API is authoritative for each object, and what each object waits for.
 
-AUTHORITY is which API is authoritative, and, with an arrow, who is asked for. SYNCED is whether the mirror equals the authoritative object. PAUSED is
-what the controllers of each side say, Machine API's first. SINCE is how long it has been so.`,
+AUTHORITY is the authoritative API, and, after an arrow, the requested one. SYNCED shows whether the mirror equals the authoritative object. PAUSED shows
+the condition Paused of each side, Machine API's first. SINCE is the time in the present state.`,
 		Example: `  # The fleet at a glance
   kubectl poundlock status
 
@@ -47,7 +47,7 @@ what the controllers of each side say, Machine API's first. SINCE is how long it
   # One set and its Machines
   kubectl poundlock status machineset/worker-a --with-machines
 
-  # What is not in order, for a script
+  # Objects that are not in order, for a script
   kubectl poundlock status -o json | jq '.objects[] | select(.reason)'`,
 		ValidArgsFunction: targets.Complete(p),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
@@ -57,7 +57,7 @@ what the controllers of each side say, Machine API's first. SINCE is how long it
 	o.OutputFlags.AddFlags(cmd, "table", "wide", "json", "yaml", "name")
 	o.AddTableFlags(cmd)
 	cmd.Flags().BoolVar(&o.withMachines, "with-machines", false, "also show the Machines of a MachineSet")
-	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "go on showing what changes, until Ctrl-C")
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "keep showing changes, until Ctrl-C")
 	return cmd
 }
 

@@ -105,7 +105,7 @@ func (w glance) others(s survey) {
 		names = append(names, fmt.Sprintf("%s (%d)", who, s.Neighbours[who]))
 	}
 	if len(names) > 0 {
-		w.Linef("\n%s", w.Dim(printers.Wrap("Written to by others, too: "+strings.Join(names, ", ")+". What a move changes for them: kubectl poundlock check",
+		w.Linef("\n%s", w.Dim(printers.Wrap("Other writers of these objects: "+strings.Join(names, ", ")+". What a move changes for them: kubectl poundlock check",
 			"", w.Width)))
 	}
 }
@@ -237,7 +237,7 @@ func (w glance) messages(all []standing.Standing) {
 		}
 	}
 	if more := len(waiting) - shown; more > 0 {
-		w.Linef("\nand %d more that wait: -o json has every message", more)
+		w.Linef("\n%d more objects wait: -o json shows every message", more)
 	}
 	back := fields[authority.ClusterAPI]
 	if delete(fields, authority.ClusterAPI); len(fields) > 0 {

@@ -39,17 +39,18 @@ func (f *Files) AddFlags(cmd *cobra.Command, usage string) {
 	addKustomization(cmd, &f.Sources)
 	f.reads = cmd.Name()
 	f.given = func() bool { return cmd.Flags().Changed("filename") }
-	cmd.Flags().Var((*platformName)(&f.Given.Platform), "platform", "with -f and no Infrastructure object among the files: the cluster's platform, such as AWS")
+	cmd.Flags().Var((*platformName)(&f.Given.Platform), "platform",
+		"the cluster's platform, such as AWS (only with -f, if the files contain no Infrastructure object)")
 	cli.CompleteFlag(cmd, "platform", platformNames()...)
-	cmd.Flags().StringVar(&f.Given.Name, "cluster-name", "", "with -f and no Infrastructure object among the files: the cluster's infrastructure name")
-	cmd.Flags().StringVar(&f.Given.Region, "region", "", "with -f and no Infrastructure object among the files: the cluster's region")
+	cmd.Flags().StringVar(&f.Given.Name, "cluster-name", "", "the cluster's infrastructure name (only with -f, if the files contain no Infrastructure object)")
+	cmd.Flags().StringVar(&f.Given.Region, "region", "", "the cluster's region (only with -f, if the files contain no Infrastructure object)")
 	cmd.Flags().Var((*patterns)(&f.Given.NodeSync.Labels), "additional-sync-machine-labels",
-		"what Cluster API's manager is started with: regular expressions of labels that it hands on to Nodes "+
-			"beside those of its own domains; of a cluster they are read from the manager's Deployment")
-	cmd.Flags().Var((*patterns)(&f.Given.NodeSync.Annotations), "additional-sync-machine-annotations", "the same of annotations")
+		"the same flag of Cluster API's manager, regular expressions of labels that it also copies to Nodes; "+
+			"in a cluster, the plugin reads them from the manager's Deployment")
+	cmd.Flags().Var((*patterns)(&f.Given.NodeSync.Annotations), "additional-sync-machine-annotations", "the same for annotations")
 	cmd.Flags().Var((*gates)(&f.Given.Gates), "feature-gates",
-		"the feature gates that Cluster API's manager is started with, such as MachineTaintPropagation=true; "+
-			"of a cluster they are read from the manager's Deployment")
+		"the same flag of Cluster API's manager, such as MachineTaintPropagation=true; "+
+			"in a cluster, the plugin reads it from the manager's Deployment")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // the flag is there
 }
 
@@ -167,7 +168,7 @@ func (f Files) Gather(ctx context.Context, p *cli.Plugin, s Selection, args []st
 
 // addKustomization adds -k.
 func addKustomization(cmd *cobra.Command, s *inventory.Sources) {
-	cmd.Flags().StringVarP(&s.Kustomization, "kustomize", "k", "", "a kustomization's folder, in the place of -f, as with kubectl apply -k")
+	cmd.Flags().StringVarP(&s.Kustomization, "kustomize", "k", "", "a kustomization's folder, instead of -f, as with kubectl apply -k")
 	_ = cmd.MarkFlagDirname("kustomize") // the flag is there
 }
 

@@ -71,7 +71,7 @@ func (n Names) names(stdin io.Reader, pairs authority.Pairs) ([]string, error) {
 		out = append(out, refs(f)...)
 	}
 	if len(out) == 0 {
-		return nil, cli.Exit(cli.CodeError, n.Flags()+" names no Machine, MachineSet or MachineHealthCheck")
+		return nil, cli.Exit(cli.CodeError, n.Flags()+" contains no name of a Machine, MachineSet or MachineHealthCheck")
 	}
 	return out, nil
 }

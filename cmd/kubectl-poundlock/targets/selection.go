@@ -40,7 +40,7 @@ func (s Selection) Query(p *cli.Plugin, t List) (inventory.Query, error) {
 		return inventory.Query{}, cli.Usagef("--selector %q: %v", s.Selector, err)
 	}
 	if i := slices.IndexFunc(t, func(one Target) bool { return one.Name != "" }); i >= 0 && !selector.Empty() {
-		return inventory.Query{}, cli.Usagef("-l selects among all objects of a kind, so %s cannot be named beside it", t[i].Name)
+		return inventory.Query{}, cli.Usagef("-l selects among all objects of a kind: give either -l or the name %s", t[i].Name)
 	}
 	return inventory.Query{Pairs: pairs, Selector: selector, Kinds: t.kinds()}, nil
 }

@@ -46,7 +46,7 @@ func Parse(args []string) (List, error) {
 		word, name, named := strings.Cut(arg, "/")
 		kind, err := parseKind(word)
 		if err != nil && !named && bare(word) {
-			return nil, cli.Usagef("%q is a name without a kind, or no kind that moves: want KIND/NAME, such as machineset/%[1]s or machine/%[1]s", word)
+			return nil, cli.Usagef("%q is a name without a kind, or a kind that does not move: want KIND/NAME, such as machineset/%[1]s or machine/%[1]s", word)
 		}
 		if err != nil {
 			return nil, err
@@ -73,18 +73,18 @@ func parseKind(word string) (authority.Kind, error) {
 	}
 	if alone(short) {
 		return authority.Kind{}, cli.Usagef("the ControlPlaneMachineSet has commands of its own: kubectl poundlock controlplane status shows it. " +
-			"It moves alone, by its spec.authoritativeAPI: " +
+			"This command does not move the set. To move it, change its spec.authoritativeAPI: " +
 			`kubectl -n openshift-machine-api patch controlplanemachinesets.machine.openshift.io cluster --type merge ` +
 			`-p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'`)
 	}
-	return authority.Kind{}, cli.Usagef("%q is no kind that moves: want machine, machineset or machinehealthcheck%s", word, instead(short))
+	return authority.Kind{}, cli.Usagef("%q is a kind that does not move: want machine, machineset or machinehealthcheck%s", word, instead(short))
 }
 
 // instead suggests a kind for a word that is no kind that moves.
 func instead(word string) string {
 	switch {
 	case strings.HasPrefix(word, "machinedeployment"):
-		return ". A MachineDeployment stays in Cluster API, and so do its MachineSets: Machine API has nothing like it"
+		return ". A MachineDeployment and its MachineSets stay in Cluster API: Machine API has no such kind"
 	case strings.HasSuffix(word, "machinetemplate"), strings.HasSuffix(word, "machinetemplates"):
 		return ". The template of an infrastructure machine moves with its MachineSet"
 	case slices.ContainsFunc(platforms.List(), func(p conversion.Platform) bool {
@@ -162,7 +162,7 @@ func (t List) Nothing(selector, aside string) string {
 		what = strings.Join(rest, ", ") + " or " + what
 	}
 	if selector != "" {
-		return fmt.Sprintf("No %s was found that the selector %s matches.", what, selector)
+		return fmt.Sprintf("The selector %s matches no %s.", selector, what)
 	}
 	return fmt.Sprintf("No %s was found%s.", what, aside)
 }

@@ -16,14 +16,14 @@ func TestAKindThatDoesNotMoveNamesWhatDoes(t *testing.T) {
 	for word, want := range map[string]string{
 		"machneset": "Did you mean machineset?",
 		"machinesets.machine.openshift.io/a,machnes/b": "Did you mean machines?",
-		"worker-a":                               `"worker-a" is a name without a kind, or no kind that moves: want KIND/NAME, such as machineset/worker-a or machine/worker-a`,
+		"worker-a":                               `"worker-a" is a name without a kind, or a kind that does not move: want KIND/NAME, such as machineset/worker-a or machine/worker-a`,
 		"worker.a":                               "such as machineset/worker.a",
-		"pods/a":                                 `"pods" is no kind that moves: want machine, machineset or machinehealthcheck`,
-		"machinedeployments.cluster.x-k8s.io/md": "A MachineDeployment stays in Cluster API",
+		"pods/a":                                 `"pods" is a kind that does not move: want machine, machineset or machinehealthcheck`,
+		"machinedeployments.cluster.x-k8s.io/md": "A MachineDeployment and its MachineSets stay in Cluster API",
 		"awsmachines.infrastructure.cluster.x-k8s.io/a": "An infrastructure machine moves with its Machine",
 		"azuremachine/a":       "An infrastructure machine moves with its Machine",
 		"awsmachinetemplate/a": "moves with its MachineSet",
-		"cpms/cluster":         "kubectl poundlock controlplane status shows it. It moves alone",
+		"cpms/cluster":         "kubectl poundlock controlplane status shows it. This command does not move the set",
 	} {
 		_, err := Parse([]string{word})
 		if err == nil || !strings.Contains(err.Error(), want) {

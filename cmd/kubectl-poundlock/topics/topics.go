@@ -61,15 +61,15 @@ func Topics() Catalog {
 // readinesses are the words of the plugin's own tables.
 func readinesses() []Topic {
 	out := []Topic{reasonTopic(standing.ReasonRequested, "reason of kubectl poundlock status",
-		"another API was asked for, and Poundlock has not looked at the object since",
-		"if it stays, look whether Poundlock runs: the first line of status reports it"),
+		"the other API was requested, and Poundlock has not reconciled the object since",
+		"if this reason stays, check that Poundlock runs: the first line of status reports if it does not"),
 		reasonTopic(standing.ReasonDeletionPaused, "reason of kubectl poundlock status",
-			"only Cluster API has the object, which is paused and is being deleted. Cluster API leaves what is paused alone, so that the deletion does not end",
-			"type the message's commands in their order: the infrastructure machine gets the provider's finalizer before anything is unpaused, without which "+
+			"the object exists only in Cluster API, is paused and is being deleted. Cluster API ignores paused objects, so the deletion does not end",
+			"run the message's commands in their order. The first one gives the infrastructure machine the provider's finalizer. If anything is unpaused before, "+
 				"the instance is left behind"),
 		reasonTopic(standing.ReasonDeletionNotBegun, "reason of kubectl poundlock status",
-			"a Machine of Cluster API's is being deleted, and its condition Deleting does not show it: its controller fails before it begins, or is not running",
-			"read the log of Cluster API's controller, which names the Machine")}
+			"a Machine of Cluster API is being deleted, but its condition Deleting does not show that: its controller fails before it begins, or does not run",
+			"read the log of Cluster API's controller: look for the Machine's name")}
 	for _, v := range readiness.Meanings() {
 		out = append(out, reasonTopic(v.Name, "verdict of kubectl poundlock check", v.Means, v.Do))
 		if answer := readiness.Answers()[readiness.Readiness(v.Name)]; answer != "" {
@@ -82,12 +82,12 @@ func readinesses() []Topic {
 	}
 	const notion = "word of Poundlock's"
 	return append(out,
-		reasonTopic("mirror", notion, "the object of the API that is not authoritative. Poundlock keeps it equal to the authoritative one, and paused",
-			"change the authoritative object: what a mirror's spec is changed to is refused. `kubectl poundlock diff KIND/NAME` compares the two"),
+		reasonTopic("mirror", notion, "the object of the API that is not authoritative. Poundlock keeps the mirror equal to the authoritative object, and paused",
+			"change the authoritative object: admission refuses changes of a mirror's spec. `kubectl poundlock diff KIND/NAME` compares the two objects"),
 		reasonTopic("twin", notion, "the object of the same name and kind in the other API. One of the two is authoritative, and the other is its mirror",
-			"where it does not exist, `kubectl poundlock check KIND/NAME` has the reason"),
+			"if there is no twin, `kubectl poundlock check KIND/NAME` shows the reason"),
 		reasonTopic("being deleted", notion, "the object has a metadata.deletionTimestamp, and finalizers that its controllers have yet to remove",
-			"wait. `kubectl poundlock status` has what it waits for; the runbook *A deletion does not end* has the rest"))
+			"wait. `kubectl poundlock status` shows what the deletion waits for; if it does not end, see the runbook *A deletion does not end*"))
 }
 
 // signals are the conditions, events, alerts and metrics.

@@ -51,7 +51,7 @@ func Command() *cobra.Command {
 		Long: `Write the ConfigMaps in which a release carries a provider of Cluster API, from the provider's own kustomization.
 
 Run it in the provider's repository, and check the output in. A copy without compression lies in plain/ of the output folder, for reviewers.
-Exit code 0: done. 1: stale, or refused. 2: misused.`,
+Exit code 0: done. 1: stale, or refused. 2: the command line is wrong.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return misused("argument %q is not expected", args[0])
@@ -73,19 +73,19 @@ Exit code 0: done. 1: stale, or refused. 2: misused.`,
 func (o *options) bind(f *pflag.FlagSet) {
 	f.StringVar(&o.kustomize, "kustomize", "", "Render this folder (required)")
 	f.StringVar(&o.name, "name", "", "Name the provider, such as aws; the core provider is cluster-api (required)")
-	f.StringVar(&o.kind, "type", "", "Name its type: core, bootstrap, control-plane or infrastructure (required)")
-	f.StringVar(&o.version, "version", "", "Name its version, such as v2.13.0 (required)")
-	f.StringSliceVar(&o.platforms, "platform", nil, "Name the platforms that it is for, as Infrastructure.status.platformStatus.type does (those of its name)")
+	f.StringVar(&o.kind, "type", "", "Name the provider's type: core, bootstrap, control-plane or infrastructure (required)")
+	f.StringVar(&o.version, "version", "", "Name the provider's version, such as v2.13.0 (required)")
+	f.StringSliceVar(&o.platforms, "platform", nil, "Name the provider's platforms, as values of Infrastructure.status.platformStatus.type (those of its name)")
 	f.StringVar(&o.metadata, "metadata", "", "Read the contract from this file (metadata.yaml of the folder, or of the nearest one above it)")
 	f.StringArrayVar(&o.annotations, "annotation", nil, "Add KEY=VALUE to the ConfigMaps, such as the release's profile or feature set; repeat it for more")
-	f.StringVar(&o.release, "release", "", "Mark the ConfigMaps with this release: the installer waits while images or variables have another mark (no mark)")
+	f.StringVar(&o.release, "release", "", "Mark the ConfigMaps with this release. The installer waits while images or variables have another mark (no mark)")
 	f.StringToStringVar(&o.images, "images", nil, "Give containers their keys in the release's images, as CONTAINER=KEY, "+
 		"WORKLOAD/CONTAINER=KEY or IMAGE=KEY (the provider's usual key for a container named manager)")
 	f.StringToStringVar(&o.gates, "feature-gates", nil, "Set feature gates in the managers' arguments, as NAME=true or NAME=false")
 	f.StringSliceVar(&o.exclude, "exclude", nil, "Leave out objects and what depends on them, as KIND/NAME, where * matches any text")
 	f.StringVar(&o.format, "format", string(bundle.Auto), "Pack as plain or gzip; auto is plain where a plain kubectl apply works")
 	f.StringVar(&o.shards, "shards", "auto", "Use several ConfigMaps where one is too small (auto), or refuse (never)")
-	f.StringVar(&o.out, "out", "", "Write to this folder (required, but for --summary alone)")
+	f.StringVar(&o.out, "out", "", "Write to this folder (required, except with only --summary)")
 	f.BoolVar(&o.verify, "verify", false, "Write nothing, and fail with a diff where the output is stale (false)")
 	f.BoolVar(&o.summary, "summary", false, "Print what was dropped, changed and added, and why (false)")
 	f.BoolVar(&o.allowRemote, "allow-remote", false, "Let the kustomization download bases (false)")
@@ -186,7 +186,7 @@ func annotations(typed []string) (map[string]string, error) {
 			return nil, fmt.Errorf("--annotation %q is not KEY=VALUE, with a key that Kubernetes allows", annotation)
 		}
 		if slices.Contains(bundle.OwnAnnotations, key) {
-			return nil, fmt.Errorf("--annotation %s is written by the command itself: leave it out", key)
+			return nil, fmt.Errorf("--annotation %s: this command writes the annotation itself, so leave it out", key)
 		}
 		out[key] = value
 	}

@@ -44,11 +44,11 @@ The client connects to --listen in plain HTTP, without credentials.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "Answer clients at this address. It must be a loopback address: who reaches it has the pod's rights")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "Answer clients at this address. It must be a loopback address: whoever reaches it has the pod's rights")
 	f.StringVar(&o.health, "health-listen", ":8081", "Answer /healthz, /readyz and /metrics at this address")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "",
-		"Reach the API server by this file (default: the pod's ServiceAccount). $KUBECONFIG is not read: it leads the pod's other containers here")
-	f.DurationVar(&o.grace, "grace-period", 20*time.Second, "Let requests come to their end for this long after SIGTERM. Watches end at once")
+		"Reach the API server with this kubeconfig (default: the pod's ServiceAccount). The proxy ignores $KUBECONFIG, which leads the pod's other containers to it")
+	f.DurationVar(&o.grace, "grace-period", 20*time.Second, "Let running requests finish for this long after SIGTERM. Watches end at once")
 	f.BoolVar(&o.verbose, "verbose", false, "Also log debug messages")
 	return cmd
 }

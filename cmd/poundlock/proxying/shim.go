@@ -32,7 +32,7 @@ func Shim() *cobra.Command {
 		Use:   "shim --upstream SUFFIX=URL",
 		Short: "Convert private types of Cluster API with the converters of the standard ones",
 		Long: `Answer the API server's conversion webhooks of private types (cluster.hypershift.openshift.io and the groups beneath it):
-give the objects their standard names, have them converted by the webhook that Cluster API or its provider has for the standard types,
+give the objects their standard names, have the webhook of Cluster API or of its provider convert the standard types,
 and give the answer its private names back.`,
 		Example: `  poundlock shim \
     --upstream cluster.x-k8s.io=https://capi-webhook-service.capi-system.svc/convert \
@@ -42,7 +42,7 @@ and give the answer its private names back.`,
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Upstreams, "upstream", nil,
-		"Convert the standard groups that equal SUFFIX or end in .SUFFIX at URL. Repeat it: the longest SUFFIX that fits counts")
+		"Convert the standard groups that equal SUFFIX or end in .SUFFIX at URL. Repeat the flag for more: the longest matching SUFFIX counts")
 	f.StringVar(&o.Trust.CAFile, "upstream-ca", "", "Trust upstreams whose certificate this file's CA has signed (default: the system's)")
 	f.StringVar(&o.Trust.CertFile, "upstream-client-cert", "", "Show this certificate to upstreams that want one")
 	f.StringVar(&o.Trust.KeyFile, "upstream-client-key", "", "Use this key of --upstream-client-cert")
@@ -51,11 +51,11 @@ and give the answer its private names back.`,
 	f.StringVar(&o.certificates, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs", "Serve tls.crt and tls.key of this folder, and follow their changes")
 	f.IntVar(&o.Concurrency, "concurrency", 16, "Convert this many reviews at once. The API server is asked to repeat the others a second later")
 	f.Int64Var(&o.inFlight, "in-flight-mib", 192,
-		"Let reviews and the converters' answers have this many MiB at once, in which a review counts twice. "+
-			"The API server is asked to repeat what does not fit a second later")
+		"Hold this many MiB of reviews and of converters' answers at once; a review counts twice. "+
+			"The API server is asked to repeat further reviews a second later")
 	f.DurationVar(&o.Budget, "budget", 25*time.Second, "Repeat calls of an upstream that is unavailable for this long. The API server waits 30s")
-	f.DurationVar(&o.Delay, "shutdown-delay", 5*time.Second, "How long reviews are still taken, and /readyz fails, before a replica stops")
-	f.DurationVar(&o.grace, "grace-period", 28*time.Second, "Let reviews come to their end for this long after --shutdown-delay")
+	f.DurationVar(&o.Delay, "shutdown-delay", 5*time.Second, "Accept reviews for this long, while /readyz fails, before a replica stops")
+	f.DurationVar(&o.grace, "grace-period", 28*time.Second, "Let running reviews finish for this long after --shutdown-delay")
 	f.BoolVar(&o.verbose, "verbose", false, "Also log debug messages")
 	if err := cmd.MarkFlagRequired("upstream"); err != nil {
 		panic(err) // the flag is defined above
