@@ -135,7 +135,7 @@ func (v conversions) provided(ctx context.Context, c policies.Change) (field.Err
 	return errs, nil
 }
 
-// Mirrored converts the authoritative Machine of Cluster API with its provider's machine, one of which is under review.
+// Mirrored converts the authoritative Machine of Cluster API with its provider's machine. One of the two is under review.
 func (v conversions) Mirrored(ctx context.Context, c policies.Change) (*machinev1beta1.Machine, error) {
 	const kind = "Machine"
 	capi, infra := c.New, c.New.Raw()

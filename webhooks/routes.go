@@ -192,7 +192,7 @@ func Routes(c Catalog) []Route {
 			closed:     mirrored + " || " + binds + instances,
 			Conditions: slices.Concat(heldOrPaused, conditions("is-not-a-cleaners-deletion", "!("+cel.ByCleaners(c.Identities)+")")),
 		},
-		// Without an answer, a controller must be able to acknowledge a pause, also one that cannot be told from others: no move goes on then.
+		// What changes the condition Paused alone fails open: without Poundlock no move goes on, and controllers must be able to report on their objects.
 		{
 			Name: "infrastructure-status", Side: policies.SideInfrastructure, Subjects: slices.Concat(machinesOf(infra), instancesOf(infra)), Subresource: "status",
 			Operations: ops(update), FailurePolicy: fail,
