@@ -200,10 +200,10 @@ func checkTag(p *pass, list string, i int, parent, key, value string) {
 		at.Invalid("parentID", parent, "must be the number of an organization or the id of a project")
 	}
 	if !tagKey.MatchString(key) {
-		at.Invalid("key", key, "a key has 1 to 63 letters, digits, and within them ._-")
+		at.Invalid("key", key, "a key has 1 to 63 characters: letters and digits, and between them also ._-")
 	}
 	if !tagValue.MatchString(value) {
-		at.Invalid("value", value, "a value has 1 to 63 letters, digits, and within them _.@%=+:,*#&()[]{}- and spaces")
+		at.Invalid("value", value, "a value has 1 to 63 characters: letters and digits, and between them also spaces and _.@%=+:,*#&()[]{}-")
 	}
 }
 

@@ -55,8 +55,8 @@ var Fields = append(conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("flavor"), at("flavor"), "By name; required.", flavorTo, flavorFrom),
 	of.OnlyCAPI("flavorID", "Machine API finds flavors by name: give flavor"),
 	of.Iso(at("image", "rootVolume.sourceUUID"), at("image.id", "image.filter.name"),
-		"A name becomes a filter by name, which must match one image. A sourceUUID is the id if it is a UUID, and a name otherwise, as the installer writes "+
-			"it. If both are given, sourceUUID counts. Without a root volume Machine API has no field for an id.",
+		"A name becomes a filter by name, which must match one image. A sourceUUID that is a UUID becomes the id. Any other sourceUUID is a name: the installer "+
+			"writes a name there. If both are given, sourceUUID counts. Machine API has a field for the id of an image only if there is a root volume.",
 		imageTo, imageFrom),
 	of.OnlyCAPI("image.filter.tags", "Machine API finds images by name: give only image.filter.name"),
 	of.OnlyCAPI("image.imageRef.*", "Machine API has no Image objects: give image.filter.name"),

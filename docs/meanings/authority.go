@@ -41,13 +41,13 @@ var authoritySettled = Table{
 			Names: []string{authority.ReasonUncounted},
 			Means: "only one of the two MachineSets counts the Machines that the message names. The other MachineSet would create another Machine for each " +
 				"of them, or delete a Machine",
-			Do: "most waits end in seconds, when Poundlock has created the Machine's mirror or the owner reference. With `FieldsNotConvertible`, edit the " +
-				"Machine, or delete the Machine, and its set replaces it. If a Machine of Cluster API has no reason, `kubectl poundlock convert` names the " +
-				"fields. If Cluster API's MachineSet created a Machine while Machine API was authoritative for the set (for example a set that was created " +
-				"in both APIs), Poundlock creates no Machine API object for this Machine: delete the Machine, with everything that runs on it, or keep it " +
-				"by the steps in the message. If no set owns a Machine, and the other set would adopt it, change the Machine's labels, or migrate it first. " +
-				"If a CustomResourceDefinition is missing or is being deleted, the message names it, and the installation that recreates it: do not edit or " +
-				"delete Machines because of that. Or set `spec.authoritativeAPI` back",
+			Do: "most waits end in seconds, once Poundlock has created the Machine's mirror or the owner reference. To cancel the move, set " +
+				"`spec.authoritativeAPI` back. Otherwise the message shows which case it is. `FieldsNotConvertible`: edit the Machine, or delete it, and its " +
+				"set creates a new one. A Cluster API Machine without a reason: `kubectl poundlock convert` names the fields. A Machine that Cluster API's " +
+				"MachineSet created while Machine API was authoritative for the set, for example a set that was created in both APIs: Poundlock creates no " +
+				"Machine API object for it, so delete the Machine, with everything that runs on it, or keep it by the steps in the message. A Machine that " +
+				"no set owns and that the other set would adopt: change the Machine's labels, or migrate the Machine first. A CustomResourceDefinition that " +
+				"is missing or being deleted: the message names the installation that recreates it; do not edit or delete Machines because of that",
 		},
 		{
 			Names: []string{authority.ReasonJudged},

@@ -140,7 +140,7 @@ var controlPlaneDegraded = Table{
 		},
 		{
 			Names: []string{string(controlplane.MachinesOfAnother)},
-			Means: "a Machine that the set selects has another controller as its owner as its owner",
+			Means: "a Machine that the set selects has another controller as its owner",
 			Do:    "remove the owner reference, or the label by which the set selects the Machine",
 		},
 		{

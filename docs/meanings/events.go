@@ -124,7 +124,7 @@ var events = Table{
 		{
 			Names: []string{"RemediationNotCarriedOver"},
 			Means: "Poundlock does not carry over the remediation of a health check with a template to the other API's Machines",
-			Do:    "delete the Machine by hand, or remove the template from the check from the check",
+			Do:    "delete the Machine by hand, or remove the template from the check",
 		},
 		{
 			Names: []string{"MachineFailed", "NodeGone", "NodeStartupTimeout", "UnhealthyNode"},

@@ -136,8 +136,8 @@ var others = Table{
 		{
 			Names: []string{authority.SyncFinalizer},
 			Means: "a finalizer of an object and of its mirror. Poundlock writes it, under the name that OpenShift's own migration uses",
-			Do: "keeps each of the two objects until the deletion of the other one is settled, and then removes the finalizer. Do not remove it by hand " +
-				"while Poundlock runs; `kubectl poundlock cleanup` removes it for good",
+			Do: "the finalizer keeps each of the two objects until the deletion of the other one is settled, and then Poundlock removes it. Do not remove the " +
+				"finalizer by hand while Poundlock runs; `kubectl poundlock cleanup` removes it permanently",
 		},
 		{
 			Names: []string{machinev1beta1.MachineFinalizer},

@@ -38,7 +38,7 @@ var phases = Table{
 		},
 		{
 			Names: []string{string(machinev1beta1.MachineAuthorityMachineAPI), string(machinev1beta1.MachineAuthorityClusterAPI)},
-			Means: "of `authoritativeAPI`: in `status` this API is authoritative, in `spec` it is requested",
+			Means: "a value of `authoritativeAPI`: in `status` the API that is authoritative now, in `spec` the API that is requested",
 			Do:    "nothing",
 		},
 		{

@@ -143,8 +143,8 @@ func CreateForSet(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(ownersPath, fmt.Sprintf(
-		"only Cluster API may create Machines of MachineSet %s (its authoritativeAPI is %s), and no Machine API controller. Turn on the controller's feature "+
-			"gate MachineAPIMigration, or migrate the set: %s",
+		"MachineSet %s has the authoritativeAPI %s, so only Cluster API may create its Machines, and a Machine API controller may not. Turn on the feature gate "+
+			"MachineAPIMigration of the controller that tried this, or migrate the set: %s",
 		set.Metadata.Name, shape.Current, migrateCommand(c.Namespace, "machinesets.machine.openshift.io", set.Metadata.Name, MachineAPI))))
 }
 

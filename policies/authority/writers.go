@@ -163,7 +163,7 @@ func Grants() []Grant {
 			Side: policies.SideMachineAPI, Kinds: machine, Fields: append(
 				labelled(machineapi.RegionLabel, machineapi.ZoneLabel, machineapi.InstanceTypeLabel, machineapi.InterruptibleLabel),
 				annotated("machine.openshift.io/instance-state", "machine.openshift.io/instance-power-state")...), Effects: Writes, While: ByClusterAPI | Moving,
-			Why: "with the feature gate off they do not read authoritativeAPI, and record the type and state of the instance",
+			Why: "with the feature gate off they ignore authoritativeAPI, and record the type and state of the instance although Cluster API is authoritative",
 		},
 		{
 			Writer: "providers' MachineSet controllers of the Machine API", Actor: policies.MachineAPIController,

@@ -261,9 +261,9 @@ func (p *pair) silence(o *unstructured.Unstructured, pause bool, now time.Time) 
 	by := authority.Acknowledges(o.GetKind())
 	switch {
 	case by == authority.ByBlockMove && pause:
-		return " acknowledges a pause by losing the annotation " + authority.BlockMoveAnnotation + ": " + heard(o, now)
+		return " acknowledges a pause by removing the annotation " + authority.BlockMoveAnnotation + ": " + heard(o, now)
 	case by == authority.ByBlockMove:
-		return " acknowledges the end of a pause by regaining the annotation " + authority.BlockMoveAnnotation + ": " + heard(o, now)
+		return " acknowledges the end of a pause by setting again the annotation " + authority.BlockMoveAnnotation + ": " + heard(o, now)
 	case by == authority.ByPatience && pause && p.objects.MayBeCreating():
 		return fmt.Sprintf(" has no Paused condition and no instance ID, and its controller may be creating an instance: Poundlock assumes that it is paused %s "+
 			"after the pause annotation was written.", creationEndsAfter)

@@ -100,12 +100,12 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 		},
 		"Azure's provider does not acknowledge a pause": {
 			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: infra("AzureMachine") + "}",
-			answers: []string{"AzureMachine.infrastructure.cluster.x-k8s.io capi/m acknowledges a pause by losing the annotation clusterctl.cluster.x-k8s.io/block-move: are its controllers running?"},
+			answers: []string{"AzureMachine.infrastructure.cluster.x-k8s.io capi/m acknowledges a pause by removing the annotation clusterctl.cluster.x-k8s.io/block-move: are its controllers running?"},
 			ends:    backOff + "capi describe azuremachine.infrastructure.cluster.x-k8s.io m",
 		},
 		"nor the end of one": {
 			reason: authority.ReasonNotResumed, on: authority.WhoInfra, infra: infra("AzureMachine") + "}",
-			answers: []string{"capi/m acknowledges the end of a pause by regaining the annotation clusterctl.cluster.x-k8s.io/block-move: are its controllers running?"},
+			answers: []string{"capi/m acknowledges the end of a pause by setting again the annotation clusterctl.cluster.x-k8s.io/block-move: are its controllers running?"},
 			ends:    backOff + "capi describe azuremachine.infrastructure.cluster.x-k8s.io m",
 		},
 		"a provider that never reports is to act": {

@@ -32,8 +32,8 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 
 providers reads what the installer reads, and writes nothing.
 
-Exit codes of --diff, and of --render (except 3):
-  0  the cluster has what the installer applies, and the installer applies the release's content
+Exit codes of --diff and --render (--render never exits with 3):
+  0  the installer can apply the release's content; with --diff, the cluster also has it already
   1  an error, for example an object that could not be read
   3  something differs (kubectl diff has exit code 1 here)
   5  the installer cannot apply the release: the output is the content that was installed last, or nothing`,

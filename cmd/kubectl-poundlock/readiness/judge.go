@@ -480,7 +480,7 @@ func (n Needs) Sentence(p inventory.Pair) string {
 	}
 	for _, l := range n.lacks {
 		if l.Rest != "" {
-			what += fmt.Sprintf(". --platform, --cluster-name and --region are not enough of %s: the answer also depends on its %s", l.Name, l.Rest)
+			what += fmt.Sprintf(". --platform, --cluster-name and --region do not describe %s completely: the answer also depends on its %s", l.Name, l.Rest)
 		}
 	}
 	what += ". Run against the cluster, or add "
