@@ -782,14 +782,14 @@ func namesNeighbours(t *testing.T, p *place) {
 	p.create(t, p.admin, strings.Replace(set, "spec: {}}", `spec: {providerSpec: {value: {apiVersion: machine.openshift.io/v1beta1,
 		kind: AWSMachineProviderConfig, ami: {id: ami-1}, instanceType: m6i.large, placement: {region: eu-west-1}}}}}`, 1))
 	p.patchStatus(t, mapiSet, "m", "shared", settledState)
-	const images = "exclude the set in spec.managedBootImages of MachineConfiguration cluster (Partial or None; guide: Boot images)"
+	const images = "exclude the set in spec.managedBootImages of MachineConfiguration cluster (guide: Boot images)"
 	for _, c := range []struct{ sentence, change, warned, not string }{
 		{"nobody has excluded it from updates of boot images", `{}`, images, ""},
 		{"it is of a MachinePool of Hive's", `{"metadata":{"labels":{"hive.openshift.io/managed":"true","hive.openshift.io/machine-pool":"worker"}}}`, "Hive (MachinePool worker)", ""},
 		{"GitOps applies it", `{"metadata":{"annotations":{"argocd.argoproj.io/tracking-id":"fleet:machine.openshift.io/MachineSet:m/shared"}}}`, "GitOps (app fleet)", ""},
 		{"it ends with an upgrade", `{"metadata":{"labels":{"upgrade.managed.openshift.io":"true"}}}`, "the managed-upgrade-operator deletes this set", ""},
 		{"its Machines run Windows, whose boot images nobody updates", `{"spec":{"template":{"metadata":{"labels":{"machine.openshift.io/os-id":"Windows"}}}}}`,
-			"Hive (MachinePool worker)", "the boot image of this set"},
+			"Hive (MachinePool worker)", "this set's boot image"},
 	} {
 		p.must(t, p.admin.Patch(t.Context(), toward(mapiSet, "m", "shared"), merge(c.change)))
 		text := p.asks(t, mapiSet, "shared")

@@ -75,7 +75,7 @@ spec: {template: {spec: {ami: {id: ami-1}, instanceType: m6i.4xlarge, ignition: 
 		t.Errorf("an operator that knows no authoritativeAPI replaces status: %v", status)
 	}
 	p.patches(t, true, `{"spec":{"authoritativeAPI":"MachineAPI"}}`,
-		check("spec.authoritativeAPI", "give it machines_v1beta1_machine_openshift_io in the same request", "[controlplane/authority]"))
+		check("spec.authoritativeAPI", "give the template the member machines_v1beta1_machine_openshift_io in the same request", "[controlplane/authority]"))
 	p.must(t, p.admin.Patch(t.Context(), o, merge(`{"spec":{"template":{"spec":{"instanceType":"m6i.8xlarge"}}}}`)))
 	p.prints(t, false, "", check("in Cluster API, Machines, infrastructure templates and the failure domains",
 		"[controlplane/delete]"), "delete", cpms, "cluster", "--dry-run=server")

@@ -389,7 +389,7 @@ spec: {instanceType: m6i.xlarge, ami: {id: ami-1}, subnet: {id: subnet-c}, ignit
 	const deletes = "the ControlPlaneMachineSet will delete " + name + " (it differs from the template: instanceType m6i.4xlarge → m6i.xlarge"
 	eventually(t, "the caches have the Machine", func() bool {
 		out, err := p.kubectl(t, "", "-n", "c", "patch", "awsmachines.infrastructure.cluster.x-k8s.io", name, "--type=merge", "-p", `{"spec":{"instanceType":"m6i.4xlarge"}}`, "--dry-run=server")
-		return err == nil && strings.Contains(out, deletes) && strings.Contains(out, "[controlplane/machine]")
+		return err == nil && strings.Contains(out, deletes) && strings.Contains(out, "[controlplane/machine-edit]")
 	})
 }
 

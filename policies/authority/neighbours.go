@@ -163,8 +163,8 @@ func bootImages(o *policies.Object) []Neighbour {
 		return nil
 	}
 	return []Neighbour{{Who: "machine-config-operator", Refused: true,
-		What: "while Cluster API is authoritative, the machine-config-operator cannot change the boot image of this set, and reports Degraded: exclude the set " +
-			"in spec.managedBootImages of MachineConfiguration cluster (Partial or None; guide: Boot images)"}}
+		What: "while Cluster API is authoritative, the machine-config-operator cannot change this set's boot image, and reports Degraded: exclude the set in " +
+			"spec.managedBootImages of MachineConfiguration cluster (guide: Boot images)"}}
 }
 
 func hive(o *policies.Object) []Neighbour {

@@ -229,7 +229,7 @@ func TestAnUnknownInstanceIsWaitedForFirst(t *testing.T) {
 		p := &pair{kind: kind, machineAPI: machine, objects: authority.Objects{Kind: kind}}
 		p.objects.MachineAPI, _ = parse(machine)
 		got := p.decision(authority.Step{Reason: authority.ReasonInstanceUnknown}, "2026-01-01T00:00:00Z")
-		if first := strings.HasPrefix(got, " Wait first: "); first != waits || !strings.Contains(got, "no-instance="+string(current)) {
+		if first := strings.HasPrefix(got, " First wait: "); first != waits || !strings.Contains(got, "no-instance="+string(current)) {
 			t.Errorf("%s: %q", current, got)
 		}
 	}
