@@ -40,8 +40,8 @@ const (
 	Pause Action = "Pause"
 	// AddFinalizer adds to the objects that are to be authoritative the machine finalizer of their API.
 	AddFinalizer Action = "AddFinalizer"
-	// Switch removes the machine finalizer from the objects that are no longer authoritative, then stores the new authority. These two writes are one step
-	// because Cluster API's controllers add their finalizer again even while they are paused: a step that waited for its absence could wait for ever.
+	// Switch removes the machine finalizer from the objects that are no longer authoritative, then stores the new authority. These two writes are one step because
+	// Cluster API's controllers add their finalizer again even while they are paused: a step that waited until the finalizer is absent could wait for ever.
 	Switch Action = "Switch"
 	// Release removes the pause annotation from Cluster API objects.
 	Release Action = "Release"
@@ -54,13 +54,14 @@ const (
 // Acts reports whether the action writes to anything but the condition AuthoritySettled.
 func (a Action) Acts() bool { return a != Rest && a != Wait && a != Settle }
 
-// HandsOver reports whether the step lets authority leave its API. Before such a step the caller reads the surroundings of the other API's objects.
+// HandsOver reports whether the step lets authority leave the API that has it. Before such a step, the caller checks whether the surroundings of the other
+// API's objects (their namespace, their CRDs or their Cluster) are being deleted.
 func (s Step) HandsOver() bool {
 	return s.Action == Acknowledge || s.Action == Switch && !s.Cancelled
 }
 
-// Deserted reports whether a move waits for a twin that was deleted during the move. If the twin's surroundings are being deleted, too, the twin is not
-// recreated.
+// Deserted reports whether a move waits for a twin that was deleted during the move. If the twin's namespace, its CRD or its Cluster is being deleted too, the
+// twin is not recreated.
 func (s State) Deserted(step Step) bool {
 	return s.Current == Migrating && step.Reason == ReasonTwinMissing
 }
@@ -118,8 +119,8 @@ func Next(s State) Step {
 }
 
 // Reasons of the condition AuthoritySettled. Two functions judge them: severityOf (reconcilers/handoff) returns the severity in the condition, and Stuck
-// (cmd/kubectl-poundlock/readiness) reports whether a person must fix the reason. Neither follows from the other. Each reason of a Wait that is Stuck has the
-// severity Error or Warning, but a wait with a Warning may also end by itself, such as that for ReasonTwinMissing.
+// (cmd/kubectl-poundlock/readiness) reports whether a person must fix the reason. Neither result follows from the other. Each reason of a Wait that is Stuck
+// has the severity Error or Warning. But a wait with the severity Warning may also end by itself, for example the wait for ReasonTwinMissing.
 const (
 	ReasonDisabled         = "MachineAPIMigrationDisabled"
 	ReasonGone             = "Gone"
@@ -183,16 +184,18 @@ func keep(s State) Step {
 	return Step{Action: Settle, Reason: ReasonSettled, Message: message}
 }
 
-// order returns the Pause or Release that the stored authority requires, and whether there is one. It pauses Cluster API's objects if Cluster API is not
-// authoritative. If Cluster API is, order releases them once the switch is stored, the Machine API's controllers have acknowledged their pause, and Cluster
-// API's have acknowledged their last pause.
+// order returns the Pause or Release that the stored authority requires, and whether there is one. If Machine API is authoritative, order pauses Cluster API's
+// objects. It then releases a Machine API object that has the pause annotation, once no controller of Cluster API acts. If Cluster API is authoritative, order
+// first pauses a Machine API object whose controller obeys only the annotation (Blind). It releases Cluster API's objects once the switch is stored, the
+// Machine API's controllers have acknowledged their pause, and Cluster API's controllers have acknowledged their last pause, unless withheld, wouldRemediate or
+// unseen keeps them paused.
 //
 // The core object (Cluster API's own, such as its Machine) is released before the provider's object or together with it, because the provider must not create
 // an instance before the core's controller holds the owning object. When somebody deletes a Machine with --cascade=orphan, the garbage collector leaves the
-// provider's object without an owner: that object's acknowledgement is awaited only after the core's controller owns the object again.
+// provider's object without an owner. The acknowledgement of such a provider's object is awaited only after the core's controller owns the object again.
 //
-// If the core object is being deleted and has no finalizer, nothing is released. The exception is an instance that is still to be terminated: for that, the
-// mirror keeps the core object.
+// If the core object is being deleted and has no finalizer, nothing is released. The exception is a Machine whose instance is still to be terminated
+// (InfraNamesInstance): for the termination, the mirror keeps the core object.
 func order(s State) (Step, bool) {
 	if s.Current == MachineAPI {
 		if s.notPaused() != 0 {
@@ -216,7 +219,7 @@ func order(s State) (Step, bool) {
 		ready != 0 && (!s.ClusterAPI.lost() || s.InfraNamesInstance) && s.MachineAPI.stands() && !s.withheld() && !s.wouldRemediate() && !s.unseen()
 }
 
-// answered reports whether the last pause of the object has no effect that is still to come: its controllers have acknowledged the pause, or the object is
+// answered reports whether nobody has to wait any more for the effect of the object's last pause: its controllers have acknowledged the pause, or the object is
 // being deleted.
 func (p Party) answered() bool { return p.Acknowledged == AcknowledgedPaused || p.Deleting }
 
@@ -227,8 +230,8 @@ func (s State) withheld() bool {
 	return s.Current == ClusterAPI && s.Uncounted.Has(WhoMachineAPI) && s.ClusterAPI.PauseRequested && !s.ClusterAPI.Deleting
 }
 
-// wouldRemediate reports whether a paused Cluster API MachineSet would delete a Machine once it is released, because a MachineHealthCheck that no longer
-// selects the Machine has left its mark on the Machine. The mirror removes the mark. A MachineSet that is being deleted deletes all its Machines anyway.
+// wouldRemediate reports whether a paused Cluster API MachineSet would delete a Machine once the set is released. It would if a MachineHealthCheck once marked
+// the Machine as unhealthy and no longer selects it. The mirror removes that mark. A MachineSet that is being deleted deletes all its Machines anyway.
 func (s State) wouldRemediate() bool {
 	to := s.Requested
 	if s.Current == ClusterAPI {
@@ -253,8 +256,8 @@ func (s State) CountMatters() bool {
 // provider's machine is gone.
 func (s State) HoldersMatter() bool { return s.asked() || s.Current == Migrating }
 
-// stands reports whether no controller acts on the object: the pause was acknowledged, or the object is being deleted and its kind has no machine finalizer.
-// A MachineSet that is being deleted never acknowledges a pause, and its controllers never act on it.
+// stands reports whether the object stands still, so that no controller acts on it: its pause was acknowledged, or the object is being deleted and its kind has
+// no machine finalizer. A MachineSet that is being deleted never acknowledges a pause, and its controllers never act on it.
 func (p Party) stands() bool {
 	return p.Acknowledged == AcknowledgedPaused || p.Deleting && p.Finalizer == NoFinalizer
 }
@@ -358,7 +361,7 @@ func blocked(s State) (Step, bool) {
 	return Step{}, false
 }
 
-// uncounted returns the Wait until both MachineSets count the same Machines. Its message has what a person can do if a Machine does not convert. The message
+// uncounted returns the Wait until both MachineSets count the same Machines. Its message says what a person can do if a Machine does not convert. The message
 // omits that if a definition is missing, or if the mirror makes no Machine API object for a Machine: nothing is wrong with these Machines then, and each is
 // named elsewhere with its own remedy.
 func (s State) uncounted(format string, args ...any) Step {
@@ -382,8 +385,8 @@ func whoRequested(current API) Who {
 
 func (s State) synchronized() bool { return s.Synchronized == "True" && s.CaughtUp }
 
-// unsettled returns the Wait for those objects whose acknowledgement of the present authority is missing, or whose deletion makes an acknowledgement
-// superfluous, and whether there are any.
+// unsettled returns the Wait until the present authority is complete on both sides, and whether there is one. It waits for the end of a deletion, for a missing
+// object of Cluster API, for acknowledgements of the present authority, or for what keeps Cluster API's objects paused (withheld, unseen, wouldRemediate).
 func unsettled(s State) (Step, bool) {
 	in, out := s.Current, s.Current.Other()
 	if s.ends() {
@@ -549,8 +552,8 @@ func running(s State) (Step, bool) {
 	return s.wait(ReasonNotPaused, who, "Authority is moving: waiting until %s's controllers acknowledge that they are paused.", s.Origin.Text()), who != 0
 }
 
-// remade returns the Wait, in a move from the Machine API, for an object of Cluster API that the mirror recreated after the request was acknowledged, and
-// whether there is such an object. The object's controllers add their finalizer before they acknowledge the pause.
+// remade returns the Wait for an object of Cluster API that the mirror recreated after the request was acknowledged, and whether there is such an object. It
+// applies to moves from the Machine API. The recreated object's controllers add their finalizer before they acknowledge the pause.
 func remade(s State) (Step, bool) {
 	if s.Origin == ClusterAPI {
 		return Step{}, false
@@ -663,8 +666,9 @@ func (s State) missing() Who {
 	return s.who(ClusterAPI, func(p Party) bool { return !p.Exists })
 }
 
-// awaited returns the message of a Wait for missing objects. It is byMirror if the mirror creates what is missing. The mirror does not create the provider's
-// object of a Machine for which Cluster API is authoritative, nor, while Synchronized is False, Cluster API's own object.
+// awaited returns the message of a Wait for missing objects. The message is the parameter byMirror if the mirror creates what is missing. The mirror does not
+// create the provider's object of a Machine for which Cluster API is authoritative. While Synchronized is False, it does not create Cluster API's own object
+// either.
 func (s State) awaited(missing Who, byMirror string) string {
 	if missing == WhoInfra && s.source() == ClusterAPI {
 		return "The infrastructure object of the Cluster API Machine does not exist. " + NoInfraRecreated(s.Instance != InstanceUnknown &&

@@ -197,8 +197,8 @@ func endThem(d DeletionRequest) string {
 	return ". To delete the Machines too, delete this set without --cascade=orphan"
 }
 
-// takes reports whether the selector of a MachineSet or MachineDeployment matches labels. It is false for an empty selector: that would match everything, but a
-// set adopts nothing by it.
+// takes reports whether the selector of a MachineSet or MachineDeployment matches the given labels. It is false for an empty selector: such a selector would
+// match everything, but a set adopts nothing by it.
 func takes(set *policies.Object, of map[string]string) bool {
 	selector := SelectorOf(set)
 	return !selector.Empty() && selector.Matches(labels.Set(of))
@@ -217,8 +217,8 @@ func madeWith(set *policies.Object) map[string]string {
 	return out
 }
 
-// acts reports whether the controllers of an API act on o, an object of that API: in Cluster API unless it is paused, in Machine API if Machine API is
-// authoritative.
+// acts reports whether the controllers of an API act on o, an object of that API. Cluster API's controllers act unless o is paused. Machine API's act if
+// Machine API is authoritative for o.
 func acts(o *policies.Object, api API) bool {
 	if api == ClusterAPI {
 		return !o.HasAnnotation(PausedAnnotation)

@@ -143,14 +143,15 @@ func ProviderIDGiven(c policies.Change) policies.Verdict {
 		twinName(c), id, id)))
 }
 
-// makesUnnamed reports whether a request makes a provider's machine without the ID of an instance. It is false for Cluster API's core controllers, whose
-// MachineSets make such machines for new Machines.
+// makesUnnamed reports whether a request creates a provider's machine without the ID of an instance. It is false for Cluster API's core controllers, whose
+// MachineSets create such machines for new Machines.
 func makesUnnamed(c policies.Change) bool {
 	return c.Actor != policies.Poundlock && c.Actor != policies.ClusterAPIController && InstanceKeyOf(c.New) == ""
 }
 
-// Holders returns the names of the other Machines that have an instance. machines are all Machines of both APIs with the ID of this instance. Left out are the
-// Machines called name, and those that refer to the infrastructure machine called infra, with the Machines of their names.
+// Holders returns the names of the other Machines that have an instance. The parameter machines are all Machines of both APIs with the ID of this instance.
+// Holders leaves out the Machines named name and the Machines that refer to the infrastructure machine named infra. It also leaves out Machines that have the
+// name of one that it leaves out.
 func Holders(machines []*policies.Object, name, infra string) []string {
 	own := map[string]bool{name: true}
 	for _, m := range machines {

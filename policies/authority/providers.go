@@ -13,7 +13,7 @@ import (
 )
 
 // Provider is what rules need to know about a platform and its Cluster API provider: how the controllers act on their objects. A rule finds the Provider by the
-// kind of the object under review or of its providerSpec. The reason is that a request does not contain the cluster's platform, and that the platform may be
+// kind of the object under review or of its providerSpec. It does not use the cluster's platform, because a request does not contain it and it may be
 // unreadable.
 type Provider struct {
 	// Platform is the Infrastructure's name for the platform.
@@ -37,15 +37,17 @@ type Provider struct {
 	// OwnFinalizer is the finalizer of the provider's machines without the group and the slash before it; "" if the finalizer follows the convention of
 	// InfraFinalizer.
 	OwnFinalizer string
-	// NamesInstanceAfterMachine: the object that the provider keeps for an instance has the name of the Machine. The provider's machine may have another name.
+	// NamesInstanceAfterMachine reports that the object that the provider keeps for an instance has the name of the Machine. The provider's machine may have
+	// another name.
 	NamesInstanceAfterMachine bool
-	// ReadsBootDataAgain: the provider reads the boot data also of Machines that have their instances. Azure's and Google Cloud's controllers read it at the
-	// beginning of each reconciliation, and Power VS' completes no deletion without it.
+	// ReadsBootDataAgain reports that the provider also reads the boot data of Machines that already have their instances. Azure's and Google Cloud's controllers
+	// read it at the beginning of each reconciliation, and Power VS' completes no deletion without it.
 	ReadsBootDataAgain bool
-	// BootImaged: the machine-config-operator updates the boot images of all sets that nobody has excluded (AWS and GCP since 4.19). On other platforms it updates
-	// them only if somebody asks for that.
+	// BootImaged reports that the machine-config-operator updates the boot images of all sets that nobody has excluded (AWS and GCP since 4.19). On other
+	// platforms it updates them only if somebody asks for that.
 	BootImaged bool
-	// Rivalled: OpenShift's own migration acts on this platform (AWS since 4.19, OpenStack since 4.20). On other platforms it runs, and does nothing.
+	// Rivalled reports that OpenShift's own migration acts on this platform (AWS since 4.19, OpenStack since 4.20). On other platforms that migration runs, and
+	// does nothing.
 	Rivalled bool
 }
 
@@ -147,7 +149,7 @@ func providerBehind(objects ...*policies.Object) Provider {
 	return Provider{}
 }
 
-// instanceKey returns the key of an instance ID as this provider's controllers read the ID, and the Machine API's controllers on its platform. For the zero
+// instanceKey returns the key of an instance ID, as this provider's controllers and the Machine API's controllers on its platform read the ID. For the zero
 // Provider, the ID's own scheme decides how it is read.
 func (p Provider) instanceKey(id string) string {
 	return instanceid.KeyOn(instanceid.Scheme(p.InstanceID), id)
