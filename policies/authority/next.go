@@ -36,14 +36,14 @@ const (
 	Adopt Action = "Adopt"
 	// Acknowledge stores Migrating in status.authoritativeAPI, and the API that authority comes from in status.synchronizedAPI.
 	Acknowledge Action = "Acknowledge"
-	// Pause puts the pause annotation on Cluster API objects.
+	// Pause puts the pause annotation on Cluster API objects, and on a Machine API object whose controller obeys only that annotation (State.Blind).
 	Pause Action = "Pause"
 	// AddFinalizer adds to the objects that are to be authoritative the machine finalizer of their API.
 	AddFinalizer Action = "AddFinalizer"
 	// Switch removes the machine finalizer from the objects that are no longer authoritative, then stores the new authority. These two writes are one step because
 	// Cluster API's controllers add their finalizer again even while they are paused: a step that waited until the finalizer is absent could wait for ever.
 	Switch Action = "Switch"
-	// Release removes the pause annotation from Cluster API objects.
+	// Release removes the pause annotation from these objects: Cluster API's, or the Machine API object.
 	Release Action = "Release"
 	// Wait changes nothing: somebody else has to do something first.
 	Wait Action = "Wait"
@@ -240,20 +240,21 @@ func (s State) wouldRemediate() bool {
 	return s.Judged && to == ClusterAPI && s.ClusterAPI.PauseRequested && !s.ClusterAPI.Deleting
 }
 
-// unseen reports whether Cluster API's objects stay paused because nothing stored says that they exist (Shape.Existed). If somebody deleted them while
-// Poundlock is away, the mirror would take the Machine API object for a new one, and recreate them. A switch stores that they exist. If Cluster API is
-// authoritative from the creation on, the mirror's first report stores that. An object that is being deleted gets no report, and is not recreated.
+// unseen reports whether Cluster API's objects stay paused because nothing stored says that they exist (Shape.Existed). If they were released and somebody
+// deleted them while Poundlock is away, the mirror would take the Machine API object for a new one and recreate them. A switch stores that they exist. If
+// Cluster API is authoritative from the creation on, the mirror's first report stores that. An object that is being deleted gets no report, and is not
+// recreated.
 func (s State) unseen() bool {
 	return s.Unrecorded && s.Current == ClusterAPI && s.ClusterAPI.PauseRequested && !s.MachineAPI.Deleting && !s.ClusterAPI.Deleting
 }
 
-// CountMatters reports whether the next step depends on Uncounted and Judged: a move is requested or under way, or Cluster API is to be released.
+// CountMatters reports whether the next step depends on Uncounted and Judged. It does if a move is requested or under way, or if Cluster API is to be released.
 func (s State) CountMatters() bool {
 	return s.asked() || s.Current == Migrating || s.Current == ClusterAPI && s.ClusterAPI.PauseRequested
 }
 
-// HoldersMatter reports whether the next step depends on other Machines with the ID of the same instance: a move is requested or under way, even if the
-// provider's machine is gone.
+// HoldersMatter reports whether the next step depends on other Machines with the ID of the same instance. It does if a move is requested or under way, even if
+// the provider's machine is gone.
 func (s State) HoldersMatter() bool { return s.asked() || s.Current == Migrating }
 
 // stands reports whether the object stands still, so that no controller acts on it: its pause was acknowledged, or the object is being deleted and its kind has
@@ -273,9 +274,9 @@ func request(s State) Step {
 		Message: fmt.Sprintf("Authority is moving from %s to %s. %s", s.Current.Text(), s.Requested.Text(), s.cancel())}
 }
 
-// blocked returns the Wait of a request that may not start a move yet, and whether there is one. request asks it before it stores Migrating. forth asks again
-// afterwards. A deletion comes first, since it ends the move; then what only a person can fix; then what comes by itself. Last is what is known only once the
-// mirror is up to date: the instance, a failure, and what the sets count.
+// blocked returns the Wait of a request that may not start a move yet, and whether there is one. request calls it before it stores Migrating; forth asks the
+// same questions again afterwards. The questions have this order: first a deletion, because it ends the move; then what only a person can fix; then what comes
+// by itself; last what is known only once the mirror is up to date (the instance, a failure, and which Machines the sets count).
 func blocked(s State) (Step, bool) {
 	to := s.Requested.Text()
 	if who := s.deleting(); who != 0 {
@@ -424,8 +425,9 @@ func unsettled(s State) (Step, bool) {
 	return Step{}, false
 }
 
-// ends reports whether a deletion has come so far that Cluster API's controllers have nothing left to acknowledge: one of their objects is gone, or their
-// finalizer is. It reports false while order will still release a paused object, because the deletion does not end without that object's controllers.
+// ends reports whether a deletion has come so far that Cluster API's controllers have nothing left to acknowledge: one of their objects does not exist any
+// more, or the core object has lost its finalizer. It reports false while order will still release a paused object, because the deletion does not end without
+// that object's controllers.
 func (s State) ends() bool {
 	if s.Current != ClusterAPI || s.goes() == 0 {
 		return false
@@ -440,8 +442,8 @@ func (s State) ends() bool {
 // goes returns those of the two core objects, the Machine API's and Cluster API's, that are being deleted.
 func (s State) goes() Who { return s.deleting() &^ WhoInfra }
 
-// move returns a step while status.authoritativeAPI is Migrating: forward to the target (forth, or over if nothing can stop it), or back to the origin if the
-// request is withdrawn or something is being deleted (back).
+// move returns the next step while status.authoritativeAPI is Migrating. The step leads forward to the target (forth, or over if nothing can stop the move any
+// more). If the request is withdrawn or something is being deleted, it leads back to the origin (back).
 func move(s State) Step {
 	switch {
 	case s.Origin.Other() == Unset:
@@ -457,7 +459,7 @@ func move(s State) Step {
 }
 
 // forth returns the next step of a move towards its target (steps 4 to 8). blocked comes before it: only a request that blocked does not hold up is
-// acknowledged, and only then is status.authoritativeAPI Migrating. forth repeats the questions of blocked, after pause and running, because the source's
+// acknowledged, and only then is status.authoritativeAPI Migrating. forth asks the questions of blocked again after pause and running, because the source's
 // controllers could change the answers until they paused.
 func forth(s State) Step {
 	if who := s.missing(); who != 0 {
@@ -579,9 +581,9 @@ func last(s State) Step {
 // handedOver reports whether the move can no longer go back: the source is being deleted without its finalizer, and a finalizer cannot be added to an object
 // that is being deleted. The target holds its own finalizer and can clean up, so the target becomes authoritative whatever is requested.
 //
-// If the target lacks its finalizer, the target never got one: then the source's own controller removed the source's finalizer, because its work is done. That
-// the Cluster API object has its finalizer proves less, because Cluster API's controllers add it to paused objects as well. So Ended is checked, too: it
-// reports whether a Machine API controller whose feature gate is off has ended the instance.
+// If the target lacks its finalizer, the target never got one: then the source's own controller removed the source's finalizer, because its work is done. If
+// the Cluster API object has its finalizer, that proves less, because Cluster API's controllers add it to paused objects as well. So handedOver also checks
+// Ended: whether a Machine API controller whose feature gate is off has ended the instance.
 func (s State) handedOver() bool {
 	source, target := s.core(s.Origin), s.core(s.Origin.Other())
 	if s.Origin == MachineAPI && s.Ended {
@@ -599,8 +601,8 @@ func (s State) endedByTarget() bool {
 // lost reports whether the object is being deleted without the finalizer under which its controllers clean up.
 func (p Party) lost() bool { return p.Deleting && p.Finalizer == FinalizerAbsent }
 
-// infraLost reports whether, in a move to the Machine API, the provider's object is gone or is being deleted without its finalizer. Cluster API would terminate
-// the instance by that object. The Machine API object holds its own finalizer by then, which it got while Cluster API was paused.
+// infraLost reports whether, in a move to the Machine API, the provider's object is gone or is being deleted without its finalizer. By that object Cluster API
+// terminates the instance. The Machine API object has its own finalizer by then; it got that finalizer while Cluster API was paused.
 func (s State) infraLost() bool {
 	return s.InfraActs && s.Origin == ClusterAPI && s.MachineAPI.Finalizer == FinalizerPresent && (!s.Infra.Exists || s.Infra.lost())
 }
@@ -615,7 +617,7 @@ func over(s State) Step {
 
 // back returns the next step of a move that is cancelled, from any point of the move: authority returns to the origin. The target was never unpaused. order
 // releases a paused Cluster API object later, once its controllers have acknowledged the pause. A Machine API object has no annotation that would keep its
-// pause, so back waits for the Machine API's acknowledgement before the Switch: if it came later, it could be taken for an acknowledgement of the next request.
+// pause. So back waits for the Machine API's acknowledgement before the Switch: a later acknowledgement could be taken for one of the next request.
 func back(s State) Step {
 	if s.Origin == MachineAPI && s.MachineAPI.Acknowledged != AcknowledgedPaused && !s.MachineAPI.Deleting && !s.Blind {
 		return s.waitStep(ReasonNotPaused, WhoMachineAPI,
@@ -638,9 +640,9 @@ func (s State) held(a API) Who {
 	return s.who(a, func(p Party) bool { return p.Finalizer == FinalizerPresent && !p.Deleting })
 }
 
-// endable returns the Machine API object, in a move from Cluster API that is cancelled, if the object is being deleted with its machine finalizer; else 0. The
-// Switch back removes this finalizer, since a controller that ignores authority would terminate the instance while Cluster API is released. The object does not
-// go at once: its sync finalizer holds it until the handoff is over.
+// endable returns the Machine API object if a move from Cluster API is cancelled while that object is being deleted and has its machine finalizer; else 0. The
+// Switch back removes this finalizer, because a controller that ignores authority would terminate the instance while Cluster API is released. The object is not
+// gone at once: its sync finalizer holds it until the handoff is over.
 func (s State) endable() Who {
 	if m := s.MachineAPI; s.Origin == ClusterAPI && m.Deleting && m.Finalizer == FinalizerPresent && !s.Loose {
 		return WhoMachineAPI

@@ -14,7 +14,7 @@ type DeletionRequest struct {
 	// Authority is the API that is authoritative for the pair (Authoritative of the Machine API object). A move in progress ends before the deletion is carried
 	// out.
 	Authority API
-	// Owned: a controller of Machines, such as a MachineSet, owns the object. The Cluster alone does not count as an owner.
+	// Owned reports that a controller of Machines, such as a MachineSet, owns the object. If only the Cluster owns the object, it does not count as owned.
 	Owned bool
 	// Propagation is the propagation policy that the request has for the garbage collector; "" stands for the default, the background.
 	Propagation metav1.DeletionPropagation

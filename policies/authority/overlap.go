@@ -101,8 +101,8 @@ func Relabelled(c policies.Change) policies.Verdict {
 	return policies.Warn(out...)
 }
 
-// leavesOrphans reports whether a person deletes a MachineSet and its Machines stay: because the deletion orphans them, or because the set is not
-// authoritative. In the second case Poundlock detaches the Machines from the set, so that the garbage collector does not delete them.
+// leavesOrphans reports whether a person deletes a MachineSet and its Machines stay, because the deletion orphans them or because the set is not authoritative.
+// If the set is not authoritative, Poundlock detaches the Machines from it, so that the garbage collector does not delete them.
 func leavesOrphans(c policies.Change) bool {
 	if c.Actor != policies.Anyone || c.Old == nil || c.Old.Deleting() {
 		return false
@@ -129,8 +129,8 @@ func Adopter(machine *policies.Object, lost string, sets []*policies.Object) str
 // spec.replicas: a user who keeps the Machines wants their instances to keep running, and a terminated instance cannot be restored. If the other set has room
 // for the Machines, OrphansAdopted warns.
 //
-// If the deleted set is authoritative, the Machines lose their set in both APIs, so the sets of both are checked. If it is not, its twin still counts the
-// Machines, and only sets of the deleted set's own API could adopt them, which is refused even if they have room.
+// If the deleted set is authoritative, the Machines lose their set in both APIs, so OrphansAdopted checks the sets of both. If it is not authoritative, its
+// twin still counts the Machines. Then only sets of the deleted set's own API could adopt them, and OrphansAdopted refuses that even if these sets have room.
 func OrphansAdopted(c policies.Change) policies.Verdict {
 	if !leavesOrphans(c) {
 		return policies.Verdict{}

@@ -131,9 +131,9 @@ func authorityText(s standing) API {
 // ownStatus are the fields of status that only Poundlock writes: which API is authoritative, which API the mirror is made from, and from which generation.
 var ownStatus = []string{"authoritativeAPI", "synchronizedAPI", "synchronizedGeneration"}
 
-// StatusOwned refuses changes of those fields and conditions of status that only Poundlock writes (ownStatus, reportedConditions), and of Paused by controllers
-// that contradict the stored authority (outdated). The controllers of both APIs read in status who may act, so only one writer may write that (converting › API
-// Extensions).
+// StatusOwned refuses changes of the fields and conditions of status that only Poundlock writes (ownStatus, reportedConditions). It also refuses a condition
+// Paused by which controllers contradict the stored authority (outdated). The controllers of both APIs read in status which of them may act, so only one writer
+// may write that (converting › API Extensions).
 func StatusOwned(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock {
 		return policies.Verdict{}
@@ -182,9 +182,9 @@ func outdated(c policies.Change, before, after map[string]json.RawMessage) bool 
 	return false
 }
 
-// earlier reports whether after has Paused=True with a lastTransitionTime before that of the stored Paused condition, which is not True: such an
-// acknowledgement is from an earlier pause. Both times were written by the controllers, so Poundlock's clock does not matter. If one of two leaders has a slow
-// clock, its acknowledgement is refused until that clock has reached the stored time: the controller writes the time anew at each attempt.
+// earlier reports whether after has Paused=True with an earlier lastTransitionTime than the stored condition Paused, in before. If the stored condition is not
+// True, such an acknowledgement is from an earlier pause. Both times were written by the controllers, so Poundlock's clock does not matter. If one of two
+// leaders has a slow clock, its acknowledgement is refused until that clock has reached the stored time: the controller writes the time anew at each attempt.
 func earlier(after, before map[string]json.RawMessage) bool {
 	const at = "lastTransitionTime"
 	return slices.ContainsFunc(ofType(after, ConditionPaused), func(is map[string]any) bool {
@@ -287,9 +287,9 @@ func lets(c policies.Change, m metadataChange) bool {
 	return m.removed && c.Old.Deleting() && (strange(c) || keepsStrangersInstance(c))
 }
 
-// keepsStrangersInstance reports whether the object under review is what a provider keeps for an instance, and that instance is known not to be the Machine API
-// Machine's. If this Machine has no spec.providerID, that is known only while the Machine has no machine finalizer: without it the Machine API's controllers
-// have not asked for an instance.
+// keepsStrangersInstance reports whether the object under review is what a provider keeps for an instance, and that instance is known not to belong to the
+// Machine API Machine. If this Machine has no spec.providerID, that is known only while the Machine has no machine finalizer: without that finalizer the
+// Machine API's controllers have not asked for an instance.
 func keepsStrangersInstance(c policies.Change) bool {
 	id := providerID(c.Facts.Twin)
 	return c.Kind == InfraInstance && (Objects{InfraInstance: c.Old}).keptForOtherInstance(id) &&

@@ -35,7 +35,7 @@ var allInstanceFields = []string{"providerID", "instanceID", biosField}
 // on the instance that the ID names, and terminate it. The exception is an ID that a person has to correct (shares).
 func ProviderIDKept(c policies.Change) policies.Verdict {
 	s := stand(c)
-	// Nothing is to be checked on the side that is not authoritative, and during a move: there the whole spec is locked (SpecLocked).
+	// Nothing is to be checked on the side that is not authoritative, and during a move: in both cases the whole spec is locked (SpecLocked).
 	if c.Actor == policies.Poundlock || findsInstances(c) || !hasMirror(c) || !sideOf(s.Current, c.Side) || shares(s.Shape) {
 		return policies.Verdict{}
 	}
@@ -169,8 +169,8 @@ func Holders(machines []*policies.Object, name, infra string) []string {
 	return slices.Compact(out)
 }
 
-// HoldersOf returns the Holders for the object under review: the names of the other Machines that have its instance. machines are all Machines with an ID that
-// the object has, or that the reviewed status names.
+// HoldersOf returns the Holders for the object under review: the names of the other Machines that have its instance. The parameter machines are all Machines
+// with an ID that the object has, or that the reviewed status names.
 func HoldersOf(c policies.Change, machines []*policies.Object) []string {
 	if c.Subresource == "status" {
 		machines = slices.DeleteFunc(slices.Clone(machines), func(m *policies.Object) bool {

@@ -20,7 +20,7 @@ type Provider struct {
 	Platform string
 	// ProviderSpec is the kind of a Machine API Machine's providerSpec.
 	ProviderSpec string
-	// own reads a member that only this platform's providerSpec has, and that it requires. It is nil if the providerSpec is recognized by its kind alone.
+	// own reads a member that only this platform's providerSpec has, and that it requires. It is nil if only the kind shows the providerSpec's platform.
 	own func(ofProvider) any
 	// Machine is the kind of the provider's machines.
 	Machine string
@@ -94,7 +94,8 @@ var providers = []Provider{
 	},
 }
 
-// providerOf returns the provider whose machines, or whose objects kept for instances, are of a kind; the zero Provider if there is none.
+// providerOf returns the provider to which a kind belongs: the kind is that of its machines, or of the objects that it keeps for instances. For other kinds it
+// returns the zero Provider.
 func providerOf(kind string) Provider {
 	i := slices.IndexFunc(providers, func(p Provider) bool { return kind != "" && (p.Machine == kind || p.Instance == kind) })
 	if i < 0 {
@@ -103,8 +104,8 @@ func providerOf(kind string) Provider {
 	return providers[i]
 }
 
-// providerIn returns the provider of the object under review: of a provider's object by its kind, of a Cluster API object by the kind of the provider's machine
-// to which it refers, of a Machine API object by its providerSpec; the zero Provider if there is none.
+// providerIn returns the provider of the object under review; the zero Provider if there is none. A provider's object shows it by its kind, a Cluster API
+// object by the kind of the provider's machine to which it refers, and a Machine API object by its providerSpec.
 func providerIn(c policies.Change) Provider {
 	switch c.Side {
 	case policies.SideInfrastructure:

@@ -46,7 +46,7 @@ func Uninitialised(c policies.Change) policies.Verdict {
 			"MachineAPIMigration is off", c.Kind)))
 }
 
-// RequestBlocked refuses a request to move that can never be carried out. Every other one is stored: "The migration request will always be persisted"
+// RequestBlocked refuses a request to move that can never be carried out. Every other request is stored: "The migration request will always be persisted"
 // (converting › Workflow extension).
 func RequestBlocked(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock || !moves(c) {
@@ -170,7 +170,8 @@ func RequestWarning(c policies.Change) policies.Verdict {
 	)...)
 }
 
-// CancelWarning returns the warning for a request that is withdrawn. stays is the API that stays authoritative, move the command that asks for the move again.
+// CancelWarning returns the warning for a request that is withdrawn. The parameter stays is the API that stays authoritative; the parameter move is the command
+// that requests the move again.
 func CancelWarning(stays API, move string) string {
 	return fmt.Sprintf("spec.authoritativeAPI: this cancels the move, and %s stays authoritative. To move after all: %s", stays.Text(), move)
 }
@@ -260,7 +261,8 @@ func TakesOver(c policies.Change) bool {
 	return kind.InfraActs() && c.New != nil && c.Facts.Twin != nil && !o.State().InfraActs
 }
 
-// leavingWarning returns the warning that surroundings of the other API's objects, such as their namespace, are being deleted; nil if none are.
+// leavingWarning returns the warning that the move will not start while the namespace, a CRD or the Cluster of the other API's objects is being deleted; nil if
+// none is.
 func leavingWarning(c policies.Change) []string {
 	if c.Facts.Leaving == "" {
 		return nil
@@ -354,8 +356,8 @@ func extentWarning(c policies.Change, s standing) []string {
 }
 
 // failedWarning returns the warning for a Machine in the phase Failed that is to move to Machine API, whose controllers do nothing with such a Machine except
-// delete it. Cluster API fails a Machine whose instance is gone, and one that has an earlier failure, and the mirror copies the phase to the Machine API
-// object. There is no warning for a Machine without an instance, because it loses the failure in a move (LeftBehind).
+// delete it. Cluster API reports this phase for a Machine whose instance is gone, and for one that has an earlier failure. The mirror copies the phase to the
+// Machine API object. There is no warning for a Machine without an instance, because a move clears the failure of such a Machine (LeftBehind).
 func failedWarning(c policies.Change, s standing) []string {
 	if s.authoritative() != ClusterAPI || !failed(c) || providerID(c.Old) == "" {
 		return nil

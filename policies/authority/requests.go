@@ -80,7 +80,7 @@ func (t TemplateReference) GroupVersionKind() (gvk schema.GroupVersionKind, whol
 }
 
 // Remediator returns the Neighbour for the remediator of a check that is, or is to be, Cluster API's, if the check's template was not found in Cluster API's
-// namespace. Nobody copies the template there. It returns nil if the template exists, or if the check makes no requests for remediation.
+// namespace. Nobody copies the template to that namespace. Remediator returns nil if the template exists, or if the check makes no requests for remediation.
 func Remediator(c policies.Change) []Neighbour {
 	t := RemediationTemplate(c.New)
 	if _, whole := t.GroupVersionKind(); c.Kind != "MachineHealthCheck" || !whole || c.Facts.Remediation == policies.Exists {

@@ -91,9 +91,9 @@ func (s standing) seenTo(c policies.Change) bool {
 		(c.Actor == policies.ClusterAPIController || c.Actor == policies.InfrastructureController || c.Actor == policies.Anyone && seenToWithoutAccount(c))
 }
 
-// seenToWithoutAccount reports whether anybody may write to the object: it is a provider's machine that Poundlock did not make, or what the provider keeps for
-// the instance of one, and the provider's controllers have no account of their own (Provider.Account). An object that has, or is to have, the ID of the Machine
-// API Machine's instance stays locked.
+// seenToWithoutAccount reports whether anybody may write to the object, because the provider's controllers have no account of their own (Provider.Account). The
+// object must be a provider's machine that Poundlock did not make, or the object that the provider keeps for the instance of such a machine. An object that
+// has, or is to have, the ID of the Machine API Machine's instance stays locked.
 func seenToWithoutAccount(c policies.Change) bool {
 	if c.Old == nil || !hasNoAccount(c.Old.Kind) {
 		return false
@@ -133,9 +133,9 @@ func sideOf(api API, side policies.Side) bool {
 	return api == ClusterAPI
 }
 
-// propagation returns how a deletion treats the dependents of the deleted object: what the request asks for, or else what the first of the finalizers
-// foregroundDeletion and orphan stands for that the object has; "" if neither decides. So a set with the finalizer foregroundDeletion is deleted in the
-// foreground even if the request does not ask for that.
+// propagation returns how a deletion treats the dependents of the deleted object: as the request asks or, if it does not ask, as the object's first finalizer
+// of the two foregroundDeletion and orphan says; "" if neither decides. So a set with the finalizer foregroundDeletion is deleted in the foreground even if the
+// request does not ask for that.
 func propagation(c policies.Change) metav1.DeletionPropagation {
 	if c.Propagation != "" || c.Old == nil {
 		return c.Propagation

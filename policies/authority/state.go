@@ -66,8 +66,8 @@ type State struct {
 	Undefined bool
 	// Unreflected reports that a Machine is not counted because the mirror makes no Machine API object for it, even if it converts.
 	Unreflected bool
-	// Judged reports that the Cluster API MachineSet would delete a Machine because of the mark of a MachineHealthCheck that no longer selects the Machine
-	// (Roster.Judged).
+	// Judged reports that the Cluster API MachineSet would delete a Machine because a MachineHealthCheck once marked the Machine as unhealthy. That check no
+	// longer selects the Machine (Roster.Judged).
 	Judged bool
 	// Detached reports that Poundlock has detached the Machine API object from its set, but the set is still its owner: at some time the garbage collector will
 	// delete the object.
@@ -80,8 +80,8 @@ type State struct {
 	RequestsOpen bool
 	// Decided reports that a person has decided, for the wait that is reported, that no instance exists (NoInstanceAnnotation).
 	Decided bool
-	// Unprepared reports, during a move from the Machine API, that Cluster API's objects still have what the move clears (LeftBehind), or that a Machine
-	// without an instance is not yet spared from its checks (Spares).
+	// Unprepared reports, during a move from the Machine API, that Cluster API's objects still have what the move clears (LeftBehind), or that a Machine without
+	// an instance does not yet have the annotation that spares it from its checks (Spares).
 	Unprepared bool
 	// Unrecorded reports that nothing stored says that the authoritative API's object has existed (Shape.Existed).
 	Unrecorded bool
@@ -100,7 +100,7 @@ type Party struct {
 // AcknowledgedState is what an object's controllers have last acknowledged in its Paused condition.
 type AcknowledgedState uint8
 
-// The states. NotAcknowledged: there is no Paused condition, or its status is Unknown.
+// The states. NotAcknowledged means that the object has no Paused condition, or that the condition's status is Unknown.
 const (
 	NotAcknowledged AcknowledgedState = iota
 	AcknowledgedUnpaused
@@ -110,7 +110,7 @@ const (
 // FinalizerState is whether an object carries the finalizer under which its controllers clean up before the object is gone.
 type FinalizerState uint8
 
-// The states. NoFinalizer: objects of this kind never have such a finalizer.
+// The states. NoFinalizer means that objects of this kind never have such a finalizer.
 const (
 	NoFinalizer FinalizerState = iota
 	FinalizerAbsent
@@ -213,8 +213,8 @@ func (o Objects) State() State {
 	return s
 }
 
-// Foresee returns the State as it will be once the mirror has looked at a request to move. It is for a caller who asks what a request would lead to before it
-// is made, since the mirror looks at a request only afterwards.
+// Foresee returns the State as it will be once the mirror has looked at a request to move. It is for a caller who asks, before a request is made, what the
+// request would lead to: the mirror looks at a request only afterwards.
 func (o Objects) Foresee() State {
 	s := o.State()
 	if o.refusedBefore(o.withoutInfra(s)) {
@@ -240,8 +240,8 @@ func party(o *policies.Object, paused Condition, finalizer string) Party {
 	}
 }
 
-// machineAPIParty returns the Party of the Machine API object, and whether the object's controller is Blind: it is if the kind obeys the pause annotation and
-// the object has no Paused condition that is True or False.
+// machineAPIParty returns the Party of the Machine API object, and whether the object's controller is Blind. The controller is Blind if the kind obeys the
+// pause annotation and the object has no Paused condition that is True or False.
 func (o Objects) machineAPIParty(shape Shape) (p Party, blind bool) {
 	p = party(o.MachineAPI, shape.Condition(ConditionPaused), o.Kind.MachineAPIFinalizer)
 	p.PauseRequested = p.Exists && o.Kind.ObeysAnnotation && PausesCheck(o.MachineAPI)

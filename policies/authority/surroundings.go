@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// HoldsMirrorsAnnotation is on each object whose deletion would delete mirrors with it. Its value says for people how many these are.
+	// HoldsMirrorsAnnotation is on each object whose deletion would delete mirrors with it. Its value is a text for people, with the number of these mirrors.
 	HoldsMirrorsAnnotation = Domain + "/holds-mirrors"
 	// AllowDeletionAnnotation lets a person delete an object in spite of HoldsMirrorsAnnotation, if its value is one of Allows.
 	AllowDeletionAnnotation = Domain + "/allow-deletion"
@@ -29,7 +29,7 @@ const (
 	Enforced = "enforced"
 )
 
-// The kinds of surroundings, as Surrounding.Kind has them.
+// The values of Surrounding.Kind.
 const (
 	Namespace  = "Namespace"
 	Definition = "CustomResourceDefinition"

@@ -74,8 +74,8 @@ func unseenNeeds(c policies.Change) (n policies.Need) {
 	return n
 }
 
-// unconvertibleTemplate returns the errors about fields that the set's new Machines would have, too. Errors about names or settings of the set alone are left
-// out.
+// unconvertibleTemplate returns the conversion errors about fields that the set's new Machines would have, too. It leaves out errors that are only about names
+// or settings of the set.
 func unconvertibleTemplate(c policies.Change) field.ErrorList {
 	var out field.ErrorList
 	for _, err := range c.Facts.Unconvertible {

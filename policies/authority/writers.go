@@ -36,8 +36,8 @@ const (
 	Uninitialized Phase = 1 << iota
 	ByMachineAPI
 	ByClusterAPI
-	// LeavingMachineAPI and LeavingClusterAPI are the phases of a move from that API, until the controllers of the object under review acknowledge their pause.
-	// LeftMachineAPI and LeftClusterAPI are the phases from then on to the end of the move: the mirror has caught up, and a later write would be lost.
+	// LeavingMachineAPI and LeavingClusterAPI are the phases of a move from the named API, until the controllers of the object under review acknowledge their
+	// pause. LeftMachineAPI and LeftClusterAPI are the phases from then on to the end of the move: the mirror has caught up, and a later write would be lost.
 	LeavingMachineAPI
 	LeavingClusterAPI
 	LeftMachineAPI

@@ -27,7 +27,7 @@ type Future struct {
 	Last Plan
 }
 
-// Moment is a step, or a wait before the next one.
+// Moment is a step, or a wait before the next step.
 type Moment struct {
 	PlannedStep
 	// Name is the Machine's name. The name of a Machine that the set will create has xxxxx in place of its five letters.

@@ -124,7 +124,7 @@ func (m MachineState) In(e Effect) []Difference {
 	return out
 }
 
-// Make makes the plan of a view. It never panics, whatever a person writes: fields that cannot be read are reported in Invalid.
+// Make returns the plan for a view. It never panics, whatever a person writes: it reports fields that cannot be read in Invalid.
 func Make(v View) Plan {
 	t := TemplateOf(v.Set)
 	p := Plan{

@@ -107,7 +107,7 @@ func (p *Plan) judge(v View) {
 	}
 }
 
-// unmanaged lists the control plane's Nodes to which no Machine of the set has referred for Grace.
+// unmanaged lists the control plane's Nodes to which no Machine of the set has referred for at least the time Grace.
 func unmanaged(v View) []string {
 	var out []string
 	for _, n := range strays(v) {
@@ -212,8 +212,8 @@ func (m MachineState) made() bool {
 	return from && madeName.MatchString(m.Name)
 }
 
-// onOtherNode reports whether a Machine's Node has existed for Grace without the role of the control plane. Such a Machine got the set's labels by mistake, and
-// the set would delete an instance that was never its own.
+// onOtherNode reports whether a Machine's Node has existed for at least the time Grace without the role of the control plane. Such a Machine got the set's
+// labels by mistake, and the set would delete an instance that was never its own.
 func onOtherNode(v View, m *machinev1beta1.Machine) bool {
 	return slices.ContainsFunc(v.OtherNodes, func(n corev1.Node) bool { return refers(m, &n) && !n.CreationTimestamp.Add(Grace).After(v.Now) })
 }

@@ -114,8 +114,8 @@ func nutanixFound(_ []map[string]any, i *configv1.Infrastructure) finder {
 	})
 }
 
-// described returns a finder for a platform whose failure domains are described in the Infrastructure. known lists their names, and union returns the failure
-// domain of a name in the form of a set.
+// described returns a finder for a platform whose failure domains are described in the Infrastructure. The function known lists the names of the failure
+// domains, and the function union returns the failure domain of a name in the form of a set.
 func described(platform configv1.PlatformType, i *configv1.Infrastructure, known func(*configv1.Infrastructure) []string,
 	union func(string) machinev1.FailureDomains) finder {
 	row := Named(platform)
