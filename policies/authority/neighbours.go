@@ -126,7 +126,7 @@ type ofProvider struct {
 	KeyPairName any `json:"keyPairName"`
 }
 
-// of reports whether this is the providerSpec of the provider known, by its kind or by a member that only that provider has. Machine API goes by the cluster's
+// of reports whether this is the providerSpec of the given provider, by its kind or by a member that only that provider has. Machine API goes by the cluster's
 // platform and does not need the kind, so an old set's providerSpec may lack it.
 func (p ofProvider) of(known Provider) bool {
 	return p.Kind == known.ProviderSpec || known.own != nil && known.own(p) != nil

@@ -43,7 +43,7 @@ const (
 	// Switch removes the machine finalizer from the objects that are no longer authoritative, then stores the new authority. These two writes are one step because
 	// Cluster API's controllers add their finalizer again even while they are paused: a step that waited until the finalizer is absent could wait for ever.
 	Switch Action = "Switch"
-	// Release removes the pause annotation from these objects: Cluster API's, or the Machine API object.
+	// Release removes the pause annotation again: from Cluster API objects, or from a Machine API object.
 	Release Action = "Release"
 	// Wait changes nothing: somebody else has to do something first.
 	Wait Action = "Wait"
@@ -372,7 +372,7 @@ func (s State) uncounted(format string, args ...any) Step {
 	return s.wait(ReasonUncounted, WhoMachines, format, args...)
 }
 
-// judgedText says, in messages, what a move waits for while Judged.
+// judgedText is the part of messages that says what a move waits for while State.Judged is true.
 const judgedText = "its MachineSet would delete a Machine that a MachineHealthCheck once marked as unhealthy and that no active check selects any more. " +
 	"Poundlock removes the mark: you need not do anything."
 
@@ -607,7 +607,7 @@ func (s State) infraLost() bool {
 	return s.InfraActs && s.Origin == ClusterAPI && s.MachineAPI.Finalizer == FinalizerPresent && (!s.Infra.Exists || s.Infra.lost())
 }
 
-// over returns the next step of a move that can no longer go back: pauses that are missing, then last.
+// over returns the next step of a move that can no longer go back: first the pauses that are missing, then what last returns.
 func over(s State) Step {
 	if step, ok := stop(s); ok {
 		return step
@@ -668,9 +668,8 @@ func (s State) missing() Who {
 	return s.who(ClusterAPI, func(p Party) bool { return !p.Exists })
 }
 
-// awaited returns the message of a Wait for missing objects. The message is the parameter byMirror if the mirror creates what is missing. The mirror does not
-// create the provider's object of a Machine for which Cluster API is authoritative. While Synchronized is False, it does not create Cluster API's own object
-// either.
+// awaited returns the message of a Wait for missing objects. If the mirror creates what is missing, that is the text byMirror. The mirror does not create the
+// provider's object of a Machine for which Cluster API is authoritative. While Synchronized is False, it does not create Cluster API's own object either.
 func (s State) awaited(missing Who, byMirror string) string {
 	if missing == WhoInfra && s.source() == ClusterAPI {
 		return "The infrastructure object of the Cluster API Machine does not exist. " + NoInfraRecreated(s.Instance != InstanceUnknown &&

@@ -170,8 +170,8 @@ func RequestWarning(c policies.Change) policies.Verdict {
 	)...)
 }
 
-// CancelWarning returns the warning for a request that is withdrawn. The parameter stays is the API that stays authoritative; the parameter move is the command
-// that requests the move again.
+// CancelWarning returns the warning for a request that is withdrawn. The API "stays" stays authoritative, and the text "move" is the command that requests the
+// move again.
 func CancelWarning(stays API, move string) string {
 	return fmt.Sprintf("spec.authoritativeAPI: this cancels the move, and %s stays authoritative. To move after all: %s", stays.Text(), move)
 }
@@ -190,8 +190,8 @@ func hopeless(c policies.Change) bool {
 	return slices.ContainsFunc(c.Facts.Unconvertible, func(e *field.Error) bool { return e.Field == "" })
 }
 
-// unconvertibleWarnings returns a warning for each field that cannot be converted to an API, and before them the warning of rolloutWarning. The parameter so is
-// the consequence, which follows the word "so" in each warning. Path and reason come first, because a warning is cut at 256 characters.
+// unconvertibleWarnings returns a warning for each field that cannot be converted to an API, and before them the warning of rolloutWarning. The text "so" is
+// the consequence, for example "the move will not start". Path and reason come first, because a warning is cut at 256 characters.
 func unconvertibleWarnings(c policies.Change, to API, so string) []string {
 	out := rolloutWarning(c, to)
 	for _, err := range c.Facts.Unconvertible {
@@ -230,8 +230,8 @@ func ofControlPlane(c policies.Change) bool {
 	return role == "master" || role == "control-plane"
 }
 
-// Refusals returns the warnings about the fields that the conversion in a review cannot convert. The parameter to is the API that cannot express these fields;
-// the parameter so is the consequence.
+// Refusals returns the warnings about the fields that the conversion in a review cannot convert. The API "to" cannot express these fields, and the text "so" is
+// the consequence.
 func Refusals(c policies.Change, to API, so string) []string { return unconvertibleWarnings(c, to, so) }
 
 // synchronizedWarning returns the warning that the move will not start while the condition Synchronized is not True; nil if it is True. The warning omits the

@@ -16,10 +16,10 @@ import (
 )
 
 // requestsOpen reports whether a MachineHealthCheck may have an open request for remediation that concerns this pair. If the pair is a check, only its own
-// requests matter. If the pair is a Machine, the requests of Cluster API's checks matter. The parameter source is the API that authority comes from. A check
-// makes such a request from its template, for a remediator, and deletes the request when the Machine is healthy again. A paused check would not delete the
-// request, and a healthy Machine would be remediated. So the check does not move. Nor does the Machine move away from Cluster API's check, because a check
-// skips a paused Machine.
+// requests matter. If the pair is a Machine, the requests of Cluster API's checks matter. The API "source" is the one that authority comes from. A check makes
+// such a request from its template, for a remediator, and deletes the request when the Machine is healthy again. A paused check would not delete the request,
+// and a healthy Machine would be remediated. So the check does not move. Nor does the Machine move away from Cluster API's check, because a check skips a
+// paused Machine.
 func (o Objects) requestsOpen(source API) bool {
 	switch {
 	case o.Kind.Name == "MachineHealthCheck" && source == MachineAPI:

@@ -106,7 +106,7 @@ func seenToWithoutAccount(c policies.Change) bool {
 		!keptFor(c.Old, id) && !keptFor(c.New, id)
 }
 
-// keptFor reports whether an object that a provider keeps for an instance has this instance ID.
+// keptFor reports whether an object that a provider keeps for an instance has the given instance ID.
 func keptFor(kept *policies.Object, id string) bool {
 	key := instanceKeyKept(kept)
 	return key != "" && key == providerBehind(kept).instanceKey(id)

@@ -223,9 +223,9 @@ func (o Objects) Foresee() State {
 	return s
 }
 
-// refusedBefore reports whether the mirror has yet to look at a request for a move that needs no infrastructure machine. That is so if the parameter without,
-// the result of withoutInfra, is true and the mirror still reports that the infrastructure machine does not exist. Once the mirror has looked at the request,
-// it updates the Machine API object without that machine.
+// refusedBefore reports whether the mirror has yet to look at a request for a move that needs no infrastructure machine. That is so if the flag "without" (the
+// result of withoutInfra) is true and the mirror still reports that the infrastructure machine does not exist. Once the mirror has looked at the request, it
+// updates the Machine API object without that machine.
 func (o Objects) refusedBefore(without bool) bool {
 	return without && Read(o.MachineAPI).Condition(ConditionSynchronized).Reason == ReasonInfraNotFound
 }

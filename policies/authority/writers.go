@@ -318,7 +318,7 @@ func Annotated(side policies.Side) []Grant {
 }
 
 // LeftAlone returns the names of those labels or annotations of a Machine API object that its own controllers keep up to date while Cluster API is
-// authoritative, and that are not carried over: the mirror leaves them as they are. The parameter of is "metadata.labels" or "metadata.annotations".
+// authoritative, and that are not carried over: the mirror leaves them as they are. The path "of" is metadata.labels or metadata.annotations.
 func LeftAlone(kind, of string) []string {
 	var out []string
 	for _, g := range grants {
@@ -329,8 +329,8 @@ func LeftAlone(kind, of string) []string {
 	return out
 }
 
-// Names returns the names of the row's fields directly beneath the path of (such as spec), or the keys that the row names in the map at that path (such as
-// metadata.labels).
+// Names returns the names of the row's fields directly beneath the path "of" (for example spec). If that path is a map, such as metadata.labels, it returns the
+// keys that the row names in the map.
 func (g Grant) Names(of string) []string {
 	var out []string
 	for _, f := range g.Fields {

@@ -178,7 +178,7 @@ func elsewhere(m *machinev1beta1.Machine) bool {
 	return m.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityClusterAPI || m.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityMigrating
 }
 
-// Different returns the differences between two JSON values, with their paths. It leaves out the paths in the parameter except, and all paths below them.
+// Different returns the differences between two JSON values, with their paths. It leaves out the paths in the list "except", and all paths below them.
 func Different(path *field.Path, have, want any, except ...string) []Difference {
 	var out []Difference
 	found, err := policies.Differences(path, values.Raw(have), values.Raw(want), except...)
@@ -191,8 +191,8 @@ func Different(path *field.Path, have, want any, except ...string) []Difference 
 	return out
 }
 
-// lacking returns a difference for each member of want that have lacks or has with another value. Further members of have are no differences, because they
-// belong to other writers.
+// lacking returns a difference for each member of "want" that "have" lacks or has with another value. Further members of "have" are no differences, because
+// they belong to other writers.
 func lacking(path *field.Path, have, want map[string]string) []Difference {
 	kept := map[string]string{}
 	for k := range want {
@@ -218,7 +218,7 @@ func ours(all map[string]string) map[string]string {
 	return out
 }
 
-// beside returns those of hooks that are not in others.
+// beside returns those of the hooks that are not among others.
 func beside(hooks, others []machinev1beta1.LifecycleHook) []machinev1beta1.LifecycleHook {
 	return slices.DeleteFunc(slices.Clone(hooks), func(h machinev1beta1.LifecycleHook) bool { return slices.Contains(others, h) })
 }

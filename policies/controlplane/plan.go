@@ -207,7 +207,7 @@ func (p *Plan) place(v View) {
 	}
 }
 
-// numberOf returns the index that ends a Machine's name: 2 of lock-7x2k9-master-2; false if the name does not end with one.
+// numberOf returns the index at the end of a Machine's name, for example 2 for lock-7x2k9-master-2; false if the name does not end with one.
 func numberOf(name string) (int, bool) {
 	_, last, found := cutLast(name, "-")
 	if !found || len(last) > 4 {
@@ -356,7 +356,7 @@ func (p *Plan) domainOf(row platform.Row, i Index) int {
 	return -1
 }
 
-// ofZone returns the only one of the set's domains that is in the zone of a providerSpec, as an index into p.Domains; -1 if none is, or several are.
+// ofZone returns the set's domain in the zone of a providerSpec, as an index into p.Domains; -1 if that zone has none of the domains, or several.
 func (p *Plan) ofZone(spec map[string]any) int {
 	zone, found := p.Row.ZoneOf(spec), -1
 	if zone == "" {

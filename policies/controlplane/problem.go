@@ -166,10 +166,10 @@ func (p *Plan) unsure() []string {
 
 const afterFailure = "Fix what status.errorMessage of each names, then delete the Machine, and the set creates another one"
 
-// failed returns the names of the failed Machines that nothing replaces. If the parameter replacements is true, these are Machines at an index with other
-// Machines: without them, an outdated or deleted Machine cannot be removed. If it is false, they are Machines that are the only one at their index. An outdated
-// Machine is replaced, so it is not among them, unless a hook holds another Machine: etcd may not release that Machine before the failed one is gone. Only
-// failed replacements stop the set, because other failures do not concern a replacement.
+// failed returns the names of the failed Machines that nothing replaces. If "replacements" is true, these are Machines at an index with other Machines: without
+// them, an outdated or deleted Machine cannot be removed. If it is false, they are Machines that are the only one at their index. An outdated Machine is
+// replaced, so it is not among them, unless a hook holds another Machine: etcd may not release that Machine before the failed one is gone. Only failed
+// replacements stop the set, because other failures do not concern a replacement.
 func (p *Plan) failed(replacements bool) []string {
 	var out []string
 	for _, i := range p.Indexes {
@@ -238,7 +238,7 @@ func unless(fine bool, all []string) []string {
 	return all
 }
 
-// NamesOf returns the names of the Machines for which the function is returns true; all names if that function is nil.
+// NamesOf returns the names of the Machines for which the function "is" returns true; all names if that function is nil.
 func NamesOf(all []MachineState, is func(MachineState) bool) []string {
 	var out []string
 	for _, m := range all {

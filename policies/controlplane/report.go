@@ -111,7 +111,7 @@ func (p *Plan) stopped() string {
 	return message
 }
 
-// state returns the message for a set that acts: the progress, then the parameter now (the next step or the wait), then what is still to be replaced.
+// state returns the message for a set that acts: the progress, then the text "now" (the next step or the wait), then what is still to be replaced.
 func (p *Plan) state(now string) string {
 	parts := []string{fmt.Sprintf("%d of %d control plane Machines match the template and are ready", p.Numbers().Updated, p.Replicas), now}
 	if all := p.Outdated(); len(all) > 0 && p.Strategy != machinev1.OnDelete {
@@ -167,8 +167,8 @@ func (p *Plan) degraded() metav1.Condition {
 	return condition(Degraded, true, p.Problems[0].Reason, sentence(parts...))
 }
 
-// OperatorConditions returns the ClusterOperator's conditions. The parameter p is nil if there is no set. Then ungenerated says why no set can be generated; ""
-// if one can be.
+// OperatorConditions returns the ClusterOperator's conditions. If there is no set, p is nil, and the text "ungenerated" says why no set can be generated ("" if
+// one can be).
 func OperatorConditions(p *Plan, ungenerated string) []configv1.ClusterOperatorStatusCondition {
 	if p == nil || !p.Active {
 		return idle(p, ungenerated)

@@ -168,8 +168,8 @@ func allOf(all []MachineState, is func(MachineState) bool) bool {
 	return !slices.ContainsFunc(all, func(m MachineState) bool { return !is(m) })
 }
 
-// unasked turns find, which looks for a deletion at one index, into a function for changing. That function returns the deletion at the first index that needs
-// one. With the strategy OnDelete it returns none, because a person deletes.
+// unasked turns the function "find", which looks for a deletion at one index, into a function for changing. That function returns the deletion at the first
+// index that needs one. With the strategy OnDelete it returns none, because a person deletes.
 func (p *Plan) unasked(find func(Index) (PlannedStep, bool)) func() (PlannedStep, bool) {
 	return func() (PlannedStep, bool) {
 		if p.Strategy == machinev1.OnDelete {

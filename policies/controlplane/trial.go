@@ -50,7 +50,7 @@ func (p *Plan) NeededTrials() []Trial {
 	}, nil)
 }
 
-// try returns the trials at the indexes for which the function at returns true, and in these domains, each once.
+// try returns the trials at the indexes for which the function "at" returns true, and in the given domains, each once.
 func (p *Plan) try(at func(Index) bool, domains []platform.Domain) []Trial {
 	if len(p.Invalid) > 0 || p.Spec == nil {
 		return nil

@@ -40,13 +40,13 @@ type View struct {
 	Nodes []corev1.Node
 	// OtherNodes are the Nodes without that role to which a Machine refers.
 	OtherNodes []corev1.Node
-	// Unselected are Machines of control plane Nodes that the selector does not match.
+	// Unselected are the Machines that refer to a control plane Node and that the set's selector does not match.
 	Unselected []machinev1beta1.Machine
 	// ClusterAPINamespace is the namespace in which Cluster API has the Machines for which Cluster API is authoritative.
 	ClusterAPINamespace string
 	// Infrastructure is the Infrastructure named cluster; nil if there is none.
 	Infrastructure *configv1.Infrastructure
-	// Trials are the results of dry runs of the plan's Trials. A Machine without a trial is compared with the template alone.
+	// Trials are the results of dry runs of the plan's Trials. A Machine without a trial is compared only with the template.
 	Trials []policies.Trial
 	// NotReadyGrace is how long a Node may be not ready, for example during a reboot, before its Machine counts as unavailable. No step begins because of this
 	// grace: for steps, a Node is ready only if it is ready now.

@@ -123,7 +123,7 @@ func (p *Plan) will() string {
 	return "the set is Inactive. If it were Active, it would do"
 }
 
-// doing returns the words of will with another verb in place of "do".
+// doing returns the words of the function will, with the given verb in place of "do".
 func (p *Plan) doing(verb string) string { return strings.TrimSuffix(p.will(), "do") + verb }
 
 // deed is one entry of a forecast: a Machine that is created, deleted or replaced. A replacement is a creation and a deletion in one entry.
@@ -204,7 +204,7 @@ func (p *Plan) sentenceOf(verb Verb, n int) string {
 	return fmt.Sprintf("%s %s, one at a time", p.doing("replace"), many)
 }
 
-// leavesOff returns what is left to a person, or what the set waits for, when nothing more happens by itself. The parameter last is the plan at that time.
+// leavesOff returns what is left to a person, or what the set waits for, when nothing more happens by itself. The plan "last" is the plan at that time.
 func (p *Plan) leavesOff(last *Plan) []string {
 	if len(last.Problems) > 0 {
 		return []string{fmt.Sprintf("%s there, until you fix this: %s", p.doing("stop"), last.problems())}

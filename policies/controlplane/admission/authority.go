@@ -100,7 +100,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 			whoseNew(c.New, to), machinesOf(c.Old), authority.ByDefault(to)))...)
 }
 
-// whoseNew returns words of a sentence that say which API is authoritative for a set's new Machines while the API under is authoritative for the set.
+// whoseNew returns words of a sentence that say which API is authoritative for a set's new Machines while the API "under" is authoritative for the set.
 func whoseNew(set *policies.Object, under authority.API) string {
 	if under == authority.MachineAPI && ofTemplate(set) == authority.ClusterAPI {
 		return authority.ClusterAPI.Text() + "'s still, as " + platform.TemplatePath().Child("spec", "authoritativeAPI").String() + " of the set says"

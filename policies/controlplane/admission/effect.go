@@ -54,7 +54,7 @@ func Forecast(c policies.Change) policies.Verdict {
 	return p.written(policies.Warn(forecast...))
 }
 
-// forecastNeeds returns the facts that Forecast needs. If Cluster API is to be authoritative for the set's new Machines, the set has to be converted.
+// forecastNeeds returns the needs of Forecast. If Cluster API is to be authoritative for the set's new Machines, the set has to be converted.
 func forecastNeeds(c policies.Change) policies.Need {
 	needs := world(c)
 	if needs != 0 && whoseNewAre(c) == authority.ClusterAPI {
@@ -84,7 +84,7 @@ func Asked(c policies.Change, in *policies.ControlPlane) []controlplane.Trial {
 	return plan.NeededTrials()
 }
 
-// unknownTo returns a function that reports whether a Machine differs from every Machine that the set before would create.
+// unknownTo returns a function that reports whether a Machine differs from every Machine that the set "before" would create.
 func unknownTo(before *proposal) func(controlplane.Trial) bool {
 	var known []controlplane.Trial
 	if before != nil {

@@ -106,8 +106,7 @@ func Joins(c policies.Change) policies.Verdict {
 }
 
 // after returns warnings about what the active set will do, beyond its present plan, once the Machine m is as given. m takes the place of the stored Machine of
-// its name. If m gets the control plane's labels only now, it is added, because the set did not count the stored one. The parameter when is the beginning of
-// each warning.
+// its name. If m gets the control plane's labels only now, it is added, because the set did not count the stored one. Each warning begins with the text "when".
 func after(c policies.Change, m machinev1beta1.Machine, when string) policies.Verdict {
 	p := propose(c, c.Facts.ControlPlane.Set)
 	if p == nil {

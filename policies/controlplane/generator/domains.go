@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// domains returns two lists of failure domains: own has those of the control plane's Machines, and more has the further ones of MachineSets. Each failure
+// domains returns two lists of failure domains: "own" has those of the control plane's Machines, and "more" has the further ones of MachineSets. Each failure
 // domain is listed once. Both lists are sorted by Domain.Key.
 func (g *generator) domains() (own, more []machinev1.FailureDomains) {
 	if g.row.Found == nil {

@@ -348,8 +348,8 @@ func joined(platform configv1.PlatformType, all []machinev1.FailureDomains) *mac
 	return out
 }
 
-// template returns the providerSpec without the fields that the failure domains set. If keep is true, it keeps those fields that a failure domain sets only if
-// the template lacks them (Setting.Yields).
+// template returns the providerSpec without the fields that the failure domains set. If "keep" is true, it keeps those fields that a failure domain sets only
+// if the template lacks them (Setting.Yields).
 func (g *generator) template(domains []machinev1.FailureDomains, keep bool) map[string]any {
 	out := values.Plain(g.spec)
 	for _, one := range domains {
@@ -363,7 +363,7 @@ func (g *generator) template(domains []machinev1.FailureDomains, keep bool) map[
 	return spec
 }
 
-// denied returns what the rules of admission refuse if the set after replaces the set before (nil for none); "" if they allow it.
+// denied returns what the rules of admission refuse if the set "after" replaces the set "before" (nil for none); "" if they allow it.
 func (w World) denied(before, after any) string {
 	c := policies.Change{
 		Subject: policies.Subject{

@@ -218,8 +218,8 @@ func (u *Plan) patch(k *keeper, next, merged map[string]any) {
 // merger merges a person's edits with the cluster's values, field by field.
 type merger struct{ platform platform.Row }
 
-// merge returns the stored value with the changes from last to next. A change is applied only where the stored value still equals last. Elsewhere a person has
-// changed the value, and merge keeps it. nil is an absent value.
+// merge returns the stored value with the changes from "last" to "next". A change is applied only where the stored value still equals "last". Elsewhere a
+// person has changed the value, and merge keeps it. nil is an absent value.
 func (m merger) merge(path string, stored, last, next any) any {
 	switch {
 	case reflect.DeepEqual(last, next):

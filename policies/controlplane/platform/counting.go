@@ -35,7 +35,7 @@ func usual(i *configv1.Infrastructure) map[string]any {
 	return nil
 }
 
-// ahead moves those items of a list for which the function is returns true to the front. Otherwise the items keep their order.
+// ahead moves the items for which the function "is" returns true to the front of a list. Otherwise the items keep their order.
 func ahead(spec map[string]any, list string, is func(item map[string]any) bool) {
 	items, _ := spec[list].([]any)
 	slices.SortStableFunc(items, func(a, b any) int {
@@ -144,7 +144,7 @@ func tagsWith(network map[string]any, subnets ...any) []any {
 	return tags
 }
 
-// identify keeps a reference's id, or its filter if it has no id. The parameter names are members that the reference may also have outside of the filter.
+// identify keeps a reference's id, or its filter if it has no id. The list "names" has members that the reference may also have outside of the filter.
 func identify(ref map[string]any, names ...string) {
 	filter := values.Object(ref["filter"])
 	if ref["uuid"] == nil && filter["id"] != nil {

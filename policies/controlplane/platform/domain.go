@@ -57,12 +57,12 @@ func (d Domain) Holds(p Row, spec map[string]any) bool {
 	return err == nil && len(found) == 0
 }
 
-// Under reports whether a domain sets a member whose path begins with path.
+// Under reports whether a domain sets a member at or below a path.
 func (d Domain) Under(path string) bool {
 	return slices.ContainsFunc(d.Sets, func(s Setting) bool { return strings.HasPrefix(s.Path, path) })
 }
 
-// Replaces reports whether a domain sets the member at a path to another value than own.
+// Replaces reports whether a domain sets the member at a path to another value than "own".
 func (d Domain) Replaces(path string, own any) bool {
 	return slices.ContainsFunc(d.Sets, func(s Setting) bool { return s.Path == path && s.Value != own })
 }

@@ -23,8 +23,8 @@ type Row struct {
 	Spec func() any
 	// Domains reads the set's failure domains. It is nil if the platform has none.
 	Domains func(machinev1.FailureDomains, *configv1.Infrastructure) ([]Domain, field.ErrorList)
-	// Found returns a function that reads a failure domain from a providerSpec. The parameter own has the providerSpecs of the control plane's Machines. Found is
-	// nil if Domains is nil.
+	// Found returns a function that reads a failure domain from a providerSpec. The list "own" has the providerSpecs of the control plane's Machines. Found is nil
+	// if Domains is nil.
 	Found func(own []map[string]any, i *configv1.Infrastructure) finder
 	// zones are the members of a providerSpec that determine a Machine's place, whether or not the set lists that place.
 	zones []string

@@ -48,7 +48,7 @@ func Path(path string) []PathElement {
 	return out
 }
 
-// Put returns v with the member at the path way set to value. It may change v. If a value on the way is no map or list, a map or list replaces it.
+// Put returns v with the member at the path "way" set to value. It may change v. If a value on the way is no map or list, a map or list replaces it.
 func Put(v any, way []PathElement, value any) any {
 	if len(way) == 0 {
 		return value
@@ -134,7 +134,7 @@ func Names[T any](all []T, name func(T) string) []string {
 	return out
 }
 
-// ListOr joins the items of a list for a sentence. It returns none for an empty list.
+// ListOr joins the items of a list for a sentence. For an empty list it returns the text "none", its parameter.
 func ListOr(all []string, none string) string {
 	if len(all) == 0 {
 		return none
@@ -170,7 +170,7 @@ func Blank(v any) bool {
 	return false
 }
 
-// Remove returns v without the member at the path way. It also removes the objects, and the last items of lists, that become empty by that. It may change v.
+// Remove returns v without the member at the path "way". It also removes the objects, and the last items of lists, that become empty by that. It may change v.
 func Remove(v any, way []PathElement) any {
 	if l, ok := v.([]any); ok && way[0].index >= 0 && way[0].index < len(l) {
 		l[way[0].index] = without(l[way[0].index], way)
