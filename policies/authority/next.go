@@ -481,7 +481,7 @@ func forth(s State) Step {
 		return s.wait(ReasonInstanceUnknown, s.machine(), "%s has paused. The move to %s waits for the ID of the instance. %s may have requested an instance, "+
 			"and without its ID %s would create a second one.", s.Origin.Text(), target, s.Origin.Text(), target)
 	}
-	if !s.synchronized() && s.Decided { // As in blocked: a person's decision counts only for the wait that is reported.
+	if !s.synchronized() && s.Decided { // A person's decision counts only for the wait that is reported (see blocked).
 		return unknown()
 	}
 	if !s.synchronized() {
@@ -501,7 +501,7 @@ func forth(s State) Step {
 	if s.RequestsOpen { // the check requested a remediation before it paused, and nobody else can withdraw the request
 		return back(s)
 	}
-	if s.Instance == InstanceUnknown { // blocked has asked this, but the source may have requested an instance until it paused
+	if s.Instance == InstanceUnknown { // blocked has checked this, but the source may have requested an instance before it paused
 		return unknown()
 	}
 	if s.Instance == InstanceOfAnother {

@@ -104,7 +104,7 @@ func FinalizerFence(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock || !added || fenceOpen(s) {
 		return policies.Verdict{}
 	}
-	remedy := "and create the Machine again" // The message does not advise to ask for Machine API: beside a Cluster API Machine that is refused, too.
+	remedy := "and create the Machine again" // The message does not advise to request Machine API: beside a Cluster API Machine, that is refused, too.
 	if c.Old != nil {
 		remedy = "or move the Machine first: " + moveTo(c, MachineAPI)
 	}

@@ -65,7 +65,7 @@ func Ahead(v View) Future {
 			return f
 		}
 		finished := w.finishNext(&f.Last)
-		if waits != "" && !w.own[finished] { // the wait for the result of a step is no moment of its own
+		if waits != "" && !w.own[finished] { // the wait for the result of a step is not listed as a moment
 			f.Moments = append(f.Moments, Moment{Waits: waits, Now: pass == 0})
 		}
 		if finished == "" {

@@ -90,8 +90,8 @@ type MachineState struct {
 }
 
 // moving reports whether the Machine's authority is moving, or has moved and the mirror has not followed yet. Until the mirror has followed, nobody may touch
-// the Machine: if it is deleted before the mirror has seen etcd's hook on it, it may wait for that hook forever. For a Machine that is being deleted, the state
-// of its mirror does not matter: etcd's operator releases such a Machine when a replacement has joined, and the mirror may no longer report on it.
+// the Machine: a Machine that is deleted before the mirror has seen etcd's hook on it may wait for that hook forever. For a Machine that is being deleted, the
+// state of its mirror does not matter: etcd's operator releases such a Machine when a replacement has joined, and the mirror may no longer report on it.
 func (m MachineState) moving() bool { return m.moves() != "" }
 
 // moves returns a clause that names the field of the Machine that shows the move; "" if the Machine is not moving.
@@ -232,10 +232,10 @@ func oldest(all []MachineState) {
 	})
 }
 
-// unnumbered returns a number for each Machine whose name has none; all lists these Machines, the oldest first. It uses the free numbers, and then the numbers
-// of indexes with one numbered Machine, beginning with the youngest such Machine. The numbers are sorted, so that older Machines get lower ones: a Machine that
-// is being replaced had its number before the numbered Machine was created in its place. If the numbered Machine of an index was not created to replace the
-// Machine without a number, the latter gets a number beyond all others instead.
+// unnumbered returns a number for each Machine in the list "all", which has the Machines without a number in their names, the oldest first. It uses the free
+// numbers, and then the numbers of indexes with one numbered Machine, beginning with the youngest such Machine. The numbers are sorted, so that older Machines
+// get lower ones: a Machine that is being replaced had its number before the numbered Machine was created in its place. If the numbered Machine of an index was
+// not created to replace the Machine without a number, the latter gets a number beyond all others instead.
 func (p *Plan) unnumbered(at map[int][]MachineState, all []MachineState) []int {
 	var free, made []int
 	for n := 0; len(at)+len(free) < p.Replicas && len(free) < len(all); n++ {

@@ -107,7 +107,7 @@ func (p *Plan) changing() (_ PlannedStep, ok bool, held string) {
 		{Vacant, p.vacant}, {Leaving, p.leaving}, {Outdated, p.renew},
 	} {
 		if moves && row.cause != Vacant && row.cause != Leaving {
-			continue // a moving Machine may wait for a person; the replacement of a Machine that is gone is not to wait for that
+			continue // a moving Machine may wait for a person, and the replacement of a Machine that is gone must not wait for that
 		}
 		s, ok := row.find()
 		if !ok {

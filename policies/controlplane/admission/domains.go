@@ -33,8 +33,8 @@ func FailureDomains(c policies.Change) policies.Verdict {
 	return v
 }
 
-// spreads returns a verdict with the errors about the failure domains (places) of the set's Machines added. It adds none to a verdict that already refuses the
-// request.
+// spreads adds to a verdict the errors about the places (failure domains or zones) of the set's Machines, and returns the result. It adds none to a verdict
+// that already refuses the request.
 func (p *proposal) spreads(c policies.Change, v policies.Verdict) policies.Verdict {
 	var before *proposal
 	if c.Old != nil {

@@ -71,7 +71,7 @@ func everywhere(name configv1.PlatformType, check func(resolved) findings) func(
 	}
 }
 
-// resolved returns the set's providerSpec as it is in each failure domain; once, as it is in the template, if the set has none.
+// resolved returns the set's providerSpec for each failure domain. If the set has no failure domain, it returns one item, with the template's own providerSpec.
 func (p *proposal) resolved() []resolved {
 	plan := p.plan()
 	base := resolved{spec: plan.Spec, template: plan.Spec, infrastructure: p.Infrastructure, all: plan.Domains,

@@ -186,7 +186,7 @@ func namesMachines(p *proposal) policies.Verdict {
 		default:
 			continue
 		}
-		return v // the narrowest comes first, and one is enough
+		return v // the narrowest limit comes first, and one error is enough
 	}
 	return v
 }

@@ -119,7 +119,7 @@ func (p *proposal) pools(path string) string {
 	const pool = ", or take them from a pool (addressesFromPools)"
 	networks, at := sets.New[string](), device+".networkName"
 	for _, d := range p.plan().Domains {
-		own := values.At(p.providerSpec(), values.Path(at)) // for a failure domain that leaves it to the template
+		own := values.At(p.providerSpec(), values.Path(at)) // for a failure domain that leaves the network to the template
 		for _, s := range d.Sets {
 			if s.Path == at {
 				own = s.Value

@@ -32,7 +32,7 @@ func (g *generator) domains() (own, more []machinev1.FailureDomains) {
 		}
 	}
 	if len(own) == 0 {
-		return nil, nil // the failure domains of workers are no reason to give some to control plane Machines that have none
+		return nil, nil // control plane Machines without failure domains do not get any because of the workers
 	}
 	for _, s := range g.workers() {
 		if d, ok := find(s); ok && g.elsewhere(d, append(slices.Clone(own), more...)) {

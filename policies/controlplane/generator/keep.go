@@ -363,7 +363,7 @@ func mergePatch(from, to map[string]any) map[string]any {
 				out[name] = p
 			}
 		default:
-			out[name] = to[name] // nil removes it
+			out[name] = to[name] // nil removes the member
 		}
 	}
 	return out

@@ -218,7 +218,7 @@ func ownWords(v any, t reflect.Type, pointer bool) any {
 		return v
 	}
 	if q, is := read.(*resource.Quantity); is && jsonnumbers.Vast(*q) {
-		return v // writing it would take minutes
+		return v // writing such a number would take minutes
 	} else if is {
 		read = byValue(*q)
 	}

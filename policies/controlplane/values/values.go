@@ -27,7 +27,7 @@ func Plain(v any) any {
 // PathElement is one element of a path: a name, or an index of a list.
 type PathElement struct {
 	name  string
-	index int // -1: name
+	index int // -1 if the element is a name
 }
 
 // Item returns the path of item i of the list at path.
