@@ -601,8 +601,8 @@ func (s State) endedByTarget() bool {
 // lost reports whether the object is being deleted without the finalizer under which its controllers clean up.
 func (p Party) lost() bool { return p.Deleting && p.Finalizer == FinalizerAbsent }
 
-// infraLost reports whether, in a move to the Machine API, the provider's object is gone or is being deleted without its finalizer. By that object Cluster API
-// terminates the instance. The Machine API object has its own finalizer by then; it got that finalizer while Cluster API was paused.
+// infraLost reports whether, in a move to the Machine API, the provider's object is gone or is being deleted without its finalizer. Cluster API would terminate
+// the instance by means of that object. The Machine API object has its own finalizer by then; it got that finalizer while Cluster API was paused.
 func (s State) infraLost() bool {
 	return s.InfraActs && s.Origin == ClusterAPI && s.MachineAPI.Finalizer == FinalizerPresent && (!s.Infra.Exists || s.Infra.lost())
 }

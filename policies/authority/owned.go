@@ -54,8 +54,8 @@ func asksForForeground(c policies.Change) bool {
 }
 
 // mirrored reports whether the object has a twin, so that its finalizers and owner references are locked. It is false for a Machine API object without
-// status.authoritativeAPI, unless that object requests Cluster API and is therefore to become a mirror. Such a Machine is locked at once, because a
-// MachineSet's controller adopts at once what it selects: it could delete another MachineSet's Machine together with the mirror.
+// status.authoritativeAPI, unless that object requests Cluster API and is therefore to become a mirror. Such an object is locked at once, because a
+// MachineSet's controller adopts a Machine as soon as it selects the Machine: it could delete another MachineSet's Machine together with the mirror.
 func mirrored(c policies.Change, s standing) bool {
 	return c.Facts.Twin != nil && (c.Side != policies.SideMachineAPI || s.Current != Unset || s.Requested == ClusterAPI)
 }

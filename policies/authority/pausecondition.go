@@ -24,8 +24,8 @@ func PauseCondition(c policies.Change) policies.Verdict {
 }
 
 // changesPaused reports whether a person adds or changes the condition Paused, or removes it from a paused object. The removal matters because a move assumes
-// after a time that the controllers of an object without this condition have stopped. On an object that is not paused, no move waits for the condition. There a
-// person may remove it: some providers never write it, so one that somebody wrote while Poundlock was away would otherwise stay.
+// after a time that the controllers of an object without this condition have stopped. On an object that is not paused, no move waits for the condition. From
+// such an object a person may remove it: some providers never write it, so a condition that somebody wrote while Poundlock was away would otherwise stay.
 func changesPaused(c policies.Change) bool {
 	if c.Subresource != "status" || c.Actor != policies.Anyone || c.ByServiceAccount() || c.Old == nil || c.New == nil || Paused(c.Old) == Paused(c.New) {
 		return false

@@ -13,8 +13,8 @@ import (
 )
 
 // Provider is what rules need to know about a platform and its Cluster API provider: how the controllers act on their objects. A rule finds the Provider by the
-// kind of the object under review or of its providerSpec. It does not use the cluster's platform, because a request does not contain it and it may be
-// unreadable.
+// kind of the object under review or of its providerSpec. It does not use the cluster's platform, because a request does not contain the platform, and the
+// platform may be unreadable.
 type Provider struct {
 	// Platform is the Infrastructure's name for the platform.
 	Platform string
@@ -104,8 +104,8 @@ func providerOf(kind string) Provider {
 	return providers[i]
 }
 
-// providerIn returns the provider of the object under review; the zero Provider if there is none. A provider's object shows it by its kind, a Cluster API
-// object by the kind of the provider's machine to which it refers, and a Machine API object by its providerSpec.
+// providerIn returns the provider of the object under review; the zero Provider if there is none. A provider's object shows the provider by its own kind, a
+// Cluster API object by the kind of the provider's machine to which it refers, and a Machine API object by its providerSpec.
 func providerIn(c policies.Change) Provider {
 	switch c.Side {
 	case policies.SideInfrastructure:
@@ -134,8 +134,8 @@ func providerMaking(spec ofProvider) Provider {
 	return Provider{}
 }
 
-// providerBehind returns the provider of the first of the objects that shows one; the zero Provider if none does. A provider's object shows it by its kind, a
-// Cluster API Machine by the kind in its infrastructureRef, a Machine API Machine by its providerSpec.
+// providerBehind returns the provider of the first of the objects that shows one; the zero Provider if none does. A provider's object shows the provider by its
+// own kind, a Cluster API Machine by the kind in its infrastructureRef, and a Machine API Machine by its providerSpec.
 func providerBehind(objects ...*policies.Object) Provider {
 	for _, o := range objects {
 		if o == nil {
