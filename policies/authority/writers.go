@@ -304,8 +304,8 @@ func (g Grant) applies(c policies.Change) bool {
 	return g.Actor == c.Actor && g.Side == c.Side && slices.Contains(g.Kinds, c.Kind) && g.While&phase(c) != 0 && (g.Only == nil || g.Only(c))
 }
 
-// Annotated returns the rows of one side that grant changes of annotations. The Fields of each returned row are the keys of these annotations. The CEL policies
-// and the mirror use them.
+// Annotated returns the rows of one side that grant changes of annotations. The Fields of each returned row are the keys of these annotations. It is for the
+// mirror.
 func Annotated(side policies.Side) []Grant {
 	var out []Grant
 	for _, g := range grants {
