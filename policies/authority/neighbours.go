@@ -55,7 +55,8 @@ func neighbourWarnings(c policies.Change) []string {
 	return out
 }
 
-// gitOps returns the Neighbour for an object that Argo CD, Flux or ACM applies, which it recognizes by what these write; nil for other objects.
+// gitOps returns the Neighbour for an object that Argo CD, Flux or ACM applies; nil for other objects. It recognizes these tools by what they write to the
+// object.
 func gitOps(o *policies.Object) []Neighbour {
 	app := appOf(o)
 	if app == "" {
@@ -125,7 +126,7 @@ type ofProvider struct {
 	KeyPairName any `json:"keyPairName"`
 }
 
-// of reports whether this is the providerSpec of a known provider, by its kind or by a member that only that provider has. Machine API goes by the cluster's
+// of reports whether this is the providerSpec of the given provider, by its kind or by a member that only that provider has. Machine API goes by the cluster's
 // platform and does not need the kind, so an old set's providerSpec may lack it.
 func (p ofProvider) of(known Provider) bool {
 	return p.Kind == known.ProviderSpec || known.own != nil && known.own(p) != nil

@@ -30,8 +30,8 @@ func NewMachines(c policies.Change) policies.Verdict {
 	return policies.Warn(roleWarnings(c.New.Metadata.Labels, onNodeOf(c.New))...)
 }
 
-// begins reports whether a person, by this request, makes Cluster API authoritative for the new Machines of a MachineSet without asking to move the set, or
-// creates a Machine for Cluster API.
+// begins reports whether a person's request creates a Machine for Cluster API, or makes Cluster API authoritative for the new Machines of a MachineSet without
+// a request to move the set.
 func begins(c policies.Change) bool {
 	switch {
 	case c.Actor != policies.Anyone || c.New == nil || c.Operation != admissionv1.Create && (c.Old == nil || requestsHere(c)):
@@ -122,9 +122,9 @@ func bootedWarnings(c policies.Change) (out []string) {
 	return out
 }
 
-// roleWarnings returns a warning about each role (or type) of a Machine that Cluster API writes to the labels of its Node and Machine API does not: by such a
-// label another MachineConfigPool may configure the Node. No warning is given if the Machine's spec gives the Node this label already, nor for the roles
-// worker, master and arbiter (guide: Roles, server groups and subnets).
+// roleWarnings returns a warning about each role (or type) of a Machine that Cluster API writes to the labels of its Node and Machine API does not. The reason
+// for the warning: because of such a label another MachineConfigPool may configure the Node. No warning is given if the Machine's spec gives the Node this
+// label already, nor for the roles worker, master and arbiter (guide: Roles, server groups and subnets).
 func roleWarnings(labels map[string]string, node onNode) []string {
 	var out []string
 	for _, role := range slices.Compact([]string{labels[machineapi.RoleLabel],
@@ -150,8 +150,8 @@ func groupWarning(value ofProvider) []string {
 		brief(value.ServerGroupName))}
 }
 
-// subnetWarning returns a warning if a providerSpec for AWS names no subnet. Then Machine API's controllers look for a subnet in the zone, and Cluster API's
-// take one that the AWSCluster lists. OpenShift's AWSCluster lists none.
+// subnetWarning returns a warning if a providerSpec for AWS names no subnet. Then Machine API's controllers look for a subnet in the zone. Cluster API's
+// controllers take a subnet that the AWSCluster lists, but OpenShift's AWSCluster lists none.
 func subnetWarning(value ofProvider) []string {
 	if !value.is("AWSMachineProviderConfig") {
 		return nil

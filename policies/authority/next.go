@@ -36,14 +36,14 @@ const (
 	Adopt Action = "Adopt"
 	// Acknowledge stores Migrating in status.authoritativeAPI, and the API that authority comes from in status.synchronizedAPI.
 	Acknowledge Action = "Acknowledge"
-	// Pause puts the pause annotation on Cluster API objects.
+	// Pause puts the pause annotation on Cluster API objects, and on a Machine API object whose controller obeys only that annotation (State.Blind).
 	Pause Action = "Pause"
 	// AddFinalizer adds to the objects that are to be authoritative the machine finalizer of their API.
 	AddFinalizer Action = "AddFinalizer"
-	// Switch removes the machine finalizer from the objects that are no longer authoritative, then stores the new authority. These two writes are one step
-	// because Cluster API's controllers add their finalizer again even while they are paused: a step that waited for its absence could wait for ever.
+	// Switch removes the machine finalizer from the objects that are no longer authoritative, then stores the new authority. These two writes are one step because
+	// Cluster API's controllers add their finalizer again even while they are paused: a step that waited until the finalizer is absent could wait for ever.
 	Switch Action = "Switch"
-	// Release removes the pause annotation from Cluster API objects.
+	// Release removes the pause annotation again: from Cluster API objects, or from a Machine API object.
 	Release Action = "Release"
 	// Wait changes nothing: somebody else has to do something first.
 	Wait Action = "Wait"
@@ -54,13 +54,14 @@ const (
 // Acts reports whether the action writes to anything but the condition AuthoritySettled.
 func (a Action) Acts() bool { return a != Rest && a != Wait && a != Settle }
 
-// HandsOver reports whether the step lets authority leave its API. Before such a step the caller reads the surroundings of the other API's objects.
+// HandsOver reports whether the step lets authority leave the API that has it. Before such a step, the caller checks whether the surroundings of the other
+// API's objects (their namespace, their CRDs or their Cluster) are being deleted.
 func (s Step) HandsOver() bool {
 	return s.Action == Acknowledge || s.Action == Switch && !s.Cancelled
 }
 
-// Deserted reports whether a move waits for a twin that was deleted during the move. If the twin's surroundings are being deleted, too, the twin is not
-// recreated.
+// Deserted reports whether a move waits for a twin that was deleted during the move. If the twin's namespace, its CRD or its Cluster is being deleted too, the
+// twin is not recreated.
 func (s State) Deserted(step Step) bool {
 	return s.Current == Migrating && step.Reason == ReasonTwinMissing
 }
@@ -118,8 +119,8 @@ func Next(s State) Step {
 }
 
 // Reasons of the condition AuthoritySettled. Two functions judge them: severityOf (reconcilers/handoff) returns the severity in the condition, and Stuck
-// (cmd/kubectl-poundlock/readiness) reports whether a person must fix the reason. Neither follows from the other. Each reason of a Wait that is Stuck has the
-// severity Error or Warning, but a wait with a Warning may also end by itself, such as that for ReasonTwinMissing.
+// (cmd/kubectl-poundlock/readiness) reports whether a person must fix the reason. Neither result follows from the other. Each reason of a Wait that is Stuck
+// has the severity Error or Warning. But a wait with the severity Warning may also end by itself, for example the wait for ReasonTwinMissing.
 const (
 	ReasonDisabled         = "MachineAPIMigrationDisabled"
 	ReasonGone             = "Gone"
@@ -183,16 +184,18 @@ func keep(s State) Step {
 	return Step{Action: Settle, Reason: ReasonSettled, Message: message}
 }
 
-// order returns the Pause or Release that the stored authority requires, and whether there is one. It pauses Cluster API's objects if Cluster API is not
-// authoritative. If Cluster API is, order releases them once the switch is stored, the Machine API's controllers have acknowledged their pause, and Cluster
-// API's have acknowledged their last pause.
+// order returns the Pause or Release that the stored authority requires, and whether there is one. If Machine API is authoritative, order pauses Cluster API's
+// objects. It then releases a Machine API object that has the pause annotation, once no controller of Cluster API acts. If Cluster API is authoritative, order
+// first pauses a Machine API object whose controller obeys only the annotation (Blind). It releases Cluster API's objects once the switch is stored, the
+// Machine API's controllers have acknowledged their pause, and Cluster API's controllers have acknowledged their last pause, unless withheld, wouldRemediate or
+// unseen keeps them paused.
 //
 // The core object (Cluster API's own, such as its Machine) is released before the provider's object or together with it, because the provider must not create
 // an instance before the core's controller holds the owning object. When somebody deletes a Machine with --cascade=orphan, the garbage collector leaves the
-// provider's object without an owner: that object's acknowledgement is awaited only after the core's controller owns the object again.
+// provider's object without an owner. The acknowledgement of such a provider's object is awaited only after the core's controller owns the object again.
 //
-// If the core object is being deleted and has no finalizer, nothing is released. The exception is an instance that is still to be terminated: for that, the
-// mirror keeps the core object.
+// If the core object is being deleted and has no finalizer, nothing is released. The exception is a Machine whose instance is still to be terminated
+// (InfraNamesInstance): for the termination, the mirror keeps the core object.
 func order(s State) (Step, bool) {
 	if s.Current == MachineAPI {
 		if s.notPaused() != 0 {
@@ -216,7 +219,7 @@ func order(s State) (Step, bool) {
 		ready != 0 && (!s.ClusterAPI.lost() || s.InfraNamesInstance) && s.MachineAPI.stands() && !s.withheld() && !s.wouldRemediate() && !s.unseen()
 }
 
-// answered reports whether the last pause of the object has no effect that is still to come: its controllers have acknowledged the pause, or the object is
+// answered reports whether nobody has to wait any more for the effect of the object's last pause: its controllers have acknowledged the pause, or the object is
 // being deleted.
 func (p Party) answered() bool { return p.Acknowledged == AcknowledgedPaused || p.Deleting }
 
@@ -227,8 +230,8 @@ func (s State) withheld() bool {
 	return s.Current == ClusterAPI && s.Uncounted.Has(WhoMachineAPI) && s.ClusterAPI.PauseRequested && !s.ClusterAPI.Deleting
 }
 
-// wouldRemediate reports whether a paused Cluster API MachineSet would delete a Machine once it is released, because a MachineHealthCheck that no longer
-// selects the Machine has left its mark on the Machine. The mirror removes the mark. A MachineSet that is being deleted deletes all its Machines anyway.
+// wouldRemediate reports whether a paused Cluster API MachineSet would delete a Machine once the set is released. It would if a MachineHealthCheck once marked
+// the Machine as unhealthy and no longer selects it. The mirror removes that mark. A MachineSet that is being deleted deletes all its Machines anyway.
 func (s State) wouldRemediate() bool {
 	to := s.Requested
 	if s.Current == ClusterAPI {
@@ -237,24 +240,25 @@ func (s State) wouldRemediate() bool {
 	return s.Judged && to == ClusterAPI && s.ClusterAPI.PauseRequested && !s.ClusterAPI.Deleting
 }
 
-// unseen reports whether Cluster API's objects stay paused because nothing stored says that they exist (Shape.Existed). If somebody deleted them while
-// Poundlock is away, the mirror would take the Machine API object for a new one, and recreate them. A switch stores that they exist. If Cluster API is
-// authoritative from the creation on, the mirror's first report stores that. An object that is being deleted gets no report, and is not recreated.
+// unseen reports whether Cluster API's objects stay paused because nothing stored says that they exist (Shape.Existed). If they were released and somebody
+// deleted them while Poundlock is away, the mirror would take the Machine API object for a new one and recreate them. A switch stores that they exist. If
+// Cluster API is authoritative from the creation on, the mirror's first report stores that. An object that is being deleted gets no report, and is not
+// recreated.
 func (s State) unseen() bool {
 	return s.Unrecorded && s.Current == ClusterAPI && s.ClusterAPI.PauseRequested && !s.MachineAPI.Deleting && !s.ClusterAPI.Deleting
 }
 
-// CountMatters reports whether the next step depends on Uncounted and Judged: a move is requested or under way, or Cluster API is to be released.
+// CountMatters reports whether the next step depends on Uncounted and Judged. It does if a move is requested or under way, or if Cluster API is to be released.
 func (s State) CountMatters() bool {
 	return s.asked() || s.Current == Migrating || s.Current == ClusterAPI && s.ClusterAPI.PauseRequested
 }
 
-// HoldersMatter reports whether the next step depends on other Machines with the ID of the same instance: a move is requested or under way, even if the
-// provider's machine is gone.
+// HoldersMatter reports whether the next step depends on other Machines with the ID of the same instance. It does if a move is requested or under way, even if
+// the provider's machine is gone.
 func (s State) HoldersMatter() bool { return s.asked() || s.Current == Migrating }
 
-// stands reports whether no controller acts on the object: the pause was acknowledged, or the object is being deleted and its kind has no machine finalizer.
-// A MachineSet that is being deleted never acknowledges a pause, and its controllers never act on it.
+// stands reports whether the object stands still, so that no controller acts on it: its pause was acknowledged, or the object is being deleted and its kind has
+// no machine finalizer. A MachineSet that is being deleted never acknowledges a pause, and its controllers never act on it.
 func (p Party) stands() bool {
 	return p.Acknowledged == AcknowledgedPaused || p.Deleting && p.Finalizer == NoFinalizer
 }
@@ -270,9 +274,9 @@ func request(s State) Step {
 		Message: fmt.Sprintf("Authority is moving from %s to %s. %s", s.Current.Text(), s.Requested.Text(), s.cancel())}
 }
 
-// blocked returns the Wait of a request that may not start a move yet, and whether there is one. request asks it before it stores Migrating. forth asks again
-// afterwards. A deletion comes first, since it ends the move; then what only a person can fix; then what comes by itself. Last is what is known only once the
-// mirror is up to date: the instance, a failure, and what the sets count.
+// blocked returns the Wait of a request that may not start a move yet, and whether there is one. request calls it before it stores Migrating; forth asks the
+// same questions again afterwards. The questions have this order: first a deletion, because it ends the move; then what only a person can fix; then what comes
+// by itself; last what is known only once the mirror is up to date (the instance, a failure, and which Machines the sets count).
 func blocked(s State) (Step, bool) {
 	to := s.Requested.Text()
 	if who := s.deleting(); who != 0 {
@@ -358,7 +362,7 @@ func blocked(s State) (Step, bool) {
 	return Step{}, false
 }
 
-// uncounted returns the Wait until both MachineSets count the same Machines. Its message has what a person can do if a Machine does not convert. The message
+// uncounted returns the Wait until both MachineSets count the same Machines. Its message says what a person can do if a Machine does not convert. The message
 // omits that if a definition is missing, or if the mirror makes no Machine API object for a Machine: nothing is wrong with these Machines then, and each is
 // named elsewhere with its own remedy.
 func (s State) uncounted(format string, args ...any) Step {
@@ -368,7 +372,7 @@ func (s State) uncounted(format string, args ...any) Step {
 	return s.wait(ReasonUncounted, WhoMachines, format, args...)
 }
 
-// judgedText says, in messages, what a move waits for while Judged.
+// judgedText is the part of messages that says what a move waits for while State.Judged is true.
 const judgedText = "its MachineSet would delete a Machine that a MachineHealthCheck once marked as unhealthy and that no active check selects any more. " +
 	"Poundlock removes the mark: you need not do anything."
 
@@ -382,8 +386,8 @@ func whoRequested(current API) Who {
 
 func (s State) synchronized() bool { return s.Synchronized == "True" && s.CaughtUp }
 
-// unsettled returns the Wait for those objects whose acknowledgement of the present authority is missing, or whose deletion makes an acknowledgement
-// superfluous, and whether there are any.
+// unsettled returns the Wait until the present authority is complete on both sides, and whether there is one. It waits for the end of a deletion, for a missing
+// object of Cluster API, for acknowledgements of the present authority, or for what keeps Cluster API's objects paused (withheld, unseen, wouldRemediate).
 func unsettled(s State) (Step, bool) {
 	in, out := s.Current, s.Current.Other()
 	if s.ends() {
@@ -421,8 +425,9 @@ func unsettled(s State) (Step, bool) {
 	return Step{}, false
 }
 
-// ends reports whether a deletion has come so far that Cluster API's controllers have nothing left to acknowledge: one of their objects is gone, or their
-// finalizer is. It reports false while order will still release a paused object, because the deletion does not end without that object's controllers.
+// ends reports whether a deletion has come so far that Cluster API's controllers have nothing left to acknowledge: one of their objects does not exist any
+// more, or the core object has lost its finalizer. It reports false while order will still release a paused object, because the deletion does not end without
+// that object's controllers.
 func (s State) ends() bool {
 	if s.Current != ClusterAPI || s.goes() == 0 {
 		return false
@@ -437,8 +442,8 @@ func (s State) ends() bool {
 // goes returns those of the two core objects, the Machine API's and Cluster API's, that are being deleted.
 func (s State) goes() Who { return s.deleting() &^ WhoInfra }
 
-// move returns a step while status.authoritativeAPI is Migrating: forward to the target (forth, or over if nothing can stop it), or back to the origin if the
-// request is withdrawn or something is being deleted (back).
+// move returns the next step while status.authoritativeAPI is Migrating. The step leads forward to the target (forth, or over if nothing can stop the move any
+// more). If the request is withdrawn or something is being deleted, it leads back to the origin (back).
 func move(s State) Step {
 	switch {
 	case s.Origin.Other() == Unset:
@@ -454,7 +459,7 @@ func move(s State) Step {
 }
 
 // forth returns the next step of a move towards its target (steps 4 to 8). blocked comes before it: only a request that blocked does not hold up is
-// acknowledged, and only then is status.authoritativeAPI Migrating. forth repeats the questions of blocked, after pause and running, because the source's
+// acknowledged, and only then is status.authoritativeAPI Migrating. forth asks the questions of blocked again after pause and running, because the source's
 // controllers could change the answers until they paused.
 func forth(s State) Step {
 	if who := s.missing(); who != 0 {
@@ -476,7 +481,7 @@ func forth(s State) Step {
 		return s.wait(ReasonInstanceUnknown, s.machine(), "%s has paused. The move to %s waits for the ID of the instance. %s may have requested an instance, "+
 			"and without its ID %s would create a second one.", s.Origin.Text(), target, s.Origin.Text(), target)
 	}
-	if !s.synchronized() && s.Decided { // As in blocked: a person's decision counts only for the wait that is reported.
+	if !s.synchronized() && s.Decided { // A person's decision counts only for the wait that is reported (see blocked).
 		return unknown()
 	}
 	if !s.synchronized() {
@@ -496,7 +501,7 @@ func forth(s State) Step {
 	if s.RequestsOpen { // the check requested a remediation before it paused, and nobody else can withdraw the request
 		return back(s)
 	}
-	if s.Instance == InstanceUnknown { // blocked has asked this, but the source may have requested an instance until it paused
+	if s.Instance == InstanceUnknown { // blocked has checked this, but the source may have requested an instance before it paused
 		return unknown()
 	}
 	if s.Instance == InstanceOfAnother {
@@ -549,8 +554,8 @@ func running(s State) (Step, bool) {
 	return s.wait(ReasonNotPaused, who, "Authority is moving: waiting until %s's controllers acknowledge that they are paused.", s.Origin.Text()), who != 0
 }
 
-// remade returns the Wait, in a move from the Machine API, for an object of Cluster API that the mirror recreated after the request was acknowledged, and
-// whether there is such an object. The object's controllers add their finalizer before they acknowledge the pause.
+// remade returns the Wait for an object of Cluster API that the mirror recreated after the request was acknowledged, and whether there is such an object. It
+// applies to moves from the Machine API. The recreated object's controllers add their finalizer before they acknowledge the pause.
 func remade(s State) (Step, bool) {
 	if s.Origin == ClusterAPI {
 		return Step{}, false
@@ -576,9 +581,9 @@ func last(s State) Step {
 // handedOver reports whether the move can no longer go back: the source is being deleted without its finalizer, and a finalizer cannot be added to an object
 // that is being deleted. The target holds its own finalizer and can clean up, so the target becomes authoritative whatever is requested.
 //
-// If the target lacks its finalizer, the target never got one: then the source's own controller removed the source's finalizer, because its work is done. That
-// the Cluster API object has its finalizer proves less, because Cluster API's controllers add it to paused objects as well. So Ended is checked, too: it
-// reports whether a Machine API controller whose feature gate is off has ended the instance.
+// If the target lacks its finalizer, the target never got one: then the source's own controller removed the source's finalizer, because its work is done. If
+// the Cluster API object has its finalizer, that proves less, because Cluster API's controllers add it to paused objects as well. So handedOver also checks
+// Ended: whether a Machine API controller whose feature gate is off has ended the instance.
 func (s State) handedOver() bool {
 	source, target := s.core(s.Origin), s.core(s.Origin.Other())
 	if s.Origin == MachineAPI && s.Ended {
@@ -597,12 +602,12 @@ func (s State) endedByTarget() bool {
 func (p Party) lost() bool { return p.Deleting && p.Finalizer == FinalizerAbsent }
 
 // infraLost reports whether, in a move to the Machine API, the provider's object is gone or is being deleted without its finalizer. Cluster API would terminate
-// the instance by that object. The Machine API object holds its own finalizer by then, which it got while Cluster API was paused.
+// the instance by means of that object. The Machine API object has its own finalizer by then; it got that finalizer while Cluster API was paused.
 func (s State) infraLost() bool {
 	return s.InfraActs && s.Origin == ClusterAPI && s.MachineAPI.Finalizer == FinalizerPresent && (!s.Infra.Exists || s.Infra.lost())
 }
 
-// over returns the next step of a move that can no longer go back: pauses that are missing, then last.
+// over returns the next step of a move that can no longer go back: first the pauses that are missing, then what last returns.
 func over(s State) Step {
 	if step, ok := stop(s); ok {
 		return step
@@ -612,7 +617,7 @@ func over(s State) Step {
 
 // back returns the next step of a move that is cancelled, from any point of the move: authority returns to the origin. The target was never unpaused. order
 // releases a paused Cluster API object later, once its controllers have acknowledged the pause. A Machine API object has no annotation that would keep its
-// pause, so back waits for the Machine API's acknowledgement before the Switch: if it came later, it could be taken for an acknowledgement of the next request.
+// pause. So back waits for the Machine API's acknowledgement before the Switch: a later acknowledgement could be taken for one of the next request.
 func back(s State) Step {
 	if s.Origin == MachineAPI && s.MachineAPI.Acknowledged != AcknowledgedPaused && !s.MachineAPI.Deleting && !s.Blind {
 		return s.waitStep(ReasonNotPaused, WhoMachineAPI,
@@ -635,9 +640,9 @@ func (s State) held(a API) Who {
 	return s.who(a, func(p Party) bool { return p.Finalizer == FinalizerPresent && !p.Deleting })
 }
 
-// endable returns the Machine API object, in a move from Cluster API that is cancelled, if the object is being deleted with its machine finalizer; else 0. The
-// Switch back removes this finalizer, since a controller that ignores authority would terminate the instance while Cluster API is released. The object does not
-// go at once: its sync finalizer holds it until the handoff is over.
+// endable returns the Machine API object if a move from Cluster API is cancelled while that object is being deleted and has its machine finalizer; else 0. The
+// Switch back removes this finalizer, because a controller that ignores authority would terminate the instance while Cluster API is released. The object is not
+// gone at once: its sync finalizer holds it until the handoff is over.
 func (s State) endable() Who {
 	if m := s.MachineAPI; s.Origin == ClusterAPI && m.Deleting && m.Finalizer == FinalizerPresent && !s.Loose {
 		return WhoMachineAPI
@@ -663,8 +668,8 @@ func (s State) missing() Who {
 	return s.who(ClusterAPI, func(p Party) bool { return !p.Exists })
 }
 
-// awaited returns the message of a Wait for missing objects. It is byMirror if the mirror creates what is missing. The mirror does not create the provider's
-// object of a Machine for which Cluster API is authoritative, nor, while Synchronized is False, Cluster API's own object.
+// awaited returns the message of a Wait for missing objects. If the mirror creates what is missing, that is the text byMirror. The mirror does not create the
+// provider's object of a Machine for which Cluster API is authoritative. While Synchronized is False, it does not create Cluster API's own object either.
 func (s State) awaited(missing Who, byMirror string) string {
 	if missing == WhoInfra && s.source() == ClusterAPI {
 		return "The infrastructure object of the Cluster API Machine does not exist. " + NoInfraRecreated(s.Instance != InstanceUnknown &&

@@ -12,8 +12,8 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// NoInfra returns the message about a Cluster API object whose infrastructure object does not exist: what happens, and what a person can do. infra is the
-// missing object as an argument of kubectl. known: both Machines of the pair have the ID of the instance.
+// NoInfra returns the message about a Cluster API object whose infrastructure object does not exist: what happens, and what a person can do. The text infra
+// names the missing object as an argument of kubectl. The flag known reports that both Machines of the pair have the ID of the instance.
 func (k Kind) NoInfra(infra string, known bool) string {
 	what := fmt.Sprintf("%s, to which the Cluster API %s refers, does not exist. ", infra, k.Name)
 	if k.InfraActs() {
@@ -22,8 +22,8 @@ func (k Kind) NoInfra(infra string, known bool) string {
 	return what + "Poundlock does not recreate it while Cluster API is authoritative. Restore it, or correct spec.template.spec.infrastructureRef."
 }
 
-// ReportNoInfra rewrites, among the errors of a conversion, the error that an infrastructure object does not exist: it gets the mirror's words (NoInfra), and
-// no field. There is no field to correct, and a person should not simply create an infrastructure machine. Other errors stay as they are.
+// ReportNoInfra rewrites, among the errors of a conversion, the error that an infrastructure object does not exist. That error gets the mirror's message
+// (NoInfra) and no field path: there is no field to correct, and a person should not simply create an infrastructure machine. Other errors stay as they are.
 func (k Kind) ReportNoInfra(errs field.ErrorList, infra string, machineAPI, clusterAPI *policies.Object) {
 	known := SameInstance(clusterAPI, machineAPI)
 	for _, e := range errs {
@@ -33,8 +33,8 @@ func (k Kind) ReportNoInfra(errs field.ErrorList, infra string, machineAPI, clus
 	}
 }
 
-// NoInfraRecreated returns why Poundlock does not recreate an infrastructure machine, and what a person can do. known: both Machines of the pair have the ID of
-// the instance.
+// NoInfraRecreated returns why Poundlock does not recreate an infrastructure machine, and what a person can do. The flag known reports that both Machines of
+// the pair have the ID of the instance.
 func NoInfraRecreated(known bool) string {
 	const why = "Poundlock does not recreate it while Cluster API is authoritative, as Cluster API could create another instance. "
 	if known {

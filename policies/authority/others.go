@@ -18,7 +18,7 @@ const (
 
 // Other is a neighbour's write for which no lock makes an exception, so that an ordinary rule decides. The exceptions are in Grants.
 type Other struct {
-	// Writer names the component that writes. Identity is the writer's user name in a cluster; "" where the writer has none of its own, such as a person.
+	// Writer names the component that writes. Identity is the writer's user name in a cluster; "" if the writer has no user name of its own, for example a person.
 	Writer, Identity string
 	// Writes describes the write, in words.
 	Writes    string

@@ -5,8 +5,8 @@ package authority
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// DeletionRequest is a deletion of an object whose twin is not being deleted itself. DeletionState.Next decides how the deletion is carried out step by step.
-// Outcome is the result, so that admission can warn beforehand.
+// DeletionRequest is a deletion of an object whose twin is not being deleted itself. Outcome returns the result, so that admission can warn before the
+// deletion. DeletionState.Next decides step by step how the deletion is carried out.
 type DeletionRequest struct {
 	// Kind is the object's kind. On is the API whose object is deleted.
 	Kind string
@@ -14,7 +14,7 @@ type DeletionRequest struct {
 	// Authority is the API that is authoritative for the pair (Authoritative of the Machine API object). A move in progress ends before the deletion is carried
 	// out.
 	Authority API
-	// Owned: a controller of Machines, such as a MachineSet, owns the object. The Cluster alone does not count as an owner.
+	// Owned reports that a controller of Machines, such as a MachineSet, owns the object. If only the Cluster owns the object, it does not count as owned.
 	Owned bool
 	// Propagation is the propagation policy that the request has for the garbage collector; "" stands for the default, the background.
 	Propagation metav1.DeletionPropagation
@@ -68,7 +68,7 @@ func (d DeletionRequest) Outcome() Outcome {
 	return Outcome{Goes, Stays, d.spares()}
 }
 
-// ends returns what deleting the authoritative object does to the instances.
+// ends returns what happens to the instances when the authoritative object is deleted.
 func (d DeletionRequest) ends() Instances {
 	switch {
 	case d.Kind == "MachineHealthCheck":
@@ -81,7 +81,7 @@ func (d DeletionRequest) ends() Instances {
 	return End
 }
 
-// spares returns what deleting a mirror does to the instances.
+// spares returns what happens to the instances when the mirror is deleted.
 func (d DeletionRequest) spares() Instances {
 	switch {
 	case d.Kind == "MachineHealthCheck":

@@ -101,8 +101,8 @@ func Relabelled(c policies.Change) policies.Verdict {
 	return policies.Warn(out...)
 }
 
-// leavesOrphans reports whether a person deletes a MachineSet and its Machines stay: because the deletion orphans them, or because the set is not
-// authoritative. In the second case Poundlock detaches the Machines from the set, so that the garbage collector does not delete them.
+// leavesOrphans reports whether a person deletes a MachineSet and its Machines stay, because the deletion orphans them or because the set is not authoritative.
+// If the set is not authoritative, Poundlock detaches the Machines from it, so that the garbage collector does not delete them.
 func leavesOrphans(c policies.Change) bool {
 	if c.Actor != policies.Anyone || c.Old == nil || c.Old.Deleting() {
 		return false
@@ -129,8 +129,8 @@ func Adopter(machine *policies.Object, lost string, sets []*policies.Object) str
 // spec.replicas: a user who keeps the Machines wants their instances to keep running, and a terminated instance cannot be restored. If the other set has room
 // for the Machines, OrphansAdopted warns.
 //
-// If the deleted set is authoritative, the Machines lose their set in both APIs, so the sets of both are checked. If it is not, its twin still counts the
-// Machines, and only sets of the deleted set's own API could adopt them, which is refused even if they have room.
+// If the deleted set is authoritative, the Machines lose their set in both APIs, so OrphansAdopted checks the sets of both. If it is not authoritative, its
+// twin still counts the Machines. Then only sets of the deleted set's own API could adopt them, and OrphansAdopted refuses that even if these sets have room.
 func OrphansAdopted(c policies.Change) policies.Verdict {
 	if !leavesOrphans(c) {
 		return policies.Verdict{}
@@ -197,8 +197,8 @@ func endThem(d DeletionRequest) string {
 	return ". To delete the Machines too, delete this set without --cascade=orphan"
 }
 
-// takes reports whether the selector of a MachineSet or MachineDeployment matches labels. It is false for an empty selector: that would match everything, but a
-// set adopts nothing by it.
+// takes reports whether the selector of a MachineSet or MachineDeployment matches the given labels. It is false for an empty selector: such a selector would
+// match everything, but a set adopts nothing by it.
 func takes(set *policies.Object, of map[string]string) bool {
 	selector := SelectorOf(set)
 	return !selector.Empty() && selector.Matches(labels.Set(of))
@@ -217,8 +217,8 @@ func madeWith(set *policies.Object) map[string]string {
 	return out
 }
 
-// acts reports whether the controllers of an API act on o, an object of that API: in Cluster API unless it is paused, in Machine API if Machine API is
-// authoritative.
+// acts reports whether the controllers of an API act on o, an object of that API. Cluster API's controllers act unless o is paused. Machine API's act if
+// Machine API is authoritative for o.
 func acts(o *policies.Object, api API) bool {
 	if api == ClusterAPI {
 		return !o.HasAnnotation(PausedAnnotation)

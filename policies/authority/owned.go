@@ -18,9 +18,9 @@ import (
 
 var statusPath = field.NewPath("status")
 
-// FinalizersOwned refuses, on a mirrored object, a change of the sync finalizer, the addition of the finalizer for a deletion in the foreground
-// (asksForForeground), and a change of owner references by an actor who may not make it (mayOwn). The sync finalizer lets Poundlock see a deletion in time, and
-// by the owner references the garbage collector decides what to delete (converting › Deletion of Machines).
+// FinalizersOwned refuses three changes of a mirrored object: a change of the sync finalizer, the addition of the finalizer for a deletion in the foreground
+// (asksForForeground), and a change of owner references by an actor who may not make it (mayOwn). The sync finalizer lets Poundlock see a deletion in time. The
+// garbage collector decides by the owner references what to delete (converting › Deletion of Machines).
 func FinalizersOwned(c policies.Change) policies.Verdict {
 	s := stand(c)
 	if c.Actor == policies.Poundlock || !mirrored(c, s) {
@@ -46,22 +46,22 @@ func FinalizersOwned(c policies.Change) policies.Verdict {
 }
 
 // asksForForeground reports whether a request adds to a Cluster API Machine or MachineSet the finalizer that turns a later deletion into one in the foreground.
-// In a deletion in the foreground, the API server adds this finalizer itself. If somebody else adds it before a deletion, nothing shows it until the garbage
-// collector or a controller deletes the object, and no rule refuses these a deletion.
+// In a deletion in the foreground, the API server adds this finalizer itself. If somebody else adds it before a deletion, no rule sees that the deletion is in
+// the foreground: it shows only when the garbage collector or a controller deletes the object, and no rule refuses their deletions.
 func asksForForeground(c policies.Change) bool {
 	return c.Side == policies.SideClusterAPI && slices.Contains([]string{"Machine", "MachineSet"}, c.Kind) &&
 		c.New.HasFinalizer(metav1.FinalizerDeleteDependents) && !c.Old.HasFinalizer(metav1.FinalizerDeleteDependents)
 }
 
-// mirrored reports whether the object has a twin and its finalizers and owners are locked for that. They are not on a Machine API object without
-// status.authoritativeAPI, unless that object is to become a mirror: a MachineSet's controller adopts at once what it selects, and could delete another
-// MachineSet's Machine with it.
+// mirrored reports whether the object has a twin, so that its finalizers and owner references are locked. It is false for a Machine API object without
+// status.authoritativeAPI, unless that object requests Cluster API and is therefore to become a mirror. Such an object is locked at once, because a
+// MachineSet's controller adopts a Machine as soon as it selects the Machine: it could delete another MachineSet's Machine together with the mirror.
 func mirrored(c policies.Change, s standing) bool {
 	return c.Facts.Twin != nil && (c.Side != policies.SideMachineAPI || s.Current != Unset || s.Requested == ClusterAPI)
 }
 
 // mayOwn reports whether the actor may change the owner references. A MachineSet's controller on the authoritative side may, because it adopts and releases its
-// Machines, and so may Cluster API's controllers on objects that Poundlock did not make. Rows of Grants allow others.
+// Machines. Cluster API's controllers may on objects that Poundlock did not make. Rows of Grants allow others.
 //
 // The ClusterVersion may become an owner of the release's MachineHealthCheck, which never moves: a refusal would refuse the whole request by which the
 // cluster-version-operator updates that check. The owner of ACM's work is allowed, too (ownedByWork), and a person may remove a MachineDeployment as the owner
@@ -104,7 +104,7 @@ func FinalizerFence(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock || !added || fenceOpen(s) {
 		return policies.Verdict{}
 	}
-	remedy := "and create the Machine again" // The message does not advise to ask for Machine API: beside a Cluster API Machine that is refused, too.
+	remedy := "and create the Machine again" // The message does not advise to request Machine API: beside a Cluster API Machine, that is refused, too.
 	if c.Old != nil {
 		remedy = "or move the Machine first: " + moveTo(c, MachineAPI)
 	}
@@ -131,9 +131,9 @@ func authorityText(s standing) API {
 // ownStatus are the fields of status that only Poundlock writes: which API is authoritative, which API the mirror is made from, and from which generation.
 var ownStatus = []string{"authoritativeAPI", "synchronizedAPI", "synchronizedGeneration"}
 
-// StatusOwned refuses changes of those fields and conditions of status that only Poundlock writes (ownStatus, reportedConditions), and of Paused by controllers
-// that contradict the stored authority (outdated). The controllers of both APIs read in status who may act, so only one writer may write that (converting › API
-// Extensions).
+// StatusOwned refuses changes of the fields and conditions of status that only Poundlock writes (ownStatus, reportedConditions). It also refuses a condition
+// Paused by which controllers contradict the stored authority (outdated). The controllers of both APIs read in status which of them may act, so only one writer
+// may write that (converting › API Extensions).
 func StatusOwned(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock {
 		return policies.Verdict{}
@@ -161,8 +161,9 @@ func StatusOwned(c policies.Change) policies.Verdict {
 }
 
 // outdated reports whether the Machine API's controllers write a Paused condition that contradicts the stored authority: they withdraw the acknowledgement of a
-// pause that still holds, or acknowledge a pause that is over. The controllers write Paused by the authority that they have read, so such a request has an
-// older list of conditions, from a stale cache or a former leader, without a resourceVersion. The controller's next attempt has the stored value.
+// pause that still holds, or acknowledge a pause that is over. The controllers write Paused by the authority that they have read. So the list of conditions in
+// such a request is an older one, from a stale cache or a former leader, and was sent without a resourceVersion. The controller's next attempt has the stored
+// value.
 func outdated(c policies.Change, before, after map[string]json.RawMessage) bool {
 	if !controls(c.Actor, c.Side) || c.Kind == ControlPlane {
 		return false
@@ -181,9 +182,9 @@ func outdated(c policies.Change, before, after map[string]json.RawMessage) bool 
 	return false
 }
 
-// earlier reports whether after has Paused=True with a lastTransitionTime before that of the stored Paused condition, which is not True: such an
-// acknowledgement is from an earlier pause. Both times were written by the controllers, so Poundlock's clock does not matter. If one of two leaders has a slow
-// clock, its acknowledgement is refused until that clock has reached the stored time: the controller writes the time anew at each attempt.
+// earlier reports whether after has Paused=True with an earlier lastTransitionTime than the stored condition Paused, in before. If the stored condition is not
+// True, such an acknowledgement is from an earlier pause. Both times were written by the controllers, so Poundlock's clock does not matter. If one of two
+// leaders has a slow clock, its acknowledgement is refused until that clock has reached the stored time: the controller writes the time anew at each attempt.
 func earlier(after, before map[string]json.RawMessage) bool {
 	const at = "lastTransitionTime"
 	return slices.ContainsFunc(ofType(after, ConditionPaused), func(is map[string]any) bool {
@@ -220,9 +221,9 @@ func reportedConditions(c policies.Change) []string {
 	return []string{ConditionSettled, ConditionPaused}
 }
 
-// adopts reports whether a request writes to a field of status, which had no value, what the defaulter status-default itself would write: the authority that
-// the stored spec asks for, or the synchronizedGeneration 0, which records that Cluster API's object exists. This is allowed because the Machine API's own
-// controllers write the authority of a new object.
+// adopts reports whether a request fills a field of status that had no value with the value that the defaulter status-default would write. That is the
+// authority that the stored spec requests, or the synchronizedGeneration 0, which records that Cluster API's object exists. This is allowed because the Machine
+// API's own controllers write the authority of a new object.
 func adopts(c policies.Change, name string, before, after json.RawMessage) bool {
 	s := Read(c.Old)
 	if name == "synchronizedGeneration" {
@@ -243,8 +244,8 @@ func statusFields(o *policies.Object) map[string]json.RawMessage {
 	return fields
 }
 
-// synchronized returns the whole Synchronized condition, including fields that this build does not know. If the list has several, as it may
-// where no schema forbids that, it returns all of them, because the second could contradict the first.
+// synchronized returns the whole Synchronized condition, including fields that this build does not know. If the list has several such conditions, which is
+// possible if no schema forbids it, synchronized returns all of them, because the second could contradict the first.
 func synchronized(status map[string]json.RawMessage) []map[string]any {
 	return ofType(status, ConditionSynchronized)
 }
@@ -255,9 +256,9 @@ func ofType(status map[string]json.RawMessage, name string) []map[string]any {
 	return slices.DeleteFunc(conditions, func(c map[string]any) bool { return c["type"] != name })
 }
 
-// PausedOwned refuses that anybody but Poundlock adds or removes the pause annotation on an object with a twin, except where stops or lets allows it. It warns
-// about a MachineSet with Machines that becomes the mirror by that. "Admission control will ensure that the value cannot be changed by users" (converting ›
-// Pausing of Cluster API controllers).
+// PausedOwned refuses that anybody but Poundlock adds or removes the pause annotation on an object with a twin. The exceptions are those of stops and lets. If
+// somebody pauses a MachineSet that has Machines, the set becomes the mirror, and PausedOwned warns about that. "Admission control will ensure that the value
+// cannot be changed by users" (converting › Pausing of Cluster API controllers).
 func PausedOwned(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock || c.Facts.Twin == nil {
 		return policies.Verdict{}
@@ -286,9 +287,9 @@ func lets(c policies.Change, m metadataChange) bool {
 	return m.removed && c.Old.Deleting() && (strange(c) || keepsStrangersInstance(c))
 }
 
-// keepsStrangersInstance reports whether the object under review is what a provider keeps for an instance, and that instance is known not to be the Machine API
-// Machine's. If this Machine has no spec.providerID, that is known only while the Machine has no machine finalizer: without it the Machine API's controllers
-// have not asked for an instance.
+// keepsStrangersInstance reports whether the object under review is what a provider keeps for an instance, and that instance is known not to belong to the
+// Machine API Machine. If this Machine has no spec.providerID, that is known only while the Machine has no machine finalizer: without that finalizer the
+// Machine API's controllers have not asked for an instance.
 func keepsStrangersInstance(c policies.Change) bool {
 	id := providerID(c.Facts.Twin)
 	return c.Kind == InfraInstance && (Objects{InfraInstance: c.Old}).keptForOtherInstance(id) &&

@@ -24,8 +24,8 @@ func (p Pairs) Of(namespace string) (Pair, bool) {
 	return Pair{}, false
 }
 
-// ParsePairs reads texts of the form MACHINE-API-NAMESPACE=CLUSTER-API-NAMESPACE, the values of --namespaces. Errors name a text of another form, a namespace
-// that is in two pairs, and an empty list.
+// ParsePairs returns the pairs that are given as texts of the form MACHINE-API-NAMESPACE=CLUSTER-API-NAMESPACE, the values of --namespaces. It returns an error
+// for a text of another form, for a namespace that is in two pairs, and for an empty list.
 func ParsePairs(texts []string) (Pairs, error) {
 	var out Pairs
 	for _, text := range texts {

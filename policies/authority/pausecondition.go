@@ -11,9 +11,9 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// PauseCondition refuses that a person changes the condition Paused of an object of Cluster API. A move hands the machine over on the strength of it: the other
-// API would begin to act while a call of the controllers that were authoritative is still under way. ServiceAccounts are not asked, whichever they are:
-// Cluster API's controllers write the condition first in each pass, so that a wrong setting of their identities would stop them.
+// PauseCondition refuses that a person changes the condition Paused of a Cluster API object. A move takes this condition for the controllers' acknowledgement:
+// if a person wrote it, the other API would begin to act while a call of the controllers that were authoritative is still under way. It allows every
+// ServiceAccount: Cluster API's controllers write the condition first in each reconciliation, so a refusal because of a wrongly set identity would stop them.
 func PauseCondition(c policies.Change) policies.Verdict {
 	if !changesPaused(c) || c.Facts.Twin == nil {
 		return policies.Verdict{}
@@ -23,9 +23,9 @@ func PauseCondition(c policies.Change) policies.Verdict {
 			"Leave it as it is, and patch only the other parts of status", c.New.Kind)))
 }
 
-// changesPaused reports whether a person adds or changes the condition, or removes it from a paused object: if an object has no such condition, a move assumes
-// after a time that its controllers have stopped. On an object that is not paused no move waits for it, and one that somebody wrote while Poundlock was away
-// must be removable, because some providers never write it.
+// changesPaused reports whether a person adds or changes the condition Paused, or removes it from a paused object. The removal matters because a move assumes
+// after a time that the controllers of an object without this condition have stopped. On an object that is not paused, no move waits for the condition. From
+// such an object a person may remove it: some providers never write it, so a condition that somebody wrote while Poundlock was away would otherwise stay.
 func changesPaused(c policies.Change) bool {
 	if c.Subresource != "status" || c.Actor != policies.Anyone || c.ByServiceAccount() || c.Old == nil || c.New == nil || Paused(c.Old) == Paused(c.New) {
 		return false

@@ -35,7 +35,7 @@ var allInstanceFields = []string{"providerID", "instanceID", biosField}
 // on the instance that the ID names, and terminate it. The exception is an ID that a person has to correct (shares).
 func ProviderIDKept(c policies.Change) policies.Verdict {
 	s := stand(c)
-	// Nothing is to be checked on the side that is not authoritative, and during a move: there the whole spec is locked (SpecLocked).
+	// Nothing is to be checked on the side that is not authoritative, and during a move: in both cases the whole spec is locked (SpecLocked).
 	if c.Actor == policies.Poundlock || findsInstances(c) || !hasMirror(c) || !sideOf(s.Current, c.Side) || shares(s.Shape) {
 		return policies.Verdict{}
 	}
@@ -68,7 +68,7 @@ func findsInstances(c policies.Change) bool {
 	return controls(c.Actor, c.Side) || c.Actor == policies.ClusterAPIController && c.Side == policies.SideInfrastructure
 }
 
-// changedInstance returns the names of those fields with a stored ID that an update changes or removes.
+// changedInstance returns the names of the fields whose stored ID an update changes or removes.
 func changedInstance(c policies.Change) []string {
 	before, after := specTexts(c.Old), specTexts(c.New)
 	return slices.DeleteFunc(instanceFields(c), func(name string) bool { return before[name] == "" || before[name] == after[name] })
@@ -115,10 +115,12 @@ func ofAnotherCloud(c policies.Change, named []string) *field.Error {
 		provider.Platform, name, provider.InstanceID))
 }
 
-// namesInstance reports whether a request of anybody but the controllers and Poundlock gives an object the ID of an instance that it did not have.
+// namesInstance reports whether a request of anybody but the controllers and Poundlock gives an object the ID of an instance, and the object did not have this
+// ID before.
 func namesInstance(c policies.Change) bool { return len(namedAnew(c)) > 0 }
 
-// namedAnew returns the names of the fields in which a request of anybody but the controllers and Poundlock gives an object an ID that it did not have.
+// namedAnew returns the names of the fields in which a request of anybody but the controllers and Poundlock gives an object an ID that the object did not have
+// before.
 func namedAnew(c policies.Change) []string {
 	if c.Actor == policies.Poundlock || findsInstances(c) {
 		return nil
@@ -143,14 +145,14 @@ func ProviderIDGiven(c policies.Change) policies.Verdict {
 		twinName(c), id, id)))
 }
 
-// makesUnnamed reports whether a request makes a provider's machine without the ID of an instance. It is false for Cluster API's core controllers, whose
-// MachineSets make such machines for new Machines.
+// makesUnnamed reports whether a request creates a provider's machine without the ID of an instance. It is false for Cluster API's core controllers, whose
+// MachineSets create such machines for new Machines.
 func makesUnnamed(c policies.Change) bool {
 	return c.Actor != policies.Poundlock && c.Actor != policies.ClusterAPIController && InstanceKeyOf(c.New) == ""
 }
 
-// Holders returns the names of the other Machines that have an instance. machines are all Machines of both APIs with the ID of this instance. Left out are the
-// Machines called name, and those that refer to the infrastructure machine called infra, with the Machines of their names.
+// Holders returns the names of the other Machines that have an instance. The list machines has all Machines of both APIs with the ID of this instance. Holders
+// leaves out the Machines that are called name, the Machines that refer to the infrastructure machine that is called infra, and all Machines of the same names.
 func Holders(machines []*policies.Object, name, infra string) []string {
 	own := map[string]bool{name: true}
 	for _, m := range machines {
@@ -168,8 +170,8 @@ func Holders(machines []*policies.Object, name, infra string) []string {
 	return slices.Compact(out)
 }
 
-// HoldersOf returns the Holders for the object under review: the names of the other Machines that have its instance. machines are all Machines with an ID that
-// the object has, or that the reviewed status names.
+// HoldersOf returns the Holders for the object under review: the names of the other Machines that have its instance. The list machines has all Machines with an
+// ID that the object has, or that the reviewed status names.
 func HoldersOf(c policies.Change, machines []*policies.Object) []string {
 	if c.Subresource == "status" {
 		machines = slices.DeleteFunc(slices.Clone(machines), func(m *policies.Object) bool {

@@ -13,14 +13,14 @@ import (
 )
 
 // Provider is what rules need to know about a platform and its Cluster API provider: how the controllers act on their objects. A rule finds the Provider by the
-// kind of the object under review or of its providerSpec. The reason is that a request does not contain the cluster's platform, and that the platform may be
-// unreadable.
+// kind of the object under review or of its providerSpec. It does not use the cluster's platform, because a request does not contain the platform, and the
+// platform may be unreadable.
 type Provider struct {
 	// Platform is the Infrastructure's name for the platform.
 	Platform string
 	// ProviderSpec is the kind of a Machine API Machine's providerSpec.
 	ProviderSpec string
-	// own reads a member that only this platform's providerSpec has, and that it requires. It is nil if the providerSpec is recognized by its kind alone.
+	// own reads a member that only this platform's providerSpec has, and that it requires. It is nil if only the kind shows the providerSpec's platform.
 	own func(ofProvider) any
 	// Machine is the kind of the provider's machines.
 	Machine string
@@ -37,15 +37,17 @@ type Provider struct {
 	// OwnFinalizer is the finalizer of the provider's machines without the group and the slash before it; "" if the finalizer follows the convention of
 	// InfraFinalizer.
 	OwnFinalizer string
-	// NamesInstanceAfterMachine: the object that the provider keeps for an instance has the name of the Machine. The provider's machine may have another name.
+	// NamesInstanceAfterMachine reports that the object that the provider keeps for an instance has the name of the Machine. The provider's machine may have
+	// another name.
 	NamesInstanceAfterMachine bool
-	// ReadsBootDataAgain: the provider reads the boot data also of Machines that have their instances. Azure's and Google Cloud's controllers read it at the
-	// beginning of each reconciliation, and Power VS' completes no deletion without it.
+	// ReadsBootDataAgain reports that the provider also reads the boot data of Machines that already have their instances. Azure's and Google Cloud's controllers
+	// read it at the beginning of each reconciliation, and Power VS' completes no deletion without it.
 	ReadsBootDataAgain bool
-	// BootImaged: the machine-config-operator updates the boot images of all sets that nobody has excluded (AWS and GCP since 4.19). On other platforms it updates
-	// them only if somebody asks for that.
+	// BootImaged reports that the machine-config-operator updates the boot images of all sets that nobody has excluded (AWS and GCP since 4.19). On other
+	// platforms it updates them only if somebody asks for that.
 	BootImaged bool
-	// Rivalled: OpenShift's own migration acts on this platform (AWS since 4.19, OpenStack since 4.20). On other platforms it runs, and does nothing.
+	// Rivalled reports that OpenShift's own migration acts on this platform (AWS since 4.19, OpenStack since 4.20). On other platforms that migration runs, and
+	// does nothing.
 	Rivalled bool
 }
 
@@ -92,7 +94,8 @@ var providers = []Provider{
 	},
 }
 
-// providerOf returns the provider whose machines, or whose objects kept for instances, are of a kind; the zero Provider if there is none.
+// providerOf returns the provider to which a kind belongs: the kind is that of its machines, or of the objects that it keeps for instances. For other kinds it
+// returns the zero Provider.
 func providerOf(kind string) Provider {
 	i := slices.IndexFunc(providers, func(p Provider) bool { return kind != "" && (p.Machine == kind || p.Instance == kind) })
 	if i < 0 {
@@ -101,8 +104,8 @@ func providerOf(kind string) Provider {
 	return providers[i]
 }
 
-// providerIn returns the provider of the object under review: of a provider's object by its kind, of a Cluster API object by the kind of the provider's machine
-// to which it refers, of a Machine API object by its providerSpec; the zero Provider if there is none.
+// providerIn returns the provider of the object under review; the zero Provider if there is none. A provider's object shows the provider by its own kind, a
+// Cluster API object by the kind of the provider's machine to which it refers, and a Machine API object by its providerSpec.
 func providerIn(c policies.Change) Provider {
 	switch c.Side {
 	case policies.SideInfrastructure:
@@ -131,8 +134,8 @@ func providerMaking(spec ofProvider) Provider {
 	return Provider{}
 }
 
-// providerBehind returns the provider of the first of the objects that shows one; the zero Provider if none does. A provider's object shows it by its kind, a
-// Cluster API Machine by the kind in its infrastructureRef, a Machine API Machine by its providerSpec.
+// providerBehind returns the provider of the first of the objects that shows one; the zero Provider if none does. A provider's object shows the provider by its
+// own kind, a Cluster API Machine by the kind in its infrastructureRef, and a Machine API Machine by its providerSpec.
 func providerBehind(objects ...*policies.Object) Provider {
 	for _, o := range objects {
 		if o == nil {
@@ -147,7 +150,7 @@ func providerBehind(objects ...*policies.Object) Provider {
 	return Provider{}
 }
 
-// instanceKey returns the key of an instance ID as this provider's controllers read the ID, and the Machine API's controllers on its platform. For the zero
+// instanceKey returns the key of an instance ID, as this provider's controllers and the Machine API's controllers on its platform read the ID. For the zero
 // Provider, the ID's own scheme decides how it is read.
 func (p Provider) instanceKey(id string) string {
 	return instanceid.KeyOn(instanceid.Scheme(p.InstanceID), id)

@@ -63,7 +63,8 @@ func statusSharesInstance(c policies.Change) bool {
 	return len(statusIDsAnew(c)) > 0 && c.Kind != InfraInstance
 }
 
-// statusIDsAnew returns the instance IDs that an update of status names, by anybody but Poundlock, and that the stored status does not name in the same member.
+// statusIDsAnew returns the instance IDs that an update of status newly names: the stored status does not have them in the same member. It returns none for
+// Poundlock's own updates.
 func statusIDsAnew(c policies.Change) []string {
 	if c.Actor == policies.Poundlock || c.Subresource != "status" {
 		return nil

@@ -46,7 +46,7 @@ func Uninitialised(c policies.Change) policies.Verdict {
 			"MachineAPIMigration is off", c.Kind)))
 }
 
-// RequestBlocked refuses a request to move that can never be carried out. Every other one is stored: "The migration request will always be persisted"
+// RequestBlocked refuses a request to move that can never be carried out. Every other request is stored: "The migration request will always be persisted"
 // (converting › Workflow extension).
 func RequestBlocked(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock || !moves(c) {
@@ -74,8 +74,8 @@ func RequestBlocked(c policies.Change) policies.Verdict {
 	return policies.Verdict{}
 }
 
-// providersGoing returns the provider's object that is being deleted, and with it the instance: the infrastructure machine, or the object that the provider
-// keeps for the instance; nil if neither is being deleted. The handoff waits for both (Objects.withInfraInstance).
+// providersGoing returns the provider's object that is being deleted: the infrastructure machine, or the object that the provider keeps for the instance. It
+// returns nil if neither is. The instance is terminated with either object, so the handoff waits for both (Objects.withInfraInstance).
 func providersGoing(c policies.Change) *policies.Object {
 	kind, _ := KindNamed(c.Kind)
 	o := Objects{Kind: kind, MachineAPI: c.Old, ClusterAPI: c.Facts.Twin, Infra: c.Facts.Infra, InfraInstance: c.Facts.InfraInstance}
@@ -128,9 +128,10 @@ func infraGoing(c policies.Change, object *policies.Object) string {
 // RequestWarning returns the warnings for a request to move: "a webhook will be introduced to validate the migration request … and return a warning response to
 // the user if the migration is not possible" (converting › Workflow extension).
 //
-// The order matters: a review has room for some 3,500 characters of warnings, and only counts those beyond it (fit in webhooks/warnings.go). So the most
-// important come first: that nothing moves at all, and why the move will not start. Next come what the move waits for and what changes for deletions, then what
-// a person has to prepare and which other components are affected. At the end is what the move includes and what may follow from it.
+// The order matters: a review has room for some 3,500 characters of warnings, and of the warnings beyond that it only gives the number (fit in
+// webhooks/warnings.go). So the most important come first: that nothing moves at all, and why the move will not start. Next come what the move waits for and
+// what changes for deletions, then what a person has to prepare and which other components are affected. At the end is what the move includes and what may
+// follow from it.
 func RequestWarning(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock {
 		return policies.Verdict{}
@@ -169,7 +170,8 @@ func RequestWarning(c policies.Change) policies.Verdict {
 	)...)
 }
 
-// CancelWarning returns the warning for a request that is withdrawn. stays is the API that stays authoritative, move the command that asks for the move again.
+// CancelWarning returns the warning for a request that is withdrawn. The API "stays" stays authoritative, and the text "move" is the command that requests the
+// move again.
 func CancelWarning(stays API, move string) string {
 	return fmt.Sprintf("spec.authoritativeAPI: this cancels the move, and %s stays authoritative. To move after all: %s", stays.Text(), move)
 }
@@ -188,8 +190,8 @@ func hopeless(c policies.Change) bool {
 	return slices.ContainsFunc(c.Facts.Unconvertible, func(e *field.Error) bool { return e.Field == "" })
 }
 
-// unconvertibleWarnings returns a warning for each field that cannot be converted to an API, and before them the one of rolloutWarning. so is the consequence.
-// Path and reason come first, because a warning is cut at 256 characters.
+// unconvertibleWarnings returns a warning for each field that cannot be converted to an API, and before them the warning of rolloutWarning. The text "so" is
+// the consequence, for example "the move will not start". Path and reason come first, because a warning is cut at 256 characters.
 func unconvertibleWarnings(c policies.Change, to API, so string) []string {
 	out := rolloutWarning(c, to)
 	for _, err := range c.Facts.Unconvertible {
@@ -228,7 +230,8 @@ func ofControlPlane(c policies.Change) bool {
 	return role == "master" || role == "control-plane"
 }
 
-// Refusals returns the warnings about the fields that the conversion in a review cannot convert. to is the API that cannot express them, so the consequence.
+// Refusals returns the warnings about the fields that the conversion in a review cannot convert. The API "to" cannot express these fields, and the text "so" is
+// the consequence.
 func Refusals(c policies.Change, to API, so string) []string { return unconvertibleWarnings(c, to, so) }
 
 // synchronizedWarning returns the warning that the move will not start while the condition Synchronized is not True; nil if it is True. The warning omits the
@@ -258,7 +261,8 @@ func TakesOver(c policies.Change) bool {
 	return kind.InfraActs() && c.New != nil && c.Facts.Twin != nil && !o.State().InfraActs
 }
 
-// leavingWarning returns the warning that surroundings of the other API's objects, such as their namespace, are being deleted; nil if none are.
+// leavingWarning returns the warning that the move will not start while the namespace, a CRD or the Cluster of the other API's objects is being deleted; nil if
+// none is.
 func leavingWarning(c policies.Change) []string {
 	if c.Facts.Leaving == "" {
 		return nil
@@ -352,8 +356,8 @@ func extentWarning(c policies.Change, s standing) []string {
 }
 
 // failedWarning returns the warning for a Machine in the phase Failed that is to move to Machine API, whose controllers do nothing with such a Machine except
-// delete it. Cluster API fails a Machine whose instance is gone, and one that has an earlier failure, and the mirror copies the phase to the Machine API
-// object. There is no warning for a Machine without an instance, because it loses the failure in a move (LeftBehind).
+// delete it. Cluster API reports this phase for a Machine whose instance is gone, and for one that has an earlier failure. The mirror copies the phase to the
+// Machine API object. There is no warning for a Machine without an instance, because a move clears the failure of such a Machine (LeftBehind).
 func failedWarning(c policies.Change, s standing) []string {
 	if s.authoritative() != ClusterAPI || !failed(c) || providerID(c.Old) == "" {
 		return nil
@@ -449,8 +453,8 @@ func refusals(c policies.Change, to API, so string) policies.Verdict {
 	return policies.Warn(append(unconvertibleWarnings(c, to, so), taintWarning(c, so)...)...)
 }
 
-// changesAuthority reports whether a request creates an authoritative object that has, or will have, a mirror, or changes its content. It is false for a
-// request to move, about which RequestWarning warns.
+// changesAuthority reports whether a request creates an authoritative object that has a mirror or will have one, or changes the content of such an object. It
+// is false for a request to move, about which RequestWarning warns.
 func changesAuthority(c policies.Change) bool {
 	if c.Actor == policies.Poundlock {
 		return false
@@ -478,7 +482,8 @@ func changesContent(c policies.Change) bool {
 	return changesSpec(c) || c.Side != policies.SideInfrastructure && c.Actor == policies.Anyone && len(metadataChanges(c)) > 0
 }
 
-// reads reports whether anybody reads the warnings for a request. Nobody does for Cluster API's controllers, which create and change its objects.
+// reads reports whether a person may read the warnings for the request. Nobody reads them if Cluster API's controllers or its providers' send the request:
+// these controllers create and change Cluster API's objects.
 func reads(c policies.Change) bool {
 	return c.Actor != policies.ClusterAPIController && c.Actor != policies.InfrastructureController
 }

@@ -15,10 +15,11 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// requestsOpen reports whether a MachineHealthCheck may have an open request for remediation that concerns this pair: of a check its own, of a Machine one of
-// Cluster API's checks. source is the API that authority comes from. A check makes such a request from its template, for a remediator, and deletes the request
-// when the Machine is healthy again. A paused check would not delete it, and a healthy Machine would be remediated. So the check does not move. Nor does the
-// Machine move away from Cluster API's check, because a check skips a paused Machine.
+// requestsOpen reports whether a MachineHealthCheck may have an open request for remediation that concerns this pair. If the pair is a check, only its own
+// requests matter. If the pair is a Machine, the requests of Cluster API's checks matter. The API "source" is the one that authority comes from. A check makes
+// such a request from its template, for a remediator, and deletes the request when the Machine is healthy again. A paused check would not delete the request,
+// and a healthy Machine would be remediated. So the check does not move. Nor does the Machine move away from Cluster API's check, because a check skips a
+// paused Machine.
 func (o Objects) requestsOpen(source API) bool {
 	switch {
 	case o.Kind.Name == "MachineHealthCheck" && source == MachineAPI:
@@ -71,14 +72,15 @@ func RemediationTemplate(check *policies.Object) TemplateReference {
 	return spec.Remediation.TemplateRef
 }
 
-// GroupVersionKind returns that of the template, and whether the reference is complete: whether its apiVersion can be parsed, and it has a kind and a name.
+// GroupVersionKind returns the GroupVersionKind of the template, and whether the reference is complete: whether its apiVersion can be parsed, and it has a kind
+// and a name.
 func (t TemplateReference) GroupVersionKind() (gvk schema.GroupVersionKind, whole bool) {
 	gv, err := schema.ParseGroupVersion(t.APIVersion)
 	return gv.WithKind(t.Kind), err == nil && t.APIVersion != "" && t.Kind != "" && t.Name != ""
 }
 
 // Remediator returns the Neighbour for the remediator of a check that is, or is to be, Cluster API's, if the check's template was not found in Cluster API's
-// namespace. Nobody copies the template there. It returns nil if the template exists, or if the check makes no requests for remediation.
+// namespace. Nobody copies the template to that namespace. Remediator returns nil if the template exists, or if the check makes no requests for remediation.
 func Remediator(c policies.Change) []Neighbour {
 	t := RemediationTemplate(c.New)
 	if _, whole := t.GroupVersionKind(); c.Kind != "MachineHealthCheck" || !whole || c.Facts.Remediation == policies.Exists {

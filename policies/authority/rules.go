@@ -11,7 +11,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// The parts of scopes: lists of kinds, and of operations.
+// Parts from which Rules composes the scopes of rules: lists of kinds and lists of operations.
 var (
 	kinds      = names(Kinds())
 	machine    = []string{"Machine"}
@@ -26,7 +26,7 @@ var (
 	onWrite  = []admissionv1.Operation{admissionv1.Create, admissionv1.Update}
 )
 
-// withControlPlane returns the kinds and ControlPlaneMachineSet, the kind that has the fields of authority and no twin.
+// withControlPlane returns a copy of kinds with ControlPlaneMachineSet appended. That kind has the fields of authority, but no counterpart in Cluster API.
 func withControlPlane(kinds []string) []string { return append(slices.Clone(kinds), ControlPlane) }
 
 func names(kinds []Kind) []string {
@@ -79,8 +79,8 @@ const (
 	workflow  = "converting › Workflow extension"
 )
 
-// Rules returns every rule of admission about authority, in the order in which answers are printed: what a person must know first comes first. A rule that is
-// decided from different facts on different sides has a row for each.
+// Rules returns every rule of admission about authority, in the order in which their answers are printed: what a person must know first comes first. If a rule
+// needs different facts on different sides, the set has one row for each side.
 func Rules() policies.Set {
 	return policies.Set{
 		{
@@ -794,8 +794,9 @@ func Rules() policies.Set {
 	}
 }
 
-// metadataMatters reports whether a request changes labels or annotations in a way that can conflict with the twin: on an object that is locked. On Cluster
-// API's side it reports true for each change of these, because only the twin shows whether the object is locked, and SpecLocked looks the twin up anyway.
+// metadataMatters reports whether a request changes labels or annotations of an object that is locked, or that may be locked. Only a Machine API object shows
+// by itself whether it is locked. For every other object only its twin shows that, so metadataMatters reports true for each such change: SpecLocked looks the
+// twin up anyway.
 func metadataMatters(c policies.Change) bool {
 	return len(metadataChanges(c)) > 0 && (c.Side != policies.SideMachineAPI || stand(c).locked())
 }
@@ -810,8 +811,8 @@ func pauseMatters(c policies.Change) bool {
 		c.Old.HasAnnotation(PausedAnnotation) != c.New.HasAnnotation(PausedAnnotation)
 }
 
-// keeperMatters returns NeedTwin, and for an object that a provider keeps for an instance NeedInfra as well: such an object belongs to the Machine to which the
-// provider's machine belongs.
+// keeperMatters returns the needs of InfraLocked: NeedTwin, and also NeedInfra for an object that a provider keeps for an instance (such as a VSphereVM). Such
+// an object belongs to the Machine to which the provider's machine belongs.
 func keeperMatters(c policies.Change) policies.Need {
 	if c.Kind == InfraInstance {
 		return policies.NeedTwin | policies.NeedInfra
@@ -819,8 +820,8 @@ func keeperMatters(c policies.Change) policies.Need {
 	return policies.NeedTwin
 }
 
-// besideTwin returns the needs of a rule about the creation of a Machine API object beside its twin. An object that is to be the mirror may be created beside
-// any twin that is not being deleted, whatever the twin's infrastructure machine is. So only the twin is needed for it.
+// besideTwin returns the needs of a rule about the creation of a Machine API object beside its twin. If the new object requests Cluster API, it is to be the
+// mirror, and only the twin is needed: a mirror may be created beside any twin that is not being deleted, whatever the twin's infrastructure machine is.
 func besideTwin(c policies.Change) policies.Need {
 	switch {
 	case Read(c.New).Requested == ClusterAPI:

@@ -3,9 +3,9 @@
 
 package authority
 
-// Source returns the API from which the pair is mirrored: the authoritative API or, during a move, the API that authority comes from. It returns Unset if
-// authority is not stored yet, or if status.synchronizedAPI does not name where a move comes from, which is never inferred from the request. Then nothing is
-// mirrored.
+// Source returns the API from which the pair is mirrored: the authoritative API or, during a move, the API that authority comes from. It returns Unset, and
+// nothing is mirrored, if authority is not stored yet, or if status.synchronizedAPI does not name the API that a move comes from. That API is never inferred
+// from the request.
 func Source(s Shape) API {
 	switch s.Current {
 	case MachineAPI, ClusterAPI:
@@ -17,7 +17,7 @@ func Source(s Shape) API {
 }
 
 // Authoritative returns the API whose controllers act now. During a move that is the API that authority comes from, until the switch is stored. For an object
-// without a status, spec.authoritativeAPI decides, and if that is absent, Machine API. It returns Unset for a move without an origin.
+// without a status, spec.authoritativeAPI decides; if that is absent, it is Machine API. Authoritative returns Unset for a move without an origin.
 func Authoritative(s Shape) API {
 	switch {
 	case s.Current != Unset:

@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// standing is the authority over a pair, as it concerns the object under review.
+// standing is the authority over a pair, as the review of one of the pair's objects sees it.
 type standing struct {
 	// mapi is the stored Machine API object of the pair; nil if there is none.
 	mapi *policies.Object
@@ -23,8 +23,8 @@ type standing struct {
 	side policies.Side
 }
 
-// stand returns the standing of the object under review. On every side except the Machine API's, Facts.Twin must have been gathered: only Machine API objects
-// have the fields of authority.
+// stand returns the standing of the object under review: who is authoritative for its pair. Only Machine API objects have the fields of authority. So on every
+// side except the Machine API's, Facts.Twin must have been gathered before.
 func stand(c policies.Change) standing {
 	mapi := c.Facts.Twin
 	if c.Side == policies.SideMachineAPI {
@@ -38,8 +38,8 @@ func stand(c policies.Change) standing {
 	return standing{mapi: mapi, Shape: shape, side: c.Side}
 }
 
-// Strictest returns the one of twins that decides about a change of an object that they share: several MachineSets may make their machines from one template.
-// It is the first twin that locks the object for the actor, else the first that locks it at all, else the first; nil if there are none.
+// Strictest returns the one of twins that decides about a change of an object that they share. Twins share an object if several MachineSets make their machines
+// from one template. Strictest returns the first twin that locks the object for the actor, else the first that locks it at all, else the first; nil for none.
 func Strictest(c policies.Change, twins []*policies.Object) *policies.Object {
 	for _, locks := range []func(standing) bool{
 		func(s standing) bool { return s.locked() && !s.seenTo(c) },
@@ -83,17 +83,17 @@ func (s standing) moving() bool { return s.mapi != nil && s.Current == Migrating
 // locked reports whether a user may not change the object under review.
 func (s standing) locked() bool { return s.mirror() || s.moving() }
 
-// seenTo reports whether the request is by one of Cluster API's controllers, or may be by a provider's (seenToWithoutAccount), on a mirror that Poundlock did
-// not make and that is not paused (ForeignTo). Such an object has its own instance, and if the object were locked, the controllers could not even terminate
-// this instance.
+// seenTo reports whether the request is by one of Cluster API's controllers, or may be by a provider's controller (seenToWithoutAccount), on a mirror that
+// Poundlock did not make and that is not paused (ForeignTo). Such an object has its own instance. If the object were locked, the controllers could not even
+// terminate this instance.
 func (s standing) seenTo(c policies.Change) bool {
 	return s.mirror() && c.Side != policies.SideMachineAPI && !c.Old.HasAnnotation(PausedAnnotation) && !c.Old.HasAnnotation(MirrorAnnotation) &&
 		(c.Actor == policies.ClusterAPIController || c.Actor == policies.InfrastructureController || c.Actor == policies.Anyone && seenToWithoutAccount(c))
 }
 
-// seenToWithoutAccount reports whether anybody may write to the object: it is a provider's machine that Poundlock did not make, or what the provider keeps for
-// the instance of one, and the provider's controllers have no account of their own (Provider.Account). An object that has, or is to have, the ID of the Machine
-// API Machine's instance stays locked.
+// seenToWithoutAccount reports whether anybody may write to the object, because the provider's controllers have no account of their own (Provider.Account). The
+// object must be a provider's machine that Poundlock did not make, or the object that the provider keeps for the instance of such a machine. An object that
+// has, or is to have, the ID of the Machine API Machine's instance stays locked.
 func seenToWithoutAccount(c policies.Change) bool {
 	if c.Old == nil || !hasNoAccount(c.Old.Kind) {
 		return false
@@ -106,7 +106,7 @@ func seenToWithoutAccount(c policies.Change) bool {
 		!keptFor(c.Old, id) && !keptFor(c.New, id)
 }
 
-// keptFor reports whether an object that a provider keeps for an instance has this instance ID.
+// keptFor reports whether an object that a provider keeps for an instance has the given instance ID.
 func keptFor(kept *policies.Object, id string) bool {
 	key := instanceKeyKept(kept)
 	return key != "" && key == providerBehind(kept).instanceKey(id)
@@ -125,7 +125,7 @@ func controls(a policies.Actor, side policies.Side) bool {
 	return false
 }
 
-// sideOf reports whether a side belongs to an API: the infrastructure side is Cluster API's.
+// sideOf reports whether a side belongs to an API. The infrastructure side belongs to Cluster API.
 func sideOf(api API, side policies.Side) bool {
 	if side == policies.SideMachineAPI {
 		return api == MachineAPI
@@ -133,9 +133,9 @@ func sideOf(api API, side policies.Side) bool {
 	return api == ClusterAPI
 }
 
-// propagation returns how a deletion treats the dependents of the deleted object: what the request asks for, or else what the first of the finalizers
-// foregroundDeletion and orphan stands for that the object has; "" if neither decides. So a set with the finalizer foregroundDeletion is deleted in the
-// foreground even if the request does not ask for that.
+// propagation returns how a deletion treats the dependents of the deleted object: as the request asks or, if it does not ask, as the object's first finalizer
+// of the two foregroundDeletion and orphan says; "" if neither decides. So a set with the finalizer foregroundDeletion is deleted in the foreground even if the
+// request does not ask for that.
 func propagation(c policies.Change) metav1.DeletionPropagation {
 	if c.Propagation != "" || c.Old == nil {
 		return c.Propagation

@@ -15,8 +15,8 @@ import (
 )
 
 // InfraGenerationAnnotation is on the Machine API object while the mirror is made from Cluster API. Its value is the generation of the provider's machine from
-// which the mirror was made. status.synchronizedGeneration is the same for the core object. If the annotation is missing, the provider's machine counts as in
-// step with its core object.
+// which the mirror was made; status.synchronizedGeneration has the generation of the core object. If the annotation is missing, the provider's machine counts
+// as in step with its core object.
 const InfraGenerationAnnotation = Domain + "/synchronized-infra-generation"
 
 // CoreGenerationAnnotation is on the Machine API object while the mirror is made from a Cluster API object that was recreated: that object has a lower
@@ -39,8 +39,8 @@ type State struct {
 	MachineAPI, ClusterAPI, Infra Party
 	// Blind reports that the Machine API's controller of this object ignores authority and acknowledges nothing: it obeys only the pause annotation.
 	Blind bool
-	// InfraActs reports that controllers act on the provider's object. If it is false, the handoff does not wait for Infra, and uses only its PauseRequested: the
-	// mirror creates the object paused.
+	// InfraActs reports that controllers act on the provider's object. If it is false, the handoff does not wait for Infra, and of Infra it uses only
+	// PauseRequested, because the mirror creates the object paused.
 	InfraActs bool
 	// Synchronized is the status of the Synchronized condition; "" if there is no such condition.
 	Synchronized metav1.ConditionStatus
@@ -53,8 +53,8 @@ type State struct {
 	Failed bool
 	// InfraNamesInstance reports that the provider's object names an instance, so that its controllers can terminate it.
 	InfraNamesInstance bool
-	// TargetLeaves reports that surroundings of the other API's objects are being deleted, and the objects with them. It is gathered before a step by which
-	// authority moves to that API.
+	// TargetLeaves reports that the namespace, a CRD or the Cluster of the other API's objects is being deleted, and these objects with it. It is gathered before
+	// a step by which authority moves to that API.
 	TargetLeaves bool
 	// ClusterPaused reports that Cluster API's Cluster is paused. Then Cluster API's controllers leave every object of the Cluster alone, and acknowledge no end
 	// of a pause. It is gathered if ClusterMatters.
@@ -66,8 +66,8 @@ type State struct {
 	Undefined bool
 	// Unreflected reports that a Machine is not counted because the mirror makes no Machine API object for it, even if it converts.
 	Unreflected bool
-	// Judged reports that the Cluster API MachineSet would delete a Machine because of the mark of a MachineHealthCheck that no longer selects the Machine
-	// (Roster.Judged).
+	// Judged reports that the Cluster API MachineSet would delete a Machine because a MachineHealthCheck once marked the Machine as unhealthy. That check no
+	// longer selects the Machine (Roster.Judged).
 	Judged bool
 	// Detached reports that Poundlock has detached the Machine API object from its set, but the set is still its owner: at some time the garbage collector will
 	// delete the object.
@@ -80,8 +80,8 @@ type State struct {
 	RequestsOpen bool
 	// Decided reports that a person has decided, for the wait that is reported, that no instance exists (NoInstanceAnnotation).
 	Decided bool
-	// Unprepared reports, during a move from the Machine API, that Cluster API's objects still have what the move clears (LeftBehind), or that a Machine
-	// without an instance is not yet spared from its checks (Spares).
+	// Unprepared reports, during a move from the Machine API, that Cluster API's objects still have what the move clears (LeftBehind), or that a Machine without
+	// an instance does not yet have the annotation that spares it from its checks (Spares).
 	Unprepared bool
 	// Unrecorded reports that nothing stored says that the authoritative API's object has existed (Shape.Existed).
 	Unrecorded bool
@@ -100,7 +100,7 @@ type Party struct {
 // AcknowledgedState is what an object's controllers have last acknowledged in its Paused condition.
 type AcknowledgedState uint8
 
-// The states. NotAcknowledged: there is no Paused condition, or its status is Unknown.
+// The states. NotAcknowledged means that the object has no Paused condition, or that the condition's status is Unknown.
 const (
 	NotAcknowledged AcknowledgedState = iota
 	AcknowledgedUnpaused
@@ -110,7 +110,7 @@ const (
 // FinalizerState is whether an object carries the finalizer under which its controllers clean up before the object is gone.
 type FinalizerState uint8
 
-// The states. NoFinalizer: objects of this kind never have such a finalizer.
+// The states. NoFinalizer means that objects of this kind never have such a finalizer.
 const (
 	NoFinalizer FinalizerState = iota
 	FinalizerAbsent
@@ -143,8 +143,8 @@ type Objects struct {
 	Judged []string
 	// Checks are Cluster API's MachineHealthChecks, gathered for a Machine if RequestedElsewhere.
 	Checks []*policies.Object
-	// Leaving is a sentence that names the surroundings of the other API that are being deleted; "" if none are. It is gathered if Step.HandsOver or
-	// State.Deserted.
+	// Leaving is a sentence that names what is being deleted of the surroundings of the other API's objects (namespace, CRDs, Cluster); "" if nothing is. It is
+	// gathered if Step.HandsOver or State.Deserted.
 	Leaving string
 	// Cluster is the Cluster to which ClusterAPI belongs, gathered if State.ClusterMatters.
 	Cluster *policies.Object
@@ -213,8 +213,8 @@ func (o Objects) State() State {
 	return s
 }
 
-// Foresee returns the State as it will be once the mirror has looked at a request to move. It is for a caller who asks what a request would lead to before it
-// is made, since the mirror looks at a request only afterwards.
+// Foresee returns the State as it will be once the mirror has looked at a request to move. It is for a caller who asks, before a request is made, what the
+// request would lead to: the mirror looks at a request only afterwards.
 func (o Objects) Foresee() State {
 	s := o.State()
 	if o.refusedBefore(o.withoutInfra(s)) {
@@ -223,9 +223,9 @@ func (o Objects) Foresee() State {
 	return s
 }
 
-// refusedBefore reports whether the mirror has yet to look at a request for a move that needs no infrastructure machine: without, the result of withoutInfra,
-// is true, and the mirror still reports that the infrastructure machine does not exist. Once it has looked, the mirror makes the Machine API object equal
-// without that machine.
+// refusedBefore reports whether the mirror has yet to look at a request for a move that needs no infrastructure machine. That is so if the flag "without" (the
+// result of withoutInfra) is true and the mirror still reports that the infrastructure machine does not exist. Once the mirror has looked at the request, it
+// updates the Machine API object without that machine.
 func (o Objects) refusedBefore(without bool) bool {
 	return without && Read(o.MachineAPI).Condition(ConditionSynchronized).Reason == ReasonInfraNotFound
 }
@@ -240,8 +240,8 @@ func party(o *policies.Object, paused Condition, finalizer string) Party {
 	}
 }
 
-// machineAPIParty returns the Party of the Machine API object, and whether the object's controller is Blind: it is if the kind obeys the pause annotation and
-// the object has no Paused condition that is True or False.
+// machineAPIParty returns the Party of the Machine API object, and whether the object's controller is Blind. The controller is Blind if the kind obeys the
+// pause annotation and the object has no Paused condition that is True or False.
 func (o Objects) machineAPIParty(shape Shape) (p Party, blind bool) {
 	p = party(o.MachineAPI, shape.Condition(ConditionPaused), o.Kind.MachineAPIFinalizer)
 	p.PauseRequested = p.Exists && o.Kind.ObeysAnnotation && PausesCheck(o.MachineAPI)
@@ -322,8 +322,8 @@ func (o Objects) infraCaughtUp() bool {
 	return recorded == strconv.FormatInt(o.Infra.Metadata.Generation, 10)
 }
 
-// borrowed reports whether a set refers to a template that is the mirror of another set's. The handoff of this set then leaves the template's pause to the
-// handoff of the other: no controller acts on a template, and the two handoffs would overwrite each other's pause.
+// borrowed reports whether a set refers to a template that is the mirror of another set's template. The handoff of this set then leaves the template's pause to
+// the handoff of the other set. No controller acts on a template, and the two handoffs would overwrite each other's pause.
 func (o Objects) borrowed() bool {
 	return o.MachineAPI != nil && o.Infra.Metadata.Annotations[MirrorAnnotation] != o.Kind.Name+"/"+o.MachineAPI.Metadata.Name
 }

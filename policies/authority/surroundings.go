@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// HoldsMirrorsAnnotation is on each object whose deletion would delete mirrors with it. Its value says for people how many these are.
+	// HoldsMirrorsAnnotation is on each object whose deletion would delete mirrors with it. Its value is a text for people, with the number of these mirrors.
 	HoldsMirrorsAnnotation = Domain + "/holds-mirrors"
 	// AllowDeletionAnnotation lets a person delete an object in spite of HoldsMirrorsAnnotation, if its value is one of Allows.
 	AllowDeletionAnnotation = Domain + "/allow-deletion"
@@ -29,7 +29,7 @@ const (
 	Enforced = "enforced"
 )
 
-// The kinds of surroundings, as Surrounding.Kind has them.
+// The values of Surrounding.Kind.
 const (
 	Namespace  = "Namespace"
 	Definition = "CustomResourceDefinition"
@@ -39,21 +39,22 @@ const (
 	InfraCluster = "InfraCluster"
 )
 
-// Surrounding is an object in which others live: if a Surrounding is deleted, the objects in it are deleted, too (DESIGN §3.3, Deletion of the surroundings).
+// Surrounding is an object that others depend on (a namespace, a CRD, a Cluster or a provider's cluster object): if it is deleted, the others are deleted, too
+// (DESIGN §3.3, Deletion of the surroundings).
 type Surrounding struct {
 	Kind, Namespace, Name string
 	// UID is the UID that an owner reference has for this object; "" if any object of the name counts.
 	UID types.UID
-	// Since is when an object that lived in this one was created: an object of this name that was created after Since is another one. It is zero if that does not
-	// matter.
+	// Since is when an object that depends on this Surrounding was created. An object with the Surrounding's name that was created after Since is not this
+	// Surrounding. Since is zero if that does not matter.
 	Since metav1.Time
-	// Outlived reports that an object stays for a while after this Surrounding of it is gone, until the garbage collector deletes that object.
+	// Outlived reports that the dependent object stays for a while after this Surrounding is gone, until the garbage collector deletes the dependent object.
 	Outlived bool
 }
 
-// Surroundings returns what a pair's object of an API lives in: its namespace, its definition (CRD), the definition of the kind of set that owns it and, in
-// Cluster API, the Cluster that it names. The definition of the set matters because all sets are deleted with it, and the garbage collector deletes their
-// Machines.
+// Surroundings returns the objects on which a pair's object of an API depends: its namespace, its definition (CRD), the definition of the kind of set that owns
+// it and, in Cluster API, the Cluster that it names. The definition of the set matters because all sets are deleted with it, and the garbage collector deletes
+// their Machines.
 func (k Kind) Surroundings(of API, namespaces Pair, machineAPI, clusterAPI *policies.Object) []Surrounding {
 	if of != ClusterAPI {
 		return append([]Surrounding{{Kind: Namespace, Name: namespaces.MachineAPI}, {Kind: Definition, Name: k.Resource + "." + k.MachineAPI.Group}},
@@ -77,9 +78,9 @@ func (k Kind) ownersDefinition(o *policies.Object, group func(parent Kind) strin
 	return []Surrounding{{Kind: Definition, Name: parent.Resource + "." + group(parent), Outlived: true}}
 }
 
-// SurroundingsKept refuses the deletion of an object that is marked with HoldsMirrorsAnnotation: "policy and webhook refuse DELETE by it unless
-// poundlock.openshift.io/allow-deletion is set" (DESIGN §3.3, Deletion of the surroundings). It also refuses to change or remove the mark without that
-// annotation, or the mark would protect nothing.
+// SurroundingsKept refuses the deletion of an object that has HoldsMirrorsAnnotation: "policy and webhook refuse DELETE by it unless
+// poundlock.openshift.io/allow-deletion is set" (DESIGN §3.3, Deletion of the surroundings). Without the annotation that allows a deletion, it also refuses to
+// change or remove HoldsMirrorsAnnotation, which would otherwise protect nothing.
 func SurroundingsKept(c policies.Change) policies.Verdict {
 	mark := c.Old.Metadata.Annotations[HoldsMirrorsAnnotation]
 	switch {
@@ -110,7 +111,8 @@ func allowed(o *policies.Object) bool {
 // Allows lists the values of AllowDeletionAnnotation that allow a deletion.
 func Allows() []string { return []string{AllowsDeletion, AllowsControlPlane} }
 
-// notAllowed returns a text in parentheses if an object has AllowDeletionAnnotation, which the caller has found not to allow a deletion; "" if it has none.
+// notAllowed returns a text in parentheses if an object has AllowDeletionAnnotation with a value that allows no deletion; "" if the object does not have the
+// annotation. The caller has checked before that the value allows nothing.
 func notAllowed(o *policies.Object) string {
 	if o.Metadata.Annotations[AllowDeletionAnnotation] == "" {
 		return ""

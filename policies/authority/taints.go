@@ -15,8 +15,8 @@ import (
 // refuse every Machine and MachineSet that has a taint.
 const TaintGate = "MachineTaintPropagation"
 
-// taintWarning returns the warning about taints of a Machine API object that can be converted but that Cluster API may refuse; so is the consequence. Poundlock
-// cannot read whether the feature gate is on. If the twin has taints, the gate is on, and there is no warning.
+// taintWarning returns the warning about taints of a Machine API object that can be converted but that Cluster API may refuse. The text "so" is the
+// consequence. Poundlock cannot read whether the feature gate is on. If the twin has taints, the gate is on, and there is no warning.
 func taintWarning(c policies.Change, so string) []string {
 	if c.Side != policies.SideMachineAPI || !Tainted(c.New) || Tainted(c.Facts.Twin) || hopeless(c) {
 		return nil

@@ -23,8 +23,8 @@ func Fails(reason string) bool {
 	return slices.ContainsFunc(troubles, func(word string) bool { return strings.Contains(reason, word) })
 }
 
-// Troubled returns the condition by which an API's controllers report that the API's Machine o has no instance, and why. It returns the zero Condition if they
-// report nothing of the kind, for other kinds, and for a Machine that is being deleted.
+// Troubled returns the condition by which an API's controllers report that the API's Machine o has no instance, and why. It returns the zero Condition if the
+// controllers do not report that, if the kind is not that of Machines, and if the Machine is being deleted.
 func Troubled(k Kind, api API, o *policies.Object) Condition {
 	if o == nil || !k.InfraActs() || o.Deleting() {
 		return Condition{}

@@ -94,8 +94,9 @@ func CreatesForSet(c policies.Change) bool {
 // HasMachines reports whether a MachineSet's controller has reported a Machine.
 func HasMachines(set *policies.Object) bool { return setReplicas(set) > 0 }
 
-// SetsCreatedTwice reports whether two MachineSets of one name were created at the same moment and the controllers of both act: the review of neither creation
-// saw the other set. It is false for sets that were created one after the other: these existed before Poundlock was installed, and Poundlock leaves both alone.
+// SetsCreatedTwice reports whether two MachineSets of one name were created at the same moment and the controllers of both act. The review of neither creation
+// saw the other set then. It is false for sets that were created one after the other: both existed before Poundlock was installed, and Poundlock leaves both
+// alone.
 func SetsCreatedTwice(machineAPI, clusterAPI *policies.Object) bool {
 	return machineAPI != nil && clusterAPI != nil && !machineAPI.Deleting() && !clusterAPI.Deleting() &&
 		Authoritative(Read(machineAPI)) == MachineAPI && !stopped(clusterAPI) &&

@@ -48,8 +48,8 @@ func CountsMasters(machines []*policies.Object) bool {
 	})
 }
 
-// movesToUndrained reports whether a request may move Machines to Cluster API that would then be deleted without a drain, if Facts.Undrained. It is false for
-// the control plane's Machines: once one has moved, Cluster API finds a control plane Machine.
+// movesToUndrained reports whether a request may move Machines to Cluster API. They would then be deleted without a drain if Facts.Undrained is true. It is
+// false for the control plane's Machines: once one of them has moved, Cluster API finds a control plane Machine.
 func movesToUndrained(c policies.Change) bool {
 	return (c.Kind == "Machine" || c.Kind == "MachineSet") && moves(c) && askedFor(c.New) == ClusterAPI && !ofControlPlane(c)
 }
@@ -83,8 +83,8 @@ func preDrain(annotations map[string]string) []string {
 	return out
 }
 
-// deletesUndrained reports whether a person's request may delete Machines that Cluster API runs. It is false for control plane Machines, for which there is
-// ControlPlaneLast.
+// deletesUndrained reports whether a person's request may delete Machines for which Cluster API is authoritative. It is false for control plane Machines, which
+// ControlPlaneLast is about.
 func deletesUndrained(c policies.Change) bool {
 	_, master := c.Old.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
 	return c.Actor == policies.Anyone && !c.Old.Deleting() && !master && !OfControlPlane(c.Old.Metadata.Labels) &&

@@ -15,9 +15,9 @@ import (
 )
 
 // ScaleUnseen refuses that the autoscaler scales up a set of Cluster API whose new Machines cannot be converted to the Machine API. The autoscaler reads only
-// the Machine API's Machines, so it would wait for each new Machine in vain, and reduce spec.replicas after --max-node-provision-time: Cluster API would then
-// delete a Machine that serves. ScaleUnseen also refuses that the autoscaler scales such a set down while a Machine of the set has no Machine API object. An
-// autoscaler that is refused scales another set. A person who scales up the set of Cluster API is warned.
+// the Machine API's Machines. So it would wait for each new Machine in vain, and reduce spec.replicas after --max-node-provision-time: Cluster API would then
+// delete a Machine that serves. ScaleUnseen also refuses that the autoscaler scales such a set down while a Machine of the set has no Machine API object. After
+// a refusal, the autoscaler scales another set. A person who scales up the set of Cluster API is warned.
 //
 // If no conversion could be run, for example because the infrastructure cluster cannot be read, ScaleUnseen allows the request: Poundlock is not to stop a
 // cluster's scaling because of something that it does not know.
@@ -74,8 +74,8 @@ func unseenNeeds(c policies.Change) (n policies.Need) {
 	return n
 }
 
-// unconvertibleTemplate returns the errors about fields that the set's new Machines would have, too. Errors about names or settings of the set alone are left
-// out.
+// unconvertibleTemplate returns the conversion errors about fields that the set's new Machines would have, too. It leaves out errors that are only about names
+// or settings of the set.
 func unconvertibleTemplate(c policies.Change) field.ErrorList {
 	var out field.ErrorList
 	for _, err := range c.Facts.Unconvertible {

@@ -36,8 +36,8 @@ func losesMachineFinalizer(c policies.Change) bool {
 		(c.FieldManager != "" || !hasNoAccount(c.Old.Kind))
 }
 
-// machineFinalizerNeeds returns the needs of MachineFinalizerRemoved. NeedInfra is for Cluster API's Machine, whose controller has nothing left to do once the
-// infrastructure machine is gone. NeedHolders is because the instance stays if it is also another Machine's.
+// machineFinalizerNeeds returns the needs of MachineFinalizerRemoved. NeedInfra is there for Cluster API's Machine, whose controller has nothing left to do
+// once the infrastructure machine is gone. NeedHolders is there because the instance stays if it also belongs to another Machine.
 func machineFinalizerNeeds(c policies.Change) policies.Need {
 	switch {
 	case !losesMachineFinalizer(c):

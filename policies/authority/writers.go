@@ -23,7 +23,7 @@ const (
 	Adds Effect = 1 << iota
 	Changes
 	Removes
-	// Deletes is the deletion of the whole object. A grant of it has metadata.name as the field.
+	// Deletes is the deletion of the whole object. A grant of Deletes has metadata.name as its field.
 	Deletes
 	Writes = Adds | Changes | Removes
 )
@@ -36,8 +36,8 @@ const (
 	Uninitialized Phase = 1 << iota
 	ByMachineAPI
 	ByClusterAPI
-	// LeavingMachineAPI and LeavingClusterAPI are the phases of a move from that API, until the controllers of the object under review acknowledge their pause.
-	// LeftMachineAPI and LeftClusterAPI are the phases from then on to the end of the move: the mirror has caught up, and a later write would be lost.
+	// LeavingMachineAPI and LeavingClusterAPI are the phases of a move from the named API, until the controllers of the object under review acknowledge their
+	// pause. LeftMachineAPI and LeftClusterAPI are the phases from then on to the end of the move: the mirror has caught up, and a later write would be lost.
 	LeavingMachineAPI
 	LeavingClusterAPI
 	LeftMachineAPI
@@ -51,8 +51,8 @@ const (
 	MirroredByClusterAPI = Uninitialized | ByMachineAPI
 )
 
-// Grant lets one writer through one lock. It names fields, effects and phases, and never grants a whole object. The rules of the locks ask Granted, and the CEL
-// policies and the mirror use the same rows. What no row grants is locked.
+// Grant lets one writer through one lock. It names fields, effects and phases, and never grants a whole object. What no row grants is locked. The rules that
+// lock objects call Granted; the CEL policies and the mirror use the same rows.
 type Grant struct {
 	// Writer is the writer's name in documents.
 	Writer string
@@ -66,7 +66,7 @@ type Grant struct {
 	Fields  []string
 	Effects Effect
 	While   Phase
-	// Only reports whether the row is for a request; nil: it is for all.
+	// Only reports whether the row applies to a request. If Only is nil, the row applies to every request.
 	Only func(policies.Change) bool
 	// Why is the reason for the grant: what the writer does, or what fails if it is refused.
 	Why string
@@ -74,8 +74,8 @@ type Grant struct {
 	Unverified bool
 }
 
-// Treatment returns what happens to the writes that a row grants: CarriedOver if the row has a Manager, or for the etcd operator, whose writes a separate part
-// of the mirror carries over; else LetThrough.
+// Treatment returns what happens to the writes that a row grants: CarriedOver if the row has a Manager or is for the etcd operator, else LetThrough. The etcd
+// operator's writes are carried over by a separate part of the mirror.
 func (g Grant) Treatment() Treatment {
 	if g.Manager != "" || g.Actor == policies.EtcdOperator {
 		return CarriedOver
@@ -284,7 +284,7 @@ func Granted(c policies.Change, path string, effect Effect) bool {
 	})
 }
 
-// grantedFields returns the paths, root and paths beneath it, at which rows of grants let the request's writer add, change and remove values.
+// grantedFields returns those paths, among root and the paths beneath it, at which a row of grants lets the request's writer add, change and remove values.
 func grantedFields(c policies.Change, root string) []string {
 	var out []string
 	for _, g := range grants {
@@ -304,7 +304,8 @@ func (g Grant) applies(c policies.Change) bool {
 	return g.Actor == c.Actor && g.Side == c.Side && slices.Contains(g.Kinds, c.Kind) && g.While&phase(c) != 0 && (g.Only == nil || g.Only(c))
 }
 
-// Annotated returns the rows of one side that grant annotations, each with the keys of these annotations as its Fields. It is for the policies and the mirror.
+// Annotated returns the rows of one side that grant changes of annotations. The Fields of each returned row are the keys of these annotations. It is for the
+// mirror.
 func Annotated(side policies.Side) []Grant {
 	var out []Grant
 	for _, g := range grants {
@@ -317,7 +318,7 @@ func Annotated(side policies.Side) []Grant {
 }
 
 // LeftAlone returns the names of those labels or annotations of a Machine API object that its own controllers keep up to date while Cluster API is
-// authoritative, and that are not carried over: the mirror leaves them as they are. of is "metadata.labels" or "metadata.annotations".
+// authoritative, and that are not carried over: the mirror leaves them as they are. The path "of" is metadata.labels or metadata.annotations.
 func LeftAlone(kind, of string) []string {
 	var out []string
 	for _, g := range grants {
@@ -328,7 +329,8 @@ func LeftAlone(kind, of string) []string {
 	return out
 }
 
-// Names returns the names of the row's fields directly beneath of, such as spec, or the keys that the row names in the map of, such as metadata.labels.
+// Names returns the names of the row's fields directly beneath the path "of" (for example spec). If that path is a map, such as metadata.labels, it returns the
+// keys that the row names in the map.
 func (g Grant) Names(of string) []string {
 	var out []string
 	for _, f := range g.Fields {

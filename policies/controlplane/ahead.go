@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Future is what a set does from the present state on, until nothing more happens by itself.
+// Future is what a set will do, from the present state until nothing more happens by itself.
 type Future struct {
 	// Moments are the steps and waits, in order.
 	Moments []Moment
@@ -27,22 +27,22 @@ type Future struct {
 	Last Plan
 }
 
-// Moment is a step, or a wait before the next one.
+// Moment is a step, or a wait before the next step.
 type Moment struct {
 	PlannedStep
 	// Name is the Machine's name. The name of a Machine that the set will create has xxxxx in place of its five letters.
 	Name string
 	// Waits is what is waited for; "" if the moment is a step.
 	Waits string
-	// Now: the moment does not follow from another one before it.
+	// Now reports that the moment does not follow from an earlier one: it follows from the present state.
 	Now bool
 }
 
-// passes is more passes than any plan takes. The limit ends a simulation whose steps undo each other.
+// passes is the limit of passes of a simulation. It is more than any plan takes, and ends a simulation whose steps undo each other.
 const passes = 200
 
-// Ahead simulates a set's plan to its end, as if the set were Active and all went well. A created Machine becomes ready, a deleted Machine is gone once its
-// index has a Machine that is ready, moves of authority complete, and nothing else happens.
+// Ahead returns what a set will do. It simulates the set's plan to its end, as if the set were Active and all went well: a created Machine becomes ready, a
+// deleted Machine is gone once its index has a Machine that is ready, moves of authority complete, and nothing else happens.
 func Ahead(v View) Future {
 	w, f, done := imagine(v), Future{}, map[string]bool{}
 	for pass := range passes {
@@ -65,7 +65,7 @@ func Ahead(v View) Future {
 			return f
 		}
 		finished := w.finishNext(&f.Last)
-		if waits != "" && !w.own[finished] { // the wait for the result of a step is no moment of its own
+		if waits != "" && !w.own[finished] { // the wait for the result of a step is not listed as a moment
 			f.Moments = append(f.Moments, Moment{Waits: waits, Now: pass == 0})
 		}
 		if finished == "" {
@@ -75,11 +75,11 @@ func Ahead(v View) Future {
 	return f
 }
 
-// imagined is a view in which steps are carried out.
+// imagined is the view of the simulation, in which steps are carried out.
 type imagined struct {
 	View
 	made int
-	// own has the Machines that the simulation created or deleted.
+	// own has the names of the Machines that the simulation created or deleted.
 	own map[string]bool
 }
 
@@ -113,7 +113,7 @@ func (w *imagined) create(p *Plan, s PlannedStep) string {
 	return m.Name
 }
 
-// fiveLetters stands for the five letters of a name. They follow from the set's state when the Machine is created, which is not known yet.
+// fiveLetters stands for the five letters in the name of a Machine. They follow from the set's state when the Machine is created, which is not known yet.
 const fiveLetters = "xxxxx"
 
 // free returns a name with fiveLetters that no Machine has yet.
@@ -127,7 +127,7 @@ func (w *imagined) free(name string, index int) string {
 	return name + end
 }
 
-// change replaces a Machine by a changed copy, so that the caller's view keeps the Machine as it was.
+// change replaces a Machine in the view by a changed copy. The caller's view keeps the original.
 func (w *imagined) change(name string, do func(*machinev1beta1.Machine)) {
 	at := slices.IndexFunc(w.Machines, func(m machinev1beta1.Machine) bool { return m.Name == name })
 	m := w.Machines[at].DeepCopy()
@@ -135,8 +135,9 @@ func (w *imagined) change(name string, do func(*machinev1beta1.Machine)) {
 	w.Machines[at] = *m
 }
 
-// finishNext completes the next thing in progress, and returns the name of the Machine or set; "" if nothing is in progress. Moves of authority and Machines
-// that join come first. Then come deleted Machines, first those whose index has another Machine that is ready, because etcd's hook releases such a Machine.
+// finishNext completes the next thing in progress, and returns the name of its Machine or set; "" if nothing is in progress. Moves of authority and Machines
+// that join come first. Then come deleted Machines. Of these, a Machine comes first if its index has another Machine that is ready, because etcd's hook
+// releases such a Machine.
 func (w *imagined) finishNext(p *Plan) string {
 	if w.Authority == authority.Migrating {
 		w.Authority = authority.Unset

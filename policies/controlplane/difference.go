@@ -52,10 +52,10 @@ func (d Difference) short() string {
 	return d.Path
 }
 
-// comparing is a part of a Machine that is compared, with the effect of a difference in it.
+// comparing is one part of a Machine that is compared with the template, and the effect that a difference in this part has.
 type comparing struct {
 	effect Effect
-	// differs lists the differing paths with both values.
+	// differs returns the differences in this part, each with its path and both values.
 	differs func(w *wanted, m *machinev1beta1.Machine) []Difference
 }
 
@@ -69,7 +69,7 @@ type wanted struct {
 	authority machinev1beta1.MachineAuthority
 }
 
-// comparisons returns every part of a Machine that a template determines, with the effect of a difference in it.
+// comparisons returns every part of a Machine that a template determines, each with the effect of a difference in it.
 func comparisons() []comparing {
 	return []comparing{
 		{Rollout, func(w *wanted, m *machinev1beta1.Machine) []Difference {
@@ -123,10 +123,10 @@ func (w *wanted) differences(m *machinev1beta1.Machine) []Difference {
 	return out
 }
 
-// byDefault follows a value that is a default, because the Machine or the template has none itself.
+// byDefault is the suffix of a value that is a default, because the Machine or the template has no value of its own.
 const byDefault = " (default)"
 
-// assumed replaces absent values in the differences by their defaults, which are what the instance has, or would have.
+// assumed returns the differences with defaults in place of absent values. The default is what the instance has, or would have.
 func (w *wanted) assumed(have, want map[string]any, all []Difference) []Difference {
 	for i, d := range all {
 		path := strings.TrimPrefix(d.Path, "spec.providerSpec.value.")
@@ -135,7 +135,7 @@ func (w *wanted) assumed(have, want map[string]any, all []Difference) []Differen
 	return all
 }
 
-// orDefault returns the text of a value of a providerSpec, or that of the default if the value is absent.
+// orDefault returns the text of a value of a providerSpec. If the value is absent, it returns the text of the default.
 func (w *wanted) orDefault(text, path string, spec map[string]any) string {
 	if text != values.Text(nil) {
 		return text
@@ -146,8 +146,8 @@ func (w *wanted) orDefault(text, path string, spec map[string]any) string {
 	return text
 }
 
-// bootImage reports whether a path is that of the image that an instance starts from. The Machine Config Operator writes the image into sets after an upgrade,
-// and brings each Node to the cluster's version whatever image it started from. Another image alone is therefore no reason to replace a control plane.
+// bootImage reports whether a path is the path of the image that an instance starts from. The Machine Config Operator writes the image into sets after an
+// upgrade, and brings each Node to the cluster's version whatever image it started from. So a different image is no reason to replace a control plane.
 func (w *wanted) bootImage(path string) bool {
 	member, ok := strings.CutPrefix(path, "spec.providerSpec.value.")
 	if !ok || w.platform.Boot == "" {
@@ -165,8 +165,9 @@ func (w *wanted) bootImage(path string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// ofCluster reports whether neither the Machine nor its template has the value at a path, but the infrastructure cluster object, because Cluster API runs the
-// Machine or would run its replacement. An edit of that object, which nobody previews, is no request to replace a control plane.
+// ofCluster reports whether the value at a path comes from the infrastructure cluster object, and not from the Machine or its template. That is so for some
+// members of the providerSpec if Cluster API runs the Machine or would run its replacement. An edit of the infrastructure cluster object, which nobody
+// previews, is no request to replace a control plane.
 func (w *wanted) ofCluster(path string, m *machinev1beta1.Machine) bool {
 	member, ok := strings.CutPrefix(path, "spec.providerSpec.value.")
 	return ok && (elsewhere(m) || w.authority == machinev1beta1.MachineAuthorityClusterAPI) && w.platform.OfCluster(member)
@@ -177,7 +178,7 @@ func elsewhere(m *machinev1beta1.Machine) bool {
 	return m.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityClusterAPI || m.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityMigrating
 }
 
-// Different returns the differences between two JSON values, with their paths. It leaves out the paths of except and all below them.
+// Different returns the differences between two JSON values, with their paths. It leaves out the paths in the list "except", and all paths below them.
 func Different(path *field.Path, have, want any, except ...string) []Difference {
 	var out []Difference
 	found, err := policies.Differences(path, values.Raw(have), values.Raw(want), except...)
@@ -190,8 +191,8 @@ func Different(path *field.Path, have, want any, except ...string) []Difference 
 	return out
 }
 
-// lacking returns the members of want that have does not contain, or contains with another value. Further members of have are no differences, since they belong
-// to other writers.
+// lacking returns a difference for each member of "want" that "have" lacks or has with another value. Further members of "have" are no differences, because
+// they belong to other writers.
 func lacking(path *field.Path, have, want map[string]string) []Difference {
 	kept := map[string]string{}
 	for k := range want {
@@ -209,15 +210,15 @@ func OfMachineController() []string {
 		"openstack-resourceId", "metal3.io/BareMetalHost"}
 }
 
-// ours returns the labels or annotations of a template that the set may write to an existing Machine. It leaves out those of a Machine controller, which would
-// write its own values back, and the label of the cluster, by which a Machine controller finds the instance.
+// ours returns the labels or annotations of a template that the set may write to an existing Machine. It leaves out those that a Machine controller writes,
+// because the controller would write its own values back. It also leaves out the label of the cluster, by which a Machine controller finds the instance.
 func ours(all map[string]string) map[string]string {
 	out := maps.Clone(all)
 	maps.DeleteFunc(out, func(key, _ string) bool { return key == ClusterLabel || slices.Contains(OfMachineController(), key) })
 	return out
 }
 
-// beside returns the hooks that are not among others.
+// beside returns those of the hooks that are not among others.
 func beside(hooks, others []machinev1beta1.LifecycleHook) []machinev1beta1.LifecycleHook {
 	return slices.DeleteFunc(slices.Clone(hooks), func(h machinev1beta1.LifecycleHook) bool { return slices.Contains(others, h) })
 }
@@ -230,7 +231,7 @@ func byContent[T any](all []T) any {
 	return values.Sorted(l)
 }
 
-// rollout reports whether the set replaces the Machine because of a difference.
+// rollout reports whether the set replaces the Machine because of this difference.
 func rollout(d Difference) bool { return d.Effect == Rollout }
 
 func outdated(all []Difference) bool { return slices.ContainsFunc(all, rollout) }

@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Hold is a lifecycle hook that keeps a deleted Machine.
+// Hold is one lifecycle hook on a Machine that is being deleted. The hook keeps the Machine.
 type Hold struct{ Machine, Stage, Hook, Owner string }
 
 // The stages of hooks, in their order.
@@ -45,8 +45,8 @@ func (m MachineState) holds() []Hold {
 	return out
 }
 
-// DeletionWaitsFor returns what the deletion of a Machine waits for at its present stage. First these are the hooks before the drain. Once they are gone, these
-// are the drain and the hooks before the termination of the instance, and at last the finalizers.
+// DeletionWaitsFor returns what the deletion of a Machine waits for at its present stage. First it waits for the hooks before the drain. Once they are gone, it
+// waits for the drain and for the hooks before the termination of the instance, and at last for the finalizers.
 func (m MachineState) DeletionWaitsFor() []string {
 	var first, last []string
 	for _, h := range m.holds() {
@@ -77,7 +77,8 @@ func (m MachineState) drained() bool {
 	})
 }
 
-// held returns which hooks hold a deleted Machine, as the continuation of a sentence, with the remedy if they may do so forever; "" for no hook.
+// held returns a text about the hooks that hold a deleted Machine, as the continuation of a sentence; "" if no hook does. If the hooks may stay forever, the
+// text has the remedy.
 func (p *Plan) held(m MachineState) string {
 	var hooks []string
 	for _, h := range m.holds() {

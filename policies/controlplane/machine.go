@@ -23,8 +23,8 @@ import (
 
 // Machine returns the Machine that the set creates at an index, with its name.
 //
-// The five letters of the name follow from the state of the set. Two processes that decide from the same state therefore use the same name, and the API server
-// accepts one of the two Machines. Afterwards the set's status counts that Machine, so the next letters differ, even if the Machine is gone.
+// The five letters of the name follow from the state of the set. So two processes that decide from the same state use the same name, and the API server accepts
+// only one of the two Machines. Afterwards the set's status counts that Machine, so the next letters differ, even if the Machine is gone.
 func (p *Plan) Machine(i Index) *machinev1beta1.Machine {
 	t := TemplateOf(p.set)
 	m := &machinev1beta1.Machine{
@@ -56,8 +56,8 @@ func (p *Plan) Owner() metav1.OwnerReference {
 	return *metav1.NewControllerRef(p.set, machinev1.GroupVersion.WithKind(Kind))
 }
 
-// Owners returns a Machine's owner references with the set as its controller, and without references to a former set of the same name. The former set is gone,
-// so that the garbage collector would delete the Machine.
+// Owners returns a Machine's owner references with the set as its controller, and without references to a former set of the same name. A reference to a former
+// set has to go because that set does not exist any more: the garbage collector would delete the Machine.
 func (p *Plan) Owners(m *machinev1beta1.Machine) []metav1.OwnerReference {
 	kept := slices.DeleteFunc(slices.Clone(m.OwnerReferences), func(o metav1.OwnerReference) bool { return former(o, p.set) || o.UID == p.set.UID })
 	return append(kept, p.Owner())
@@ -103,7 +103,7 @@ func (p *Plan) Amendment(m MachineState) map[string]any {
 	return lean(values.Plain(out))
 }
 
-// lean removes empty members, because a null in a merge patch removes the member from the object. Only taints may be null.
+// lean returns an object without its empty members, because a null in a merge patch removes the member from the object. Only taints may be null.
 func lean(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	for key, member := range m {

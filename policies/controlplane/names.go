@@ -11,8 +11,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Selecting returns the labels by which a generated set selects. They select the whole control plane, even a Machine that lacks the label of the cluster's
-// name.
+// Selecting returns the labels by which a generated set selects its Machines. They select the whole control plane, even a Machine that lacks the label with the
+// cluster's name.
 func Selecting() map[string]string { return map[string]string{RoleLabel: master, TypeLabel: master} }
 
 const master = "master"
@@ -28,13 +28,13 @@ const Name = "cluster"
 // OtherOperator is the Deployment of OpenShift's own operator of ControlPlaneMachineSets, in the namespace of the Machine API.
 const OtherOperator = "control-plane-machine-set-operator"
 
-// OtherOperatorRuns returns the note of an event, and a log message: while OpenShift's own operator runs, Poundlock does nothing.
+// OtherOperatorRuns returns the text of an event and of a log message, which says that Poundlock does nothing while OpenShift's own operator runs.
 func OtherOperatorRuns(deployment string) string {
 	return "Poundlock does nothing to the control plane: OpenShift's own operator of ControlPlaneMachineSets runs too, Deployment " + deployment +
 		", and both would create and delete control plane Machines. Run Poundlock without --control-plane, or stop that Deployment"
 }
 
-// Roles returns the labels of a control plane's Nodes. A Node with either of them is one.
+// Roles returns the labels that mark Nodes of a control plane. A Node with any one of them belongs to the control plane.
 func Roles() []string {
 	return []string{machineapi.ControlPlaneRole, machineapi.MasterRole}
 }

@@ -16,10 +16,11 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// PlaceText returns a place for a sentence: the zone, or "no zone".
+// PlaceText returns the text for a zone in a sentence: the zone itself, or "no zone" if it is empty.
 func PlaceText(zone string) string { return cmp.Or(zone, "no zone") }
 
-// Lists reports whether a providerSpec is in one of the plan's failure domains or, if the set has none, in the template's zone.
+// Lists reports whether a providerSpec is in one of the set's failure domains. If the set has none, it reports whether the providerSpec is in the template's
+// zone.
 func (p *Plan) Lists(spec map[string]any) bool {
 	if len(p.Domains) == 0 {
 		return p.Row.ZoneOf(spec) == p.Row.ZoneOf(p.Spec)
@@ -35,7 +36,8 @@ func (p *Plan) Listed() string {
 	return strings.Join(values.Names(p.Domains, func(d platform.Domain) string { return d.Name }), ", ")
 }
 
-// Nearly returns why a Machine is not in the failure domain of its zone, as the end of a sentence; "" if there is no domain in that zone.
+// Nearly returns, as the end of a sentence, why a Machine is not in the set's failure domain in its zone: the fields that differ. It returns "" if the set has
+// no failure domain in that zone.
 func (p *Plan) Nearly(spec map[string]any) string {
 	row, zone := p.Row, p.Row.ZoneOf(spec)
 	for _, d := range p.Domains {
@@ -67,8 +69,8 @@ func (i Index) stays() bool {
 	return slices.ContainsFunc(i.Machines, func(m MachineState) bool { return !m.Deleting })
 }
 
-// Staying returns the Machines that determine where the control plane is: those that are not being deleted, and also the deleted ones of an index that has no
-// other.
+// Staying returns the Machines that determine where the control plane is: the Machines that are not being deleted. If all Machines of an index are being
+// deleted, it returns these, too.
 func (p *Plan) Staying() []*machinev1beta1.Machine {
 	var out []*machinev1beta1.Machine
 	for _, i := range p.Indexes {

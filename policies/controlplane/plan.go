@@ -42,9 +42,9 @@ type Plan struct {
 	Problems []Problem
 	// Invalid are the errors about fields of the set without which no plan can be made, such as a failure domain that the Infrastructure does not have.
 	Invalid field.ErrorList
-	// Waits is what the set is waiting for, in a sentence; "" if it waits for nothing.
+	// Waits is the clause that says what the set is waiting for; "" if it waits for nothing.
 	Waits string
-	// Next is when to plan again even if nothing has changed, because a Node's Grace or NotReadyGrace ends then. Zero: no grace ends.
+	// Next is the time at which to plan again even if nothing has changed, because a Node's Grace or NotReadyGrace ends then. It is zero if no grace is running.
 	Next time.Time
 
 	set       *machinev1.ControlPlaneMachineSet
@@ -56,7 +56,7 @@ type Plan struct {
 	trials    []policies.Trial
 }
 
-// Index is a place in the control plane. The names of its Machines end with its number.
+// Index is one numbered position in the control plane. The names of its Machines end with its number.
 type Index struct {
 	Number int
 	// Domain is the failure domain of the index; nil if the set has none.
@@ -83,18 +83,18 @@ type MachineState struct {
 
 	machine *machinev1beta1.Machine
 	born    time.Time
-	// serves: the Machine's Node is ready, though the Machine may be being deleted.
+	// serves: the Machine's Node is ready. The Machine itself may be being deleted.
 	serves bool
-	// available: the Machine's Node is ready, or has not been ready for less than NotReadyGrace.
+	// available: the Machine's Node is ready, or has been not ready for less than NotReadyGrace.
 	available bool
 }
 
-// moving reports whether the Machine's authority is moving, or has moved and the mirror has not followed yet. Until then nobody is to touch the Machine: a
-// Machine that is deleted before the mirror has seen etcd's hook on it may wait for that hook forever. A deleted Machine does not count as moving because of
-// its mirror. Etcd's operator releases such a Machine when a replacement has joined, and the mirror may no longer report on it.
+// moving reports whether the Machine's authority is moving, or has moved and the mirror has not followed yet. Until the mirror has followed, nobody may touch
+// the Machine: a Machine that is deleted before the mirror has seen etcd's hook on it may wait for that hook forever. For a Machine that is being deleted, the
+// state of its mirror does not matter: etcd's operator releases such a Machine when a replacement has joined, and the mirror may no longer report on it.
 func (m MachineState) moving() bool { return m.moves() != "" }
 
-// moves returns by which field of the Machine moving is seen, as a clause; "" if the Machine is not moving.
+// moves returns a clause that names the field of the Machine that shows the move; "" if the Machine is not moving.
 func (m MachineState) moves() string {
 	if m.machine.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityMigrating {
 		return "its status.authoritativeAPI is Migrating"
@@ -124,7 +124,7 @@ func (m MachineState) In(e Effect) []Difference {
 	return out
 }
 
-// Make makes the plan of a view. It never panics, whatever a person writes: fields that cannot be read are reported in Invalid.
+// Make returns the plan for a view. It never panics, whatever a person writes: it reports fields that cannot be read in Invalid.
 func Make(v View) Plan {
 	t := TemplateOf(v.Set)
 	p := Plan{
@@ -174,8 +174,9 @@ func (p *Plan) domains(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i *co
 	}
 }
 
-// place assigns each Machine to its index, by the number that ends the Machine's name. Machines whose names have no number get the free numbers, the oldest
-// Machine the lowest. If there are more such Machines than free numbers, a Machine shares the number of the one that was created to replace it (unnumbered).
+// place assigns each Machine to its index, by the number at the end of the Machine's name. Machines whose names have no number get the free numbers, the oldest
+// Machine the lowest. If there are more such Machines than free numbers, a Machine shares the number of the Machine that was created to replace it
+// (unnumbered).
 func (p *Plan) place(v View) {
 	at := map[int][]MachineState{}
 	var unnumbered []MachineState
@@ -206,7 +207,7 @@ func (p *Plan) place(v View) {
 	}
 }
 
-// numberOf returns the index that ends a Machine's name: 2 of lock-7x2k9-master-2; false if the name does not end with one.
+// numberOf returns the index at the end of a Machine's name, for example 2 for lock-7x2k9-master-2; false if the name does not end with one.
 func numberOf(name string) (int, bool) {
 	_, last, found := cutLast(name, "-")
 	if !found || len(last) > 4 {
@@ -231,10 +232,10 @@ func oldest(all []MachineState) {
 	})
 }
 
-// unnumbered returns a number for each Machine whose name has none, the oldest Machine first. It uses the free numbers, and then those of indexes with one
-// numbered Machine, beginning with the youngest such Machine. The numbers are sorted, so that older Machines get lower ones. This keeps the order of the
-// Machines: a replaced Machine had its number before the numbered Machine was created in its place. A Machine that the numbered Machine was not made to replace
-// gets a number beyond all others instead.
+// unnumbered returns a number for each Machine in the list "all", which has the Machines without a number in their names, the oldest first. It uses the free
+// numbers, and then the numbers of indexes with one numbered Machine, beginning with the youngest such Machine. The numbers are sorted, so that older Machines
+// get lower ones: a Machine that is being replaced had its number before the numbered Machine was created in its place. If the numbered Machine of an index was
+// not created to replace the Machine without a number, the latter gets a number beyond all others instead.
 func (p *Plan) unnumbered(at map[int][]MachineState, all []MachineState) []int {
 	var free, made []int
 	for n := 0; len(at)+len(free) < p.Replicas && len(free) < len(all); n++ {
@@ -264,7 +265,7 @@ func (p *Plan) unnumbered(at map[int][]MachineState, all []MachineState) []int {
 	return out
 }
 
-// wasOurs reports whether a Machine belonged to a former set. A Machine that never had a set was replaced by none.
+// wasOurs reports whether a Machine belonged to a former set. A Machine that never belonged to a set has no replacement, because only a set replaces Machines.
 func (p *Plan) wasOurs(m MachineState) bool {
 	c := controller(m.machine)
 	return c != nil && former(*c, p.set)
@@ -285,7 +286,7 @@ func stateOf(m *machinev1beta1.Machine, set *machinev1.ControlPlaneMachineSet, n
 	}
 }
 
-// instanceGone reports whether Cluster API runs a Machine and has given the Machine up because its instance is terminated.
+// instanceGone reports whether Cluster API is authoritative for a Machine and has given it up because its instance is terminated.
 func instanceGone(m *machinev1beta1.Machine) bool {
 	reason := ""
 	if r := m.Status.ErrorReason; r != nil {
@@ -297,8 +298,8 @@ func instanceGone(m *machinev1beta1.Machine) bool {
 		})
 }
 
-// assignDomains assigns a failure domain to each index: if possible the one of the index's youngest Machine. If a domain has too many indexes, an index whose
-// Machine is replaced anyway leaves the domain before an index whose Machine would stay.
+// assignDomains assigns a failure domain to each index: if possible the domain of the index's youngest Machine. If a domain has too many indexes, some have to
+// leave it: first the indexes whose Machine is replaced anyway, then the indexes whose Machine would stay.
 func (p *Plan) assignDomains(t machinev1.OpenShiftMachineV1Beta1MachineTemplate) {
 	have, moves := make([]int, len(p.Indexes)), make([]int, len(p.Indexes))
 	for i := range p.Indexes {
@@ -317,8 +318,8 @@ func (p *Plan) assignDomains(t machinev1.OpenShiftMachineV1Beta1MachineTemplate)
 	}
 }
 
-// leaves returns how much of an index is replaced even if the index keeps its domain: 0 nothing, 1 its outdated Machines, 2 all of it because none of its
-// Machines stays.
+// leaves returns, as a number for spread, how much of an index is replaced even if the index keeps its domain: 0 for nothing, 1 for its outdated Machines, 2
+// for all of it, because none of its Machines stays.
 func (p *Plan) leaves(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i Index, domain int) int {
 	switch {
 	case !i.stays():
@@ -333,9 +334,9 @@ func (p *Plan) leaves(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i Inde
 	return 1
 }
 
-// domainOf returns the set's domain of the index's youngest Machine, as an index into p.Domains, -1 for none. A Machine that is being deleted counts only if
-// the index has no other Machine. If no Machine is in a domain, the only domain of a Machine's zone is returned: when a domain gets another subnet, its
-// Machines are replaced in that domain, and do not move to another one.
+// domainOf returns the set's domain of the index's youngest Machine that is in a domain, as an index into p.Domains; -1 for none. It looks at Machines that are
+// being deleted only after all others. If no Machine is in a domain, it returns the domain of a Machine's zone if that zone has only one. The reason: when a
+// domain gets another subnet, its Machines are to be replaced in that domain, and not to move to another one.
 func (p *Plan) domainOf(row platform.Row, i Index) int {
 	all := slices.Clone(i.Machines)
 	slices.SortStableFunc(all, func(a, b MachineState) int {
@@ -355,7 +356,7 @@ func (p *Plan) domainOf(row platform.Row, i Index) int {
 	return -1
 }
 
-// ofZone returns the only one of the set's domains that is in the zone of a providerSpec, as an index into p.Domains; -1 if none is, or several are.
+// ofZone returns the set's domain in the zone of a providerSpec, as an index into p.Domains; -1 if that zone has none of the domains, or several.
 func (p *Plan) ofZone(spec map[string]any) int {
 	zone, found := p.Row.ZoneOf(spec), -1
 	if zone == "" {
@@ -402,11 +403,12 @@ func (p *Plan) Machines() []MachineState {
 	return out
 }
 
-// Numbers are the counts in a set's status.
+// Numbers are the counts of Machines in a set's status.
 type Numbers struct{ Replicas, Ready, Updated, Unavailable int }
 
-// Numbers counts. A Machine that is being deleted is a replica, and is ready as long as its Node is. An updated Machine counts only if it is ready now and not
-// being deleted.
+// Numbers returns the counts for the set's status. Replicas are all Machines, also those that are being deleted. Ready are the Machines whose Node is ready or
+// has been not ready for less than NotReadyGrace, also Machines that are being deleted. Updated are the Machines that need no replacement, are ready now and
+// are not being deleted. Unavailable is the number of wanted replicas, minus the number of indexes that have a Machine counted in Ready; 0 if that is negative.
 func (p *Plan) Numbers() Numbers {
 	n := Numbers{}
 	for _, i := range p.Indexes {
@@ -429,8 +431,8 @@ func (p *Plan) Numbers() Numbers {
 	return n
 }
 
-// unselected returns the Machine of a Node, if that Machine exists and only the selector does not match it: its name, what it lacks and the remedy; "" for
-// none.
+// unselected returns a text about the Machine of a Node, if that Machine exists and the selector does not match it: the Machine's name, what it lacks and the
+// remedy. It returns "" if there is no such Machine.
 func unselected(v View, n *corev1.Node) string {
 	for i := range v.Unselected {
 		if m := &v.Unselected[i]; refers(m, n) && m.DeletionTimestamp == nil {
@@ -440,14 +442,14 @@ func unselected(v View, n *corev1.Node) string {
 	return ""
 }
 
-// machinesOf returns how kubectl calls the Machines of an API.
+// machinesOf returns the name by which kubectl addresses the Machines of an API (RESOURCE.GROUP).
 func machinesOf(api authority.API) string {
 	kind, _ := authority.KindNamed("Machine")
 	return kind.DefinitionIn(api)
 }
 
-// lacks returns a clause about a Machine that the selector does not match: the labels that it lacks, and the command that restores them on the authoritative
-// object. On the mirror they would be taken back.
+// lacks returns a clause about a Machine that the selector does not match: the labels that it lacks, and the command that restores them. The command is for the
+// authoritative object, because on the mirror Poundlock would revert the labels.
 func (v View) lacks(m *machinev1beta1.Machine) string {
 	selector, err := Selector(v.Set)
 	if err != nil {
@@ -469,7 +471,7 @@ func (v View) lacks(m *machinev1beta1.Machine) string {
 		strings.Join(unmet, ", "), namespace, machinesOf(api), m.Name, strings.Join(args, " "))
 }
 
-// meets returns the argument of kubectl label after which a Machine meets a requirement.
+// meets returns the argument of kubectl label that makes a Machine match a requirement of a selector.
 func meets(r labels.Requirement) string {
 	switch r.Operator() {
 	case selection.DoesNotExist, selection.NotIn, selection.NotEquals:
@@ -478,7 +480,8 @@ func meets(r labels.Requirement) string {
 	return fmt.Sprintf("%s=%s", r.Key(), strings.Join(slices.Sorted(maps.Keys(r.Values()))[:min(1, len(r.Values()))], "")) // without values, any will do
 }
 
-// graceEnds returns the earliest end of a grace: of a Node without a Machine, or of a Node that is not ready; zero if no grace ends.
+// graceEnds returns the earliest time at which a grace ends: Grace of a Node without a Machine, or NotReadyGrace of a Node that is not ready. It returns zero
+// if no grace is running.
 func graceEnds(v View) time.Time {
 	var next time.Time
 	ends := func(at time.Time) {
@@ -497,15 +500,15 @@ func graceEnds(v View) time.Time {
 	return next
 }
 
-// strays returns the Nodes that no Machine of the set refers to.
+// strays returns the control plane's Nodes to which no Machine of the set refers.
 func strays(v View) []corev1.Node {
 	return slices.DeleteFunc(slices.Clone(v.Nodes), func(n corev1.Node) bool {
 		return slices.ContainsFunc(v.Machines, func(m machinev1beta1.Machine) bool { return refers(&m, &n) })
 	})
 }
 
-// left returns a clause about a Node whose Machine may only have lost a label; "" for none. Either the Machine exists, or the Node had a Machine and is still
-// ready, so that its instance runs. A Node whose instance was terminated stays ready for a moment at most.
+// left returns a clause about a Node whose Machine may only have lost a label; "" if there is no such Node. The Machine exists and the selector does not match
+// it, or the Node had a Machine and is still ready, so its instance still runs. (A Node whose instance was terminated stays ready for a moment at most.)
 func (p *Plan) left() string {
 	for _, n := range strays(p.view) {
 		if m := unselected(p.view, &n); m != "" {

@@ -20,7 +20,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// Reason is why a set is degraded. Conditions have it as their reason.
+// Reason is why a set is degraded. It is the reason of the set's conditions.
 type Reason string
 
 // The reasons, the most severe first. The generator uses UnknownPlatform too.
@@ -43,7 +43,7 @@ const (
 // Problem is what keeps a set from acting.
 type Problem struct {
 	Reason Reason
-	// Message has the problem and its remedy, with the names of the objects.
+	// Message is the problem and its remedy, with the names of the objects.
 	Message string
 }
 
@@ -107,7 +107,7 @@ func (p *Plan) judge(v View) {
 	}
 }
 
-// unmanaged lists the control plane's Nodes to which no Machine of the set has referred for Grace.
+// unmanaged lists the control plane's Nodes to which no Machine of the set has referred for at least the time Grace.
 func unmanaged(v View) []string {
 	var out []string
 	for _, n := range strays(v) {
@@ -123,7 +123,7 @@ func unmanaged(v View) []string {
 	return out
 }
 
-// altered lists the Machines that the set created from its present providerSpec and that differ from it nevertheless.
+// altered lists the Machines that the set created from its present providerSpec and that nevertheless differ from that providerSpec.
 func (p *Plan) altered() []string {
 	var out []string
 	for _, i := range p.Indexes {
@@ -137,7 +137,8 @@ func (p *Plan) altered() []string {
 	return out
 }
 
-// refusedNext returns the API server's refusal of the next step's Machine: the Machine that the step creates, or the one for which it makes room by a deletion.
+// refusedNext returns the API server's refusal of the Machine of the next step. That is the Machine that the step creates or, if the step is a deletion under
+// the strategy Recreate, the Machine for which the deletion makes room.
 func (p *Plan) refusedNext() string {
 	step, ok := p.change()
 	if !ok || step.Verb != Create && !(p.Strategy == machinev1.Recreate && step.Cause == Outdated) {
@@ -150,8 +151,8 @@ func (p *Plan) refusedNext() string {
 	return fmt.Sprintf("index %d%s: %s", step.Index.Number, step.Index.where(), words)
 }
 
-// unsure lists the Machines that would be replaced although the platform is unknown. A region, a resource group or a tag then counts as a difference if only
-// the Machine or only the template has it. With OnDelete there are none, because the set replaces only what a person deletes.
+// unsure lists the Machines that would be replaced although the platform is unknown. Without the platform, a region, a resource group or a tag counts as a
+// difference if only the Machine or only the template has it. With OnDelete the list is empty, because the set replaces only what a person deletes.
 func (p *Plan) unsure() []string {
 	if p.Platform != "" || p.Strategy == machinev1.OnDelete || len(p.Invalid) > 0 {
 		return nil
@@ -165,9 +166,10 @@ func (p *Plan) unsure() []string {
 
 const afterFailure = "Fix what status.errorMessage of each names, then delete the Machine, and the set creates another one"
 
-// failed names the failed Machines that nothing replaces: with replacements, those without which an outdated or deleted Machine cannot be removed; otherwise,
-// those that are alone at their index. An outdated Machine is replaced, so it is not among them, unless a hook holds another Machine: etcd may not release that
-// Machine before the failed one is gone. Only failed replacements stop the set, because other failures do not concern a replacement.
+// failed returns the names of the failed Machines that nothing replaces. If "replacements" is true, these are Machines at an index with other Machines: without
+// them, an outdated or deleted Machine cannot be removed. If it is false, they are Machines that are the only one at their index. An outdated Machine is
+// replaced, so it is not among them, unless a hook holds another Machine: etcd may not release that Machine before the failed one is gone. Only failed
+// replacements stop the set, because other failures do not concern a replacement.
 func (p *Plan) failed(replacements bool) []string {
 	var out []string
 	for _, i := range p.Indexes {
@@ -180,8 +182,8 @@ func (p *Plan) failed(replacements bool) []string {
 	return out
 }
 
-// taken lists the unowned Machines beside another Machine at their index. Only a person can decide which of the two to delete. A Machine for which a set
-// created the other one as its replacement is not listed.
+// taken lists the Machines without an owner that share their index with another Machine. Only a person can decide which of the two to delete. A Machine is not
+// listed if a set created the other one as its replacement.
 func (p *Plan) taken() []string {
 	var out []string
 	for _, i := range p.Indexes {
@@ -203,14 +205,15 @@ func (p *Plan) taken() []string {
 // madeName matches the end of a name that a set generated: five characters of base32 in small letters, and the index.
 var madeName = regexp.MustCompile(`-[a-z2-7]{5}-[0-9]+$`)
 
-// made reports whether this set or a former one created the Machine. A person's copy of such a Machine has the annotation too, but another name.
+// made reports whether this set or a former one created the Machine. A person's copy of such a Machine also has MadeFromAnnotation, but its name does not have
+// the form of a generated one.
 func (m MachineState) made() bool {
 	_, from := m.machine.Annotations[MadeFromAnnotation]
 	return from && madeName.MatchString(m.Name)
 }
 
-// onOtherNode reports whether a Machine's Node has existed for Grace without the role of the control plane. Such a Machine got the set's labels by mistake, and
-// the set would delete an instance that was never its own.
+// onOtherNode reports whether a Machine's Node has existed for at least the time Grace without the role of the control plane. Such a Machine got the set's
+// labels by mistake, and the set would delete an instance that was never its own.
 func onOtherNode(v View, m *machinev1beta1.Machine) bool {
 	return slices.ContainsFunc(v.OtherNodes, func(n corev1.Node) bool { return refers(m, &n) && !n.CreationTimestamp.Add(Grace).After(v.Now) })
 }
@@ -235,7 +238,7 @@ func unless(fine bool, all []string) []string {
 	return all
 }
 
-// NamesOf returns the names of the Machines for which is returns true; all names if is is nil.
+// NamesOf returns the names of the Machines for which the function "is" returns true; all names if that function is nil.
 func NamesOf(all []MachineState, is func(MachineState) bool) []string {
 	var out []string
 	for _, m := range all {
@@ -254,8 +257,8 @@ func (p *Plan) excess() []string {
 	return out
 }
 
-// RecreateRisk returns, as a clause, how many failures etcd bears during a replacement under the strategy Recreate. etcd's quorum is more than half of its
-// members.
+// RecreateRisk returns a clause that says how many failures etcd tolerates during a replacement under the strategy Recreate. etcd's quorum is more than half of
+// its members.
 func RecreateRisk(replicas int) string {
 	return fmt.Sprintf("with the strategy Recreate each Machine is deleted before its replacement is created. Until the replacement has joined, etcd has %d "+
 		"of %d members and tolerates the failure of %d more",

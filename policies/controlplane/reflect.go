@@ -14,18 +14,18 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/platform"
 )
 
-// Place is where a set creates Machines: one of its failure domains, or its template's own place if it has none.
+// Place is where a set creates Machines: one of its failure domains or, if the set has none, the place in its template.
 type Place struct {
 	// Domain is the failure domain's name in the set, "" for none.
 	Domain string
 	// FailureDomain is the failure domain's name in Cluster API, which is the value of a Machine's spec.failureDomain; "" if Cluster API has none.
 	FailureDomain string
-	// ProviderSpec is the providerSpec of the Machines created there; nil if the set has none that can be read.
+	// ProviderSpec is the providerSpec of the Machines that are created in this place; nil if the set has none that can be read.
 	ProviderSpec map[string]any
 }
 
-// Places returns where a resolved set creates Machines. The places are sorted by name, so that their order in the set does not matter. The errors are about
-// failure domains that the Infrastructure does not describe, by path.
+// Places returns the places in which a resolved set creates Machines, sorted by name: their order in the set does not matter. The errors, with their paths, are
+// about failure domains that the Infrastructure does not describe.
 func Places(set *machinev1.ControlPlaneMachineSet, i *configv1.Infrastructure) ([]Place, field.ErrorList) {
 	t := TemplateOf(set)
 	p := Plan{Platform: platform.Of(i), Row: platform.RowOf(t, i)}

@@ -52,7 +52,8 @@ func condition(kind string, holds bool, r Reason, message string) metav1.Conditi
 	return c
 }
 
-// available is True if each index has a Machine that serves, which may be one that is being deleted.
+// available returns the condition Available. It is True if at least as many indexes as replicas have a Machine whose Node is ready, or has been not ready for
+// less than NotReadyGrace. That Machine may be one that is being deleted.
 func (p *Plan) available() metav1.Condition {
 	var without []string
 	for _, i := range p.Indexes {
@@ -110,7 +111,7 @@ func (p *Plan) stopped() string {
 	return message
 }
 
-// state returns the message of a set that acts: the progress, then now, which is the next step or the wait, then what is still to be replaced.
+// state returns the message for a set that acts: the progress, then the text "now" (the next step or the wait), then what is still to be replaced.
 func (p *Plan) state(now string) string {
 	parts := []string{fmt.Sprintf("%d of %d control plane Machines match the template and are ready", p.Numbers().Updated, p.Replicas), now}
 	if all := p.Outdated(); len(all) > 0 && p.Strategy != machinev1.OnDelete {
@@ -119,7 +120,7 @@ func (p *Plan) state(now string) string {
 	return sentence(parts...)
 }
 
-// rest returns what is reported when there is nothing to do, with the parts of the template that are ignored.
+// rest returns the message for a set that has nothing to do. The message names the differences from the template that the set ignores.
 func (p *Plan) rest() string {
 	message := "All control plane Machines match the template"
 	if left := p.sum(Ignored); left != "" {
@@ -132,7 +133,7 @@ func sentence(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ". ")
 }
 
-// inactive returns what activating the set would lead to.
+// inactive returns the message for an inactive set: what its activation would lead to.
 func (p *Plan) inactive() string {
 	all := p.Forecast()
 	for i := 1; i < len(all); i++ {
@@ -166,7 +167,8 @@ func (p *Plan) degraded() metav1.Condition {
 	return condition(Degraded, true, p.Problems[0].Reason, sentence(parts...))
 }
 
-// OperatorConditions returns the ClusterOperator's conditions. p is nil if there is no set; ungenerated is then why no set can be generated, or "".
+// OperatorConditions returns the ClusterOperator's conditions. If there is no set, p is nil, and the text "ungenerated" says why no set can be generated ("" if
+// one can be).
 func OperatorConditions(p *Plan, ungenerated string) []configv1.ClusterOperatorStatusCondition {
 	if p == nil || !p.Active {
 		return idle(p, ungenerated)

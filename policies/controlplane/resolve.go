@@ -48,7 +48,7 @@ type Bootstrap struct {
 	DataSecretName string `json:"dataSecretName"`
 }
 
-// Resolved is a set whose template is in Machine API's form, whichever member the set was written with. Plans are made from resolved sets only.
+// Resolved is a set whose template is in Machine API's form, whichever member of the union the set was written with. Plans are made from resolved sets only.
 type Resolved struct {
 	Set *machinev1.ControlPlaneMachineSet
 	// Unresolved are the errors that keep the template from being converted to Machine API's form, by path. If there are any, Set has a template without a
@@ -56,7 +56,7 @@ type Resolved struct {
 	Unresolved field.ErrorList
 }
 
-// Template reads the union's member for Cluster API from a set's JSON; nil if the set has the other member.
+// Template returns the union's member for Cluster API from a set's JSON; nil if the set has the other member.
 func Template(set []byte) (*ClusterAPITemplate, error) {
 	var content struct {
 		Spec struct {
@@ -77,8 +77,8 @@ func Template(set []byte) (*ClusterAPITemplate, error) {
 	return out, nil
 }
 
-// Resolve returns a set with the template that its member for Cluster API means. The template has the providerSpec to which the infrastructure machine template
-// converts; if that does not convert, the result has the errors. A set without that member (t is nil) needs no conversion.
+// Resolve returns the set with its template in Machine API's form. The template gets the providerSpec to which the infrastructure machine template converts. If
+// that does not convert, the result has the errors. A set without the member for Cluster API (t is nil) needs no conversion.
 func Resolve(set *machinev1.ControlPlaneMachineSet, t *ClusterAPITemplate, providerSpec []byte, errs field.ErrorList) Resolved {
 	if t == nil {
 		return Resolved{Set: set}
@@ -95,7 +95,7 @@ func Resolve(set *machinev1.ControlPlaneMachineSet, t *ClusterAPITemplate, provi
 // key returns the template in a canonical form. Known stores it with a lookup's result, and ResolvedIn finds the result by it.
 func (t *ClusterAPITemplate) key() string { return string(values.Raw(t)) }
 
-// Known returns the result of a lookup for a set's template for Cluster API, as a fact for the rules. A set with the other member needs no such fact.
+// Known returns, as a fact for the rules, what a lookup found for a set's template for Cluster API. A set with the other member needs no such fact.
 func Known(t *ClusterAPITemplate, r Resolved) policies.Template {
 	out := policies.Template{Of: t.key(), Unresolved: r.Unresolved}
 	if v := TemplateOf(r.Set).Spec.ProviderSpec.Value; v != nil {
@@ -104,8 +104,8 @@ func Known(t *ClusterAPITemplate, r Resolved) policies.Template {
 	return out
 }
 
-// ResolvedIn resolves a set with the lookup's result for its template, which is among the facts about the control plane. If the facts have none, the
-// infrastructureRef is an error.
+// ResolvedIn returns the resolved set, with what the lookup found for its template. That is among the facts about the control plane. If the facts do not have
+// it, the result has an error about the infrastructureRef.
 func ResolvedIn(in *policies.ControlPlane, set *machinev1.ControlPlaneMachineSet, t *ClusterAPITemplate) Resolved {
 	if t == nil {
 		return Resolved{Set: set}

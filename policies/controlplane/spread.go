@@ -7,9 +7,10 @@ import (
 	"slices"
 )
 
-// spread returns a domain for each index, as numbers below domains; nil if there is no domain. An index keeps its present domain as long as no domain has more
-// than its share. Otherwise it gets the domain with the fewest indexes. have has the present domain of each index, -1 for none. moves has a number for each
-// index: of the indexes of a domain that has too many, those with a greater number leave it, and of equal ones the later.
+// spread returns a domain for each index, as a number from 0 to domains-1; nil if there is no domain. An index keeps its present domain unless that domain has
+// more than its share of the indexes. Otherwise the index gets the domain with the fewest indexes. The list "have" has the present domain of each index, -1 for
+// none. The list "moves" has a number for each index: if a domain has too many indexes, those with the greatest numbers leave it. Of equal ones the later
+// leave.
 //
 // The result depends on the indexes alone. The order in which the set lists its domains matters only for domains that no Machine uses.
 func spread(have, moves []int, domains int) []int {

@@ -61,7 +61,7 @@ const (
 const surge = 1
 
 // Steps returns what to do now. All of the steps can be done in one pass. At most one of them creates or deletes a Machine, because the next such step depends
-// on its result. A set that is inactive, has problems or moves its authority does nothing.
+// on its result. Steps returns nothing for a set that is inactive, has problems or moves its authority.
 func (p *Plan) Steps() []PlannedStep {
 	if !p.Active || len(p.Problems) > 0 || p.authority == authority.Migrating {
 		return nil
@@ -86,13 +86,14 @@ func (p *Plan) Steps() []PlannedStep {
 	return out
 }
 
-// change returns the step that creates or deletes a Machine next; false for none.
+// change returns the next step that creates or deletes a Machine; false if there is none.
 func (p *Plan) change() (PlannedStep, bool) {
 	s, ok, _ := p.changing()
 	return s, ok
 }
 
-// changing returns what change returns, and in held, as a clause, what a deletion waits for that would come first.
+// changing returns the next step that creates or deletes a Machine, and whether there is one. If a deletion would come before that step but has to wait, held
+// is a clause that says what the deletion waits for.
 func (p *Plan) changing() (_ PlannedStep, ok bool, held string) {
 	if p.standsStill() != "" {
 		return PlannedStep{}, false, ""
@@ -106,7 +107,7 @@ func (p *Plan) changing() (_ PlannedStep, ok bool, held string) {
 		{Vacant, p.vacant}, {Leaving, p.leaving}, {Outdated, p.renew},
 	} {
 		if moves && row.cause != Vacant && row.cause != Leaving {
-			continue // a moving Machine may wait for a person; the replacement of a Machine that is gone is not to wait for that
+			continue // a moving Machine may wait for a person, and the replacement of a Machine that is gone must not wait for that
 		}
 		s, ok := row.find()
 		if !ok {
@@ -122,8 +123,9 @@ func (p *Plan) changing() (_ PlannedStep, ok bool, held string) {
 	return PlannedStep{}, false, held
 }
 
-// short returns what a deletion waits for because too few indexes would be left with a Node that is ready; "" for nothing. The set checks that itself, because
-// etcd's hook may still be missing on a Machine that has just joined. Deleting a Machine that does not serve does not reduce the number.
+// short returns what a deletion waits for if it would leave too few indexes with a Node that is ready; "" if it need not wait. The set checks this itself,
+// because etcd's hook may still be missing on a Machine that has just joined. Deleting a Machine whose Node is not ready does not reduce the number, so it does
+// not wait.
 func (p *Plan) short(s PlannedStep) string {
 	if s.Verb != Delete || !s.Machine.serves {
 		return ""
@@ -144,8 +146,8 @@ func (p *Plan) short(s PlannedStep) string {
 // room reports whether the control plane may have one more Machine. Machines that are being deleted count.
 func (p *Plan) room() bool { return len(p.Machines()) < p.Replicas+surge }
 
-// surplus returns the step that deletes one of two updated Machines of an index. Two passes may have created one Machine each, or somebody else has created
-// one.
+// surplus returns the step that deletes one of two updated Machines of an index. An index has two if each of two passes created one, or if somebody else
+// created one.
 func surplus(i Index) (PlannedStep, bool) {
 	var good []MachineState
 	for _, m := range i.Machines {
@@ -166,7 +168,8 @@ func allOf(all []MachineState, is func(MachineState) bool) bool {
 	return !slices.ContainsFunc(all, func(m MachineState) bool { return !is(m) })
 }
 
-// unasked returns a function for changing that returns the deletion at the first index that needs one. With OnDelete it returns none, because a person deletes.
+// unasked turns the function "find", which looks for a deletion at one index, into a function for changing. That function returns the deletion at the first
+// index that needs one. With the strategy OnDelete it returns none, because a person deletes.
 func (p *Plan) unasked(find func(Index) (PlannedStep, bool)) func() (PlannedStep, bool) {
 	return func() (PlannedStep, bool) {
 		if p.Strategy == machinev1.OnDelete {
@@ -181,7 +184,7 @@ func (p *Plan) unasked(find func(Index) (PlannedStep, bool)) func() (PlannedStep
 	}
 }
 
-// undeleted returns the deletions that the strategy OnDelete leaves to a person: of each Machine that is no longer needed beside another Machine of its index.
+// undeleted returns the deletions that the strategy OnDelete leaves to a person: those of Machines that are not needed beside another Machine of their index.
 func (p *Plan) undeleted() []PlannedStep {
 	if p.Strategy != machinev1.OnDelete {
 		return nil
@@ -208,8 +211,8 @@ func replaced(i Index) (PlannedStep, bool) {
 	return PlannedStep{Verb: Delete, Index: i, Machine: i.Machines[old], Why: "Its replacement is " + i.Machines[at].Name + "."}, true
 }
 
-// superseded returns the step that deletes one of two Machines of an index if neither is both ready and equal to the template, because the template has changed
-// again during a replacement. The Machine is deleted before another one is created: otherwise each change would add a Machine to the index.
+// superseded returns the step that deletes one of two Machines of an index if neither is both ready and equal to the template. That happens if the template
+// changes again during a replacement. The Machine is deleted before another one is created: otherwise each change would add a Machine to the index.
 func superseded(i Index) (PlannedStep, bool) {
 	staying := slices.DeleteFunc(slices.Clone(i.Machines), func(m MachineState) bool { return m.Deleting })
 	slices.SortStableFunc(staying, func(a, b MachineState) int {
@@ -231,8 +234,8 @@ func superseded(i Index) (PlannedStep, bool) {
 	return PlannedStep{}, false
 }
 
-// vacant returns the step that creates the Machine of an index without one. It returns none while a Node exists whose Machine may only have lost a label: that
-// Machine could be the index's.
+// vacant returns the step that creates the Machine of an index without one. It returns none while there is a Node whose Machine may only have lost a label,
+// because that Machine may belong to the index.
 func (p *Plan) vacant() (PlannedStep, bool) {
 	for _, i := range p.Indexes {
 		if len(i.Machines) == 0 && p.room() && p.left() == "" {
@@ -242,8 +245,8 @@ func (p *Plan) vacant() (PlannedStep, bool) {
 	return PlannedStep{}, false
 }
 
-// leaving returns the step that creates a Machine at an index whose Machines are all being deleted. If there is no room for one more, the replacement waits
-// until one of them is gone.
+// leaving returns the step that creates a Machine at an index whose Machines are all being deleted. If there is no room for one more Machine, the new Machine
+// waits until one of the deleted Machines is gone.
 func (p *Plan) leaving() (PlannedStep, bool) {
 	if p.Strategy == machinev1.Recreate || !p.room() {
 		return PlannedStep{}, false
@@ -256,8 +259,8 @@ func (p *Plan) leaving() (PlannedStep, bool) {
 	return PlannedStep{}, false
 }
 
-// renew returns the step that begins to replace the next outdated Machine: first lost Machines, which are out of service already, then index by index. It
-// returns none while a Machine is joining or being deleted.
+// renew returns the step that begins to replace the next outdated Machine. Lost Machines come first, because they are out of service already; the rest follow
+// by index. It returns none while a Machine is joining or being deleted.
 func (p *Plan) renew() (PlannedStep, bool) {
 	next := p.Outdated()
 	if len(next) == 0 || p.Strategy == machinev1.OnDelete || p.busy() != "" {
@@ -278,7 +281,7 @@ func (p *Plan) renew() (PlannedStep, bool) {
 	return PlannedStep{Verb: Create, Index: i, Why: old.Name + " is outdated: " + ListDifferences(old.In(Rollout)) + "."}, true
 }
 
-// busy returns, as a clause, which Machine is joining or being deleted, or which index has no Machine; "" for none.
+// busy returns a clause that names a Machine that is joining or being deleted, or an index without a Machine; "" if there is neither.
 func (p *Plan) busy() string {
 	for _, i := range p.Indexes {
 		for _, m := range i.Machines {
@@ -301,11 +304,11 @@ func (p *Plan) busy() string {
 	return ""
 }
 
-// longestRefusal is how many bytes a sentence quotes of a cloud's answer. The Machine's status has the whole answer.
+// longestRefusal is how many bytes of a cloud's answer a sentence quotes. The Machine's status has the whole answer.
 const longestRefusal = 200
 
 // Unmade returns why a Machine without a Node has no instance: Cluster API cannot have the Machine, or the cloud refuses to create the instance. The text
-// continues a sentence, and is "" if no obstacle is found.
+// continues a sentence. It is "" if no obstacle is found.
 func (m MachineState) Unmade() string {
 	if !m.joining() {
 		return ""
@@ -329,12 +332,13 @@ func (m MachineState) Unmade() string {
 	return ""
 }
 
-// moves returns, as a clause, whose authority is moving, or that it is not known yet whether Cluster API can express what the set describes; "" for neither.
-// Until that has ended nothing begins, with one exception: while a Machine moves, a replacement is created for another Machine that somebody deletes or that is
-// gone.
+// moves returns a clause that says whose authority is moving, or that it is not known yet whether Cluster API can express what the set describes; "" if neither
+// is so. While the clause is not "", no step creates or deletes a Machine, with one exception: while a Machine moves, a replacement is created for another
+// Machine that somebody deletes or that is gone.
 func (p *Plan) moves() string { return cmp.Or(p.standsStill(), p.machineMoves()) }
 
-// standsStill is the part of moves during which it is open which API a new Machine would belong to, so that no Machine is created at all.
+// standsStill returns the clause of moves for the time in which it is open which API a new Machine would belong to; "" at other times. No Machine is created in
+// that time.
 func (p *Plan) standsStill() string {
 	if p.authority == authority.Migrating {
 		return "the end of the set's move: status.authoritativeAPI is Migrating"
@@ -354,8 +358,8 @@ func (p *Plan) machineMoves() string {
 	return ""
 }
 
-// lost names the Machines of the first index none of whose Machines is ready; "" for no such index. While there is one, the strategy Recreate deletes no
-// Machine of another index.
+// lost returns the names of the Machines of the first index that has no ready Machine; "" if each index has a ready Machine. While there is such an index, the
+// strategy Recreate deletes no Machine of another index.
 func (p *Plan) lost() string {
 	for _, i := range p.Indexes {
 		if !anyReady(i.Machines) {
@@ -365,12 +369,12 @@ func (p *Plan) lost() string {
 	return ""
 }
 
-// joining reports whether a Machine has not got its Node yet. A Machine that had a Node and lost it is not joining: it may never get one again, and delays
-// nothing.
+// joining reports whether a Machine has not got its Node yet. It is false for a Machine that had a Node and lost it: such a Machine may never get a Node again,
+// and nothing waits for it.
 func (m MachineState) joining() bool { return m.machine.Status.NodeRef == nil }
 
-// lost reports whether a Machine is not ready for another reason than a reboot. A Node that is not ready within NotReadyGrace may be rebooting, and would be
-// ready again.
+// lost reports whether a Machine is not ready and a reboot does not explain that. A Node that has been not ready for less than NotReadyGrace may be rebooting,
+// and would be ready again.
 func (m MachineState) lost() bool { return !m.Ready && (m.serves || !m.available) }
 
 // outdated returns the index's oldest Machine that has to be replaced.

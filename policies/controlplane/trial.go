@@ -19,11 +19,11 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// MadeFromAnnotation is on each Machine that a set creates. It has a hash of the providerSpec that the set asked for. If a Machine with the hash of the present
-// providerSpec differs from it, somebody else changes such Machines, and replacing the Machine would begin an endless loop.
+// MadeFromAnnotation is on each Machine that a set creates. Its value is a hash of the providerSpec that the set asked for. If a Machine has the hash of the
+// present providerSpec and still differs from that providerSpec, somebody else changes such Machines: replacing the Machine would begin an endless loop.
 const MadeFromAnnotation = "poundlock.openshift.io/made-from"
 
-// Trial is a Machine whose creation the caller tries with a dry run. Of identifies the Machine in the result.
+// Trial is a Machine whose creation the caller tries with a dry run. Of is the hash by which the plan finds the result (TrialOf).
 type Trial struct {
 	Of string
 	// Domain is the failure domain's name, "" for none.
@@ -31,13 +31,13 @@ type Trial struct {
 	Machine *machinev1beta1.Machine
 }
 
-// Trials returns one Machine for each failure domain, or one Machine if the set has no failure domain. A review tries these.
+// Trials returns the Machines that a review tries with a dry run: one for each failure domain, or one if the set has no failure domain.
 func (p *Plan) Trials() []Trial {
 	return p.try(func(Index) bool { return true }, p.Domains)
 }
 
-// NeededTrials returns the trials without which the plan might replace a Machine because of what admission writes, or create a Machine that the API server
-// refuses. A control plane whose Machines all equal the template needs none.
+// NeededTrials returns the trials that the plan cannot do without: otherwise it might replace a Machine because of what admission writes, or create a Machine
+// that the API server refuses. A control plane whose Machines all equal the template needs none.
 func (p *Plan) NeededTrials() []Trial {
 	step, any := p.change()
 	return p.try(func(i Index) bool {
@@ -50,7 +50,7 @@ func (p *Plan) NeededTrials() []Trial {
 	}, nil)
 }
 
-// try returns the trials at the indexes for which at is true, and in these domains, each once.
+// try returns the trials at the indexes for which the function "at" returns true, and in the given domains, each once.
 func (p *Plan) try(at func(Index) bool, domains []platform.Domain) []Trial {
 	if len(p.Invalid) > 0 || p.Spec == nil {
 		return nil
@@ -103,7 +103,7 @@ func (p *Plan) tried(i Index) policies.Trial {
 	return policies.Trial{}
 }
 
-// becomes returns the wanted Machine after admission has changed it into m.
+// becomes returns the Machine that the set wants, as it is after admission has changed it into m.
 func (w wanted) becomes(m *machinev1beta1.Machine) wanted {
 	own := w.template
 	w.spec = platform.ProviderSpec(m.Spec)
@@ -113,8 +113,8 @@ func (w wanted) becomes(m *machinev1beta1.Machine) wanted {
 	return w
 }
 
-// differences returns the differences between a Machine and what the set creates at an index. If a dry run was made, it compares the Machine with the dry run's
-// result as well, and explains the differences by that.
+// differences returns the differences between a Machine and what the set creates at an index. If a dry run was made, it also compares the Machine with the
+// result of the dry run, and leaves out the differences that admission explains (explained).
 func (p *Plan) differences(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i Index, m *machinev1beta1.Machine) []Difference {
 	w := wanted{platform: p.Row, template: t, spec: i.Spec, authority: p.MakesFor()}
 	out := w.differences(m)
@@ -135,8 +135,9 @@ func among(all, keys map[string]string) map[string]string {
 	return out
 }
 
-// explained returns the differences from the template without those for which the Machine equals what admission makes of the template. A member that the
-// template leaves to admission becomes an ignored difference: nobody asked for another value, so the member is no reason to replace a Machine.
+// explained returns the differences from the template that remain once admission's changes are known. It drops a difference if the Machine equals what
+// admission makes of the template. If the template leaves a member to admission, the difference is ignored: nobody asked for another value, so the member is no
+// reason to replace a Machine.
 func explained(fromTemplate, fromTrial []Difference) []Difference {
 	var out []Difference
 	add := func(d Difference) {
@@ -170,7 +171,7 @@ func related(a, b string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// void reports whether the template has no value at a difference. For the items of a list this cannot be determined, so it is false.
+// void reports whether the template has no value where the difference is. For an item of a list this cannot be determined, so void is false for it.
 func void(d Difference) bool {
 	return strings.HasSuffix(d.Want, byDefault) ||
 		!strings.HasSuffix(d.Path, "]") && slices.Contains([]string{"none", `""`, "0", "false", "{}", "[]", "null"}, d.Want)

@@ -24,12 +24,12 @@ import (
 // View is what a plan is made from, as the caller has read it. A plan changes nothing in it.
 type View struct {
 	Set *machinev1.ControlPlaneMachineSet
-	// Unresolved are the reasons why the set's template for Cluster API could not be converted to Machine API's form (Resolved has both).
+	// Unresolved are the errors by which the set's template for Cluster API could not be converted to Machine API's form (Resolved has both).
 	Unresolved field.ErrorList
 	// Authority is the set's status.authoritativeAPI, for which the published type has no field. Unset means Machine API.
 	Authority authority.API
-	// Unreflected is why Cluster API's side cannot follow the set, in a sentence. Behind reports that it has not followed yet. Neither matters if Machine API is
-	// to be authoritative for the set's new Machines.
+	// Unreflected is a sentence that says why Cluster API's side cannot follow the set. Behind reports that Cluster API's side has not followed the set yet.
+	// Neither matters if Machine API is to be authoritative for the set's new Machines.
 	Unreflected string
 	Behind      bool
 	// MayRecreate: the operator's flags allow the strategy Recreate.
@@ -40,18 +40,18 @@ type View struct {
 	Nodes []corev1.Node
 	// OtherNodes are the Nodes without that role to which a Machine refers.
 	OtherNodes []corev1.Node
-	// Unselected are Machines of control plane Nodes that the selector does not match.
+	// Unselected are the Machines that refer to a control plane Node and that the set's selector does not match.
 	Unselected []machinev1beta1.Machine
 	// ClusterAPINamespace is the namespace in which Cluster API has the Machines for which Cluster API is authoritative.
 	ClusterAPINamespace string
 	// Infrastructure is the Infrastructure named cluster; nil if there is none.
 	Infrastructure *configv1.Infrastructure
-	// Trials are the results of dry runs of the plan's Trials. A Machine without a trial is compared with the template alone.
+	// Trials are the results of dry runs of the plan's Trials. A Machine without a trial is compared only with the template.
 	Trials []policies.Trial
-	// NotReadyGrace is how long a Node may be not ready, as at a reboot, before its Machine is unavailable. No step begins because of this grace: for steps, ready
-	// means ready now.
+	// NotReadyGrace is how long a Node may be not ready, for example during a reboot, before its Machine counts as unavailable. No step begins because of this
+	// grace: for steps, a Node is ready only if it is ready now.
 	NotReadyGrace time.Duration
-	// Unlinked has, by UID, since when Nodes that had a Machine have had none.
+	// Unlinked has the Nodes that had a Machine and now have none, by UID, each with the time since which it has none.
 	Unlinked map[types.UID]time.Time
 	// Now is the time of the plan, from which graces are counted.
 	Now time.Time
@@ -68,8 +68,8 @@ type standing struct {
 	since time.Time
 }
 
-// standingOf returns the state of a Node. Only a Node that was ready before gets the grace, and not one that is still joining: its condition must have changed
-// at least Grace after the Node's creation.
+// standingOf returns the state of a Node. Only a Node that was ready before gets NotReadyGrace. A Node that is still joining does not get it: the Node's
+// condition must have changed at least Grace after the Node's creation.
 func (v View) standingOf(n *corev1.Node) standing {
 	for _, c := range n.Status.Conditions {
 		if c.Type != corev1.NodeReady {
@@ -83,7 +83,7 @@ func (v View) standingOf(n *corev1.Node) standing {
 	return standing{}
 }
 
-// alone returns since when a Node has been without a Machine.
+// alone returns the time since which a Node has been without a Machine.
 func (v View) alone(n *corev1.Node) time.Time {
 	if at := v.Unlinked[n.UID]; at.After(n.CreationTimestamp.Time) {
 		return at
@@ -125,10 +125,11 @@ func Selector(set *machinev1.ControlPlaneMachineSet) (labels.Selector, error) {
 	return metav1.LabelSelectorAsSelector(&set.Spec.Selector)
 }
 
-// ReflectionRefused is the reason of Synchronized where the API server refuses the set's objects in Cluster API.
+// ReflectionRefused is the reason of Synchronized if the API server refuses the set's objects in Cluster API.
 const ReflectionRefused = "ReflectionRefused"
 
-// Reflects sets the view's Authority, Unreflected and Behind from the stored set. Behind is false before the mirror has followed the set for the first time.
+// Reflects sets the view's Authority, Unreflected and Behind from the stored set. It leaves Behind false until the mirror has followed the set for the first
+// time.
 func (v *View) Reflects(shape authority.Shape, generation int64) {
 	v.Authority = shape.Current
 	switch c := shape.Condition(authority.ConditionSynchronized); {
@@ -140,7 +141,7 @@ func (v *View) Reflects(shape authority.Shape, generation int64) {
 	v.Behind = shape.SynchronizedGeneration > 0 && shape.SynchronizedGeneration < generation
 }
 
-// ViewOf returns the view of a set in a control plane that was read. A set whose selector cannot be read has no Machines.
+// ViewOf returns the view of a set in the control plane that the caller has read. If the set's selector cannot be read, the view has no Machines.
 func ViewOf(set *machinev1.ControlPlaneMachineSet, in policies.ControlPlane) View {
 	selector, err := Selector(set)
 	if err != nil {

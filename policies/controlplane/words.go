@@ -13,7 +13,7 @@ import (
 	"github.com/poundlock/poundlock/internal/amount"
 )
 
-// waits returns, as a clause, what an active set without problems is waiting for; "" for nothing.
+// waits returns a clause that says what an active set without problems is waiting for; "" if it waits for nothing.
 func (p *Plan) waits() string {
 	if !p.Active || len(p.Problems) > 0 {
 		return ""
@@ -38,7 +38,7 @@ func (p *Plan) waits() string {
 	return ""
 }
 
-// person returns what the strategy OnDelete waits for: that somebody deletes the outdated Machines, and the Machines whose replacement exists.
+// person returns what a set with the strategy OnDelete waits for: that somebody deletes the outdated Machines, and the Machines whose replacement exists.
 func (p *Plan) person() string {
 	var out []string
 	if all := p.beside(); all != "" {
@@ -63,7 +63,7 @@ func (p *Plan) beside() string {
 	return strings.Join(out, ", ")
 }
 
-// alone returns the outdated indexes without those that beside lists.
+// alone returns the outdated indexes that beside does not list, because they have no replacement yet.
 func (p *Plan) alone() []Index {
 	left := p.undeleted()
 	return slices.DeleteFunc(p.Outdated(), func(i Index) bool {
@@ -82,9 +82,9 @@ func (s PlannedStep) Reason() string {
 	return why
 }
 
-// Forecast returns what the set will do, in sentences for the person who writes the set. First come the Machines that it creates, deletes and replaces, in
-// order and to the end, then everything else. The operator will do this from the present state. The set's own state does not matter: for an inactive set,
-// Forecast returns what its activation would lead to.
+// Forecast returns what the set will do from the present state on, in sentences for the person who writes the set. First come the Machines that it creates,
+// deletes and replaces, in order and to the end; then everything else. The operator will do this. For an inactive set, Forecast returns what its activation
+// would lead to.
 func (p *Plan) Forecast() []string {
 	future := Ahead(p.view)
 	out := p.changes(future.Moments)
@@ -123,17 +123,17 @@ func (p *Plan) will() string {
 	return "the set is Inactive. If it were Active, it would do"
 }
 
-// doing is will with another verb than do.
+// doing returns the words of the function will, with the given verb in place of "do".
 func (p *Plan) doing(verb string) string { return strings.TrimSuffix(p.will(), "do") + verb }
 
-// deed is a Machine that is created or deleted, or both, which is a replacement.
+// deed is one entry of a forecast: a Machine that is created, deleted or replaced. A replacement is a creation and a deletion in one entry.
 type deed struct {
 	verb Verb // "" for a replacement
 	text string
 }
 
-// changes lists the created and deleted Machines in the order of the moments. Consecutive ones of one kind share a sentence. A Machine that is created for
-// another Machine, or in the place of one that was deleted for it, is a replacement.
+// changes returns sentences about the created, deleted and replaced Machines, in the order of the moments. Consecutive entries of one kind share a sentence. If
+// a Machine is created for another Machine, or in the place of one that was deleted for it, both moments together are one replacement.
 func (p *Plan) changes(all []Moment) []string {
 	var deeds []deed
 	partner := map[int]bool{}
@@ -170,7 +170,7 @@ func texts(all []deed) []string {
 	return out
 }
 
-// replacement returns the outdated Machine for which moment n was taken, and the number of the moment that completes its replacement; -1 if no moment does.
+// replacement returns the outdated Machine that moment n begins to replace, and the number of the moment that completes the replacement; -1 if no moment does.
 func replacement(all []Moment, n int) (MachineState, int) {
 	at := all[n].Index
 	for later := n + 1; later < len(all); later++ {
@@ -204,7 +204,7 @@ func (p *Plan) sentenceOf(verb Verb, n int) string {
 	return fmt.Sprintf("%s %s, one at a time", p.doing("replace"), many)
 }
 
-// leavesOff returns what is left to a person, or what the set waits for, when nothing more happens by itself. last is the plan at that time.
+// leavesOff returns what is left to a person, or what the set waits for, when nothing more happens by itself. The plan "last" is the plan at that time.
 func (p *Plan) leavesOff(last *Plan) []string {
 	if len(last.Problems) > 0 {
 		return []string{fmt.Sprintf("%s there, until you fix this: %s", p.doing("stop"), last.problems())}
@@ -249,8 +249,8 @@ func (i Index) where() string {
 	return InDomain(i.Domain.Name)
 }
 
-// InDomain returns a failure domain as the continuation of a sentence. The zones of some clouds are bare numbers, which would read as a count, so that these
-// get the word zone.
+// InDomain returns a failure domain as the continuation of a sentence. On some clouds a zone is a bare number, which would read as a count. So such a number is
+// preceded by the word zone.
 func InDomain(name string) string {
 	switch {
 	case name == "":
@@ -275,7 +275,7 @@ func (p *Plan) ignores() string {
 	return ""
 }
 
-// sum lists the differences with an effect, each once with the Machines that have it.
+// sum lists the differences that have an effect e, each once, with the names of the Machines that have it.
 func (p *Plan) sum(e Effect) string {
 	var order []string
 	on := map[string][]string{}

@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/platform"
 )
 
-// asks returns the API that an object requests, Machine API if it requests none, which is the CRD's default.
+// asks returns the API that an object requests. If the object requests none, that is Machine API, the CRD's default.
 func asks(o *policies.Object) authority.API {
 	if asked := authority.Read(o).Requested; asked != authority.Unset {
 		return asked
@@ -54,13 +54,14 @@ func moveTo(c policies.Change, api authority.API) string {
 		c.Namespace, controlplane.Resource, machinev1.GroupName, c.Name, api)
 }
 
-// requests reports whether an update requests a move, or requests again a move that was taken back and has not ended. Taking a request back is neither.
+// requests reports whether an update requests a move, or requests again a move that was withdrawn and has not ended yet. It is false for an update that
+// withdraws a request.
 func requests(c policies.Change) bool {
 	return c.Operation == admissionv1.Update && asks(c.Old) != asks(c.New) && asks(c.New) != authority.Authoritative(authority.Read(c.Old))
 }
 
-// withdraws reports whether an update takes a request back: it requests the API that is authoritative. Before any API is authoritative, there is no move to
-// cancel.
+// withdraws reports whether an update withdraws a request: it requests the API that is authoritative. It is false before any API is authoritative, because
+// there is no move to cancel then.
 func withdraws(c policies.Change) bool {
 	return c.Operation == admissionv1.Update && asks(c.Old) != asks(c.New) && asks(c.New) == authority.Authoritative(authority.Read(c.Old))
 }
@@ -72,8 +73,8 @@ func requestNeeds(c policies.Change) policies.Need {
 	return 0
 }
 
-// RequestWarning warns of what keeps a requested move from starting, and of what the move means: "a webhook will be introduced to validate the migration
-// request … and return a warning response to the user if the migration is not possible" (converting › Workflow extension).
+// RequestWarning warns about what keeps a requested move from starting, and about what the move changes: "a webhook will be introduced to validate the
+// migration request … and return a warning response to the user if the migration is not possible" (converting › Workflow extension).
 func RequestWarning(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock {
 		return policies.Verdict{}
@@ -99,7 +100,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 			whoseNew(c.New, to), machinesOf(c.Old), authority.ByDefault(to)))...)
 }
 
-// whoseNew returns, for a sentence, whose a set's new Machines will be once the API under is authoritative for the set.
+// whoseNew returns words of a sentence that say which API is authoritative for a set's new Machines while the API "under" is authoritative for the set.
 func whoseNew(set *policies.Object, under authority.API) string {
 	if under == authority.MachineAPI && ofTemplate(set) == authority.ClusterAPI {
 		return authority.ClusterAPI.Text() + "'s still, as " + platform.TemplatePath().Child("spec", "authoritativeAPI").String() + " of the set says"
@@ -131,8 +132,8 @@ func ofTemplate(set *policies.Object) authority.API {
 	return authority.MachineAPI
 }
 
-// newMachines returns warnings of what Cluster API does not do for new Machines, if a request makes the set's new Machines Cluster API's. A template in Cluster
-// API's form has none of that.
+// newMachines returns warnings about what Cluster API does not do for new Machines. It returns them if a request makes Cluster API authoritative for the set's
+// new Machines. A template in Cluster API's form gets no such warning.
 func newMachines(c policies.Change) []string {
 	if c.New == nil || whoseNewAre(c) != authority.ClusterAPI {
 		return nil
@@ -151,8 +152,8 @@ func newMachines(c policies.Change) []string {
 	return authority.TemplateWarnings(c, spec.Template.Machine)
 }
 
-// unsynchronized returns a warning of a Synchronized condition that is False. It omits a condition that repeats a field which the conversion in this review has
-// reported already.
+// unsynchronized returns a warning about a Synchronized condition that is False. It omits the condition if that repeats a field which the conversion in this
+// review has reported already.
 func unsynchronized(c policies.Change) []string {
 	s := authority.Read(c.Old).Condition(authority.ConditionSynchronized)
 	if s.Status != "False" {

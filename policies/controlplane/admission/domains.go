@@ -33,7 +33,8 @@ func FailureDomains(c policies.Change) policies.Verdict {
 	return v
 }
 
-// spreads adds to a verdict the errors about the places of the set's Machines.
+// spreads adds to a verdict the errors about the places (failure domains or zones) of the set's Machines, and returns the result. It adds none to a verdict
+// that already refuses the request.
 func (p *proposal) spreads(c policies.Change, v policies.Verdict) policies.Verdict {
 	var before *proposal
 	if c.Old != nil {
@@ -63,13 +64,13 @@ func inInfrastructure(p *proposal) policies.Verdict {
 	})}
 }
 
-// placed reports whether the set determines the places of its Machines.
+// placed reports whether the set determines in which failure domain or zone its Machines are.
 func (p *proposal) placed() bool {
 	row, named := p.platform(), p.failureDomains().Platform
 	return row.Domains != nil && p.providerSpec() != nil && (named == "" || named == row.Name)
 }
 
-// places returns where the set puts its Machines, sorted.
+// places returns the places of the set's Machines, sorted: the keys of its failure domains or, if it has none, the zone of its template.
 func (p *proposal) places() []string {
 	plan := p.plan()
 	if len(plan.Domains) == 0 {
@@ -83,8 +84,8 @@ func (p *proposal) places() []string {
 	return out
 }
 
-// outside returns an error for each Machine that is in none of the set's failure domains. For a set without failure domains, the template's own place is the
-// only one.
+// outside returns an error for each Machine that is in none of the set's failure domains. If the set has no failure domains, the template's own zone takes
+// their place.
 func (p *proposal) outside() field.ErrorList {
 	plan := p.plan()
 	var out field.ErrorList
@@ -101,8 +102,8 @@ func (p *proposal) outside() field.ErrorList {
 	return out
 }
 
-// narrower refuses a set that spreads the Machines over fewer places than they are in. An active set may be moved on purpose, but not by accident into one
-// zone.
+// narrower returns an error if a set spreads its Machines over fewer zones than they are in now. An active set may move its Machines on purpose, but not by
+// accident into one zone.
 func (p *proposal) narrower() field.ErrorList {
 	plan := p.plan()
 	have, want := map[string][]string{}, map[string]bool{}
@@ -127,8 +128,9 @@ func (p *proposal) narrower() field.ErrorList {
 }
 
 // Replicas refuses replicas that are not the number of the Machines' indexes: "prevent end users from attempting to horizontally scale their control plane
-// during creation of the ControlPlaneMachineSet resource". One place may be vacant, because filling it is the set's purpose. A control plane without any
-// Machine is not refused: the set is degraded then (control-plane-machine-set-controller › Installing a ControlPlaneMachineSet within an existing cluster).
+// during creation of the ControlPlaneMachineSet resource". One index may have no Machine, because it is the set's purpose to create that Machine. A control
+// plane without any Machine is not refused: the set is degraded then (control-plane-machine-set-controller › Installing a ControlPlaneMachineSet within an
+// existing cluster).
 func Replicas(c policies.Change) policies.Verdict {
 	if !changesSpec(c) || !begins(c) {
 		return policies.Verdict{}
@@ -148,7 +150,7 @@ func Replicas(c policies.Change) policies.Verdict {
 }
 
 // OnePerIndex refuses the activation of a set with two running Machines at one index: "we will keep the indexes consistent with the availability zone that they
-// were originally assigned", so an index is the place of one Machine. Nothing determines which of the two Machines to delete.
+// were originally assigned", so an index is for one Machine. Nothing determines which of the two Machines to delete.
 func OnePerIndex(c policies.Change) policies.Verdict {
 	if !changesSpec(c) || !begins(c) {
 		return policies.Verdict{}
@@ -169,7 +171,7 @@ func OnePerIndex(c policies.Change) policies.Verdict {
 	return v
 }
 
-// highlyAvailable reports whether the control plane's topology, if it is known, is one that a set can manage.
+// highlyAvailable reports whether a set can manage a control plane of this topology. It is true if the topology is not known.
 func (p *proposal) highlyAvailable() bool {
 	if p.Infrastructure == nil {
 		return true

@@ -22,7 +22,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// Forecast warns of the effects of a request, or reports that there are none. A refused request gets no forecast.
+// Forecast returns warnings about the effects of a request, or the warning that there are none. A refused request gets no forecast.
 func Forecast(c policies.Change) policies.Verdict {
 	if c.New != nil && c.Old.Deleting() && !same(c.Old.Spec, c.New.Spec) {
 		return policies.Warn("metadata.deletionTimestamp: this set is being deleted, so it does nothing, whatever its spec is. Wait until it is gone. Then edit " +
@@ -54,7 +54,7 @@ func Forecast(c policies.Change) policies.Verdict {
 	return p.written(policies.Warn(forecast...))
 }
 
-// forecastNeeds returns the facts that Forecast needs. If Cluster API is to be authoritative for the set's new Machines, the set has to be converted.
+// forecastNeeds returns the needs of Forecast. If Cluster API is to be authoritative for the set's new Machines, the set has to be converted.
 func forecastNeeds(c policies.Change) policies.Need {
 	needs := world(c)
 	if needs != 0 && whoseNewAre(c) == authority.ClusterAPI {
@@ -63,8 +63,8 @@ func forecastNeeds(c policies.Change) policies.Need {
 	return needs
 }
 
-// Asked returns the Machines that a review tries with a dry run. If a request changes what Machines are made from, or activates the set, it is one Machine for
-// each failure domain. Otherwise it is the Machines that the forecast needs.
+// Asked returns the Machines that a review tries with a dry run. If a request changes what Machines are made from, or activates the set, these are one Machine
+// for each failure domain. Otherwise they are the Machines that the forecast needs.
 func Asked(c policies.Change, in *policies.ControlPlane) []controlplane.Trial {
 	if !changesSpec(c) {
 		return nil
@@ -84,7 +84,7 @@ func Asked(c policies.Change, in *policies.ControlPlane) []controlplane.Trial {
 	return plan.NeededTrials()
 }
 
-// unknownTo returns a function that reports whether a Machine differs from all that the set before would create.
+// unknownTo returns a function that reports whether a Machine differs from every Machine that the set "before" would create.
 func unknownTo(before *proposal) func(controlplane.Trial) bool {
 	var known []controlplane.Trial
 	if before != nil {
@@ -97,8 +97,8 @@ func unknownTo(before *proposal) func(controlplane.Trial) bool {
 }
 
 // Tried refuses a set whose Machines the API server refuses: "If it is invalid, the cluster will degrade as the new Machines created by the
-// ControlPlaneMachineSet will fail to launch". An edit is not refused because of a Machine that the stored set would create too: a person may change the
-// strategy because of that refusal.
+// ControlPlaneMachineSet will fail to launch". It does not refuse an edit if the stored set would create the refused Machine, too: because of that refusal a
+// person may want to change the strategy.
 func Tried(c policies.Change) policies.Verdict {
 	if !changesSpec(c) {
 		return policies.Verdict{}
@@ -138,7 +138,7 @@ func inDomain(name string) string {
 	return " in the failure domain " + name
 }
 
-// oncePerText keeps the first of several refusals that differ only in the failure domain.
+// oncePerText returns the errors without those that repeat an earlier one and differ from it only in the failure domain.
 func oncePerText(all field.ErrorList) field.ErrorList {
 	var out field.ErrorList
 	seen := map[string]bool{}
@@ -176,7 +176,7 @@ func Foreground(c policies.Change) policies.Verdict {
 	return policies.Verdict{}
 }
 
-// inForeground reports whether a DELETE is one in the foreground: by its option, or without an option by the object's finalizer.
+// inForeground reports whether a request deletes an object in the foreground: by the option of the request or, if it has no option, by the object's finalizer.
 func inForeground(c policies.Change) bool {
 	if c.Propagation == "" {
 		return c.Old.HasFinalizer(metav1.FinalizerDeleteDependents)
@@ -184,7 +184,7 @@ func inForeground(c policies.Change) bool {
 	return c.Propagation == metav1.DeletePropagationForeground
 }
 
-// Regenerated warns of what follows the deletion of a set: "In case the ControlPlaneMachineSet is deleted, the generator will recreate an Inactive
+// Regenerated warns about what follows the deletion of a set: "In case the ControlPlaneMachineSet is deleted, the generator will recreate an Inactive
 // ControlPlaneMachineSet".
 func Regenerated(c policies.Change) policies.Verdict {
 	if c.Old.Deleting() || inForeground(c) {
@@ -201,7 +201,7 @@ func Regenerated(c policies.Change) policies.Verdict {
 const generatedAgain = "Poundlock will generate the set again from the Machines, as Inactive (use kubectl replace without --force: with --force, the " +
 	"generated set is in the way)"
 
-// detaches adds to the warning of a deletion what the deletion means for Cluster API's side, if Cluster API is authoritative for the set.
+// detaches adds to the verdict on a deletion a warning about what the deletion means for Cluster API's side, if Cluster API is authoritative for the set.
 func detaches(c policies.Change, v policies.Verdict) policies.Verdict {
 	if authority.Authoritative(authority.Read(c.Old)) == authority.ClusterAPI {
 		v.Warnings = append(v.Warnings,
@@ -253,8 +253,9 @@ func machinesOf(o *policies.Object) string {
 	return "the control plane's Machines"
 }
 
-// recreates refuses the strategy Recreate, or warns of it where it is allowed: "This strategy introduces risk into the update of the Machines. While the old
-// Machine is being drained/removed and the new Machine is being provisioned, etcd quorum is at risk as a member has been removed from the cluster."
+// recreates refuses the strategy Recreate, or warns about it if the operator's flags allow it: "This strategy introduces risk into the update of the Machines.
+// While the old Machine is being drained/removed and the new Machine is being provisioned, etcd quorum is at risk as a member has been removed from the
+// cluster."
 func recreates(p *proposal) policies.Verdict {
 	if p.set.Spec.Strategy.Type != machinev1.Recreate {
 		return policies.Verdict{}

@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// joins reports whether a request makes a control plane's set select a Machine. It is false for operators and the mirror, which read no warning.
+// joins reports whether a request adds a Machine to those that a control plane's set selects. It is false for operators and the mirror, which read no warning.
 func joins(c policies.Change) bool {
 	if c.New == nil || c.New.Deleting() || c.Actor == policies.Poundlock || c.Actor == policies.ControlPlaneOperator ||
 		!controlplane.OfControlPlane(c.New.Metadata.Labels) {
@@ -28,7 +28,7 @@ func joins(c policies.Change) bool {
 	return c.Operation == admissionv1.Create || c.Old != nil && !controlplane.OfControlPlane(c.Old.Metadata.Labels)
 }
 
-// returns reports whether a person requests that Machine API becomes authoritative again for a control plane's Machine that Cluster API runs.
+// returns reports whether a person requests that Machine API becomes authoritative again for a control plane Machine for which Cluster API is authoritative.
 func returns(c policies.Change) bool {
 	asks := func(o *policies.Object, api machinev1beta1.MachineAuthority) bool {
 		var spec machinev1beta1.MachineSpec
@@ -39,7 +39,7 @@ func returns(c policies.Change) bool {
 		asks(c.New, machinev1beta1.MachineAuthorityMachineAPI) && asks(c.Old, machinev1beta1.MachineAuthorityClusterAPI)
 }
 
-// edits reports whether a person changes the providerSpec of a control plane's Machine. No instance changes by that, but the set may replace the Machine.
+// edits reports whether a person changes the providerSpec of a control plane Machine. That changes no instance, but the set may replace the Machine.
 func edits(c policies.Change) bool {
 	providerSpec := func(o *policies.Object) []byte {
 		var spec struct {
@@ -52,8 +52,8 @@ func edits(c policies.Change) bool {
 		controlplane.OfControlPlane(c.New.Metadata.Labels) && !bytes.Equal(providerSpec(c.New), providerSpec(c.Old))
 }
 
-// editsClusterAPI reports whether a person changes the spec of a Machine of Cluster API's or of a provider's machine. The mirror follows if Cluster API is
-// authoritative, and the set compares the mirror with its template.
+// editsClusterAPI reports whether a person changes the spec of a Cluster API Machine of the control plane, or of a provider's machine. If Cluster API is
+// authoritative, the mirror follows, and the set compares the mirror with its template.
 func editsClusterAPI(c policies.Change) bool {
 	return c.Operation == admissionv1.Update && c.New != nil && c.Old != nil && !c.New.Deleting() && c.Actor == policies.Anyone &&
 		(c.Side == policies.SideInfrastructure || controlplane.OfControlPlane(c.New.Metadata.Labels)) && !same(c.Old.Spec, c.New.Spec)
@@ -66,7 +66,7 @@ func clusterAPIEditNeeds(c policies.Change) policies.Need {
 	return 0
 }
 
-// EditedInClusterAPI warns which Machines the set will delete because of an edit in Cluster API, as Joins does of an edit in Machine API.
+// EditedInClusterAPI warns which Machines the set will delete because of an edit in Cluster API. Joins does this for edits in Machine API.
 func EditedInClusterAPI(c policies.Change) policies.Verdict {
 	in := c.Facts.ControlPlane
 	if !editsClusterAPI(c) || in == nil || in.Set == nil || in.Set.Deleting() || in.Edited == nil {
@@ -82,10 +82,10 @@ func joinNeeds(c policies.Change) policies.Need {
 	return 0
 }
 
-// Joins warns of what the active set makes of a Machine that a person adds to the control plane, edits or moves back: "This set should be the complete control
-// plane and there should be a 1:1 mapping of Machines in this set to the control plane nodes". It compares the plan with the changed Machine to the plan
-// without the change. When a Machine returns to Machine API, its providerSpec has the values of its infrastructure cluster object, and differences in these
-// values count again.
+// Joins warns about what the active set will do because a person adds a Machine to the control plane, edits a Machine, or moves it back to Machine API: "This
+// set should be the complete control plane and there should be a 1:1 mapping of Machines in this set to the control plane nodes". It compares the plan with the
+// changed Machine to the plan without the change. When a Machine returns to Machine API, its providerSpec has the values of its infrastructure cluster object,
+// and differences in these values count again.
 func Joins(c policies.Change) policies.Verdict {
 	in := c.Facts.ControlPlane
 	if !joins(c) && !returns(c) && !edits(c) || in == nil || in.Set == nil || in.Set.Deleting() {
@@ -105,8 +105,8 @@ func Joins(c policies.Change) policies.Verdict {
 	return after(c, m, "")
 }
 
-// after warns of what the active set does beyond its present plan once a Machine is as given. The Machine takes the place of the stored one of its name, but for
-// one that only now gets the control plane's labels: the set did not count it. When is the beginning of each warning.
+// after returns warnings about what the active set will do, beyond its present plan, once the Machine m is as given. m takes the place of the stored Machine of
+// its name. If m gets the control plane's labels only now, it is added, because the set did not count the stored one. Each warning begins with the text "when".
 func after(c policies.Change, m machinev1beta1.Machine, when string) policies.Verdict {
 	p := propose(c, c.Facts.ControlPlane.Set)
 	if p == nil {
@@ -138,7 +138,7 @@ func after(c policies.Change, m machinev1beta1.Machine, when string) policies.Ve
 	return policies.Warn(out...)
 }
 
-// deletions returns the Machines that a set will delete, with the reasons.
+// deletions returns a text for each Machine that a set will delete, with the reason.
 func deletions(v controlplane.View) []string {
 	var out []string
 	for _, m := range controlplane.Ahead(v).Moments {
@@ -154,12 +154,12 @@ func deletions(v controlplane.View) []string {
 	return out
 }
 
-// onMachines is the scope of rules about a control plane's Machines.
+// onMachines returns the scope of rules about a control plane's Machines.
 func onMachines(ops ...admissionv1.Operation) []policies.Scope {
 	return []policies.Scope{{Side: policies.SideMachineAPI, Kinds: []string{"Machine"}, Operations: ops}}
 }
 
-// onClusterAPIMachines is the scope of rules about edits of a control plane's Machines in Cluster API.
+// onClusterAPIMachines returns the scope of rules about edits of a control plane's Machines in Cluster API.
 func onClusterAPIMachines() []policies.Scope {
 	update := []admissionv1.Operation{admissionv1.Update}
 	return []policies.Scope{

@@ -22,7 +22,7 @@ import (
 
 // resolved is the template's providerSpec as a Machine gets it in one failure domain.
 type resolved struct {
-	// domain is that failure domain, nil if the set has none.
+	// domain is the failure domain; nil if the set has none.
 	domain *platform.Domain
 	spec   map[string]any
 	// template is the set's own providerSpec, without the domain.
@@ -39,7 +39,7 @@ type findings struct {
 	denied, warned []finding
 }
 
-// finding is about one member of a providerSpec. value is the member's value, "" for none.
+// finding is an error or a warning about one member of a providerSpec. value is the member's value, "" for none.
 type finding struct{ path, message, value string }
 
 func (f *findings) deny(path, format string, args ...any) {
@@ -50,7 +50,8 @@ func (f *findings) warn(path, format string, args ...any) {
 	f.warned = append(f.warned, finding{path: path, message: fmt.Sprintf(format, args...)})
 }
 
-// everywhere returns a check that runs a platform's check on the providerSpec in each failure domain, and reports equal findings once.
+// everywhere returns the check of a rule about one platform. It runs the function check on the providerSpec in each failure domain, and reports equal findings
+// only once.
 func everywhere(name configv1.PlatformType, check func(resolved) findings) func(*proposal) policies.Verdict {
 	return func(p *proposal) policies.Verdict {
 		if p.platform().Name != name || p.providerSpec() == nil {
@@ -70,7 +71,7 @@ func everywhere(name configv1.PlatformType, check func(resolved) findings) func(
 	}
 }
 
-// resolved returns the providerSpec in each failure domain.
+// resolved returns the set's providerSpec for each failure domain. If the set has no failure domain, it returns one item, with the template's own providerSpec.
 func (p *proposal) resolved() []resolved {
 	plan := p.plan()
 	base := resolved{spec: plan.Spec, template: plan.Spec, infrastructure: p.Infrastructure, all: plan.Domains,
@@ -111,7 +112,7 @@ func (c *collection) add(r resolved, found []finding) {
 	}
 }
 
-// text returns the message, with the names of the failure domains if the finding is not in all of them.
+// text returns the finding's message. If not all failure domains have the finding, the names of those that have it follow.
 func (c collected) text(all int) string {
 	if len(c.domains) == 0 || len(c.domains) == all {
 		return c.message
@@ -148,11 +149,11 @@ func (r resolved) status() configv1.PlatformStatus {
 	return *r.infrastructure.Status.PlatformStatus
 }
 
-// taken is the warning about an instance that its cloud may terminate at any time.
+// taken is the text of a warning about an instance that its cloud may terminate at any time.
 const taken = "the cloud may terminate such an instance at any moment, and its etcd member with it"
 
-// aws refuses another region than the cluster's, in which nothing would work. A missing load balancer is only a warning, because the load may be balanced by
-// other means.
+// aws refuses a region that is not the cluster's, because nothing would work there. If the load balancer is missing, it only warns, because the load may be
+// balanced by other means.
 func aws(r resolved) (f findings) {
 	s := platform.As[machinev1beta1.AWSMachineProviderConfig](r.spec)
 	if own := r.status().AWS; own != nil && own.Region != "" && s.Placement.Region != "" && s.Placement.Region != own.Region {
@@ -193,7 +194,7 @@ func azure(r resolved) (f findings) {
 	return f
 }
 
-// gcp refuses another region than the cluster's, and a zone of another region. Missing target pools are only a warning, for the reason given at aws.
+// gcp refuses a region that is not the cluster's, and a zone of another region. If target pools are missing, it only warns, for the reason given at aws.
 func gcp(r resolved) (f findings) {
 	s, own := platform.As[machinev1beta1.GCPMachineProviderSpec](r.spec), r.status().GCP
 	if own != nil && own.Region != "" {
@@ -219,7 +220,7 @@ func gcp(r resolved) (f findings) {
 	return f
 }
 
-// etcdDevice is the name by which a control plane's Node finds etcd's disk, and etcdDeviceGiB is the disk's least size.
+// etcdDevice is the name by which a control plane's Node finds etcd's disk. etcdDeviceGiB is the minimum size of this disk.
 const (
 	etcdDevice    = "etcd"
 	etcdDeviceGiB = 10
@@ -306,7 +307,7 @@ func (r resolved) vCenters() []configv1.VSpherePlatformVCenterSpec {
 	return r.infrastructure.Spec.PlatformSpec.VSphere.VCenters
 }
 
-// overridden warns of fields of the template that have no effect because failure domains override them.
+// overridden warns about fields of the template that have no effect because the failure domains override them.
 func (f *findings) overridden(r resolved) {
 	if r.domain == nil {
 		return

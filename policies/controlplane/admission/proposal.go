@@ -22,23 +22,23 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/platform"
 )
 
-// proposal is a set as a request would have it, in the present cluster.
+// proposal is the set as it would be after a request, in the present cluster.
 type proposal struct {
 	policies.ControlPlane
 	// Resolved is the set with its template in Machine API's form.
 	controlplane.Resolved
 	set *machinev1.ControlPlaneMachineSet
-	// authority is the API that is authoritative for the set when the set acts. A move of the set ends before the set acts, so that is the requested API. moves
-	// reports such a move.
+	// authority is the API that is authoritative for the set when the set acts. While the set moves it does nothing, so for a set that moves this is the requested
+	// API. moves reports such a move.
 	authority authority.API
 	moves     bool
 	// ofClusterAPI reports that the template was written in Cluster API's form.
 	ofClusterAPI bool
-	// plan returns the set's plan in that cluster.
+	// plan returns the set's plan in the present cluster.
 	plan func() controlplane.Plan
 }
 
-// propose returns the proposal of a set in a review; nil if there is no set, it cannot be read, or the control plane was not looked up.
+// propose returns the proposal of a set in a review. It returns nil if there is no set, if the set cannot be read, or if the control plane was not looked up.
 func propose(c policies.Change, o *policies.Object) *proposal {
 	if o == nil || c.Facts.ControlPlane == nil {
 		return nil
@@ -52,7 +52,7 @@ func propose(c policies.Change, o *policies.Object) *proposal {
 	return kept.proposal
 }
 
-// madeOf returns a proposal with the authority that a request asks for. A set that moves does nothing until it has moved, and a new set begins with the
+// madeOf returns a proposal with the authority that a request asks for, because a set that moves does nothing until it has moved, and a new set begins with the
 // requested authority.
 func madeOf(c policies.Change, o *policies.Object, in *policies.ControlPlane) *proposal {
 	p := made(o, in)
@@ -65,8 +65,8 @@ func madeOf(c policies.Change, o *policies.Object, in *policies.ControlPlane) *p
 	return p
 }
 
-// proposed keeps a proposal with the facts that it was made from. Every rule asks for the proposal, and a plan takes more time than everything else in a
-// review.
+// proposed is a proposal that is kept for the other rules, with the facts that it was made from. Every rule asks for the proposal, and a plan takes more time
+// than everything else in a review.
 type proposed struct {
 	in *policies.ControlPlane
 	*proposal
@@ -113,8 +113,8 @@ func (p *proposal) failureDomains() machinev1.FailureDomains {
 	return machinev1.FailureDomains{}
 }
 
-// changesSpec reports whether the rules of a set's content apply: the request creates a set, or changes the spec of a stored one. They do not apply to a set
-// that is being deleted, because it does nothing any more.
+// changesSpec reports whether the rules about a set's content apply: the request creates a set, or changes the spec of a stored one. They do not apply to a set
+// that is being deleted, because such a set does nothing any more.
 func changesSpec(c policies.Change) bool {
 	if c.New == nil || c.Old.Deleting() {
 		return false
@@ -134,7 +134,7 @@ func same(a, b json.RawMessage) bool {
 	return json.Unmarshal(a, &before) == nil && json.Unmarshal(b, &after) == nil && reflect.DeepEqual(before, after)
 }
 
-// begins reports whether a request creates or activates a set. The whole content is then judged as new.
+// begins reports whether a request creates or activates a set. The rules then judge the set's whole content as new.
 func begins(c policies.Change) bool {
 	return c.Operation == admissionv1.Create || state(c.New) == string(machinev1.ControlPlaneMachineSetStateActive) && state(c.Old) != state(c.New)
 }
@@ -149,8 +149,8 @@ func state(o *policies.Object) string {
 	return spec.State
 }
 
-// ratchet returns a rule's check from a check of a set's content. An update is refused only for what the stored set does not have already, unless the update
-// activates the set.
+// ratchet turns a check of a set's content into a rule's check. That check refuses an update only for what the stored set does not have already, unless the
+// update activates the set.
 func ratchet(check func(*proposal) policies.Verdict) func(policies.Change) policies.Verdict {
 	return func(c policies.Change) policies.Verdict {
 		if !changesSpec(c) {
@@ -168,7 +168,7 @@ func ratchet(check func(*proposal) policies.Verdict) func(policies.Change) polic
 	}
 }
 
-// beyond returns what a verdict has in addition to another one. The positions of items in lists do not matter.
+// beyond returns the errors and warnings of the verdict v that the verdict known does not have. It ignores the positions of items in lists.
 func beyond(v, known policies.Verdict) policies.Verdict {
 	before := map[string]bool{}
 	for _, e := range known.Denials {
@@ -186,8 +186,8 @@ var itemNumber = regexp.MustCompile(`\[[0-9]+\]`)
 
 func unplaced(text string) string { return itemNumber.ReplaceAllString(text, "[]") }
 
-// written returns a verdict about the fields that a person has written. If the set uses the member for Cluster API, failure domains and metadata are in that
-// member, and errors about the providerSpec are about the infrastructure machine template to which the member refers.
+// written returns a verdict whose paths name the fields that a person has written. If the set uses the member for Cluster API, failure domains and metadata are
+// in that member. Errors about the providerSpec are then about the infrastructure machine template to which the member refers.
 func (p *proposal) written(v policies.Verdict) policies.Verdict {
 	if !p.ofClusterAPI {
 		return v

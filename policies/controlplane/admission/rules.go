@@ -27,7 +27,7 @@ func on(ops ...admissionv1.Operation) []policies.Scope {
 	return []policies.Scope{{Side: policies.SideMachineAPI, Kinds: []string{controlplane.Kind}, Operations: ops}}
 }
 
-// world returns the facts for a rule that reads the control plane: the control plane if a request changes the set's spec, else none.
+// world returns the needs of a rule that reads the control plane: NeedControlPlane if a request changes the set's spec, else none.
 func world(c policies.Change) policies.Need {
 	if changesSpec(c) {
 		return policies.NeedControlPlane
@@ -35,10 +35,10 @@ func world(c policies.Change) policies.Need {
 	return 0
 }
 
-// alone returns no facts. It is for a rule that looks up nothing and nevertheless has no counterpart in CEL.
+// alone returns no needs. It is for a rule that looks up nothing and nevertheless has no counterpart in CEL.
 func alone(policies.Change) policies.Need { return 0 }
 
-// Rules lists every rule of admission about ControlPlaneMachineSets, in the order in which answers are printed. The rules do not repeat the CRD's own
+// Rules returns every rule of admission about ControlPlaneMachineSets, in the order in which their answers are printed. The rules do not repeat the CRD's own
 // validation, which comes first.
 func Rules() policies.Set {
 	write := on(admissionv1.Create, admissionv1.Update)

@@ -21,7 +21,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// Named refuses another name than cluster: "The ControlPlaneMachineSet CRD will be limited to a singleton … the only allowed name will be cluster".
+// Named refuses a set with another name than cluster: "The ControlPlaneMachineSet CRD will be limited to a singleton … the only allowed name will be cluster".
 func Named(c policies.Change) policies.Verdict {
 	if c.Name == controlplane.Name {
 		return policies.Verdict{}
@@ -29,7 +29,7 @@ func Named(c policies.Change) policies.Verdict {
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), "a control plane has one ControlPlaneMachineSet, and its name is cluster"))
 }
 
-// DuplicateDomains refuses a failure domain that is listed twice. It compares the text, since only the cloud could say whether two spellings are one place.
+// DuplicateDomains refuses a failure domain that is listed twice. It compares the text, because only the cloud could say whether two spellings name one place.
 func DuplicateDomains(c policies.Change) policies.Verdict {
 	if !changesSpec(c) {
 		return policies.Verdict{}
@@ -58,7 +58,7 @@ func duplicates(o *policies.Object) policies.Verdict {
 	return policies.Verdict{Denials: errs}
 }
 
-// domainLists returns the lists of the set's failureDomains by their names, as they are written.
+// domainLists returns the lists of failure domains in the set, as a person has written them. The keys are the lists' names.
 func domainLists(o *policies.Object) map[string]any {
 	var spec struct {
 		Template map[machinev1.ControlPlaneMachineSetMachineType]json.RawMessage `json:"template"`
@@ -140,7 +140,7 @@ func Labelled(c policies.Change) policies.Verdict {
 	return v
 }
 
-// machineControllers warns of values that a Machine controller overwrites.
+// machineControllers warns about values that a Machine controller overwrites.
 func machineControllers(p *proposal) policies.Verdict {
 	var v policies.Verdict
 	t := controlplane.TemplateOf(p.set)
@@ -165,7 +165,7 @@ func (p *proposal) clusterName() string {
 	return p.Infrastructure.Status.InfrastructureName
 }
 
-// namesMachines refuses a prefix with which a Machine's name would be one that the platform does not take: "The generated machine name will consist of the
+// namesMachines refuses a name prefix if the platform would not accept the Machine names that begin with it: "The generated machine name will consist of the
 // provided prefix, followed by a randomly generated string of 5 characters, and the machine index".
 func namesMachines(p *proposal) policies.Verdict {
 	prefix := p.set.Spec.MachineNamePrefix
@@ -186,12 +186,12 @@ func namesMachines(p *proposal) policies.Verdict {
 		default:
 			continue
 		}
-		return v // the narrowest comes first, and one is enough
+		return v // the narrowest limit comes first, and one error is enough
 	}
 	return v
 }
 
-// greatestIndex returns the greatest number with which the name of a Machine of the set ends.
+// greatestIndex returns the greatest number at the end of the name of a Machine of the set.
 func (p *proposal) greatestIndex() int {
 	plan := p.plan()
 	if n := len(plan.Indexes); n > 0 {
@@ -200,8 +200,8 @@ func (p *proposal) greatestIndex() int {
 	return 0
 }
 
-// onPlatform refuses failure domains and a providerSpec of another platform than the cluster's: "FailureDomains … only supported on certain platforms". A union
-// that names another platform would place nothing.
+// onPlatform refuses failure domains and a providerSpec of a platform that is not the cluster's: "FailureDomains … only supported on certain platforms".
+// Failure domains of another platform would have no effect.
 func onPlatform(p *proposal) policies.Verdict {
 	row := p.platform()
 	var v policies.Verdict

@@ -23,8 +23,8 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// readable refuses a providerSpec that cannot be read, and warns of unknown fields: "If it is invalid, the cluster will degrade as the new Machines created by
-// the ControlPlaneMachineSet will fail to launch".
+// readable refuses a providerSpec that cannot be read, and warns about unknown fields: "If it is invalid, the cluster will degrade as the new Machines created
+// by the ControlPlaneMachineSet will fail to launch".
 func readable(p *proposal) policies.Verdict {
 	row, spec, path := p.platform(), p.providerSpec(), platform.ProviderSpecPath()
 	if v := controlplane.TemplateOf(p.set).Spec.ProviderSpec.Value; v != nil && jsonnumbers.Endless(v.Raw) {
@@ -50,7 +50,7 @@ func readable(p *proposal) policies.Verdict {
 	return policies.Warn(unknown(path, spec, reflect.TypeOf(typed))...)
 }
 
-// unknown returns a sentence for each field of a value that its type does not have, with the known name that may be meant. The sentences are in the order of
+// unknown returns a sentence for each field of a value that the type t does not have, with the known field that may be meant. The sentences are in the order of
 // the fields' paths.
 func unknown(path *field.Path, value any, t reflect.Type) []string {
 	for t.Kind() == reflect.Pointer {
@@ -108,9 +108,9 @@ func ofOneMachine(p *proposal) policies.Verdict {
 	return v
 }
 
-// pools returns, as the end of a sentence, from where vSphere's Machines may have their addresses instead; "" if only DHCP can give them. New Machines of
-// Cluster API receive addresses from DHCP alone. A failure domain of the Infrastructure brings its own network, while the pool is that of the template, the
-// same in all failure domains.
+// pools returns, as the end of a sentence, where vSphere's Machines can take their addresses from instead of a fixed list: a pool. It returns "" if only DHCP
+// can give them, as for new Machines of Cluster API. A failure domain of the Infrastructure brings its own network, but the pool is in the template and so is
+// equal in all failure domains.
 func (p *proposal) pools(path string) string {
 	device, static := strings.CutSuffix(path, ".ipAddrs")
 	if !static || p.authority == authority.ClusterAPI {
@@ -119,7 +119,7 @@ func (p *proposal) pools(path string) string {
 	const pool = ", or take them from a pool (addressesFromPools)"
 	networks, at := sets.New[string](), device+".networkName"
 	for _, d := range p.plan().Domains {
-		own := values.At(p.providerSpec(), values.Path(at)) // for a failure domain that leaves it to the template
+		own := values.At(p.providerSpec(), values.Path(at)) // for a failure domain that leaves the network to the template
 		for _, s := range d.Sets {
 			if s.Path == at {
 				own = s.Value
@@ -136,7 +136,7 @@ func (p *proposal) pools(path string) string {
 // workerUserData is the installer's Secret with the boot configuration of workers.
 const workerUserData = "worker-user-data"
 
-// ignites warns if a Machine would not become a Node of the control plane, because only the configuration with which a host boots makes it one.
+// ignites warns if a Machine would not become a Node of the control plane because of its boot configuration: only that configuration makes a host such a Node.
 func ignites(p *proposal) policies.Verdict {
 	spec := p.providerSpec()
 	if spec == nil || p.platform().Spec == nil {

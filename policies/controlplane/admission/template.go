@@ -13,8 +13,8 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// editsTemplate reports whether a request of a person changes what is made from an infrastructure machine template: by an edit, or by recreating a template of
-// the same name. It is false for controllers, which read no warning.
+// editsTemplate reports whether a person changes what is made from an infrastructure machine template: by an edit of the template, or by recreating it under
+// the name of the old one. It is false for controllers, which read no warning.
 func editsTemplate(c policies.Change) bool {
 	switch {
 	case c.Actor != policies.Anyone || c.Old.Deleting():
@@ -38,8 +38,8 @@ func RefersTo(set *policies.Object, group, kind, name string) bool {
 	return err == nil && t != nil && t.Spec.InfrastructureRef == controlplane.TemplateReference{APIGroup: group, Kind: kind, Name: name}
 }
 
-// TemplateEdited forecasts the effect of an edit of the infrastructure machine template to which a set refers. For the plan, that is an edit of the set. What
-// the rules would refuse in an edit of the set is only a warning here, because the set itself is not edited.
+// TemplateEdited forecasts the effect of an edit of the infrastructure machine template to which a set refers. For the plan, that edit is an edit of the set.
+// If a rule would refuse the corresponding edit of the set, TemplateEdited only warns, because the set itself is not edited.
 func TemplateEdited(c policies.Change) policies.Verdict {
 	in := c.Facts.ControlPlane
 	if !editsTemplate(c) || in == nil || in.Set == nil || in.Set.Deleting() {
@@ -62,7 +62,7 @@ func TemplateEdited(c policies.Change) policies.Verdict {
 	return v
 }
 
-// broken returns what the rules of a set's content refuse with the requested template and do not refuse with the stored one.
+// broken returns warnings about what the rules of a set's content refuse with the requested template and do not refuse with the stored one.
 func broken(in *policies.ControlPlane) []string {
 	stored := *in
 	stored.Templates, stored.Trials = in.Stored, nil
@@ -91,7 +91,7 @@ func TemplateTrials(set *policies.Object, in *policies.ControlPlane) []controlpl
 	return Asked(policies.Change{Operation: admissionv1.Create, New: set}, in)
 }
 
-// onTemplates is the scope of rules about infrastructure machine templates.
+// onTemplates returns the scope of rules about infrastructure machine templates.
 func onTemplates(ops ...admissionv1.Operation) []policies.Scope {
 	return []policies.Scope{{Side: policies.SideInfrastructure, Kinds: []string{authority.InfraMachineTemplate}, Operations: ops}}
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// domains returns the failure domains of the control plane's Machines (own) and the further ones of MachineSets (more), each once, sorted by Domain.Key.
+// domains returns two lists of failure domains: "own" has those of the control plane's Machines, and "more" has the further ones of MachineSets. Each failure
+// domain is listed once. Both lists are sorted by Domain.Key.
 func (g *generator) domains() (own, more []machinev1.FailureDomains) {
 	if g.row.Found == nil {
 		return nil, nil
@@ -31,7 +32,7 @@ func (g *generator) domains() (own, more []machinev1.FailureDomains) {
 		}
 	}
 	if len(own) == 0 {
-		return nil, nil // control plane Machines without a place get none only because workers have one
+		return nil, nil // control plane Machines without failure domains do not get any because of the workers
 	}
 	for _, s := range g.workers() {
 		if d, ok := find(s); ok && g.elsewhere(d, append(slices.Clone(own), more...)) {
@@ -64,8 +65,8 @@ func (g *generator) workers() []map[string]any {
 	return out
 }
 
-// elsewhere reports whether a failure domain is in another zone than all known ones, and sets the same fields as they do. In a zone that has a control plane
-// Machine, that Machine's subnet counts, and not a worker's.
+// elsewhere reports whether a failure domain is in a zone in which no known one is, and sets the same fields as the known ones. If a control plane Machine is
+// in the zone, that Machine's subnet counts, and not the subnet of a worker.
 func (g *generator) elsewhere(d machinev1.FailureDomains, known []machinev1.FailureDomains) bool {
 	at := func(d machinev1.FailureDomains) string {
 		return g.row.ZoneOf(g.domain(d).In(nil))
@@ -76,7 +77,7 @@ func (g *generator) elsewhere(d machinev1.FailureDomains, known []machinev1.Fail
 	return slices.Equal(zones(d), zones(known[0])) && !slices.ContainsFunc(known, func(k machinev1.FailureDomains) bool { return at(k) == at(d) })
 }
 
-// domain returns what a union with one failure domain sets in a providerSpec.
+// domain returns the Domain of a union that has one failure domain: the values that it sets in a providerSpec.
 func (g *generator) domain(d machinev1.FailureDomains) platform.Domain {
 	if all, _ := g.row.Domains(d, g.Infrastructure); len(all) > 0 {
 		return all[0]

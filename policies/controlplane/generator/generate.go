@@ -39,7 +39,7 @@ type World struct {
 	Infrastructure *configv1.Infrastructure
 }
 
-// Why no set can be generated, or why a generated set cannot follow the cluster. Conditions, events and a metric have these words.
+// Reasons why no set can be generated, or why a generated set cannot follow the cluster. Conditions, events and a metric use these words.
 const (
 	NoControlPlaneMachines controlplane.Reason = "NoControlPlaneMachines"
 	NoRunningMachine       controlplane.Reason = "NoRunningMachine"
@@ -50,7 +50,7 @@ const (
 	CannotFollow           controlplane.Reason = "CannotFollow"
 )
 
-// Refusal is why no set is generated.
+// Refusal is the reason why no set is generated.
 type Refusal struct {
 	Reason controlplane.Reason
 	// Message is for people: sentences with the names of the objects and the remedy.
@@ -69,7 +69,7 @@ type Generated struct {
 	// Left lists, in sentences, what was left out and why.
 	Left []string
 
-	// vacant: the replicas are one more than the indexes that have a Machine, which may be a wrong guess.
+	// vacant reports that the replicas are one more than the indexes that have a Machine. The size may then be a wrong guess.
 	vacant bool
 }
 
@@ -85,7 +85,8 @@ func Generate(w World) (*Generated, *Refusal) {
 	return &g.Generated, nil
 }
 
-// Ungenerated returns why no set can be generated, for the ClusterOperator of a cluster without a set; "" twice if one can be generated.
+// Ungenerated returns why no set can be generated, as a reason and a message for the ClusterOperator of a cluster without a set. Both are "" if a set can be
+// generated.
 func Ungenerated(w World) (controlplane.Reason, string) {
 	if _, r := Generate(w); r != nil {
 		return r.Reason, r.Message
@@ -106,7 +107,7 @@ type generator struct {
 	replicas int32
 }
 
-// find sets masters, and newest to the newest control plane Machine that runs.
+// find sets masters to the control plane's Machines, and newest to the newest of them that runs.
 func (g *generator) find() *Refusal {
 	for i := range g.Machines {
 		if m := &g.Machines[i]; controlplane.OfControlPlane(m.Labels) {
@@ -143,7 +144,7 @@ func life(m *machinev1beta1.Machine) string {
 	return cmp.Or(controlplane.Phase(m), "no phase")
 }
 
-// read sets spec from the newest Machine. The other Machines must be of the same platform. All other differences of theirs are reported by the plan.
+// read sets spec from the newest Machine. It refuses Machines of different platforms. All other differences between the Machines are reported by the plan.
 func (g *generator) read() *Refusal {
 	if g.row.Spec == nil {
 		return refuse(controlplane.UnknownPlatform,
@@ -178,7 +179,7 @@ func (g *generator) read() *Refusal {
 	return nil
 }
 
-// bare removes the members of a value that are null. They mean nothing, and a merge patch could not express them.
+// bare removes the members of a value that are null. Such members mean nothing, and a merge patch could not express them.
 func bare(v any) {
 	switch v := v.(type) {
 	case []any:
@@ -194,7 +195,7 @@ func bare(v any) {
 	}
 }
 
-// count sets the replicas from the Machines' indexes: 3 or 5. One place may be vacant, as in admission.
+// count sets the replicas from the Machines' indexes: 3 or 5. One index may have no Machine; admission allows this, too.
 func (g *generator) count() *Refusal {
 	for _, replicas := range []int32{3, 5} {
 		p := controlplane.Make(controlplane.View{Set: &machinev1.ControlPlaneMachineSet{Spec: machinev1.ControlPlaneMachineSetSpec{Replicas: &replicas}},
@@ -203,8 +204,8 @@ func (g *generator) count() *Refusal {
 		if n != int(replicas) && n != int(replicas)-1 {
 			continue
 		}
-		// If four indexes have Machines and one of them is being deleted, the control plane more likely has three places, and a replacement that somebody created by
-		// hand.
+		// If four indexes have Machines and one of the Machines is being deleted, the control plane more likely has three indexes and a replacement that somebody
+		// created by hand.
 		if g.vacant = n < int(replicas); g.vacant && n > 3 && p.LeavingIndex() {
 			return refuse(UnsupportedSize,
 				"The control plane's Machines have %d indexes, and the Machine of one index is being removed (%s). Poundlock decides between 3 and 5 replicas once "+
@@ -229,15 +230,15 @@ func (g *generator) all() []machinev1beta1.Machine {
 	return out
 }
 
-// draft is a possible set, with what it leaves out and how many Machines it would replace.
+// draft is a set that may be generated, with what it leaves out and how many Machines it would replace.
 type draft struct {
 	set      *machinev1.ControlPlaneMachineSet
 	left     []string
 	replaced int
 }
 
-// make chooses the draft that replaces the fewest Machines, and among equals the one with the most failure domains, which comes first. It skips drafts that the
-// rules of admission would refuse, because Poundlock's own writes may not pass the webhook.
+// make chooses the draft that replaces the fewest Machines. Among equal drafts it chooses the one with the most failure domains, which drafts yields first. It
+// skips drafts that the rules of admission would refuse, because the webhook could refuse Poundlock's own writes.
 func (g *generator) make() *Refusal {
 	var best *draft
 	reason := ""
@@ -260,8 +261,8 @@ func (g *generator) make() *Refusal {
 	return nil
 }
 
-// drafts yields sets with all failure domains, then with those of the control plane alone, then with none. Of each there are two: without and with the
-// template's fields to which the failure domains yield (Setting.Yields).
+// drafts yields sets with all failure domains, then with only those of the control plane, then with none. It yields two sets for each of these lists: the first
+// without those fields of the template to which failure domains yield (Setting.Yields), the second with them.
 func (g *generator) drafts() iter.Seq[draft] {
 	own, more := g.domains()
 	lists := [][]machinev1.FailureDomains{slices.Concat(own, more)}
@@ -334,7 +335,7 @@ func (g *generator) set(domains []machinev1.FailureDomains, keep bool) *machinev
 	}
 }
 
-// joined combines several unions in one; nil if there are none.
+// joined returns one union with the failure domains of several unions; nil if there are none.
 func joined(platform configv1.PlatformType, all []machinev1.FailureDomains) *machinev1.FailureDomains {
 	if len(all) == 0 {
 		return nil
@@ -347,8 +348,8 @@ func joined(platform configv1.PlatformType, all []machinev1.FailureDomains) *mac
 	return out
 }
 
-// template returns the providerSpec without the fields that the failure domains set. With keep, it keeps a field that a failure domain sets only if the
-// providerSpec lacks it.
+// template returns the providerSpec without the fields that the failure domains set. If "keep" is true, it keeps those fields that a failure domain sets only
+// if the template lacks them (Setting.Yields).
 func (g *generator) template(domains []machinev1.FailureDomains, keep bool) map[string]any {
 	out := values.Plain(g.spec)
 	for _, one := range domains {
@@ -362,7 +363,7 @@ func (g *generator) template(domains []machinev1.FailureDomains, keep bool) map[
 	return spec
 }
 
-// denied returns what the rules of admission refuse in a set that replaces another one (before, nil for none), and "" for nothing.
+// denied returns what the rules of admission refuse if the set "after" replaces the set "before" (nil for none); "" if they allow it.
 func (w World) denied(before, after any) string {
 	c := policies.Change{
 		Subject: policies.Subject{

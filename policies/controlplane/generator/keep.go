@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// GeneratedAnnotation has the spec with which the set was last generated. If the set differs from that spec, a person has edited it, and the generator leaves
-	// the edit. A set without the annotation was not generated, and the generator leaves it alone.
+	// GeneratedAnnotation has the spec with which the set was last generated. If the set differs from that spec, a person has edited the set, and the generator
+	// keeps the edit. A set without the annotation was not generated, and the generator does not change it.
 	GeneratedAnnotation = authority.Domain + "/generated"
 	// ConditionGenerated reports whether a generated set follows the cluster.
 	ConditionGenerated = "Generated"
@@ -38,11 +38,12 @@ const (
 	CreateSet Write = "Produce"
 	// PatchSet patches the set, because the cluster has changed since the set was generated.
 	PatchSet Write = "Follow"
-	// RecreateSet deletes the set, because a field that cannot be changed is wrong and nobody has edited the set. The generator recreates the set once it is gone.
+	// RecreateSet deletes the set, because a field that cannot be changed is wrong and nobody has edited the set. The generator recreates the set once the deleted
+	// one is gone.
 	RecreateSet Write = "Remake"
 )
 
-// Plan is what the generator does about the stored set, if anything.
+// Plan is what the generator does about the stored set.
 type Plan struct {
 	Write Write
 	// Object is the set that is created.
@@ -168,7 +169,7 @@ func (k *keeper) follow(g *Generated, w World) Plan {
 	return u
 }
 
-// unless returns the end of a sentence which warns that a control plane without one of its Machines may be changing its size.
+// unless returns the end of a sentence. It warns that a control plane without one of its Machines may be changing its size; "" if no Machine is missing.
 func (g *Generated) unless() string {
 	if g.vacant {
 		return ". If somebody is only replacing a Machine by hand, wait until the replacement is complete"
@@ -176,8 +177,8 @@ func (g *Generated) unless() string {
 	return ""
 }
 
-// kept returns the failure domains that were found, together with those that the set was last generated with. The failure domain of a missing Machine still
-// belongs to the control plane.
+// kept returns the failure domains that were found now, together with those that the set was last generated with. The failure domain of a Machine that is
+// missing still belongs to the control plane.
 func kept(domains, before any) any {
 	d, b, both := each[map[string]any](domains, before)
 	if !both {
@@ -217,8 +218,8 @@ func (u *Plan) patch(k *keeper, next, merged map[string]any) {
 // merger merges a person's edits with the cluster's values, field by field.
 type merger struct{ platform platform.Row }
 
-// merge returns the stored value with each change from last to next, but only where the stored value still equals last: elsewhere the value is a person's and
-// not the generator's. nil is an absent value.
+// merge returns the stored value with the changes from "last" to "next". A change is applied only where the stored value still equals "last". Elsewhere a
+// person has changed the value, and merge keeps it. nil is an absent value.
 func (m merger) merge(path string, stored, last, next any) any {
 	switch {
 	case reflect.DeepEqual(last, next):
@@ -263,15 +264,16 @@ func keys(a, b map[string]any) []string {
 	return out
 }
 
-// keyed reports whether the items of the list at a path are independent and have no meaningful order. Any other list is one value.
+// keyed reports whether the list at a path is merged item by item: its items are independent, and their order means nothing. Any other list is merged as one
+// value.
 func (m merger) keyed(path string) bool {
 	rest, ok := strings.CutPrefix(path, "template."+string(machinev1.OpenShiftMachineV1Beta1MachineType)+".")
 	provider, inProvider := strings.CutPrefix(rest, "spec.providerSpec.value.")
 	return ok && (strings.HasPrefix(rest, "failureDomains.") || rest == "spec.taints" || inProvider && slices.Contains(m.platform.Unordered, provider))
 }
 
-// mergeLists merges lists by their items' names, and keeps the stored order. All items of one name are one value: for example, when a person edits one subnet
-// of a zone, all subnets of that zone are the person's.
+// mergeLists merges lists by their items' names, and keeps the stored order. All items with one name are one value. For example, when a person edits one subnet
+// of a zone, the generator keeps all subnets of that zone as they are.
 func mergeLists(stored, last, next []any) any {
 	was, is := byName(last), byName(next)
 	have := byName(stored)
@@ -299,7 +301,7 @@ func byName(list []any) map[string][]any {
 	return out
 }
 
-// nameOf returns what identifies an item of a list: its zone, key or name, or else the whole item.
+// nameOf returns the text that identifies an item of a list: its zone, key or name, or else the whole item.
 func nameOf(item any) string {
 	for _, path := range []string{"name", "key", "zone", "availabilityZone", "placement.availabilityZone"} {
 		if v, ok := values.At(item, values.Path(path)).(string); ok && v != "" {
@@ -309,7 +311,7 @@ func nameOf(item any) string {
 	return values.Text(item)
 }
 
-// edits returns the fields in which a set differs from a generated one. A value that the CRD fills in by default is no edit.
+// edits returns the fields in which the stored set differs from a generated one. A value that the CRD fills in by default is no edit.
 func (m merger) edits(generated, stored map[string]any) []controlplane.Difference {
 	in := controlplane.SpecPath.String()
 	all := controlplane.Different(controlplane.SpecPath, m.ordered("", generated), m.ordered("", stored),
@@ -324,7 +326,8 @@ func (m merger) edits(generated, stored map[string]any) []controlplane.Differenc
 	return all
 }
 
-// ordered returns a value in which each list without a meaningful order is a map by its items' names, so that the order makes no difference.
+// ordered returns a value in which each list without a meaningful order is replaced by a map from its items' names to the items. So two values that differ only
+// in that order are equal.
 func (m merger) ordered(path string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -360,7 +363,7 @@ func mergePatch(from, to map[string]any) map[string]any {
 				out[name] = p
 			}
 		default:
-			out[name] = to[name] // nil removes it
+			out[name] = to[name] // nil removes the member
 		}
 	}
 	return out

@@ -10,7 +10,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// State is everything from which the move of a set's authority is decided. It is small and comparable, so that a test can go through all states.
+// State is everything that Next needs to decide about a set's authority. It is small and comparable, so that a test can go through all states.
 type State struct {
 	// Requested is spec.authoritativeAPI, and Current is status.authoritativeAPI. Origin is status.synchronizedAPI, the API that authority comes from while
 	// Current is Migrating.
@@ -37,9 +37,9 @@ const (
 // ReasonTemplateIsClusterAPIs reports that authority cannot go to Machine API while the set's template is in Cluster API's form.
 const ReasonTemplateIsClusterAPIs = "TemplateIsClusterAPIs"
 
-// Next returns the next step of a set's authority. Its state machine is that of DESIGN §4 without a counterpart. One operator acts for both sides and does
-// nothing while Migrating is stored, so there is no pause to wait for and no finalizer to move. Cluster API's side must be in step before the move begins, and
-// again before it ends, because the set may have been edited. A set that is being deleted does not move any more.
+// Next returns the next step of a set's authority. Its state machine is that of DESIGN §4 for an object that has no counterpart. One operator acts for both
+// APIs, and does nothing while Migrating is stored. So there is no pause to wait for and no finalizer to move. Cluster API's side must be in step before the
+// move begins, and again before it ends, because the set may have been edited meanwhile. A set that is being deleted does not move any more.
 //
 // The steps are those of authority.Next. Only the actions Rest, Adopt, Acknowledge, Switch, Wait and Settle occur, and On and Drop are empty.
 func Next(s State) authority.Step {
@@ -63,7 +63,8 @@ func Next(s State) authority.Step {
 	return authority.Step{Action: authority.Settle, Reason: authority.ReasonSettled, Message: s.Current.Text() + " is authoritative."}
 }
 
-// asked returns the step after a request. It stores Migrating only if there is no obstacle, because nobody manages the control plane while Migrating is stored.
+// asked returns the step that follows a request to move. It stores Migrating only if there is no obstacle, because nobody manages the control plane while
+// Migrating is stored.
 func asked(s State) authority.Step {
 	if why, in := s.inTheWay(s.Requested); in {
 		why.Message = fmt.Sprintf("The move to %s does not start while %s.", s.Requested.Text(), why.Message)
@@ -93,7 +94,8 @@ func moving(s State) authority.Step {
 	return authority.Step{Action: authority.Switch, To: s.Requested, Reason: authority.ReasonCompleted, Message: s.Requested.Text() + " is authoritative."}
 }
 
-// inTheWay returns the obstacle to a move to an API, as a step that waits. A move to Machine API has no obstacle on Cluster API's side, which it leaves.
+// inTheWay returns the obstacle to a move to an API, as a Wait, and whether there is one. In a move to Machine API, which leaves Cluster API's side, that side
+// is no obstacle.
 func (s State) inTheWay(to authority.API) (authority.Step, bool) {
 	switch {
 	case to == authority.MachineAPI && s.OfClusterAPI:

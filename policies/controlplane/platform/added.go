@@ -11,12 +11,12 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 )
 
-// ownedMark is the value of the mark by which an uninstall finds what belongs to a cluster. Each platform has its own name for the mark.
+// ownedMark is the value of the tag or label by which an uninstall finds what belongs to a cluster. Each platform has its own name for that tag or label.
 const ownedMark = "owned"
 
-// added returns the tags, labels and categories that Machine API's controllers add to every machine of the cluster, by the member of the providerSpec that
-// could contain them: a list of items, or a map. It makes no difference to a machine whether its providerSpec contains them. The conversion to Machine API
-// omits them. The conversion to Cluster API writes them, because Cluster API's controllers do not add them.
+// added returns the tags, labels and categories that Machine API's controllers add to every machine of the cluster. The keys are the members of the
+// providerSpec that could contain them, and the values are lists of items, or maps. It makes no difference to a machine whether its providerSpec contains them.
+// The conversion to Machine API omits them. The conversion to Cluster API writes them, because Cluster API's controllers do not add them.
 func added(i *configv1.Infrastructure) map[string]any {
 	if i == nil || i.Status.PlatformStatus == nil {
 		return nil
@@ -50,7 +50,7 @@ func added(i *configv1.Infrastructure) map[string]any {
 	return nil
 }
 
-// without removes from a providerSpec what is added to every machine, and the tags of AWS that Machine API ignores.
+// without removes from a providerSpec what is added to every machine, and the AWS tags that Machine API ignores.
 func (p Row) without(spec map[string]any) {
 	for name, all := range p.added {
 		switch have := spec[name].(type) {

@@ -17,7 +17,7 @@ import (
 // ownNamespace is the namespace of Machine API's Machines and their Secrets.
 const ownNamespace = "openshift-machine-api"
 
-// usual returns, by path, the values that a cluster's machines have if a providerSpec has none. They come from the Infrastructure.
+// usual returns, by path, the values that a cluster's machines have if their providerSpec has none. They come from the Infrastructure.
 func usual(i *configv1.Infrastructure) map[string]any {
 	if i == nil || i.Status.PlatformStatus == nil {
 		return nil
@@ -35,7 +35,7 @@ func usual(i *configv1.Infrastructure) map[string]any {
 	return nil
 }
 
-// ahead moves the items of a list for which is returns true to the front. Both kinds of items keep their order.
+// ahead moves the items for which the function "is" returns true to the front of a list. Otherwise the items keep their order.
 func ahead(spec map[string]any, list string, is func(item map[string]any) bool) {
 	items, _ := spec[list].([]any)
 	slices.SortStableFunc(items, func(a, b any) int {
@@ -49,12 +49,12 @@ func ahead(spec map[string]any, list string, is func(item map[string]any) bool) 
 	})
 }
 
-// awsSpelling puts the root device first. It is the device without a name, wherever it is in the list.
+// awsSpelling moves the root device to the front of the list of block devices. The root device is the one without a name, wherever it is in the list.
 func awsSpelling(spec map[string]any) {
 	ahead(spec, "blockDevices", func(device map[string]any) bool { return device["deviceName"] == nil })
 }
 
-// azureSpelling writes names and the location in one spelling, because Azure accepts names in any case, and a location with spaces.
+// azureSpelling writes names and the location in one spelling, because Azure accepts names in any case, and accepts a location with spaces.
 func azureSpelling(spec map[string]any) {
 	for _, name := range []string{"location", "resourceGroup", "networkResourceGroup"} {
 		if s, ok := spec[name].(string); ok {
@@ -66,8 +66,8 @@ func azureSpelling(spec map[string]any) {
 	}
 }
 
-// gcpSpelling puts the boot disk first, since its place in the list means nothing. It removes a restart policy that follows from whether the instance is
-// preemptible.
+// gcpSpelling moves the boot disk to the front of the list, because its position means nothing. It removes the restart policy if that is the one that follows
+// from whether the instance is preemptible.
 func gcpSpelling(spec map[string]any) {
 	ahead(spec, "disks", func(d map[string]any) bool { return d["boot"] == true })
 	taken := spec["preemptible"] == true || spec["provisioningModel"] == "Spot"
@@ -76,8 +76,9 @@ func gcpSpelling(spec map[string]any) {
 	}
 }
 
-// openStackReferences keeps only what Machine API uses: of a reference its id before a name or a filter, and of a root volume its source before the image. An
-// item of networks with several subnets that alone determine their network becomes one interface for each subnet.
+// openStackReferences keeps only what Machine API uses. If a reference has an id, Machine API ignores its name and filter; if a root volume has a source,
+// Machine API ignores the image. An item of networks may have several subnets and nothing else that determines its network. Such an item becomes one interface
+// for each subnet.
 func openStackReferences(spec map[string]any) {
 	if spec["serverGroupID"] != nil {
 		delete(spec, "serverGroupName")
@@ -107,7 +108,7 @@ func openStackReferences(spec map[string]any) {
 	}
 }
 
-// perSubnet returns the interfaces of an item of networks.
+// perSubnet returns the interfaces that an item of networks means: one for each subnet if only the subnets determine the network, else one.
 func perSubnet(n map[string]any, entry any) []any {
 	identify(n)
 	subnets, _ := n["subnets"].([]any)
@@ -143,7 +144,7 @@ func tagsWith(network map[string]any, subnets ...any) []any {
 	return tags
 }
 
-// identify keeps a reference's id, or else its filter. names are members that the reference may also have outside of the filter.
+// identify keeps a reference's id, or its filter if it has no id. The list "names" has members that the reference may also have outside of the filter.
 func identify(ref map[string]any, names ...string) {
 	filter := values.Object(ref["filter"])
 	if ref["uuid"] == nil && filter["id"] != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// ClusterAPI returns Cluster API's name for a failure domain. Cluster API's providers use the first field that has a Machine's place. The provider for vSphere
-// uses the name in the Infrastructure.
+// ClusterAPI returns the name that Cluster API has for a failure domain. Cluster API's providers use the first field that determines a Machine's place. The
+// provider for vSphere uses the name in the Infrastructure.
 func (d Domain) ClusterAPI(p configv1.PlatformType) string {
 	row := Named(p)
 	if row.named {
@@ -34,7 +34,7 @@ func (d Domain) ClusterAPI(p configv1.PlatformType) string {
 	return ""
 }
 
-// In returns the template's providerSpec with the domain's values.
+// In returns the template's providerSpec with the values that the domain sets.
 func (d Domain) In(spec map[string]any) map[string]any {
 	out := values.Plain(spec)
 	for _, s := range d.Sets {
@@ -47,7 +47,7 @@ func (d Domain) In(spec map[string]any) map[string]any {
 	return made
 }
 
-// Holds reports whether a providerSpec is in the domain.
+// Holds reports whether a machine with this providerSpec is in the domain.
 func (d Domain) Holds(p Row, spec map[string]any) bool {
 	if spec == nil {
 		return false
@@ -57,12 +57,12 @@ func (d Domain) Holds(p Row, spec map[string]any) bool {
 	return err == nil && len(found) == 0
 }
 
-// Under reports whether a domain sets a member beneath a path.
+// Under reports whether a domain sets a member at or below a path.
 func (d Domain) Under(path string) bool {
 	return slices.ContainsFunc(d.Sets, func(s Setting) bool { return strings.HasPrefix(s.Path, path) })
 }
 
-// Replaces reports whether a domain sets a member to another value than own.
+// Replaces reports whether a domain sets the member at a path to another value than "own".
 func (d Domain) Replaces(path string, own any) bool {
 	return slices.ContainsFunc(d.Sets, func(s Setting) bool { return s.Path == path && s.Value != own })
 }
@@ -78,9 +78,9 @@ type Domain struct {
 type Setting struct {
 	Path  string
 	Value any
-	// Yields: a value of the template takes precedence over this one.
+	// Yields reports that a value of the template takes precedence over this value.
 	Yields bool
-	// aside: the setting determines a Machine's image, and not its place.
+	// aside reports that the setting determines a Machine's image, and not its place.
 	aside bool
 }
 
@@ -106,7 +106,7 @@ func pairs(all []Setting) [][2]any {
 	return out
 }
 
-// put adds a setting, unless the domain leaves the field to the template.
+// put adds a setting. It adds none for an empty value: then the domain leaves the field to the template.
 func (d *Domain) put(path, value string) {
 	if value != "" {
 		d.Sets = append(d.Sets, Setting{Path: path, Value: value})

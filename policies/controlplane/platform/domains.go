@@ -30,7 +30,7 @@ func awsDomains(f machinev1.FailureDomains, _ *configv1.Infrastructure) ([]Domai
 	return out, nil
 }
 
-// awsReference returns a reference of the set's union in the form of a providerSpec.
+// awsReference returns a reference of the set's union as a providerSpec writes it.
 func awsReference(r machinev1.AWSResourceReference) any {
 	out := map[string]any{}
 	if r.ID != nil {
@@ -154,7 +154,7 @@ func nutanixDomains(f machinev1.FailureDomains, i *configv1.Infrastructure) ([]D
 	return out, errs
 }
 
-// nutanixIdentifier returns an identifier of the Infrastructure in the form of a providerSpec, whose types are in small letters.
+// nutanixIdentifier returns an identifier of the Infrastructure as a providerSpec writes it, whose types are in small letters.
 func nutanixIdentifier(id configv1.NutanixResourceIdentifier) any {
 	return values.Plain(configv1.NutanixResourceIdentifier{Type: configv1.NutanixIdentifierType(strings.ToLower(string(id.Type))), UUID: id.UUID, Name: id.Name})
 }
@@ -167,8 +167,8 @@ func notInInfrastructure(path *field.Path, name, platform string, known []string
 	}
 }
 
-// Misplaced returns why failure domains place nothing on a platform, nil if nothing is wrong. If they were ignored instead, each Machine would be replaced by
-// one without a place.
+// Misplaced returns an error if failure domains would have no effect: they name a platform that is not the cluster's, or the cluster's platform is not known.
+// It returns nil if nothing is wrong. If such failure domains were ignored instead, each Machine would be replaced by one without a failure domain.
 func Misplaced(f machinev1.FailureDomains, platform configv1.PlatformType) *field.Error {
 	lists := len(values.Deref(f.AWS))+len(values.Deref(f.Azure))+len(values.Deref(f.GCP))+len(f.VSphere)+len(f.OpenStack)+len(f.Nutanix) > 0
 	switch named := string(f.Platform); {

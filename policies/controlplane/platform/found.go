@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// finder returns the failure domain that a providerSpec is in, in the form of a set; false if it is in none that a set could name.
+// finder is a function that returns the failure domain of a providerSpec, in the form of a set; false if the providerSpec is in none that a set could name.
 type finder func(spec map[string]any) (machinev1.FailureDomains, bool)
 
 func awsFound([]map[string]any, *configv1.Infrastructure) finder {
@@ -27,7 +27,7 @@ func awsFound([]map[string]any, *configv1.Infrastructure) finder {
 	}
 }
 
-// awsSubnet returns a providerSpec's reference in the form of the set's union.
+// awsSubnet returns a reference of a providerSpec as the set's union writes it.
 func awsSubnet(r machinev1beta1.AWSResourceReference) *machinev1.AWSResourceReference {
 	switch {
 	case r.ID != nil:
@@ -44,8 +44,8 @@ func awsSubnet(r machinev1beta1.AWSResourceReference) *machinev1.AWSResourceRefe
 	return nil
 }
 
-// azureFound finds zones. It leaves the subnet to the template if the whole control plane has the same one. If there are several, a zone's failure domain must
-// have one of the control plane's subnets, because workers have other subnets.
+// azureFound returns a finder for zones. If the whole control plane has the same subnet, the finder leaves the subnet to the template. If there are several
+// subnets, it finds only failure domains with one of the control plane's subnets, because workers have other subnets.
 func azureFound(own []map[string]any, _ *configv1.Infrastructure) finder {
 	var subnets []string
 	for _, spec := range own {
@@ -70,8 +70,8 @@ func gcpFound([]map[string]any, *configv1.Infrastructure) finder {
 	}
 }
 
-// openStackFound finds zones, and includes the root volume's zone if the control plane's volumes have one and a type, because the set's union requires both
-// together.
+// openStackFound returns a finder for zones. The finder includes the root volume's zone if the volume has a zone and a type, and the control plane has volumes
+// of that type with a zone. The set's union requires zone and type together.
 func openStackFound(own []map[string]any, _ *configv1.Infrastructure) finder {
 	var types []string
 	placed := func(v *machinev1alpha1.RootVolume) bool { return v != nil && v.Zone != "" && v.VolumeType != "" }
@@ -90,7 +90,7 @@ func openStackFound(own []map[string]any, _ *configv1.Infrastructure) finder {
 	}
 }
 
-// vSphereFound finds the first of the Infrastructure's failure domains that a providerSpec is in.
+// vSphereFound returns a finder for the first of the Infrastructure's failure domains that a providerSpec is in.
 func vSphereFound(_ []map[string]any, i *configv1.Infrastructure) finder {
 	return described(configv1.VSpherePlatformType, i, func(i *configv1.Infrastructure) []string {
 		if i.Spec.PlatformSpec.VSphere == nil {
@@ -102,7 +102,7 @@ func vSphereFound(_ []map[string]any, i *configv1.Infrastructure) finder {
 	})
 }
 
-// nutanixFound finds the first of the Infrastructure's failure domains that a providerSpec is in.
+// nutanixFound returns a finder for the first of the Infrastructure's failure domains that a providerSpec is in.
 func nutanixFound(_ []map[string]any, i *configv1.Infrastructure) finder {
 	return described(configv1.NutanixPlatformType, i, func(i *configv1.Infrastructure) []string {
 		if i.Spec.PlatformSpec.Nutanix == nil {
@@ -114,8 +114,8 @@ func nutanixFound(_ []map[string]any, i *configv1.Infrastructure) finder {
 	})
 }
 
-// described returns a finder for a platform whose failure domains are described in the Infrastructure. known lists their names, and union returns the failure
-// domain of a name in the form of a set.
+// described returns a finder for a platform whose failure domains are described in the Infrastructure. The function known lists the names of the failure
+// domains, and the function union returns the failure domain of a name in the form of a set.
 func described(platform configv1.PlatformType, i *configv1.Infrastructure, known func(*configv1.Infrastructure) []string,
 	union func(string) machinev1.FailureDomains) finder {
 	row := Named(platform)
@@ -138,7 +138,7 @@ func listed[T any](all []T, name func(T) string) []string {
 	return out
 }
 
-// As reads a providerSpec as T. A providerSpec that does not fit gives a zero value, and another rule reports that.
+// As returns a providerSpec as a T. It returns the zero value for a providerSpec that does not fit T, and another rule reports that.
 func As[T any](spec map[string]any) T {
 	var out T
 	_ = json.Unmarshal(values.Raw(spec), &out)

@@ -19,8 +19,8 @@ import (
 )
 
 // Meaning returns a providerSpec in a canonical form, in which two that mean the same machine are equal. It omits members that the Go type does not distinguish
-// from absent ones, and values that the platform also assumes for an absent member. It sorts lists whose order means nothing. It keeps fields that the type
-// does not have.
+// from absent ones. It omits a value that the platform would also assume if the member were absent. It sorts lists whose order means nothing. It keeps fields
+// that the type does not have.
 func (p Row) Meaning(spec map[string]any) map[string]any {
 	if spec == nil {
 		return nil
@@ -90,7 +90,7 @@ func (p Row) Assumed(path string, spec map[string]any) any {
 	return nil
 }
 
-// OfCluster reports whether a machine of Cluster API has the value at a path of a providerSpec from its infrastructure cluster object.
+// OfCluster reports whether Cluster API takes the value at a path of a machine's providerSpec from the machine's infrastructure cluster object.
 func (p Row) OfCluster(path string) bool {
 	path = index.ReplaceAllString(path, "[]")
 	return slices.ContainsFunc(p.clustered, func(member string) bool {
@@ -101,7 +101,7 @@ func (p Row) OfCluster(path string) bool {
 
 var index = regexp.MustCompile(`\[[0-9]+\]`)
 
-// essential returns the members of a providerSpec that have a meaning.
+// essential returns a providerSpec with only those members that have a meaning.
 func (p Row) essential(spec map[string]any) map[string]any {
 	if p.Spec == nil {
 		return spec
@@ -109,7 +109,7 @@ func (p Row) essential(spec map[string]any) map[string]any {
 	return essential(spec, reflect.TypeOf(p.Spec()).Elem())
 }
 
-// essential returns the members of an object that have a meaning for a struct's type.
+// essential returns an object with only those members that have a meaning for the struct type t.
 func essential(v map[string]any, t reflect.Type) map[string]any {
 	known, out := Members(t), map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(v)) {
@@ -122,7 +122,8 @@ func essential(v map[string]any, t reflect.Type) map[string]any {
 	return out
 }
 
-// memberNamed returns the type and the spelling of a struct's member by its name in any case, which is how Go reads JSON.
+// memberNamed returns the type and the spelling of the member of a struct that has the given name. The case of the name does not matter, because Go reads JSON
+// without regard to case.
 func memberNamed(known map[string]reflect.Type, name string) (reflect.Type, string) {
 	if t, ok := known[name]; ok {
 		return t, name
@@ -135,8 +136,8 @@ func memberNamed(known map[string]reflect.Type, name string) (reflect.Type, stri
 	return nil, name
 }
 
-// meaningOf returns the canonical form of a value of a type, nil if the type cannot distinguish the value from an absent one. A value that does not fit the
-// type is kept.
+// meaningOf returns the canonical form of a value of the type t; nil if the type cannot distinguish the value from an absent one. It returns a value that does
+// not fit the type unchanged.
 func meaningOf(v any, t reflect.Type) any {
 	pointer := t.Kind() == reflect.Pointer
 	if pointer {
@@ -182,7 +183,7 @@ func meaningOfObject(v map[string]any, t reflect.Type, pointer bool) any {
 	return nil
 }
 
-// meaningOfList keeps every item, because its position means something.
+// meaningOfList returns the canonical form of a list. It keeps every item, because the positions of the items have a meaning.
 func meaningOfList(v []any, t reflect.Type) any {
 	if len(v) == 0 {
 		return nil
@@ -199,8 +200,8 @@ func meaningOfList(v []any, t reflect.Type) any {
 	return out
 }
 
-// byValue returns a quantity in the shorter of its two notations, such as 1073741824 and 1Gi. Otherwise two equal quantities would differ, since each keeps the
-// notation that it was given in.
+// byValue returns a quantity in the shorter of its two notations, for example 1Gi and not 1073741824. Otherwise two equal quantities would differ, because each
+// keeps the notation in which it was given.
 func byValue(q resource.Quantity) resource.Quantity {
 	number := q.AsDec()
 	binary, decimal := resource.NewDecimalQuantity(*number, resource.BinarySI), resource.NewDecimalQuantity(*number, resource.DecimalSI)
@@ -217,7 +218,7 @@ func ownWords(v any, t reflect.Type, pointer bool) any {
 		return v
 	}
 	if q, is := read.(*resource.Quantity); is && jsonnumbers.Vast(*q) {
-		return v // writing it would take minutes
+		return v // writing such a number would take minutes
 	} else if is {
 		read = byValue(*q)
 	}

@@ -7,7 +7,7 @@ import "regexp"
 
 // NameLimit is a limit on names.
 type NameLimit struct {
-	// Of says whose limit it is, and where the limit is documented.
+	// Of names what the limit applies to, and where the limit is documented.
 	Of  string
 	Max int
 	// Pattern is what a name must match; nil allows any name of an object of Kubernetes. Shape describes Pattern in words.
@@ -38,7 +38,7 @@ var (
 	powerVSNames = []NameLimit{hostName, {Of: "an instance of Power VS", Max: 47}}
 )
 
-// NameLimits returns the limits of the platform, or else that of any object of Kubernetes.
+// NameLimits returns the limits of the platform. If the platform has none, it returns the limit on the name of any object of Kubernetes.
 func (p Row) NameLimits() []NameLimit {
 	if p.names != nil {
 		return p.names

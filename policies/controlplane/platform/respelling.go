@@ -17,8 +17,8 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/values"
 )
 
-// powerVSProcessors writes the number of processors in one spelling, since it may be a number or a text. It removes the number that Machine API assumes if none
-// is given.
+// powerVSProcessors writes the number of processors in one spelling, because it may be a number or a text. It removes the number if it is the one that Machine
+// API assumes for an absent one.
 func powerVSProcessors(spec map[string]any) {
 	given, ok := spec["processors"]
 	if !ok {
@@ -43,7 +43,7 @@ func usualProcessors(path string, spec map[string]any) any {
 	return "0.5"
 }
 
-// bareTemplate removes a template's folder if it is the one in which vSphere looks for a template without a path.
+// bareTemplate removes the folder from a template's path if vSphere would look in that folder for a template without a path.
 func bareTemplate(spec map[string]any) {
 	datacenter, _ := values.At(spec, values.Path("workspace.datacenter")).(string)
 	template, _ := spec["template"].(string)
@@ -52,8 +52,8 @@ func bareTemplate(spec map[string]any) {
 	}
 }
 
-// templates returns the names of the templates of vSphere's failure domains by their paths. Some installers write the path to the Machines, while OpenShift's
-// operator writes the name.
+// templates returns a map from the paths of the templates of vSphere's failure domains to their names. Some installers write the path to the Machines, while
+// OpenShift's operator writes the name.
 func templates(i *configv1.Infrastructure) map[string]string {
 	if i == nil || i.Spec.PlatformSpec.VSphere == nil {
 		return nil
@@ -74,8 +74,8 @@ func openStackSpelling(spec map[string]any) {
 }
 
 // clusterNetwork removes the network's id from an item of networks that names the cluster's own subnet. It recognizes that subnet by the tag that only
-// OpenShift's installer gives. The subnet is in one network only, so that the id adds nothing. A mirror of Cluster API's names the network, and the installer
-// does not.
+// OpenShift's installer gives. The subnet is in only one network, so the id adds nothing. The id is there if the providerSpec mirrors a Cluster API object; the
+// installer does not write it.
 func clusterNetwork(spec map[string]any) {
 	networks, _ := spec["networks"].([]any)
 	for _, n := range networks {
@@ -91,8 +91,9 @@ func clusterNetwork(spec map[string]any) {
 	}
 }
 
-// openStackGroups writes the security groups of each interface in one form. An item of networks has the machine's groups. An item of ports has its own groups,
-// or the machine's if it has none. An interface without port security has no groups. If all interfaces have the same groups, these become the machine's.
+// openStackGroups writes the security groups of each interface in one form. An interface from an item of networks has the machine's groups. An interface from
+// an item of ports has its own groups, or the machine's if it has none. An interface without port security has no groups. If all interfaces have equal groups,
+// these become the machine's.
 func openStackGroups(spec map[string]any) {
 	networks, _ := spec["networks"].([]any)
 	ports, _ := spec["ports"].([]any)
@@ -125,7 +126,7 @@ func openStackGroups(spec map[string]any) {
 	}
 }
 
-// groupsOf returns the security groups of one interface, in the form of the machine's.
+// groupsOf returns the security groups of one interface, in the form in which a machine's security groups are written.
 func groupsOf(secured bool, own, machines []any) []any {
 	switch {
 	case !secured:

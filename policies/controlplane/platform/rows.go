@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/internal/unread"
 )
 
-// Row has what differs between the infrastructure platforms.
+// Row describes one infrastructure platform: everything in which the platforms differ.
 type Row struct {
 	Name configv1.PlatformType
 	// Kind is the providerSpec's kind, and Spec returns an empty providerSpec of its Go type.
@@ -23,35 +23,35 @@ type Row struct {
 	Spec func() any
 	// Domains reads the set's failure domains. It is nil if the platform has none.
 	Domains func(machinev1.FailureDomains, *configv1.Infrastructure) ([]Domain, field.ErrorList)
-	// Found returns a function that reads a failure domain from a providerSpec, in a cluster whose control plane has the providerSpecs own. It is nil if Domains
-	// is.
+	// Found returns a function that reads a failure domain from a providerSpec. The list "own" has the providerSpecs of the control plane's Machines. Found is nil
+	// if Domains is nil.
 	Found func(own []map[string]any, i *configv1.Infrastructure) finder
 	// zones are the members of a providerSpec that determine a Machine's place, whether or not the set lists that place.
 	zones []string
-	// named: Cluster API identifies a failure domain by its name in the Infrastructure, and not by its place.
+	// named reports that Cluster API identifies a failure domain by its name in the Infrastructure, and not by its place.
 	named bool
 	// names are limits on the name of a control plane Machine. Its instance gets that name, and so does its host if the platform names the host after the
-	// instance. The narrowest limit comes first. With nil the name is limited as that of any object of Kubernetes.
+	// instance. The narrowest limit comes first. If names is nil, only the limit of any object of Kubernetes applies.
 	names []NameLimit
 	// Unordered are the lists of the providerSpec whose order means nothing.
 	Unordered []string
-	// Boot is the member with the image that an instance boots from, if the Machine Config Operator writes that image; "" for none. In a list it is the image of
-	// the boot disk.
+	// Boot is the member with the image that an instance boots from, if the Machine Config Operator writes that image; "" for none. If the member is in a list of
+	// disks, only the boot disk's image is meant.
 	Boot string
-	// clustered are the members, with all below them, whose values a machine of Cluster API has from its infrastructure cluster object. The mirror writes that
-	// object's values into the providerSpec.
+	// clustered are the members whose values a machine of Cluster API gets from its infrastructure cluster object, including all members below them. The mirror
+	// writes that object's values into the providerSpec.
 	clustered []string
 	// void are members that the platform does not read. hollow are members in which an empty object means the same as an absent one.
 	void, hollow []string
 	// defaults are the values that the platform assumes for absent members.
 	defaults map[string]any
-	// follows returns the default of an absent member if that follows from other members, else nil. follows itself may be nil.
+	// follows returns the default of an absent member if that default depends on other members, else nil. The field follows itself may be nil.
 	follows func(path string, spec map[string]any) any
-	// counting changes a providerSpec so that it keeps one of several members that mean the same, and sorts items where their order means nothing. It may be nil.
+	// counting changes a providerSpec: of several members that mean the same it keeps one, and it sorts items whose order means nothing. It may be nil.
 	counting func(spec map[string]any)
 	// respell changes values that have several spellings to one of them. It may be nil.
 	respell func(spec map[string]any)
-	// usual are the values that this cluster's machines have if a providerSpec has none, by path.
+	// usual are the values, by path, that this cluster's machines have if their providerSpec has none.
 	usual map[string]any
 	// added is what every machine of this cluster has, whether or not its providerSpec has it.
 	added map[string]any
@@ -122,7 +122,7 @@ func All() []Row {
 	}
 }
 
-// Named returns the row of a platform, a generic one if there is none.
+// Named returns the row of a platform. It returns a generic row if All does not list the platform.
 func Named(name configv1.PlatformType) Row {
 	all := All()
 	if i := slices.IndexFunc(all, func(p Row) bool { return p.Name == name }); i >= 0 {
@@ -139,8 +139,8 @@ func Of(i *configv1.Infrastructure) configv1.PlatformType {
 	return i.Status.PlatformStatus.Type
 }
 
-// RowOf returns the row for a template. If the Infrastructure does not name the platform, the template does. No Machine is created then, but the Machines are
-// still compared by meaning.
+// RowOf returns the row for a template. If the Infrastructure does not name the platform, RowOf recognizes it by the template. No Machine is created then, but
+// the Machines are still compared by meaning.
 func RowOf(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i *configv1.Infrastructure) Row {
 	name := Of(i)
 	if f := t.FailureDomains; name == "" && f != nil {

@@ -49,7 +49,7 @@ func Unreadable(path *field.Path, row Row, err error) *field.Error {
 	return field.Invalid(path, row.Kind, "cannot be read: "+err.Error())
 }
 
-// goKind names a type of Go in JSON's terms.
+// goKind returns the name that JSON has for a type of Go.
 func goKind(t reflect.Type) string {
 	switch k := t.Kind(); {
 	case k == reflect.Slice || k == reflect.Array:

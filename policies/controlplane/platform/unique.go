@@ -24,7 +24,7 @@ func Uniques() []Unique {
 	}
 }
 
-// Each calls use for every object of a providerSpec that has the member, with the member's name and path.
+// Each calls the function use for every object of a providerSpec that has the member, with the object, the member's name and its path.
 func (o Unique) Each(spec map[string]any, use func(in map[string]any, name, path string)) {
 	var walk func(at any, way []string, path string)
 	walk = func(at any, way []string, path string) {
@@ -59,7 +59,7 @@ func StripUnique(spec map[string]any) []string {
 		})
 	}
 	if len(out) > 0 {
-		// A fixed IP without a subnet consisted of its address alone, so nothing of it is left.
+		// A fixed IP without a subnet had only its address, so nothing of it is left.
 		for _, port := range values.List(spec, "ports") {
 			if m, ok := port.(map[string]any); ok && m["fixedIPs"] != nil {
 				m["fixedIPs"] = slices.DeleteFunc(values.List(m, "fixedIPs"), func(f any) bool { return values.Blank(values.At(f, values.Path("subnetID"))) })

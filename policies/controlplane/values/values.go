@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Plain returns a value as JSON reads it: maps, lists and scalars. It is for values that certainly marshal; nil for others.
+// Plain returns a value as encoding/json reads it: maps, lists and scalars. It is for values that certainly marshal, and returns nil for others.
 func Plain(v any) any {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -27,13 +27,13 @@ func Plain(v any) any {
 // PathElement is one element of a path: a name, or an index of a list.
 type PathElement struct {
 	name  string
-	index int // -1: name
+	index int // -1 if the element is a name
 }
 
 // Item returns the path of item i of the list at path.
 func Item(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
-// Path parses "network.devices[0].networkName". Paths are constants in this project's tables.
+// Path parses a path such as "network.devices[0].networkName". Paths are constants in this project's tables.
 func Path(path string) []PathElement {
 	var out []PathElement
 	for _, part := range strings.Split(path, ".") {
@@ -48,7 +48,7 @@ func Path(path string) []PathElement {
 	return out
 }
 
-// Put returns v with a member set to value; v may be changed. A value on the way that is no map or list is replaced by one.
+// Put returns v with the member at the path "way" set to value. It may change v. If a value on the way is no map or list, a map or list replaces it.
 func Put(v any, way []PathElement, value any) any {
 	if len(way) == 0 {
 		return value
@@ -69,7 +69,7 @@ func Put(v any, way []PathElement, value any) any {
 	return l
 }
 
-// At returns the value at a path, nil if the path ends earlier.
+// At returns the value at a path; nil if the path ends earlier.
 func At(v any, way []PathElement) any {
 	for _, element := range way {
 		switch at := v.(type) {
@@ -94,7 +94,7 @@ func Sorted(l []any) []any {
 	return out
 }
 
-// Text returns a value for a sentence.
+// Text returns a value as a text for a sentence.
 func Text(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -124,7 +124,7 @@ func Deref[T any](p *[]T) []T {
 	return *p
 }
 
-// Names returns the names of all, sorted.
+// Names returns the names of the items of all, sorted.
 func Names[T any](all []T, name func(T) string) []string {
 	var out []string
 	for _, one := range all {
@@ -134,7 +134,7 @@ func Names[T any](all []T, name func(T) string) []string {
 	return out
 }
 
-// ListOr joins a list for a sentence. An empty list gives none.
+// ListOr joins the items of a list for a sentence. For an empty list it returns the text "none", its parameter.
 func ListOr(all []string, none string) string {
 	if len(all) == 0 {
 		return none
@@ -170,7 +170,7 @@ func Blank(v any) bool {
 	return false
 }
 
-// Remove returns v without a member, and without the objects and the last items of lists that become empty by that; v may be changed.
+// Remove returns v without the member at the path "way". It also removes the objects, and the last items of lists, that become empty by that. It may change v.
 func Remove(v any, way []PathElement) any {
 	if l, ok := v.([]any); ok && way[0].index >= 0 && way[0].index < len(l) {
 		l[way[0].index] = without(l[way[0].index], way)
@@ -194,7 +194,7 @@ func without(v any, way []PathElement) any {
 	return Remove(v, way[1:])
 }
 
-// Empty reports whether a value has nothing in it: it is an empty object, or Blank.
+// Empty reports whether a value has no content: it is an empty object, or Blank.
 func Empty(v any) bool {
 	if m, ok := v.(map[string]any); ok {
 		return len(m) == 0
