@@ -29,9 +29,9 @@ import (
 const Purpose = "a control plane can be made there"
 
 // Resolve reads a set from its JSON and returns the set with its template in Machine API's form, whichever member of the union the set has. The result's
-// field Unresolved lists the problems by path: why the template does not convert, that it does not exist, or what keeps Cluster API from creating an instance
-// for a Machine that is created from the template. The returned error is one of get, of account or of the JSON. account returns the account of the cluster's
-// cloud; only some platforms' conversions need it.
+// field Unresolved lists the problems by path: why the template does not convert, that no infrastructure machine template of this name exists, or what keeps
+// Cluster API from creating an instance for a Machine that is created from the template. The returned error is one of get, of account or of the JSON. account
+// returns the account of the cluster's cloud; only some platforms' conversions need it.
 func Resolve(get environment.Get, account Account, pair authority.Pair, set []byte) (controlplane.Resolved, error) {
 	out := &machinev1.ControlPlaneMachineSet{}
 	if err := json.Unmarshal(set, out); err != nil {

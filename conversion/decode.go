@@ -126,7 +126,8 @@ func valueAt(at any, path string) any {
 	return at
 }
 
-// undecodable adds an error for the field whose value keeps raw from being decoded into the type of into. err is the decoder's error.
+// undecodable adds an error about the field that the decoder cannot decode, with what its value must be. raw is the JSON, into points to the typed value, and
+// err is the decoder's error, which is used if no such field is found.
 func (p *Pass) undecodable(raw []byte, into any, err error) {
 	var wrong *stdjson.UnmarshalTypeError
 	if errors.As(stdjson.Unmarshal(raw, into), &wrong) {
@@ -217,8 +218,9 @@ func tooLarge(found string) bool {
 	return is && !strings.ContainsAny(digits, ".eE-")
 }
 
-// culprit returns the path and the error of the first field of into whose JSON cannot be decoded. It is necessary for types that decode themselves, such as a
-// quantity, because the errors of these types do not name a path. The path is empty if the JSON is wrong as a whole, and not in a certain field.
+// culprit returns the path and the error of the first field that cannot be decoded from the JSON (raw) into the typed value (into). It is necessary for types
+// that decode themselves, such as a quantity, because the errors of these types do not name a path. The path is empty if the JSON is wrong as a whole, and
+// not in a certain field.
 func culprit(raw []byte, into reflect.Value) (path string, cause error) {
 	switch {
 	case into.Kind() == reflect.Pointer && into.IsNil():

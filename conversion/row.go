@@ -69,7 +69,8 @@ func (Rows[M, C]) Same(machineAPI, clusterAPI string) Row[M, C] {
 	return r
 }
 
-// carry copies a scalar from the field s of from to the field t of to. The two fields' types must belong to one family; pair has checked that.
+// carry copies a scalar: the value of the field s in the struct from becomes the value of the field t in the struct to. The two fields' types must belong to
+// one family; pair has checked that.
 func (p *Pass) carry(s steps, from reflect.Value, t steps, to reflect.Value) {
 	v := s.get(from)
 	if !v.IsValid() || v.IsZero() {

@@ -35,9 +35,9 @@ func recognise(p *pass, path string, spec *withProvider) (void string) {
 
 func nothing(*pass) string { return "" }
 
-// decode decodes the part of an object that converts into the value that into points to. It returns false if the JSON does not fit the type, so that there is
-// nothing to convert. If the JSON fits, decode reports errors about the spec only, because most of the metadata and all of the status are not converted.
-// judge inspects the decoded object and returns the path below which the decoder's errors are irrelevant, "" for none.
+// decode decodes those parts of an object that the conversion reads; into points to the result. It returns false if the JSON does not fit the type, so that
+// there is nothing to convert. If the JSON fits, decode reports errors about the spec only, because most of the metadata and all of the status are not
+// converted. judge inspects the decoded object and returns the path below which the decoder's errors are irrelevant, "" for none.
 func decode(p *pass, raw []byte, into any, judge func(*pass) (void string)) bool {
 	trial := conversion.NewPass(p.Env, p.Core, "")
 	if !trial.Decode(raw, into) {

@@ -65,7 +65,7 @@ var (
 	}
 )
 
-// observe decodes an object's status into into. A status that cannot be decoded counts as empty.
+// observe decodes an object's status; into points to the result. A status that cannot be decoded counts as empty.
 func observe(o *unstructured.Unstructured, into any) {
 	if o == nil {
 		return
