@@ -121,9 +121,9 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 
 const ownerTag = "kubernetes.io/cluster/"
 
-// ignored reports whether Machine API ignores a tag of this name in a providerSpec. It does so because Machine API itself sets the tags with the names of the
-// instance and of the instance's cluster. Cluster API would set the ignored tag. The tag of the cluster itself is not ignored: installers write it, and both
-// APIs add it.
+// ignored reports whether Machine API ignores a tag of this name in a providerSpec. Machine API itself sets the tags with the names of the instance and of
+// the instance's cluster, and ignores them in a providerSpec. Cluster API would not ignore them. The tag of the cluster itself does not count as ignored:
+// installers write it, and both APIs add it.
 func ignored(p *pass, name string) bool {
 	return name == "Name" || strings.HasPrefix(name, ownerTag) && name != ownerTag+p.Env.ClusterName
 }
@@ -152,8 +152,8 @@ func clusterTags(p *pass) map[string]string {
 }
 
 // clusterAlone returns the tags that an instance gets only from the AWSCluster: neither the instance's own spec (own) nor the Infrastructure has them. It
-// leaves out tags that only mark ownership. These tags matter even for an instance that already runs, because Cluster API adds them to it: a tag Name would
-// replace that instance's name.
+// leaves out tags that only mark ownership. The returned tags matter even for an instance that already runs, because Cluster API adds them to it: a tag Name
+// would replace that instance's name.
 func clusterAlone(p *pass, own map[string]string) map[string]string {
 	list, _, _ := unstructured.NestedSlice(p.Env.Infrastructure, "status", "platformStatus", "aws", "resourceTags")
 	out := clusterTags(p)

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Values that the AzureCluster and the Infrastructure have once, for all machines of the cluster.
+// This file reads the values that the AzureCluster and the Infrastructure have once, for all machines of the cluster.
 
 // subscription returns the ID of the subscription in which Cluster API acts. This is the AzureCluster's or, if it names none, that of the Machine's own
 // instance or of the cloud provider's configuration. It is "" if none of them has an ID. OpenShift's operator writes AzureClusters without a subscription,

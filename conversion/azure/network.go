@@ -128,17 +128,17 @@ func publicBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
 	attached(p, "publicLoadBalancer", m.PublicLoadBalancer, want)
 }
 
-// lacksBalancers reports whether the load balancers must be added to the AzureCluster for a control plane Machine. It is true if the Machine has an internal
-// load balancer, and the AzureCluster has other load balancers than the Machine, which no user has chosen (namesOthers). The reason for such differences is
-// that OpenShift's operator writes no load balancers into an AzureCluster, and the provider's webhook then generates some.
+// lacksBalancers reports whether the AzureCluster needs other load balancers for a control plane Machine. It is true if the Machine has an internal load
+// balancer, the AzureCluster's load balancers are not the Machine's, and no user has chosen the AzureCluster's (namesOthers). The reason for the difference
+// is that OpenShift's operator writes no load balancers into an AzureCluster, and the provider's webhook then generates some.
 func lacksBalancers(p *pass, m *providerSpec) bool {
 	return p.Core.ControlPlane && p.Env.InfraCluster != nil && m.InternalLoadBalancer != "" &&
 		!(strings.EqualFold(m.InternalLoadBalancer, internalBalancer(p)) && strings.EqualFold(m.PublicLoadBalancer, publicBalancer(p, m.Subnet, m.PublicIP))) &&
 		!namesOthers(p, m)
 }
 
-// namesOthers reports whether the AzureCluster has a control plane load balancer that the Machine does not have and that a user has named, not the provider's
-// webhook. Such a load balancer must not be replaced, because another Machine may need it.
+// namesOthers reports whether the AzureCluster has a control plane load balancer that the Machine does not have, and whose name comes from a user and not
+// from the provider's webhook. Such a load balancer must not be replaced, because another Machine may need it.
 func namesOthers(p *pass, m *providerSpec) bool {
 	internal, outbound := internalBalancer(p), balancer(p, "controlPlaneOutboundLB")
 	return internal != "" && !strings.EqualFold(internal, p.Env.ClusterName+"-internal-lb") && !strings.EqualFold(internal, m.InternalLoadBalancer) ||
@@ -217,7 +217,7 @@ func internalBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
 	case !p.Core.ControlPlane && have != "":
 		p.Unsupported("internalLoadBalancer", have,
 			"Cluster API attaches only control plane Machines to an internal load balancer: set it to \"\", or keep the machine with Machine API")
-	case !lacksBalancers(p, m): // otherwise publicBalancerTo reports both load balancers
+	case !lacksBalancers(p, m): // otherwise publicBalancerTo reports the error about both load balancers
 		attached(p, "internalLoadBalancer", have, internalBalancer(p))
 	}
 }

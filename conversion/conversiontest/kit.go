@@ -20,7 +20,7 @@ type Kit struct {
 	// ProviderSpec is a worker's providerSpec as an installer writes it. It must convert.
 	ProviderSpec map[string]any
 	// AnyProviderSpec returns a random providerSpec, and AnyInfraSpec a random spec of an infrastructure machine. Both results convert, and may have any
-	// convertible field set. The result is a pointer to the platform's Go type.
+	// convertible field set. Each result is a pointer to the platform's Go type.
 	AnyProviderSpec, AnyInfraSpec func(*rand.Rand) any
 	// ProviderID returns the provider ID of an instance called name, as the platform's cloud provider writes it.
 	ProviderID func(name string) string

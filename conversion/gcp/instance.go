@@ -197,7 +197,7 @@ func checkMaintenance(p *pass, s scheduling) {
 	}
 }
 
-// attachedGPUs is the prefix of those machine types that, as Machine API's webhook knows, have GPUs.
+// attachedGPUs is the prefix of the machine types with GPUs that Machine API's webhook recognises.
 const attachedGPUs = "a2-"
 
 func isConfidential(policy string) bool {

@@ -158,7 +158,7 @@ func checkInstance(p *pass, field, zone string) {
 	}
 }
 
-// masterGroup is a part of the names of the instance groups, CLUSTER-master-ZONE. Machine API registers control plane instances with these groups.
+// masterGroup is a part of the names of instance groups: CLUSTER-master-ZONE. Machine API registers control plane instances with these groups.
 const masterGroup = "master"
 
 func groupTo(p *pass, _ *providerSpec, _ *infraSpec)   { checkGroup(p) }

@@ -143,7 +143,7 @@ func agree(p *pass, subnets string, here place) place {
 
 // asInstalled is for a conversion to Machine API. It reports an error if a machine's place differs from the machine's failure domain in the Infrastructure,
 // because Machine API's controllers replace the machine's own values by that failure domain's. It also reports an error if the Infrastructure does not have
-// the failure domain, because these controllers would create nothing in it.
+// the failure domain, because these controllers would create nothing in it (uninstalled).
 func asInstalled(p *pass, here place) {
 	name := p.Core.FailureDomain
 	there, known := installed(p, name)

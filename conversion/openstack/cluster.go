@@ -51,8 +51,8 @@ func (c cluster) addresses() []openstackv1.FixedIP {
 	return out
 }
 
-// clusterCloud returns the name of the machines' cloud in clouds.yaml. This is the OpenStackCluster's cloud or, if it names none, the Infrastructure's or, if
-// that names none, "openstack", which is the name that installers have always used.
+// clusterCloud returns the name of the machines' cloud in clouds.yaml. It reads the name from the OpenStackCluster or, if that has none, from the
+// Infrastructure. If neither has a name, the result is "openstack", the name that installers have always used.
 func clusterCloud(p *pass) string {
 	if name, known := p.Env.InfraClusterString("spec", "identityRef", "cloudName"); known && name != "" {
 		return name

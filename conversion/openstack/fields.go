@@ -77,7 +77,7 @@ var Fields = append(conversion.Table[providerSpec, infraSpec]{
 		"Required on both sides: Cluster API creates no Machine without bootstrap data. The namespace is each API's own.", userDataTo, userDataFrom),
 	of.Iso(at("availabilityZone"), at(ofMachine+"spec.failureDomain"), "", zoneTo, zoneFrom),
 
-	// The interfaces, and what is in front of them.
+	// The interfaces, the floating IPs, and the API server's load balancer.
 	of.Iso(at("networks", "ports", "securityGroups"), at("ports", "securityGroups",
 		ofCluster+"spec.network", ofCluster+"spec.subnets", ofCluster+"spec.managedSecurityGroups", "Infrastructure"+conversion.Elsewhere+
 			"status.platformStatus.openstack"),

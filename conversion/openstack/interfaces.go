@@ -266,8 +266,8 @@ func barred(c port, pairs vips) string {
 }
 
 // share writes the machine's security groups to the providerSpec, and removes them from the ports that get them from the machine in Machine API. The
-// machine's groups are those of the OpenStackMachine or, if it has none, those of the port that common finds. The first lead ports (the parameter) could be
-// entries of networks.
+// machine's groups are those of the OpenStackMachine or, if it has none, those of the port that common finds. Only the first ports, whose number is lead,
+// could be entries of networks.
 func share(p *pass, c *infraSpec, m *providerSpec, ports []port, lead int) {
 	all, path := c.SecurityGroups, "securityGroups"
 	if len(all) > 0 {
@@ -284,7 +284,7 @@ func share(p *pass, c *infraSpec, m *providerSpec, ports []port, lead int) {
 }
 
 // inherit removes the machine's security groups (all) from the ports that get them from the machine. There is one exception: if all ports have exactly these
-// groups, and the groups are by ID, then the ports behind the first lead ones keep them as their own. Otherwise groupsTo would later write these groups to
+// groups, and the groups are by ID, then the ports after the first `lead` ports keep them as their own. Otherwise groupsTo would later write these groups to
 // the OpenStackMachine, which is immutable and would differ.
 func inherit(ports []port, all groups, lead int) {
 	same := func(c port) bool { return equality.Semantic.DeepEqual(c.SecurityGroups, all) }
@@ -315,8 +315,8 @@ func checkShared(p *pass, ports []port) {
 }
 
 // common returns the index of the first port whose security groups must become the machine's. There are two reasons for that: an entry of ports could not
-// have the groups because they are not by ID, or the port is to be an entry of networks. The result is -1 if there is no such port. It is also -1 if a port
-// has no groups of its own, because that port would then get the machine's.
+// have the groups because they are not by ID, or the port is to be an entry of networks (it is one of the first `lead` ports). The result is -1 if there is
+// no such port. It is also -1 if a port has no groups of its own, because that port would then get the machine's.
 func common(ports []port, lead int) int {
 	if slices.ContainsFunc(ports, takes) {
 		return -1

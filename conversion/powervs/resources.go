@@ -22,10 +22,10 @@ func text(s *string) string {
 	return *s
 }
 
-// reference converts a providerSpec's reference into Cluster API's. The reference has three members, and its type says which one counts. by lists the allowed
-// types. If a member of another allowed type is set, that is an error, because no controller reads the member and it would not round-trip. Members of types
-// that are not allowed are left to other rows, which report errors about them. The result is false if the type is not allowed, or if the type's member is
-// missing.
+// reference converts a providerSpec's reference into Cluster API's. The reference has three members, and its type says which one counts. The parameter by
+// lists the allowed types. If a member of another allowed type is set, that is an error, because no controller reads the member and it would not round-trip.
+// Members of types that are not allowed are left to other rows, which report errors about them. The result is false if the type is not allowed, or if the
+// type's member is missing.
 func reference(p *pass, path string, m machinev1.PowerVSResource, by ...machinev1.PowerVSResourceType) (ResourceReference, bool) {
 	var out ResourceReference
 	at, members := p.At(path), map[machinev1.PowerVSResourceType]member{

@@ -79,8 +79,8 @@ func workspace(m *providerSpec) *machinev1beta1.Workspace {
 	return m.Workspace
 }
 
-// clusterServer returns the vCenter for which Cluster API has credentials. This is the VSphereCluster's or, if the VSphereCluster names none, the
-// Infrastructure's, if the Infrastructure has only one. The result is "" if the vCenter is unknown.
+// clusterServer returns the vCenter for which Cluster API has credentials. This is the VSphereCluster's. If the VSphereCluster names none, and the
+// Infrastructure has only one vCenter, it is that one. Otherwise the vCenter is unknown, and the result is "".
 func clusterServer(p *pass) string {
 	if server, _ := p.Env.InfraClusterString("spec", "server"); server != "" {
 		return hostOf(server)

@@ -33,8 +33,8 @@ type Variant struct {
 	Machine json.RawMessage `json:"machine"`
 	Object  json.RawMessage `json:"object"`
 	Cluster json.RawMessage `json:"cluster"`
-	// Becomes is a JSON merge patch of the infrastructure machine's spec that the conversion makes. The patch must change nothing: so it lists values that the
-	// spec must have.
+	// Becomes is a JSON merge patch of the infrastructure machine's spec that the conversion makes. The patch must not change that spec: so the patch lists
+	// values that the spec must have.
 	Becomes json.RawMessage `json:"becomes"`
 	// Says has the messages that say why the object does not move. Each message begins with the field.
 	Says []string `json:"says"`
