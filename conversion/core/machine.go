@@ -201,7 +201,8 @@ func providerTo(p *pass, m *mapiMachine, c *capiMachine) {
 func checkInstance(p *pass) {
 	id, form := p.Core.ProviderID, p.Env.Platform.InstanceID
 	const at = "spec.providerID"
-	reported := slices.ContainsFunc(p.Errors(), func(e *field.Error) bool { return e.Field == at }) // by Google Cloud's rows, which check the ID
+	// Google Cloud's rows check the whole ID, and may already have reported it.
+	reported := slices.ContainsFunc(p.Errors(), func(e *field.Error) bool { return e.Field == at })
 	if id != "" && !p.Core.Template && !reported && instanceid.Scheme(id) != instanceid.Scheme(form) {
 		p.Invalid(at, id, "must be of the form "+form)
 	}
