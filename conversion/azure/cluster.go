@@ -92,7 +92,7 @@ const publicCloud = "AzurePublicCloud"
 var clouds = []string{"AzureChinaCloud", publicCloud, "AzureUSGovernmentCloud"}
 
 // sameCloud reports an error if the two APIs would create machines in different clouds or subscriptions, or if Cluster API would create them in an extended
-// location. The AzureCluster decides all of these, because an AzureMachine has no fields for them.
+// location. The errors are about the AzureCluster, because a machine has no fields for these.
 func sameCloud(p *pass) {
 	if edge, _ := p.Env.InfraClusterString("spec", "extendedLocation", "name"); edge != "" {
 		p.Under("AzureCluster").Unsupported("spec.extendedLocation", edge, "Machine API creates no machines in an extended location: keep each machine with its API")
