@@ -21,19 +21,23 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// Mark is the value of authority.MirrorAnnotation on the infrastructure machine templates that are a set's.
+// Mark is the value of authority.MirrorAnnotation on the infrastructure machine templates that Reflect makes for a ControlPlaneMachineSet.
 const Mark = controlplane.Kind + "/" + controlplane.Name
 
-// IsOwn reports whether a template is a set's, by its mark and its name. A person's copy of one has the mark alone.
+// IsOwn reports whether Reflect made a template for a set. It requires both Mark and the form of the name, because a person's copy of such a template has the
+// annotation too, but another name.
 func IsOwn(mark, name string) bool {
 	return mark == Mark && core.IsTemplateName(controlplane.Name, name)
 }
 
-// Reflect is the infrastructure machine template that a set's template for Machine API stands for, as a MachineSet's is made: its name has a
-// hash of its content. It means what the set's template does. Where a platform converts only what is somewhere, it is in the first of the
-// set's failure domains. Those that the Infrastructure does not have are the only errors then: what they would set is missing in the template, and is not to be
-// written there. Fields that do not convert, in whichever of the failure domains, are errors, by their path in the set; so is what keeps Cluster API from
-// creating an instance for a Machine of the set. A set that has the other member is what it refers to: there is nothing to reflect, and both are nil.
+// Reflect returns the infrastructure machine template that corresponds to a set's template for Machine API. As for a MachineSet, the template's name contains
+// a hash of its content. If the set's template converts only in a failure domain, the result is the template in the set's first failure domain.
+//
+// If the Infrastructure lacks some of the set's failure domains, the errors are about these failure domains only: other errors would ask for fields that
+// those failure domains are meant to set, and that must not be written into the template. Otherwise the errors are the fields that do not convert in at
+// least one of the failure domains, by their path in the set, and whatever keeps Cluster API from creating an instance for a Machine of the set.
+//
+// A set with the member for Cluster API names its infrastructure machine template itself, so nothing needs to be made: both results are nil.
 func Reflect(set *machinev1.ControlPlaneMachineSet, env conversion.Env) (*unstructured.Unstructured, field.ErrorList) {
 	t := set.Spec.Template.OpenShiftMachineV1Beta1Machine
 	if t == nil {
@@ -64,7 +68,7 @@ func Reflect(set *machinev1.ControlPlaneMachineSet, env conversion.Env) (*unstru
 	return out, nil
 }
 
-// underMember names fields of a Machine by where a set for Machine API has them.
+// underMember returns errors about a Machine's spec with the paths that the same fields have in a set for Machine API.
 func underMember(errs field.ErrorList) field.ErrorList {
 	var out field.ErrorList
 	for _, e := range errs {
@@ -77,7 +81,7 @@ func underMember(errs field.ErrorList) field.ErrorList {
 	return out
 }
 
-// reflectAt converts the template with another providerSpec than its own, if there is one.
+// reflectAt converts the set's template into an infrastructure machine template. providerSpec replaces the template's own providerSpec, unless it is nil.
 func reflectAt(t *machinev1.OpenShiftMachineV1Beta1MachineTemplate, providerSpec map[string]any,
 	env conversion.Env) (*unstructured.Unstructured, field.ErrorList) {
 	as, err := machineAPISet(t, providerSpec, env)
@@ -93,7 +97,7 @@ func reflectAt(t *machinev1.OpenShiftMachineV1Beta1MachineTemplate, providerSpec
 	return twin.Infra, nil
 }
 
-// distinct returns each problem once, though several failure domains have it.
+// distinct returns errs without repetitions: several failure domains may have the same problem.
 func distinct(errs field.ErrorList) field.ErrorList {
 	var out field.ErrorList
 	for _, e := range errs {
@@ -108,7 +112,8 @@ func memberPath() *field.Path {
 	return field.NewPath("spec", "template", string(controlplane.MachineAPIMember))
 }
 
-// machineAPISet is the MachineSet that would make the Machines, if there were one for a control plane.
+// machineAPISet returns a Machine API MachineSet that has the set's template, so that the conversion of MachineSets can convert the template. Nothing creates
+// this MachineSet in the cluster. providerSpec replaces the template's own providerSpec, unless it is nil.
 func machineAPISet(t *machinev1.OpenShiftMachineV1Beta1MachineTemplate, providerSpec map[string]any, env conversion.Env) (*unstructured.Unstructured, error) {
 	raw, err := json.Marshal(map[string]any{
 		"selector": map[string]any{"matchLabels": t.ObjectMeta.Labels},

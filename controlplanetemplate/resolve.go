@@ -24,12 +24,14 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// Purpose is for what Cluster API needs its objects of the cluster here, in a sentence about one that is missing.
+// Purpose ends the message about a missing Cluster or infrastructure cluster (conversion.Env.Absent): "Cluster API needs it before a control plane can be
+// made there".
 const Purpose = "a control plane can be made there"
 
-// Resolve reads a set from its JSON and converts its template to Machine API's form, whichever member of the union it has. Unresolved lists by path why a
-// template does not convert, that it does not exist, or what keeps Cluster API from creating an instance for a Machine made from it. The error is that of get,
-// of account or of the JSON. account returns the account of the cloud that the cluster is in, for the platforms whose conversions need it.
+// Resolve reads a set from its JSON and returns the set with its template in Machine API's form, whichever member of the union the set has. The result's
+// field Unresolved lists the problems by path: why the template does not convert, that no infrastructure machine template of this name exists, or what keeps
+// Cluster API from creating an instance for a Machine that is created from the template. The returned error is one of get, of account or of the JSON. account
+// returns the account of the cluster's cloud; only some platforms' conversions need it.
 func Resolve(get environment.Get, account Account, pair authority.Pair, set []byte) (controlplane.Resolved, error) {
 	out := &machinev1.ControlPlaneMachineSet{}
 	if err := json.Unmarshal(set, out); err != nil {
@@ -46,7 +48,8 @@ func Resolve(get environment.Get, account Account, pair authority.Pair, set []by
 	return controlplane.Resolve(out, t, providerSpec, errs), nil
 }
 
-// Account reads the account of the cloud that a cluster is in, empty where nothing has it; nil returns none.
+// Account returns the account of a cluster's cloud, from the platform and the content of the Infrastructure. It returns "" if no source has the account. A
+// nil Account means that no account is read.
 type Account func(conversion.Platform, map[string]any) (string, error)
 
 func resolve(get environment.Get, account Account, pair authority.Pair, set *machinev1.ControlPlaneMachineSet, t *controlplane.ClusterAPITemplate) ([]byte,
@@ -93,8 +96,9 @@ func resolve(get environment.Get, account Account, pair authority.Pair, set *mac
 	return raw, underTemplate(uncreatable(made, where, env), t.Spec.InfrastructureRef), nil
 }
 
-// uncreatable is what keeps a set's new Machines from becoming Cluster API's, each problem once. A template may leave to the failure domains what a Machine
-// cannot be without, such as AWS's subnet: so each place's Machine is converted, as it is once it exists.
+// uncreatable returns the errors that keep a set's new Machines from being converted to Cluster API, each problem once. It converts one Machine per place,
+// with the place's providerSpec, which is what a real Machine would have. The template by itself is not enough to check, because it may leave a required
+// field to the failure domains, such as the subnet on AWS.
 func uncreatable(set *machinev1.ControlPlaneMachineSet, where []controlplane.Place, env conversion.Env) field.ErrorList {
 	var errs field.ErrorList
 	for _, at := range where {
@@ -113,8 +117,8 @@ func uncreatable(set *machinev1.ControlPlaneMachineSet, where []controlplane.Pla
 	return distinct(errs)
 }
 
-// underTemplate names the infrastructure machine template that a set for Cluster API refers to: it has what the providerSpec of a Machine has, with the
-// set's failure domains.
+// underTemplate returns errors about a Machine's providerSpec as errors about the set's infrastructureRef: the infrastructure machine template of that name
+// has the content of the providerSpec. Such an error has the path inside the providerSpec in its text. Other errors stay as they are.
 func underTemplate(errs field.ErrorList, ref controlplane.TemplateReference) field.ErrorList {
 	var out field.ErrorList
 	for _, e := range errs {
@@ -127,9 +131,10 @@ func underTemplate(errs field.ErrorList, ref controlplane.TemplateReference) fie
 	return out
 }
 
-// clusterAPISet is the MachineSet that would make the Machines, if there were one for a control plane. Only what Cluster API reads of
-// such Machines is in its labels: the set's own labels are in Machine API's words already. Some platforms convert only what is in a zone: then
-// each of the set's failure domains is that zone in turn.
+// clusterAPISet returns a Cluster API MachineSet that has the set's template, so that the conversion of MachineSets can convert the template. Nothing creates
+// this MachineSet in the cluster. Its labels are only those that Cluster API reads on control plane Machines, because the set's own labels are already in
+// Machine API's form. failureDomain is the zone of the Machines; "" for none. It is necessary because some platforms convert a template only if it has a
+// zone.
 func clusterAPISet(t *controlplane.ClusterAPITemplate, failureDomain string, env conversion.Env) *unstructured.Unstructured {
 	ref := t.Spec.InfrastructureRef
 	out := &unstructured.Unstructured{Object: map[string]any{
@@ -152,13 +157,14 @@ func clusterAPISet(t *controlplane.ClusterAPITemplate, failureDomain string, env
 	out.SetNamespace(env.ClusterAPINamespace)
 	out.SetName(controlplane.Name)
 	if failureDomain != "" {
-		// The way there is made above: this cannot fail.
+		// This cannot fail, because the parent maps were created above.
 		_ = unstructured.SetNestedField(out.Object, failureDomain, "spec", "template", "spec", "failureDomain")
 	}
 	return out
 }
 
-// places are where a set makes Machines. The plan reports one that the Infrastructure does not describe.
+// places returns where a set creates Machines. The errors are about failure domains that the Infrastructure does not describe; other errors of
+// controlplane.Places are left out.
 func places(set *machinev1.ControlPlaneMachineSet, env conversion.Env) ([]controlplane.Place, field.ErrorList, error) {
 	about := &configv1.Infrastructure{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(env.Infrastructure, about); err != nil {
@@ -168,8 +174,8 @@ func places(set *machinev1.ControlPlaneMachineSet, env conversion.Env) ([]contro
 	return all, slices.DeleteFunc(errs, func(e *field.Error) bool { return e.Type != field.ErrorTypeNotFound }), nil
 }
 
-// unzoned names the field in which a set has the zone of its Machines: a Cluster API Machine has it in spec.failureDomain, a set for Cluster API in its failure
-// domains.
+// unzoned moves an error about spec.failureDomain to the set's failureDomains, and adds the remedy. A Cluster API Machine has its zone in spec.failureDomain,
+// but a set for Cluster API has the zones of its Machines in its failure domains.
 func unzoned(errs field.ErrorList, platform string) field.ErrorList {
 	member := controlplane.ClusterAPITemplatePath()
 	for _, e := range errs {
@@ -182,7 +188,7 @@ func unzoned(errs field.ErrorList, platform string) field.ErrorList {
 	return errs
 }
 
-// moved names fields by where a set has its template.
+// moved returns errors about a MachineSet's spec.template with the paths that the same fields have in a ControlPlaneMachineSet: below member.
 func moved(errs field.ErrorList, member *field.Path) field.ErrorList {
 	var out field.ErrorList
 	for _, e := range errs {

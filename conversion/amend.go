@@ -15,9 +15,9 @@ import (
 	"github.com/poundlock/poundlock/internal/eventnote"
 )
 
-// Amend reports what the infrastructure cluster object must have before the machines of the cluster, or its control plane, can move. The report is one sentence
-// that is the same for all of these machines, and it ends with the commands. spec and status are JSON merge patches of the object and of its status; either may
-// be empty. A merge patch replaces a list, so a list in a patch must also have the existing items.
+// Amend adds an error about something that the infrastructure cluster object must have before the machines of the cluster, or its control plane, can move.
+// The message is one sentence that is the same for all of these machines, and it ends with the commands. spec is a JSON merge patch of the object, and status
+// one of the object's status; either may be empty. A merge patch replaces a list, so a list in a patch must also have the existing items.
 func (p *Pass) Amend(path string, value any, why, spec, status string) {
 	var commands []string
 	for _, patch := range []struct{ flags, content string }{{"", spec}, {"--subresource=status ", status}} {
@@ -31,7 +31,7 @@ func (p *Pass) Amend(path string, value any, why, spec, status string) {
 // Quoted returns a text in single quotes for a shell.
 func Quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// Argument returns a text as an argument of a shell's command: Quoted if necessary, otherwise unchanged.
+// Argument returns a text as one argument of a shell command: Quoted if necessary, otherwise unchanged.
 func Argument(text string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.,:/@=+%", r)
@@ -42,19 +42,20 @@ func Argument(text string) string {
 	return Quoted(text)
 }
 
-// Replace reports, like Amend, what the infrastructure cluster object must have, for a field that the provider's webhook accepts only at the object's creation.
-// So the command in the message replaces the object (Replacement). patch is a JSON merge patch.
+// Replace adds an error like Amend's, for a field that the provider's webhook accepts only at the creation of the infrastructure cluster object. So the
+// command in the message replaces the object (see Replacement). patch is a JSON merge patch.
 func (p *Pass) Replace(path string, value any, why, patch string) {
 	p.amend(path, value, why+". The provider accepts this field only when the object is created, so replace the object", p.Replacement(patch))
 }
 
-// allowDeletion is the annotation of an object that mirrors live in, such as the infrastructure cluster object, by which Poundlock lets a user delete it.
+// allowDeletion is the annotation with which a user lets Poundlock accept the deletion of an object that mirrors depend on, such as the infrastructure
+// cluster object.
 const allowDeletion = "poundlock.openshift.io/allow-deletion"
 
 // Replacement returns the command that replaces the infrastructure cluster object with a copy to which a JSON merge patch has been applied. The command first
-// sets the annotation that allows the deletion, which Poundlock refuses while mirrors need the object; the copy does not have this annotation. If the object
-// has finalizers, the command also pauses the object, removes the finalizers before the replacement, and deletes with --cascade=orphan: otherwise the
-// provider's controller, or the garbage collector, would delete the cluster's network.
+// sets the annotation that allows the deletion, because Poundlock refuses the deletion while mirrors need the object. The copy does not have this annotation.
+// If the object has finalizers, the command also pauses the object, removes the finalizers before the replacement, and deletes with --cascade=orphan.
+// Otherwise the provider's controller, or the garbage collector, would delete the cluster's network.
 func (p *Pass) Replacement(patch string) string {
 	object, content := &unstructured.Unstructured{Object: p.Env.InfraCluster}, map[string]any{}
 	if err := json.Unmarshal([]byte(patch), &content); err != nil {
@@ -80,9 +81,9 @@ func (p *Pass) Replacement(patch string) string {
 		allow, patched, p.InfraCluster())
 }
 
-// Apply reports, like Amend, what the infrastructure cluster object must have, for one item of a list that has keys. The command in the message is a
-// server-side apply, so the message is as long as the item, and not as long as the whole list. Each of several items is applied with its own field manager
-// (manager), so that applying one item does not remove the others.
+// Apply adds an error like Amend's, for one item of a list that has keys. The command in the message is a server-side apply, so the message is only as long
+// as the item, and not as long as the whole list. If there are several items, each one is applied with its own field manager (the parameter manager). With a
+// common field manager, applying one item would remove the others.
 func (p *Pass) Apply(path string, value any, manager, why string, spec map[string]any) {
 	kind := p.Env.Platform.InfraCluster
 	manifest, err := json.Marshal(map[string]any{"apiVersion": kind.GroupVersion().String(), "kind": kind.Kind,
@@ -98,8 +99,9 @@ func (p *Pass) amend(path string, value any, why, command string) {
 	p.Under(p.Env.Platform.InfraCluster.Kind).Command(path, value, why, command, "Edit the object: kubectl edit "+p.InfraCluster())
 }
 
-// Inherits reports a tag or label (name) that Cluster API copies from a list of the infrastructure cluster object to each machine, while Machine API would not.
-// own is what to do about the tag or label in the machine itself, "" for nothing. patch is a JSON merge patch of the infrastructure cluster object.
+// Inherits adds an error about a tag or label that Cluster API copies from a list of the infrastructure cluster object to each machine, while Machine API
+// would not. name and value are those of the tag or label. own says what to do about it in the machine itself, "" for nothing. patch is a JSON merge patch of
+// the infrastructure cluster object that removes it there.
 func (p *Pass) Inherits(path, list, name, value, own string, patch map[string]any) {
 	content, err := json.Marshal(patch)
 	if err != nil {
@@ -113,8 +115,8 @@ func (p *Pass) Inherits(path, list, name, value, own string, patch map[string]an
 		"Edit the object: kubectl edit "+p.InfraCluster())
 }
 
-// Command reports, like Unsupported, a valid value that the other API has no place for. The reason is why, followed by a command. It may cut why, but never the
-// command. If the command is too long for a message, the message has the text otherwise instead.
+// Command adds an error about a value that is valid, but that the other API cannot express, like Unsupported. The message is why, followed by command.
+// Command may shorten why, but never the command. If the command is too long for a message, the message has the text otherwise in its place.
 func (p *Pass) Command(path string, value any, why, command, otherwise string) {
 	if p.Unsupported(path, value, eventnote.Cut(why, longestWhy)); len(command) > longestCommand {
 		command = "the command is too long for a message. " + otherwise

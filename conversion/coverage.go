@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Uncovered lists a table's errors, one sentence each: a JSON field of either side that no row or more than one row names, a row whose path does not exist, and
-// a row that converts although its path ends in ".*". The list is empty for a complete table.
+// Uncovered returns a table's errors, one sentence each. Errors are a JSON field of either side that no row, or more than one row, names; a row whose path
+// does not exist; and a row that converts although its path ends in ".*". The list is empty for a complete table.
 func Uncovered[M, C any](t Table[M, C]) []string {
 	var out []string
 	for _, r := range t {
@@ -58,7 +58,7 @@ func covers(named, leaf string) bool {
 	return named == leaf
 }
 
-// Leaves lists the JSON paths of a type's leaves, in the order of its fields. A leaf is a field without fields of its own; a map is one leaf.
+// Leaves returns the JSON paths of a type's leaves, in the order of its fields. A leaf is a field that has no fields of its own. A map is one leaf.
 func Leaves(t reflect.Type) []string { return leaves(t, "", nil) }
 
 func leaves(t reflect.Type, at string, seen []reflect.Type) []string {
@@ -93,7 +93,7 @@ func structLeaves(t reflect.Type, at string, seen []reflect.Type) []string {
 	return out
 }
 
-// opaque reports whether a type encodes itself to JSON, as a time does: its Go fields are then no JSON fields.
+// opaque reports whether a type encodes itself to JSON, like a time. The Go fields of such a type are no JSON fields.
 func opaque(t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) ||
 		reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextMarshaler]())

@@ -49,7 +49,7 @@ func (p *Pass) Decode(raw []byte, into any) bool {
 		return true
 	}
 	var all any
-	_ = stdjson.Unmarshal(raw, &all) // cannot fail: it has been decoded before
+	_ = stdjson.Unmarshal(raw, &all) // cannot fail: UnmarshalStrict has decoded the same JSON before
 	for _, e := range strict {
 		p.unknown(all, e)
 	}
@@ -66,7 +66,7 @@ func (p *Pass) unknown(all any, err error) {
 		p.Invalid(path, nil, "the field is given twice")
 		return
 	case isEmpty(valueAt(all, path)):
-		return // empty, so nothing is lost: a field that the API once had, and that some clients still write
+		return // An empty value loses nothing. It may be a field that the API once had and that some clients still write.
 	}
 	if other := respelt(all, path); other != "" {
 		p.Invalid(path, nil, fmt.Sprintf("the field is given twice, also as %s. The Machine API ignores case in field names, so either value may count: "+
@@ -76,8 +76,8 @@ func (p *Pass) unknown(all any, err error) {
 	p.Unsupported(path, nil, "unknown field: the field is misspelt, or newer than this version of Poundlock; remove it or correct its name")
 }
 
-// respelt returns the name of another member, in the same object as the last name of a path, that differs from this last name in case alone: the first in
-// alphabetical order, "" for none.
+// respelt returns the name of another member of the same object whose name differs from the last name of path in case only. If there are several, it returns
+// the first in alphabetical order; if there is none, "".
 func respelt(all any, path string) string {
 	i := strings.LastIndexByte(path, '.')
 	siblings, _ := valueAt(all, path[:max(i, 0)]).(map[string]any)
@@ -126,7 +126,8 @@ func valueAt(at any, path string) any {
 	return at
 }
 
-// undecodable reports the field whose value keeps raw from being decoded into the type of into. err is the decoder's error.
+// undecodable adds an error about the field that the decoder cannot decode, with what its value must be. raw is the JSON, into points to the typed value, and
+// err is the decoder's error, which is used if no such field is found.
 func (p *Pass) undecodable(raw []byte, into any, err error) {
 	var wrong *stdjson.UnmarshalTypeError
 	if errors.As(stdjson.Unmarshal(raw, into), &wrong) {
@@ -144,7 +145,8 @@ func (p *Pass) undecodable(raw []byte, into any, err error) {
 	p.Invalid(path, nil, "is not the JSON of the expected type: "+cause.Error())
 }
 
-// typeAt returns the type of the field at a path without indexes, below v; nil if it cannot be found, as below an interface or an embedded pointer that is nil.
+// typeAt returns the type of the field at a path below v. The path has no indexes. The result is nil if the field cannot be found, for example below an
+// interface or below an embedded pointer that is nil.
 func typeAt(v reflect.Value, path string) reflect.Type {
 	for _, name := range strings.Split(path, ".") {
 		for v.IsValid() && slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Interface, reflect.Slice}, v.Kind()) {
@@ -170,10 +172,12 @@ func typeAt(v reflect.Value, path string) reflect.Type {
 	return plain(v.Type())
 }
 
-// numberOrText is the type of a field for a number. A number with a fraction must be in quotes there.
+// numberOrText is the type of fields for a number that may have a fraction. The type has only whole numbers and text, so a number with a fraction must be in
+// quotes.
 var numberOrText = reflect.TypeFor[intstr.IntOrString]()
 
-// mistyped returns words for a person about a value of the wrong type. found is encoding/json's word for the value, such as "array" or "number 1.5".
+// mistyped returns the text of an error about a value of the wrong type: what the value is, and what it must be. found is encoding/json's name for the value,
+// such as "array" or "number 1.5".
 func mistyped(found string, want reflect.Type) string {
 	is, known := map[string]string{"array": "a list", "object": "an object", "bool": "a boolean"}[found]
 	if !known {
@@ -207,14 +211,16 @@ func mistyped(found string, want reflect.Type) string {
 	return "is " + is + ", and " + must
 }
 
-// tooLarge reports whether encoding/json's word for a value that an integer type refused is a whole number, not negative: then it is too large for the type.
+// tooLarge reports whether an integer type has refused a value because it is too large. found is encoding/json's name for the value: a whole number that is
+// not negative can only be refused for its size.
 func tooLarge(found string) bool {
 	digits, is := strings.CutPrefix(found, "number ")
 	return is && !strings.ContainsAny(digits, ".eE-")
 }
 
-// culprit returns the path and the error of the first field of into whose JSON cannot be decoded. It is for types that decode themselves, such as a quantity:
-// their errors do not name a path. The path is empty if no such field is found, because the JSON as a whole is wrong.
+// culprit returns the path and the error of the first field that cannot be decoded from the JSON (raw) into the typed value (into). It is necessary for types
+// that decode themselves, such as a quantity, because the errors of these types do not name a path. The path is empty if the JSON is wrong as a whole, and
+// not in a certain field.
 func culprit(raw []byte, into reflect.Value) (path string, cause error) {
 	switch {
 	case into.Kind() == reflect.Pointer && into.IsNil():
@@ -244,7 +250,7 @@ func culpritField(raw []byte, into reflect.Value) (path string, cause error) {
 			continue
 		}
 		switch {
-		case at.Kind() == reflect.Struct: // a copy of the value, because only the value has the type of a providerSpec
+		case at.Kind() == reflect.Struct: // a copy of the value, because only the value, and not the field's type, shows the type of a providerSpec
 			into := reflect.New(f.Type)
 			into.Elem().Set(at)
 			at = into
@@ -269,7 +275,8 @@ func culpritItem(raw []byte, item reflect.Type) (path string, cause error) {
 	return "", nil
 }
 
-// faulty decodes one field or item, called name, and returns the path and the error of what cannot be decoded in it; no error if all can be.
+// faulty decodes the JSON of one field or item, called name. If the JSON cannot be decoded, faulty returns the path and the error of the part that is wrong.
+// Otherwise cause is nil.
 func faulty(name string, raw []byte, into reflect.Value) (path string, cause error) {
 	target := into.Interface()
 	if cause = stdjson.Unmarshal(raw, target); cause == nil {
@@ -291,7 +298,7 @@ func jsonPath(path string) string {
 	return strings.Join(slices.DeleteFunc(names, func(n string) bool { return n != "" && n[0] >= 'A' && n[0] <= 'Z' }), ".")
 }
 
-// object is implemented by every providerSpec type: it has a kind.
+// object is implemented by every providerSpec type. It gives access to the providerSpec's kind.
 type object interface{ GetObjectKind() schema.ObjectKind }
 
 // providerKinds are the kinds of OpenShift's providerSpecs.
@@ -303,15 +310,15 @@ var providerKinds = []string{
 	"LibvirtMachineProviderConfig", "OvirtMachineProviderSpec",
 }
 
-// typed makes a Table a Converter.
+// typed is a Table as a Converter. providerSpec is the apiVersion and kind of the Table's type M.
 type typed[M, C any] struct {
 	Table[M, C]
 	providerSpec schema.GroupVersionKind
 }
 
-// Untyped returns a table as a Converter. *M has an apiVersion and a kind. Conversion to *M writes both. Conversion from *M refuses only the kind of another
-// platform's providerSpec: the Machine API's controllers ignore both and use the cluster's platform, so long-lived clusters have former groups, other versions,
-// or nothing there.
+// Untyped returns a table as a Converter. *M must have an apiVersion and a kind. Conversion to *M writes both. Conversion from *M refuses a kind only if it
+// belongs to another platform's providerSpec. It accepts every other apiVersion and kind, because the Machine API's controllers ignore both and use the
+// cluster's platform: in long-lived clusters there are former groups, other versions, or neither of the two.
 func Untyped[M, C any](t Table[M, C], providerSpec schema.GroupVersionKind) Converter {
 	return typed[M, C]{Table: t, providerSpec: providerSpec}
 }

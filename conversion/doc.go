@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package conversion converts a value between two APIs, field by field. A Table has one Row per field. A Row holds both
-// directions, so that they cannot drift apart. A field without a counterpart in the other API is a Row too, with the
-// reason that a person reads.
+// directions, so that they cannot drift apart. A field without a counterpart in the other API is a Row too. Such a Row
+// has the reason why the field does not convert, for a person to read.
 //
-// In go an object and an Env, which has as values whatever a conversion needs of the cluster. Out come the converted
-// object, or errors that name paths. It never drops a value silently.
+// The input is an object and an Env, which has everything that a conversion needs to know of the cluster, as plain
+// values. The output is the converted object, or errors that name paths. A conversion never drops a value silently.
 //
 // Non-goals:
 //   - any kind: see conversion/core

@@ -13,18 +13,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Editable lists the fields in the spec of an infrastructure machine, and of its template, that the provider lets a user change after the object's creation. A
-// field includes all below it, and Everything includes all fields.
+// Editable lists the fields that the provider lets a user change after the object's creation, in the spec of an infrastructure machine and in the spec of its
+// template. A listed field includes everything below it, and Everything includes all fields.
 type Editable struct{ Machine, Template []string }
 
-// Everything is all fields: the provider's CRD and webhooks accept any change.
+// Everything stands for all fields in Editable: the provider's CRD and webhooks accept any change.
 const Everything = "*"
 
-// replacement begins the remedy for a field that is immutable. A semicolon, because the text before it may end in a command that a person copies.
+// replacement begins the remedy for a field that is immutable. It begins with a semicolon, because the text before it may end in a command that a person
+// copies.
 const replacement = "; nobody can change this in a stored "
 
-// WarnOfReplacement adds a remedy to each error about a field, below p's root in an infrastructure object, that is immutable once the object is stored. The
-// provider would refuse the error's own remedy for such a field, such as to remove it.
+// WarnOfReplacement adds a remedy to each error below p's root about a field of an infrastructure object that is immutable once the object is stored. For
+// such a field the provider would refuse what the error asks for, such as removing the field.
 func (p *Pass) WarnOfReplacement() {
 	kind, editable := p.Env.Platform.InfraMachine.Kind, p.Env.Platform.Editable.Machine
 	todo := "replace the Machine by one with a corrected " + kind + ", or leave authority with Cluster API"
@@ -40,7 +41,7 @@ func (p *Pass) WarnOfReplacement() {
 	}
 }
 
-// editableAt reports whether one of the fields is at a path, or above it.
+// editableAt reports whether fields lists the field at path, or a field that contains it.
 func editableAt(fields []string, path string) bool {
 	return slices.ContainsFunc(fields, func(field string) bool {
 		rest, under := strings.CutPrefix(path, field)
@@ -48,8 +49,9 @@ func editableAt(fields []string, path string) bool {
 	})
 }
 
-// WithoutReplacement removes the remedy of WarnOfReplacement from each error about a field that a request changes; before and after are the specs. The remedy
-// is useless for such a request: if the field is immutable, the provider refuses the request with its own reason, and otherwise the field can be changed.
+// WithoutReplacement removes the remedy that WarnOfReplacement added, from each error about a field that a request changes. before and after are the specs
+// before and after the request. The remedy is useless for such a request: if the field is immutable, the provider refuses the request with its own reason;
+// otherwise the field can be changed.
 func WithoutReplacement(errs field.ErrorList, before, after json.RawMessage) {
 	was, is := infraMembers(before), infraMembers(after)
 	for _, e := range errs {

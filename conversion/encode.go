@@ -9,12 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Encode turns a typed value (a pointer) into JSON's maps and lists. It leaves out absent lists, maps and pointers, and empty structs. encoding/json would keep
-// them, and a writer that applies such a result would own fields that nobody has set.
+// Encode converts a typed value (a pointer) into JSON's maps and lists. It leaves out lists, maps and pointers that are absent, and empty structs.
+// encoding/json would write them, and a client that applies such a result would own fields that nobody has set.
 func Encode(typed any) (map[string]any, error) { return encode(typed, pruner{}) }
 
-// EncodeProviderSpec turns a typed providerSpec (a pointer) into JSON's maps and lists, like Encode. It also leaves out empty text in fields of a string type:
-// a type that always writes such a field cannot distinguish empty text from absent text.
+// EncodeProviderSpec converts a typed providerSpec (a pointer) into JSON's maps and lists, like Encode. It also leaves out empty text in fields of a string
+// type, because a type that always writes such a field cannot distinguish empty text from absent text.
 func EncodeProviderSpec(typed any) (map[string]any, error) { return encode(typed, pruner{text: true}) }
 
 func encode(typed any, p pruner) (map[string]any, error) {
@@ -26,11 +26,11 @@ func encode(typed any, p pruner) (map[string]any, error) {
 	return out, nil
 }
 
-// pruner removes empty values from a value's JSON; if text is true, empty text too.
+// pruner removes empty values from the JSON of a typed value. If text is true, it also removes empty text.
 type pruner struct{ text bool }
 
-// prune walks the typed value and its JSON together, because only the type shows what an empty object means: behind a pointer somebody has set it, but a
-// struct's zero value means nothing.
+// prune walks the typed value and its JSON together, because only the type shows what an empty object means. An empty object behind a pointer was set by
+// somebody, but an empty struct is just the zero value, and is removed.
 func (p pruner) prune(v reflect.Value, out any) {
 	if v = indirect(v); !v.IsValid() {
 		return
@@ -61,7 +61,7 @@ func (p pruner) pruneStruct(v reflect.Value, out map[string]any) {
 		if !there {
 			continue
 		}
-		if value == nil && f.Type.Kind() != reflect.Struct { // a struct may be null too, as an unknown time is; it is kept
+		if value == nil && f.Type.Kind() != reflect.Struct { // a null struct is kept: the JSON of an unknown time is null, for example
 			delete(out, name)
 			continue
 		}

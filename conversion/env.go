@@ -14,46 +14,50 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Env is what a conversion needs of the cluster, as values. The zero value of a field means unknown.
+// Env has what a conversion needs to know of the cluster, as plain values. The zero value of a field means that the value is unknown.
 type Env struct {
 	Platform Platform
 	// ClusterName is the Infrastructure's status.infrastructureName, and the name of the Cluster.
 	ClusterName string
-	// MachineAPINamespace and ClusterAPINamespace are the pair of namespaces that mirror each other.
+	// MachineAPINamespace and ClusterAPINamespace are the two namespaces whose objects mirror each other.
 	MachineAPINamespace string
 	ClusterAPINamespace string
-	// Infrastructure is the content of the Infrastructure named cluster (config.openshift.io): what was set up once, for all machines.
+	// Infrastructure is the content of the Infrastructure named cluster (config.openshift.io). It has the settings that the installation made once for all
+	// machines.
 	Infrastructure map[string]any
 	// Region is the region in the Infrastructure's platform status, if the platform has regions.
 	Region string
 	// InfraCluster is the content of the platform's infrastructure cluster object (an AWSCluster).
 	InfraCluster map[string]any
-	// CredentialsSecret is the name of the secret that the cluster's machine controllers use; empty: the platform's.
+	// CredentialsSecret is the name of the Secret that the cluster's machine controllers use. "" means the platform's default (Platform.CredentialsSecret).
 	CredentialsSecret string
-	// Account is the cluster's account of the cloud (Azure's subscription), from the cloud provider's configuration.
+	// Account is the account of the cluster's cloud (Azure's subscription), as the cloud provider's configuration has it.
 	Account string
-	// NodeSync has the labels and annotations that Cluster API's manager propagates from Machines to Nodes besides those of its own domains.
+	// NodeSync selects the labels and annotations that Cluster API's manager propagates from Machines to Nodes in addition to those of Cluster API's own
+	// domains.
 	NodeSync NodeSync
-	// ControlPlane are the control plane's Machines in order of name, because an infrastructure cluster object must name what all of them need. nil: they were
-	// not read, and only the converted Machine is known.
+	// ControlPlane are the Machines of the control plane, sorted by name. All of them are necessary, because an infrastructure cluster object must name what
+	// each of them needs. nil: the Machines were not read, and only the converted Machine is known.
 	ControlPlane []Master
-	// Example is the content of one of the cluster's providerSpecs, for the creation of an infrastructure cluster object if no control plane Machine is known.
+	// Example is the content of any providerSpec of the cluster. An infrastructure cluster object is made from it if no control plane Machine is known.
 	Example map[string]any
-	// TakesTaints reports whether Cluster API supports taints, by its feature gate MachineTaintPropagation; nil: unknown.
+	// TakesTaints reports whether Cluster API supports taints, which depends on its feature gate MachineTaintPropagation; nil: unknown.
 	TakesTaints *bool
 }
 
-// Master is a Machine of the control plane that is not being deleted.
+// Master is a Machine of the control plane. Machines that are being deleted are left out (core.Masters).
 type Master struct {
 	Name string
-	// ProviderSpec is the content of the providerSpec of the Machine API's Machine.
+	// ProviderSpec is the content of the Machine's spec.providerSpec.value in the Machine API.
 	ProviderSpec map[string]any
 }
 
-// NodeSync has two flags of Cluster API's manager: --additional-sync-machine-labels and --additional-sync-machine-annotations. OpenShift sets .* for both.
+// NodeSync has the values of two flags of Cluster API's manager: --additional-sync-machine-labels and --additional-sync-machine-annotations. OpenShift sets
+// both to .*.
 type NodeSync struct{ Labels, Annotations Patterns }
 
-// Patterns are regular expressions. As in Cluster API's manager, a name matches if one of the expressions matches a part of the name.
+// Patterns are regular expressions for names of labels or annotations. A name matches if one of the expressions matches any part of it, as in Cluster API's
+// manager.
 type Patterns []*regexp.Regexp
 
 // ParsePatterns compiles regular expressions. The error names the invalid one.
@@ -69,7 +73,7 @@ func ParsePatterns(texts []string) (Patterns, error) {
 	return out, nil
 }
 
-// Match reports whether a label or annotation of this name is propagated, because one of the patterns matches it.
+// Match reports whether Cluster API propagates a label or annotation of this name to the Node, because one of the patterns matches the name.
 func (p Patterns) Match(name string) bool {
 	return slices.ContainsFunc(p, func(pattern *regexp.Regexp) bool { return pattern.MatchString(name) })
 }
@@ -80,21 +84,21 @@ func (e *Env) InfraClusterString(fields ...string) (value string, known bool) {
 	return value, known && err == nil
 }
 
-// PlatformStatus reads a string of the platform's own part of the Infrastructure's status, such as "resourceGroupName" of status.platformStatus.azure; empty if
-// it is absent.
+// PlatformStatus returns a string from the platform's own part of the Infrastructure's status, such as "resourceGroupName" in status.platformStatus.azure; ""
+// if it is absent.
 func (e *Env) PlatformStatus(fields ...string) string {
 	path := append([]string{"status", "platformStatus", strings.ToLower(e.Platform.Name)}, fields...)
 	value, _, _ := unstructured.NestedString(e.Infrastructure, path...)
 	return value
 }
 
-// Resource is a kind and the plural name of its resource.
+// Resource is a kind, together with the plural name of its resource.
 type Resource struct {
 	schema.GroupVersionKind
 	Plural string
 }
 
-// Resource returns the group, version and plural name.
+// Resource returns the resource's group, version and plural name.
 func (r Resource) Resource() schema.GroupVersionResource {
 	return r.GroupVersion().WithResource(r.Plural)
 }
@@ -130,50 +134,50 @@ type Platform struct {
 	Name string
 
 	InfraMachine, InfraMachineTemplate, InfraCluster Resource
-	// InfraInstance is the kind of the object that the provider keeps for each instance besides the InfraMachine, which owns that object (a VSphereVM). The
-	// controller of such an object obeys the pause of that object alone, not its owner's. The zero value: the platform has none.
+	// InfraInstance is the kind of an object that the provider keeps for each instance in addition to the InfraMachine, which owns that object (a VSphereVM).
+	// The object's controller obeys only the pause of that object itself, and ignores a pause of its owner. The zero value: the platform has no such kind.
 	InfraInstance Resource
-	// InstanceSpec makes the spec of an InfraInstance from the spec of its InfraMachine, which names an instance, and from the Machine's failure domain. A nil
-	// result: the provider must make this object. A nil function: the provider makes all of them.
+	// InstanceSpec returns the spec of an InfraInstance. It makes the spec from the spec of the InfraMachine, which names an instance, and from the Machine's
+	// failure domain. If the result is nil, the provider must make this InfraInstance. If the function is nil, the provider makes every InfraInstance.
 	InstanceSpec                 func(env *Env, machine map[string]any, failureDomain string) map[string]any
 	ProviderSpec, ProviderStatus schema.GroupVersionKind
 
 	// CredentialsSecret is the name of the Secret with the platform's credentials; OpenShift uses this name in every cluster.
 	CredentialsSecret string
 
-	// InstanceID is the form of an instance's ID, for messages. It begins with the platform's scheme, which IDs are checked against.
+	// InstanceID is the form of an instance's ID, for messages. It begins with the platform's scheme. An ID with another scheme is refused.
 	InstanceID string
 	// Spec converts the providerSpec into the spec of the infrastructure machine and back.
 	Spec Converter
 	// Editable lists the fields of the provider's machines and templates that a user can change after the object's creation. The zero value: none.
 	Editable Editable
-	// Account reads the name of the cloud account from the cloud provider's configuration, or from the ID of an instance. nil: the platform's conversions need
-	// no account.
+	// Account returns the name of the cloud account from a text: the cloud provider's configuration, or the ID of an instance. nil: the platform's conversions
+	// need no account.
 	Account func(text string) string
-	// MakeInfraCluster makes the spec of the infrastructure cluster object from the Infrastructure and the known providerSpecs. who is the text that precedes the
-	// command in a message: who creates this object, and what must be done first. Unknown values are words in capital letters, such as SUBNET, that a person
-	// replaces. nil: OpenShift creates the object.
+	// MakeInfraCluster returns the spec of the infrastructure cluster object, made from the Infrastructure and the known providerSpecs. Unknown values in the
+	// spec are words in capital letters, such as SUBNET, which a person replaces. who is the text before the command in a message: it says who creates this
+	// object, and what must be done first. nil: OpenShift creates the object.
 	MakeInfraCluster func(*Env) (spec map[string]any, who string)
-	// Interruptible reports whether a decoded providerSpec, or the spec of an infrastructure machine, requests an instance that the cloud may take back (spot,
-	// preemptible). nil: the platform has none.
+	// Interruptible reports whether an instance may be taken back by the cloud (spot, preemptible). spec is a decoded providerSpec or the decoded spec of an
+	// infrastructure machine. nil: the platform has no such instances.
 	Interruptible func(spec any) bool
 	// Status converts the providerStatus into the status of the infrastructure machine and back.
 	Status StatusConverter
-	// Supposed is what an installer might have written. It stands in for the objects of a cluster that was not read.
+	// Supposed has the objects that an installer might have written. They stand in for the objects of a cluster if no cluster was read.
 	Supposed Supposition
 }
 
-// Supposition is what an installer might have written in a cluster, with names that no cluster has, so that every comparison with these names fails. Each field
-// is JSON, or "" for nothing.
+// Supposition has objects that an installer might have written in a cluster. Their names are names that no cluster has, so every comparison with these names
+// fails. Each field is JSON, or "" for nothing.
 type Supposition struct {
 	// InfraCluster is the infrastructure cluster object.
 	InfraCluster string
-	// PlatformStatus and PlatformSpec are the platform's own part of the Infrastructure's status.platformStatus and spec.platformSpec.
+	// PlatformStatus and PlatformSpec are the parts of the Infrastructure's status.platformStatus and spec.platformSpec that belong to the platform.
 	PlatformStatus, PlatformSpec string
 }
 
-// Converter is a Table without its type parameters, so that platforms fit into one list. It also makes empty values of the platform's types, so that a reader
-// decodes an object and the platform's part of the object in one pass.
+// Converter is a Table without its type parameters, so that the converters of all platforms fit into one list. It also makes empty values of the platform's
+// types: with them a reader decodes an object and the platform's part of the object in one pass.
 type Converter interface {
 	// NewProviderSpec returns a pointer to an empty providerSpec, and NewInfraSpec a pointer to an empty infrastructure machine spec.
 	NewProviderSpec() any
@@ -188,8 +192,8 @@ type Converter interface {
 	Lines() []Line
 }
 
-// StatusConverter converts what a platform's machine controller reports. Since status is an observation, what the other API cannot express is left out and is
-// no error.
+// StatusConverter converts the status that a platform's machine controller reports. What the other API cannot express is left out and is no error, because a
+// status is an observation.
 type StatusConverter interface {
 	// ToClusterAPI makes the status of an infrastructure machine from a providerStatus and from the rest of the Machine API Machine's status.
 	ToClusterAPI(providerStatus []byte, machineStatus InfraObservation) map[string]any
@@ -197,7 +201,8 @@ type StatusConverter interface {
 	ToMachineAPI(infraSpec, infraStatus []byte) map[string]any
 }
 
-// InfraObservation is what a Machine API Machine reports outside its providerStatus, while Cluster API reports it in the infrastructure machine's status.
+// InfraObservation has the values that the Machine API keeps in a Machine's status outside the providerStatus, and that Cluster API keeps in the
+// infrastructure machine's status.
 type InfraObservation struct {
 	// Ready reports that the instance exists and has been provisioned.
 	Ready bool
@@ -209,9 +214,9 @@ type InfraObservation struct {
 	FailureReason, FailureMessage string
 }
 
-// OfControlPlane returns the entries of a list in the providerSpecs of all known control plane Machines, each entry once, in the order of the Machines. own are
-// the entries of the converted Machine, which replace those that were read of the Machine of this name: its providerSpec may have changed. The entries of a
-// template, which has no name, come last.
+// OfControlPlane returns the entries of one list (such as "loadBalancers") in the providerSpecs of all known control plane Machines. Each entry occurs once,
+// in the order of the Machines. own are the entries of the converted Machine. They replace the entries that were read from the stored Machine of this name,
+// because its providerSpec may have changed. A template has no name, so its entries come last.
 func OfControlPlane[T comparable](p *Pass, list string, own []T) []T {
 	var out []T
 	add := func(entries []T) {

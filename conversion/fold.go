@@ -13,8 +13,9 @@ import (
 	"unicode"
 )
 
-// fold renames each member of a JSON text whose name differs in case alone from the name in a typed value. All decoders of the Machine API accept any case, and
-// documented samples have other spellings (UUID for uuid). If the text has a member in two spellings, both are left alone, because either may be meant.
+// fold renames each member of a JSON text whose name differs only in case from a name in the typed value into. This is necessary because all decoders of the
+// Machine API accept names in any case, and documented samples have other spellings (UUID for uuid). If the text has a member in two spellings, fold renames
+// neither, because either may be meant.
 func fold(raw []byte, into any) (folded []byte, changed bool) {
 	var value any
 	decoder := stdjson.NewDecoder(bytes.NewReader(raw))
@@ -36,7 +37,7 @@ func foldValue(value any, into reflect.Value) (changed bool) {
 		}
 	}
 	if opaque(into.Type()) {
-		return false // the type decodes itself, so its member names are unknown
+		return false // a type that decodes itself does not show the names of its members
 	}
 	switch value := value.(type) {
 	case map[string]any:
@@ -83,7 +84,7 @@ func foldMembers(value map[string]any, into reflect.Value) (changed bool) {
 	return changed
 }
 
-// anyCase returns one and the same text for all texts that strings.EqualFold finds equal.
+// anyCase maps all texts that differ only in case (that strings.EqualFold finds equal) to the same text.
 func anyCase(text string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
@@ -94,7 +95,7 @@ func anyCase(text string) string {
 	}, text)
 }
 
-// collect adds a struct's fields to names, by their names in JSON. The fields of embedded structs are included.
+// collect adds a struct's fields to names, by their JSON names. It includes the fields of embedded structs.
 func collect(v reflect.Value, names map[string]reflect.Value) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)

@@ -11,9 +11,9 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
-// Unmade returns what to do if the infrastructure cluster object is missing: who creates this object, and the command. It is for platforms on which OpenShift
-// does not create the object, or not in each release. The text is empty if OpenShift creates the object, or if the Infrastructure lacks too much for a spec. If
-// cluster is false, the Cluster is missing too, and the command creates it as well.
+// Unmade returns what to do if the infrastructure cluster object is missing: who creates this object, and the command. If cluster is false, the Cluster is
+// missing too, and the command also creates the Cluster. The text is for platforms on which OpenShift does not create the object, or not in each release. It
+// is empty if OpenShift creates the object, or if the Infrastructure lacks values that a spec needs.
 func (e *Env) Unmade(cluster bool) string {
 	if e.Platform.MakeInfraCluster == nil {
 		return ""

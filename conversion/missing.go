@@ -9,17 +9,17 @@ import "fmt"
 // missing.
 type Missing struct{ Reason, Message string }
 
-// The reasons of Missing. ClusterNotReady and InfraClusterMissing end once the object appears, PlatformNotSupported only with a Poundlock that supports the
-// platform.
+// The reasons of Missing. ClusterNotReady and InfraClusterMissing end once the missing object exists. PlatformNotSupported ends only with a version of
+// Poundlock that supports the platform.
 const (
 	ReasonClusterNotReady      = "ClusterNotReady"
 	ReasonPlatformNotSupported = "PlatformNotSupported"
 	ReasonInfraClusterMissing  = "InfraClusterMissing"
 )
 
-// Absent returns Missing for a Cluster API object that should have the cluster's name and does not exist: the Cluster, or the platform's infrastructure
-// cluster. cluster reports whether the Cluster exists. purpose is what Cluster API needs the absent object for; it ends the sentence "Cluster API needs it
-// before …".
+// Absent returns the Missing for a Cluster API object that should have the cluster's name and does not exist. The object is the Cluster or the platform's
+// infrastructure cluster, by kind. cluster reports whether the Cluster exists. purpose ends the sentence "Cluster API needs it before …": what the missing
+// object is needed for.
 func (e *Env) Absent(kind string, cluster bool, purpose string) Missing {
 	name := fmt.Sprintf("%s %s/%s does not exist", kind, e.ClusterAPINamespace, e.ClusterName)
 	if what := e.Unmade(cluster); what != "" {

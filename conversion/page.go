@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Page returns a table's rows as Markdown: the counterpart of each field, what changes, and what does not convert and why. A line about a field of one API
-// alone begins with this field, because people look for it.
+// Page returns a table's rows as Markdown: the counterpart of each field, what changes in the conversion, and what does not convert and why. A line about a
+// field that only one API has begins with this field, because people look for it.
 func Page(title, intro string, lines []Line) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!-- Generated from the conversion's table: go test ./conversion/platforms -update. Do not edit. -->\n\n# %s\n\n%s\n", title, intro)

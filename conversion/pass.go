@@ -12,18 +12,20 @@ import (
 	"github.com/poundlock/poundlock/internal/eventnote"
 )
 
-// Pass is one run of a table over one object: what the rows may read besides their two sides, and where they report what does not convert.
+// Pass is one run of a table over one object. It has what rows may read in addition to their two sides, and it collects the errors about what does not
+// convert.
 type Pass struct {
 	Env *Env
-	// Core is the part of the Cluster API Machine that Machine API has in the providerSpec.
+	// Core is the part of the Cluster API Machine that the Machine API keeps in the providerSpec.
 	Core *Core
 
 	root string
 	errs *field.ErrorList
 }
 
-// Core is the part of a Machine (or of a MachineSet's template) that Cluster API keeps in the core Machine and Machine API in the providerSpec. On the way to
-// Cluster API a platform's rows set FailureDomain and BootstrapSecret; on the way back the rows read both. The caller sets the other fields in both directions.
+// Core is the part of a Machine (or of a MachineSet's template) that Cluster API keeps in the core Machine, while the Machine API keeps it in the
+// providerSpec. In a conversion to Cluster API, a platform's rows set FailureDomain and BootstrapSecret; in a conversion to Machine API, the rows read both.
+// The caller sets the other fields in both directions.
 type Core struct {
 	// Name is the Machine's name; empty for a template.
 	Name            string
@@ -34,27 +36,28 @@ type Core struct {
 	ControlPlane bool
 	// Template is true for the template of a MachineSet.
 	Template bool
-	// Windows reports that the Machine runs Windows, by the Machine API's label.
+	// Windows reports that the Machine runs Windows, which the Machine API shows by a label.
 	Windows bool
 }
 
-// BootsWindows reports whether a Machine runs Windows and has no instance yet; a template for Windows counts. The new instance would never start if Cluster
-// API's provider passed user data in another way than Machine API.
+// BootsWindows reports whether a new instance with Windows will be created: the Machine runs Windows and has no instance yet, or this is a template for such
+// Machines. That matters because the new instance would never start if Cluster API's provider passed user data in another way than Machine API.
 func (c *Core) BootsWindows() bool { return c.Windows && (c.Template || c.ProviderID == "") }
 
-// NewPass starts a pass over an object whose fields are below root, a JSON path as a person would write it.
+// NewPass starts a pass over an object. root is the JSON path, as a person would write it, that precedes the paths of the object's fields in errors.
 func NewPass(env *Env, core *Core, root string) *Pass {
 	return &Pass{Env: env, Core: core, root: root, errs: &field.ErrorList{}}
 }
 
-// At returns a pass for a part of p's object: paths are relative to path, which is below p's root. Errors are added to p.
+// At returns a pass for a part of p's object. path is the path of that part below p's root, and the new pass's paths are relative to it. Errors are added to
+// p.
 func (p *Pass) At(path string) *Pass {
 	sub := *p
 	sub.root = join(p.root, path)
 	return &sub
 }
 
-// Under returns a pass for another object of the same side: paths are relative to root. Errors are added to p.
+// Under returns a pass for another object of the same side. The new pass's paths are relative to root. Errors are added to p.
 func (p *Pass) Under(root string) *Pass {
 	sub := *p
 	sub.root = root
@@ -67,23 +70,23 @@ func (p *Pass) Errors() field.ErrorList { return *p.errs }
 // Add adds errors that the caller has made. Their paths must be full: p's root is not put before them.
 func (p *Pass) Add(errs ...*field.Error) { *p.errs = append(*p.errs, errs...) }
 
-// Unsupported reports a valid value that the other API has no place for.
+// Unsupported adds an error about a value that is valid, but that the other API cannot express.
 func (p *Pass) Unsupported(path string, value any, reason string) {
 	p.add(field.ErrorTypeNotSupported, path, value, reason)
 }
 
-// Invalid reports an invalid value.
+// Invalid adds an error about an invalid value.
 func (p *Pass) Invalid(path string, value any, reason string) {
 	p.add(field.ErrorTypeInvalid, path, value, reason)
 }
 
-// Required reports a missing value that the other API requires.
+// Required adds an error about a missing value that the other API requires.
 func (p *Pass) Required(path, reason string) {
 	p.add(field.ErrorTypeRequired, path, "", reason)
 }
 
-// Differs reports a value that must equal a certain other value, because the other API has only that value, such as one for the whole cluster. where describes
-// the other value, and there is its content.
+// Differs adds an error about a value that must equal a certain other value, because the other API has only that other value, for example one for the whole
+// cluster. where describes the other value, and there is its content.
 func (p *Pass) Differs(path string, value any, where string, there any) {
 	p.Unsupported(path, value, fmt.Sprintf("must equal %s, which is %q", where, fmt.Sprint(there)))
 }
@@ -93,17 +96,18 @@ func (p *Pass) add(t field.ErrorType, path string, value any, detail string) {
 		Detail: eventnote.Cut(detail, longestWords)})
 }
 
-// How many bytes of a text a message repeats at most. There are limits because a field, and even a label's name, may have a megabyte.
+// These limits are the numbers of bytes of a text that a message repeats at most. They are necessary because a field, and even a label's name, may have a
+// megabyte.
 const (
-	// longest is for a value.
+	// longest is the limit for a value.
 	longest = 256
-	// longestWords is for a path, and for the words about a value, which may end in a command.
+	// longestWords is the limit for a path, and for the text about a value, which may end in a command.
 	longestWords = 4096
-	// longestCommand is for a command that changes an infrastructure cluster object, and longestWhy for the words before such a command.
+	// longestCommand is the limit for a command that changes an infrastructure cluster object, and longestWhy the limit for the text before such a command.
 	longestCommand, longestWhy = 8192, 1024
 )
 
-// readable returns a value as a message shows it: long text is shortened, and a struct, map or list is left out, because it would fill the screen.
+// readable returns a value in the form that a message shows. Long text is shortened. A struct, map or list is left out, because it would fill the screen.
 func readable(value any) any {
 	v := reflect.ValueOf(value)
 	if v.IsValid() {

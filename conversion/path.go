@@ -11,14 +11,15 @@ import (
 	"strings"
 )
 
-// steps is a JSON path that has been resolved against a Go type. A row resolves its paths once, when it is made.
+// steps is a JSON path that has been resolved against a Go type. A row resolves its paths once, when the row is made.
 type steps struct {
 	path string
 	hops []hop
 	leaf reflect.Type
 }
 
-// hop is one step of a path: to a field, by its index, and then into each element if the path has [] behind the field.
+// hop is one step of a path: into a struct's field, by the field's index. If the path has [] behind the field, the hop also goes into each element of the
+// list.
 type hop struct {
 	name  string
 	index []int
@@ -57,7 +58,7 @@ func plain(t reflect.Type) reflect.Type {
 	return t
 }
 
-// family returns the name of a group of kinds within which Same converts; "" for a kind that Same cannot convert.
+// family returns the name of the group to which a type's kind belongs: Same converts only within one group. It is "" for a kind that Same cannot convert.
 func family(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String, reflect.Bool:
@@ -89,7 +90,7 @@ func resolve(t reflect.Type, path string) (steps, error) {
 	return s, nil
 }
 
-// fieldByJSON finds a field by its JSON name. Like encoding/json, it looks in embedded structs too.
+// fieldByJSON returns a struct's field by its JSON name. Like encoding/json, it also looks in embedded structs.
 func fieldByJSON(t reflect.Type, name string) (reflect.StructField, bool) {
 	if t.Kind() != reflect.Struct {
 		return reflect.StructField{}, false
@@ -135,8 +136,8 @@ func (s steps) make(v reflect.Value) reflect.Value {
 	return v
 }
 
-// visit calls f with every value at the path, and with this value's own path, which has an index in place of each []. It skips what is below a nil pointer or
-// a zero field.
+// visit calls f for every value at the path. The path that f receives is the value's own, with an index in place of each []. visit skips values below a nil
+// pointer or a zero field.
 func (s steps) visit(v reflect.Value, f func(path string, v reflect.Value)) { visit(s.hops, "", v, f) }
 
 func visit(hops []hop, at string, v reflect.Value, f func(string, reflect.Value)) {
@@ -150,7 +151,7 @@ func visit(hops []hop, at string, v reflect.Value, f func(string, reflect.Value)
 	h := hops[0]
 	next := v.FieldByIndex(h.index)
 	if !h.each {
-		// The path is needed only if there is a problem to report.
+		// A zero field is skipped before its path is made, because a path is needed only if there is a problem to report.
 		if next.IsZero() {
 			return
 		}
@@ -194,8 +195,8 @@ func set(v reflect.Value) bool {
 	return !v.IsZero()
 }
 
-// SetPaths lists the paths in value (a pointer to a struct), at a path that may have [], whose value is set. A value whose text equals passes is left out,
-// unless passes is "".
+// SetPaths returns the paths of the values that are set in value, a pointer to a struct. It looks at one path, which may have [], so there may be several
+// results. A value whose text equals passes is left out, unless passes is "".
 func SetPaths(value any, path, passes string) []string {
 	var out []string
 	s, err := resolve(reflect.TypeOf(value), path)

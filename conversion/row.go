@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Table converts M, the Machine API side, and C, the Cluster API side, into each other, field by field. Rows run in order, but their order does not matter:
-// each row reads the source, and of the target writes only the fields that the row names.
+// Table converts M, the Machine API side, and C, the Cluster API side, into each other, field by field. Rows run in order, but their order does not matter,
+// because each row reads only the source and writes only the target's fields that the row names.
 type Table[M, C any] []Row[M, C]
 
 // Row is one field in both APIs. Only the methods of Rows make a Row; each of these methods covers both directions.
@@ -57,9 +57,9 @@ type Rows[M, C any] struct{}
 // At lists the paths of a row.
 func At(paths ...string) []string { return paths }
 
-// Same returns the row of a field that means the same on both sides. The two sides may differ in the widths of numbers and in the names of string types. One
-// side alone may have a pointer. Then nil means the same as the other side's zero value, and so does a pointer to empty text. A pointer to false or 0 is
-// refused, because it would come back as nil.
+// Same returns the row of a field that means the same on both sides. The two sides may have numbers of different widths, and string types of different names.
+// One of the sides (not both) may have a pointer. A nil pointer, or a pointer to empty text, then means the same as the other side's zero value. A pointer to
+// false or 0 is refused, because it would come back as nil.
 func (Rows[M, C]) Same(machineAPI, clusterAPI string) Row[M, C] {
 	r := Row[M, C]{machineAPI: At(machineAPI), clusterAPI: At(clusterAPI), expressible: Both}
 	m, c, err := pair[M, C](machineAPI, clusterAPI)
@@ -69,7 +69,8 @@ func (Rows[M, C]) Same(machineAPI, clusterAPI string) Row[M, C] {
 	return r
 }
 
-// carry copies a scalar from s in from to t in to. Both must be of one family; pair has checked that.
+// carry copies a scalar: the value of the field s in the struct from becomes the value of the field t in the struct to. The two fields' types must belong to
+// one family; pair has checked that.
 func (p *Pass) carry(s steps, from reflect.Value, t steps, to reflect.Value) {
 	v := s.get(from)
 	if !v.IsValid() || v.IsZero() {
@@ -96,7 +97,7 @@ func (p *Pass) carry(s steps, from reflect.Value, t steps, to reflect.Value) {
 // Word is one value of an enumeration, in each side's spelling.
 type Word struct{ MachineAPI, ClusterAPI string }
 
-// Words returns the row of an enumeration. Empty or absent means the same on both sides; a value that words does not list is refused.
+// Words returns the row of an enumeration. Empty text and an absent field mean the same on both sides. A value that is not in words is refused.
 func (Rows[M, C]) Words(machineAPI, clusterAPI, note string, words ...Word) Row[M, C] {
 	r := Row[M, C]{machineAPI: At(machineAPI), clusterAPI: At(clusterAPI), expressible: Both, note: note + spelling(words)}
 	m, c, err := pair[M, C](machineAPI, clusterAPI)
@@ -133,8 +134,8 @@ func list(words map[string]string) string {
 	return strings.Join(out, ", ")
 }
 
-// Iso returns the row for what the other constructors cannot express: fields of one side that together mean the same as fields of the other side. to and from
-// must undo each other, or report to Pass what they cannot convert.
+// Iso returns the row for what the other constructors cannot express: fields of one side that together mean the same as fields of the other side. The
+// functions to and from must be inverse to each other. What they cannot convert, they must report to the Pass.
 func (Rows[M, C]) Iso(machineAPI, clusterAPI []string, note string, to func(*Pass, *M, *C), from func(*Pass, *C, *M)) Row[M, C] {
 	r := Row[M, C]{machineAPI: machineAPI, clusterAPI: clusterAPI, expressible: Both, note: note, toC: to, toM: from}
 	r.broken = exist[M, C](below(machineAPI), below(clusterAPI))
@@ -158,8 +159,8 @@ func exist[M, C any](machineAPI, clusterAPI []string) error {
 	return nil
 }
 
-// OnlyMAPI returns the row of a field that Cluster API cannot express: a set value is an error with this reason. Empty text counts as absent, even if the type
-// distinguishes the two, because users write a providerSpec as YAML.
+// OnlyMAPI returns the row of a field that Cluster API cannot express: if the field is set, that is an error with this reason. Empty text counts as absent,
+// even in a type that distinguishes the two, because users write a providerSpec as YAML.
 func (Rows[M, C]) OnlyMAPI(path, reason string) Row[M, C] {
 	return onlyMAPI[M, C](path, reason, (*Pass).refuseText)
 }
@@ -173,8 +174,8 @@ func (p *Pass) refuseText(s steps, from reflect.Value, reason string) {
 	})
 }
 
-// OnlyMAPIEvenEmpty returns the row of a field that Cluster API cannot express and whose empty text has a meaning: each set value is an error with this reason,
-// and so is a pointer to empty text.
+// OnlyMAPIEvenEmpty returns the row of a field that Cluster API cannot express and whose empty text has a meaning. If the field is set, even to a pointer to
+// empty text, that is an error with this reason.
 func (Rows[M, C]) OnlyMAPIEvenEmpty(path, reason string) Row[M, C] {
 	return onlyMAPI[M, C](path, reason, (*Pass).refuse)
 }
@@ -188,7 +189,7 @@ func onlyMAPI[M, C any](path, reason string, refuse func(*Pass, steps, reflect.V
 	return r
 }
 
-// Unread returns a row for each field that Machine API's controllers do not read (package unread). The conversion leaves such a field out.
+// Unread returns a row for each of the given fields, which Machine API's controllers do not read (package unread). The conversion leaves such a field out.
 func (rows Rows[M, C]) Unread(paths []string) Table[M, C] {
 	var out Table[M, C]
 	for _, path := range paths {
@@ -197,7 +198,7 @@ func (rows Rows[M, C]) Unread(paths []string) Table[M, C] {
 	return out
 }
 
-// OnlyCAPI returns the row of a field that Machine API cannot express: a set value is an error with this reason.
+// OnlyCAPI returns the row of a field that Machine API cannot express: if the field is set, that is an error with this reason.
 func (Rows[M, C]) OnlyCAPI(path, reason string) Row[M, C] {
 	r := Row[M, C]{clusterAPI: At(path), expressible: OnlyClusterAPI, note: reason}
 	s, err := resolve(reflect.TypeFor[C](), path)
@@ -207,8 +208,8 @@ func (Rows[M, C]) OnlyCAPI(path, reason string) Row[M, C] {
 	return r
 }
 
-// OnlyCAPIBeyond returns the row of a field that Machine API cannot express and to which Cluster API's CRD or webhook gives a default. An absent field and the
-// default (value) mean the same and are accepted; any other value is an error with this reason.
+// OnlyCAPIBeyond returns the row of a field that Machine API cannot express, and that Cluster API's CRD or webhook sets to a default (the parameter value).
+// An absent field and the default mean the same and are accepted. Any other value is an error with this reason.
 func (Rows[M, C]) OnlyCAPIBeyond(path, value, reason string) Row[M, C] {
 	r := Row[M, C]{clusterAPI: At(path), expressible: OnlyClusterAPI, note: reason, passes: value}
 	s, err := resolve(reflect.TypeFor[C](), path)
@@ -226,7 +227,8 @@ func (p *Pass) refuseBut(pass string, s steps, from reflect.Value, reason string
 	})
 }
 
-// With adds to a row the lines of another table, to which the row passes its elements. The paths of these lines are put below the given prefixes.
+// With returns the row with the lines of another table, which converts the elements of the row's lists. The given prefixes are put before the paths of these
+// lines.
 func (r Row[M, C]) With(lines []Line, machineAPI string, clusterAPI ...string) Row[M, C] {
 	for _, l := range lines {
 		l.MachineAPI, l.ClusterAPI = prefix([]string{machineAPI}, l.MachineAPI), prefix(clusterAPI, l.ClusterAPI)
@@ -282,7 +284,7 @@ func spell(words []Word, sides func(Word) (string, string)) map[string]string {
 	return out
 }
 
-// spelling returns a sentence about the words that the two APIs spell differently; "" if there are none.
+// spelling returns a sentence that lists the words which the two APIs spell differently; "" if there are none.
 func spelling(words []Word) string {
 	var out []string
 	for _, w := range words {
@@ -296,11 +298,11 @@ func spelling(words []Word) string {
 	return strings.Join(out, ", ") + "."
 }
 
-// Elsewhere is contained in a row's path that is not in the table's own type, but in another object of the same side: "Machine: spec.failureDomain". The row
-// reaches that object through its Pass.
+// Elsewhere separates an object from a path, as in "Machine: spec.failureDomain". A row's path contains it if the field is not in the table's own type but in
+// another object of the same side. The row reaches that object through its Pass.
 const Elsewhere = ": "
 
-// below returns the paths that are in the table's own type, without those marked by Elsewhere.
+// below returns those of a row's paths that are in the table's own type, below M or C. It leaves out the paths into other objects, which contain Elsewhere.
 func below(paths []string) []string {
 	var out []string
 	for _, p := range paths {

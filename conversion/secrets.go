@@ -11,15 +11,15 @@ func (e *Env) Credentials() string {
 	return e.Platform.CredentialsSecret
 }
 
-// OwnCredentials refuses a providerSpec's credentialsSecret if it is not the one of the cluster's machine controllers (Env.Credentials): Cluster API has one
-// set of credentials for all machines.
+// OwnCredentials adds an error if a providerSpec's credentialsSecret is not the Secret of the cluster's machine controllers (Env.Credentials), because
+// Cluster API has one set of credentials for all machines.
 func (p *Pass) OwnCredentials(name string) {
 	if want := p.Env.Credentials(); name != want {
 		p.Differs("credentialsSecret.name", name, "the cluster's credentials secret", want)
 	}
 }
 
-// UserData passes the name of a providerSpec's Secret with user data to the Machine; "" is refused.
+// UserData sets the Machine's bootstrap Secret to the providerSpec's Secret with user data. An empty name is an error.
 func (p *Pass) UserData(name string) {
 	if name == "" {
 		p.Required("userDataSecret.name", "Cluster API creates no Machine without bootstrap data: name the Secret with the user data")
@@ -36,7 +36,7 @@ func (p *Pass) UserDataBack() string {
 	return *p.Core.BootstrapSecret
 }
 
-// OwnNamespace refuses the namespace of a Secret if it is not Machine API's. An absent namespace means Machine API's.
+// OwnNamespace adds an error if the namespace of a Secret is not Machine API's. An absent namespace means Machine API's.
 func (p *Pass) OwnNamespace(path, namespace string) {
 	if want := p.Env.MachineAPINamespace; namespace != "" && namespace != want {
 		p.Differs(path, namespace, "Machine API's namespace", want)

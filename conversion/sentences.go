@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Sentences joins the errors about fields that do not convert into one text, sorted by path. Equal ones occur once.
+// Sentences joins the errors about fields that do not convert into one text, sorted by path. Errors with the same text occur once.
 func Sentences(errs field.ErrorList) string {
 	var out []string
 	for _, e := range errs {

@@ -13,14 +13,15 @@ import (
 	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 )
 
-// dualStack reports whether the cluster's machines have IPv4 and IPv6 addresses. Machine API's controllers read this from the Infrastructure, and configure
-// each machine accordingly. Cluster API's controllers need fields in each machine.
+// dualStack reports whether the cluster's machines have IPv4 and IPv6 addresses. Machine API's controllers read this from the Infrastructure and configure
+// each machine accordingly. Cluster API's controllers need fields in each AWSMachine.
 func dualStack(p *pass) bool {
 	family := configv1.IPFamilyType(p.Env.PlatformStatus("ipFamily"))
 	return family == configv1.DualStackIPv4Primary || family == configv1.DualStackIPv6Primary
 }
 
-// dualStackNames returns the settings of an instance's host name in a cluster of both families, in which the name cannot be made from an IPv4 address.
+// dualStackNames returns the settings for an instance's host name in a cluster with IPv4 and IPv6 addresses. In such a cluster the name cannot be made from
+// an IPv4 address.
 func dualStackNames() *awsv1.PrivateDNSName {
 	return &awsv1.PrivateDNSName{HostnameType: ptr.To("resource-name"), EnableResourceNameDNSARecord: ptr.To(true), EnableResourceNameDNSAAAARecord: ptr.To(true)}
 }
@@ -38,8 +39,8 @@ func dualStackTo(p *pass, _ *providerSpec, c *infraSpec) {
 	knowsFamilies(p)
 }
 
-// knowsFamilies reports an error if the AWSCluster lacks spec.network.vpc.ipv6: the provider would create no instance with a primary IPv6 address then. A
-// Machine that has an instance needs none, so it is not checked.
+// knowsFamilies reports an error if the AWSCluster lacks spec.network.vpc.ipv6, because the provider would then create no instance with a primary IPv6
+// address. A Machine that has an instance is not checked, because it needs no new instance.
 func knowsFamilies(p *pass) {
 	if p.Env.InfraCluster == nil || !p.Core.Template && p.Core.ProviderID != "" {
 		return
@@ -52,13 +53,14 @@ func knowsFamilies(p *pass) {
 		p.Env.PlatformStatus("ipFamily")), `{"spec":{"network":{"vpc":{"ipv6":{}}}}}`, "")
 }
 
-// resourceNames reports whether an instance has the host name of a cluster of both families. Absent DNS records count as set, because the provider's webhook
-// lets them be set later.
+// resourceNames reports whether an instance has the host name settings of a cluster with IPv4 and IPv6 addresses. Absent DNS records count as set, because
+// the provider's webhook lets a user set them later.
 func resourceNames(n *awsv1.PrivateDNSName) bool {
 	return text(n.HostnameType) == "resource-name" && ptr.Deref(n.EnableResourceNameDNSARecord, true) && ptr.Deref(n.EnableResourceNameDNSAAAARecord, true)
 }
 
-// dualStackFrom accepts what dualStackTo writes, and absent fields: a Machine that is older than the cluster's second family has none of them.
+// dualStackFrom accepts the fields that dualStackTo writes, and also their absence: a Machine that is older than the cluster's second address family has none
+// of them.
 func dualStackFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	dual := dualStack(p)
 	refuse := func(path string, have, want any) {

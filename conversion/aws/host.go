@@ -10,7 +10,7 @@ import (
 	awsv1 "sigs.k8s.io/cluster-api-provider-aws/v2/api/v1beta2"
 )
 
-// The values of Cluster API's hostAffinity: to one host, and to any host.
+// These are the values of Cluster API's hostAffinity: to a certain host, and to any host.
 const (
 	pinned   = "host"
 	flexible = "default"

@@ -41,7 +41,7 @@ func amiTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// imagesTo refuses the filters of an image. The message has the command with which a person finds the image's ID.
+// imagesTo reports an error for an image that the providerSpec names by filters. The message has a command by which a person finds the image's ID.
 func imagesTo(p *pass, m *providerSpec, _ *infraSpec) {
 	switch {
 	case len(m.AMI.Filters) == 0:
@@ -99,8 +99,8 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// tagsFrom writes the AWSMachine's tags to the providerSpec, except for those that Machine API adds itself. It adds the tags that only the AWSCluster has,
-// except in a control plane Machine.
+// tagsFrom writes the AWSMachine's tags to the providerSpec, except for tags that Machine API adds by itself. It also writes the tags that only the
+// AWSCluster has. For a control plane Machine such a tag is an error instead.
 func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	own := maps.Clone(c.AdditionalTags)
 	inherited := inheritedTags(p)
@@ -121,14 +121,15 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 
 const ownerTag = "kubernetes.io/cluster/"
 
-// ignored reports whether Machine API does not give an instance a tag of this name from a providerSpec, because Machine API itself sets the tags with the names
-// of the instance and of its cluster. Cluster API would set the tag. The cluster's own tag is not ignored: installers write it, and both APIs add it.
+// ignored reports whether Machine API ignores a tag of this name in a providerSpec. Machine API itself sets the tags with the names of the instance and of
+// the instance's cluster, and ignores them in a providerSpec. Cluster API would not ignore them. The tag of the cluster itself does not count as ignored:
+// installers write it, and both APIs add it.
 func ignored(p *pass, name string) bool {
 	return name == "Name" || strings.HasPrefix(name, ownerTag) && name != ownerTag+p.Env.ClusterName
 }
 
-// inheritedTags returns the Infrastructure's resourceTags, which Machine API adds to each instance unless the providerSpec has another value. Tags that Cluster
-// API adds too, because the AWSCluster has them with the same value, are left out.
+// inheritedTags returns the Infrastructure's resourceTags, which Machine API adds to each instance unless the providerSpec has another value. It leaves out
+// tags that Cluster API adds too, because the AWSCluster has them with the same value.
 func inheritedTags(p *pass) map[string]string {
 	list, _, _ := unstructured.NestedSlice(p.Env.Infrastructure, "status", "platformStatus", "aws", "resourceTags")
 	theirs := clusterTags(p)
@@ -150,8 +151,9 @@ func clusterTags(p *pass) map[string]string {
 	return out
 }
 
-// clusterAlone returns the tags that an instance gets only from the AWSCluster: neither its own spec (own) nor the Infrastructure has them. Marks of ownership
-// are left out. Cluster API also adds these tags to an instance that already runs: a tag Name would replace the name of that instance.
+// clusterAlone returns the tags that an instance gets only from the AWSCluster: neither the instance's own spec (own) nor the Infrastructure has them. It
+// leaves out tags that only mark ownership. The returned tags matter even for an instance that already runs, because Cluster API adds them to it: a tag Name
+// would replace that instance's name.
 func clusterAlone(p *pass, own map[string]string) map[string]string {
 	list, _, _ := unstructured.NestedSlice(p.Env.Infrastructure, "status", "platformStatus", "aws", "resourceTags")
 	out := clusterTags(p)
@@ -163,8 +165,8 @@ func clusterAlone(p *pass, own map[string]string) map[string]string {
 	return out
 }
 
-// inherits reports an error for each tag that an instance gets only from the AWSCluster. If mayName is true, it accepts those that Machine API does not ignore
-// and returns them, so that the mirror writes them into the providerSpec.
+// inherits reports an error for each tag that an instance gets only from the AWSCluster. If mayName is true, there is an error only for a tag that Machine
+// API ignores. The other tags are returned, so that the mirror writes them into the providerSpec.
 func inherits(p *pass, path string, own map[string]string, mayName bool) map[string]string {
 	alone := clusterAlone(p, own)
 	for _, name := range slices.Sorted(maps.Keys(alone)) {
@@ -181,8 +183,8 @@ func inherits(p *pass, path string, own map[string]string, mayName bool) map[str
 	return alone
 }
 
-// tags turns a providerSpec's list of tags into a map. It refuses what Cluster API's webhook would refuse, because this message can name the path in the
-// providerSpec.
+// tags converts a providerSpec's list of tags into a map. It reports errors for what Cluster API's webhook would refuse, because only this message can name
+// the path in the providerSpec.
 func tags(p *pass, path string, list []machinev1beta1.TagSpecification) map[string]string {
 	if len(list) == 0 {
 		return nil
@@ -223,8 +225,8 @@ func untaggable(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(" \t\n\f\r_.:=+-@/", r)
 }
 
-// tagList turns a map of tags into a providerSpec's list, sorted by name. It refuses tags that tags would refuse on the way back. Cluster API's webhook refuses
-// them too, but may not be running.
+// tagList converts a map of tags into a providerSpec's list, sorted by name. It reports errors for the tags that the function tags would refuse on the way
+// back. Cluster API's webhook refuses them too, but may not be running.
 func tagList(p *pass, path string, tags map[string]string) []machinev1beta1.TagSpecification {
 	if len(tags) == 0 {
 		return nil
@@ -243,7 +245,7 @@ func tagList(p *pass, path string, tags map[string]string) []machinev1beta1.TagS
 }
 
 // clusterKey returns the name of the SSH key that an instance gets if its AWSMachine has no sshKeyName; "" for no key. If the AWSCluster names no key, the
-// provider uses the key named default, but only if it manages that AWSCluster itself.
+// provider uses the key named "default", but only for an AWSCluster that the provider itself manages.
 func clusterKey(p *pass) string {
 	if p.Env.InfraCluster == nil {
 		return ""
@@ -263,8 +265,8 @@ func instanceKeyTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// instanceKeyFrom writes the name of the instance's SSH key, which is the AWSCluster's if the AWSMachine has none. It never writes empty text, because AWS
-// refuses it as a name.
+// instanceKeyFrom writes the name of the instance's SSH key to the providerSpec. If the AWSMachine names no key, this is the AWSCluster's key. It never
+// writes empty text, because AWS refuses empty text as a name.
 func instanceKeyFrom(p *pass, c *infraSpec, m *providerSpec) {
 	name := clusterKey(p)
 	if c.SSHKeyName != nil {
@@ -343,8 +345,8 @@ func credentialsTo(p *pass, m *providerSpec, _ *infraSpec) {
 	}
 }
 
-// ownIdentity reports an error if the AWSCluster has another identity than the default one. That would be another account, or another role, with which Cluster
-// API may find none of the cluster's resources.
+// ownIdentity reports an error if the AWSCluster has another identity than the default one. With another identity Cluster API would use another account or
+// role, with which it may find none of the cluster's resources.
 func ownIdentity(p *pass) {
 	const own = `{"kind":"AWSClusterControllerIdentity","name":"default"}`
 	kind, given := p.Env.InfraClusterString("spec", "identityRef", "kind")
@@ -363,8 +365,9 @@ func credentialsFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	}
 }
 
-// ignitionVersion is written for people who read the AWSMachine: with the storage type UnencryptedUserData the provider does not read the field, because the
-// user data has a version of its own. So any version converts back, such as 2.3, which is the CRD's default.
+// ignitionVersion is the version in an AWSMachine that a conversion makes. It is only for people who read the AWSMachine. With the storage type
+// UnencryptedUserData the provider does not read the field, because the user data has a version of its own. So an AWSMachine with any version converts back,
+// such as 2.3, which is the CRD's default.
 const ignitionVersion = "3.4"
 
 func ignitionTo(_ *pass, _ *providerSpec, c *infraSpec) {

@@ -38,11 +38,11 @@ func groupsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// wavelengthZone is part of the name of each Wavelength Zone.
+// wavelengthZone is part of the name of every Wavelength Zone.
 const wavelengthZone = "-wlz-"
 
-// carrier refuses publicIp for a machine in a Wavelength Zone that has no instance yet, and reports whether it did. Machine API gives such a machine an address
-// of the zone's carrier. Cluster API asks AWS for a public address, which AWS does not give there.
+// carrier returns true, and reports an error, for publicIp on a machine in a Wavelength Zone that has no instance yet. Machine API gives such a machine an
+// address of the zone's carrier. Cluster API cannot: it asks AWS for a public address, and AWS gives none in such a zone.
 func carrier(p *pass, m *providerSpec) bool {
 	if !ptr.Deref(m.PublicIP, false) || !strings.Contains(m.Placement.AvailabilityZone, wavelengthZone) || !p.Core.Template && p.Core.ProviderID != "" {
 		return false
@@ -62,7 +62,7 @@ func subnetTo(p *pass, m *providerSpec, c *infraSpec) {
 		}
 		return
 	}
-	if m.Subnet.ARN == nil && !carried { // an ARN and a carrier's address have an error of their own
+	if m.Subnet.ARN == nil && !carried { // an ARN and a carrier's address have errors of their own
 		remedy := "Name the subnet here by its id or by filters, as the cluster's other MachineSets do"
 		if p.Core.ControlPlane {
 			remedy = "Name the subnet by its id or by filters. In a ControlPlaneMachineSet, name it in each failure domain, or in the template"
@@ -71,8 +71,9 @@ func subnetTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// listsPublic reports an error if the AWSCluster does not list the subnet of a machine with publicIp as public: Cluster API would give the machine no public
-// address. OpenShift's AWSCluster lists no subnets. A Machine that has an instance is not checked, because the instance has its address.
+// listsPublic reports an error if the AWSCluster does not list the subnet of a machine with publicIp as a public subnet. Cluster API would then give the
+// machine no public address. The error is common, because OpenShift's AWSCluster lists no subnets. A Machine that has an instance is not checked, because the
+// instance has its address.
 func listsPublic(p *pass, m *providerSpec) {
 	if p.Env.InfraCluster == nil || !p.Core.Template && p.Core.ProviderID != "" {
 		return
@@ -115,10 +116,10 @@ func subnetFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// listsSubnet reports an error for a machine without a subnet if the AWSCluster lists no subnet that Cluster API could use. Machine API's controllers look for
-// a subnet in the zone. Cluster API's controllers use one that the AWSCluster lists; OpenShift's AWSCluster lists none, and Cluster API would create no
-// instance. A Machine that has an instance needs no subnet. The control plane's template is not checked, because its Machines get a subnet from a failure
-// domain, and each of them is converted by itself.
+// listsSubnet reports an error for a machine without a subnet if the AWSCluster lists no subnet that Cluster API could use. For such a machine, Machine API's
+// controllers look for a subnet in the zone. Cluster API's controllers use a subnet that the AWSCluster lists, and create no instance if there is none.
+// OpenShift's AWSCluster lists none. A Machine that has an instance needs no subnet and is not checked. The control plane's template is not checked either:
+// its Machines get a subnet from a failure domain, and each of them is converted by itself.
 func listsSubnet(p *pass, zone string, public *bool, remedy string) {
 	if p.Env.InfraCluster == nil || !p.Core.Template && p.Core.ProviderID != "" || p.Core.Template && p.Core.ControlPlane {
 		return
@@ -245,13 +246,14 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 	}
 }
 
-// place is a load balancer with its scheme, as an AWSCluster names it.
+// place is a load balancer with its scheme, in the form in which an AWSCluster names it.
 type place struct {
 	lb     machinev1beta1.LoadBalancerReference
 	scheme string
 }
 
-// ofScheme returns the scheme of a load balancer by the name that OpenShift's installer gives it; "" for another name.
+// ofScheme returns the scheme of a load balancer, which it reads from the name that OpenShift's installer gives the load balancer. It returns "" for another
+// name.
 func ofScheme(lb machinev1beta1.LoadBalancerReference) string {
 	switch {
 	case strings.HasSuffix(lb.Name, "-int"):
@@ -262,8 +264,8 @@ func ofScheme(lb machinev1beta1.LoadBalancerReference) string {
 	return ""
 }
 
-// otherScheme returns the scheme of the AWSCluster's other load balancer, "" if scheme is unknown. The AWSCluster's webhook refuses two load balancers of one
-// scheme.
+// otherScheme returns the scheme that the AWSCluster's other load balancer must have, because the AWSCluster's webhook refuses two load balancers of one
+// scheme. It returns "" if scheme is unknown.
 func otherScheme(scheme string) string {
 	switch scheme {
 	case string(awsv1.ELBSchemeInternal):
@@ -274,9 +276,10 @@ func otherScheme(scheme string) string {
 	return ""
 }
 
-// balancersPatch returns a merge patch that adds to the AWSCluster the load balancers that it lacks. all are the load balancers of the control plane Machines,
-// and theirs those that the AWSCluster has. The patch is empty if all do not fit into an AWSCluster, which has at most two: the second must be a network load
-// balancer of another scheme than the first. asks reports that a scheme is unknown, because no name shows it, so that a person must look it up.
+// balancersPatch returns a merge patch that adds to the AWSCluster the load balancers that the AWSCluster lacks. all are the load balancers of the control
+// plane Machines, and theirs the load balancers that the AWSCluster has. The patch is "" if they do not all fit into an AWSCluster. An AWSCluster has at most
+// two: the second must be a network load balancer with another scheme than the first. asks reports that a scheme is unknown because no name shows it, so that
+// a person must look it up.
 func balancersPatch(p *pass, theirs, all []machinev1beta1.LoadBalancerReference) (patch string, asks bool) {
 	const first, second = "controlPlaneLoadBalancer", "secondaryControlPlaneLoadBalancer"
 	kinds := map[machinev1beta1.AWSLoadBalancerType]awsv1.LoadBalancerType{
@@ -285,7 +288,7 @@ func balancersPatch(p *pass, theirs, all []machinev1beta1.LoadBalancerReference)
 	added := slices.DeleteFunc(slices.Clone(all), func(lb machinev1beta1.LoadBalancerReference) bool { return slices.Contains(theirs, lb) })
 	if len(added) == 0 || len(added)+len(theirs) > 2 || len(all) != len(added)+len(theirs) ||
 		slices.ContainsFunc(all, func(lb machinev1beta1.LoadBalancerReference) bool { return kinds[lb.Type] == "" }) {
-		return "", false // nothing is missing, no Machine has one of the AWSCluster's, there are too many, or a type is unknown
+		return "", false // nothing is missing, the AWSCluster has one that no Machine has, there are too many, or a type is unknown
 	}
 	places := map[string]place{}
 	if len(theirs) == 0 {
@@ -328,7 +331,7 @@ func balancersFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	}
 }
 
-// clusterBalancers returns, in Machine API's form, the AWSCluster's load balancers, with which Cluster API registers control plane Machines.
+// clusterBalancers returns, in Machine API's form, the AWSCluster's load balancers. Cluster API registers control plane Machines with them.
 func clusterBalancers(p *pass) []machinev1beta1.LoadBalancerReference {
 	var out []machinev1beta1.LoadBalancerReference
 	for _, which := range []string{"controlPlaneLoadBalancer", "secondaryControlPlaneLoadBalancer"} {

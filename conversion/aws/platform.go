@@ -35,7 +35,7 @@ func Platform() conversion.Platform {
 	}
 }
 
-// interruptible reports whether a spec, of either API, requests a spot instance.
+// interruptible reports whether a spec requests a spot instance. spec is a providerSpec or the spec of an AWSMachine.
 func interruptible(spec any) bool {
 	switch s := spec.(type) {
 	case *providerSpec:
@@ -46,7 +46,7 @@ func interruptible(spec any) bool {
 	return false
 }
 
-// supposed is Platform.Supposed, with names that no cluster has.
+// supposed is the value of Platform.Supposed, with names that no cluster has.
 var supposed = conversion.Supposition{
 	InfraCluster: `{"spec":{"region":"supposed","controlPlaneLoadBalancer":{"name":"supposed-int","loadBalancerType":"nlb"},
 		"secondaryControlPlaneLoadBalancer":{"name":"supposed-ext","loadBalancerType":"nlb"}}}`,

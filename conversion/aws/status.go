@@ -13,12 +13,12 @@ import (
 
 var providerStatusKind = machinev1beta1.GroupVersion.WithKind("AWSMachineProviderStatus")
 
-// status converts what the controllers of either API have observed. Conditions are not converted, because the controllers of one API do not know the conditions
-// of the other.
+// status converts what the controllers of either API have observed. It does not convert conditions, because the controllers of one API do not know the other
+// API's conditions.
 type status struct{}
 
-// observed is what the statuses of both APIs have in common, and the instance's ID. The ID is instanceId in the Machine API's status, and instanceID in Cluster
-// API's spec.
+// observed has the fields that the statuses of both APIs have in common, and the instance's ID. The ID is instanceId in the Machine API's status, and
+// instanceID in the spec of an AWSMachine.
 type observed struct {
 	InstanceID    string  `json:"instanceId"`
 	InstanceIDToo string  `json:"instanceID"`
@@ -53,7 +53,7 @@ func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
 	return out
 }
 
-// read decodes a status or spec. If it cannot be decoded, the result is empty.
+// read decodes a status or spec. The result is empty if it cannot be decoded.
 func read(raw []byte) observed {
 	var out observed
 	if json.Unmarshal(raw, &out) != nil {

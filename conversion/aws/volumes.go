@@ -90,7 +90,7 @@ func keyFrom(_ *pass, c *volume, m *device) {
 	}
 }
 
-// iopsTo copies the IOPS. 0 is the same as absent in Cluster API; the installer writes 0 for volumes without IOPS.
+// iopsTo copies the IOPS. 0 means the same as absent in Cluster API. The installer writes 0 for volumes without IOPS.
 func iopsTo(_ *pass, m *device, c *volume) {
 	if m.EBS != nil && m.EBS.Iops != nil {
 		c.IOPS = *m.EBS.Iops
@@ -103,7 +103,7 @@ func iopsFrom(_ *pass, c *volume, m *device) {
 	}
 }
 
-// throughputTo copies the throughput, but leaves out 0: installers of an early 4.21 write 0, which Machine API treats as absent and AWS refuses.
+// throughputTo copies the throughput, except 0: installers of an early 4.21 write 0, which Machine API treats as absent and AWS refuses.
 func throughputTo(_ *pass, m *device, c *volume) {
 	if m.EBS != nil && m.EBS.ThroughputMib != nil && *m.EBS.ThroughputMib != 0 {
 		value := int64(*m.EBS.ThroughputMib)
@@ -124,7 +124,7 @@ func throughputFrom(p *pass, c *volume, m *device) {
 	}
 }
 
-// leastSize is Cluster API's minimum, in GiB.
+// leastSize is Cluster API's minimum size of a volume, in GiB.
 const leastSize = 8
 
 func sizeTo(p *pass, m *device, c *volume) {

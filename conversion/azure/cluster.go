@@ -12,18 +12,18 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Values that the AzureCluster and the Infrastructure have once, for all machines of the cluster.
+// This file reads the values that the AzureCluster and the Infrastructure have once, for all machines of the cluster.
 
-// subscription returns the ID of the subscription in which Cluster API acts: the AzureCluster's or, without one, that of the Machine's own instance, or that of
-// the cloud provider's configuration; "" if it is unknown. OpenShift's operator writes AzureClusters without a subscription, and the provider's webhook does
-// not let it be added later.
+// subscription returns the ID of the subscription in which Cluster API acts. This is the AzureCluster's or, if it names none, that of the Machine's own
+// instance or of the cloud provider's configuration. It is "" if none of them has an ID. OpenShift's operator writes AzureClusters without a subscription,
+// and the provider's webhook does not let anyone add it later.
 func subscription(p *pass) string {
 	id, _ := p.Env.InfraClusterString("spec", "subscriptionID")
 	return first(id, account(p.Core.ProviderID), p.Env.Account)
 }
 
-// unknownSubscription returns the end of a message for the case that nothing names the subscription: where Poundlock looked, and the command that sets it. The
-// text does not depend on whether there is an AzureCluster, because that would not help the reader.
+// unknownSubscription returns the end of a message for a cluster in which the subscription is unknown: where Poundlock looked for it, and the command that
+// sets it. The text is the same with and without an AzureCluster, because the difference would not help the reader.
 func unknownSubscription(p *pass) string {
 	return ", which is unknown: neither the AzureCluster (spec.subscriptionID), nor the instance's ID, nor ConfigMap " +
 		"openshift-config/cloud-provider-config has it. " +
@@ -31,7 +31,7 @@ func unknownSubscription(p *pass) string {
 		"replace the AzureCluster: " + p.Replacement(`{"spec":{"subscriptionID":"SUBSCRIPTION"}}`)
 }
 
-// account returns the subscription's ID in a text, which is an instance's ID or the configuration of Azure's cloud provider; "" if there is none.
+// account returns the subscription's ID from a text, which is either an instance's ID or the configuration of Azure's cloud provider; "" if it has none.
 func account(text string) string {
 	if rest, ok := strings.CutPrefix(text, scheme+"/"); ok {
 		words := strings.Split(rest, "/")
@@ -49,14 +49,14 @@ func account(text string) string {
 	return config.SubscriptionID
 }
 
-// resourceGroup returns the resource group in which Cluster API creates a machine: the AzureCluster's, or the Infrastructure's.
+// resourceGroup returns the resource group in which Cluster API creates a machine: the AzureCluster's or, if it names none, the Infrastructure's.
 func resourceGroup(p *pass) string {
 	group, _ := p.Env.InfraClusterString("spec", "resourceGroup")
 	return first(group, p.Env.PlatformStatus("resourceGroupName"))
 }
 
-// networkResourceGroup returns the resource group in which Cluster API looks for the network. If the AzureCluster names none, it is the AzureCluster's
-// resourceGroup, which its webhook fills in. Without an AzureCluster it is the Infrastructure's.
+// networkResourceGroup returns the resource group in which Cluster API looks for the network. If the AzureCluster names none for the network, this is the
+// AzureCluster's resourceGroup, which its webhook fills in. If there is no AzureCluster, it is the Infrastructure's.
 func networkResourceGroup(p *pass) string {
 	if p.Env.InfraCluster == nil {
 		return first(p.Env.PlatformStatus("networkResourceGroupName"), resourceGroup(p))
@@ -74,8 +74,8 @@ func first(values ...string) string {
 	return ""
 }
 
-// agrees reports an error if a value (have) is set and is not the cluster's (want). where describes the cluster's value. Case does not matter, as in Azure's
-// names.
+// agrees reports an error if a value (have) is set and differs from the cluster's value (want). where describes the cluster's value. Case is ignored, as in
+// Azure's names.
 func agrees(p *pass, path, have, where, want string) {
 	switch {
 	case have == "" || strings.EqualFold(have, want):
@@ -91,14 +91,14 @@ const publicCloud = "AzurePublicCloud"
 // clouds lists the clouds that Cluster API's provider supports.
 var clouds = []string{"AzureChinaCloud", publicCloud, "AzureUSGovernmentCloud"}
 
-// sameCloud reports an error if the two APIs would create machines in different clouds or subscriptions, or if Cluster API would in an extended location. A
-// machine has no fields for these.
+// sameCloud reports an error if the two APIs would create machines in different clouds or subscriptions, or if Cluster API would create them in an extended
+// location. The errors are about the AzureCluster, because a machine has no fields for these.
 func sameCloud(p *pass) {
 	if edge, _ := p.Env.InfraClusterString("spec", "extendedLocation", "name"); edge != "" {
 		p.Under("AzureCluster").Unsupported("spec.extendedLocation", edge, "Machine API creates no machines in an extended location: keep each machine with its API")
 	}
 	own, other := first(account(p.Core.ProviderID), p.Env.Account), subscription(p)
-	if own != "" && !strings.EqualFold(own, other) { // other is the AzureCluster's: if it named none, own and other would be equal
+	if own != "" && !strings.EqualFold(own, other) { // other is the AzureCluster's here: without it, own and other would be equal
 		p.Replace("spec.subscriptionID", other, "Machine API acts in subscription "+own+", but Cluster API would look for the machines in the AzureCluster's",
 			fmt.Sprintf(`{"spec":{"subscriptionID":%q}}`, own))
 	}
@@ -130,7 +130,7 @@ func locationFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	m.Location, _ = p.Env.InfraClusterString("spec", "location")
 }
 
-// region returns a region's name as Azure's API writes it: westus for West US, which people also write.
+// region returns a region's name as Azure's API writes it: "westus" for "West US", which people also write.
 func region(name string) string { return strings.ToLower(strings.ReplaceAll(name, " ", "")) }
 
 func groupTo(p *pass, m *providerSpec, _ *infraSpec) {
@@ -167,13 +167,14 @@ func network(p *pass) string {
 	return name
 }
 
-// balancer returns the name of the AzureCluster's load balancer in a field of spec.networkSpec (which), such as apiServerLB; "" if there is none.
+// balancer returns the name of the AzureCluster's load balancer in one field (which) of spec.networkSpec, such as apiServerLB; "" if there is none.
 func balancer(p *pass, which string) string {
 	name, _ := p.Env.InfraClusterString("spec", "networkSpec", which, "name")
 	return name
 }
 
-// privateAPI reports whether the API server's load balancer is internal. If it is not, Cluster API also uses it for the outbound traffic of the control plane.
+// privateAPI reports whether the API server's load balancer is internal. If it is public, Cluster API also uses it for the outbound traffic of the control
+// plane.
 func privateAPI(p *pass) bool {
 	kind, _ := p.Env.InfraClusterString("spec", "networkSpec", "apiServerLB", "type")
 	return kind == "Internal"
@@ -182,7 +183,7 @@ func privateAPI(p *pass) bool {
 // subnet is one of the AzureCluster's subnets.
 type subnet struct{ name, role, securityGroup, natGateway string }
 
-// subnets returns the AzureCluster's subnets. An item that is no subnet becomes an empty one.
+// subnets returns the AzureCluster's subnets. An item that is not a subnet becomes an empty subnet.
 func subnets(p *pass) []subnet {
 	list, _, _ := unstructured.NestedFieldNoCopy(p.Env.InfraCluster, "spec", "networkSpec", "subnets")
 	items, _ := list.([]any)
@@ -207,8 +208,8 @@ func subnetNamed(p *pass, name string) subnet {
 	return subnet{}
 }
 
-// onlySubnet returns the name of the subnet that Cluster API takes for a machine that names none: the AzureCluster's only subnet for the machine's role or, if
-// there is none for this role, its last subnet for both roles. It is "" if Cluster API would fail.
+// onlySubnet returns the name of the subnet that Cluster API uses for a machine that names none. This is the AzureCluster's only subnet for the machine's
+// role. If there is none for this role, it is the last subnet for both roles. The result is "" if Cluster API would fail.
 func onlySubnet(p *pass) string {
 	role := "node"
 	if p.Core.ControlPlane {

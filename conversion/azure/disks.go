@@ -43,8 +43,8 @@ func osTypeFrom(p *pass, c *infraSpec, m *providerSpec) {
 	checkOS(p, m.OSDisk.OSType)
 }
 
-// exists reports whether the machine has an instance. An instance does not run user data again, and the provider finds it by its ID, so that some differences
-// do not matter for it.
+// exists reports whether the machine has an instance. Some differences do not matter for such a machine, because its instance does not run user data again,
+// and because the provider finds the instance by its ID.
 func exists(p *pass) bool { return !p.Core.Template && p.Core.ProviderID != "" }
 
 func checkOS(p *pass, word string) {
@@ -62,7 +62,7 @@ func checkOS(p *pass, word string) {
 	}
 }
 
-// maxOSDisk is Cluster API's maximum, in GB.
+// maxOSDisk is Cluster API's maximum size of an OS disk, in GB.
 const maxOSDisk = 2048
 
 func osSizeTo(p *pass, m *providerSpec, c *infraSpec) {
@@ -172,7 +172,7 @@ func managedFrom(p *pass, c *infraSpec, m *providerSpec) {
 	checkGuestState(at, string(d.SecurityProfile.SecurityEncryptionType), out.SecurityProfile.DiskEncryptionSet.ID)
 }
 
-// storages returns the kinds of disk that Cluster API's webhook accepts for an OS disk. UltraSSD is left out, because it cannot be an OS disk.
+// storages returns the kinds of storage that Cluster API's webhook accepts for an OS disk. It leaves out UltraSSD, which cannot be an OS disk.
 func storages() []string {
 	return []string{"Premium_LRS", "PremiumV2_LRS", "Premium_ZRS", "StandardSSD_LRS", "StandardSSD_ZRS", "Standard_LRS"}
 }
@@ -197,8 +197,7 @@ func checkGuestState(p *pass, kind, set string) {
 	}
 }
 
-// encryptionTo converts a reference to a disk encryption set. An empty reference stays an empty one, and does not become nil, because both APIs pass an empty
-// reference to Azure.
+// encryptionTo converts a reference to a disk encryption set. An empty reference does not become nil, because both APIs pass an empty reference to Azure.
 func encryptionTo(m *machinev1beta1.DiskEncryptionSetParameters) *azurev1.DiskEncryptionSetParameters {
 	if m == nil {
 		return nil
@@ -241,8 +240,8 @@ func disksFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// freeLuns returns the LUNs that the AzureMachine's webhook gives to disks without one, in the webhook's order. There are at least as many as disks without a
-// LUN.
+// freeLuns returns the LUNs that the AzureMachine's webhook gives to disks without a LUN, in the webhook's order. The result has at least one LUN for each
+// such disk.
 func freeLuns(disks []infraDisk) []int32 {
 	taken := map[int32]bool{}
 	for _, d := range disks {
@@ -259,7 +258,7 @@ func freeLuns(disks []infraDisk) []int32 {
 	return out
 }
 
-// once finds a value that occurs twice among a machine's data disks: check reports an error for a value that it has seen before.
+// once finds a value that occurs twice among a machine's data disks. Its method check reports an error for a value that it has seen before.
 type once[T comparable] struct{ seen map[T]bool }
 
 func (o *once[T]) check(p *pass, path string, value T) {

@@ -5,7 +5,7 @@
 // row per field, and docs/fields/azure.md is generated from it.
 //
 // The spec of an AzureMachine is immutable. So a spec that converts to Machine API round-trips unchanged, except for the
-// defaults of the AzureMachine's own webhook. Where the two APIs have different defaults, the conversion writes the value
+// defaults of the AzureMachine's own webhook. If the two APIs have different defaults, the conversion writes the value
 // explicitly. Examples are a data disk's caching, boot diagnostics and an evicted spot machine.
 //
 // Non-goals:

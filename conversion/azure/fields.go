@@ -16,15 +16,15 @@ type (
 	pass         = conversion.Pass
 )
 
-// at is conversion.At under a shorter name, for rows that name more than one path.
+// at is a short name for conversion.At, for rows that name more than one path.
 func at(paths ...string) []string { return conversion.At(paths...) }
 
-// elsewhere returns the path of a field in an object that is of neither of the table's two types (conversion.Elsewhere).
+// elsewhere returns the path of a field in another object than the table's two types (conversion.Elsewhere).
 func elsewhere(object, path string) string { return object + conversion.Elsewhere + path }
 
 var of conversion.Rows[providerSpec, infraSpec]
 
-// Reasons that more than one row gives.
+// These are reasons that more than one row gives.
 const (
 	byImageID = "Machine API names an image by its resource id: give image.id, which for a gallery's image is " +
 		"/subscriptions/…/galleries/GALLERY/images/NAME/versions/VERSION"

@@ -34,8 +34,8 @@ func imageTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// ownedTo returns an image by its full resource ID. Like Machine API's controller, it puts the cluster's subscription before the ID. It refuses an ID of
-// another subscription.
+// ownedTo returns an image by its full resource ID. A providerSpec has the ID without the subscription: ownedTo puts the cluster's subscription before it, as
+// Machine API's controller does. It reports an error for an ID of another subscription.
 func ownedTo(p *pass, id string) *azurev1.Image {
 	own := subscription(p)
 	switch {
@@ -92,13 +92,13 @@ func imageFrom(p *pass, c *infraSpec, m *providerSpec) {
 		m.Image.ResourceID = ownedFrom(at, *image.ID)
 	case image.Marketplace != nil:
 		m.Image = offeredFrom(at, image.Marketplace)
-	case image.ComputeGallery == nil && image.SharedGallery == nil: // other rows refuse an image of a gallery
+	case image.ComputeGallery == nil && image.SharedGallery == nil: // other rows refuse the image of a gallery
 		at.Required("id", "name the image: set image.id or image.marketplace")
 	}
 }
 
-// ownedFrom returns an image's resource ID without the subscription, which Machine API's controller adds. It refuses an ID whose subscription is not the
-// cluster's.
+// ownedFrom returns an image's resource ID without the subscription, because Machine API's controller adds the subscription. It reports an error if the
+// subscription is not the cluster's.
 func ownedFrom(p *pass, id string) string {
 	own := "/subscriptions/" + subscription(p)
 	rest, ok := strings.CutPrefix(id, own)

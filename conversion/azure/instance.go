@@ -29,8 +29,9 @@ func text(s *string) string {
 	return *s
 }
 
-// sizeTo writes the size's name as Azure lists it. Azure accepts a name in any case, and Machine API's webhook fills in Standard_D4s_V3. Cluster API's provider
-// looks for exactly the listed name. If it does not find the name, it fails the Machine for good, even a Machine that runs.
+// sizeTo writes the name of the size exactly as Azure lists it, because Cluster API's provider looks for this name in Azure's list. If the provider does not
+// find the name, it fails the Machine for good, even a Machine that runs. A providerSpec may have another spelling: Azure accepts a name in any case, and
+// Machine API's webhook fills in Standard_D4s_V3.
 func sizeTo(p *pass, m *providerSpec, c *infraSpec) {
 	if c.VMSize = azuresizes.Listed(m.VMSize); c.VMSize == "" {
 		p.Required("vmSize", "name one of Azure's sizes, such as Standard_D4s_v3")
@@ -45,14 +46,14 @@ func sizeFrom(p *pass, c *infraSpec, m *providerSpec) {
 
 func zoneTo(p *pass, m *providerSpec, _ *infraSpec) {
 	p.Core.FailureDomain = m.Zone
-	if m.AvailabilitySet == "" { // the error about an availability set that is given is enough
+	if m.AvailabilitySet == "" { // a given availability set has an error of its own
 		availabilitySet(p, p, "zone", m.Zone, m.SpotVMOptions != nil)
 	}
 }
 
-// availabilitySet reports an error for a MachineSet without a zone if the AzureCluster lists no zones. In a region without zones each API puts new machines of
-// a MachineSet into an availability set, but under different names. Cluster API takes a region for one without zones if the AzureCluster's status lists none,
-// and OpenShift's operator lists none. Machines that exist stay where they are, so they are not checked.
+// availabilitySet reports an error for a MachineSet without a zone if the AzureCluster lists no zones. In a region without zones, each API puts a
+// MachineSet's new machines into an availability set, but the two APIs give the availability set different names. Cluster API assumes that a region has no
+// zones if the AzureCluster's status lists none, and OpenShift's operator lists none. A Machine that exists stays where it is, so it is not checked.
 func availabilitySet(p, at *pass, path, zone string, spot bool) {
 	domains, _, _ := unstructured.NestedFieldNoCopy(p.Env.InfraCluster, "status", "failureDomains")
 	known, _ := domains.(map[string]any)
@@ -101,10 +102,10 @@ func reservationFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// scheme is what precedes a resource ID where Kubernetes' objects have it as a provider ID.
+// scheme precedes a resource ID in a provider ID.
 const scheme = "azure://"
 
-// isResource reports whether a text is the full ID of a resource of a kind. The words of such an ID are case-insensitive.
+// isResource reports whether a text is the full ID of a resource of this kind. It ignores case, as Azure does.
 func isResource(id, provider, kind string) bool {
 	parts := strings.Split(id, "/")
 	if len(parts) != 9 {
@@ -174,8 +175,8 @@ func identityFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// identityBack returns an identity's resource ID, or its name if the name converts back to exactly this ID. The ID must stay the same, because an
-// AzureMachine's identities are immutable.
+// identityBack returns the name of an identity if the name converts back to exactly the same provider ID, otherwise the identity's resource ID. The provider
+// ID must stay exactly the same, because an AzureMachine's identities are immutable.
 func identityBack(p *pass, providerID string) string {
 	id, ok := strings.CutPrefix(providerID, scheme)
 	if !ok || !isIdentity(id) {
@@ -198,7 +199,8 @@ func sshFrom(p *pass, c *infraSpec, m *providerSpec) {
 	m.SSHPublicKey = c.SSHPublicKey
 }
 
-// checkKey refuses an SSH key that the AzureMachine's webhook would refuse. Unlike the webhook, it does not check the content behind the key's base64.
+// checkKey reports an error for an SSH key that the AzureMachine's webhook would refuse. Unlike the webhook, it does not check what the base64 text of the
+// key contains.
 func checkKey(p *pass, key string) {
 	if key == "" {
 		return

@@ -40,7 +40,7 @@ func interfaceFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// oneInterface returns the machine's first interface. An older spec, without networkInterfaces, has the interface's settings in other fields.
+// oneInterface returns the machine's first interface. A spec in the older form has no networkInterfaces, but has the interface's settings in other fields.
 func oneInterface(c *infraSpec) azurev1.NetworkInterface {
 	if len(c.NetworkInterfaces) == 0 {
 		return azurev1.NetworkInterface{SubnetName: c.SubnetName, AcceleratedNetworking: c.AcceleratedNetworking}
@@ -48,7 +48,8 @@ func oneInterface(c *infraSpec) azurev1.NetworkInterface {
 	return c.NetworkInterfaces[0]
 }
 
-// checkInterfaces reports errors if a spec has more than one interface, or also the older fields for it. It returns the pass at the path of the interface.
+// checkInterfaces reports an error if a spec has more than one interface, or if it has the older fields in addition. It returns the pass at the path of the
+// interface.
 func checkInterfaces(p *pass, c *infraSpec) *pass {
 	if len(c.NetworkInterfaces) == 0 {
 		return p
@@ -66,8 +67,8 @@ func checkInterfaces(p *pass, c *infraSpec) *pass {
 	return p.At("networkInterfaces[0]")
 }
 
-// familiesTo reports an error if the cluster has two address families and the AzureCluster's network names no IPv6 addresses: Cluster API would give a new
-// machine no IPv6 address. Machine API decides by the subnet.
+// familiesTo reports an error if the cluster has IPv4 and IPv6 addresses, but the AzureCluster's network has no IPv6 range. Cluster API would then give a new
+// machine no IPv6 address. Machine API does not need the range, because it decides by the subnet.
 func familiesTo(p *pass, _ *providerSpec, _ *infraSpec) {
 	family := configv1.IPFamilyType(p.Env.PlatformStatus("ipFamily"))
 	if family != configv1.DualStackIPv4Primary && family != configv1.DualStackIPv6Primary || p.Env.InfraCluster == nil || p.Core.ProviderID != "" {
@@ -127,23 +128,25 @@ func publicBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
 	attached(p, "publicLoadBalancer", m.PublicLoadBalancer, want)
 }
 
-// lacksBalancers reports whether the AzureCluster's load balancers are not those of a control plane Machine that has an internal one, and no user has chosen
-// them (namesOthers). OpenShift's operator writes no load balancers into an AzureCluster, and the provider's webhook then generates some.
+// lacksBalancers reports whether the AzureCluster needs other load balancers for a control plane Machine. It is true if the Machine has an internal load
+// balancer, the AzureCluster's load balancers are not the Machine's, and no user has chosen the AzureCluster's (namesOthers). The reason for the difference
+// is that OpenShift's operator writes no load balancers into an AzureCluster, and the provider's webhook then generates some.
 func lacksBalancers(p *pass, m *providerSpec) bool {
 	return p.Core.ControlPlane && p.Env.InfraCluster != nil && m.InternalLoadBalancer != "" &&
 		!(strings.EqualFold(m.InternalLoadBalancer, internalBalancer(p)) && strings.EqualFold(m.PublicLoadBalancer, publicBalancer(p, m.Subnet, m.PublicIP))) &&
 		!namesOthers(p, m)
 }
 
-// namesOthers reports whether the AzureCluster has a control plane load balancer that a Machine does not have, and whose name a user and not the provider's
-// webhook has given. Such a load balancer is not to be replaced, because another Machine may need it.
+// namesOthers reports whether the AzureCluster has a control plane load balancer that the Machine does not have, and whose name comes from a user and not
+// from the provider's webhook. Such a load balancer must not be replaced, because another Machine may need it.
 func namesOthers(p *pass, m *providerSpec) bool {
 	internal, outbound := internalBalancer(p), balancer(p, "controlPlaneOutboundLB")
 	return internal != "" && !strings.EqualFold(internal, p.Env.ClusterName+"-internal-lb") && !strings.EqualFold(internal, m.InternalLoadBalancer) ||
 		outbound != "" && !strings.EqualFold(outbound, p.Env.ClusterName+"-outbound-lb") && !strings.EqualFold(outbound, m.PublicLoadBalancer)
 }
 
-// otherBalancers returns the load balancers of a control plane Machine that has others than m; "" if all known control plane Machines have the same.
+// otherBalancers returns the load balancers of a control plane Machine whose load balancers differ from m's; "" if all known control plane Machines have the
+// same.
 func otherBalancers(p *pass, m *providerSpec) string {
 	for _, master := range p.Env.ControlPlane {
 		if master.Name == p.Core.Name {
@@ -155,7 +158,7 @@ func otherBalancers(p *pass, m *providerSpec) string {
 			continue
 		}
 		if other.InternalLoadBalancer == "" {
-			continue // not set yet: Machine API's actuator sets it
+			continue // not set yet: Machine API's actuator sets it later
 		}
 		if !strings.EqualFold(other.InternalLoadBalancer, m.InternalLoadBalancer) || !strings.EqualFold(other.PublicLoadBalancer, m.PublicLoadBalancer) {
 			return fmt.Sprintf("%q and %q", other.InternalLoadBalancer, other.PublicLoadBalancer)
@@ -164,7 +167,7 @@ func otherBalancers(p *pass, m *providerSpec) string {
 	return ""
 }
 
-// Placeholders, in commands, for the names of backend pools that no object of the cluster has.
+// These are placeholders, in commands, for the names of backend pools, because no object of the cluster contains these names.
 const internalPool, publicPool = "INTERNAL_POOL", "PUBLIC_POOL"
 
 func balancersNote(p *pass, m *providerSpec) string {
@@ -180,7 +183,8 @@ func balancersNote(p *pass, m *providerSpec) string {
 	return note
 }
 
-// outboundPool returns the backend pool of a load balancer: the AzureCluster's name for it if it is also the workers' load balancer, otherwise publicPool.
+// outboundPool returns the name of a load balancer's backend pool. The AzureCluster has this name if the load balancer is also the workers'. Otherwise the
+// result is publicPool.
 func outboundPool(p *pass, name string) string {
 	if pool, _ := p.Env.InfraClusterString("spec", "networkSpec", "nodeOutboundLB", "backendPool", "name"); pool != "" &&
 		strings.EqualFold(name, balancer(p, "nodeOutboundLB")) {
@@ -189,8 +193,8 @@ func outboundPool(p *pass, name string) string {
 	return publicPool
 }
 
-// balancersPatch returns a merge patch that gives the AzureCluster a control plane Machine's load balancers. The internal one becomes apiServerLB, through
-// which external requests reach the control plane too. The public one becomes controlPlaneOutboundLB, for outbound traffic.
+// balancersPatch returns a merge patch that gives the AzureCluster a control plane Machine's load balancers. The internal load balancer becomes apiServerLB,
+// through which external requests also reach the control plane. The public load balancer becomes controlPlaneOutboundLB, which is for outbound traffic.
 func balancersPatch(p *pass, m *providerSpec) string {
 	pool := func(name string) map[string]any { return map[string]any{"name": name} }
 	network := map[string]any{
@@ -234,7 +238,7 @@ func attached(p *pass, path, have, want string) {
 	}
 }
 
-// publicBalancer returns the name of the load balancer to which Cluster API attaches a machine for outbound traffic, or as a public API server; "" for none.
+// publicBalancer returns the name of the load balancer that Cluster API attaches a machine to for outbound traffic, or as a public API server; "" for none.
 func publicBalancer(p *pass, subnet string, publicIP bool) string {
 	switch {
 	case p.Core.ControlPlane && privateAPI(p):

@@ -34,7 +34,7 @@ func Platform() conversion.Platform {
 	}
 }
 
-// interruptible reports whether a spec, of either API, requests a spot machine.
+// interruptible reports whether a spec requests a spot machine. spec is a providerSpec or the spec of an AzureMachine.
 func interruptible(spec any) bool {
 	switch s := spec.(type) {
 	case *providerSpec:
@@ -45,7 +45,7 @@ func interruptible(spec any) bool {
 	return false
 }
 
-// supposed is Platform.Supposed, with names that no cluster has.
+// supposed is the value of Platform.Supposed, with names that no cluster has.
 var supposed = conversion.Supposition{
 	InfraCluster: `{"spec":{"subscriptionID":"","location":"supposed","resourceGroup":"supposed","azureEnvironment":"AzurePublicCloud","networkSpec":{
 		"vnet":{"name":"supposed","resourceGroup":"supposed"},"subnets":[{"name":"supposed-master","role":"control-plane"},{"name":"supposed-worker","role":"node"}],

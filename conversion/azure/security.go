@@ -8,7 +8,8 @@ import (
 	azurev1 "sigs.k8s.io/cluster-api-provider-azure/api/v1beta1"
 )
 
-// profile is what the security profiles of both APIs have in common. The fields that end in At have the path of each part in the object that is converted.
+// profile has what the security profiles of both APIs have in common. A field whose name ends in At has the path, in the converted object, of the field
+// without At.
 type profile struct {
 	host             *bool
 	kind, encryption string
@@ -16,7 +17,7 @@ type profile struct {
 
 	hostAt, kindAt, encryptionAt, bootAt, tpmAt string
 
-	// untrusted and unencrypted are remedies for messages: what to do about a new machine that Cluster API would create without Trusted Launch, or without
+	// untrusted and unencrypted are remedies for messages. They are for a new machine that Cluster API would create without Trusted Launch, or without
 	// encryption at the host.
 	untrusted, unencrypted string
 }
@@ -31,7 +32,7 @@ const (
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
-// check reports an error for a profile that both APIs refuse, and for settings of a new machine that Cluster API's controller would ignore.
+// check reports an error for a profile that both APIs refuse. It also reports one for settings that Cluster API's controller would ignore in a new machine.
 func (s profile) check(p *pass) {
 	switch {
 	case s.kind != "" && s.kind != confidentialVM && s.kind != trustedLaunch:
@@ -83,7 +84,7 @@ func securityTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// settings reads into s the settings of the security type. If they are missing, invalid or of another type, it reports an error and returns false.
+// settings reads the settings of the security type into s. It reports an error and returns false if they are missing, invalid, or of another type.
 func (s *profile) settings(p *pass, m machinev1beta1.SecuritySettings) bool {
 	var uefi *machinev1beta1.UEFISettings
 	at := p.At("securityProfile.settings")
@@ -108,7 +109,8 @@ func (s *profile) settings(p *pass, m machinev1beta1.SecuritySettings) bool {
 	return s.uefi(p, uefi)
 }
 
-// member returns the settings of one security type (kind), and sets their paths in s. If securityType is another one, it reports an error and returns nil.
+// member returns the settings of one security type (kind), and sets their paths in s. If the security type of s is another one, it reports an error and
+// returns nil.
 func (s *profile) member(p *pass, kind, field string, uefi *machinev1beta1.UEFISettings) *machinev1beta1.UEFISettings {
 	if s.kind != kind {
 		p.Invalid(field, nil, "remove it, or set securityType to "+kind)

@@ -15,8 +15,8 @@ import (
 
 var providerStatusKind = machinev1beta1.GroupVersion.WithKind("AzureMachineProviderStatus")
 
-// status converts what the controllers of either API have observed. Conditions are not converted, because the controllers of one API do not know the conditions
-// of the other.
+// status converts what the controllers of either API have observed. It does not convert conditions, because the controllers of one API do not know the other
+// API's conditions.
 type status struct{}
 
 func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObservation) map[string]any {
@@ -46,13 +46,13 @@ func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
 	return out
 }
 
-// observed is what the statuses of both APIs have in common, and the virtual machine's ID, which Cluster API has in the spec.
+// observed has the fields that the statuses of both APIs have in common, and the virtual machine's ID, which Cluster API has in the spec.
 type observed struct {
 	VMState    string `json:"vmState"`
 	ProviderID string `json:"providerID"`
 }
 
-// read decodes a status or spec. If it cannot be decoded, the result is empty.
+// read decodes a status or spec. The result is empty if it cannot be decoded.
 func read(raw []byte) observed {
 	var out observed
 	if json.Unmarshal(raw, &out) != nil {
@@ -61,8 +61,8 @@ func read(raw []byte) observed {
 	return out
 }
 
-// provisioning returns Cluster API's provisioning state for a Machine API state. A state about a machine's power becomes Succeeded: Machine API reports the
-// power only once Azure has provisioned the machine.
+// provisioning returns Cluster API's provisioning state for a state of the Machine API. A state about a machine's power becomes Succeeded, because Machine
+// API reports the power only once Azure has provisioned the machine.
 func provisioning(state string) string {
 	switch machinev1beta1.AzureVMState(state) {
 	case machinev1beta1.VMStateStarting, machinev1beta1.VMStateRunning, machinev1beta1.VMStateStopping, machinev1beta1.VMStateStopped,
@@ -72,7 +72,7 @@ func provisioning(state string) string {
 	return state
 }
 
-// known reports whether Machine API has a word for a state of Cluster API's. It has none for Canceled and for Deleted.
+// known reports whether a state of Cluster API is also one of Machine API's states. Canceled and Deleted are not.
 func known(state string) bool {
 	switch machinev1beta1.AzureVMState(state) {
 	case machinev1beta1.VMStateCreating, machinev1beta1.VMStateDeleting, machinev1beta1.VMStateFailed,

@@ -27,8 +27,8 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 	c.AdditionalTags = all
 }
 
-// tagsFrom writes the AzureMachine's tags to the providerSpec, except for those that Machine API adds itself. It adds the tags that only the AzureCluster has,
-// except in a control plane Machine, for which they are errors.
+// tagsFrom writes the AzureMachine's tags to the providerSpec, except for tags that Machine API adds by itself. It also writes the tags that only the
+// AzureCluster has. For a control plane Machine such a tag is an error instead.
 func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	checkTags(p, "additionalTags", c.AdditionalTags, c.AdditionalTags)
 	derived := derivedTags(p)
@@ -49,8 +49,8 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// derivedTags returns the tags that Machine API adds to each virtual machine: the mark by which an uninstall finds what belongs to the cluster, and the
-// Infrastructure's resourceTags. Tags that Cluster API adds too, because the AzureCluster has them with the same value, are left out.
+// derivedTags returns the tags that Machine API adds to each virtual machine: the tag by which an uninstall finds what belongs to the cluster, and the
+// Infrastructure's resourceTags. It leaves out tags that Cluster API adds too, because the AzureCluster has them with the same value.
 func derivedTags(p *pass) map[string]string {
 	out := map[string]string{}
 	if p.Env.Infrastructure == nil {
@@ -63,7 +63,7 @@ func derivedTags(p *pass) map[string]string {
 	return out
 }
 
-// named reports whether tags has a tag of a name. Case does not matter in Azure's names.
+// named reports whether tags has a tag of this name. It ignores case, as Azure does in names.
 func named(tags map[string]string, name string) bool {
 	for have := range tags {
 		if strings.EqualFold(have, name) {
@@ -76,8 +76,8 @@ func named(tags map[string]string, name string) bool {
 // maxTags is Azure's maximum number of tags for one resource.
 const maxTags = 50
 
-// checkTags reports an error for each of the tags at a path that Azure or Cluster API would refuse, and if there would be too many. all are all tags that the
-// machine would have from its own object.
+// checkTags reports an error for each tag at a path that Azure or Cluster API would refuse, and one if a machine would have too many tags. all are the tags
+// that the machine would have from its own object.
 func checkTags(p *pass, path string, tags, all map[string]string) {
 	if n := len(withCluster(p, all)); n > maxTags {
 		p.Unsupported(path, len(tags), fmt.Sprintf("with the tags that Cluster API adds, the machine has %d, and Azure takes %d: remove some", n, maxTags))
@@ -91,7 +91,8 @@ func checkTags(p *pass, path string, tags, all map[string]string) {
 	}
 }
 
-// withCluster returns tags together with those that Cluster API's controller adds to a machine. The values of the latter are not all filled in.
+// withCluster returns tags together with the tags that Cluster API's controller adds to a machine. It is for counting: some of the added tags have no value
+// in the result.
 func withCluster(p *pass, tags map[string]string) map[string]string {
 	all := map[string]string{"Name": "", azurev1.NameAzureClusterAPIRole: "", azurev1.ClusterTagKey(p.Env.ClusterName): "", cloudTag(p): ""}
 	maps.Copy(all, clusterTags(p))
@@ -128,8 +129,8 @@ func inherits(p *pass, path string, own map[string]string) {
 	}
 }
 
-// clusterAlone returns the tags that a machine gets only from the AzureCluster: neither its own spec (own) nor the Infrastructure has them. Marks of ownership
-// are left out.
+// clusterAlone returns the tags that a machine gets only from the AzureCluster: neither the machine's own spec (own) nor the Infrastructure has them. It
+// leaves out tags that only mark ownership.
 func clusterAlone(p *pass, own map[string]string) map[string]string {
 	if p.Env.Infrastructure == nil || p.Env.InfraCluster == nil {
 		return nil

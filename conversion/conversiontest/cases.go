@@ -15,7 +15,8 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// ToClusterAPI converts a providerSpec from JSON. It returns nil if the JSON cannot be decoded, or is another platform's. The errors are in the pass.
+// ToClusterAPI converts a providerSpec from JSON. The errors are in the pass. The result is nil if the JSON cannot be decoded, or if it is another platform's
+// providerSpec.
 func ToClusterAPI(p *conversion.Pass, raw []byte) any {
 	spec := p.Env.Platform.Spec.NewProviderSpec()
 	if !p.Decode(raw, spec) || !p.Env.Platform.Spec.Recognise(p, spec) {
@@ -24,7 +25,7 @@ func ToClusterAPI(p *conversion.Pass, raw []byte) any {
 	return p.Env.Platform.Spec.ToClusterAPI(p, spec)
 }
 
-// ToMachineAPI converts the spec of an infrastructure machine from JSON. It returns nil if the JSON cannot be decoded. The errors are in the pass.
+// ToMachineAPI converts the spec of an infrastructure machine from JSON. The errors are in the pass. The result is nil if the JSON cannot be decoded.
 func ToMachineAPI(p *conversion.Pass, raw []byte) any {
 	spec := p.Env.Platform.Spec.NewInfraSpec()
 	if !p.Decode(raw, spec) {
@@ -33,7 +34,7 @@ func ToMachineAPI(p *conversion.Pass, raw []byte) any {
 	return p.Env.Platform.Spec.ToMachineAPI(p, spec)
 }
 
-// Patched returns base after a JSON merge patch.
+// Patched returns base with a JSON merge patch applied.
 func Patched[T string | []byte](t *testing.T, base T, patch string) []byte {
 	t.Helper()
 	out, err := jsonpatch.MergePatch([]byte(base), []byte(patch))
@@ -61,7 +62,7 @@ func Same(t *testing.T, want []string, errs field.ErrorList) {
 	}
 }
 
-// Advised tests that each error about a valid field that does not convert says what the reader should do.
+// Advised tests that each error about a valid field that does not convert contains advice: what the reader should do.
 func Advised(t *testing.T, errs field.ErrorList) {
 	t.Helper()
 	for _, e := range errs {

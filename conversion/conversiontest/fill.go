@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Values has makers of valid values for fields whose values must obey rules, by the field's path: "tags[].name". A maker returns a value of the field's type.
-// If the field is a pointer, the maker may return a value of the type pointed to instead; the pointer is then nil in one of three cases.
+// Values maps a field's path, such as "tags[].name", to a maker of valid values, for fields whose values must obey rules. A maker returns a value of the
+// field's type. If the field is a pointer, the maker may return a value of the type that it points to. The pointer is then nil in one of three cases.
 type Values map[string]func(r *rand.Rand) any
 
 // OneOf returns a maker that picks one of the given values.
@@ -19,11 +19,11 @@ func OneOf[T any](values ...T) func(*rand.Rand) any {
 	return func(r *rand.Rand) any { return values[r.IntN(len(values))] }
 }
 
-// filler fills a value with anything that its type allows: lists and maps that have up to five elements or are nil, and pointers that may be nil.
+// filler fills a value with anything that the value's type allows: lists and maps that have up to five elements or are nil, and pointers that may be nil.
 type filler struct {
 	r      *rand.Rand
 	values Values
-	// zero matches the paths that stay zero.
+	// zero reports whether the field at a path must keep its zero value.
 	zero func(path string) bool
 }
 
@@ -80,7 +80,7 @@ func (f filler) fillStruct(v reflect.Value, path string) {
 	}
 }
 
-// length returns a random length for a list or map, -1 for nil.
+// length returns a random length for a list or map. -1 means nil.
 func (f filler) length() int { return f.r.IntN(7) - 1 }
 
 func (f filler) fillSlice(v reflect.Value, path string) {
@@ -119,7 +119,7 @@ func (f filler) fillScalar(v reflect.Value) {
 	}
 }
 
-// Word returns a random word of one to six characters. The shortest words occur repeatedly.
+// Word returns a random word of one to six characters. The shortest words occur several times in a test.
 func Word(r *rand.Rand) string {
 	out := make([]byte, 1+r.IntN(6))
 	for i := range out {

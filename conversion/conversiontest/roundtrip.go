@@ -22,11 +22,11 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// Trip is a round trip of a conversion, from type A to type B and back. Values of type A are generated.
+// Trip describes a round trip of a conversion: from type A to type B and back. The test generates the values of type A.
 type Trip[A, B any] struct {
 	There func(*A) (*B, field.ErrorList)
 	Back  func(*B) (*A, field.ErrorList)
-	// Root is what precedes the paths of A's fields in errors.
+	// Root precedes the paths of A's fields in errors.
 	Root string
 	// Lines are the table's rows. Own returns the paths of a row that are in A.
 	Lines []conversion.Line
@@ -34,13 +34,13 @@ type Trip[A, B any] struct {
 	// Values makes valid values of single fields. Repair then changes the whole value, so that it also obeys the rules about more than one field.
 	Values Values
 	Repair func(*rand.Rand, *A)
-	// Normal changes a value into the form that it has after the round trip, for fields in which two forms mean the same.
+	// Normal changes a value into the form that it has after the round trip. It is for fields with two forms of the same meaning.
 	Normal func(*A)
-	// Runs is how many values are generated; 0: 1,000.
+	// Runs is the number of values to generate. 0 means 1,000.
 	Runs int
 }
 
-// Seed returns the seed for random values: the environment variable CONVERSION_SEED or, if it is not set, a new one each time. It logs the seed.
+// Seed returns the seed for random values and logs it. The seed is the environment variable CONVERSION_SEED or, if this is not set, a new one each time.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
@@ -54,8 +54,8 @@ func Seed(t testing.TB) uint64 {
 	return seed
 }
 
-// Run tests round trips of random values: values that convert must come back, and values with fields that do not convert must be refused for exactly these
-// fields.
+// Run tests round trips of random values. A value whose fields all convert must come back unchanged. A value with fields that do not convert must be refused
+// for exactly these fields.
 func (trip Trip[A, B]) Run(t *testing.T) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(Seed(t), 0))
@@ -84,11 +84,11 @@ func (trip Trip[A, B]) Run(t *testing.T) {
 	}
 }
 
-// Tame returns a random value all of whose fields convert.
+// Tame returns a random value in which every field that is set converts.
 func (trip Trip[A, B]) Tame(r *rand.Rand) *A { return trip.fill(r, true) }
 
-// make returns a random value. In half of the cases all of its fields convert. Otherwise the value also has about one in eight of the fields that do not
-// convert, or more if there are few such fields.
+// make returns a random value. In half of the cases every field that is set converts. In the other half, fields that do not convert may be set too: about one
+// in eight of them, or more if there are few such fields.
 func (trip Trip[A, B]) make(r *rand.Rand) *A {
 	return trip.fill(r, r.IntN(2) == 0)
 }
@@ -116,7 +116,7 @@ func under(path string, of []string) bool {
 	})
 }
 
-// unconvertible lists the paths of a's set fields that, by the table, do not convert.
+// unconvertible returns the paths of those fields that are set in a and, according to the table, do not convert.
 func (trip Trip[A, B]) unconvertible(a *A) []string {
 	var out []string
 	for _, l := range trip.Lines {
@@ -172,7 +172,7 @@ func (trip Trip[A, B]) refuses(t *testing.T, a *A, expected []string) {
 	}
 }
 
-// jsonOnly has cmp ignore unexported fields, which are not in the JSON.
+// jsonOnly makes cmp ignore unexported fields, because these are not in the JSON.
 var jsonOnly = cmp.FilterPath(func(p cmp.Path) bool {
 	f, ok := p.Last().(cmp.StructField)
 	return ok && !token.IsExported(f.Name())
@@ -187,7 +187,7 @@ func bytesOf(t *testing.T, v any) string {
 	return string(raw)
 }
 
-// clone returns a copy made through JSON, because every value that an API server stores goes through JSON.
+// clone returns a copy that it makes through JSON, because every value that an API server stores goes through JSON.
 func clone[A any](t *testing.T, a *A) *A {
 	t.Helper()
 	raw, err := json.Marshal(a)

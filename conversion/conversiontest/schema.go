@@ -13,13 +13,13 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// Differences compares a Go type with its schema in a CRD. It returns a sentence for each leaf that only one of the two has, and for each leaf whose type
-// differs.
+// Differences compares a Go type with the schema of a CRD. It returns one sentence for each leaf that exists in only one of them, and one for each leaf whose
+// type differs.
 func Differences(schema apiextensionsv1.JSONSchemaProps, t reflect.Type) []string {
 	return compare(leaves(schema, ""), typed(t, ""))
 }
 
-// compare is Differences for leaves: crd and types have each leaf's type by its path.
+// compare is Differences for leaves: crd and types map the path of each leaf to the leaf's type.
 func compare(crd, types map[string]string) []string {
 	var out []string
 	for path, kind := range crd {
@@ -38,7 +38,7 @@ func compare(crd, types map[string]string) []string {
 	return out
 }
 
-// leaves returns the types of a schema's leaves by path. The words for the types are those of typed, so that the results can be compared.
+// leaves maps the path of each leaf of a schema to the leaf's type. It uses the same names of types as typed, so that the two results can be compared.
 func leaves(s apiextensionsv1.JSONSchemaProps, at string) map[string]string {
 	out := map[string]string{}
 	switch {
@@ -61,7 +61,7 @@ func leaves(s apiextensionsv1.JSONSchemaProps, at string) map[string]string {
 	return out
 }
 
-// typed returns the types of a Go type's leaves by path, in the words of leaves.
+// typed maps the path of each leaf of a Go type to the leaf's type. It uses the same names of types as leaves.
 func typed(t reflect.Type, at string) map[string]string {
 	out := map[string]string{}
 	for t.Kind() == reflect.Pointer {

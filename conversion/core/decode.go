@@ -14,8 +14,8 @@ import (
 
 const providerPath = "spec.providerSpec.value"
 
-// withProvider is a Machine API Machine's spec for decoding: the providerSpec is decoded together with the spec, into the platform's type. The field
-// ProviderSpec hides the embedded struct's field of that name, as encoding/json prefers the outer one.
+// withProvider is the type for decoding the spec of a Machine API Machine. The providerSpec is decoded together with the spec, into the platform's type. The
+// field ProviderSpec hides the embedded struct's field of that name, because encoding/json prefers the outer field.
 type withProvider struct {
 	machinev1beta1.MachineSpec `json:",inline"`
 	ProviderSpec               struct {
@@ -23,8 +23,8 @@ type withProvider struct {
 	} `json:"providerSpec"`
 }
 
-// recognise removes the decoded providerSpec from spec if it is empty or another platform's, and returns the path (with a dot) below which errors are then
-// irrelevant. Otherwise it returns "". path is the path of the providerSpec.
+// recognise checks the decoded providerSpec in spec. If the providerSpec is empty or another platform's, recognise removes it and returns the path of the
+// providerSpec with a dot: errors below that path are then irrelevant. Otherwise it returns "". path is the path of the providerSpec.
 func recognise(p *pass, path string, spec *withProvider) (void string) {
 	if p.Env.Platform.Spec.Recognise(p.At(path), spec.ProviderSpec.Value) {
 		return ""
@@ -35,9 +35,9 @@ func recognise(p *pass, path string, spec *withProvider) (void string) {
 
 func nothing(*pass) string { return "" }
 
-// decode reads the part of an object that converts. Of an object that fits the type, it reports errors about the spec only, because most of the metadata and
-// all of the status are not converted. judge inspects the decoded object, and returns the path below which the decoder's errors are irrelevant, "" for none.
-// decode returns false if the JSON does not fit the type, so that there is nothing to convert.
+// decode decodes those parts of an object that the conversion reads; into points to the result. It returns false if the JSON does not fit the type, so that
+// there is nothing to convert. If the JSON fits, decode reports errors about the spec only, because most of the metadata and all of the status are not
+// converted. judge inspects the decoded object and returns the path below which the decoder's errors are irrelevant, "" for none.
 func decode(p *pass, raw []byte, into any, judge func(*pass) (void string)) bool {
 	trial := conversion.NewPass(p.Env, p.Core, "")
 	if !trial.Decode(raw, into) {
@@ -53,7 +53,8 @@ func decode(p *pass, raw []byte, into any, judge func(*pass) (void string)) bool
 	return true
 }
 
-// undecoded returns the errors of an object that does not fit its type. If the object's providerSpec is another platform's, the only error is the wrong kind.
+// undecoded returns the errors about an object that does not fit its type. If the object's providerSpec is another platform's, the only error is about the
+// wrong kind.
 func undecoded(p, trial *pass, judge func(*pass) (void string)) field.ErrorList {
 	other := conversion.NewPass(p.Env, p.Core, "")
 	if void := judge(other); void != "" {

@@ -33,16 +33,16 @@ type capiCheck struct {
 
 var check conversion.Rows[mapiCheck, capiCheck]
 
-// rebootAnnotation on a Machine API MachineHealthCheck asks for unhealthy Machines to be rebooted, and not deleted.
+// rebootAnnotation on a Machine API MachineHealthCheck requests that unhealthy Machines are rebooted instead of deleted.
 const rebootAnnotation = machineapi.RemediationStrategyAnnotation
 
-// Cluster API's limits for a MachineHealthCheck: its webhook refuses a shorter startup timeout, and its CRD refuses more conditions.
+// These are Cluster API's limits for a MachineHealthCheck. Its webhook refuses a shorter startup timeout, and its CRD refuses more conditions.
 const (
 	leastStartup   = 30 * time.Second
 	mostConditions = 100
 )
 
-// MachineHealthChecks converts a MachineHealthCheck. The kind has no fields of the platform.
+// MachineHealthChecks converts a MachineHealthCheck. This kind has no fields that differ by platform.
 var MachineHealthChecks = conversion.Table[mapiCheck, capiCheck]{
 	check.Same("metadata.name", "metadata.name"),
 	check.Iso(at("metadata.labels"), at("metadata.labels"), "Copied. Only cluster-api-cluster becomes cluster.x-k8s.io/cluster-name.",
@@ -144,8 +144,8 @@ func checkSelectorFrom(p *pass, c *capiCheck, m *mapiCheck) {
 	validSelector(p, c.Spec.Selector, "in Machine API an empty selector selects every Machine: give a label that the Machines have")
 }
 
-// sameSelectedCluster reports an error if a selector has the cluster's label (key) with another cluster's name, because Cluster API's webhook refuses such a
-// selector.
+// sameSelectedCluster reports an error if a selector has the label for the cluster's name (key) with the name of another cluster, because Cluster API's
+// webhook refuses such a selector.
 func sameSelectedCluster(p *pass, key string, s metav1.LabelSelector) {
 	if v, there := s.MatchLabels[key]; there {
 		sameCluster(p, "spec.selector.matchLabels["+key+"]", v)
@@ -179,7 +179,7 @@ func conditionsOfNodesTo(p *pass, m *mapiCheck, c *capiCheck) {
 	}
 }
 
-// whole reports an error for a condition without type or status: the Machine API's CRD accepts such a condition, and Cluster API's CRD refuses it.
+// whole reports an error for a condition without a type or a status. The Machine API's CRD accepts such a condition, but Cluster API's CRD refuses it.
 func whole(p *pass, path string, kind corev1.NodeConditionType, status corev1.ConditionStatus) {
 	if kind == "" {
 		p.Required(path+".type", "set the type of the Node's condition, such as Ready")
@@ -203,7 +203,8 @@ func conditionsOfNodesFrom(p *pass, c *capiCheck, m *mapiCheck) {
 	}
 }
 
-// seconds returns a duration in whole seconds. For a duration that an int32 of whole seconds cannot express, it reports an error and returns 0.
+// seconds returns a duration as a number of whole seconds. It reports an error and returns 0 for a duration that is no whole number of seconds, or that does
+// not fit into an int32.
 func seconds(p *pass, path string, d time.Duration) *int32 {
 	s := int32(0)
 	switch {
@@ -252,7 +253,7 @@ func startupFrom(p *pass, c *capiCheck, m *mapiCheck) {
 	m.Spec.NodeStartupTimeout = &d
 }
 
-// percentage is the form in which the Machine API's CRD accepts a percentage.
+// percentage matches a percentage in the form that the Machine API's CRD accepts.
 var percentage = regexp.MustCompile(`^(100|[0-9]{1,2})%$`)
 
 const percentOrNumber = "must be a number of Machines or a percentage of up to 100%"
@@ -287,7 +288,7 @@ func maxUnhealthyFrom(p *pass, c *capiCheck, m *mapiCheck) {
 	}
 }
 
-// limit reports whether a limit means the same in both APIs: a number that is not negative, or a percentage of up to 100%. If not, it also reports an error.
+// limit returns true if a limit means the same in both APIs: a number that is not negative, or a percentage of up to 100%. Otherwise it reports an error.
 func limit(p *pass, path string, v intstr.IntOrString) bool {
 	if v.Type == intstr.Int && v.IntVal >= 0 || v.Type == intstr.String && percentage.MatchString(v.StrVal) {
 		return true
@@ -326,8 +327,8 @@ func remediationFrom(p *pass, c *capiCheck, m *mapiCheck) {
 	m.Spec.RemediationTemplate = &corev1.ObjectReference{APIVersion: t.APIVersion, Kind: t.Kind, Name: t.Name}
 }
 
-// writtenCheck is a Machine API MachineHealthCheck as a user writes it. It has spec.authoritativeAPI, which the overlay of the CRD adds and the published type
-// lacks. Its durations are text, because the CRD's patterns accept some texts that Go cannot parse as a duration.
+// writtenCheck is the type for decoding a Machine API MachineHealthCheck as a user writes it. It has spec.authoritativeAPI, which the overlay of the CRD adds
+// and the published type lacks. Its durations are text, because the CRD's patterns accept some texts that Go cannot parse as a duration.
 type writtenCheck struct {
 	Metadata metadata `json:"metadata"`
 	Spec     struct {

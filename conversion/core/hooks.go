@@ -18,8 +18,8 @@ const (
 	shortest = 3
 )
 
-// isHook reports whether Cluster API treats an annotation as a hook for deletion. It does if the name begins with one of the two prefixes, even without a slash
-// after the prefix.
+// isHook reports whether Cluster API treats an annotation as a deletion hook: the annotation's name begins with one of the two prefixes, even if no slash
+// follows the prefix.
 func isHook(annotation string) bool {
 	return strings.HasPrefix(annotation, clusterv1.PreDrainDeleteHookAnnotationPrefix) ||
 		strings.HasPrefix(annotation, clusterv1.PreTerminateDeleteHookAnnotationPrefix)
@@ -51,7 +51,7 @@ func annotate(p *pass, path, prefix string, hooks []machinev1beta1.LifecycleHook
 	}
 }
 
-// hookName reports whether a hook's name is valid as the part of an annotation's name behind the slash.
+// hookName reports whether a hook's name is valid as the part behind the slash of an annotation's name.
 func hookName(name string) bool {
 	edge := func(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' }
 	for i := range len(name) {

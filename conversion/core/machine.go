@@ -18,7 +18,7 @@ import (
 	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
-// metadata is the part of an object's metadata that converts.
+// metadata has those parts of an object's metadata that the conversion copies.
 type metadata struct {
 	Name        string            `json:"name,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
@@ -30,7 +30,8 @@ type mapiMachine struct {
 	Metadata metadata                   `json:"metadata"`
 	Spec     machinev1beta1.MachineSpec `json:"spec"`
 
-	// provider is a pointer to the typed providerSpec, which is used in place of the raw one in the spec. nil: there is no providerSpec of the platform's kind.
+	// provider is a pointer to the typed providerSpec. The conversion uses it, and not the raw providerSpec in Spec. nil: there is no providerSpec of the
+	// platform's kind.
 	provider any
 }
 
@@ -44,13 +45,13 @@ type capiMachine struct {
 	set string
 }
 
-// infra is the infrastructure object of a Machine or template. It is the result of a conversion to Cluster API, and a source of a conversion to Machine API.
+// infra is the infrastructure object of a Machine or template. A conversion to Cluster API makes it, and a conversion to Machine API reads it.
 type infra struct {
-	// spec is a pointer to the platform's type. nil: the object does not exist (unread is false), or cannot be decoded (unread is true, and the pass has the
-	// error).
+	// spec is a pointer to the platform's type. If it is nil, the object does not exist (unread is false) or cannot be decoded (unread is true, and the pass has
+	// the error).
 	spec   any
 	unread bool
-	// name and root are set for a conversion to Machine API only: the object's name, and the path of its spec for errors.
+	// name is the object's name, and root the path of its spec for errors. Both are set only for a conversion to Machine API.
 	name, root string
 }
 
@@ -116,8 +117,8 @@ func clusterFrom(p *pass, c *capiMachine, _ *mapiMachine) {
 	ownCluster(p, c.Spec.ClusterName)
 }
 
-// ownCluster reports an error if spec.clusterName is not the cluster's name. Cluster API's webhooks make the field immutable, so the message asks for a new
-// object.
+// ownCluster reports an error if spec.clusterName is not the cluster's name. Cluster API's webhooks make the field immutable, so the message says to create a
+// new object.
 func ownCluster(p *pass, name string) {
 	if name != p.Env.ClusterName {
 		p.Unsupported("spec.clusterName", name, fmt.Sprintf("must equal the cluster's name, which is %q. The field cannot be changed: create the object "+
@@ -131,8 +132,9 @@ func sameCluster(p *pass, path, name string) {
 	}
 }
 
-// readyFrom refuses minReadySeconds on a Machine without a MachineSet. A Machine of a set, or the set's template, may have it, because it is the set's value,
-// which Machine API can express in the MachineSet: otherwise no Machine of a set with minReadySeconds could be mirrored.
+// readyFrom reports an error for minReadySeconds on a Machine without a MachineSet, because Machine API has this value only in the MachineSet. It accepts the
+// value on a Machine of a MachineSet and in the set's template: there it is the set's value, and otherwise no Machine of a set with minReadySeconds could be
+// mirrored.
 func readyFrom(p *pass, c *capiMachine, _ *mapiMachine) {
 	ofASet := p.Core.Template || c.Metadata.Labels[clusterv1.MachineSetNameLabel] != ""
 	if s := c.Spec.MinReadySeconds; s != nil && *s != 0 && !ofASet {
@@ -194,12 +196,13 @@ func providerTo(p *pass, m *mapiMachine, c *capiMachine) {
 	checkInstance(p)
 }
 
-// checkInstance refuses the ID of an instance of another cloud. Most providers read only the last part of an ID. They would act on an instance of their own
-// cloud with this last part, which may be another Machine's.
+// checkInstance reports an error if the Machine's provider ID has another cloud's scheme. Most providers read only the last part of an ID. They would act on
+// the instance of their own cloud that has this last part, which may belong to another Machine.
 func checkInstance(p *pass) {
 	id, form := p.Core.ProviderID, p.Env.Platform.InstanceID
 	const at = "spec.providerID"
-	reported := slices.ContainsFunc(p.Errors(), func(e *field.Error) bool { return e.Field == at }) // by Google Cloud's rows, which check the whole ID
+	// Google Cloud's rows check the whole ID, and may already have reported it.
+	reported := slices.ContainsFunc(p.Errors(), func(e *field.Error) bool { return e.Field == at })
 	if id != "" && !p.Core.Template && !reported && instanceid.Scheme(id) != instanceid.Scheme(form) {
 		p.Invalid(at, id, "must be of the form "+form)
 	}
@@ -222,7 +225,8 @@ func providerFrom(p *pass, c *capiMachine, m *mapiMachine) {
 	checkInstance(p)
 }
 
-// refers reports whether the infrastructure object exists, and is the object that spec.infrastructureRef names. If not, it also reports an error.
+// refers returns true if the infrastructure object exists and is the object that spec.infrastructureRef names. Otherwise it reports an error, unless the
+// object exists and cannot be decoded: that error has been reported before.
 func refers(p *pass, c *capiMachine) bool {
 	ref, want := c.Spec.InfrastructureRef, p.Env.Platform.InfraMachine
 	if p.Core.Template {
@@ -279,8 +283,8 @@ func machineToMachineAPI(p *pass, raw, infraRaw []byte) object {
 	return object{metadata: m.Metadata, spec: &m.Spec, provider: m.provider}
 }
 
-// ownedByASet reports an error for a Machine whose controlling owner is an object of Cluster API's other than a MachineSet. A MachinePool, or a control plane
-// of Cluster API, would go on to replace and terminate its instances, whichever API is authoritative for the Machine.
+// ownedByASet reports an error for a Machine whose controlling owner is an object of Cluster API, but no MachineSet. Such an owner (a MachinePool, or a
+// control plane of Cluster API) would keep replacing and terminating its instances, no matter which API is authoritative for the Machine.
 func ownedByASet(p *pass, raw []byte) {
 	for _, owner := range ownersOf(raw) {
 		group, _, _ := strings.Cut(owner.APIVersion, "/")
@@ -294,7 +298,7 @@ func ownedByASet(p *pass, raw []byte) {
 	}
 }
 
-// readInfraMachine reads an infrastructure machine; raw is nil if there is none.
+// readInfraMachine decodes an infrastructure machine. raw is nil if there is none.
 func readInfraMachine(p *pass, raw []byte) infra {
 	var o struct {
 		Metadata metadata `json:"metadata"`

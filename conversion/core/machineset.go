@@ -34,7 +34,7 @@ var set conversion.Rows[mapiSet, capiSet]
 
 const nameless = "in both APIs the MachineSet names its Machines: remove it"
 
-// MachineSets converts a MachineSet; Machines converts its template.
+// MachineSets converts a MachineSet. The table Machines converts the MachineSet's template.
 var MachineSets = conversion.Table[mapiSet, capiSet]{
 	set.Same("metadata.name", "metadata.name"),
 	set.Iso(at("metadata.labels"), at("metadata.labels"), "Copied. Only cluster-api-cluster becomes cluster.x-k8s.io/cluster-name.",
@@ -69,7 +69,7 @@ var MachineSets = conversion.Table[mapiSet, capiSet]{
 	set.Iso(at("spec.template"), at("spec.template"), "As a Machine is.", templateTo, templateFrom).With(templateLines(), "spec.template", "spec.template"),
 }
 
-// templateLines returns the lines of Machines, except for the name, which a template does not have.
+// templateLines returns the lines of the table Machines, except for the name, which a template does not have.
 func templateLines() []conversion.Line {
 	var out []conversion.Line
 	for _, l := range Machines.Lines() {
@@ -126,7 +126,7 @@ func setReadyFrom(_ *pass, c *capiSet, m *mapiSet) {
 	}
 }
 
-// newSelector is the end of a message: the only way to change the selector of a Machine API MachineSet.
+// newSelector is the end of a message. It describes the only way to change the selector of a Machine API MachineSet.
 const newSelector = ". A MachineSet's selector cannot be changed: delete the MachineSet with --cascade=orphan, which keeps its Machines, " +
 	"and create it with another selector"
 
@@ -155,8 +155,9 @@ func selectorFrom(p *pass, c *capiSet, m *mapiSet) {
 	})
 }
 
-// withoutImplied returns a selector without the cluster's name, which Cluster API's controller adds to each set's selector, unless the selector has nothing
-// else. Copied to Machine API, where a selector is immutable, the cluster's name would be a change, and the set would lose its Machines without such a label.
+// withoutImplied returns a selector without the label for the cluster's name. Cluster API's controller adds this label to each set's selector. The label must
+// not reach the Machine API, where a selector is immutable and the label would be a change: the set would lose its Machines that do not have the label. A
+// selector that has nothing but this label stays as it is.
 func withoutImplied(s metav1.LabelSelector, cluster string) metav1.LabelSelector {
 	name, has := s.MatchLabels[clusterv1.ClusterNameLabel]
 	if !has || name != cluster || len(s.MatchLabels)+len(s.MatchExpressions) == 1 {
@@ -184,8 +185,8 @@ func selector(p *pass, from metav1.LabelSelector, name func(path, key string) st
 	return out
 }
 
-// possibleSelector reports an error for each label in a selector that no object can have, and for expressions that are invalid. follows ends each message: the
-// consequence and the remedy.
+// possibleSelector reports an error for each label in a selector that no object can have, and for invalid expressions. follows is the end of each message:
+// the consequence and the remedy.
 func possibleSelector(p *pass, s metav1.LabelSelector, follows string) {
 	for _, k := range sorted(s.MatchLabels) {
 		possibleLabel(p, "spec.selector.matchLabels["+k+"]", k, s.MatchLabels[k], follows)
@@ -264,7 +265,7 @@ func setToMachineAPI(p *pass, raw, infraRaw []byte) object {
 	return object{metadata: m.Metadata, spec: &m.Spec, provider: m.provider}
 }
 
-// readTemplate reads an infrastructure machine template; raw is nil if there is none.
+// readTemplate decodes an infrastructure machine template. raw is nil if there is none.
 func readTemplate(p *pass, raw []byte) infra {
 	var o struct {
 		Metadata metadata `json:"metadata"`
@@ -286,11 +287,11 @@ func readTemplate(p *pass, raw []byte) infra {
 	return infra{spec: o.Spec.Template.Spec, name: o.Metadata.Name, root: p.Env.Platform.InfraMachineTemplate.Kind + ".spec.template.spec"}
 }
 
-// ownedByNoDeployment reports an error for a MachineSet that a MachineDeployment owns. At its next rollout the MachineDeployment creates another MachineSet and
-// scales this one down. A paused MachineSet does not scale down, so there would be twice the Machines.
+// ownedByNoDeployment reports an error for a MachineSet that a MachineDeployment owns. At its next rollout the MachineDeployment would create another
+// MachineSet and scale this one down. But a paused MachineSet does not scale down, so there would be twice as many Machines.
 //
-// The remedy pauses the MachineDeployment by the annotation. With spec.paused alone, the MachineDeployment's controller would adopt the MachineSet again and
-// restore the label.
+// The remedy in the message pauses the MachineDeployment by the annotation. spec.paused would not be enough: the MachineDeployment's controller would adopt
+// the MachineSet again and restore the label.
 func ownedByNoDeployment(p *pass, raw []byte) {
 	set := metadataOf(raw)
 	for i, owner := range set.OwnerReferences {
@@ -313,7 +314,7 @@ func ownedByNoDeployment(p *pass, raw []byte) {
 	}
 }
 
-// metadataOf reads the metadata of an object from its JSON, which has been decoded before, so that this cannot fail.
+// metadataOf returns the metadata of an object from its JSON. It cannot fail, because this JSON has been decoded before.
 func metadataOf(raw []byte) metav1.ObjectMeta {
 	var o struct {
 		Metadata metav1.ObjectMeta `json:"metadata"`

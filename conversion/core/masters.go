@@ -9,8 +9,8 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// Masters returns the control plane Machines among the Machine API's, in their order. Machines that are being deleted are left out, because they need no load
-// balancer any more.
+// Masters returns the control plane Machines among Machine API's Machines, in the given order. It leaves out Machines that are being deleted, because they no
+// longer need a load balancer.
 func Masters(machines []*unstructured.Unstructured) []conversion.Master {
 	var out []conversion.Master
 	for _, m := range machines {

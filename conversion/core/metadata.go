@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
-// clusterAPIOwn is the message about a label or annotation of the Machine API's side that has a meaning for Cluster API's controllers.
+// clusterAPIOwn is the message about a label or annotation of a Machine API object that has a meaning only for Cluster API's controllers.
 const clusterAPIOwn = "this label has a meaning on a Cluster API Machine, and none in Machine API: remove it, or use Machine API's own"
 
 func labelsTo(p *pass, m *mapiMachine, c *capiMachine) {
@@ -39,8 +39,8 @@ func labelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	}
 }
 
-// copyLabelsTo copies the Machine API's labels to c, so that a selector selects the same objects. Beside a label with the cluster's name it adds Cluster API's
-// label for that name. It refuses labels that have a meaning in Cluster API only.
+// copyLabelsTo copies the Machine API's labels to c, so that a selector selects the same objects. If a label has the cluster's name, copyLabelsTo also adds
+// Cluster API's label for the cluster's name. It refuses labels that have a meaning only in Cluster API.
 func copyLabelsTo(p *pass, labels map[string]string, c *metadata) {
 	for _, k := range sorted(labels) {
 		v := labels[k]
@@ -59,8 +59,9 @@ func copyLabelsTo(p *pass, labels map[string]string, c *metadata) {
 	}
 }
 
-// possibleLabel reports an error for a label that the API server accepts on no object. This check is necessary because the API server checks metadata.labels
-// alone: of a Machine API object it checks neither a set's template and selector nor spec.metadata. follows ends each message: the consequence and the remedy.
+// possibleLabel reports an error for a label that the API server would accept on no object. The check is necessary because the API server checks only
+// metadata.labels. In a Machine API object, it does not check the labels in a set's template and selector, nor those in spec.metadata. follows is the end of
+// each message: the consequence and the remedy.
 func possibleLabel(p *pass, path, k, v, follows string) {
 	if len(validation.IsQualifiedName(k)) > 0 {
 		p.Invalid(path, k, "a label's name has at most 63 letters, digits, dots, dashes and underscores after a domain and a slash, and begins and ends with a "+
@@ -71,8 +72,8 @@ func possibleLabel(p *pass, path, k, v, follows string) {
 	}
 }
 
-// addClusterName adds Cluster API's label with the cluster's name, unless c has it: every Cluster API object has this label, and Cluster API's webhook would
-// add it. The label is recorded as derived, so that it does not become one of the Machine API's.
+// addClusterName adds Cluster API's label with the cluster's name, unless c has it. Every Cluster API object has this label, and Cluster API's webhook would
+// add it. The label is recorded in DerivedAnnotation, so that the conversion to Machine API does not copy it.
 func addClusterName(p *pass, c *metadata) {
 	if _, there := c.Labels[clusterv1.ClusterNameLabel]; !there {
 		put(&c.Labels, clusterv1.ClusterNameLabel, p.Env.ClusterName)
@@ -106,8 +107,8 @@ func nodeLabelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 
 func nodeLabel(key string) string { return "spec.metadata.labels[" + key + "]" }
 
-// interruptible reports whether a Machine's spec requests an instance that the cloud may take back; false for a template. The Machine API's controllers label
-// such a Machine and its Node.
+// interruptible reports whether a Machine's spec requests an instance that the cloud may take back; it returns false for a template. It is for a label that
+// the Machine API's controllers set on such a Machine and its Node.
 func interruptible(p *pass, spec any) bool {
 	return !p.Core.Template && p.Env.Platform.Interruptible != nil && p.Env.Platform.Interruptible(spec)
 }
@@ -145,7 +146,7 @@ func labelsFrom(p *pass, c *capiMachine, m *mapiMachine) {
 	}
 }
 
-// copyLabelFrom undoes copyLabelsTo for one label.
+// copyLabelFrom is the reverse of copyLabelsTo for one label.
 func copyLabelFrom(p *pass, c metadata, k string, m *metadata) {
 	v := c.Labels[k]
 	if k == clusterv1.ClusterNameLabel || k == clusterLabel {
@@ -159,8 +160,8 @@ func copyLabelFrom(p *pass, c metadata, k string, m *metadata) {
 	}
 }
 
-// bornRole returns the role of a Machine that was created in Cluster API: the X of its only label node-role.kubernetes.io/X. It returns false if the Machine
-// has a role or type of the Machine API's, or not exactly one such label.
+// bornRole returns the role of a Machine that was created in Cluster API: the X of its only label node-role.kubernetes.io/X. The result is false if the
+// Machine has the Machine API's label for a role or a type, or if it does not have exactly one label node-role.kubernetes.io/X.
 func bornRole(c metadata) (string, bool) {
 	_, role := c.Labels[roleLabel]
 	if _, kind := c.Labels[typeLabel]; role || kind {
@@ -178,7 +179,7 @@ func bornRole(c metadata) (string, bool) {
 	return roles[0], true
 }
 
-// isRoleLabel reports whether a label is one that labelsTo makes from the role or type in labels, so that it is not to be copied to the Machine API.
+// isRoleLabel reports whether labelsTo makes the label k: v from the role or type in labels. The conversion to Machine API does not copy such a label.
 func isRoleLabel(labels map[string]string, k, v string) bool {
 	role, ok := strings.CutPrefix(k, nodeRole)
 	return ok && role != "" && v == "" && (labels[roleLabel] == role || labels[typeLabel] == role)
@@ -209,7 +210,7 @@ func annotationsTo(p *pass, m *mapiMachine, c *capiMachine) {
 
 func nodeAnnotation(key string) string { return "spec.metadata.annotations[" + key + "]" }
 
-// meantForMachines reports whether controllers of either API, or Poundlock, read an annotation on a Machine.
+// meantForMachines reports whether an annotation has a meaning on a Machine: controllers of either API, or Poundlock, read it.
 func meantForMachines(annotation string) bool {
 	_, renamed := clusterAPIName(annotation)
 	_, theirs := machineAPIName(annotation)
@@ -224,7 +225,7 @@ func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
 		switch {
 		case stays(k, v) || k == oldDelete:
 		case name == clusterv1.DeleteMachineAnnotation && v == "":
-			// Not copied: in Machine API an empty mark for deletion has no effect, but in Cluster API the annotation's existence is enough.
+			// An empty deletion annotation is not copied: it has no effect in Machine API, but in Cluster API the annotation's existence has an effect.
 		case renamed:
 			put(&c.Annotations, name, v)
 		case theirs || isHook(k) || annotatesNode(k):
@@ -237,9 +238,9 @@ func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
 	oldDeleteTo(annotations, c)
 }
 
-// oldDeleteTo converts the mark for deletion by its older name, which Machine API still obeys, while Cluster API does not know it. DerivedAnnotation records
-// which names of the mark the Machine API's object has. If DerivedAnnotation lists Cluster API's name, the object has the older name; if it lists the older
-// name, both names; if it lists neither, the newer name.
+// oldDeleteTo converts the older of Machine API's two names of the annotation that marks a Machine for deletion. Machine API still obeys the older name, but
+// Cluster API does not know it. DerivedAnnotation records which of the two names the Machine API object has. If it lists Cluster API's name, the object has
+// the older name. If it lists the older name, the object has both names. If it lists neither, the object has the newer name.
 func oldDeleteTo(annotations map[string]string, c *metadata) {
 	v := annotations[oldDelete]
 	there := v != ""
@@ -291,8 +292,8 @@ func copyAnnotationsFrom(p *pass, c metadata, m *metadata, elsewhere func(k, v s
 	}
 }
 
-// deleteFrom undoes what copyAnnotationsTo and oldDeleteTo do for a mark for deletion; v is its value in Cluster API. An empty value becomes "true": it marks a
-// Machine in Cluster API, but would not in Machine API.
+// deleteFrom is the reverse of copyAnnotationsTo and oldDeleteTo for the annotation that marks a Machine for deletion. v is the annotation's value in Cluster
+// API. An empty value becomes "true", because an empty value marks a Machine in Cluster API but not in Machine API.
 func deleteFrom(derived []string, v string, m *metadata) {
 	v = cmp.Or(v, "true")
 	name, _ := machineAPIName(clusterv1.DeleteMachineAnnotation)

@@ -14,22 +14,23 @@ import (
 	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
-// Labels and annotations that the conversion handles by name.
+// These are the labels and annotations that the conversion handles by name.
 const (
-	// DerivedAnnotation lists the labels and annotations that the conversion has added to a Cluster API object and that its Machine API object does not have. It
-	// can also list the older name of the mark for deletion (oldDeleteTo).
+	// DerivedAnnotation on a Cluster API object lists the labels and annotations that the conversion has added and that the Machine API object does not have. It
+	// can also list the older name of the annotation that marks a Machine for deletion (oldDeleteTo).
 	DerivedAnnotation = "poundlock.openshift.io/derived"
-	// NodeLabelsAnnotation lists the labels of a Cluster API Machine that the Machine API Machine has in spec.metadata.labels. A + before a name: the Machine API
-	// Machine has this label in metadata.labels too.
+	// NodeLabelsAnnotation on a Cluster API Machine lists those of its labels that the Machine API Machine has in spec.metadata.labels. A + before a name means
+	// that the Machine API Machine has this label in metadata.labels too.
 	NodeLabelsAnnotation = "poundlock.openshift.io/node-labels"
-	// NodeAnnotationsAnnotation is NodeLabelsAnnotation for annotations: those in spec.metadata.annotations.
+	// NodeAnnotationsAnnotation is like NodeLabelsAnnotation, for the annotations that the Machine API Machine has in spec.metadata.annotations.
 	NodeAnnotationsAnnotation = "poundlock.openshift.io/node-annotations"
 
 	ownDomain = "poundlock.openshift.io/"
-	// InstanceHookAnnotation is Poundlock's own hook, and equals the constant of this name in package authority. Only Cluster API's Machine has this hook.
+	// InstanceHookAnnotation is Poundlock's own hook on a Machine. It equals the constant of this name in package authority. Only Cluster API's Machine has this
+	// hook.
 	InstanceHookAnnotation = preTerminate + "poundlock-until-provider-knows-instance"
-	// SparedUntilReady is Poundlock's value of cluster.x-k8s.io/skip-remediation, and equals the constant of this name in package authority. Only Cluster API's
-	// Machine has this value.
+	// SparedUntilReady is the value that Poundlock gives the annotation cluster.x-k8s.io/skip-remediation. It equals the constant of this name in package
+	// authority. Only Cluster API's Machine has this value.
 	SparedUntilReady = "poundlock-until-infrastructure-is-ready"
 	// windows is a value of machineapi.SystemLabel.
 	windows = "Windows"
@@ -46,7 +47,7 @@ const (
 // Name is a label or annotation with a different name in each API.
 type Name struct{ MachineAPI, ClusterAPI string }
 
-// Annotations lists the annotations that are renamed.
+// Annotations lists the annotations that the conversion renames.
 func Annotations() []Name {
 	return []Name{
 		{machineapi.ExcludeDrainAnnotation, clusterv1.ExcludeNodeDrainingAnnotation},
@@ -56,13 +57,13 @@ func Annotations() []Name {
 	}
 }
 
-// Labels lists the labels that are renamed in the conversion to Machine API. The conversion to Cluster API keeps such a label, and adds the one with Cluster
+// Labels lists the labels that the conversion to Machine API renames. The conversion to Cluster API keeps such a label and also adds the label with Cluster
 // API's name.
 func Labels() []Name {
 	return []Name{{clusterLabel, clusterv1.ClusterNameLabel}}
 }
 
-// ClusterAPIAnnotation returns the name in Cluster API of a Machine API annotation.
+// ClusterAPIAnnotation returns the name that a Machine API annotation has in Cluster API.
 func ClusterAPIAnnotation(machineAPI string) string {
 	if name, renamed := clusterAPIName(machineAPI); renamed {
 		return name
@@ -88,11 +89,11 @@ func machineAPIName(clusterAPI string) (string, bool) {
 	return "", false
 }
 
-// operators are annotations that the cluster-autoscaler-operator writes on a Machine API MachineSet. They are not copied, because nothing would update them on
-// the twin.
+// operators are the annotations that the cluster-autoscaler-operator writes on a Machine API MachineSet. They are not copied to the twin, because no
+// controller would update them there.
 var operators = machineapi.AutoscalerOperatorAnnotations()
 
-// stays reports whether an annotation is not copied to the other API, because it describes the object that has it, and not the machine.
+// stays reports whether an annotation stays on its object and is not copied to the other API, because it describes this object and not the machine.
 func stays(annotation, value string) bool {
 	switch annotation {
 	case clusterv1.MachineSkipRemediationAnnotation:
@@ -104,15 +105,16 @@ func stays(annotation, value string) bool {
 	return slices.Contains(operators, annotation) || strings.HasPrefix(annotation, ownDomain)
 }
 
-// reachesNode reports whether Cluster API propagates a label from the Machine to its Node by the label's domain. Env.NodeSync may add further labels.
+// reachesNode reports whether Cluster API propagates a label from the Machine to its Node because of the label's domain. It does not consider Env.NodeSync,
+// which may select more labels.
 func reachesNode(label string) bool {
 	domain, _, ok := strings.Cut(label, "/")
 	return ok && (domain == clusterv1.NodeRoleLabelPrefix ||
 		within(domain, clusterv1.NodeRestrictionLabelDomain) || within(domain, clusterv1.ManagedNodeLabelDomain))
 }
 
-// stands returns the entry of NodeLabelsAnnotation or NodeAnnotationsAnnotation for a name in spec.metadata of a Machine API Machine: the name, with a + before
-// it if the Machine's own metadata (own) has this name too.
+// stands returns how NodeLabelsAnnotation or NodeAnnotationsAnnotation lists a name from spec.metadata of a Machine API Machine: the name itself or, if the
+// Machine's own metadata (own) has this name too, the name after a +.
 func stands(name string, own map[string]string) string {
 	if _, too := own[name]; too {
 		return both + name
@@ -122,8 +124,8 @@ func stands(name string, own map[string]string) string {
 
 const both = "+"
 
-// annotatesNode reports whether Cluster API propagates an annotation from the Machine to its Node by the annotation's domain. Env.NodeSync may add further
-// ones.
+// annotatesNode reports whether Cluster API propagates an annotation from the Machine to its Node because of the annotation's domain. It does not consider
+// Env.NodeSync, which may select more annotations.
 func annotatesNode(annotation string) bool {
 	domain, _, ok := strings.Cut(annotation, "/")
 	return ok && within(domain, clusterv1.ManagedNodeAnnotationDomain)
@@ -131,7 +133,7 @@ func annotatesNode(annotation string) bool {
 
 func within(domain, of string) bool { return domain == of || strings.HasSuffix(domain, "."+of) }
 
-// controlPlane reports whether labels are those of a control plane Machine in the Machine API, by the role.
+// controlPlane reports whether labels, which are in Machine API's form, have the role of a control plane Machine.
 func controlPlane(labels map[string]string) bool {
 	return isControlPlane(labels[roleLabel])
 }
@@ -141,7 +143,7 @@ func annotation(key string) string { return "metadata.annotations[" + key + "]" 
 
 func sorted(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
-// put sets a value in a map that may be nil.
+// put sets a value in a map, and makes the map if it is nil.
 func put(m *map[string]string, key, value string) {
 	if *m == nil {
 		*m = map[string]string{}
@@ -149,7 +151,7 @@ func put(m *map[string]string, key, value string) {
 	(*m)[key] = value
 }
 
-// remember adds names to an annotation's list.
+// remember adds names to the list in an annotation (carrier).
 func remember(m *metadata, carrier string, names ...string) {
 	if len(names) == 0 {
 		return

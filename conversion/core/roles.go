@@ -12,14 +12,14 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
-// The two names of the control plane's role. OpenShift's Machines have the first one.
+// These are the two names of the control plane's role. OpenShift's Machines have the first one.
 const (
 	master      = "master"
 	masterToday = "control-plane"
 )
 
-// halfControlPlane returns the message about a Cluster API Machine, or a set's template, that is of the control plane by one API's labels and not by the other
-// API's. The message names the missing label, and has the command that sets it and the command that takes the Machine out of the control plane.
+// halfControlPlane returns the message about a Cluster API Machine, or a set's template, that only one API's labels put into the control plane. The message
+// names the missing label. It has a command that sets this label, and a command that takes the Machine out of the control plane.
 func halfControlPlane(p *pass, c *capiMachine) string {
 	own := c.Metadata.Labels
 	_, control := own[clusterv1.MachineControlPlaneLabel]
@@ -32,7 +32,7 @@ func halfControlPlane(p *pass, c *capiMachine) string {
 		}
 		in[roleLabel] = master
 		if _, has := own[typeLabel]; !has {
-			in[typeLabel] = master // once the Machine has a role label, the conversion no longer derives its type from its node role
+			in[typeLabel] = master // once the Machine has a role label, the conversion does not derive the type from the node role
 		}
 		out[clusterv1.MachineControlPlaneLabel] = nil
 	} else {
@@ -49,10 +49,10 @@ func halfControlPlane(p *pass, c *capiMachine) string {
 	return fmt.Sprintf("%s. If it is a control plane Machine: %s. If not: %s", why, relabel(p, c, in), relabel(p, c, out))
 }
 
-// isControlPlane reports whether a role is the control plane's, by one of its two names.
+// isControlPlane reports whether a role is one of the two names of the control plane's role.
 func isControlPlane(role string) bool { return role == master || role == masterToday }
 
-// relabel returns the command that sets labels of a Machine, or of a set's template. A nil value removes the label.
+// relabel returns the command that sets labels of a Machine or of a set's template. A nil value in labels removes the label.
 func relabel(p *pass, c *capiMachine, labels map[string]any) string {
 	if c.set != "" {
 		raw, _ := json.Marshal(map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": map[string]any{"labels": labels}}}})

@@ -15,16 +15,17 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// KeepSpelling changes want, a conversion's result, so that its spec is spelt like the spec of has, the stored Machine API object, as far as the meaning stays
-// the same. It keeps empty members and, in the providerSpec, the spelling of every part. Without it, the types would not distinguish an empty member from an
-// absent one: after a change of one field in Cluster API, the manifest's owner would find other fields changed, and defaults added.
+// KeepSpelling changes want, the result of a conversion, so that its spec is written like the spec of has, the stored Machine API object, as long as want's
+// meaning stays the same. It keeps empty members and, in the providerSpec, the spelling of every part. It is necessary because the Go types do not
+// distinguish an empty member from an absent one. Without KeepSpelling, after a change of one field in Cluster API, the manifest's owner would find other
+// fields changed, and defaults added.
 func KeepSpelling(kindName string, has, want *unstructured.Unstructured, env conversion.Env) {
 	k, ok := kindNamed(kindName)
 	if !ok {
 		return
 	}
 	if k.infra == nil {
-		// The whole spec of a health check can be spelt differently: its durations (300s, 5m) and its number (5, "5").
+		// The whole spec of a health check can be spelt differently, because durations (300s, 5m) and numbers (5, "5") have several spellings.
 		keep(kindName, has, want, env, "spec")
 		return
 	}
@@ -32,8 +33,9 @@ func KeepSpelling(kindName string, has, want *unstructured.Unstructured, env con
 	keep(kindName, has, want, env, append(slices.Clone(k.machineSpec), "providerSpec", "value")...)
 }
 
-// keepEmpty adds to want the members of has that are empty, and minReadySeconds if it is 0, which means the same as absent (0 replicas does not). It skips a
-// providerSpec, in which some empty members have a meaning. It does not add labels and annotations with an empty value, because these have a meaning too.
+// keepEmpty adds to want the empty members of has, and also a minReadySeconds of 0, which means the same as an absent one. (0 replicas do not mean the same
+// as absent replicas.) It skips a providerSpec, in which some empty members have a meaning. It adds no labels and annotations with an empty value, because
+// these have a meaning too.
 func keepEmpty(has, want any) {
 	written, ok := has.(map[string]any)
 	wanted, there := want.(map[string]any)
@@ -52,7 +54,8 @@ func keepEmpty(has, want any) {
 	}
 }
 
-// isEmpty reports whether the value of a field means the same as an absent field. It is for fields of the core kinds, outside a providerSpec.
+// isEmpty reports whether a value of a field means the same as an absent field. It is for fields of Machines, MachineSets and MachineHealthChecks outside a
+// providerSpec.
 func isEmpty(field string, value any) bool {
 	switch v := value.(type) {
 	case map[string]any:
@@ -68,11 +71,11 @@ func isEmpty(field string, value any) bool {
 	return value == nil || value == ""
 }
 
-// mostTrials limits how many conversions are made to keep the spelling of one object. Of an object with more differences, the rest is spelt as the conversion
-// spells it.
+// mostTrials is the maximum number of conversions that are made to keep the spelling of one object. If an object has more differences, the rest keeps the
+// spelling of the conversion.
 const mostTrials = 100
 
-// speller replaces parts of an object with another spelling that has the same meaning.
+// speller replaces parts of an object by another spelling that has the same meaning.
 type speller struct {
 	// same reports whether the object, as it is spelt now, still converts to the wanted Cluster API objects.
 	same   func() bool
@@ -83,7 +86,7 @@ func keep(kindName string, has, want *unstructured.Unstructured, env conversion.
 	written, _, _ := unstructured.NestedMap(has.Object, path...)
 	wanted, _, _ := unstructured.NestedMap(want.Object, path...)
 	if path[len(path)-1] == "spec" {
-		delete(written, "authoritativeAPI") // it is the user's, and no part of the conversion
+		delete(written, "authoritativeAPI") // the conversion does not copy this field, which belongs to the user
 	}
 	if written == nil || wanted == nil || equality.Semantic.DeepEqual(written, wanted) {
 		return
@@ -105,14 +108,14 @@ func keep(kindName string, has, want *unstructured.Unstructured, env conversion.
 	want.Object = kept.Object
 }
 
-// try reports whether the object still has its meaning after the change that was just made. After mostTrials calls it returns false.
+// try reports whether the object still has its meaning after the change that the caller has just made. After mostTrials calls it always returns false.
 func (s *speller) try() bool {
 	s.trials++
 	return s.trials <= mostTrials && s.same()
 }
 
-// spell sets a value, by set, to the written value if the object's meaning stays the same. If not, it sets the wanted value, and tries the same with each of
-// the value's members or items.
+// spell calls set with the written value. If that changes the object's meaning, spell calls set with the wanted value instead, and then tries each of the
+// value's members or items in the same way.
 func (s *speller) spell(written, wanted any, set func(any)) {
 	if equality.Semantic.DeepEqual(written, wanted) {
 		return
@@ -139,8 +142,8 @@ func (s *speller) spell(written, wanted any, set func(any)) {
 	}
 }
 
-// spellMembers is spell for an object. It also keeps how the members' names are written, since the Machine API accepts these names in any case, and which
-// members are present.
+// spellMembers does for an object's members what spell does for a value. It also keeps which members are present, and how their names are written, because
+// the Machine API accepts these names in any case.
 func (s *speller) spellMembers(written, wanted map[string]any, set func(any)) {
 	all := maps.Clone(wanted)
 	put := func(name string) func(any) {
@@ -183,7 +186,7 @@ func (s *speller) spellMembers(written, wanted map[string]any, set func(any)) {
 	}
 }
 
-// spellingIn returns the name that a member has in an object, in any case; "" if the object does not have the member.
+// spellingIn returns the name of a member as an object writes it. It ignores case. The result is "" if the object does not have the member.
 func spellingIn(object map[string]any, name string) string {
 	if _, there := object[name]; there {
 		return name

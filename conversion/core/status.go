@@ -22,9 +22,10 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// StatusToClusterAPI converts a Machine API object's status into the status of the core object and that of the infrastructure machine (nil for a MachineSet: a
-// template has no status). Since status is an observation, what the other API cannot express is left out, and nothing is an error. The conditions Paused and
-// Synchronized, the fields about authority and the generations are never included, because they describe one object and not its twin.
+// StatusToClusterAPI converts a Machine API object's status into the status of the core object and the status of the infrastructure machine. infra is nil for
+// a MachineSet, because a template has no status. What the other API cannot express is left out and is no error, because a status is an observation. The
+// results never have the conditions Paused and Synchronized, the fields about authority or the generations, because these describe one object and not its
+// twin.
 func StatusToClusterAPI(kindName string, mapi *unstructured.Unstructured, env conversion.Env) (core, infra map[string]any) {
 	k, ok := kindNamed(kindName)
 	if !ok {
@@ -33,7 +34,7 @@ func StatusToClusterAPI(kindName string, mapi *unstructured.Unstructured, env co
 	return k.statusTo(mapi, &env)
 }
 
-// StatusToMachineAPI is the reverse of StatusToClusterAPI: it converts the status of the twin's objects into the Machine API object's status.
+// StatusToMachineAPI is the reverse of StatusToClusterAPI: it converts the status of the twin's objects into the status of the Machine API object.
 func StatusToMachineAPI(kindName string, t Twin, env conversion.Env) map[string]any {
 	k, ok := kindNamed(kindName)
 	if !ok {
@@ -42,7 +43,8 @@ func StatusToMachineAPI(kindName string, t Twin, env conversion.Env) map[string]
 	return k.statusFrom(t, &env)
 }
 
-// The phases of a Machine, from one API to the other. Cluster API has more phases: two of them may become one, and Pending becomes none.
+// phaseTo converts a Machine's phase to Cluster API's, and phaseFrom converts Cluster API's phase to the Machine API's. Cluster API has more phases: in two
+// cases phaseFrom maps two of them to one phase of the Machine API, and it has no entry for Pending, which means no phase in the Machine API.
 var (
 	phaseTo = map[string]clusterv1.MachinePhase{
 		"":                               clusterv1.MachinePhasePending,
@@ -63,7 +65,7 @@ var (
 	}
 )
 
-// observe decodes an object's status. What cannot be decoded counts as empty.
+// observe decodes an object's status; into points to the result. A status that cannot be decoded counts as empty.
 func observe(o *unstructured.Unstructured, into any) {
 	if o == nil {
 		return
@@ -73,7 +75,7 @@ func observe(o *unstructured.Unstructured, into any) {
 	}
 }
 
-// content returns the part of an object at a path; nil if there is none. It is not copied, so callers must not change it.
+// content returns the part of an object at a path; nil if there is none. The part is not copied, so callers must not change it.
 func content(o *unstructured.Unstructured, fields ...string) map[string]any {
 	part, _, _ := unstructured.NestedFieldNoCopy(o.Object, fields...)
 	out, _ := part.(map[string]any)
@@ -110,7 +112,8 @@ func machineStatusTo(mapi *unstructured.Unstructured, env *conversion.Env) (core
 	return core, infra
 }
 
-// isProvisioned reports, by the phase, whether the instance exists and has an ID. In the phase Deleting, an ID shows that the Machine was provisioned before.
+// isProvisioned reports whether the instance exists and has an ID. It decides by the phase. In the phase Deleting, an ID shows that the Machine was
+// provisioned before.
 func isProvisioned(mapi *unstructured.Unstructured, m machinev1beta1.MachineStatus) bool {
 	id, _, _ := unstructured.NestedString(mapi.Object, "spec", "providerID")
 	phase := deref(m.Phase)
@@ -127,8 +130,8 @@ func observation(m machinev1beta1.MachineStatus, ready bool, core map[string]any
 	return out
 }
 
-// addressesTo converts addresses. It leaves out those that Cluster API's CRD does not accept, such as an empty one, because the API server would refuse the
-// whole status.
+// addressesTo converts addresses. It leaves out addresses that Cluster API's CRD does not accept, such as an empty one, because the API server would
+// otherwise refuse the whole status.
 func addressesTo(in []corev1.NodeAddress) clusterv1.MachineAddresses {
 	const longest, most = 256, 256
 	kinds := []clusterv1.MachineAddressType{
@@ -165,7 +168,8 @@ func failureTo(m machinev1beta1.MachineStatus) *clusterv1.MachineDeprecatedStatu
 	return &clusterv1.MachineDeprecatedStatus{V1Beta1: old}
 }
 
-// conditionsTo returns Cluster API's condition of the bootstrap data, which is always True, and that of the instance if Machine API has one.
+// conditionsTo returns Cluster API's condition about the bootstrap data, which is always True here, and the condition about the instance if the Machine API
+// has one.
 func conditionsTo(mapi *unstructured.Unstructured, in []machinev1beta1.Condition) []metav1.Condition {
 	out := []metav1.Condition{{
 		Type: clusterv1.MachineBootstrapConfigReadyCondition, Status: metav1.ConditionTrue,
@@ -179,8 +183,8 @@ func conditionsTo(mapi *unstructured.Unstructured, in []machinev1beta1.Condition
 	return out
 }
 
-// readinessTo returns the conditions Ready and Available, by which a Cluster API MachineSet counts its Machines. The Machine API has no such conditions, but a
-// Machine in the phase Running has a Node. The conditions have no time here; they get the time at which they are first set.
+// readinessTo returns the conditions Ready and Available, by which a Cluster API MachineSet counts its Machines. The Machine API has no such conditions. Both
+// are True in the phase Running, in which a Machine has a Node. They have no time in the result; the time is set when they are first written.
 func readinessTo(phase string) []metav1.Condition {
 	status, ready, available := metav1.ConditionFalse, clusterv1.MachineNotReadyReason, clusterv1.NotAvailableReason
 	if phase == machinev1beta1.PhaseRunning {
@@ -204,11 +208,11 @@ func instanceTo(in machinev1beta1.Condition) metav1.Condition {
 	return out
 }
 
-// reasonPattern is what Cluster API's CRDs accept as a condition's reason.
+// reasonPattern matches a reason that Cluster API's CRDs accept in a condition.
 var reasonPattern = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
 
-// taken changes a condition with the Machine API's texts, which may be any, so that Cluster API's CRDs accept it: otherwise the API server would refuse the
-// whole status. otherwise replaces an invalid reason.
+// taken changes a condition so that Cluster API's CRDs accept it. The condition has texts of the Machine API, which may be any text, and the API server would
+// otherwise refuse the whole status. The parameter otherwise replaces an invalid reason.
 func taken(c *metav1.Condition, otherwise string) {
 	const longestReason, longestMessage = 1024, 32768
 	if len(c.Reason) > longestReason || !reasonPattern.MatchString(c.Reason) {
@@ -256,10 +260,10 @@ func machineStatusFrom(t Twin, env *conversion.Env) map[string]any {
 	return out
 }
 
-// infrastructureDeleted reports whether Cluster API has failed a Machine because the provider's object is or was missing. Cluster API never takes this failure
-// back, and the failure does not prove that the instance is terminated. The Machine API checks the cloud once it is authoritative. But the Machine API leaves a
-// Failed Machine Failed for ever, and its MachineHealthCheck deletes such a Machine. So the mirror does not get this failure; it gets the condition
-// InstanceExists.
+// infrastructureDeleted reports whether Cluster API has set a Machine to Failed because the provider's object is or was missing. Cluster API never takes this
+// failure back, and the failure does not prove that the instance is terminated. The mirror must not get this failure, because the Machine API leaves a Failed
+// Machine Failed for ever, and its MachineHealthCheck deletes such a Machine. Instead the mirror gets the condition InstanceExists, and the Machine API
+// checks the cloud once it is authoritative.
 func infrastructureDeleted(c clusterv1.MachineStatus) bool {
 	if d := c.Deprecated; d == nil || d.V1Beta1 == nil || d.V1Beta1.FailureMessage == nil {
 		return false
@@ -268,8 +272,8 @@ func infrastructureDeleted(c clusterv1.MachineStatus) bool {
 	return strings.HasPrefix(text, "Machine infrastructure resource ") && strings.Contains(text, " has been deleted after ")
 }
 
-// drainableFrom returns the Machine API's condition Drainable, by Cluster API's pre-drain hooks. The Machine API's controllers do not update this condition
-// while they are paused, so that it stayed False for a hook that had been removed since.
+// drainableFrom returns the Machine API's condition Drainable, which depends on Cluster API's pre-drain hooks. The conversion must write this condition,
+// because the Machine API's controllers do not update it while they are paused: it would stay False after a hook has been removed.
 func drainableFrom(core *unstructured.Unstructured) machinev1beta1.Condition {
 	var hooks []string
 	for _, k := range sorted(core.GetAnnotations()) {
@@ -287,9 +291,10 @@ func drainableFrom(core *unstructured.Unstructured) machinev1beta1.Condition {
 	}
 }
 
-// deletingFrom returns the phase of a mirror whose Machine is being deleted by Cluster API, and adds the condition Drained to m. The Machine API's drain
-// controller, which no pause stops, drains the Node of a Machine that is being deleted, is in the phase Deleting and has no condition Drained. So the mirror
-// gets the phase Deleting only when Cluster API has finished its drain, together with the condition; until then deletingFrom returns "".
+// deletingFrom returns the phase of a mirror whose Machine Cluster API is deleting, and adds the condition Drained to m. The phase is Deleting once Cluster
+// API has finished its drain; until then it is "", and there is no condition. The reason is the Machine API's drain controller, which no pause stops: it
+// drains the Node of a Machine that is being deleted, is in the phase Deleting and has no condition Drained. So the mirror may get this phase only together
+// with the condition.
 func deletingFrom(c clusterv1.MachineStatus, m *machinev1beta1.MachineStatus) string {
 	at, past := pastDrain(c)
 	if !past {
@@ -302,15 +307,16 @@ func deletingFrom(c clusterv1.MachineStatus, m *machinev1beta1.MachineStatus) st
 	return machinev1beta1.PhaseDeleting
 }
 
-// afterDrain lists the reasons that Cluster API's controller gives the condition Deleting only after its drain.
+// afterDrain lists those reasons of the condition Deleting that Cluster API's controller sets only after its drain.
 var afterDrain = []string{
 	clusterv1.MachineDeletingWaitingForVolumeDetachReason, clusterv1.MachineDeletingWaitingForPreTerminateHookReason,
 	clusterv1.MachineDeletingWaitingForInfrastructureDeletionReason, clusterv1.MachineDeletingWaitingForBootstrapDeletionReason,
 	clusterv1.MachineDeletingDeletingNodeReason, clusterv1.MachineDeletingDeletionCompletedReason,
 }
 
-// pastDrain reports whether Cluster API has drained the Node, or skipped the drain, and since when. The proof is the condition DrainingSucceeded, or a reason
-// of the condition Deleting that comes after the drain. Nothing else is a proof, and a condition Drained without proof would make the Machine API skip a drain.
+// pastDrain reports whether Cluster API has drained the Node or skipped the drain, and since when. The proof is the condition DrainingSucceeded, or a reason
+// of the condition Deleting that comes after the drain (afterDrain). It accepts no other proof, because a wrong condition Drained would make the Machine API
+// skip a drain.
 func pastDrain(c clusterv1.MachineStatus) (since metav1.Time, past bool) {
 	if d := c.Deprecated; d != nil && d.V1Beta1 != nil {
 		for _, one := range d.V1Beta1.Conditions {
@@ -357,7 +363,7 @@ func conditionsFrom(in []metav1.Condition) []machinev1beta1.Condition {
 	return nil
 }
 
-// setStatusTo converts a MachineSet's status. Counts that are 0 are written too: an absent count would leave another writer's value in the twin.
+// setStatusTo converts a MachineSet's status. It also writes counts that are 0, because without them the twin would keep a count of another writer.
 func setStatusTo(mapi *unstructured.Unstructured, _ *conversion.Env) (core, infra map[string]any) {
 	var m machinev1beta1.MachineSetStatus
 	observe(mapi, &m)
@@ -410,7 +416,7 @@ func setStatusFrom(t Twin, _ *conversion.Env) map[string]any {
 	return out
 }
 
-// checkStatusTo converts a MachineHealthCheck's status: its counts, if it has counted, and the condition RemediationAllowed.
+// checkStatusTo converts a MachineHealthCheck's status: the condition RemediationAllowed and, if the check has counted Machines, the counts.
 func checkStatusTo(mapi *unstructured.Unstructured, _ *conversion.Env) (core, infra map[string]any) {
 	var m machinev1beta1.MachineHealthCheckStatus
 	observe(mapi, &m)
@@ -465,8 +471,8 @@ func allowedFrom(in metav1.Condition) *machinev1beta1.Condition {
 	return out
 }
 
-// counted returns a MachineHealthCheck's counts of Machines as status fields. A negative count becomes 0, because the CRDs refuse it. Before the check has
-// counted, there are no fields.
+// counted returns a MachineHealthCheck's counts of Machines as status fields. A negative count becomes 0, because the CRDs refuse a negative number. The
+// result is empty if the check has not counted yet.
 func counted[N int | int32](expected, healthy *N, allowed int32) map[string]any {
 	out := map[string]any{}
 	if expected == nil || healthy == nil {
@@ -476,7 +482,7 @@ func counted[N int | int32](expected, healthy *N, allowed int32) map[string]any 
 	return out
 }
 
-// selectorOf returns a set's selector; the empty selector if the set's one is absent or cannot be decoded.
+// selectorOf returns a set's selector. The result is the empty selector if the set has none, or if it cannot be decoded.
 func selectorOf(set *unstructured.Unstructured) metav1.LabelSelector {
 	var selector metav1.LabelSelector
 	if value := content(set, "spec", "selector"); value == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(value, &selector) != nil {
@@ -485,7 +491,7 @@ func selectorOf(set *unstructured.Unstructured) metav1.LabelSelector {
 	return selector
 }
 
-// selectorText returns a selector as text, in the form in which the subresource /scale shows it to an autoscaler; "" for an empty or invalid selector.
+// selectorText returns a selector as text, in the form that the subresource /scale shows to an autoscaler. It returns "" for an empty or invalid selector.
 func selectorText(selector metav1.LabelSelector) string {
 	parsed, err := metav1.LabelSelectorAsSelector(&selector)
 	if err != nil || parsed.Empty() {
@@ -521,7 +527,7 @@ func nested(o *unstructured.Unstructured, field string) []byte {
 	return raw
 }
 
-// encode turns a status into JSON's maps. That cannot fail for an API type.
+// encode converts a status into JSON's maps. That cannot fail for an API type.
 func encode(status any) map[string]any {
 	out, err := conversion.Encode(status)
 	if err != nil {

@@ -16,11 +16,11 @@ import (
 	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
-// Twin is the Cluster API side of one Machine API object. Core is the core object. Infra is the infrastructure machine (for a MachineSet: the infrastructure
-// machine template) to which the core object refers; nil for a kind without such a reference.
+// Twin is the Cluster API side of one Machine API object. Core is the core object. Infra is the object to which the core object refers: the infrastructure
+// machine or, for a MachineSet, the infrastructure machine template. Infra is nil for a kind without such a reference.
 type Twin struct{ Core, Infra *unstructured.Unstructured }
 
-// kind is the conversion of one kind.
+// kind has the functions that convert one kind, such as MachineSet.
 type kind struct {
 	name         string
 	toClusterAPI func(p *conversion.Pass, raw []byte) twin
@@ -28,9 +28,10 @@ type kind struct {
 	// statusTo and statusFrom convert status; infra is nil for a kind whose infrastructure object has no status.
 	statusTo   func(mapi *unstructured.Unstructured, env *conversion.Env) (core, infra map[string]any)
 	statusFrom func(t Twin, env *conversion.Env) map[string]any
-	// machineSpec is the path of the spec of a machine in an object of this kind; the path is the same in its infrastructure object.
+	// machineSpec is the path of a machine's spec in an object of this kind. The path is the same in the kind's infrastructure object.
 	machineSpec []string
-	// infra returns the platform's kind of the infrastructure object. nil: the kind refers to no such object, and has no fields of the platform.
+	// infra returns the kind of the infrastructure object on a platform. nil: this kind refers to no infrastructure object and has no fields that differ by
+	// platform.
 	infra func(conversion.Platform) conversion.Resource
 }
 
@@ -72,24 +73,24 @@ func kindNames() []string {
 	return out
 }
 
-// object is a converted object before it becomes JSON.
+// object is the result of a conversion for one object, before it is encoded to JSON.
 type object struct {
 	metadata metadata
 	spec     any
-	// provider is the typed providerSpec, of a Machine API object only.
+	// provider is the typed providerSpec. Only a Machine API object has one.
 	provider any
 }
 
-// twin is a converted Cluster API side before it becomes JSON.
+// twin is the result of a conversion to Cluster API, before it is encoded to JSON.
 type twin struct {
 	core      object
 	infraName string
 	infra     any
 }
 
-// ToClusterAPI converts a Machine API object ("Machine", "MachineSet" or "MachineHealthCheck") into its twin: the core object and its infrastructure object,
-// each with name, namespace, labels, annotations and spec. If there are errors, the result is empty. Each error names the field of the Machine API object by
-// its full path.
+// ToClusterAPI converts a Machine API object ("Machine", "MachineSet" or "MachineHealthCheck") into its twin: the core object and the core object's
+// infrastructure object, each with name, namespace, labels, annotations and spec. If there are errors, the twin is empty. Each error names a field of the
+// Machine API object by the field's full path.
 func ToClusterAPI(kindName string, mapi *unstructured.Unstructured, env conversion.Env) (Twin, field.ErrorList) {
 	raw, err := json.Marshal(mapi.Object)
 	if err != nil {
@@ -106,20 +107,21 @@ func ToClusterAPI(kindName string, mapi *unstructured.Unstructured, env conversi
 	return out, nil
 }
 
-// Check returns the errors of ToClusterAPI for the JSON of a Machine API object. It does not build the twin.
+// Check returns the errors that ToClusterAPI would return for the JSON of a Machine API object. It does not build the twin.
 func Check(kindName string, raw []byte, env conversion.Env) field.ErrorList {
 	_, _, errs := toClusterAPI(kindName, raw, &env)
 	return errs
 }
 
-// CheckTwin returns the errors of ToMachineAPI for the JSON of a core object and of its infrastructure object (nil if this does not exist).
+// CheckTwin returns the errors that ToMachineAPI would return for the JSON of a core object and of its infrastructure object. infra is nil if the latter does
+// not exist.
 func CheckTwin(kindName string, core, infra []byte, env conversion.Env) field.ErrorList {
 	_, _, errs := toMachineAPI(kindName, core, infra, &env)
 	return errs
 }
 
-// StandIn returns, in JSON, the provider's object into which a Machine API object converts. It takes the place of a provider's object that was deleted. It is
-// nil if the Machine API object does not convert, or if its kind has no provider's object.
+// StandIn returns the provider's object (in JSON) into which a Machine API object converts. The result can stand in for a provider's object that was deleted.
+// It is nil if the Machine API object does not convert, or if its kind has no provider's object.
 func StandIn(kindName string, mapi []byte, env conversion.Env) []byte {
 	k, t, errs := toClusterAPI(kindName, mapi, &env)
 	if len(errs) > 0 {
@@ -145,8 +147,9 @@ func toClusterAPI(kindName string, raw []byte, env *conversion.Env) (kind, twin,
 	return k, t, p.Errors()
 }
 
-// ToMachineAPI converts the Cluster API side into the Machine API object: name, namespace, labels, annotations and spec. If there are errors, the result is
-// nil. An error names a field of the core object by its full path, and a field of the infrastructure object by the kind and the path: AWSMachine.spec.ami.id.
+// ToMachineAPI converts the Cluster API side into the Machine API object, with name, namespace, labels, annotations and spec. If there are errors, the object
+// is nil. An error names a field of the core object by the full path, and a field of the infrastructure object by its kind and path, such as
+// AWSMachine.spec.ami.id.
 func ToMachineAPI(kindName string, t Twin, env conversion.Env) (*unstructured.Unstructured, field.ErrorList) {
 	core, infra, err := t.raw()
 	if err != nil {
@@ -166,13 +169,13 @@ func ToMachineAPI(kindName string, t Twin, env conversion.Env) (*unstructured.Un
 	return out, nil
 }
 
-// encodeProvider puts the encoded providerSpec into out, an encoded object of kind k without a providerSpec.
+// encodeProvider encodes o's providerSpec and puts it into out, which is o encoded as an object of kind k, but without the providerSpec.
 func (o object) encodeProvider(k kind, out *unstructured.Unstructured) error {
 	value, err := conversion.EncodeProviderSpec(o.provider)
 	if err != nil {
 		return err
 	}
-	// The parents may be absent and are created then: empty values are not encoded, and a template may have nothing but a providerSpec.
+	// A parent may be absent and is then created: empty values are not encoded, and a template may have nothing but a providerSpec.
 	machine := out.Object
 	for _, name := range k.machineSpec {
 		next, ok := machine[name].(map[string]any)
@@ -186,7 +189,7 @@ func (o object) encodeProvider(k kind, out *unstructured.Unstructured) error {
 	return nil
 }
 
-// named reports whether the members of a field have names that users choose.
+// named reports whether users choose the names of the members of a field, such as labels.
 func named(field string) bool {
 	return field == "labels" || field == "annotations" || field == "matchLabels"
 }
@@ -219,7 +222,8 @@ func begin(kindName string, env *conversion.Env) (kind, *conversion.Pass, field.
 	return k, conversion.NewPass(env, &conversion.Core{}, ""), nil
 }
 
-// unknown returns an error if env lacks what every conversion of the kind needs: the cluster's name and, for a kind with fields of the platform, the platform.
+// unknown returns an error if env lacks a value that every conversion of the kind needs. That is the cluster's name and, for a kind with fields that differ
+// by platform, the platform.
 func unknown(k kind, env *conversion.Env) field.ErrorList {
 	status := field.NewPath("Infrastructure", "status")
 	if k.infra != nil && env.Platform.Spec == nil {
@@ -258,7 +262,7 @@ func (t twin) encode(k kind, env *conversion.Env) (Twin, error) {
 	return Twin{Core: core, Infra: infra}, nil
 }
 
-// point makes the core object refer to its infrastructure object.
+// point sets the core object's reference to its infrastructure object.
 func point(spec any, to conversion.Resource, name string) {
 	ref := clusterv1.ContractVersionedObjectReference{APIGroup: to.Group, Kind: to.Kind, Name: name}
 	switch s := spec.(type) {
@@ -276,8 +280,8 @@ func nest(content map[string]any, fields ...string) map[string]any {
 	return content
 }
 
-// infraLabels returns the labels of an infrastructure object. An infrastructure machine has its Machine's labels, as one has that Cluster API creates. A
-// template has the cluster's name and its MachineSet's name.
+// infraLabels returns the labels for an infrastructure object. An infrastructure machine gets its Machine's labels, as Cluster API does when it creates one.
+// A template gets the labels for the cluster's name and for the MachineSet's name.
 func infraLabels(k kind, core object, env *conversion.Env) map[string]string {
 	if k.name == "Machine" {
 		return core.metadata.Labels

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package environment reads what a conversion needs of the cluster: the Infrastructure named cluster, and the platform's infrastructure cluster. Admission,
-// reconcilers and plugin all use it, so that they cannot differ.
+// the reconcilers and the plugin all use this package, so that their conversions cannot differ.
 //
-// In goes a way to get objects. Out comes a conversion.Env, or what is missing and for what.
+// The input is a function that gets objects. The output is a conversion.Env, or what is missing and what it is needed for.
 //
 // Non-goals:
 //   - the account of the cloud, and the flags of Cluster API's manager: reading those needs a client (package facts)

@@ -14,22 +14,22 @@ import (
 	"github.com/poundlock/poundlock/conversion/platforms"
 )
 
-// NoInfrastructure is the message about a cluster without an Infrastructure, with the remedy.
+// NoInfrastructure is the message, with the remedy, for a cluster that has no Infrastructure.
 const NoInfrastructure = "Infrastructure cluster (config.openshift.io) does not exist. Poundlock reads the cluster's name and platform from this object. If " +
 	"somebody deleted it, restore it from a backup without metadata.uid and metadata.resourceVersion, and then restore its status: kubectl create -f " +
 	"infrastructure.yaml; kubectl replace --subresource=status -f infrastructure.yaml"
 
-// noStatus is the message about an Infrastructure that lacks fields. The old field status.platform does not replace status.platformStatus, because conversions
-// need regions, groups and addresses.
+// noStatus is the message for an Infrastructure that lacks fields. The old field status.platform is not accepted in place of status.platformStatus, because
+// conversions also need the regions, groups and addresses in status.platformStatus.
 const noStatus = "Infrastructure cluster (config.openshift.io) does not yet have status.infrastructureName and status.platformStatus.type. An installation " +
 	"sets these fields. After a restore without status: kubectl replace --subresource=status -f infrastructure.yaml"
 
-// Get reads one object by name, from the caller's source. It returns nil and no error if the object does not exist, or its kind is not served. This package
-// does not change the result.
+// Get reads one object by name, from the caller's source. It returns nil and no error if the object does not exist, or if its kind is not served. This
+// package does not change the object that Get returns.
 type Get func(kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error)
 
-// Read reads the Infrastructure and sets in env what it has of the cluster. env must have the namespaces of the pair. provided is false for a kind without a
-// provider's object, which needs the cluster's name alone.
+// Read reads the Infrastructure and sets in env what the Infrastructure says about the cluster. The caller must have set the two namespaces in env. provided
+// is false for a kind without a provider's object; such a kind needs only the cluster's name.
 func Read(get Get, provided bool, env *conversion.Env) (conversion.Missing, error) {
 	about, err := get(configv1.GroupVersion.WithKind("Infrastructure"), "", "cluster")
 	if err != nil {
@@ -41,8 +41,8 @@ func Read(get Get, provided bool, env *conversion.Env) (conversion.Missing, erro
 	return Describe(about.Object, provided, env), nil
 }
 
-// Describe sets in env what an Infrastructure, which the caller has read, has of the cluster, or returns what is missing. provided is false for a kind without
-// a provider's object, which needs the cluster's name alone.
+// Describe sets in env what an Infrastructure says about the cluster, or returns what is missing. The caller has read the Infrastructure. provided is false
+// for a kind without a provider's object; such a kind needs only the cluster's name.
 func Describe(infrastructure map[string]any, provided bool, env *conversion.Env) conversion.Missing {
 	platform, _, _ := unstructured.NestedString(infrastructure, "status", "platformStatus", "type")
 	env.ClusterName, _, _ = unstructured.NestedString(infrastructure, "status", "infrastructureName")
@@ -62,7 +62,7 @@ func Describe(infrastructure map[string]any, provided bool, env *conversion.Env)
 }
 
 // ReadInfraCluster adds the platform's infrastructure cluster to an Env that Read or Describe has filled. found is false if this object does not exist. A
-// conversion then has fewer facts, and does not compare a machine's values with those that Cluster API has once for all machines.
+// conversion without it has fewer facts: it does not compare a machine's values with those that Cluster API has once for all machines.
 func ReadInfraCluster(get Get, env *conversion.Env) (found bool, err error) {
 	kind := env.Platform.InfraCluster.GroupVersionKind
 	o, err := get(kind, env.ClusterAPINamespace, env.ClusterName)
@@ -76,9 +76,9 @@ func ReadInfraCluster(get Get, env *conversion.Env) (found bool, err error) {
 	return true, nil
 }
 
-// NeedInfraCluster adds the platform's infrastructure cluster to an Env, like ReadInfraCluster, or returns Missing if this object does not exist. It is for a
-// caller that cannot convert without the object, and knows that the Cluster exists. purpose ends the sentence about the missing object: "Cluster API needs it
-// before …".
+// NeedInfraCluster adds the platform's infrastructure cluster to an Env, like ReadInfraCluster. If this object does not exist, it returns a Missing instead.
+// It is for a caller that cannot convert without the object, and knows that the Cluster exists. purpose ends the sentence about the missing object, "Cluster
+// API needs it before …".
 func NeedInfraCluster(get Get, env *conversion.Env, purpose string) (conversion.Missing, error) {
 	found, err := ReadInfraCluster(get, env)
 	if err != nil || found {

@@ -16,14 +16,14 @@ import (
 
 type disk = machinev1beta1.GCPDisk
 
-// volume is the place of a disk in a GCPMachineSpec: the fields of the root disk are fields of the spec itself, those of another disk are in a list.
+// volume is the place of a disk in a GCPMachineSpec. The root disk has its fields in the spec itself, and each other disk is an item of a list.
 type volume struct {
 	root *infraSpec // nil for an additional disk
 	more *gcpv1.AttachedDiskSpec
 }
 
-// onDisks returns a row that converts each disk by itself. The Pass that to gets is at the disk in the providerSpec. The Pass that from gets is at the disk in
-// additionalDisks or, for the root disk, at the GCPMachine's spec.
+// onDisks returns a row that converts each disk by itself. The function to receives a Pass at the disk in the providerSpec. The function from receives a Pass
+// at the disk in additionalDisks or, for the root disk, at the GCPMachine's spec.
 func onDisks(machineAPI, clusterAPI []string, note string, to func(*pass, *disk, volume), from func(*pass, volume, *disk)) conversion.Row[providerSpec,
 	infraSpec] {
 	return of.Iso(machineAPI, clusterAPI, note,
@@ -31,7 +31,7 @@ func onDisks(machineAPI, clusterAPI []string, note string, to func(*pass, *disk,
 		func(p *pass, c *infraSpec, m *providerSpec) { eachVolume(p, c, m, from) })
 }
 
-// rootDisk returns the index of the first disk with boot: true; -1 if there is none.
+// rootDisk returns the index of the first disk that has boot: true. It returns -1 if there is none.
 func rootDisk(m *providerSpec) int {
 	for i, d := range m.Disks {
 		if d != nil && d.Boot {
@@ -44,7 +44,7 @@ func rootDisk(m *providerSpec) int {
 func eachDisk(p *pass, m *providerSpec, c *infraSpec, f func(*pass, *disk, volume)) {
 	root, next := rootDisk(m), 0
 	if root < 0 {
-		return // which disk should be the root disk is unknown, and bootTo reports that
+		return // bootTo reports that the root disk is unknown
 	}
 	for i, d := range m.Disks {
 		at := p.At(fmt.Sprintf("disks[%d]", i))
@@ -131,7 +131,7 @@ func sizeFrom(p *pass, v volume, d *disk) {
 	}
 }
 
-// checkSize reports an error for a size, in GB, that Machine API's webhook would refuse. It accepts 0, which means an absent size.
+// checkSize reports an error for a size (in GB) that Machine API's webhook would refuse. It accepts 0, because 0 means that the size is absent.
 func checkSize(p *pass, path string, gb int64) {
 	switch {
 	case gb < 0:
@@ -180,8 +180,8 @@ func typeFrom(p *pass, v volume, d *disk) {
 	}
 }
 
-// checkType reports an error for a disk type that Machine API's webhook does not accept. A providerSpec may have such a type, if the webhook did not run or did
-// not exist when it was written, but the type could not come back from Cluster API.
+// checkType reports an error for a disk type that Machine API's webhook does not accept. A providerSpec may have such a type, if the webhook did not run or
+// did not exist when the providerSpec was written. But the type could not come back from Cluster API.
 func checkType(p *pass, path, word string) {
 	if !slices.Contains(diskTypes, word) {
 		p.Unsupported(path, word, "Machine API takes "+strings.Join(diskTypes, ", ")+": set one of them")

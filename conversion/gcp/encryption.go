@@ -11,7 +11,7 @@ import (
 	gcpv1 "sigs.k8s.io/cluster-api-provider-gcp/api/v1beta1"
 )
 
-// The forms that Cluster API's CRDs and Google accept for parts of a key's name, for service accounts and for resource manager tags.
+// These are the forms that Cluster API's CRDs and Google accept for the parts of a key's name, for service accounts and for resource manager tags.
 var (
 	keyProject     = regexp.MustCompile(`^[-_:A-Za-z0-9]+$`)
 	keyPart        = regexp.MustCompile(`^[-_A-Za-z0-9]+$`)
@@ -41,7 +41,7 @@ func sameKey(a, b *gcpv1.CustomerEncryptionKey) bool {
 		a.ManagedKey != nil && b.ManagedKey != nil && *a.ManagedKey == *b.ManagedKey
 }
 
-// keysTo converts each disk's encryption key, and refuses a disk's key that differs from the root disk's.
+// keysTo converts each disk's encryption key. It reports an error for a disk whose key differs from the root disk's.
 func keysTo(p *pass, m *providerSpec, c *infraSpec) {
 	eachDisk(p, m, c, func(at *pass, d *disk, v volume) {
 		if d.EncryptionKey != nil {

@@ -100,7 +100,7 @@ func checkScopes(p *pass, email string, scopes []string) {
 	}
 }
 
-// scheduling has a spec's fields about maintenance, restarts and price, in one form for both APIs.
+// scheduling has the fields of a spec that are about maintenance, restarts and price. It has one form for the specs of both APIs.
 type scheduling struct {
 	preemptible, spot, gpus          bool
 	maintenance, confidential, shape string
@@ -114,7 +114,7 @@ const (
 	forwardingEnabled, forwardingDisabled = gcpv1.IPForwardingEnabled, gcpv1.IPForwardingDisabled
 )
 
-// word returns the word behind a pointer as a string, "" for nil.
+// word returns the text behind a pointer to a string type, "" for nil.
 func word[W ~string](w *W) string {
 	if w == nil {
 		return ""
@@ -184,9 +184,9 @@ func maintenanceFrom(p *pass, c *infraSpec, m *providerSpec) {
 	m.OnHostMaintenance = machinev1beta1.GCPHostMaintenanceType(word(c.OnHostMaintenance))
 }
 
-// checkMaintenance reports an error for an unknown policy, and for an instance that cannot be migrated live and has not the policy Terminate. For a
-// confidential instance, Cluster API's webhook requires Terminate. For an instance with GPUs, Cluster API sets Terminate by default, but Machine API sets it
-// only if it is written.
+// checkMaintenance reports an error for an unknown policy. It also reports one if Google cannot migrate the running instance and the policy is not Terminate.
+// For a confidential instance, Cluster API's webhook requires Terminate. For an instance with GPUs, Cluster API sets Terminate by default, but Machine API
+// sets it only if the providerSpec has it.
 func checkMaintenance(p *pass, s scheduling) {
 	const path = "onHostMaintenance"
 	switch {
@@ -197,14 +197,14 @@ func checkMaintenance(p *pass, s scheduling) {
 	}
 }
 
-// attachedGPUs is the prefix of the machine types with GPUs that Machine API's webhook knows.
+// attachedGPUs is the prefix of the machine types with GPUs that Machine API's webhook recognises.
 const attachedGPUs = "a2-"
 
 func isConfidential(policy string) bool {
 	return policy != "" && policy != string(gcpv1.ConfidentialComputePolicyDisabled)
 }
 
-// confidentialSeries lists the series of machine types that both APIs' webhooks accept for a policy.
+// confidentialSeries lists, for each policy of confidential computing, the series of machine types that both APIs' webhooks accept.
 var confidentialSeries = map[string][]string{
 	string(gcpv1.ConfidentialComputePolicyEnabled): {"n2d", "c2d", "c3d"},
 	string(gcpv1.ConfidentialComputePolicySEV):     {"n2d", "c2d", "c3d"},
@@ -243,8 +243,8 @@ func checkConfidential(p *pass, s scheduling) {
 	}
 }
 
-// restartTo leaves out a restart policy that equals Google's own rule: a standard instance is restarted, and a preemptible or Spot instance cannot be. It
-// refuses any other policy, because Cluster API has none.
+// restartTo accepts a restart policy only if it equals Google's own rule, and then leaves it out. Google restarts a standard instance, and cannot restart a
+// preemptible or Spot instance. Any other policy is an error, because Cluster API has no restart policy.
 func restartTo(p *pass, m *providerSpec, _ *infraSpec) {
 	fleeting := m.Preemptible || word(m.ProvisioningModel) == spotInstance
 	switch m.RestartPolicy {
@@ -314,7 +314,7 @@ const (
 	someGPU = "must be at least 1"
 )
 
-// gpuPath returns the full name of a type of GPU, as Google and Cluster API have it.
+// gpuPath returns the full name of a type of GPU, which Google and Cluster API use.
 func gpuPath(project, zone, kind string) string {
 	return fmt.Sprintf("projects/%s/zones/%s/acceleratorTypes/%s", project, zone, kind)
 }

@@ -45,8 +45,8 @@ func labelsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	maps.Copy(m.Labels, clusterAlone(p, m.Labels))
 }
 
-// labels returns the given labels together with those that Machine API's controllers add to every instance. It refuses a label whose value the controllers of
-// one of the APIs would replace.
+// labels returns the given labels together with the labels that Machine API's controllers add to every instance. It reports an error for a label whose value
+// a controller of one of the APIs would replace.
 func labels(p *pass, path string, given map[string]string) map[string]string {
 	fixed := fixedLabels(p)
 	for _, k := range sortedKeys(given) {
@@ -61,8 +61,8 @@ func labels(p *pass, path string, given map[string]string) map[string]string {
 	return instanceLabels(p, given)
 }
 
-// clusterAlone returns the labels that a new instance gets only from the GCPCluster: neither its own spec (own) nor a controller sets them. For a Machine that
-// has an instance it returns none, because Cluster API does not change the labels of an existing instance.
+// clusterAlone returns the labels that a new instance gets only from the GCPCluster: neither the instance's own spec (own) nor a controller sets them. For a
+// Machine that has an instance the result is empty, because Cluster API does not change the labels of an existing instance.
 func clusterAlone(p *pass, own map[string]string) map[string]string {
 	if exists(p) {
 		return nil
@@ -76,11 +76,11 @@ func clusterAlone(p *pass, own map[string]string) map[string]string {
 	return out
 }
 
-// exists reports whether a Machine has an instance. Cluster API gives labels and tags to new instances only.
+// exists reports whether a Machine has an instance. That matters because Cluster API gives labels and tags only to new instances.
 func exists(p *pass) bool { return p.Core.ProviderID != "" && !p.Core.Template }
 
-// inheritsTags reports an error for each resource manager tag that a new instance gets only from the GCPCluster. The patch in the message has the rest of the
-// list, because a merge patch replaces a list.
+// inheritsTags reports an error for each resource manager tag that a new instance gets only from the GCPCluster. The patch in the message removes the tag. It
+// contains the rest of the GCPCluster's list, because a merge patch replaces a list.
 func inheritsTags(p *pass, own gcpv1.ResourceManagerTags) {
 	theirs, _, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "resourceManagerTags")
 	for i, item := range theirs {
@@ -109,7 +109,7 @@ func instanceLabels(p *pass, given map[string]string) map[string]string {
 
 type fixedLabel struct{ value, by string }
 
-// fixedLabels returns the labels that the controllers of one of the APIs set on each instance, and that replace the machine's own labels of these names.
+// fixedLabels returns the labels that controllers of either API set on each instance. They replace the machine's own labels of these names.
 func fixedLabels(p *pass) map[string]fixedLabel {
 	role := "node"
 	if p.Core.ControlPlane {
@@ -122,8 +122,8 @@ func fixedLabels(p *pass) map[string]fixedLabel {
 	}
 }
 
-// listed returns the entries with a key of a list in the Infrastructure's status.platformStatus.gcp, such as resourceLabels. The installer sets such lists up
-// once, for everything that the cluster creates.
+// listed returns the entries of a list in the Infrastructure's status.platformStatus.gcp, such as resourceLabels. It leaves out entries without a key. The
+// installer writes such a list once, for everything that the cluster creates.
 func listed(p *pass, name string) []map[string]string {
 	list, _, _ := unstructured.NestedSlice(p.Env.Infrastructure, "status", "platformStatus", "gcp", name)
 	var out []map[string]string
@@ -156,8 +156,8 @@ func resourceTagsTo(p *pass, m *providerSpec, c *infraSpec) {
 	inheritsTags(p, c.ResourceManagerTags)
 }
 
-// resourceTagsFrom converts resource manager tags. It refuses a GCPMachine without one of the Infrastructure's tags. It cannot add such a tag, because the tag
-// would then be converted into the GCPMachine, which is immutable.
+// resourceTagsFrom converts resource manager tags. It reports an error if the GCPMachine lacks one of the Infrastructure's tags. It cannot add the missing
+// tag to the providerSpec, because the tag would then be converted into the GCPMachine, which is immutable.
 func resourceTagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	for i, t := range c.ResourceManagerTags {
 		checkTag(p, "resourceManagerTags", i, t.ParentID, t.Key, t.Value)
@@ -192,8 +192,8 @@ func uniqueTags(p *pass, tags gcpv1.ResourceManagerTags) {
 	}
 }
 
-// checkTag reports an error for a resource manager tag that Cluster API's CRD would refuse. Machine API's CRD cannot check such tags, because a providerSpec is
-// opaque to it.
+// checkTag reports an error for a resource manager tag that Cluster API's CRD would refuse. Machine API's CRD cannot check it, because a providerSpec is
+// opaque to that CRD.
 func checkTag(p *pass, list string, i int, parent, key, value string) {
 	at := p.At(fmt.Sprintf("%s[%d]", list, i))
 	if !parentID.MatchString(parent) {
@@ -207,7 +207,7 @@ func checkTag(p *pass, list string, i int, parent, key, value string) {
 	}
 }
 
-// userDataKey is the metadata key by which both APIs pass the user data to the instance.
+// userDataKey is the metadata key with which both APIs pass the user data to the instance.
 const userDataKey = "user-data"
 
 func metadataTo(p *pass, m *providerSpec, c *infraSpec) {
@@ -230,8 +230,8 @@ func metadataFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// metadataKeys returns a function that checks one key of a list of metadata after the other, and reports an error for a key that is empty, occurs twice, or is
-// the user data's.
+// metadataKeys returns a function that must be called for each key of a list of metadata, in order. The function reports an error if the key is empty, has
+// occurred before, or is the key of the user data.
 func metadataKeys(p *pass, list string) func(i int, key string) {
 	seen := map[string]bool{}
 	return func(i int, key string) {

@@ -14,7 +14,7 @@ const (
 	isNull       = "is null: remove it"
 )
 
-// interfaceOf returns the only network interface of a providerSpec; nil if there are none or several.
+// interfaceOf returns the only network interface of a providerSpec. It returns nil if there is no interface, or more than one.
 func interfaceOf(m *providerSpec) *machinev1beta1.GCPNetworkInterface {
 	if len(m.NetworkInterfaces) != 1 {
 		return nil
@@ -22,7 +22,7 @@ func interfaceOf(m *providerSpec) *machinev1beta1.GCPNetworkInterface {
 	return m.NetworkInterfaces[0]
 }
 
-// interfaceMade returns the only network interface of a providerSpec that a conversion is making, and adds it if there is none yet.
+// interfaceMade returns the only network interface of a providerSpec that a conversion is making. It adds the interface if there is none yet.
 func interfaceMade(m *providerSpec) *machinev1beta1.GCPNetworkInterface {
 	if len(m.NetworkInterfaces) == 0 {
 		m.NetworkInterfaces = []*machinev1beta1.GCPNetworkInterface{{}}
@@ -30,7 +30,7 @@ func interfaceMade(m *providerSpec) *machinev1beta1.GCPNetworkInterface {
 	return m.NetworkInterfaces[0]
 }
 
-// networkTo reports an error if a providerSpec does not have exactly one network interface, or if this is not in the GCPCluster's network.
+// networkTo reports an error if a providerSpec does not have exactly one network interface, or if the interface is not in the GCPCluster's network.
 func networkTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if len(m.NetworkInterfaces) == 0 {
 		p.Required("networkInterfaces", oneInterface+": give it")
@@ -62,8 +62,8 @@ func networkFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	interfaceMade(m).Network, _ = network(p)
 }
 
-// network returns the name of the GCPCluster's network. If the GCPCluster names none, this is default, the network that Cluster API then uses. Without a
-// GCPCluster it reports an error and returns false.
+// network returns the name of the GCPCluster's network. If the GCPCluster names none, this is "default", the network that Cluster API then uses. If there is
+// no GCPCluster, network reports an error and returns false.
 func network(p *pass) (name string, ok bool) {
 	if len(p.Env.InfraCluster) == 0 {
 		cluster(p).Required("network.name", "the cluster's network is unknown, because there is no GCPCluster: create the GCPCluster")
@@ -97,14 +97,14 @@ func hostProjectTo(p *pass, m *providerSpec, _ *infraSpec) {
 	}
 }
 
-// hostProjectFrom writes the project of the network. Like the installer, it leaves out the machine's own project.
+// hostProjectFrom writes the project of the network to the providerSpec. If this is the machine's own project, it writes nothing, like the installer.
 func hostProjectFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	if host := hostProject(p); host != project(p) {
 		interfaceMade(m).ProjectID = host
 	}
 }
 
-// hostProject returns the project of the GCPCluster's network. It differs from the machines' project if projects share a network.
+// hostProject returns the project of the GCPCluster's network. This is another project than the machines' if several projects share a network.
 func hostProject(p *pass) string {
 	if host, _ := p.Env.InfraClusterString("spec", "network", "hostProject"); host != "" {
 		return host
@@ -137,8 +137,8 @@ func publicIPTo(_ *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// publicIPFrom converts false like an absent value, which means the same to the provider. It cannot refuse false, because nobody could remove it from a
-// GCPMachine, which is immutable.
+// publicIPFrom converts false and an absent value to the same result, because they mean the same to the provider. It must not report an error for false,
+// because nobody could remove it from a GCPMachine, which is immutable.
 func publicIPFrom(_ *pass, c *infraSpec, m *providerSpec) {
 	interfaceMade(m).PublicIP = c.PublicIP != nil && *c.PublicIP
 }
@@ -146,7 +146,7 @@ func publicIPFrom(_ *pass, c *infraSpec, m *providerSpec) {
 func tagsTo(_ *pass, m *providerSpec, c *infraSpec)   { c.AdditionalNetworkTags = m.Tags }
 func tagsFrom(_ *pass, c *infraSpec, m *providerSpec) { m.Tags = c.AdditionalNetworkTags }
 
-// forwardingTo always writes Enabled or Disabled, because the defaults differ: an absent value is Enabled in Cluster API, and false in Machine API.
+// forwardingTo always writes Enabled or Disabled, because the defaults differ: an absent value means Enabled in Cluster API, and false in Machine API.
 func forwardingTo(_ *pass, m *providerSpec, c *infraSpec) {
 	word := forwardingDisabled
 	if m.CanIPForward {

@@ -11,10 +11,10 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// cluster returns the pass at the GCPCluster's spec, for errors about values that are missing there.
+// cluster returns the pass at the GCPCluster's spec. It is for errors about values that are missing in that spec.
 func cluster(p *pass) *pass { return p.Under("GCPCluster.spec") }
 
-// machine returns the pass at the core Machine's spec, or at the spec of a MachineSet's template. The path is the same in both APIs.
+// machine returns the pass at the core Machine's spec or, for a MachineSet, at the spec of its template. The path is the same in both APIs.
 func machine(p *pass) *pass {
 	if p.Core.Template {
 		return p.Under("spec.template.spec")
@@ -40,7 +40,8 @@ func region(p *pass) string {
 	return p.Env.PlatformStatus("region")
 }
 
-// known reports whether a value of the cluster, which both APIs need, is not empty. If it is empty, known reports an error about the GCPCluster's field.
+// known returns true if a value of the cluster, which both APIs need, is not empty. Otherwise it returns false and reports an error about the GCPCluster's
+// field.
 func known(p *pass, field, value string) bool {
 	if value == "" {
 		cluster(p).Required(field, "the cluster's "+field+" is unknown, because neither the GCPCluster nor the Infrastructure has it: set it in the GCPCluster")
@@ -90,9 +91,9 @@ func zoneFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	checkZone(p, machine(p), "failureDomain", m.Zone)
 }
 
-// checkZone reports an error for a zone outside the cluster's region, which the controllers of Machine API would refuse. Cluster API's contract also requires a
-// failure domain of the cluster, if the cluster lists any. That is not checked, because the GCPCluster's failure domains are for the control plane: workers may
-// be in any zone.
+// checkZone reports an error for a zone outside the cluster's region, because the controllers of Machine API would refuse it. It does not check Cluster API's
+// further rule that the zone must be one of the cluster's failure domains, if the cluster lists any: the GCPCluster's failure domains are for the control
+// plane, and workers may be in any zone.
 func checkZone(p, at *pass, path, zone string) {
 	if in := region(p); zone != "" && in != "" && !strings.HasPrefix(zone, in+"-") {
 		at.Invalid(path, zone, fmt.Sprintf("is no zone of the cluster's region, which is %q", in))
@@ -136,9 +137,9 @@ func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	}
 }
 
-// checkInstance reports an error if a provider ID does not name an instance in the GCPCluster's project and the machine's zone. The controllers of both APIs
-// look for an instance by project, zone and name, and never by its provider ID. If they do not find it, they create another one. field is the path of the zone,
-// for the message.
+// checkInstance reports an error if a provider ID does not name an instance in the GCPCluster's project and in the machine's zone. The controllers of both
+// APIs look for an instance by project, zone and name, and never by its provider ID. If they do not find the instance, they create another one. field is the
+// path of the zone, for the message.
 func checkInstance(p *pass, field, zone string) {
 	id, ok := parseInstance(p.Core.ProviderID)
 	in := project(p)
@@ -157,14 +158,14 @@ func checkInstance(p *pass, field, zone string) {
 	}
 }
 
-// masterGroup is in the names of the instance groups with which Machine API registers control plane instances: CLUSTER-master-ZONE.
+// masterGroup is a part of the names of instance groups: CLUSTER-master-ZONE. Machine API registers control plane instances with these groups.
 const masterGroup = "master"
 
 func groupTo(p *pass, _ *providerSpec, _ *infraSpec)   { checkGroup(p) }
 func groupFrom(p *pass, _ *infraSpec, _ *providerSpec) { checkGroup(p) }
 
-// checkGroup reports an error for a control plane Machine if the GCPCluster does not use the instance groups of masterGroup: an instance outside these groups
-// gets no requests for the API server.
+// checkGroup reports an error for a control plane Machine if the GCPCluster does not use the instance groups named with masterGroup. An instance outside
+// these groups gets no requests for the API server.
 func checkGroup(p *pass) {
 	if !p.Core.ControlPlane {
 		return
@@ -180,5 +181,5 @@ func checkGroup(p *pass) {
 func nothing(*pass, *providerSpec, *infraSpec)     {}
 func nothingBack(*pass, *infraSpec, *providerSpec) {}
 
-// at is conversion.At under a shorter name, for rows that name more than one path.
+// at is a short name for conversion.At, for rows that name more than one path.
 func at(paths ...string) []string { return conversion.At(paths...) }

@@ -31,10 +31,10 @@ func Platform() conversion.Platform {
 	}
 }
 
-// editable lists the fields that the provider's webhooks let users change after the creation, both in machines and in templates.
+// editable lists the fields that the provider's webhooks let users change after an object's creation. The list is the same for machines and templates.
 var editable = []string{"providerID", "additionalLabels", "additionalNetworkTags"}
 
-// interruptible reports whether a spec, of either API, requests a preemptible or Spot instance.
+// interruptible reports whether a spec requests a preemptible or Spot instance. spec is a providerSpec or the spec of a GCPMachine.
 func interruptible(spec any) bool {
 	switch s := spec.(type) {
 	case *providerSpec:
@@ -45,7 +45,7 @@ func interruptible(spec any) bool {
 	return false
 }
 
-// supposed is Platform.Supposed, with names that no cluster has.
+// supposed is the value of Platform.Supposed, with names that no cluster has.
 var supposed = conversion.Supposition{
 	InfraCluster: `{"spec":{"project":"supposed","region":"supposed",` +
 		`"network":{"name":"supposed"},"loadBalancer":{"apiServerInstanceGroupTagOverride":"master"}}}`,

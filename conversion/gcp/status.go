@@ -13,11 +13,11 @@ import (
 
 var providerStatusKind = machinev1beta1.GroupVersion.WithKind("GCPMachineProviderStatus")
 
-// status converts what the controllers of either API have observed. Both APIs have Google's own word for the instance's state. The instance's ID is its name,
-// which Cluster API has in the provider ID alone. Conditions are not converted, because a GCPMachine has none.
+// status converts what the controllers of either API have observed. Both APIs have Google's own name for the instance's state. The instance's ID is its name,
+// which Cluster API has only in the provider ID. Conditions are not converted, because a GCPMachine has none.
 type status struct{}
 
-// observed is what the statuses of both APIs have in common, and the provider ID, an observation that Cluster API has in the spec.
+// observed has the fields that the statuses of both APIs have in common, and the provider ID, which is an observation that Cluster API has in the spec.
 type observed struct {
 	InstanceState string `json:"instanceState"`
 	ProviderID    string `json:"providerID"`
@@ -49,7 +49,7 @@ func setUnlessEmpty(out map[string]any, field, value string) {
 	}
 }
 
-// read decodes a status or spec. If it cannot be decoded, the result is empty.
+// read decodes a status or spec. The result is empty if it cannot be decoded.
 func read(raw []byte) observed {
 	var out observed
 	if json.Unmarshal(raw, &out) != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// makeCluster is Platform.MakeInfraCluster: it makes a NutanixCluster's spec from the Infrastructure. The new NutanixCluster is for the provider's own
-// controller to manage, because nothing else does.
+// makeCluster is the function Platform.MakeInfraCluster. It makes a NutanixCluster's spec from the Infrastructure. The provider's own controller manages the
+// new NutanixCluster, because nothing else manages it.
 func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 	var platform configv1.NutanixPlatformSpec
 	value, _, _ := unstructured.NestedMap(e.Infrastructure, "spec", "platformSpec", "nutanix")
@@ -45,7 +45,7 @@ func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 		"Copy Secret " + e.Platform.CredentialsSecret + " to " + e.ClusterAPINamespace + ", then create the NutanixCluster"
 }
 
-// legacy returns a failure domain of the Infrastructure in the form of a NutanixCluster's spec.failureDomains.
+// legacy converts a failure domain of the Infrastructure into an item of a NutanixCluster's spec.failureDomains.
 func legacy(d configv1.NutanixFailureDomain) map[string]any {
 	subnets := []any{}
 	for _, s := range d.Subnets {

@@ -36,7 +36,7 @@ func deviceTo(p *pass, m *mapiDisk, c *VMDisk) {
 	}
 }
 
-// deviceFrom converts where a disk is attached. An absent device type becomes Disk, the default of Cluster API's CRD.
+// deviceFrom converts a disk's device properties: where the disk is attached. An absent device type becomes Disk, which is the default of Cluster API's CRD.
 func deviceFrom(p *pass, c *VMDisk, m *mapiDisk) {
 	if c.DeviceProperties == nil {
 		return
@@ -81,7 +81,7 @@ func storageTo(p *pass, m *mapiDisk, c *VMDisk) {
 	}
 }
 
-// storageFrom converts where a disk is stored. An absent mode becomes Standard, the default of Cluster API's CRD.
+// storageFrom converts a disk's storage configuration: where the disk is stored. An absent mode becomes Standard, which is the default of Cluster API's CRD.
 func storageFrom(p *pass, c *VMDisk, m *mapiDisk) {
 	s := c.StorageConfig
 	if s == nil {
@@ -92,7 +92,7 @@ func storageFrom(p *pass, c *VMDisk, m *mapiDisk) {
 		mode = string(machinev1.NutanixDiskModeStandard)
 	}
 	m.StorageConfig = &machinev1.NutanixVMStorageConfig{DiskMode: machinev1.NutanixDiskMode(diskMode(at, mode))}
-	if b := s.StorageContainer; b != nil && b.Name == nil { // another row refuses a name
+	if b := s.StorageContainer; b != nil && b.Name == nil { // another row refuses a storage container with a name
 		id, _ := identify(container(at), b.Type, b.UUID, nil)
 		m.StorageConfig.StorageContainer = &machinev1.NutanixStorageResourceIdentifier{Type: machinev1.NutanixIdentifierType(id.Type), UUID: id.UUID}
 	}

@@ -15,7 +15,7 @@ type (
 	pass         = conversion.Pass
 )
 
-// at is conversion.At under a shorter name, for rows that name more than one path.
+// at is a short name for conversion.At, for rows that name more than one path.
 func at(paths ...string) []string { return conversion.At(paths...) }
 
 // identifier returns the paths of the three fields that identify an object of Prism Central.
@@ -26,7 +26,7 @@ func cluster(path string) string { return "NutanixCluster" + conversion.Elsewher
 
 var of conversion.Rows[providerSpec, infraSpec]
 
-// Reasons and notes that more than one row gives.
+// These are reasons and notes that more than one row gives.
 const (
 	noLookup = "Machine API does not look images up: set image"
 	noDetail = "a bootstrapRef can only name the Machine's Secret: remove it"

@@ -17,11 +17,12 @@ func text(s *string) string {
 	return *s
 }
 
-// wellFormed matches a UUID that Cluster API's CRD accepts.
+// wellFormed matches a UUID in the form that Cluster API's CRD accepts.
 var wellFormed = regexp.MustCompile(`^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`)
 
-// identify returns Cluster API's form of an identifier, whose type is "uuid" or "name" in both APIs. It returns false, and reports an error, if the type or the
-// member for it is invalid, or if the member of the other type is set. Both directions refuse the same identifiers, so that what converts round-trips.
+// identify returns an identifier in Cluster API's form. In both APIs its type (the parameter t) is "uuid" or "name". It reports an error and returns false if
+// the type is invalid, if the member of this type is invalid, or if the member of the other type is set. Both directions refuse the same identifiers, so that
+// an identifier that converts also round-trips.
 func identify(p *pass, t string, uuid, name *string) (ResourceIdentifier, bool) {
 	switch {
 	case t != "uuid" && t != "name":
@@ -40,7 +41,7 @@ func identify(p *pass, t string, uuid, name *string) (ResourceIdentifier, bool) 
 	return ResourceIdentifier{}, false
 }
 
-// notEmpty returns s, or nil for empty text, which means absent in a providerSpec.
+// notEmpty returns s, but nil for empty text, because empty text means absent in a providerSpec.
 func notEmpty(s *string) *string {
 	if text(s) == "" {
 		return nil
@@ -61,7 +62,7 @@ func identifierFrom(p *pass, path string, c ResourceIdentifier) machinev1.Nutani
 	return machinev1.NutanixResourceIdentifier{Type: machinev1.NutanixIdentifierType(out.Type), UUID: out.UUID, Name: out.Name}
 }
 
-// same reports whether two identifiers are equal. It compares them as Cluster API's controller does: a UUID and a name are never equal.
+// same reports whether two identifiers are equal. As in Cluster API's controller, a UUID and a name are never equal.
 func same(a, b ResourceIdentifier) bool {
 	return a.Type == b.Type && text(a.UUID) == text(b.UUID) && text(a.Name) == text(b.Name)
 }

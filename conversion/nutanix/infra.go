@@ -17,13 +17,13 @@ type MachineSpec struct {
 	VCPUSockets    int32             `json:"vcpuSockets"`
 	MemorySize     resource.Quantity `json:"memorySize"`
 	SystemDiskSize resource.Quantity `json:"systemDiskSize"`
-	// Image and ImageLookup exclude each other, and one is required.
+	// Image and ImageLookup exclude each other, and one of them is required.
 	Image       *ResourceIdentifier `json:"image,omitempty"`
 	ImageLookup *ImageLookup        `json:"imageLookup,omitempty"`
-	// Cluster (the Prism Element) and Subnets. If the Machine has a failure domain, the failure domain's values replace both.
+	// Cluster (the Prism Element) and Subnets are where the VM runs. If the Machine has a failure domain, the failure domain's values replace both.
 	Cluster *ResourceIdentifier  `json:"cluster,omitempty"`
 	Subnets []ResourceIdentifier `json:"subnet,omitempty"`
-	// AdditionalCategories are added to the category that the controller gives to all VMs of the cluster.
+	// AdditionalCategories are the categories of the VM besides the category that the controller gives to all VMs of the cluster.
 	AdditionalCategories []CategoryIdentifier `json:"additionalCategories,omitempty"`
 	Project              *ResourceIdentifier  `json:"project,omitempty"`
 	// BootType is legacy or uefi; absent means legacy.
@@ -53,7 +53,7 @@ type CategoryIdentifier struct {
 	Value string `json:"value,omitempty"`
 }
 
-// GPU is a GPU that a VM gets, by its name or by the ID of its device, according to Type: name or deviceID.
+// GPU is a GPU for a VM. Type (name or deviceID) says whether it is identified by its name or by its device's ID.
 type GPU struct {
 	Type     string  `json:"type"`
 	DeviceID *int64  `json:"deviceID,omitempty"`
@@ -68,7 +68,7 @@ type VMDisk struct {
 	DataSource       *ResourceIdentifier `json:"dataSource,omitempty"`
 }
 
-// DeviceProperties say where a disk is attached. If DeviceType is absent, the API server fills in Disk.
+// DeviceProperties says where a disk is attached. If DeviceType is absent, the API server fills in Disk.
 type DeviceProperties struct {
 	DeviceType  string `json:"deviceType,omitempty"`
 	AdapterType string `json:"adapterType"`

@@ -51,7 +51,8 @@ func categoriesFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// ownCategory returns the category that Machine API gives to each VM, and by which an uninstall finds the VM. Cluster API's controller adds another category.
+// ownCategory returns the category that Machine API gives to each VM and by which an uninstall finds the VM. Cluster API's controller gives a VM another
+// category.
 func ownCategory(p *pass) CategoryIdentifier {
 	return CategoryIdentifier{Key: "kubernetes-io-cluster-" + p.Env.ClusterName, Value: "owned"}
 }
@@ -113,8 +114,8 @@ func gpusFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// checkGPU reports an error if a GPU does not have exactly the member that its type names. Both members would be ambiguous: Cluster API's controller uses the
-// ID, whatever the type is.
+// checkGPU reports an error unless a GPU has exactly the member that its type names. A GPU with both members would be ambiguous, because Cluster API's
+// controller uses the ID even if the type is name.
 func checkGPU(p *pass, g GPU) {
 	byName := g.Type == "name"
 	switch {

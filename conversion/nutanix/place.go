@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// place is where a machine runs.
+// place is where a machine runs: a cluster (Prism Element) and subnets.
 type place struct {
 	Cluster *ResourceIdentifier  `json:"cluster"`
 	Subnets []ResourceIdentifier `json:"subnets"`
@@ -61,7 +61,7 @@ const (
 	noMachineThere = "Machine API creates no virtual machine in a failure domain that the Infrastructure does not list: " + addDomain
 )
 
-// undescribed returns the reason why the place of a machine that names only a failure domain is unknown.
+// undescribed returns the reason, for a message, why the place of a machine that names only a failure domain is unknown.
 func undescribed(p *pass) string {
 	if _, given, _ := unstructured.NestedMap(p.Env.Infrastructure, "spec", "platformSpec", "nutanix"); !given {
 		return "the cluster and subnets of a failure domain are in the Infrastructure, and this Infrastructure has no spec.platformSpec.nutanix: " + addDomain
@@ -69,9 +69,9 @@ func undescribed(p *pass) string {
 	return "the cluster and subnets of a failure domain are in the Infrastructure, and it lists no failure domain of this name: " + addDomain
 }
 
-// unlisted reports an error for a machine without a virtual machine if the NutanixCluster does not list the machine's failure domain: Cluster API's controller
-// would set a terminal failure on the machine. It reports none if the cluster has failure domains that are objects of their own, because the machine's may be
-// one of these.
+// unlisted reports an error for a machine that has no virtual machine yet if the NutanixCluster does not list the machine's failure domain, because Cluster
+// API's controller would set a terminal failure on the machine. It reports none if the cluster has failure domains that are objects of their own, because the
+// machine's failure domain may be one of these.
 func unlisted(p *pass, c *infraSpec) {
 	_, known := listed(p)
 	_, objects, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "controlPlaneFailureDomains")
@@ -118,9 +118,9 @@ func checkSubnets(p *pass, path string, subnets []ResourceIdentifier, n int) {
 	}
 }
 
-// agree compares a machine's place with the Machine's failure domain, if the NutanixCluster lists this, and reports an error if they differ: Cluster API's
-// controller replaces the machine's own values by the failure domain's. It returns the place, with the failure domain's values where the machine has none.
-// subnets is the path of the machine's subnets.
+// agree compares a machine's place with the Machine's failure domain, if the NutanixCluster lists that failure domain. It reports an error if they differ,
+// because Cluster API's controller replaces the machine's own values by the failure domain's. It returns the place, in which values that the machine does not
+// have are the failure domain's. subnets is the path of the machine's subnets.
 func agree(p *pass, subnets string, here place) place {
 	there, known := listed(p)
 	if !known {
@@ -141,8 +141,9 @@ func agree(p *pass, subnets string, here place) place {
 	return here
 }
 
-// asInstalled reports an error if the place of a machine that is converted to Machine API differs from its failure domain in the Infrastructure. Machine API's
-// controllers replace the machine's own values by that failure domain's, and create nothing in a failure domain that the Infrastructure does not have.
+// asInstalled is for a conversion to Machine API. It reports an error if a machine's place differs from the machine's failure domain in the Infrastructure,
+// because Machine API's controllers replace the machine's own values by that failure domain's. It also reports an error if the Infrastructure does not have
+// the failure domain, because these controllers would create nothing in it (uninstalled).
 func asInstalled(p *pass, here place) {
 	name := p.Core.FailureDomain
 	there, known := installed(p, name)
@@ -164,7 +165,7 @@ func asInstalled(p *pass, here place) {
 	}
 }
 
-// domainPath returns the pass at the name of the failure domain in Cluster API's Machine or MachineSet.
+// domainPath returns the pass at the field with the failure domain's name, in Cluster API's Machine or MachineSet.
 func domainPath(p *pass) *pass {
 	if p.Core.Template {
 		return p.Under("spec.template.spec.failureDomain")
@@ -172,7 +173,7 @@ func domainPath(p *pass) *pass {
 	return p.Under("spec.failureDomain")
 }
 
-// domains returns the failure domains in a list of an object. They are not copied, so callers must not change them.
+// domains returns the failure domains in one list of an object. They are not copied, so callers must not change them.
 func domains(of map[string]any, path ...string) []map[string]any {
 	value, _, _ := unstructured.NestedFieldNoCopy(of, path...)
 	list, _ := value.([]any)
@@ -185,7 +186,8 @@ func domains(of map[string]any, path ...string) []map[string]any {
 	return out
 }
 
-// listed returns the Machine's failure domain in the NutanixCluster's spec.failureDomains. It does not find failure domains that are objects of their own.
+// listed returns the place of the Machine's failure domain if the NutanixCluster's spec.failureDomains lists it. It does not find failure domains that are
+// objects of their own.
 func listed(p *pass) (out place, known bool) { return named(p.Env.InfraCluster, p.Core.FailureDomain) }
 
 func named(infraCluster map[string]any, name string) (out place, known bool) {
@@ -198,8 +200,8 @@ func named(infraCluster map[string]any, name string) (out place, known bool) {
 	return out, false
 }
 
-// installed returns a failure domain of the Infrastructure by its name. Machine API's controllers replace a machine's own cluster and subnets by those of its
-// failure domain.
+// installed returns a failure domain of the Infrastructure by name. It matters because Machine API's controllers replace a machine's own cluster and subnets
+// by those of the failure domain.
 func installed(p *pass, name string) (out configv1.NutanixFailureDomain, known bool) {
 	for _, content := range domains(p.Env.Infrastructure, "spec", "platformSpec", "nutanix", "failureDomains") {
 		if content["name"] == name && name != "" {
@@ -210,30 +212,31 @@ func installed(p *pass, name string) (out configv1.NutanixFailureDomain, known b
 	return out, false
 }
 
-// uninstalled reports whether Machine API's controllers would fail to create a virtual machine, because the Infrastructure does not have the machine's failure
-// domain: they look for it there, whatever the machine's own cluster and subnets are. A machine that has its virtual machine is not affected.
+// uninstalled reports whether Machine API's controllers would fail to create a virtual machine because the Infrastructure does not have the machine's failure
+// domain. They look for the failure domain in the Infrastructure even if the machine has a cluster and subnets of its own. The result is false for a machine
+// that already has its virtual machine.
 func uninstalled(p *pass, name string) bool {
 	_, given, _ := unstructured.NestedMap(p.Env.Infrastructure, "spec", "platformSpec", "nutanix")
 	_, known := installed(p, name)
 	return given && !known && !created(p)
 }
 
-// created reports whether a machine has its virtual machine. A template has none.
+// created reports whether a machine already has its virtual machine. A template has none.
 func created(p *pass) bool { return !p.Core.Template && p.Core.ProviderID != "" }
 
-// identified returns an identifier of the Infrastructure in Cluster API's form.
+// identified converts an identifier in the Infrastructure into Cluster API's form.
 func identified(id configv1.NutanixResourceIdentifier) ResourceIdentifier {
 	value := ofInfrastructure(id)
 	return ResourceIdentifier{Type: string(value.Type), UUID: value.UUID, Name: value.Name}
 }
 
-// ofInfrastructure returns an identifier of the Infrastructure in a providerSpec's form.
+// ofInfrastructure converts an identifier in the Infrastructure into a providerSpec's form.
 func ofInfrastructure(id configv1.NutanixResourceIdentifier) machinev1.NutanixResourceIdentifier {
 	return machinev1.NutanixResourceIdentifier{Type: machinev1.NutanixIdentifierType(strings.ToLower(string(id.Type))), UUID: id.UUID, Name: id.Name}
 }
 
-// comparePrismCentrals reports an error if the controllers of the two APIs use different Prism Centrals, because they would not find the same machines. The
-// Machine API's controllers use the Infrastructure's, and Cluster API's use the NutanixCluster's.
+// comparePrismCentrals reports an error if the controllers of the two APIs use different Prism Centrals, because they would then not find the same machines.
+// The Machine API's controllers use the Prism Central in the Infrastructure. Cluster API's controllers use the one in the NutanixCluster.
 func comparePrismCentrals(p *pass) {
 	here, _, _ := unstructured.NestedString(p.Env.Infrastructure, "spec", "platformSpec", "nutanix", "prismCentral", "address")
 	there, _ := p.Env.InfraClusterString("spec", "prismCentral", "address")

@@ -36,7 +36,7 @@ func Platform() conversion.Platform {
 	}
 }
 
-// supposed is Platform.Supposed, with names that no cluster has.
+// supposed is the value of Platform.Supposed, with names that no cluster has.
 var supposed = conversion.Supposition{
 	InfraCluster: `{"spec":{"prismCentral":{"address":"supposed.example.com","port":9440}}}`,
 	PlatformSpec: `{"prismCentral":{"address":"supposed.example.com","port":9440},"failureDomains":[{"name":"supposed","cluster":{"type":"Name","name":"supposed"},

@@ -14,18 +14,18 @@ import (
 
 var providerStatusKind = machinev1.GroupVersion.WithKind("NutanixMachineProviderStatus")
 
-// status converts what the controllers of either API have observed. Conditions are not converted, because the controllers of one API do not read the conditions
-// of the other. Nor is the failure domain: only Cluster API's controller reports it, in each pass.
+// status converts what the controllers of either API have observed. It does not convert conditions, because the controllers of one API do not read the other
+// API's conditions. It does not convert the failure domain either, because only Cluster API's controller reports it, in each pass.
 type status struct{}
 
-// observed is what the statuses of both APIs have in common.
+// observed has the fields that the statuses of both APIs have in common.
 type observed struct {
 	VMUUID string `json:"vmUUID"`
 }
 
-// ToClusterAPI always passes on the VM's UUID, from the provider ID if the status has none. Cluster API's controller deletes the VM that the NutanixMachine's
-// status names. Without a UUID in the status, the controller removes its finalizer and leaves the VM running. That must not happen because a status is lost, as
-// in a restored cluster.
+// ToClusterAPI always writes the VM's UUID. If the Machine API's status has none, it takes the UUID from the provider ID. Cluster API's controller deletes
+// the VM that the NutanixMachine's status names. If the status had no UUID, the controller would remove its finalizer and leave the VM running. A lost
+// status, as in a restored cluster, must not have this consequence.
 func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObservation) map[string]any {
 	var seen observed
 	_ = json.Unmarshal(providerStatus, &seen) // a status that cannot be read counts as empty
@@ -52,7 +52,7 @@ func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
 	return filled{"kind": providerStatusKind.Kind, "apiVersion": providerStatusKind.GroupVersion().String(), "vmUUID": seen.VMUUID}.content()
 }
 
-// vmUUID returns the UUID of a provider ID nutanix://UUID; "" for an ID of another form.
+// vmUUID returns the UUID in a provider ID of the form nutanix://UUID. It returns "" for an ID of another form.
 func vmUUID(providerID string) string {
 	id, ok := strings.CutPrefix(providerID, "nutanix://")
 	if !ok || strings.Contains(id, "/") {
@@ -61,7 +61,7 @@ func vmUUID(providerID string) string {
 	return id
 }
 
-// filled has fields and their values. content leaves out the fields whose value is empty.
+// filled maps fields to their values. Its method content leaves out the fields whose value is empty.
 type filled map[string]string
 
 func (s filled) content() map[string]any {

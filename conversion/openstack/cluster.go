@@ -22,7 +22,7 @@ type cluster struct {
 	} `json:"status"`
 }
 
-// clusterOf returns the OpenStackCluster. If it does not exist, or cannot be decoded, the result is empty.
+// clusterOf returns the OpenStackCluster. The result is empty if the OpenStackCluster does not exist or cannot be decoded.
 func clusterOf(p *pass) cluster {
 	var out cluster
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(p.Env.InfraCluster, &out) != nil {
@@ -42,7 +42,7 @@ func (c cluster) network() *openstackv1.NetworkParam {
 	return nil
 }
 
-// addresses returns the fixed IPs that Cluster API gives a port without a network: one in each of the OpenStackCluster's subnets.
+// addresses returns the fixed IPs that Cluster API gives a port without a network: one fixed IP in each of the OpenStackCluster's subnets.
 func (c cluster) addresses() []openstackv1.FixedIP {
 	var out []openstackv1.FixedIP
 	for i := range c.Spec.Subnets {
@@ -51,8 +51,8 @@ func (c cluster) addresses() []openstackv1.FixedIP {
 	return out
 }
 
-// clusterCloud returns the name that the machines' cloud has in clouds.yaml: the OpenStackCluster's, the Infrastructure's, or openstack, as installers have
-// always called it.
+// clusterCloud returns the name of the machines' cloud in clouds.yaml. It reads the name from the OpenStackCluster or, if that has none, from the
+// Infrastructure. If neither has a name, the result is "openstack", the name that installers have always used.
 func clusterCloud(p *pass) string {
 	if name, known := p.Env.InfraClusterString("spec", "identityRef", "cloudName"); known && name != "" {
 		return name
@@ -63,8 +63,8 @@ func clusterCloud(p *pass) string {
 	return "openstack"
 }
 
-// virtual returns the virtual addresses of the cluster, which move between the nodes. Machine API lets the port of each entry of networks send from these
-// addresses. If the load balancer is the user's, it has these addresses, and virtual returns none.
+// virtual returns the cluster's virtual addresses, which move between the nodes. Machine API lets the port of each entry of networks send from these
+// addresses. If the load balancer is user-managed, it has these addresses itself, and the result is empty.
 func virtual(p *pass) []openstackv1.AddressPair {
 	var out []openstackv1.AddressPair
 	if p.Env.PlatformStatus("loadBalancer", "type") == "UserManaged" {
@@ -76,7 +76,8 @@ func virtual(p *pass) []openstackv1.AddressPair {
 	return out
 }
 
-// addresses returns a list of addresses in the Infrastructure's status. Older Infrastructures have a single address instead, in the field former.
+// addresses returns a list of addresses in the Infrastructure's status. In older Infrastructures the list is absent, and the field former has a single
+// address.
 func addresses(p *pass, list, former string) []string {
 	many, _, err := unstructured.NestedStringSlice(p.Env.Infrastructure, "status", "platformStatus", "openstack", list)
 	if one := p.Env.PlatformStatus(former); (err != nil || len(many) == 0) && one != "" {
@@ -85,8 +86,8 @@ func addresses(p *pass, list, former string) []string {
 	return many
 }
 
-// endpointTo and endpointFrom report an error for a control plane Machine if the OpenStackCluster has a load balancer or a floating IP for the API server: a
-// Machine that is recreated in the other API would lose, or gain, a path to the API server.
+// endpointTo and endpointFrom report an error for a control plane Machine if the OpenStackCluster has a load balancer or a floating IP for the API server.
+// Only Cluster API uses them: a Machine that is recreated in the other API would lose, or gain, a path to the API server.
 func endpointTo(p *pass, _ *providerSpec, _ *infraSpec) { checkEndpoint(p) }
 
 func endpointFrom(p *pass, _ *infraSpec, _ *providerSpec) { checkEndpoint(p) }
@@ -110,8 +111,8 @@ func checkEndpoint(p *pass) {
 
 func yes(b *bool) bool { return b != nil && *b }
 
-// makeCluster is Platform.MakeInfraCluster: it makes an OpenStackCluster's spec from the Infrastructure and the Machines' networks. Subnets without a network
-// are enough, because the OpenStackCluster's controller finds their network.
+// makeCluster is the function Platform.MakeInfraCluster. It makes an OpenStackCluster's spec from the Infrastructure and the Machines' networks. Subnets
+// without a network are enough, because the OpenStackCluster's controller finds the subnets' network.
 func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 	p := conversion.NewPass(e, &conversion.Core{}, "")
 	vips := addresses(p, "apiServerInternalIPs", "apiServerInternalIP")
@@ -138,8 +139,8 @@ func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 // mostSubnets is the maximum number of subnets of an OpenStackCluster.
 const mostSubnets = 2
 
-// placeOfMachines returns network and subnets for an OpenStackCluster's spec, from the first known Machine that names a network or subnets; nil if there is
-// none. A Machine that names the same subnets then gets its ports in them, and need not name their network.
+// placeOfMachines returns the fields network and subnets for an OpenStackCluster's spec. They come from the first known Machine that names a network or
+// subnets; if there is none, the result is nil. A Machine that names the same subnets then gets its ports in them, and need not name their network.
 func placeOfMachines(e *conversion.Env) map[string]any {
 	known := []map[string]any{}
 	for _, m := range e.ControlPlane {
@@ -160,14 +161,14 @@ func placeOfMachines(e *conversion.Env) map[string]any {
 	return nil
 }
 
-// placeOfNetwork returns network and subnets for an OpenStackCluster's spec, from an entry of a providerSpec's networks. It returns nil if the entry names
-// neither, or if Cluster API would not accept them.
+// placeOfNetwork returns the fields network and subnets for an OpenStackCluster's spec, from an entry of a providerSpec's networks. It returns nil if the
+// entry names neither a network nor subnets, or if Cluster API would not accept them.
 func placeOfNetwork(e *conversion.Env, n *networkParam) map[string]any {
 	p := conversion.NewPass(e, &conversion.Core{}, "")
 	var out openstackv1.OpenStackClusterSpec
 	subnets := n.Subnets
 	if out.Network = networkTo(p, n.UUID, &n.Filter); out.Network == nil {
-		subnets = subnets[:min(1, len(subnets))] // only the first subnet: Machine API makes a port for each one
+		subnets = subnets[:min(1, len(subnets))] // only the first subnet, because Machine API makes a port for each subnet
 	}
 	for i := range subnets {
 		out.Subnets = append(out.Subnets, *subnetTo(p, &subnets[i]))

@@ -17,10 +17,10 @@ type (
 	pass         = conversion.Pass
 )
 
-// at is conversion.At under a shorter name, for rows that name more than one path.
+// at is a short name for conversion.At, for rows that name more than one path.
 func at(paths ...string) []string { return conversion.At(paths...) }
 
-// The beginnings of paths in other objects than the table's two types.
+// These are the beginnings of paths into other objects than the table's two types.
 const (
 	ofMachine = "Machine" + conversion.Elsewhere
 	ofCluster = "OpenStackCluster" + conversion.Elsewhere
@@ -28,7 +28,7 @@ const (
 
 var of conversion.Rows[providerSpec, infraSpec]
 
-// Reasons that more than one row gives.
+// These are reasons that more than one row gives.
 const (
 	noPortOpt  = "Machine API cannot set this option of a port: remove it"
 	noSchedule = "Machine API gives the scheduler only the server group and the availability zone as hints: remove them"
@@ -77,7 +77,7 @@ var Fields = append(conversion.Table[providerSpec, infraSpec]{
 		"Required on both sides: Cluster API creates no Machine without bootstrap data. The namespace is each API's own.", userDataTo, userDataFrom),
 	of.Iso(at("availabilityZone"), at(ofMachine+"spec.failureDomain"), "", zoneTo, zoneFrom),
 
-	// The interfaces, and what is in front of them.
+	// The interfaces, the floating IPs, and the API server's load balancer.
 	of.Iso(at("networks", "ports", "securityGroups"), at("ports", "securityGroups",
 		ofCluster+"spec.network", ofCluster+"spec.subnets", ofCluster+"spec.managedSecurityGroups", "Infrastructure"+conversion.Elsewhere+
 			"status.platformStatus.openstack"),
@@ -109,7 +109,7 @@ var Fields = append(conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("additionalBlockDevices"), at("additionalBlockDevices"), "In their order. Each has its own name, which is not root.", devicesTo, devicesFrom).
 		With(BlockDevices.Lines(), "additionalBlockDevices[]", "additionalBlockDevices[]"),
 
-	// These are fields that Machine API has for old manifests only, and does not read.
+	// Machine API has these fields only for old manifests, and does not read them.
 }, of.Unread(unread.Members("OpenStack"))...)
 
 var face conversion.Rows[nic, port]
@@ -154,7 +154,7 @@ var (
 	secured conversion.Rows[machinev1alpha1.SecurityGroupParam, openstackv1.SecurityGroupParam]
 )
 
-// The notes about the members of filters for projects and tags.
+// These are notes about the members of filters for projects and tags.
 const (
 	projectNote = "tenantId is the former name of projectId: it comes back as projectId, and must not differ from projectId."
 	tagNote     = "A text with commas becomes a list. An empty tag, or a tag given twice, is an error."
@@ -201,7 +201,8 @@ var SubnetFilters = conversion.Table[machinev1alpha1.SubnetFilter, openstackv1.S
 		}),
 }
 
-// SecurityGroupFilters converts a filter for security groups. SecurityGroups converts the filter's name, because the name has two places in Machine API.
+// SecurityGroupFilters converts a filter for security groups. The filter's name is converted by SecurityGroups, because Machine API can have the name in two
+// places.
 var SecurityGroupFilters = conversion.Table[machinev1alpha1.SecurityGroupFilter, openstackv1.SecurityGroupFilter]{
 	group.Same("description", "description"),
 	group.Iso(at("projectId", "tenantId"), at("projectID"), projectNote,

@@ -23,19 +23,19 @@ type (
 	groups       = []openstackv1.SecurityGroupParam
 )
 
-// nic is one interface of the Machine API. It has one entry, in one of the Machine API's two lists; the other list is empty.
+// nic is one interface in the Machine API's form. It has one entry in one of the Machine API's two lists, networks or ports; the other list is empty.
 type nic struct {
 	Networks []networkParam `json:"networks,omitempty"`
 	Ports    []portOpts     `json:"ports,omitempty"`
 
-	// first is the index that the entry's first subnet has in the providerSpec. It may be greater than 0 for an interface of perPort.
+	// first is the index that the entry's first subnet has in the providerSpec. It may be greater than 0 if perPort made the interface.
 	first int
-	// bar and virtual are for messages about an entry of ports. bar is the field that keeps the interface from being an entry of networks; "" if it could be
-	// one, but follows an interface that cannot. virtual lists the addresses that the port of an entry of networks allows.
+	// bar and virtual are for messages about an entry of ports. bar is the field that prevents the interface from being an entry of networks. It is "" if the
+	// interface could be one, but follows an interface that cannot. virtual lists the addresses that the port of an entry of networks allows.
 	bar, virtual string
 }
 
-// network returns the entry of networks; nil if the interface is an entry of ports.
+// network returns the entry of networks. It returns nil if the interface is an entry of ports.
 func (n *nic) network() *networkParam {
 	if len(n.Networks) == 0 {
 		return nil
@@ -43,7 +43,7 @@ func (n *nic) network() *networkParam {
 	return &n.Networks[0]
 }
 
-// port returns the entry of ports; nil if the interface is an entry of networks.
+// port returns the entry of ports. It returns nil if the interface is an entry of networks.
 func (n *nic) port() *portOpts {
 	if len(n.Ports) == 0 {
 		return nil
@@ -69,8 +69,8 @@ func interfacesTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// perPort returns the interfaces that Machine API makes for an entry of networks. That is one, but one for each subnet if the entry does not name the network
-// itself.
+// perPort returns the interfaces that Machine API makes for an entry of networks. If the entry does not name the network itself, this is one interface for
+// each of the entry's subnets. Otherwise it is one interface.
 func perPort(p *pass, n networkParam) []nic {
 	named := networkTo(conversion.NewPass(p.Env, p.Core, ""), n.UUID, &n.Filter) != nil
 	if named || len(n.Subnets) < 2 {
@@ -91,9 +91,9 @@ func interfaceTo(p *pass, n nic) port {
 	return out
 }
 
-// groupsTo writes the providerSpec's security groups to the OpenStackMachine or, if some port has other groups or no port security, to each port that gets them
-// in Machine API. The latter is necessary because Cluster API adds the machine's groups to those of each port, and creates no server if a port without port
-// security would get groups.
+// groupsTo converts the providerSpec's security groups. It writes them to the OpenStackMachine if each port gets them in Machine API. If a port has groups of
+// its own, or no port security, groupsTo writes them to each port that gets them in Machine API instead. The reason is that Cluster API adds the machine's
+// groups to those of each port, and creates no server if a port without port security would get groups.
 func groupsTo(p *pass, m *providerSpec, c *infraSpec) {
 	checkManaged(p)
 	var all groups
@@ -113,7 +113,7 @@ func groupsTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// hand writes the machine's security groups to each port that gets them in Machine API.
+// hand writes the machine's security groups (all) to each port that gets them in Machine API.
 func hand(ports []port, all groups) {
 	for i, c := range ports {
 		if takes(c) {
@@ -122,8 +122,8 @@ func hand(ports []port, all groups) {
 	}
 }
 
-// collect moves security groups that all ports have to the machine, if all ports become entries of networks on the way back. Such an entry has no groups but
-// the machine's.
+// collect moves security groups from the ports to the machine. It does so if all ports have the same groups and all of them become entries of networks on the
+// way back, because such an entry has no groups of its own.
 func collect(c *infraSpec, pairs vips) {
 	all := c.Ports[0].SecurityGroups
 	for _, c := range c.Ports {
@@ -140,7 +140,7 @@ func collect(c *infraSpec, pairs vips) {
 // unsecured reports whether a port has no port security, and therefore no security groups.
 func unsecured(c port) bool { return yes(c.DisablePortSecurity) }
 
-// apart reports whether a port has security groups of its own, or none, so that it does not get the machine's.
+// apart reports whether a port does not get the machine's security groups in Machine API, because it has security groups of its own or no port security.
 func apart(c port) bool { return len(c.SecurityGroups) > 0 || unsecured(c) }
 
 // takes reports whether a port gets the machine's security groups in Machine API.
@@ -169,7 +169,7 @@ func interfacesFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// plugged returns a copy of the ports that Cluster API creates. If the OpenStackMachine lists none, that is one in the OpenStackCluster's network.
+// plugged returns a copy of the ports that Cluster API creates. If the OpenStackMachine lists none, this is one port in the OpenStackCluster's network.
 func plugged(p *pass, c *infraSpec) []port {
 	if cl := clusterOf(p); len(c.Ports) == 0 && len(cl.Spec.Subnets) == 0 && cl.network() == nil {
 		p.Required("ports", "the Machine's network is unknown, because the OpenStackCluster names neither a network nor subnets: name the network")
@@ -188,7 +188,7 @@ func plugged(p *pass, c *infraSpec) []port {
 	return ports
 }
 
-// leading returns the number of ports before the first one for which bar returns a field.
+// leading returns the number of ports at the beginning for which bar returns "": those before the first port with another result.
 func leading(ports []port, bar func(port) string) int {
 	if i := slices.IndexFunc(ports, func(c port) bool { return bar(c) != "" }); i >= 0 {
 		return i
@@ -198,8 +198,8 @@ func leading(ports []port, bar func(port) string) int {
 
 const pairsField = "allowedAddressPairs"
 
-// vips has the virtual addresses (all) that the port of each entry of networks allows in Machine API. After an installation, addresses of another family may be
-// added, but no controller changes an existing port. So a port of an existing instance (instance) may have only some of them: those from its creation.
+// vips has the virtual addresses (all) that the port of each entry of networks allows in Machine API. If the port belongs to an existing instance (instance),
+// the port may allow only some of them: addresses of another family may be added after an installation, but no controller changes an existing port.
 type vips struct {
 	all      []openstackv1.AddressPair
 	instance bool
@@ -209,8 +209,8 @@ func vipsFrom(p *pass, c *infraSpec) vips {
 	return vips{virtual(p), !p.Core.Template && (p.Core.ProviderID != "" || text(c.ProviderID) != "")}
 }
 
-// are reports whether a port's pairs are those that Machine API allows for an entry of networks, in any order. Of an existing instance, some of them are
-// enough.
+// are reports whether a port's address pairs are the virtual addresses that Machine API allows for an entry of networks, in any order. For an existing
+// instance, some of the virtual addresses are enough.
 func (v vips) are(pairs []openstackv1.AddressPair) bool {
 	has := func(list []openstackv1.AddressPair, a openstackv1.AddressPair) bool {
 		return slices.ContainsFunc(list, func(b openstackv1.AddressPair) bool { return a.IPAddress == b.IPAddress && text(b.MACAddress) == "" })
@@ -235,7 +235,7 @@ func (v vips) String() string {
 	return strings.Join(out, ", ")
 }
 
-// bar returns the field that keeps a port from being an entry of networks; "" if it can be one. It does not consider security groups.
+// bar returns the field that prevents a port from being an entry of networks; "" if the port can be one. It does not consider security groups.
 func bar(c port, pairs vips) string {
 	switch {
 	case c.NameSuffix != nil:
@@ -256,8 +256,8 @@ func bar(c port, pairs vips) string {
 	return ""
 }
 
-// barred returns the field that keeps a port from being an entry of networks, like bar. It is for ports from which share has removed the machine's security
-// groups: a port that still has groups cannot be an entry of networks either.
+// barred returns the field that prevents a port from being an entry of networks, like bar, and also considers security groups. It is for ports from which
+// share has removed the machine's security groups. A port that still has groups then cannot be an entry of networks.
 func barred(c port, pairs vips) string {
 	if b := bar(c, pairs); b != "" || len(c.SecurityGroups) == 0 {
 		return b
@@ -265,8 +265,9 @@ func barred(c port, pairs vips) string {
 	return "securityGroups"
 }
 
-// share writes the machine's security groups to the providerSpec, and removes them from the ports that get them from the machine in Machine API. These groups
-// are the OpenStackMachine's own or, if it has none, those that common finds. The first lead ports could be entries of networks.
+// share writes the machine's security groups to the providerSpec, and removes them from the ports that get them from the machine in Machine API. The
+// machine's groups are those of the OpenStackMachine or, if it has none, those of the port that common finds. Only the first ports, whose number is lead,
+// could be entries of networks.
 func share(p *pass, c *infraSpec, m *providerSpec, ports []port, lead int) {
 	all, path := c.SecurityGroups, "securityGroups"
 	if len(all) > 0 {
@@ -282,9 +283,9 @@ func share(p *pass, c *infraSpec, m *providerSpec, ports []port, lead int) {
 	}
 }
 
-// inherit removes the machine's security groups (all) from the ports that get them from the machine. If all ports have exactly these groups, and by ID, the
-// ports that need not be entries of networks keep them as their own: otherwise groupsTo would later write them to the OpenStackMachine, which is immutable and
-// would differ.
+// inherit removes the machine's security groups (all) from the ports that get them from the machine. There is one exception: if all ports have exactly these
+// groups, and the groups are by ID, then the ports after the first `lead` ports keep them as their own. Otherwise groupsTo would later write these groups to
+// the OpenStackMachine, which is immutable and would differ.
 func inherit(ports []port, all groups, lead int) {
 	same := func(c port) bool { return equality.Semantic.DeepEqual(c.SecurityGroups, all) }
 	others := slices.ContainsFunc(ports, func(c port) bool { return !same(c) })
@@ -313,9 +314,9 @@ func checkShared(p *pass, ports []port) {
 	}
 }
 
-// common returns the index of the first port whose security groups must become the machine's, because an entry of ports could not have them (they are not by
-// ID), or because the port is to be an entry of networks. It is -1 if there is none, or if another port, without groups of its own, would then get the
-// machine's.
+// common returns the index of the first port whose security groups must become the machine's. There are two reasons for that: an entry of ports could not
+// have the groups because they are not by ID, or the port is to be an entry of networks (it is one of the first `lead` ports). The result is -1 if there is
+// no such port. It is also -1 if a port has no groups of its own, because that port would then get the machine's.
 func common(ports []port, lead int) int {
 	if slices.ContainsFunc(ports, takes) {
 		return -1

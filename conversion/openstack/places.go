@@ -13,7 +13,7 @@ import (
 	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
 )
 
-// placeTo converts an interface's network and its addresses in subnets.
+// placeTo converts an interface's network, and its addresses in subnets.
 func placeTo(p *pass, m *nic, c *port) {
 	if n := m.network(); n != nil {
 		networkPlaceTo(p, n, m.first, c)
@@ -56,8 +56,8 @@ func subnetTo(p *pass, from *machinev1alpha1.SubnetParam) *openstackv1.SubnetPar
 	return &openstackv1.SubnetParam{Filter: &filter}
 }
 
-// impliedPlace sets a port's network for an entry of networks that names subnets only. The network stays absent if Cluster API's default has the same subnets;
-// otherwise it is the OpenStackCluster's.
+// impliedPlace sets the network of a port whose entry of networks names only subnets. The port gets no network if Cluster API's default is the same subnets.
+// Otherwise it gets the OpenStackCluster's network.
 func impliedPlace(p *pass, n *networkParam, c *port) {
 	cl := clusterOf(p)
 	switch {
@@ -72,8 +72,8 @@ func impliedPlace(p *pass, n *networkParam, c *port) {
 	}
 }
 
-// listSubnets returns a second remedy, for the end of a message: an OpenStackCluster that lists the entry's subnets. The provider accepts these only at the
-// OpenStackCluster's creation. It is "" if there is no such remedy.
+// listSubnets returns a second remedy for the end of a message: to list the entry's subnets in the OpenStackCluster, which the provider accepts only at the
+// OpenStackCluster's creation. It returns "" if this remedy is not possible.
 func listSubnets(p *pass, n *networkParam) string {
 	place := placeOfNetwork(p.Env, n)
 	if place == nil || p.Env.InfraCluster == nil {
@@ -110,7 +110,8 @@ func placeFrom(p *pass, c *port, m *nic) {
 	}
 }
 
-// byIDOnly returns the reason why an entry of ports needs an ID where an entry of networks could have a filter, and why this interface is no entry of networks.
+// byIDOnly returns a reason for a message: why this entry of ports needs an ID, while an entry of networks could have a filter, and why the interface is no
+// entry of networks.
 func (n *nic) byIDOnly(what string) string {
 	if n.bar == "" {
 		return "in Machine API every interface after the first port is a port too, and a port names its " + what + " by id"

@@ -37,7 +37,7 @@ func Platform() conversion.Platform {
 	}
 }
 
-// supposed is Platform.Supposed, with names that no cluster has.
+// supposed is the value of Platform.Supposed, with names that no cluster has.
 var supposed = conversion.Supposition{
 	InfraCluster: `{"spec":{"identityRef":{"name":"openstack-cloud-credentials","cloudName":"openstack"},"network":{"filter":{"name":"supposed"}},
 		"subnets":[{"filter":{"name":"supposed"}}],"tags":["openshiftClusterID=supposed"]}}`,

@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// Keys of a port's binding profile, and the value of capabilities for hardware offload.
+// These are keys of a port's binding profile, and the value of the key capabilities for hardware offload.
 const (
 	capabilities = "capabilities"
 	trusted      = "trusted"
@@ -122,8 +122,8 @@ func ownGroupsFrom(p *pass, c *port, m *nic) {
 	o.SecurityGroups = &ids
 }
 
-// word returns the row of an optional text of an interface. where returns the places of the text in both APIs. The Machine API's place is nil if the entry
-// cannot have the text.
+// word returns the row of an optional text of an interface. where returns pointers to the text in both APIs. The Machine API's pointer is nil if the entry
+// cannot have this text.
 func word(paths []string, there string, where func(*nic, *port) (*string, *optional.String)) conversion.Row[nic, port] {
 	return face.Iso(paths, at(there), "",
 		func(_ *pass, m *nic, c *port) {
@@ -143,7 +143,7 @@ func word(paths []string, there string, where func(*nic, *port) (*string, *optio
 		})
 }
 
-// flag returns the row of an optional boolean of a port. where returns the places of the boolean in both APIs.
+// flag returns the row of an optional boolean of a port. where returns pointers to the boolean in both APIs.
 func flag(paths []string, there string, where func(*portOpts, *port) (m, c **bool)) conversion.Row[nic, port] {
 	return face.Iso(paths, at(there), "",
 		func(_ *pass, m *nic, c *port) {
@@ -192,7 +192,7 @@ func adminStateUp(m *portOpts, c *port) (**bool, **bool) { return &m.AdminStateU
 
 func trunk(m *portOpts, c *port) (**bool, **bool) { return &m.Trunk, &c.Trunk }
 
-// orAbsent returns a pointer to a text, nil for empty text.
+// orAbsent returns a pointer to a text. It returns nil for empty text.
 func orAbsent(s string) *string {
 	if s == "" {
 		return nil

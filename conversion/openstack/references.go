@@ -15,7 +15,7 @@ import (
 
 const oneOf = "give an id or a filter, not both"
 
-// uuid matches what Cluster API's CRD accepts as a UUID. UUIDs of OpenStack may lack hyphens.
+// uuid matches the forms of a UUID that Cluster API's CRD accepts. OpenStack's UUIDs may lack hyphens.
 var uuid = regexp.MustCompile(`^(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$`)
 
 func isID(s string) bool { return uuid.MatchString(s) }
@@ -26,8 +26,8 @@ func checkID(p *pass, path, id string) {
 	}
 }
 
-// identify returns the ID of a reference in a providerSpec, which has two fields for an ID: uuid (id) and filter.id (alias). nil: there is none. If there is an
-// ID, Machine API ignores the rest of the filter.
+// identify returns the ID of a reference in a providerSpec; nil if the reference has none. A reference has two fields for an ID: uuid (the parameter id) and
+// filter.id (alias). If there is an ID, Machine API ignores the rest of the filter.
 func identify(p *pass, id, alias string) *string {
 	path := "uuid"
 	if id == "" {
@@ -40,8 +40,8 @@ func identify(p *pass, id, alias string) *string {
 	return &id
 }
 
-// identifyBack returns the ID of a reference in Cluster API, "" for none. It reports an error if the reference does not have either an ID or a filter; filtered
-// reports that there is a filter.
+// identifyBack returns the ID of a reference in Cluster API, "" for none. filtered says whether the reference has a filter. The reference must have an ID or
+// a filter, and not both; otherwise identifyBack reports an error.
 func identifyBack(p *pass, id *string, filtered bool) string {
 	checkID(p, "id", text(id))
 	switch {
@@ -91,7 +91,7 @@ func groupFrom(p *pass, c *openstackv1.SecurityGroupParam, m *machinev1alpha1.Se
 	}
 }
 
-// project returns the ID of a project in a filter. Machine API has two names for this field: projectId, and formerly tenantId.
+// project returns the ID of the project in a filter. Machine API has two fields for this ID: projectId and, formerly, tenantId.
 func project(p *pass, id, former string) string {
 	if id == "" {
 		return former

@@ -61,11 +61,11 @@ func cloudFrom(p *pass, c *infraSpec, m *providerSpec) {
 	m.CloudName = cloud
 }
 
-// secretKind is the type of an identityRef to a Secret. The CRD fills it in as the default.
+// secretKind is the type of an identityRef to a Secret. It is the CRD's default.
 const secretKind = "Secret"
 
-// clusterSecret returns the name of the Secret that Cluster API uses for a machine without an identityRef: the OpenStackCluster's, whose cloud may be another
-// project. It is "" if the OpenStackCluster's credentials are in no Secret, so that Machine API cannot name them.
+// clusterSecret returns the name of the Secret that Cluster API uses for a machine without an identityRef. That is the OpenStackCluster's Secret, whose cloud
+// may be another project. The result is "" if the OpenStackCluster's credentials are not in a Secret, so that Machine API cannot name them.
 func clusterSecret(p *pass) string {
 	if kind, _ := p.Env.InfraClusterString("spec", "identityRef", "type"); kind != "" && kind != secretKind {
 		return ""
@@ -91,7 +91,8 @@ func flavorFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// imageTo converts the image. If there is a root volume with a source, the source counts, because Machine API boots from it, whatever the image's name is.
+// imageTo converts the image. If there is a root volume with a source, it takes the source and ignores the image's name, because Machine API boots from the
+// source.
 func imageTo(p *pass, m *providerSpec, c *infraSpec) {
 	name, source := m.Image, ""
 	if m.RootVolume != nil {
@@ -133,8 +134,8 @@ func ownTags(p *pass) []string {
 	return []string{"cluster-api-provider-openstack", p.Env.MachineAPINamespace + "-" + p.Env.ClusterName}
 }
 
-// tagsTo converts the tags. In a template it adds the tags that Machine API's controllers add to each server. It does not add them for a Machine, whose server
-// already has its tags, because an OpenStackMachine is immutable.
+// tagsTo converts the tags. In a template it also adds the tags that Machine API's controllers add to each server. It does not add them for a Machine: the
+// Machine's server already has these tags, and an OpenStackMachine is immutable.
 func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 	c.Tags = withClusters(p, m.Tags)
 	for _, tag := range ownTags(p) {
@@ -150,8 +151,8 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// withClusters returns tags together with the OpenStackCluster's, which Cluster API would add itself. Both APIs' objects list these, so that no move changes a
-// server's tags.
+// withClusters returns tags together with the OpenStackCluster's tags, which Cluster API would add by itself. The objects of both APIs list these tags, so
+// that no move changes the tags of a server.
 func withClusters(p *pass, tags []string) []string {
 	seen := sets.New[string]()
 	out := distinct(p, "tags", tags, seen)
@@ -164,8 +165,8 @@ func withClusters(p *pass, tags []string) []string {
 	return out
 }
 
-// distinct returns a copy of tags, and reports an error for each tag that is in seen or occurs twice, because Cluster API treats tags as a set. It adds the
-// tags to seen.
+// distinct returns a copy of tags, and adds them to seen. It reports an error for a tag that is in seen already, or that occurs twice, because Cluster API
+// treats tags as a set.
 func distinct(p *pass, path string, tags []string, seen sets.Set[string]) []string {
 	var out []string
 	for i, tag := range tags {
@@ -178,7 +179,7 @@ func distinct(p *pass, path string, tags []string, seen sets.Set[string]) []stri
 	return out
 }
 
-// maxMetadata is Cluster API's maximum length of a key or value.
+// maxMetadata is Cluster API's maximum length of a key or value of the server's metadata.
 const maxMetadata = 255
 
 func metadataTo(p *pass, m *providerSpec, c *infraSpec) {
@@ -204,7 +205,7 @@ func metadataFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// serverGroupTo converts the server group. If there are an ID and a name, the ID counts, as in Machine API.
+// serverGroupTo converts the server group. If the providerSpec has both an ID and a name, it takes the ID, as Machine API does.
 func serverGroupTo(p *pass, m *providerSpec, c *infraSpec) {
 	switch id, name := m.ServerGroupID, m.ServerGroupName; {
 	case id != "":
@@ -248,7 +249,7 @@ func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	}
 }
 
-// instanceID returns the last part of a provider ID such as openstack://[region]/7d8a1f5e-…; "" if the ID is not OpenStack's.
+// instanceID returns the last part of a provider ID, such as openstack://[region]/7d8a1f5e-…. It returns "" if the ID is not OpenStack's.
 func instanceID(providerID string) string {
 	if !strings.HasPrefix(providerID, "openstack://") {
 		return ""

@@ -11,16 +11,16 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// providerStatusKind is the kind of the providerStatus that Machine API's controllers for OpenStack write. The type is not published. The conversion reads the
-// instance's ID and state from the fields that the other platforms have, and may find none.
+// providerStatusKind is the kind of the providerStatus that Machine API's controllers for OpenStack write. The type is not published. So the conversion looks
+// for the instance's ID and state in the same fields as on the other platforms, and may find none.
 var providerStatusKind = machinev1alpha1.GroupVersion.WithKind("OpenstackProviderStatus")
 
-// status converts what the controllers of either API have observed. Conditions are not converted, because the controllers of one API do not read the conditions
-// of the other.
+// status converts what the controllers of either API have observed. It does not convert conditions, because the controllers of one API do not read the other
+// API's conditions.
 type status struct{}
 
-// observed is what the statuses of both APIs have in common, and the provider ID of an OpenStackMachine's spec. The instance's ID is instanceId in Machine API,
-// and instanceID in Cluster API.
+// observed has the fields that the statuses of both APIs have in common, and the provider ID of an OpenStackMachine's spec. The instance's ID is instanceId
+// in Machine API, and instanceID in Cluster API.
 type observed struct {
 	InstanceID    string `json:"instanceId"`
 	InstanceIDToo string `json:"instanceID"`
@@ -28,8 +28,8 @@ type observed struct {
 	ProviderID    string `json:"providerID"`
 }
 
-// ToClusterAPI reports in two fields that the instance exists: core controllers of the v1beta1 contract wait for ready, and those of the v1beta2 contract for
-// initialization.provisioned.
+// ToClusterAPI writes two fields that say that the instance exists. Core controllers of the v1beta1 contract wait for ready, and core controllers of the
+// v1beta2 contract wait for initialization.provisioned.
 func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObservation) map[string]any {
 	out := map[string]any{"ready": machine.Ready}
 	if machine.Ready {
@@ -62,7 +62,7 @@ func setUnlessEmpty(out map[string]any, field, value string) {
 	}
 }
 
-// read decodes a status or spec. If it cannot be decoded, the result is empty.
+// read decodes a status or spec. The result is empty if it cannot be decoded.
 func read(raw []byte) observed {
 	var out observed
 	if json.Unmarshal(raw, &out) != nil {

@@ -67,7 +67,7 @@ func rootZoneFrom(p *pass, c *infraSpec, m *providerSpec) {
 	rootVolume(m).Zone = name
 }
 
-// zoneNamed returns the zone of a volume, by name. It also sets from, because the API server would fill it in otherwise.
+// zoneNamed returns a volume's zone with this name. It also sets the field from, because the API server would otherwise fill it in.
 func zoneNamed(p *pass, path, name string) *volumeZone {
 	checkZone(p, path, name)
 	zone := openstackv1.VolumeAZName(name)
@@ -80,7 +80,7 @@ func checkZone(p *pass, path, name string) {
 	}
 }
 
-// zoneOf returns the name of a volume's zone, or reports that the zone is the Machine's.
+// zoneOf returns the name of a volume's zone. ofMachine reports that the volume is in the Machine's zone; the name is then "".
 func zoneOf(p *pass, zone *volumeZone) (name string, ofMachine bool) {
 	if zone.Name != nil {
 		name = string(*zone.Name)
@@ -119,7 +119,8 @@ func devicesFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// checkDevice reports an error if the name of an additional block device, of either API, is invalid or in seen, or if its storage is invalid.
+// checkDevice reports an error if an additional block device (of either API) has an invalid name, a name that is in seen, or invalid storage. It adds the
+// name to seen.
 func checkDevice(p *pass, seen map[string]bool, name, kind string, volume bool) {
 	switch {
 	case name == "":
@@ -149,8 +150,8 @@ func checkSize(p *pass, size int) int {
 	return size
 }
 
-// deviceZoneTo converts the zone of an additional volume. Without a zone, Machine API takes the server's, so the result then says that the zone is the
-// Machine's.
+// deviceZoneTo converts the zone of an additional volume. If the volume names no zone, the result says that the zone is the Machine's, because Machine API
+// then uses the server's zone.
 func deviceZoneTo(p *pass, m *mapiDevice, c *capiDevice) {
 	if m.Storage.Type != machinev1alpha1.VolumeBlockDevice {
 		return

@@ -39,7 +39,8 @@ func For(name string) (conversion.Platform, bool) {
 	return conversion.Platform{}, false
 }
 
-// Named finds a platform by a kind, for callers without an Infrastructure: the kind of a provider's machine or template, or of a providerSpec.
+// Named finds a platform by a kind. The kind is that of a provider's machine, of its template, or of a providerSpec. Named is for callers without an
+// Infrastructure.
 func Named(kind string) (conversion.Platform, bool) {
 	for _, p := range List() {
 		if slices.Contains([]string{p.InfraMachine.Kind, p.InfraMachineTemplate.Kind, p.ProviderSpec.Kind}, kind) {

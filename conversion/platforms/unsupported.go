@@ -9,8 +9,8 @@ import (
 	configv1 "github.com/openshift/api/config/v1"
 )
 
-// Unsupported returns the sentence about a platform that is not in List: that it cannot be migrated yet, why, and what happens to its machines. name is the
-// Infrastructure's platform type. The sentence is short enough for a warning; docs/decisions.md has the details.
+// Unsupported returns the message about a platform that is not in List: that the platform cannot be migrated yet, why, and what happens to its machines. name
+// is the Infrastructure's platform type. The message is short enough for a warning; docs/decisions.md has the details.
 func Unsupported(name string) string {
 	why, known := unsupported()[configv1.PlatformType(name)]
 	if !known {
@@ -19,7 +19,7 @@ func Unsupported(name string) string {
 	return fmt.Sprintf("platform %s cannot be migrated yet: %s. All objects stay with the Machine API, nothing is lost, and a request to move waits", name, why)
 }
 
-// unsupported returns, by the Infrastructure's platform type, why a platform is not in List and will not be there soon.
+// unsupported maps the Infrastructure's platform type to the reason why the platform is not in List and will not be there soon.
 func unsupported() map[configv1.PlatformType]string {
 	const (
 		nobodys = "neither API makes its machines"

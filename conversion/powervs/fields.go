@@ -15,7 +15,7 @@ type (
 	pass         = conversion.Pass
 )
 
-// at is conversion.At under a shorter name, for rows that name more than one path.
+// at is a short name for conversion.At, for rows that name more than one path.
 func at(paths ...string) []string { return conversion.At(paths...) }
 
 // cluster returns a path in the IBMPowerVSCluster (conversion.Elsewhere).
@@ -23,7 +23,7 @@ func cluster(path string) string { return "IBMPowerVSCluster" + conversion.Elsew
 
 var of conversion.Rows[providerSpec, infraSpec]
 
-// Reasons that more than one row gives.
+// These are reasons that more than one row gives.
 const (
 	noWorkspaceRegEx = "neither API finds a workspace by a regular expression: give the workspace's id, or its name in the IBMPowerVSCluster"
 	noImageRegEx     = "neither API finds an image by a regular expression: give the image's id or name"

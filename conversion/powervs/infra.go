@@ -12,11 +12,12 @@ import (
 type MachineSpec struct {
 	// ServiceInstanceID is the older form of ServiceInstance.ID, and takes precedence. The CRD requires it, but it may be empty.
 	ServiceInstanceID string `json:"serviceInstanceID"`
-	// ServiceInstance is the machine's workspace. The provider reads the ID of this reference alone. Without an ID it uses the workspace of the IBMPowerVSCluster.
+	// ServiceInstance is the machine's workspace. The provider reads only the ID of this reference. Without an ID it uses the workspace of the
+	// IBMPowerVSCluster.
 	ServiceInstance *ResourceReference `json:"serviceInstance,omitempty"`
 	// SSHKey names a key of the workspace.
 	SSHKey string `json:"sshKey,omitempty"`
-	// Image and ImageRef exclude each other, and one is required. ImageRef names an IBMPowerVSImage.
+	// Image and ImageRef exclude each other, and one of them is required. ImageRef names an IBMPowerVSImage.
 	Image    *ResourceReference           `json:"image,omitempty"`
 	ImageRef *corev1.LocalObjectReference `json:"imageRef,omitempty"`
 	// SystemType, ProcessorType, Processors and MemoryGiB have these defaults, which the provider's webhook fills in: s922, Shared, "0.25" and 2.
@@ -30,7 +31,7 @@ type MachineSpec struct {
 	ProviderID *string `json:"providerID,omitempty"`
 }
 
-// ResourceReference finds a resource of a workspace by one of its three members. A regular expression finds the first resource whose name matches.
+// ResourceReference finds a resource of a workspace by one of its three members. With a regular expression, it finds the first resource whose name matches.
 type ResourceReference struct {
 	ID    *string `json:"id,omitempty"`
 	Name  *string `json:"name,omitempty"`

@@ -22,9 +22,10 @@ func text(s *string) string {
 	return *s
 }
 
-// reference converts a providerSpec's reference, whose type names one of its three members, into Cluster API's. by lists the allowed types. A member of another
-// allowed type is an error: no controller reads it, and it would not round-trip. For members of types that are not allowed, other rows report errors. The
-// result is false if the member of the type is missing, or the type is not allowed.
+// reference converts a providerSpec's reference into Cluster API's. The reference has three members, and its type says which one counts. The parameter by
+// lists the allowed types. If a member of another allowed type is set, that is an error, because no controller reads the member and it would not round-trip.
+// Members of types that are not allowed are left to other rows, which report errors about them. The result is false if the type is not allowed, or if the
+// type's member is missing.
 func reference(p *pass, path string, m machinev1.PowerVSResource, by ...machinev1.PowerVSResourceType) (ResourceReference, bool) {
 	var out ResourceReference
 	at, members := p.At(path), map[machinev1.PowerVSResourceType]member{
@@ -47,7 +48,7 @@ func reference(p *pass, path string, m machinev1.PowerVSResource, by ...machinev
 	return out, ok
 }
 
-// member is one of the three members of a reference: its path, its value in the providerSpec, and the place of the result.
+// member is one of the three members of a reference: its path, its value in the providerSpec, and a pointer to where the result is written.
 type member struct {
 	path  string
 	value *string
@@ -64,7 +65,7 @@ func checkType(p *pass, m machinev1.PowerVSResource, by []machinev1.PowerVSResou
 	case m.Type == "":
 		p.Required("type", fmt.Sprintf(`say how to find it, such as {"type":"ID","id":"…"}: the type is one of %s`, list(by)))
 	case m.Type == machinev1.PowerVSResourceTypeRegEx && text(m.RegEx) != "":
-		// another row refuses the regular expression
+		// Another row refuses the regular expression.
 	default:
 		p.Unsupported("type", string(m.Type), "supported values: "+list(by))
 	}
@@ -78,7 +79,7 @@ func list[T ~string](words []T) string {
 	return strings.Join(out, ", ")
 }
 
-// referenceBack converts a reference of Cluster API into a providerSpec's. ok is false if the reference has no member.
+// referenceBack converts a reference of Cluster API into a providerSpec's. ok is false if none of the reference's members is set.
 func referenceBack(p *pass, path string, c ResourceReference) (out machinev1.PowerVSResource, ok bool) {
 	at, have := p.At(path), 0
 	for _, f := range []struct {
@@ -140,7 +141,7 @@ func imageFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// imageBack converts a reference to an image, without the regular expression, which another row refuses.
+// imageBack converts a reference to an image. It ignores a regular expression, because another row refuses that.
 func imageBack(p *pass, c ResourceReference, m *providerSpec) {
 	found := c.RegEx != nil
 	c.RegEx = nil

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// systemTypes returns the system types that Cluster API's CRD accepts. The Machine API accepts any.
+// systemTypes returns the system types that Cluster API's CRD accepts. The Machine API accepts any system type.
 func systemTypes() []string { return []string{"s922", "e980", "s1022", "e1050", "e1080", "s1122"} }
 
 const (
@@ -21,14 +21,14 @@ const (
 	defaultSystem    = "s922"
 	defaultProcessor = machinev1.PowerVSProcessorTypeShared
 
-	// The defaults for memory and processors differ between the webhooks of the two APIs.
+	// The webhooks of the two APIs have different defaults for memory and processors.
 	memoryOfMachineAPI, memoryOfClusterAPI = 32, 2
 	processorsOfClusterAPI                 = "0.25"
-	// The minima of Cluster API's webhook. The Machine API's webhook has other minima, but only warns below them.
+	// These are the minima of Cluster API's webhook. The Machine API's webhook has other minima, and only warns about smaller values.
 	leastMemory, leastProcessors = 2, 0.25
 )
 
-// limit has the maxima of the Machine API's webhook for one system type. System types that limits does not list have no maximum.
+// limit has the maxima of the Machine API's webhook for one system type. A system type that the function limits does not list has no maximum.
 type limit struct {
 	memory     int32
 	processors float64
@@ -99,7 +99,7 @@ func processorsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	checkProcessors(p, system(c.SystemType), m.Processors)
 }
 
-// isUnset reports whether the webhooks of both APIs treat a number of processors as absent.
+// isUnset reports whether a number of processors counts as absent in the webhooks of both APIs.
 func isUnset(n intstr.IntOrString) bool { return n.IntVal == 0 && n.StrVal == "" }
 
 func checkProcessors(p *pass, system string, value intstr.IntOrString) {

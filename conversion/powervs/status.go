@@ -13,13 +13,13 @@ import (
 
 var providerStatusKind = machinev1.GroupVersion.WithKind("PowerVSMachineProviderStatus")
 
-// status converts what the controllers of either API have observed. Conditions are not converted, because the controllers of one API do not read the conditions
-// of the other. Nor are region, zone and health: only Cluster API's controller reports them, in each pass.
+// status converts what the controllers of either API have observed. It does not convert conditions, because the controllers of one API do not read the other
+// API's conditions. It does not convert region, zone and health either, because only Cluster API's controller reports them, in each pass.
 type status struct{}
 
-// ToClusterAPI always writes the instance's ID. Cluster API's controller deletes the instance that the IBMPowerVSMachine's status names. Without an ID in the
-// status, the controller removes its finalizer and leaves the instance running. If the Machine API's status is lost, as in a restored cluster, the ID comes
-// from the provider ID.
+// ToClusterAPI always writes the instance's ID. Cluster API's controller deletes the instance that the IBMPowerVSMachine's status names. If the status had no
+// ID, the controller would remove its finalizer and leave the instance running. If the Machine API's status is lost, as in a restored cluster, ToClusterAPI
+// takes the ID from the provider ID.
 func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObservation) map[string]any {
 	var seen struct {
 		InstanceID    string `json:"instanceId"`
@@ -39,8 +39,8 @@ func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObserv
 	return out
 }
 
-// ToMachineAPI also writes the workspace, which Machine API has in its status. Cluster API's status does not have it, so it comes from the provider ID or,
-// without one, from the spec.
+// ToMachineAPI also writes the workspace, because Machine API has it in its status. Cluster API's status does not have the workspace, so ToMachineAPI takes
+// it from the provider ID or, if there is none, from the spec.
 func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
 	var seen struct {
 		InstanceID    string `json:"instanceID"`
@@ -59,7 +59,7 @@ func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
 		"instanceId": seen.InstanceID, "serviceInstanceID": id.workspace, "instanceState": seen.InstanceState}.content()
 }
 
-// filled has fields and their values. content leaves out the fields whose value is empty.
+// filled maps fields to their values. Its method content leaves out the fields whose value is empty.
 type filled map[string]string
 
 func (s filled) content() map[string]any {

@@ -18,8 +18,9 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// workspaceTo converts the workspace, and reports an error if it is not the cluster's. The provider reads the workspace's ID from the machine. Without an ID it
-// reads the workspace's name from the IBMPowerVSCluster, and never from the machine (NewPowerVSMachineScope in the provider).
+// workspaceTo converts the workspace, and reports an error if the workspace is not the cluster's. The provider reads the workspace's ID from the machine. If
+// the machine has no ID, the provider reads the workspace's name from the IBMPowerVSCluster, and never from the machine (NewPowerVSMachineScope in the
+// provider).
 func workspaceTo(p *pass, m *providerSpec, c *infraSpec) {
 	ref, ok := reference(p, "serviceInstance", m.ServiceInstance, machinev1.PowerVSResourceTypeID, machinev1.PowerVSResourceTypeName)
 	if !ok {
@@ -59,7 +60,7 @@ func workspaceFrom(p *pass, c *infraSpec, m *providerSpec) {
 	m.ServiceInstance = out
 }
 
-// workspaceID returns the ID of the workspace that a machine names; "" if it names none by an ID.
+// workspaceID returns the ID of a machine's workspace. It returns "" if the machine does not name its workspace by ID.
 func workspaceID(c *infraSpec) string {
 	if c.ServiceInstanceID != "" || c.ServiceInstance == nil {
 		return c.ServiceInstanceID
@@ -67,8 +68,8 @@ func workspaceID(c *infraSpec) string {
 	return text(c.ServiceInstance.ID)
 }
 
-// clusterWorkspaceID returns the ID of the cluster's workspace; "" if the IBMPowerVSCluster does not have it. It reads the fields in the order in which the
-// provider does to make a provider ID.
+// clusterWorkspaceID returns the ID of the cluster's workspace. It returns "" if the IBMPowerVSCluster does not have the ID. It reads the fields in the same
+// order as the provider, which makes provider IDs from them.
 func clusterWorkspaceID(p *pass) string {
 	for _, path := range [][]string{{"status", "serviceInstance", "id"}, {"spec", "serviceInstanceID"}, {"spec", "serviceInstance", "id"}} {
 		if id, _ := p.Env.InfraClusterString(path...); id != "" {
@@ -84,8 +85,8 @@ func isTheClusters(p *pass, path, id string) {
 	}
 }
 
-// lookedUp returns the name of the workspace that the provider looks up for a machine that names none by an ID. If this is unknown, the name is "" and the
-// reason is set.
+// lookedUp returns the name of the workspace that the provider looks up for a machine that does not name its workspace by ID. If the name is unknown, it is
+// "", and reason says why.
 func lookedUp(p *pass) (name, reason string) {
 	if p.Env.InfraCluster == nil {
 		return "", "Cluster API looks up the cluster's workspace by its name in the IBMPowerVSCluster, and there is no IBMPowerVSCluster: give the id"
@@ -120,7 +121,8 @@ func clustersOwn(p *pass) machinev1.PowerVSResource {
 	return machinev1.PowerVSResource{Type: machinev1.PowerVSResourceTypeName, Name: &name}
 }
 
-// zoneFrom reports an error for a Machine with a failure domain. The Machine API has no field for it, and neither API's controllers read it.
+// zoneFrom reports an error for a Machine with a failure domain. The Machine API has no field for the failure domain, and the controllers of neither API read
+// it.
 func zoneFrom(p *pass, _ *infraSpec, _ *providerSpec) {
 	path := "spec.failureDomain"
 	if p.Core.Template {
@@ -131,7 +133,7 @@ func zoneFrom(p *pass, _ *infraSpec, _ *providerSpec) {
 	}
 }
 
-// instanceOf is a parsed provider ID, ibmpowervs://REGION/ZONE/WORKSPACE/INSTANCE. It is empty for an ID of another form.
+// instanceOf has the parts of a provider ID ibmpowervs://REGION/ZONE/WORKSPACE/INSTANCE. It is empty for an ID of another form.
 type instanceOf struct{ workspace, instance string }
 
 func parseProviderID(id string) instanceOf {
@@ -143,8 +145,8 @@ func parseProviderID(id string) instanceOf {
 	return instanceOf{workspace: parts[2], instance: parts[3]}
 }
 
-// providerIDTo converts the provider ID, and reports an error if the instance is not in the workspace in which Cluster API would look for it. Cluster API would
-// not find the instance, and would create another one.
+// providerIDTo converts the provider ID. It reports an error if the instance is in another workspace than the one in which Cluster API would look for it.
+// Cluster API would then not find the instance, and would create another one.
 func providerIDTo(p *pass, m *providerSpec, c *infraSpec) {
 	if p.Core.ProviderID == "" {
 		return
@@ -215,8 +217,8 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 	p.Differs("loadBalancers", describe(m.LoadBalancers), "the load balancers of the IBMPowerVSCluster", describe(theirs))
 }
 
-// managedElsewhere reports whether somebody else than the provider's own controller manages the IBMPowerVSCluster, so that the controller ignores it and does
-// not write its status.
+// managedElsewhere reports whether the IBMPowerVSCluster is managed by somebody else than the provider's own controller. The controller then ignores the
+// IBMPowerVSCluster and does not write its status.
 func managedElsewhere(p *pass) bool {
 	_, given := p.Env.InfraClusterString("metadata", "annotations", clusterv1.ManagedByAnnotation)
 	return given
@@ -233,8 +235,8 @@ func balancersFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	m.LoadBalancers = clusterBalancers(p)
 }
 
-// clusterBalancers returns, in Machine API's form, the load balancers with which Cluster API registers control plane Machines (CreateVPCLoadBalancerPoolMember
-// in the provider).
+// clusterBalancers returns, in Machine API's form, the load balancers of the IBMPowerVSCluster. Cluster API registers control plane Machines with them
+// (CreateVPCLoadBalancerPoolMember in the provider).
 func clusterBalancers(p *pass) []machinev1.LoadBalancerReference {
 	if region, _ := p.Env.InfraClusterString("spec", "vpc", "region"); region == "" {
 		return nil
@@ -255,17 +257,17 @@ func balancer(name string) machinev1.LoadBalancerReference {
 	return machinev1.LoadBalancerReference{Name: name, Type: machinev1.ApplicationLoadBalancerType}
 }
 
-// listed is an item of the IBMPowerVSCluster's list of load balancers (spec.loadBalancers).
+// listed is one item of the list spec.loadBalancers in the IBMPowerVSCluster.
 type listed struct {
 	item map[string]any
-	// name is the load balancer's name. It is "" for an item that has only an ID, if the status has no name for this ID.
+	// name is the load balancer's name. It is "" if the item has only an ID, and the status has no name for this ID.
 	name string
-	// byID reports that the item has an ID and no name.
+	// byID reports that the item has an ID but no name of its own.
 	byID bool
 }
 
-// listedBalancers returns the items of the IBMPowerVSCluster's list of load balancers. An item that has only an ID gets the name that the status has for this
-// ID. An item with neither gets the provider's default name.
+// listedBalancers returns the items of the IBMPowerVSCluster's list of load balancers. If an item has only an ID, its name is the one that the status has for
+// this ID. If an item has neither an ID nor a name, its name is the provider's default.
 func listedBalancers(p *pass) []listed {
 	value, _, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "loadBalancers")
 	var out []listed
@@ -286,7 +288,7 @@ func listedBalancers(p *pass) []listed {
 	return out
 }
 
-// nameOf returns the name that the IBMPowerVSCluster's status has for a load balancer's ID; "" if the status does not have the ID.
+// nameOf returns the name that the IBMPowerVSCluster's status has for the ID of a load balancer. It returns "" if the status does not have the ID.
 func nameOf(p *pass, id string) string {
 	known := balancerIDs(p)
 	for _, name := range slices.Sorted(maps.Keys(known)) {
@@ -302,22 +304,23 @@ func balancerIDs(p *pass) map[string]any {
 	return known
 }
 
-// nameless reports whether there is an item whose name neither the list nor the status has.
+// nameless reports whether an item has no name, neither in the list nor in the status.
 func nameless(all []listed) bool {
 	return slices.ContainsFunc(all, func(l listed) bool { return l.name == "" })
 }
 
-// byNameOnly is the reason why items need a name: the provider reads a load balancer's ID from the status, by the name in the list, whatever ID the list has.
+// byNameOnly is the reason why items need a name. The provider reads a load balancer's ID from the status, where it looks for the name in the list. It
+// ignores the ID in the list.
 const byNameOnly = "Cluster API registers control plane Machines with load balancers, and finds a load balancer only by its name, not by its id"
 
-// amendNames reports the error about items whose name neither the list nor the status has.
+// amendNames reports the error about items that have no name, neither in the list nor in the status.
 func amendNames(p *pass, all []listed) {
 	p.Amend("spec.loadBalancers", nil, byNameOnly+": give each item that has only an id its name. Each NAME is what ibmcloud is load-balancers prints",
 		patchOf("spec", map[string]any{"loadBalancers": named(all)}), "")
 }
 
-// named returns the items of the list, each with its name. An item that has only an ID is left out if another item has its name: otherwise the load balancer
-// would be registered twice.
+// named returns the items of the list, each with its name. It leaves out an item that has only an ID if another item has the same name, because the load
+// balancer would otherwise be registered twice.
 func named(all []listed) []any {
 	var out []any
 	for _, l := range all {
@@ -332,21 +335,22 @@ func named(all []listed) []any {
 	return out
 }
 
-// missing is what an IBMPowerVSCluster lacks for the load balancers of a control plane.
+// missing has what an IBMPowerVSCluster lacks, so that Cluster API can register the control plane with its load balancers.
 type missing struct {
-	// names reports that the list has items with only an ID.
+	// names reports that the list has items that have only an ID.
 	names bool
-	// items has the names of the load balancers that the list lacks, and list is the whole list with them.
+	// items has the names of the load balancers that the list lacks. list is the whole list including them.
 	items []string
 	list  []any
-	// region reports that the region of the VPC is missing.
+	// region reports that the VPC's region is missing.
 	region bool
-	// ids has the names of the load balancers for which the status has no ID, if only a person writes the status.
+	// ids has the names of the load balancers for which the status has no ID. It is filled only if a person, and not the provider's controller,
+	// writes the status (managedElsewhere).
 	ids []string
 }
 
-// missingFor returns what an IBMPowerVSCluster lacks for the load balancers lbs; all are the items of its list. The result is empty if additions alone could
-// not make the IBMPowerVSCluster have exactly these.
+// missingFor returns what an IBMPowerVSCluster lacks for the load balancers lbs. all are the items of its list. The result is empty if additions are not
+// enough to make the IBMPowerVSCluster have exactly these load balancers.
 func missingFor(p *pass, lbs []machinev1.LoadBalancerReference, all []listed) missing {
 	if p.Env.InfraCluster == nil || len(lbs) == 0 {
 		return missing{}
@@ -354,7 +358,7 @@ func missingFor(p *pass, lbs []machinev1.LoadBalancerReference, all []listed) mi
 	out := missing{list: named(all)}
 	for _, l := range all {
 		if !slices.Contains(lbs, balancer(l.name)) {
-			return missing{} // the list has a load balancer that no control plane Machine has
+			return missing{} // no control plane Machine has this load balancer of the list
 		}
 		out.names = out.names || l.byID
 	}
@@ -378,8 +382,8 @@ func missingFor(p *pass, lbs []machinev1.LoadBalancerReference, all []listed) mi
 
 func (m missing) inSpec() bool { return m.names || len(m.items) > 0 || m.region }
 
-// amend reports the error about what is missing, with the commands for exactly this. A merge patch replaces a list, so the list in it has the existing items
-// too.
+// amend reports the error about what is missing. The message has the commands for exactly that. A merge patch replaces a list, so the list in the patch also
+// has the existing items.
 func (m missing) amend(p *pass) {
 	var lacks, filled []string
 	path, spec, ids := "", map[string]any{}, map[string]any{}
@@ -411,7 +415,7 @@ func (m missing) amend(p *pass) {
 	p.Amend(path, nil, why, patchOf("spec", spec), patchOf("status", nested("loadBalancers", ids)))
 }
 
-// nested returns a map of one member; nil if the member's content is empty.
+// nested returns a map with one member. It returns nil if the member's content is empty.
 func nested(name string, content map[string]any) map[string]any {
 	if len(content) == 0 {
 		return nil
@@ -419,7 +423,7 @@ func nested(name string, content map[string]any) map[string]any {
 	return map[string]any{name: content}
 }
 
-// patchOf returns a merge patch of one member of an object; "" if the member's content is empty.
+// patchOf returns a merge patch for one member of an object. It returns "" if the member's content is empty.
 func patchOf(name string, content map[string]any) string {
 	if len(content) == 0 {
 		return ""

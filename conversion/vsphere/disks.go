@@ -40,7 +40,7 @@ func disksFrom(p *pass, c *infraSpec, m *providerSpec) {
 
 func diskAt(i int) string { return fmt.Sprintf("dataDisks[%d]", i) }
 
-// Limits of both APIs.
+// These are limits of both APIs.
 const (
 	maxDisks    = 29
 	maxDiskSize = 16384
@@ -53,7 +53,7 @@ func countDisks(p *pass, n int) {
 	}
 }
 
-// diskNames has the names of the data disks that a conversion has seen. add reports an error for a name that occurs twice.
+// diskNames has the names of the data disks that a conversion has seen. Its method add reports an error for a name that occurs twice.
 type diskNames map[string]bool
 
 func (d diskNames) add(p *pass, name string) {

@@ -16,12 +16,12 @@ type (
 	pass         = conversion.Pass
 )
 
-// at is conversion.At under a shorter name, for rows that name more than one path.
+// at is a short name for conversion.At, for rows that name more than one path.
 func at(paths ...string) []string { return conversion.At(paths...) }
 
 var of conversion.Rows[providerSpec, infraSpec]
 
-// Reasons that more than one row gives.
+// These are reasons that more than one row gives.
 const (
 	noGuestNetwork = "Machine API sets the guest's addresses, gateway and nameservers only: remove it"
 	noDHCPOptions  = "Machine API has no options for DHCP: remove them"

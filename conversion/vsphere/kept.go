@@ -9,10 +9,10 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// instanceSpec returns the spec of a VSphereVM as the provider makes it from a VSphereMachine's spec, but with the ID of the virtual machine. By that ID the
-// provider finds the virtual machine in any folder and under any name. Without it the provider looks for the Machine's name in the machine's folder, and clones
-// a second virtual machine if it finds none. instanceSpec returns nil if the provider must make the VSphereVM: because there is no ID yet, or because a failure
-// domain determines the spec, which is immutable.
+// instanceSpec returns the spec of a VSphereVM as the provider would make it from a VSphereMachine's spec, plus the ID of the virtual machine. With this ID
+// the provider finds the virtual machine in any folder and under any name. Without the ID the provider looks for the Machine's name in the machine's folder,
+// and clones a second virtual machine if it finds none. There are two cases in which the provider must make the VSphereVM, and instanceSpec returns nil:
+// there is no ID yet, or a failure domain determines the spec, which is immutable.
 func instanceSpec(env *conversion.Env, machine map[string]any, failureDomain string) map[string]any {
 	id, _ := machine["providerID"].(string)
 	uuid, ok := strings.CutPrefix(id, providerIDPrefix)

@@ -30,7 +30,7 @@ func templateTo(p *pass, m *providerSpec, c *infraSpec) { c.Template = template(
 
 func templateFrom(p *pass, c *infraSpec, m *providerSpec) { m.Template = template(p, c.Template) }
 
-// uuid matches each form of a template's name that Cluster API's controllers take for the template's UUID.
+// uuid matches a template's name that Cluster API's controllers would take for the template's UUID.
 var uuid = regexp.MustCompile(`(?i)^(urn:uuid:)?\{?[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}\}?$`)
 
 func template(p *pass, name string) string {
@@ -87,7 +87,7 @@ func diskSize(p *pass, size int32, linked bool) int32 {
 	return size
 }
 
-// What Cluster API's controllers use if a machine names less or nothing. They do not read the template.
+// These are the values that Cluster API's controllers use if a machine names a smaller number or none. The controllers do not read them from the template.
 const (
 	leastCPUs     = 2
 	defaultMemory = 2048
@@ -129,7 +129,7 @@ func memoryFrom(p *pass, c *infraSpec, m *providerSpec) {
 // defaultName is Cluster API's default name of a virtual machine.
 const defaultName = "{{ .machine.name }}"
 
-// stealClock is the VMX key that lets a guest see its steal time, and enabled the value.
+// stealClock is the VMX key with which a guest can see its steal time, and enabled is the key's value.
 const (
 	stealClock = "stealclock.enable"
 	enabled    = "TRUE"

@@ -40,7 +40,7 @@ func devicesFrom(p *pass, c *infraSpec, m *providerSpec) {
 
 func deviceAt(i int) string { return fmt.Sprintf("network.devices[%d]", i) }
 
-// maxDevices is the maximum number of network devices, in vSphere and in Machine API.
+// maxDevices is the maximum number of network devices of a machine. It is the same in vSphere and in Machine API.
 const maxDevices = 10
 
 func countDevices(p *pass, n int) {
@@ -56,7 +56,7 @@ func networkTo(p *pass, m *mapiDevice, c *capiDevice) { c.NetworkName = network(
 
 func networkFrom(p *pass, c *capiDevice, m *mapiDevice) { m.NetworkName = network(p, c.NetworkName) }
 
-// objectID matches a network's managed object ID as vSphere writes it, with or without the type before it.
+// objectID matches the managed object ID of a network, as vSphere writes it. The type may precede the ID.
 var objectID = regexp.MustCompile(`^((Network|OpaqueNetwork|DistributedVirtualPortgroup):.*|(network|dvportgroup)-(o?[0-9]+))$`)
 
 func network(p *pass, name string) string {
@@ -105,8 +105,8 @@ func dhcpIs(p *pass, path string, have, want bool, reason string) {
 	}
 }
 
-// families reports whether the cluster's machines have IPv4 and IPv6 addresses, by the Infrastructure's machineNetworks. If these are unknown, it is IPv4
-// alone.
+// families reports whether the cluster's machines have IPv4 addresses, and whether they have IPv6 addresses. It reads the Infrastructure's machineNetworks.
+// If these are unknown, the machines have IPv4 addresses only.
 func families(p *pass) (four, six bool) {
 	for _, cidr := range machineNetworks(p) {
 		prefix, err := netip.ParsePrefix(cidr)
@@ -189,14 +189,14 @@ func nameservers(p *pass, servers []string) []string {
 	return servers
 }
 
-// noAddressSetting is the reason why a new machine cannot go with static addresses or pools: Cluster API does not write the setting from which RHCOS reads its
-// address at first boot. A Machine that has an instance can go, because the instance has its address.
+// noAddressSetting is the reason why a new machine with static addresses or pools cannot move: Cluster API does not write the setting from which RHCOS reads
+// its address at first boot. A Machine that has an instance can move, because the instance has its address.
 const noAddressSetting = "RHCOS reads its address from guestinfo.afterburn.initrd.network-kargs, and Cluster API does not write this key, so a new machine " +
 	"would not join the cluster. Machines that have an instance can move: keep the others with Machine API, or use DHCP for their addresses"
 
 func uncreated(p *pass) bool { return p.Core.Template || p.Core.ProviderID == "" }
 
-// installed is the API group of the installer's address pools. Only Machine API's Machines get addresses from them.
+// installed is the API group of the installer's address pools. Only Machine API's Machines get addresses from these pools.
 const installed = "installer.openshift.io"
 
 func poolsTo(p *pass, m *mapiDevice, c *capiDevice) {
@@ -210,7 +210,7 @@ func poolsTo(p *pass, m *mapiDevice, c *capiDevice) {
 					"gateway, and leave the pool out")
 		}
 		checkPool(p.At(fmt.Sprintf("addressesFromPools[%d]", i)), "resource", from.Resource, from.Name)
-		// The group is written even if it is empty, which means the same as absent: nil would be written as null, which the CRD refuses.
+		// The group is written even if it is empty, which means the same as absent: a nil group would be written as null, which the CRD refuses.
 		c.AddressesFromPools = append(c.AddressesFromPools, corev1.TypedLocalObjectReference{APIGroup: &from.Group, Kind: from.Resource, Name: from.Name})
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// placement is where a virtual machine runs, in Machine API's form. It has the values of the failure domain and of the cluster, too.
+// placement is where a virtual machine runs, in Machine API's form. The values come from the machine, and also from its failure domain and the cluster.
 type placement struct {
 	machinev1beta1.Workspace
 	// networks are the names of the devices' networks.
@@ -32,8 +32,8 @@ func placementTo(m *providerSpec) placement {
 	return out
 }
 
-// placementFrom returns where Cluster API's controllers place a machine. The values of its failure domain in the Infrastructure take precedence over the
-// machine's own fields. A server that neither names is the VSphereCluster's.
+// placementFrom returns where Cluster API's controllers place a machine. If the machine has a failure domain in the Infrastructure, the failure domain's
+// values take precedence over the machine's own fields. If neither of the two names a server, it is the VSphereCluster's.
 func placementFrom(p *pass, c *infraSpec) placement {
 	out := placement{Workspace: machinev1beta1.Workspace{
 		Server: c.Server, Datacenter: c.Datacenter, Folder: c.Folder, Datastore: c.Datastore, ResourcePool: c.ResourcePool,
@@ -53,8 +53,8 @@ func placementFrom(p *pass, c *infraSpec) placement {
 	return out
 }
 
-// moveInto replaces values of pl by those of a failure domain. Cluster API's controllers do so, too. A path that is equal to the failure domain's keeps its
-// spelling.
+// moveInto replaces values of pl by the values of a failure domain, as Cluster API's controllers do. It does not replace a path that differs from the failure
+// domain's only in spelling.
 func (pl *placement) moveInto(d failureDomain) {
 	pl.Server, pl.Datacenter, pl.VMGroup = d.Server, d.Topology.Datacenter, d.group()
 	override(&pl.Datastore, d.Topology.Datastore)
@@ -68,7 +68,8 @@ func override(value *string, wins string) {
 	}
 }
 
-// alike reports whether two inventory paths are equal but for their spelling: installers write /dc1/host/cluster1//Resources.
+// alike reports whether two inventory paths are equal apart from their spelling. The spelling may differ because installers write
+// /dc1/host/cluster1//Resources.
 func alike(a, b string) bool { return path.Clean(a) == path.Clean(b) }
 
 func workspace(m *providerSpec) *machinev1beta1.Workspace {
@@ -78,8 +79,8 @@ func workspace(m *providerSpec) *machinev1beta1.Workspace {
 	return m.Workspace
 }
 
-// clusterServer returns the vCenter for which Cluster API has credentials: the VSphereCluster's or, if that names none, the Infrastructure's only one; "" if it
-// is unknown.
+// clusterServer returns the vCenter for which Cluster API has credentials. This is the VSphereCluster's. If the VSphereCluster names none, and the
+// Infrastructure has only one vCenter, it is that one. Otherwise the vCenter is unknown, and the result is "".
 func clusterServer(p *pass) string {
 	if server, _ := p.Env.InfraClusterString("spec", "server"); server != "" {
 		return hostOf(server)
@@ -93,7 +94,7 @@ func clusterServer(p *pass) string {
 	return server
 }
 
-// hostOf returns a vCenter's host. Cluster API also accepts the form https://HOST/sdk.
+// hostOf returns the host of a vCenter. It is necessary because Cluster API also accepts a vCenter in the form https://HOST/sdk.
 func hostOf(server string) string {
 	if _, after, ok := strings.Cut(server, "://"); ok {
 		server, _, _ = strings.Cut(after, "/")
@@ -127,7 +128,8 @@ func serverFrom(p *pass, c *infraSpec, m *providerSpec) {
 	sameServer(p, "server", server)
 }
 
-// vcentersAnnotation is the annotation of a VSphereCluster whose identity is valid for further vCenters. Its value has their names, separated by commas.
+// vcentersAnnotation is an annotation of a VSphereCluster. Its value has the names, separated by commas, of further vCenters for which the VSphereCluster's
+// identity is valid.
 const vcentersAnnotation = "poundlock.openshift.io/vcenters"
 
 func otherVCenters(p *pass) []string {
@@ -135,8 +137,8 @@ func otherVCenters(p *pass) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// sameServer reports an error if Cluster API could not log in to a machine's vCenter. It logs in to every vCenter with the VSphereCluster's identity and
-// thumbprint, which are for one vCenter. Machine API has credentials for each vCenter.
+// sameServer reports an error if Cluster API could not log in to a machine's vCenter. Cluster API logs in to every vCenter with the VSphereCluster's identity
+// and thumbprint, which are for one vCenter. Machine API has credentials for each vCenter.
 func sameServer(p *pass, path, server string) {
 	want, others := clusterServer(p), otherVCenters(p)
 	thumbprint, _ := p.Env.InfraClusterString("spec", "thumbprint")
@@ -171,7 +173,7 @@ func thumbprintFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	}
 }
 
-// anyDatacenter is the datacenter that Cluster API's webhook fills in: the only one.
+// anyDatacenter is the value that Cluster API's webhook fills in for an absent datacenter. It means the only datacenter.
 const anyDatacenter = "*"
 
 func datacenterTo(_ *pass, m *providerSpec, c *infraSpec) {
@@ -237,7 +239,7 @@ func groupTo(p *pass, m *providerSpec, _ *infraSpec) {
 	}
 }
 
-// ungrouped reports an error for a machine with a vmGroup whose placement is no failure domain of Cluster API's.
+// ungrouped reports an error for a machine with a vmGroup whose placement is not that of one of Cluster API's failure domains.
 func ungrouped(p *pass, pl placement) {
 	const why = "Cluster API adds a virtual machine to a group only through a failure domain. Create a VSphereFailureDomain and a VSphereDeploymentZone"
 	if own := clusterServer(p); own != "" && pl.Server != own {
@@ -278,7 +280,8 @@ func groupFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// domainName returns the failure domain in which Cluster API places a machine: the Machine's or, if the Machine has none, the VSphereMachine's; "" for none.
+// domainName returns the name of the failure domain in which Cluster API places a machine. This is the Machine's or, if the Machine names none, the
+// VSphereMachine's; "" for none.
 func domainName(p *pass, c *infraSpec) string {
 	if p.Core.FailureDomain != "" {
 		return p.Core.FailureDomain
@@ -286,7 +289,7 @@ func domainName(p *pass, c *infraSpec) string {
 	return text(c.FailureDomain)
 }
 
-// domainPath returns the pass at the field that has the name of domainName.
+// domainPath returns the pass at the field that the result of domainName comes from.
 func domainPath(p *pass, c *infraSpec) *pass {
 	switch {
 	case p.Core.FailureDomain == "" && c.FailureDomain != nil:
@@ -297,7 +300,8 @@ func domainPath(p *pass, c *infraSpec) *pass {
 	return p.Under("spec.failureDomain")
 }
 
-// agree reports an error for each of a machine's values that its failure domain would replace by another one. It returns false if there is any.
+// agree reports an error for each value of a machine that the machine's failure domain would replace by another value. It returns true if there is no such
+// value.
 func agree(p *pass, c *infraSpec, d failureDomain) bool {
 	before := len(p.Errors())
 	where := fmt.Sprintf("the value in failure domain %q of the Infrastructure", d.Name)
@@ -347,20 +351,21 @@ func namedDomain(p *pass, c *infraSpec) (failureDomain, bool) {
 	return failureDomain{}, false
 }
 
-// ofASet reports whether the converted object is the template of a ControlPlaneMachineSet. Such a set names its failure domains as the Infrastructure does. Its
-// Machines are converted one by one, each by its own placement.
+// ofASet reports whether the converted object is the template of a ControlPlaneMachineSet. For such a template, the VSphereCluster need not offer the failure
+// domain: the set names its failure domains as the Infrastructure does, and its Machines are converted one by one, each by its own placement.
 func ofASet(p *pass) bool { return p.Core.Template && p.Core.ControlPlane }
 
-// domainOf returns the name of the Infrastructure's first failure domain that has exactly the placement pl and that the VSphereCluster offers; "" for none.
+// domainOf returns the name of the Infrastructure's first failure domain that has exactly the placement pl and that the VSphereCluster offers
+// (offeredDomains); "" for none.
 func domainOf(p *pass, pl placement) string {
 	offered := offeredDomains(p)
 	return placedIn(p, pl, func(name string) bool { _, ok := offered[name]; return ok })
 }
 
-// offeredDomains returns the VSphereCluster's failure domains that have a VSphereDeploymentZone. Without such a zone, Cluster API creates and deletes no
-// virtual machine in a failure domain. The VSphereCluster's status alone does not prove that there are zones: if OpenShift manages the VSphereCluster, the
-// status lists the failure domains of the ControlPlaneMachineSet, which have no zones. The provider reads zones only if spec.failureDomainSelector selects
-// them, so the result is empty without a selector.
+// offeredDomains returns the VSphereCluster's failure domains that have a VSphereDeploymentZone. The zone is necessary: without it, Cluster API creates and
+// deletes no virtual machine in a failure domain. The VSphereCluster's status is not enough as a proof that there are zones. If OpenShift manages the
+// VSphereCluster, the status lists the failure domains of the ControlPlaneMachineSet, which have no zones. The provider reads zones only if
+// spec.failureDomainSelector selects them, so the result is empty without a selector.
 func offeredDomains(p *pass) map[string]any {
 	if _, selects, _ := unstructured.NestedMap(p.Env.InfraCluster, "spec", "failureDomainSelector"); !selects {
 		return nil
@@ -370,7 +375,8 @@ func offeredDomains(p *pass) map[string]any {
 	return offered
 }
 
-// placedIn returns the name of the Infrastructure's first failure domain that has exactly the placement pl and for whose name counts returns true; "" for none.
+// placedIn returns the name of the Infrastructure's first failure domain that has exactly the placement pl. It considers only names for which counts returns
+// true. It returns "" if there is none.
 func placedIn(p *pass, pl placement, counts func(name string) bool) string {
 	for _, d := range failureDomains(p) {
 		if counts(d.Name) && (failureDomain{d}).places(pl) {
@@ -391,7 +397,8 @@ func (d failureDomain) connects(networks []string) bool {
 	return n <= len(networks) && slices.EqualFunc(d.Topology.Networks, networks[:n], func(a, b string) bool { return path.Base(a) == b })
 }
 
-// pool returns the failure domain's resource pool. If it names none, this is the default pool of its compute cluster, as the installer has it.
+// pool returns the failure domain's resource pool. If the failure domain names none, this is the default pool of its compute cluster, in the installer's
+// form.
 func (d failureDomain) pool() string {
 	if d.Topology.ResourcePool != "" {
 		return d.Topology.ResourcePool

@@ -32,7 +32,7 @@ func Platform() conversion.Platform {
 	}
 }
 
-// supposed is Platform.Supposed, with names that no cluster has.
+// supposed is the value of Platform.Supposed, with names that no cluster has.
 var supposed = conversion.Supposition{
 	InfraCluster: `{"spec":{"server":"supposed.example.com"}}`,
 	PlatformSpec: `{"vcenters":[{"server":"supposed.example.com","datacenters":["supposed"]}],

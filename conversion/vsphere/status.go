@@ -17,11 +17,11 @@ import (
 
 var providerStatusKind = machinev1beta1.GroupVersion.WithKind("VSphereMachineProviderStatus")
 
-// status converts what the controllers of either API have observed: whether the virtual machine was created, and whether it runs. Tasks and a device's
-// addresses are not converted, because only one of the APIs has each of them.
+// status converts what the controllers of either API have observed: whether the virtual machine was created, and whether it runs. It does not convert tasks
+// and the addresses of devices, because each of these exists in only one of the APIs.
 type status struct{}
 
-// observed is what is read from the objects of either API: the spec's provider ID, and the status.
+// observed has what is read from the objects of either API: the provider ID in the spec, and the status.
 type observed struct {
 	ProviderID string             `json:"providerID"`
 	Ready      bool               `json:"ready"`
@@ -46,11 +46,11 @@ func (status) ToClusterAPI(providerStatus []byte, machine conversion.InfraObserv
 	return out
 }
 
-// longestMessage is the maximum length of a condition's message in Cluster API's CRD. If one is longer, the API server refuses the whole status.
+// longestMessage is the maximum length of a condition's message in Cluster API's CRD. The API server refuses the whole status if a message is longer.
 const longestMessage = 10240
 
-// provisioned returns Cluster API's condition VMProvisioned for Machine API's condition MachineCreation. A failure is a warning, because the creation of a
-// virtual machine is retried.
+// provisioned returns Cluster API's condition VMProvisioned for Machine API's condition MachineCreation. A failure gets the severity Warning, because the
+// creation of a virtual machine is retried.
 func provisioned(made metav1.Condition) map[string]any {
 	out := condition(string(vspherev1.VMProvisionedCondition), made)
 	if made.Status == metav1.ConditionFalse {
@@ -79,11 +79,11 @@ func (status) ToMachineAPI(infraSpec, infraStatus []byte) map[string]any {
 
 const (
 	providerIDPrefix = "vsphere://"
-	// poweredOn is vSphere's word for a state. A virtual machine is ready in Cluster API only in this state.
+	// poweredOn is vSphere's name of a state. In Cluster API a virtual machine is ready only in this state.
 	poweredOn = "poweredOn"
 )
 
-// failed reports whether the reason of a False condition is a failure, and not an operation that is still in progress.
+// failed reports whether the reason of a False condition means a failure, and not an operation that is still in progress.
 func failed(reason string) bool {
 	return slices.Contains([]string{vspherev1.CloningFailedReason, vspherev1.PoweringOnFailedReason, vspherev1.TaskFailure}, reason)
 }
@@ -113,7 +113,7 @@ func find(conditions []metav1.Condition, name string) (metav1.Condition, bool) {
 	return conditions[i], true
 }
 
-// read decodes a status or spec. If it cannot be decoded, the result is empty.
+// read decodes a status or spec. The result is empty if it cannot be decoded.
 func read(raw []byte) observed {
 	var out observed
 	if json.Unmarshal(raw, &out) != nil {

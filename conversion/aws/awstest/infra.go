@@ -28,7 +28,7 @@ func InfraValues() conversiontest.Values {
 		"hostAffinity":                             one("default"),
 		"hostID":                                   func(*rand.Rand) any { return (*string)(nil) },
 		"dynamicHostAllocation":                    func(*rand.Rand) any { return (*awsv1.DynamicHostAllocationSpec)(nil) },
-		"uncompressedUserData":                     func(*rand.Rand) any { return (*bool)(nil) }, // without effect, because there is always Ignition
+		"uncompressedUserData":                     func(*rand.Rand) any { return (*bool)(nil) }, // no effect, because there is always Ignition
 		"ignition.storageType":                     one("UnencryptedUserData"),
 		"ignition.version":                         one("", "2.3", "3.2", "3.4"),
 		"instanceMetadataOptions.httpTokens":       one("", "optional", "required"),
@@ -102,8 +102,8 @@ func repairInfraReference(r *rand.Rand, ref *awsv1.AWSResourceReference) {
 	}
 }
 
-// NormalInfra changes an AWSMachine's spec into the form that it has after the round trip: with the API server's defaults and the values that the controllers
-// set.
+// NormalInfra changes an AWSMachine's spec into the form that it has after the round trip. That form has the API server's defaults and the values that the
+// controllers set.
 func NormalInfra(c *awsv1.AWSMachineSpec) {
 	c.ProviderID, c.InstanceID = new("aws:///us-east-1a/i-0123456789abcdef0"), new("i-0123456789abcdef0")
 	if c.Subnet != nil && c.Subnet.ID == nil && len(c.Subnet.Filters) == 0 {

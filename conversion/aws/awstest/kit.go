@@ -46,8 +46,7 @@ func Kit() conversiontest.Kit {
 	}
 }
 
-// publicSubnet is the subnet of the kit's AWSCluster in which machines get public addresses. Unlike the kit's, an AWSCluster that OpenShift creates lists no
-// subnets.
+// publicSubnet is the subnet in which machines get public addresses. The kit's AWSCluster lists it. An AWSCluster that OpenShift creates lists no subnets.
 const publicSubnet = "subnet-0a1b2c3d4e5f60718"
 
 func providerSpec() map[string]any {
@@ -68,7 +67,7 @@ func providerSpec() map[string]any {
 	}
 }
 
-// anyProviderSpec returns a random providerSpec that converts. It is a worker's, so it has no load balancers.
+// anyProviderSpec returns a random providerSpec that converts. It is for a worker, so it has no load balancers.
 func anyProviderSpec(r *rand.Rand) any {
 	m := conversiontest.Trip[machinev1beta1.AWSMachineProviderConfig, awsv1.AWSMachineSpec]{
 		Lines: aws.Fields.Lines(), Own: func(l conversion.Line) []string { return l.MachineAPI }, Values: ProviderValues(), Repair: RepairProvider,

@@ -105,7 +105,7 @@ func repairDevice(d *machinev1beta1.BlockDeviceMappingSpec, i int, root *bool) {
 	}
 }
 
-// host returns a random placement that Cluster API can express, of any kind, or nil.
+// host returns a random placement on a host that Cluster API can express, or nil.
 func host(r *rand.Rand) *machinev1beta1.HostPlacement {
 	provided, dynamic := machinev1beta1.AllocationStrategyUserProvided, machinev1beta1.AllocationStrategyDynamic
 	pin, any := machinev1beta1.HostAffinityDedicatedHost, machinev1beta1.HostAffinityAnyAvailable
@@ -122,8 +122,8 @@ func host(r *rand.Rand) *machinev1beta1.HostPlacement {
 	return all[r.IntN(len(all))]
 }
 
-// NormalProvider changes a providerSpec into the form that it has after the round trip. Where several forms mean the same, the note of the field's row names
-// the one that comes back.
+// NormalProvider changes a providerSpec into the form that it has after the round trip. If several forms mean the same, the note in the field's row says
+// which one comes back.
 func NormalProvider(m *machinev1beta1.AWSMachineProviderConfig) {
 	byName := func(a, b machinev1beta1.TagSpecification) int { return strings.Compare(a.Name, b.Name) }
 	slices.SortFunc(m.Tags, byName)

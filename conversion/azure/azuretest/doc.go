@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package azuretest provides tests with values for Azure: valid values of a providerSpec and an AzureMachine, and the
-// kit of a cluster there. It also reduces a value that has two forms to one of them.
+// kit of a cluster there. If a value has two forms with the same meaning, the package also changes one form into the other.
 //
 // Non-goals:
 //   - how a value converts: that is under test

@@ -84,7 +84,7 @@ func repairImage(r *rand.Rand, c *azurev1.AzureMachineSpec) {
 	}
 }
 
-// repairInterface sets the machine's only interface, either in networkInterfaces or in the older fields for it.
+// repairInterface sets the machine's only interface, either in networkInterfaces or in the older fields.
 func repairInterface(r *rand.Rand, c *azurev1.AzureMachineSpec) {
 	on := r.IntN(2) == 0
 	if r.IntN(4) == 0 {
@@ -142,7 +142,8 @@ func repairOSDisk(r *rand.Rand, c *azurev1.AzureMachineSpec) {
 	}
 }
 
-// repairDisk gives a data disk a name of its own, and a LUN of its own or none.
+// repairDisk gives a data disk a name that no other disk has. If lun is true, it also gives the disk a LUN that no other disk has; otherwise the disk has
+// none.
 func repairDisk(d *azurev1.DataDisk, i int, lun bool) {
 	d.NameSuffix, d.Lun = fmt.Sprintf("%s.%d", d.NameSuffix, i), nil
 	if lun {
@@ -156,11 +157,11 @@ func repairDisk(d *azurev1.DataDisk, i int, lun bool) {
 	}
 }
 
-// owned is the tag by which an uninstall of OpenShift finds what belongs to the cluster.
+// owned is the tag by which an uninstall of OpenShift finds what belongs to the cluster of the kit.
 const owned = "kubernetes.io_cluster.lock-7x2k9"
 
-// NormalInfra changes an AzureMachine's spec into the form that it has after the round trip: with the defaults of the API server and of the provider's webhook,
-// and with the provider ID that the Machine has.
+// NormalInfra changes an AzureMachine's spec into the form that it has after the round trip. That form has the defaults of the API server and of the
+// provider's webhook, and the Machine's provider ID.
 func NormalInfra(c *azurev1.AzureMachineSpec) {
 	if _, marked := c.AdditionalTags[owned]; !marked { // the conversion adds this tag, because Machine API gives it to each virtual machine
 		if c.AdditionalTags == nil {

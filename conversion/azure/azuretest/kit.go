@@ -22,7 +22,7 @@ const (
 	keySet       = groupID + "/providers/Microsoft.Compute/diskEncryptionSets/lock"
 	reservation  = groupID + "/providers/Microsoft.Compute/capacityReservationGroups/lock"
 	workerSubnet = "lock-7x2k9-worker-subnet"
-	// Instance is the providerID of a virtual machine of the kit's cluster.
+	// Instance is the provider ID of a virtual machine in the kit's cluster.
 	Instance = "azure://" + groupID + "/providers/Microsoft.Compute/virtualMachines/lock-7x2k9-worker-westeurope1-x2mzp"
 )
 
@@ -86,8 +86,8 @@ func infraCluster() map[string]any {
 	}
 }
 
-// providerSpec returns a worker's providerSpec in the form in which Machine API's webhook stores it. The webhook also writes those fields whose type never
-// leaves them out.
+// providerSpec returns a worker's providerSpec in the form in which Machine API's webhook stores it. That form also has the fields that the Go type writes
+// even if they are empty.
 func providerSpec() map[string]any {
 	return map[string]any{
 		"apiVersion": "machine.openshift.io/v1beta1", "kind": "AzureMachineProviderSpec", "metadata": map[string]any{"creationTimestamp": nil},
@@ -105,8 +105,8 @@ func providerSpec() map[string]any {
 	}
 }
 
-// anyProviderSpec returns a random providerSpec of a worker, which also converts in a MachineSet. Without a zone, a MachineSet's converts only if it is for
-// spot machines.
+// anyProviderSpec returns a random providerSpec of a worker that converts in a Machine and in a MachineSet. If it has no zone, it is for spot machines,
+// because the providerSpec of a MachineSet without a zone converts only then.
 func anyProviderSpec(r *rand.Rand) any {
 	m := conversiontest.Trip[machinev1beta1.AzureMachineProviderSpec, azurev1.AzureMachineSpec]{
 		Lines: azure.Fields.Lines(), Own: func(l conversion.Line) []string { return l.MachineAPI }, Values: ProviderValues(), Repair: RepairProvider,

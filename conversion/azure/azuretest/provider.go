@@ -16,7 +16,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 )
 
-// Key is an SSH public key in the form of both APIs: the base64 of a line of authorized_keys. The private key for it does not exist.
+// Key is an SSH public key in the form that both APIs use: the base64 of a line of authorized_keys. A private key for it does not exist.
 const Key = "c3NoLWVkMjU1MTkgQUFBQUMzTnphQzFsWkRJMU5URTVBQUFBSUJPYmwvRE1VSVJVRmVFOFpkTy92czVGRlZ2ZFZUOHcwTUdRL3RjQkEzN0k="
 
 // ProviderValues returns makers of valid values for those fields of a providerSpec whose values must obey rules.
@@ -102,7 +102,7 @@ func RepairProvider(r *rand.Rand, m *machinev1beta1.AzureMachineProviderSpec) {
 	}
 }
 
-// security returns a random security profile, of any kind, and the OS disk's profile that matches it.
+// security returns a random security profile, and the OS disk's profile that matches it.
 func security(r *rand.Rand) (*machinev1beta1.SecurityProfile, machinev1beta1.VMDiskSecurityProfile) {
 	yes, no := true, false
 	uefi := machinev1beta1.UEFISettings{SecureBoot: machinev1beta1.SecureBootPolicyEnabled,
@@ -133,8 +133,8 @@ func security(r *rand.Rand) (*machinev1beta1.SecurityProfile, machinev1beta1.VMD
 	return made.profile, made.disk
 }
 
-// NormalProvider changes a worker's providerSpec into the form that it has after the round trip. Where two forms mean the same, the note of the field's row
-// names the one that comes back.
+// NormalProvider changes a worker's providerSpec into the form that it has after the round trip. If two forms mean the same, the note in the field's row says
+// which one comes back.
 func NormalProvider(m *machinev1beta1.AzureMachineProviderSpec) {
 	m.CredentialsSecret = &corev1.SecretReference{Name: "azure-cloud-credentials", Namespace: "openshift-machine-api"}
 	m.UserDataSecret = &corev1.SecretReference{Name: m.UserDataSecret.Name}

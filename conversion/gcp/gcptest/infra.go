@@ -93,7 +93,8 @@ func repairInfraScheduling(c *gcpv1.GCPMachineSpec) {
 	}
 }
 
-// repairKeys gives all disks that have an encryption key the root disk's. It leaves the content of a supplied key alone, because a row of its own refuses it.
+// repairKeys gives the root disk's encryption key to all disks that have a key. It does not change the content of a supplied key, because another row refuses
+// it.
 func repairKeys(c *gcpv1.GCPMachineSpec) {
 	root := c.RootDiskEncryptionKey
 	if root != nil && root.ManagedKey == nil {
@@ -109,8 +110,8 @@ func repairKeys(c *gcpv1.GCPMachineSpec) {
 	}
 }
 
-// NormalInfra changes a GCPMachine's spec into the form that it has after the round trip: with the API server's defaults, the controllers' provider ID, and the
-// label that Machine API gives every instance. Nothing else may change, because the provider makes the spec immutable.
+// NormalInfra changes a GCPMachine's spec into the form that it has after the round trip. That form has the API server's defaults, the controllers' provider
+// ID, and the label that Machine API gives to every instance. Nothing else may change, because the provider makes the spec immutable.
 func NormalInfra(c *gcpv1.GCPMachineSpec) {
 	c.ProviderID = new(ProviderID("x"))
 	if c.IPForwarding == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/gcp"
 )
 
-// The values of the kit's cluster.
+// These are the values of the kit's cluster.
 const (
 	Cluster = "lock-7x2k9"
 	Project = "lock-project"

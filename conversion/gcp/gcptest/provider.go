@@ -98,7 +98,7 @@ func repairScheduling(m *machinev1beta1.GCPMachineProviderSpec) {
 	}
 }
 
-// series has, for each policy of confidential computing, one of the series of machine types that support it.
+// series maps each policy of confidential computing to one series of machine types that supports it.
 var series = map[string]string{
 	"Enabled": "c2d", "AMDEncryptedVirtualization": "c3d", "AMDEncryptedVirtualizationNestedPaging": "n2d", "IntelTrustedDomainExtensions": "c3",
 }
@@ -127,8 +127,8 @@ func repairDisks(r *rand.Rand, m *machinev1beta1.GCPMachineProviderSpec) {
 	}
 }
 
-// NormalProvider changes a providerSpec of the kit's cluster into the form that it has after the round trip: with the values that Machine API's controllers
-// would use for absent fields.
+// NormalProvider changes a providerSpec of the kit's cluster into the form that it has after the round trip. Absent fields then have the values that Machine
+// API's controllers would use.
 func NormalProvider(m *machinev1beta1.GCPMachineProviderSpec) {
 	m.CredentialsSecret = &corev1.LocalObjectReference{Name: "gcp-cloud-credentials"}
 	m.ProjectID, m.Region, m.RestartPolicy = Project, Region, ""

@@ -74,7 +74,7 @@ func anyProviderSpec(r *rand.Rand) any {
 		Lines: nutanix.Fields.Lines(), Own: func(l conversion.Line) []string { return l.MachineAPI }, Values: ProviderValues(), Repair: RepairProvider,
 	}.Tame(r)
 	m.APIVersion, m.Kind = machinev1.GroupVersion.String(), "NutanixMachineProviderConfig"
-	m.FailureDomain = nil // a new VM needs a failure domain that the NutanixCluster lists, and the kit's lists none
+	m.FailureDomain = nil // a new VM needs a listed failure domain, and the kit's NutanixCluster lists none
 	return m
 }
 

@@ -101,8 +101,8 @@ func repairDisk(r *rand.Rand, d *machinev1.NutanixVMDisk) {
 	}
 }
 
-// NormalProvider changes a providerSpec into the form that it has after the round trip. Where several forms mean the same, the note of the field's row names
-// the one that comes back.
+// NormalProvider changes a providerSpec into the form that it has after the round trip. If several forms mean the same, the note in the field's row says
+// which one comes back.
 func NormalProvider(m *machinev1.NutanixMachineProviderConfig) {
 	m.CredentialsSecret = &corev1.LocalObjectReference{Name: "nutanix-credentials"}
 }

@@ -54,8 +54,8 @@ func InfraValues() conversiontest.Values {
 	return out
 }
 
-// RepairInfra changes an OpenStackMachine's generated spec so that it also obeys the rules about more than one field, and so that Machine API's lists of
-// networks and ports can express its ports.
+// RepairInfra changes an OpenStackMachine's generated spec so that it also obeys the rules about more than one field. It also changes the ports so that
+// Machine API can express them in its lists networks and ports.
 func RepairInfra(r *rand.Rand, c *openstackv1.OpenStackMachineSpec) {
 	if c.Flavor == nil {
 		c.Flavor = new("m1.large")
@@ -142,7 +142,7 @@ func repairPort(r *rand.Rand, p *openstackv1.PortOpts, network bool) {
 	}
 }
 
-// either returns the filter if byFilter is true, otherwise a random ID.
+// either returns no ID and the filter if byFilter is true. Otherwise it returns a random ID and no filter.
 func either[F any](r *rand.Rand, byFilter bool, filter *F) (*string, *F) {
 	if byFilter {
 		return nil, filter
@@ -154,8 +154,8 @@ func repairInfraGroup(r *rand.Rand, g *openstackv1.SecurityGroupParam) {
 	g.ID, g.Filter = either(r, !g.Filter.IsZero() && r.IntN(2) == 0, g.Filter)
 }
 
-// repairInfraGroups gives security groups either to the machine or to each port. In the latter case all ports that are to become entries of networks get the
-// same groups, and each other port gets another one, by ID.
+// repairInfraGroups gives security groups either to the machine or to each port. If it gives them to the ports, all ports that are to become entries of
+// networks get the same groups, and each other port gets another group, by ID.
 func repairInfraGroups(r *rand.Rand, c *openstackv1.OpenStackMachineSpec, networks int) {
 	common := slices.Clone(c.SecurityGroups)
 	if len(common) == 0 {
@@ -189,8 +189,8 @@ func repairInfraGroups(r *rand.Rand, c *openstackv1.OpenStackMachineSpec, networ
 	}
 }
 
-// NormalInfra changes an OpenStackMachine's spec into the form that it has after the round trip: with the values that absent fields get from the API server or
-// from the OpenStackCluster.
+// NormalInfra changes an OpenStackMachine's spec into the form that it has after the round trip. That form has the values that the API server or the
+// OpenStackCluster gives to absent fields.
 func NormalInfra(c *openstackv1.OpenStackMachineSpec) {
 	c.ProviderID = new(ProviderID)
 	if ref := c.IdentityRef; ref != nil {

@@ -99,7 +99,7 @@ func anyInfraSpec(r *rand.Rand) any {
 	}.Tame(r)
 }
 
-// idOf returns a UUID that depends on the name alone.
+// idOf returns a UUID that depends only on the name.
 func idOf(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return randomID(rand.New(rand.NewPCG(binary.BigEndian.Uint64(sum[:8]), binary.BigEndian.Uint64(sum[8:16]))))

@@ -17,10 +17,10 @@ import (
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 )
 
-// ID is a maker of random UUIDs.
+// ID makes random UUIDs, for use in Values.
 func ID(r *rand.Rand) any { return randomID(r) }
 
-// maybeID is a maker of random UUIDs, or of "".
+// maybeID makes random UUIDs or "", for use in Values.
 func maybeID(r *rand.Rand) any {
 	if r.IntN(2) == 0 {
 		return ""
@@ -77,8 +77,8 @@ func ids(r *rand.Rand) any {
 	return out
 }
 
-// RepairProvider changes a generated providerSpec so that it also obeys the rules about more than one field. None of its ports could be an entry of networks,
-// because each has a nameSuffix.
+// RepairProvider changes a generated providerSpec so that it also obeys the rules about more than one field. None of the providerSpec's ports could be an
+// entry of networks, because each port has a nameSuffix.
 func RepairProvider(r *rand.Rand, m *machinev1alpha1.OpenstackProviderSpec) {
 	m.Tags = distinct(m.Tags, "")
 	if m.ServerGroupID != "" {
@@ -114,7 +114,7 @@ func RepairProvider(r *rand.Rand, m *machinev1alpha1.OpenstackProviderSpec) {
 
 func off(b *bool) bool { return b != nil && !*b }
 
-// distinct changes tags so that they differ from one another, and from those that were changed with another mark.
+// distinct changes tags so that they differ from one another, and from the tags of a call with another mark.
 func distinct(tags []string, mark string) []string {
 	for i := range tags {
 		tags[i] += fmt.Sprint("-", mark, i)
@@ -145,7 +145,7 @@ func former(id, tenant string) string {
 	return tenant
 }
 
-// repairID leaves a reference with an ID, in one of the two fields for it or in both, or with its filter only.
+// repairID changes a reference so that it has either an ID, in one or both of the two fields for it, or only a filter.
 func repairID(r *rand.Rand, id, alias *string) {
 	switch {
 	case r.IntN(2) == 0:
@@ -163,7 +163,7 @@ func repairGroup(r *rand.Rand, g *machinev1alpha1.SecurityGroupParam) {
 	}
 }
 
-// repairGroups removes the machine's security groups if no interface gets them, or if they would come back as the own groups of ports.
+// repairGroups removes the machine's security groups in two cases: if no interface gets them, or if they would come back as the ports' own groups.
 func repairGroups(m *machinev1alpha1.OpenstackProviderSpec) {
 	networks, ports, apart := 0, 0, false
 	for _, n := range m.Networks {
@@ -185,8 +185,8 @@ func repairGroups(m *machinev1alpha1.OpenstackProviderSpec) {
 	}
 }
 
-// NormalProvider changes a providerSpec into the form that it has after the round trip. Where several forms mean the same, the note of the field's row names
-// the one that comes back.
+// NormalProvider changes a providerSpec into the form that it has after the round trip. If several forms mean the same, the note in the field's row says
+// which one comes back.
 func NormalProvider(m *machinev1alpha1.OpenstackProviderSpec) {
 	m.CloudsSecret.Namespace, m.UserDataSecret.Namespace = "openshift-machine-api", ""
 	m.PrimarySubnet = ""

@@ -19,39 +19,40 @@ import (
 	"github.com/poundlock/poundlock/conversion/platforms"
 )
 
-// Cluster is the content of a folder's cluster.yaml: the cluster in which the folder's manifests are.
+// Cluster is the content of a folder's cluster.yaml. It describes the cluster that the folder's manifests belong to.
 type Cluster struct {
 	Infrastructure map[string]any `json:"infrastructure"`
 	InfraCluster   map[string]any `json:"infraCluster"`
 	CloudConfig    string         `json:"cloudConfig"`
 }
 
-// Variant is a difference of some installations from a manifest of the folder. Of is the manifest's file. Machine, Object and Cluster are JSON merge patches of
-// the providerSpec, of the whole object, and of the cluster.
+// Variant describes how some installations differ from a manifest of the folder. Of is the manifest's file. Machine, Object and Cluster are JSON merge
+// patches: Machine of the providerSpec, Object of the whole object, and Cluster of the cluster.
 type Variant struct {
 	Of      string          `json:"of"`
 	Machine json.RawMessage `json:"machine"`
 	Object  json.RawMessage `json:"object"`
 	Cluster json.RawMessage `json:"cluster"`
-	// Becomes is a JSON merge patch of the infrastructure machine's spec that results. It must change nothing, so it names values that the spec must have.
+	// Becomes is a JSON merge patch of the infrastructure machine's spec that the conversion makes. The patch must not change that spec: so the patch lists
+	// values that the spec must have.
 	Becomes json.RawMessage `json:"becomes"`
-	// Says has the messages why the object does not move. Each begins with the field.
+	// Says has the messages that say why the object does not move. Each message begins with the field.
 	Says []string `json:"says"`
-	// Remedy is the change that the messages ask for. With it the object moves.
+	// Remedy is the change that the messages ask for. After this change the object moves.
 	Remedy *Variant `json:"remedy"`
-	// Stays is the reason why no change makes the object move. The message then says that the object stays with Machine API.
+	// Stays is the reason why no change can make the object move. The message must then say that the object stays with Machine API.
 	Stays string `json:"stays"`
-	// Unstored reports that API servers refuse the object, so that it exists in files only.
+	// Unstored reports that API servers refuse the object, so that it can exist only in files.
 	Unstored bool `json:"unstored"`
 }
 
-// Variants is the content of a folder's variants.yaml. The keys are sentences that describe the variants.
+// Variants is the content of a folder's variants.yaml. The key of each variant is a sentence that describes it.
 type Variants struct {
 	Moves   map[string]Variant `json:"moves"`
 	Refused map[string]Variant `json:"refused"`
 }
 
-// Env returns the Env of conversions in the cluster.
+// Env returns the Env for conversions in this cluster.
 func (c Cluster) Env(t *testing.T) conversion.Env {
 	t.Helper()
 	name, _, _ := unstructured.NestedString(c.Infrastructure, "status", "infrastructureName")
@@ -98,7 +99,7 @@ func folderOf(t *testing.T, folder string) (c Cluster, v Variants) {
 	return c, v
 }
 
-// Manifests returns the paths of the files with a folder's objects.
+// Manifests returns the paths of the files with a folder's objects: all YAML files except cluster.yaml and variants.yaml.
 func Manifests(folder string) []string {
 	all, _ := filepath.Glob(filepath.Join(folder, "*.yaml")) // cannot fail: the pattern is valid
 	return slices.DeleteFunc(all, func(path string) bool {
@@ -106,14 +107,14 @@ func Manifests(folder string) []string {
 	})
 }
 
-// Case is an object in its cluster.
+// Case is an object together with the cluster that it is in.
 type Case struct {
 	Cluster Cluster
 	Object  *unstructured.Unstructured
 }
 
-// Refused returns the objects of a folder that do not move, by the variant's sentence: those that API servers accept (stored), and those that they refuse
-// (unstored).
+// Refused returns the objects of a folder that do not move, by the sentence of the variant. stored has the objects that API servers accept, and unstored
+// those that API servers refuse.
 func Refused(t *testing.T, folder string) (stored, unstored map[string]Case) {
 	t.Helper()
 	cluster, v := folderOf(t, folder)
@@ -129,8 +130,8 @@ func Refused(t *testing.T, folder string) (stored, unstored map[string]Case) {
 	return stored, unstored
 }
 
-// Moving returns the objects of a folder that must move: the manifests, by file name, and by sentence the variants that move and the refused variants with
-// their remedies.
+// Moving returns the objects of a folder that must move. These are the manifests (by file name), the variants that move, and the refused variants after their
+// remedies (by sentence).
 func Moving(t *testing.T, folder string) map[string]Case {
 	t.Helper()
 	cluster, v := folderOf(t, folder)
@@ -152,7 +153,8 @@ func Moving(t *testing.T, folder string) map[string]Case {
 	return out
 }
 
-// Apply returns the cluster and the object of a variant of o in c. For a MachineSet, the patch of the providerSpec is applied to the template's.
+// Apply returns the cluster c and the object o with the variant's patches applied. In a MachineSet, the patch of the providerSpec applies to the template's
+// providerSpec.
 func (v Variant) Apply(t *testing.T, c Cluster, o *unstructured.Unstructured) (Cluster, *unstructured.Unstructured) {
 	t.Helper()
 	path := []string{"spec", "providerSpec", "value"}
@@ -176,7 +178,7 @@ func (v Variant) Apply(t *testing.T, c Cluster, o *unstructured.Unstructured) (C
 	return cluster, &unstructured.Unstructured{Object: whole}
 }
 
-// Merge applies a JSON merge patch (nil for none) to a value, and decodes the result into another one.
+// Merge applies a JSON merge patch (nil for none) to the value from, and decodes the result into the value that into points to. It does not change from.
 func Merge(t *testing.T, from any, patch json.RawMessage, into any) {
 	t.Helper()
 	raw, err := json.Marshal(from)

@@ -30,7 +30,7 @@ func Kits() []conversiontest.Kit {
 	}
 }
 
-// Named returns a platform's kit, by the platform's name in any case. The error lists the names of all platforms.
+// Named returns the kit of the platform with this name, in any case. The error lists the names of all platforms.
 func Named(platform string) (conversiontest.Kit, error) {
 	var names []string
 	for _, k := range Kits() {

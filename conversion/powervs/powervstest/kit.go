@@ -13,7 +13,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/powervs"
 )
 
-// Workspace is the ID of the cluster's workspace, and WorkspaceName the name. The kit's IBMPowerVSCluster names the workspace by its name.
+// Workspace is the ID of the cluster's workspace, and WorkspaceName is its name. The kit's IBMPowerVSCluster refers to the workspace by name.
 const (
 	Workspace     = "7c8ae25e-4dd1-4a5c-9a1b-3f2d5c1f7b10"
 	WorkspaceName = "lock-7x2k9-power-iaas"
@@ -78,7 +78,7 @@ func providerSpec() map[string]any {
 	}
 }
 
-// anyProviderSpec returns a random providerSpec that converts. It is a worker's, so it has no load balancers.
+// anyProviderSpec returns a random providerSpec that converts. It is for a worker, so it has no load balancers.
 func anyProviderSpec(r *rand.Rand) any {
 	m := conversiontest.Trip[machinev1.PowerVSMachineProviderConfig, powervs.MachineSpec]{
 		Lines: powervs.Fields.Lines(), Own: func(l conversion.Line) []string { return l.MachineAPI }, Values: ProviderValues(), Repair: RepairProvider,

@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/powervs"
 )
 
-// processors returns a maker of valid numbers of processors. The first two of its values mean an absent number.
+// processors returns a maker of valid numbers of processors. The first two of these numbers mean that the number is absent.
 func processors() func(*rand.Rand) any {
 	return conversiontest.OneOf(intstr.FromInt32(0), intstr.FromString(""), intstr.FromInt32(1), intstr.FromInt32(15), intstr.FromString("0.25"),
 		intstr.FromString("0.5"), intstr.FromString("2.75"), intstr.FromString("3"))
@@ -60,7 +60,8 @@ func RepairProvider(r *rand.Rand, m *machinev1.PowerVSMachineProviderConfig) {
 	repairResource(&m.Network, conversiontest.Word(r), conversiontest.Word(r))
 }
 
-// repairResource sets exactly the member of the reference's type, ID or Name. It leaves a regular expression alone, because another row refuses it.
+// repairResource sets the member that the reference's type names, ID or Name, and no other. It does not change a regular expression, because another row
+// refuses that.
 func repairResource(m *machinev1.PowerVSResource, id, name string) {
 	m.ID, m.Name = nil, nil
 	if m.Type == machinev1.PowerVSResourceTypeID {
@@ -70,8 +71,8 @@ func repairResource(m *machinev1.PowerVSResource, id, name string) {
 	}
 }
 
-// NormalProvider changes a providerSpec into the form that it has after the round trip. Where several forms mean the same, the note of the field's row names
-// the one that comes back.
+// NormalProvider changes a providerSpec into the form that it has after the round trip. If several forms mean the same, the note in the field's row says
+// which one comes back.
 func NormalProvider(m *machinev1.PowerVSMachineProviderConfig) {
 	m.CredentialsSecret = &machinev1.PowerVSSecretReference{Name: "powervs-credentials"}
 	m.LoadBalancers = LoadBalancers()
@@ -130,7 +131,7 @@ func RepairInfra(r *rand.Rand, c *powervs.MachineSpec) {
 	}
 }
 
-// oneOf keeps at most one of the members that are set, a random one, and sets the others to nil.
+// oneOf keeps one of the members that are set, which it picks at random, and sets the others to nil.
 func oneOf(r *rand.Rand, members ...**string) {
 	r.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
 	found := false
@@ -158,7 +159,7 @@ func NormalInfra(c *powervs.MachineSpec) {
 	Default(c)
 }
 
-// Default sets the defaults of the provider's webhook.
+// Default sets the defaults that the provider's webhook sets.
 func Default(c *powervs.MachineSpec) {
 	if c.MemoryGiB == 0 {
 		c.MemoryGiB = 2

@@ -63,7 +63,8 @@ func RepairInfra(r *rand.Rand, c *vspherev1.VSphereMachineSpec) {
 	}
 }
 
-// repairDevice sets DHCP as Machine API implies it, for IPv4 only, because the kit's machine networks are IPv4, and leaves at most one gateway.
+// repairDevice makes a device convertible. It sets DHCP to what Machine API implies: IPv4 only, because the kit's machine networks are IPv4. It also leaves
+// at most one gateway.
 func repairDevice(d *vspherev1.NetworkDeviceSpec) {
 	d.DHCP4, d.DHCP6 = len(d.IPAddrs) == 0 && len(d.AddressesFromPools) == 0, false
 	if d.Gateway4 != "" {
@@ -71,7 +72,7 @@ func repairDevice(d *vspherev1.NetworkDeviceSpec) {
 	}
 }
 
-// NormalInfra changes a VSphereMachine's spec into the form that it has after the round trip: with the controllers' defaults.
+// NormalInfra changes a VSphereMachine's spec into the form that it has after the round trip. That form has the controllers' defaults.
 func NormalInfra(c *vspherev1.VSphereMachineSpec) {
 	id := ProviderID("any")
 	c.ProviderID, c.FailureDomain, c.NamingStrategy, c.OS, c.PowerOffMode = &id, nil, nil, "", ""

@@ -43,7 +43,7 @@ func Kit() conversiontest.Kit {
 	}
 }
 
-// ProviderID returns the provider ID of the virtual machine called name, which has its BIOS UUID.
+// ProviderID returns the provider ID of the virtual machine called name. The provider ID contains the BIOS UUID.
 func ProviderID(name string) string {
 	id := sha256.Sum256([]byte(name))
 	return fmt.Sprintf("vsphere://42%x-%x-%x-%x-%x", id[1:4], id[4:6], id[6:8], id[8:10], id[10:16])
