@@ -306,8 +306,8 @@ func pauses(c policies.Change, m metadataChange) bool {
 	return m.annotation && m.key == PausedAnnotation && (c.Side != policies.SideMachineAPI || PausesCheck(c.Old))
 }
 
-// unpauses reports whether a change removes Cluster API's pause annotation from a Machine API object. There a person has set the annotation: the Machine API's
-// health checks and the autoscaler obey it, whichever API is authoritative.
+// unpauses reports whether a change removes Cluster API's pause annotation from a Machine API object. On that object a person has set the annotation, because
+// the Machine API's health checks and the autoscaler obey it, whichever API is authoritative.
 func unpauses(c policies.Change, m metadataChange) bool {
 	return c.Side == policies.SideMachineAPI && m.annotation && m.key == PausedAnnotation && m.removed
 }
