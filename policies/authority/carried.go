@@ -21,7 +21,7 @@ import (
 // pass, and Poundlock would then revert it without a message.
 //
 // A removed field has no field manager, so removals pass. A review of /scale shows the field manager only if the request names one. So a write through /scale
-// passes that has the default field manager of another program, and Poundlock reverts it.
+// passes if another program makes it under its default field manager, and Poundlock then reverts it.
 func CarriedManager(c policies.Change) policies.Verdict {
 	var errs field.ErrorList
 	for _, written := range carriedWrites(c) {

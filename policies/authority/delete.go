@@ -194,9 +194,9 @@ func unknownInForeground(c policies.Change) bool {
 	return inForeground(c) && c.Old.HasAnnotation(InstanceHookAnnotation)
 }
 
-// inForeground reports whether somebody asks for a deletion in the foreground. The object may already be being deleted in the background: the API server then
-// adds the finalizer foregroundDeletion too. The result is false for the actors of cleans. What they delete follows from a deletion that was reviewed itself,
-// and a refusal would hold that deletion up.
+// inForeground reports whether somebody asks for a deletion in the foreground. It is true even if the object is already being deleted in the background,
+// because the API server then adds the finalizer foregroundDeletion too. It is false for the actors of cleans. What they delete follows from a deletion that
+// was reviewed itself, and a refusal would hold that deletion up.
 func inForeground(c policies.Change) bool {
 	already := c.Old.Deleting() && c.Old.HasFinalizer(metav1.FinalizerDeleteDependents)
 	return !cleans(c) && !already && propagation(c) == metav1.DeletePropagationForeground
@@ -264,7 +264,7 @@ func DeleteSurroundingsOfUnknownInstance(c policies.Change) policies.Verdict {
 		unknown[0], more, c.Kind, InstanceHookAnnotation, get)))
 }
 
-// UnknownInstance reports whether a provider does not know the instance of a Machine yet that Cluster API runs, or is about to run. Poundlock's hook holds the
+// UnknownInstance reports whether Cluster API runs a Machine, or is about to run it, whose instance the provider does not know yet. Poundlock's hook holds the
 // Machine until the provider knows the instance. machine is the Cluster API Machine, and twin is its Machine API object.
 func UnknownInstance(machine, twin *policies.Object) bool {
 	return machine.HasAnnotation(InstanceHookAnnotation) && !machine.Deleting() && Read(twin).Current != MachineAPI

@@ -200,7 +200,7 @@ func (d DeletionState) mirrorGoing() DeletionStep {
 
 // ungated reports whether the Machine API's MachineSet controller may have deleted the mirror although Cluster API is authoritative for the controller's set.
 // While the feature gate is off, the controller ignores authority, and deletes surplus Machines of the set. If the Machine API is authoritative for the set,
-// the controller may do that.
+// the controller is allowed to do that.
 func (d DeletionState) ungated(side API) bool {
 	return side == MachineAPI && d.Parent.Authority == ClusterAPI
 }

@@ -90,8 +90,8 @@ func orMove(c policies.Change, to API) string {
 	return ", or move it first: " + moveTo(c, to)
 }
 
-// scaleInstead returns the part of a lock's message with the command that scales the twin, as in ScaleLocked. It does so for a change of replicas in the object
-// itself, which the console, an apply or an editor makes. It returns "" for any other request.
+// scaleInstead returns the part of a lock's message with the command that scales the twin (the command of ScaleLocked), if the request changes replicas in the
+// object itself. The console, an apply or an editor does that. It returns "" for any other request.
 func scaleInstead(c policies.Change) string {
 	if c.Kind != "MachineSet" || c.Subresource != "" || c.Operation != admissionv1.Update || sameReplicas(c) {
 		return ""

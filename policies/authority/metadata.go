@@ -31,7 +31,7 @@ var reservedNames = []string{"machine-template-hash"}
 
 // theirs are the labels and annotations by which a tool recognizes an object as its own: GitOps, Helm, kubectl apply --prune, a fleet manager, a backup, the
 // autoscaler of bare metal. Poundlock does not copy them to the twin, whichever API is authoritative, because with a copy the tool would prune or scale the
-// twin too. The function Theirs has the exception. An entry that ends with a / stands for a whole domain.
+// twin too. There is one exception, see Theirs. An entry that ends with a / stands for a whole domain.
 var theirs = []string{
 	"app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "applyset.kubernetes.io/part-of", "argocd.argoproj.io/", "helm.toolkit.fluxcd.io/",
 	"hive.openshift.io/", "kustomize.toolkit.fluxcd.io/", "meta.helm.sh/", "metal3.io/autoscale-to-hosts", "velero.io/",
@@ -186,8 +186,8 @@ func (m metadataChange) leftAlone(c policies.Change) bool {
 	return c.Side == policies.SideMachineAPI && slices.Contains(LeftAlone(c.Kind, of), m.key)
 }
 
-// poundlocks reports whether a label or annotation is in Poundlock's own domain. The other object need not have it, and a manifest lacks it that was written
-// before Poundlock added it.
+// poundlocks reports whether a label or annotation is in Poundlock's own domain. The other object need not have it. A manifest that was written before
+// Poundlock added it lacks it too.
 func (m metadataChange) poundlocks() bool { return strings.HasPrefix(m.key, Domain+"/") }
 
 // marks reports whether a change on a mirror is of one of Poundlock's own annotations: the one by which Poundlock recognizes the mirror, or Poundlock's hook
@@ -233,7 +233,7 @@ func Renamed() map[string]string {
 	}
 }
 
-// Older returns, for annotations that have an older name in the Machine API which it still accepts, a map from the older name to Cluster API's name.
+// Older returns older names of annotations that the Machine API still accepts, as a map from the older name to Cluster API's name of the annotation.
 func Older() map[string]string {
 	return map[string]string{machineapi.OldDeleteAnnotation: clusterv1.DeleteMachineAnnotation}
 }
@@ -257,7 +257,7 @@ func nameThere(c policies.Change, key string) string {
 	return key
 }
 
-// PlainValue matches the values that are shown unchanged in a command in a message. The command shows VALUE in place of any other value.
+// PlainValue is a regular expression for the values that a command in a message shows unchanged. In place of any other value the command shows VALUE.
 const PlainValue = `^[A-Za-z0-9._/:-]{0,63}$`
 
 var plainValue = regexp.MustCompile(PlainValue)

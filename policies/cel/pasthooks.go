@@ -16,10 +16,10 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// PastHooksPolicies returns the policy that refuses, while no webhook answers, those deletions of the rule authority/delete-hooked that pass the hooks of a
-// Machine by, because another object is deleted. That object is one that a provider keeps for the Machine's instance, or the Machine's MachineSet or
-// MachineDeployment if it is deleted in the foreground. The policy has each Machine of Cluster API as a parameter. Like HookedPolicies, it decides by what is
-// stored on the Machine itself. So its denial names one Machine, while the rule's denial counts all Machines.
+// PastHooksPolicies returns the policy for deletions that pass a Machine's hooks by, because an object other than the Machine is deleted. While no webhook
+// answers, the policy refuses what the rule authority/delete-hooked refuses of these: the deletion of an object that a provider keeps for the Machine's
+// instance, and the deletion in the foreground of the Machine's MachineSet or MachineDeployment. The policy has each Machine of Cluster API as a parameter.
+// Like HookedPolicies, it decides by what is stored on the Machine itself. So its denial names one Machine, while the rule's denial counts all Machines.
 func PastHooksPolicies(o Options) []Policy {
 	const name = "poundlock-delete-past-hooks"
 	machine, _ := authority.KindNamed("Machine")

@@ -98,8 +98,8 @@ func granted(o Options, of string, effect authority.Effect) string {
 	return strings.Join(append(rows, "[]"), " + ")
 }
 
-// phases returns the values of the policy's variable phase that stand for the phases of a row. There is none for Uninitialized, because on the Machine API's
-// side nothing is locked in that phase.
+// phases returns the values that the policy's variable phase can have in the phases of a row of authority.Grants. There is none for the phase Uninitialized,
+// because on the Machine API's side nothing is locked in that phase.
 func phases(of authority.Phase) []string {
 	var out []string
 	for _, p := range []struct {
