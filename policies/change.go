@@ -99,7 +99,8 @@ type Facts struct {
 	Namesake bool
 	// InfraNamesake is the provider's machine that has the name of a Machine API Machine which is being created without a twin; nil if there is none.
 	InfraNamesake *Object
-	// KeptNamesake is the object that a provider keeps for an instance, if it has the name of that new Machine API Machine; nil if there is none.
+	// KeptNamesake is the object that a provider keeps for an instance, if it has the name of a Machine API Machine which is being created without a twin; nil if
+	// there is none.
 	KeptNamesake *Object
 	// Holders are the names of other Machines that have the same instance ID as the object under review.
 	Holders []string
@@ -189,7 +190,7 @@ type ControlPlane struct {
 	Machines []machinev1beta1.Machine
 	// Nodes are the Nodes with the role of the control plane.
 	Nodes []corev1.Node
-	// OtherNodes are the Nodes that lack this role although one of Machines refers to them.
+	// OtherNodes are the Nodes that lack the role of the control plane although one of Machines refers to them.
 	OtherNodes []corev1.Node
 	// Unselected are the Machines that belong to one of Nodes although the set's selector does not match them. They may have lost a label.
 	Unselected []machinev1beta1.Machine
@@ -318,7 +319,7 @@ const (
 	NamespaceController Actor = "NamespaceController"
 )
 
-// Identities has the exact user names of each Actor. There are no groups in it, so that no group is exempt from a lock.
+// Identities has the exact user names of each Actor. It has no groups, so that no group is exempt from a lock.
 type Identities map[Actor][]string
 
 // Actor returns the Actor of the user with this name. It returns Anyone if no Actor has the name.

@@ -27,8 +27,8 @@ type Roster struct {
 }
 
 // Uncounted returns, sorted by name, the Machines that only one set of the pair counts. After a move, the authoritative set would create a new Machine for each
-// Machine that only the other set counts, and delete a Machine for each that only it counts. So both sets must count the same Machines before authority moves.
-// Explain fills in the reason for each Machine.
+// Machine that only the other set counts. And it would delete a Machine for each Machine that only the authoritative set counts. So both sets must count the
+// same Machines before authority moves. Explain fills in the reason for each Machine.
 //
 // A set counts a Machine that it controls and that its selector matches. Neither set counts a Machine that is being deleted, because the Machine's twin is
 // deleted too. Uncounted also returns a Machine that a set would adopt, unless the other set counts the Machine's twin. A set would adopt a Machine that has no

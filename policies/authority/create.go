@@ -23,9 +23,9 @@ var requestPath = specPath.Child("authoritativeAPI")
 
 // CreateMachineAPI refuses a new Machine API object beside an existing Cluster API object, unless the new object asks for Cluster API as authority: "If a
 // Cluster API resource already exists and a Machine API resource is created, the admission will succeed only if the spec authoritative field is set to
-// ClusterAPI" (converting › Admission of non-authoritative resources). It makes an exception if the Cluster API object is Poundlock's own mirror, for example
-// after a restore. No controller acts on such a mirror. If the new object asked for ClusterAPI instead, Cluster API would take over an instance without a
-// handoff.
+// ClusterAPI" (converting › Admission of non-authoritative resources). The new object need not ask for Cluster API if the existing object is Poundlock's own
+// mirror of it, for example after a restore. No controller acts on such a mirror. If the new object had to ask for ClusterAPI, Cluster API would take over an
+// instance without a handoff.
 func CreateMachineAPI(c policies.Change) policies.Verdict {
 	asked := Read(c.New).Requested
 	switch {
@@ -174,9 +174,9 @@ func OwningSet(machine *policies.Object, side policies.Side) string {
 	return ref.Name
 }
 
-// CreateOwned refuses a new object with owners if none of the owners exists. If Poundlock may not read one of the owners, it only warns. Such an object is
-// created if a backup is applied exactly as it was stored. The garbage collector deletes an object if all its owners are gone. For an owned mirror, that
-// deletes its Machine (converting › Deletion of Machines). For an authoritative object, that terminates the instances. An object without a twin would be
+// CreateOwned refuses a new object with owners if none of the owners exists. If Poundlock may not read one of the owners, CreateOwned only warns. Such an
+// object is created if a backup is applied exactly as it was stored. The garbage collector deletes an object if all its owners are gone. For an owned mirror,
+// that deletes its Machine (converting › Deletion of Machines). For an authoritative object, that terminates the instances. An object without a twin would be
 // deleted without any message, and if it is not paused, its instance with it.
 func CreateOwned(c policies.Change) policies.Verdict {
 	if !createsOwned(c) {

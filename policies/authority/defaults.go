@@ -85,7 +85,7 @@ func DefaultRequest(c policies.Change) []policies.Patch {
 	case c.Facts.Twin != nil && !besideMirror(c):
 		return []policies.Patch{{Path: "/spec/authoritativeAPI", Value: ClusterAPI}}
 	case ofRelease(c.Kind, c.New):
-		return nil // the cluster-version-operator would remove a field that the release lacks again and again
+		return nil // the release's manifest lacks the field, so the cluster-version-operator would remove it again and again
 	}
 	return []policies.Patch{{Path: "/spec/authoritativeAPI", Value: MachineAPI}}
 }

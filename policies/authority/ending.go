@@ -97,9 +97,9 @@ func Lost(machines []*policies.Object) []string {
 	return out
 }
 
-// Failed reports whether a Machine API Machine has failed, so that its controllers do nothing for it any more. It has if its phase is Failed or, if Cluster API
-// runs it, if there is an error. Newer releases of Cluster API have no phase for a failure and report only an error. If the Machine API runs the Machine, an
-// error without the phase is no failure: the controllers remove the error at their next pass.
+// Failed reports whether a Machine API Machine has failed, so that its controllers do nothing for it any more. A Machine has failed if its phase is Failed. If
+// Cluster API runs the Machine, an error is enough, because newer releases of Cluster API have no phase for a failure and report only an error. If the Machine
+// API runs the Machine, an error without the phase is no failure, because the controllers remove the error at their next pass.
 func Failed(phase string, ofClusterAPI bool, errorReason string) bool {
 	return phase == machinev1beta1.PhaseFailed || ofClusterAPI && errorReason != ""
 }
@@ -111,9 +111,9 @@ const conditionInstanceExists = "InstanceExists"
 // deletion that was allowed.
 func asksForControlPlane(c policies.Change) bool { return !cleans(c) && !c.Old.Deleting() }
 
-// heldByEtcd reports whether etcd's hook still holds the control plane Machines that are deleted together with the surroundings under review. It does not if a
-// Cluster is being deleted, even as a consequence of the deletion of the Cluster's namespace, because Cluster API then ignores hooks. It does not if the CRD of
-// a provider's machines is deleted, because a provider's machines have no hooks.
+// heldByEtcd reports whether etcd's hook still holds the control plane Machines that are deleted together with the surroundings under review. The hook does not
+// hold them if a Cluster is being deleted, even as a consequence of the deletion of the Cluster's namespace, because Cluster API then ignores hooks. The hook
+// holds nothing if the CRD of a provider's machines is deleted, because a provider's machines have no hooks.
 func heldByEtcd(c policies.Change) bool {
 	kind, _ := KindNamed("Machine")
 	return Ends(c) == MachineAPI || c.Kind == Definition && c.Name == kind.Resource+"."+kind.ClusterAPI.Group
@@ -203,7 +203,7 @@ func ControlPlaneLast(c policies.Change) policies.Verdict {
 // namedAtMost is the maximum number of names that nameSome returns.
 const namedAtMost = 3
 
-// nameSome returns the first of the names, and says how many more there are.
+// nameSome returns the first names, joined, and says how many more there are.
 func nameSome(names []string) string {
 	out := strings.Join(names[:min(len(names), namedAtMost)], ", ")
 	if more := len(names) - namedAtMost; more > 0 {

@@ -89,7 +89,8 @@ func WithNode(machine *policies.Object) bool {
 }
 
 // DeleteSetOfHooked does for a MachineSet or a MachineDeployment what DeleteHooked does for a Machine. If a MachineSet is deleted in the foreground, the
-// garbage collector also deletes its Machines in the foreground. If a MachineDeployment is, the garbage collector deletes its sets in the foreground.
+// garbage collector also deletes its Machines in the foreground. If a MachineDeployment is deleted in the foreground, the garbage collector also deletes its
+// sets in the foreground.
 func DeleteSetOfHooked(c policies.Change) policies.Verdict {
 	hooked := c.Facts.Hooked
 	switch with := c.Facts.WithNodes; {

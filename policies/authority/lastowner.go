@@ -13,9 +13,9 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// LastOwner refuses an update after which an object has owners, but none that exists. If Poundlock may not read one of the owners, it only warns. The garbage
-// collector deletes such an object. An update can cause that by new owners that are all gone, or by removing the last owner that exists from a list whose other
-// owners are gone. New objects are checked by CreateOwned and InfraUnowned.
+// LastOwner refuses an update after which an object has owners, but none that exists. If Poundlock may not read one of the owners, LastOwner only warns. The
+// garbage collector deletes such an object. An update can cause that by new owners that are all gone, or by removing the last owner that exists from a list
+// whose other owners are gone. New objects are checked by CreateOwned and InfraUnowned.
 func LastOwner(c policies.Change) policies.Verdict {
 	if !changesItsOwners(c) || ownersRefused(c) {
 		return policies.Verdict{}
@@ -36,9 +36,10 @@ func LastOwner(c policies.Change) policies.Verdict {
 		refs[0].Kind, refs[0].Name, refs[0].UID, kindOf(c), endsWith(c), remedy)))
 }
 
-// changesItsOwners reports whether an update leaves an object with other owners than before. It is false for three groups of requests. The controllers of the
-// object's own API, and users with a row of Grants for owners, name owners that they have just read. The garbage collector removes owners that are gone or were
-// deleted without their dependents. An object that is being deleted loses nothing by an owner.
+// changesItsOwners reports whether an update leaves an object with other owners than before. It is false for the controllers of the object's own API, and for
+// users with a row of Grants for owners, because they name owners that they have just read. It is false for the garbage collector, because it removes only
+// owners that are gone or were deleted without their dependents. It is false for an object that is being deleted, because such an object loses nothing by an
+// owner.
 func changesItsOwners(c policies.Change) bool {
 	switch {
 	case c.Old == nil || c.New == nil || c.Old.Deleting() || len(c.New.Metadata.OwnerReferences) == 0,

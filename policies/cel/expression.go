@@ -23,17 +23,17 @@ func quoteAll(list []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// object returns a CEL expression for the member of a value, if that member is an object. Its value is an empty object if the member is absent or null.
+// object returns a CEL expression for a member that has to be an object. The value of the expression is an empty object if the member is absent or null.
 func object(of, member string) string {
 	return fmt.Sprintf("(%[1]s.?%[2]s.orValue(null) == null ? dyn({}) : %[1]s.%[2]s)", of, member)
 }
 
-// list returns a CEL expression for the member of a value, if that member is a list. Its value is an empty list if the member is absent or null.
+// list returns a CEL expression for a member that has to be a list. The value of the expression is an empty list if the member is absent or null.
 func list(of, member string) string {
 	return fmt.Sprintf("(%[1]s.?%[2]s.orValue(null) == null ? dyn([]) : %[1]s.%[2]s)", of, member)
 }
 
-// text returns a CEL expression for the member of a value as a string. Its value is an empty string if the member is absent or null.
+// text returns a CEL expression for a member as a string. The value of the expression is an empty string if the member is absent or null.
 func text(of, member string) string {
 	return fmt.Sprintf("(%[1]s.?%[2]s.orValue(null) == null ? '' : string(%[1]s.%[2]s))", of, member)
 }

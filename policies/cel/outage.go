@@ -98,7 +98,7 @@ func BeginsToAct(identities policies.Identities) string {
 		list("dyn(object).metadata", "ownerReferences"), object("dyn(oldObject).metadata", "annotations"))
 }
 
-// Binds returns an expression that is true if somebody other than Cluster API's controllers and the provider's connects an object with an instance or a
+// Binds returns an expression that is true if somebody other than the controllers of Cluster API and of the provider connects an object with an instance or a
 // Machine. The request does that if it gives the object the ID of an instance, gives the object a Machine as an owner, unpauses an object that has a Machine as
 // an owner, or changes a Machine's infrastructureRef.
 func Binds(identities policies.Identities) string {

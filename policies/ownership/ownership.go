@@ -25,7 +25,7 @@ import (
 const Manager = "poundlock-mirror"
 
 // CarriedManager is the field manager of values that Poundlock has copied from a mirror to the authoritative object. The cluster autoscaler and its operator
-// wrote these values to the mirror. Because of this field manager, a user gets a conflict who applies the authoritative object with other replicas.
+// wrote these values to the mirror. Because of this field manager, a user who applies the authoritative object with other replicas gets a conflict.
 const CarriedManager = "poundlock-autoscaler"
 
 // HandoffManager is the field manager of all writes by the handoff.
@@ -135,8 +135,8 @@ func readable(step fieldpath.PathElement) string {
 	return step.String()
 }
 
-// element returns the value that is found in the value in by one step of a managed field's path, and whether there is one. The step is a name, the keys of a
-// list's item, or an item of a set.
+// element looks up one step of a managed field's path in the value called in. It returns the value at that step, and whether there is one. The step is a name,
+// the keys of a list's item, or an item of a set.
 func element(step fieldpath.PathElement, in any) (any, bool) {
 	switch {
 	case step.FieldName != nil:
@@ -272,8 +272,8 @@ func otherVersion(e metav1.ManagedFieldsEntry, live *unstructured.Unstructured) 
 //     authoritative object. The labels and annotations of an applier are left alone, because an applier keeps applying. The pause annotation stays with the
 //     handoff, which removes it itself.
 //   - The annotations that Poundlock copied to live while live was authoritative (CarriedManager), and the annotations named in annotations, even if wanted
-//     does not have them. A mirror has these only if the authoritative object has them. The autoscaler may have removed its mark from the other object right
-//     before that object became authoritative.
+//     does not have them. A mirror has these only if the authoritative object has them. The autoscaler may have removed its annotation from the other object
+//     right before that object became authoritative.
 //   - The owners that the mirror gave to live while live was authoritative (restoreOwner). Otherwise they, too, would stay on live after their removal.
 //   - What the mirror set when it created the object. The API server records a creation as an update, and Takeover treats it as an apply. made reports that
 //     live is the API server's answer to that creation. Then the fields that live has and wanted lacks are defaults of the API server, and nobody is to own
@@ -332,8 +332,8 @@ func created(e metav1.ManagedFieldsEntry, set *fieldpath.Set) bool {
 
 // inherit divides the fields that the mirror set when it created an object. taken are the fields that the mirror is to own by its apply. left are the fields
 // that stay in the entry of the creation, which is only spec.authoritativeAPI. If made is true (see Takeover), taken has only fields that wanted has, and
-// nobody is to own the others. Otherwise taken has all other fields: one that wanted lacks may be a default, or one that the authoritative object has lost
-// since.
+// nobody is to own the others. If made is false, the object was created earlier, and taken has all fields except spec.authoritativeAPI. The reason is that a
+// field that wanted lacks may then be a default, or one that the authoritative object has lost since.
 func inherit(set *fieldpath.Set, wanted *unstructured.Unstructured, made bool) (left, taken *fieldpath.Set) {
 	left, taken = set.Intersection(asksFor), set.Difference(asksFor)
 	if made {
