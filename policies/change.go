@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Side is the part of a pair to which an object belongs: one of the two APIs, a provider's objects, or the surroundings.
+// Side is the part of a pair to which an object belongs: one of the two APIs, a provider's objects, or the surroundings (the constant Surroundings).
 type Side string
 
 const (
@@ -123,13 +123,14 @@ type Facts struct {
 	// it deletes the Machines.
 	WithNodes []string
 	// Ending are the names of the Machines that are deleted, with their instances, if the object under review is deleted. For a MachineSet that is deleted in the
-	// foreground these are the Machines that the set's API runs. For surroundings they are Machines of the control plane. ControlPlaneSize is the number of
-	// Machines of the control plane. For a single Machine it counts only those that are not being deleted yet.
+	// foreground these are the Machines that the set's API runs. For surroundings (a namespace, CRD or Cluster) they are Machines of the control plane.
+	// ControlPlaneSize is the number of Machines of the control plane. For a single Machine it counts only those that are not being deleted yet.
 	Ending           []string
 	ControlPlaneSize int
 	// ControlPlaneLost are the names of those Machines of the control plane that have failed and whose instances are gone (authority.Lost).
 	ControlPlaneLost []string
-	// Moving are the names of Machines that were asked to move away from the API whose surroundings are deleted, and that have not moved yet.
+	// Moving are the names of Machines that were asked to move away from the API whose surroundings (a namespace, CRD or Cluster) are deleted, and that have not
+	// moved yet.
 	Moving []string
 	// Masters are the Cluster API Machines of the control plane. They are looked up only if a provider's machine is deleted that may belong to one of them.
 	// Otherwise there are none.
@@ -147,8 +148,8 @@ type Facts struct {
 	Siblings, Adoptable []*Object
 	// Deployments are Cluster API's MachineDeployments. They are looked up if a MachineSet is to move to Cluster API, or if one of them may select the MachineSet.
 	Deployments []*Object
-	// Leaving is a sentence about surroundings that are being deleted: those of the API to which an object is to move. If Masters were looked up, it is about the
-	// surroundings of Cluster API's objects. It is "" if no surroundings are being deleted.
+	// Leaving is a sentence about a namespace, CRD or Cluster (surroundings) that is being deleted, of the API to which an object is to move. If Masters were
+	// looked up, it is about the surroundings of Cluster API's objects. It is "" if no surroundings are being deleted.
 	Leaving string
 	// PausedCluster is the name of the paused Cluster of an object that is to move. It is "" if the Cluster is not paused.
 	PausedCluster string

@@ -51,7 +51,7 @@ func CreateMachineAPI(c policies.Change) policies.Verdict {
 }
 
 // besideMirror reports whether the twin is the mirror of the object under review, and Cluster API does not act on it. If the Machine API object was lost,
-// Poundlock has removed the mark of a mirror from the Cluster API Machine. So the mirror of a Machine is also recognized by its instance.
+// Poundlock has removed MirrorAnnotation from the Cluster API Machine. So the mirror of a Machine is also recognized by its instance.
 func besideMirror(c policies.Change) bool {
 	twin := c.Facts.Twin
 	if twin == nil || !stopped(twin) {

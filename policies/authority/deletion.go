@@ -51,7 +51,7 @@ type DeletionState struct {
 	Children bool
 	// Held reports that the controller of the authoritative object has not removed its own finalizer yet, so the machine may still exist.
 	Held bool
-	// Marked reports that one of the two core objects carries the sync finalizer or the mirror's mark.
+	// Marked reports that one of the two core objects carries the sync finalizer or MirrorAnnotation.
 	Marked bool
 	// Unreleased reports that Cluster API is authoritative, but one of its objects still carries the pause annotation. Only the handoff removes that annotation,
 	// and it does so only while the Machine API object exists.
@@ -118,7 +118,7 @@ const (
 	ReleaseMirror DeletionStep = "ReleaseMirror"
 	// ReleaseAuthority removes the sync finalizer of the authoritative object, because the mirror is gone.
 	ReleaseAuthority DeletionStep = "ReleaseAuthority"
-	// Forget removes the sync finalizer and the mirror's mark from an object that no longer has a twin. From then on the object's own API acts on it without
+	// Forget removes the sync finalizer and MirrorAnnotation from an object that no longer has a twin. From then on the object's own API acts on it without
 	// Poundlock.
 	Forget DeletionStep = "Forget"
 )
@@ -143,8 +143,8 @@ func (d DeletionState) Next() DeletionStep {
 	case Present:
 		return d.mirrorGoing()
 	}
-	// The authoritative object is gone although the mirror is still there. Normally it outlives its mirror, so it was lost with its surroundings, or while
-	// Poundlock was away. So nobody has asked to delete what the Machine API runs of the mirror's children.
+	// The authoritative object is gone although the mirror is still there. Normally it outlives its mirror, so it was lost while Poundlock was away, or together
+	// with what it lives in or depends on (Surroundings). So nobody has asked to delete what the Machine API runs of the mirror's children.
 	if d.Children {
 		return DetachChildren
 	}
@@ -173,8 +173,8 @@ func (d DeletionState) authorityGoing() DeletionStep {
 	case d.Held:
 		return AwaitAuthority
 	case mirror == Deleting && d.Children && (d.Authority == MachineAPI || d.Surroundings == Go):
-		// Cluster API never completes the deletion of a Machine whose MachineSet does not exist. And if the authoritative object is deleted only because its
-		// surroundings are deleted, nobody has asked to terminate what the other API runs.
+		// Cluster API never completes the deletion of a Machine whose MachineSet does not exist. And if the authoritative object is deleted only because what it
+		// lives in is deleted (Surroundings), nobody has asked to terminate what the other API runs.
 		return DetachChildren
 	case mirror == Deleting:
 		return ReleaseMirror

@@ -35,8 +35,8 @@ func Ends(c policies.Change) API {
 	return Unset
 }
 
-// Ending returns, sorted by name, those Machines for which the API is authoritative. They are deleted together with the surroundings of that API. machines are
-// Machine API objects.
+// Ending returns, sorted by name, those Machines for which the API is authoritative. They are deleted together with the surroundings of that API (a namespace,
+// CRD or Cluster). machines are Machine API objects.
 func Ending(of API, machines []*policies.Object) []string {
 	var out []string
 	for _, m := range machines {
@@ -107,21 +107,21 @@ func Failed(phase string, ofClusterAPI bool, errorReason string) bool {
 // conditionInstanceExists is the condition of a Machine API Machine that reports whether the instance exists.
 const conditionInstanceExists = "InstanceExists"
 
-// asksForControlPlane reports whether somebody deletes surroundings. It is false for the actors of cleans, because what they delete follows from another
-// deletion that was allowed.
+// asksForControlPlane reports whether somebody deletes surroundings (a namespace, CRD or Cluster). It is false for the actors of cleans, because what they
+// delete follows from another deletion that was allowed.
 func asksForControlPlane(c policies.Change) bool { return !cleans(c) && !c.Old.Deleting() }
 
-// heldByEtcd reports whether etcd's hook still holds the control plane Machines that are deleted together with the surroundings under review. The hook does not
-// hold them if a Cluster is being deleted, even as a consequence of the deletion of the Cluster's namespace, because Cluster API then ignores hooks. The hook
-// holds nothing if the CRD of a provider's machines is deleted, because a provider's machines have no hooks.
+// heldByEtcd reports whether etcd's hook still holds the control plane Machines that are deleted together with the namespace, CRD or Cluster under review. The
+// hook does not hold them if a Cluster is being deleted, even as a consequence of the deletion of the Cluster's namespace, because Cluster API then ignores
+// hooks. The hook holds nothing if the CRD of a provider's machines is deleted, because a provider's machines have no hooks.
 func heldByEtcd(c policies.Change) bool {
 	kind, _ := KindNamed("Machine")
 	return Ends(c) == MachineAPI || c.Kind == Definition && c.Name == kind.Resource+"."+kind.ClusterAPI.Group
 }
 
-// ControlPlaneEnds refuses a deletion of surroundings by which etcd would lose its quorum, because too many control plane Machines are deleted with them. If
-// fewer are deleted, it warns. A person who allows the deletion of a Cluster or a namespace may not know that all control plane Machines are deleted at the
-// same time. With AllowsControlPlane the rule only warns.
+// ControlPlaneEnds refuses a deletion of surroundings (a namespace, CRD or Cluster) by which etcd would lose its quorum, because too many control plane
+// Machines are deleted with them. If fewer are deleted, it warns. A person who allows the deletion of a Cluster or a namespace may not know that all control
+// plane Machines are deleted at the same time. With AllowsControlPlane the rule only warns.
 func ControlPlaneEnds(c policies.Change) policies.Verdict {
 	ending, all := c.Facts.Ending, c.Facts.ControlPlaneSize
 	if !asksForControlPlane(c) || len(ending) == 0 {

@@ -38,7 +38,7 @@ const (
 )
 
 // ForeignTo returns why an object that has the name of a Machine API object's mirror is foreign, or NotForeign. An object with the same instance as the Machine
-// API object is not foreign, whether or not it has the mirror's mark. Such an object still has to be paused.
+// API object is not foreign, whether or not it has MirrorAnnotation. Such an object still has to be paused.
 func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 	if o == nil || machineAPI == nil {
 		return NotForeign
@@ -67,8 +67,8 @@ func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 }
 
 // RunsAnother returns the name of another Cluster API Machine that owns a provider's machine, if the provider's machine runs an instance that is none of the
-// pair's own. It returns "" if the Machine called machine is an owner, or if there is no other owner. The mark of a mirror on the provider's machine proves
-// nothing about that. If Poundlock overwrote the provider's machine, no object would refer to the other Machine's instance any more.
+// pair's own. It returns "" if the Machine called machine is an owner, or if there is no other owner. MirrorAnnotation on the provider's machine proves nothing
+// about that. If Poundlock overwrote the provider's machine, no object would refer to the other Machine's instance any more.
 func RunsAnother(kind, machine string, owners []metav1.OwnerReference, instance string, own ...string) string {
 	return runsAnother(providerOf(kind), machine, owners, instance, own...)
 }
@@ -92,8 +92,8 @@ func runsAnother(p Provider, machine string, owners []metav1.OwnerReference, ins
 }
 
 // formerMirror reports whether Poundlock wrote the object's pause annotation, as the managed fields show. Then the object was the mirror until `kubectl
-// poundlock cleanup` removed its mark, and no controller has acted on it since. This is certain, because Poundlock never writes to a foreign object, and
-// because the API server removes the record of the writer when somebody removes the annotation.
+// poundlock cleanup` removed its MirrorAnnotation, and no controller has acted on it since. This is certain, because Poundlock never writes to a foreign
+// object, and because the API server removes the record of the writer when somebody removes the annotation.
 func formerMirror(o *policies.Object) bool {
 	pause := managedfields.Path("metadata", "annotations", PausedAnnotation)
 	return o.HasAnnotation(PausedAnnotation) && slices.ContainsFunc(managedFields(o), func(e metav1.ManagedFieldsEntry) bool {

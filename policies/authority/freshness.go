@@ -25,7 +25,7 @@ func CacheSuffices(c policies.Change, twin *policies.Object) bool {
 	}
 	if twin == nil {
 		// Without a twin nothing is locked. For a person's request that is checked by a live read. Controllers write often, so their requests get a live read only if
-		// the object has the mark of a mirror.
+		// the object has the sync finalizer or MirrorAnnotation.
 		return c.Actor != policies.Anyone && !o.HasFinalizer(SyncFinalizer) && !o.HasAnnotation(MirrorAnnotation)
 	}
 	paused := o.HasAnnotation(PausedAnnotation)

@@ -15,8 +15,8 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Marked reports whether Cluster API's health check has marked a Machine for deletion by the Machine's MachineSet. The set deletes a marked Machine even if the
-// Machine is paused.
+// Marked reports whether Cluster API's health check has asked, by conditions of a Machine, the Machine's MachineSet to delete the Machine. The set deletes such
+// a Machine even if the Machine is paused.
 func Marked(machine *policies.Object) bool {
 	all := ReadConditions(machine)
 	return find(all, clusterv1.MachineHealthCheckSucceededCondition).Status == metav1.ConditionFalse &&
@@ -37,9 +37,9 @@ func Checks(check, machine *policies.Object) bool {
 	return err != nil || selector.Matches(labels.Set(machine.Metadata.Labels))
 }
 
-// Judged returns, sorted by name, the Machines that Cluster API's set of the pair would delete as soon as the set is unpaused, because of an old mark of a
-// health check (Marked). These are the marked Machines that no check watches any more. A check that still selects a Machine removes the mark when the Machine's
-// Node recovers. A paused Machine counts as not watched, because checks skip it. checks are all health checks of Cluster API.
+// Judged returns, sorted by name, the Machines that Cluster API's set of the pair would delete as soon as the set is unpaused, because of old conditions of a
+// health check (Marked). These are the Machines with such conditions that no check watches any more. A check that still selects a Machine removes the
+// conditions when the Machine's Node recovers. A paused Machine counts as not watched, because checks skip it. checks are all health checks of Cluster API.
 func (r Roster) Judged(checks []*policies.Object) []string {
 	if r.Sets[ClusterAPI] == nil {
 		return nil

@@ -196,8 +196,8 @@ func (m metadataChange) marks(s standing) bool {
 	return m.annotation && (m.key == MirrorAnnotation || m.key == InstanceHookAnnotation) && s.side != policies.SideMachineAPI && s.Current == MachineAPI
 }
 
-// markReason returns the message for a refused change of Poundlock's mark. The message says what a person can do so that the object is no mirror any more. The
-// usual remedy, to change the authoritative object, would not help, because the authoritative object does not have the mark.
+// markReason returns the message for a refused change of one of the annotations of marks. The message says what a person can do so that the object is no mirror
+// any more. The usual remedy, to change the authoritative object, would not help, because the authoritative object does not have these annotations.
 func markReason(c policies.Change) string {
 	return fmt.Sprintf("with this annotation Poundlock marks a mirror of %s, for which Machine API is authoritative. To let Cluster API act, migrate it: %s. "+
 		"To stop all mirroring, stop Poundlock and run: kubectl poundlock cleanup", there(c), moveTo(c, ClusterAPI))

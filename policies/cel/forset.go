@@ -14,7 +14,7 @@ import (
 
 // ForSetPolicies returns policies that refuse, while no webhook answers, some Machines that a MachineSet's controllers create. They refuse what two rules
 // refuse. The rule authority/create-for-set refuses a Machine for a set that Cluster API scales. The rule authority/created-twice refuses a Machine for a set
-// if the set of the same name in the other API acts too. The policies know the latter only if the mirror has marked the set (marked).
+// if the set of the same name in the other API acts too. The policies know that only if the mirror has set BesideForeignAnnotation on the set (marked).
 //
 // Each MachineSet of the Machine API's namespace is a parameter. The decision is by the set that controls the new Machine or, if a Cluster API set controls the
 // Machine, by the Machine API set of the same name. The policies are not twins of the rules, because the API server reads parameters from its cache, which may
@@ -23,8 +23,8 @@ func ForSetPolicies(o Options) []Policy {
 	return append([]Policy{forMachineAPISet(o)}, ofEachPair(o, "poundlock-create-for-cluster-api-set", forClusterAPISet)...)
 }
 
-// marked returns a CEL expression that is true if the mirror has marked the set that is the parameter as one of two sets that both act. The rules ask
-// authority.SetsCreatedTwice instead.
+// marked returns a CEL expression that is true if the set that is the parameter has BesideForeignAnnotation. The mirror sets that annotation on a set if the
+// set of the same name in the other API acts too. The rules ask authority.SetsCreatedTwice instead.
 func marked() string {
 	return fmt.Sprintf("%q in %s", authority.BesideForeignAnnotation, object("dyn(params).metadata", "annotations"))
 }

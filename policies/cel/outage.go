@@ -53,14 +53,14 @@ func ChangesSyncFinalizer() string {
 		list("dyn(oldObject).metadata", "finalizers"), list("dyn(object).metadata", "finalizers"))
 }
 
-// Mirrored returns an expression that is true if the stored or the requested object has the mirror's mark.
+// Mirrored returns an expression that is true if the stored or the requested object has MirrorAnnotation.
 func Mirrored() string {
 	return either(fmt.Sprintf(`%q in %s`, authority.MirrorAnnotation, object("o.metadata", "annotations")))
 }
 
 // BeginsBesideForeign returns an expression that is true if a Machine gets the finalizer with which Machine API begins to create an instance, although Cluster
-// API has a Machine of the same name that is not its mirror. The mirror has reported that Machine in the condition Synchronized, or has marked the Machine API
-// Machine because of it.
+// API has a Machine of the same name that is not its mirror. The mirror has reported that Machine in the condition Synchronized, or by BesideForeignAnnotation
+// on the Machine API Machine.
 func BeginsBesideForeign() string {
 	return fmt.Sprintf(`request.operation == "UPDATE" && %[1]q in %[2]s && !(%[1]q in %[3]s) && `+
 		`(%[7]q in %[8]s || %[4]s.exists(c, c.?type.orValue("") == %[5]q && c.?reason.orValue("") == %[6]q))`,
@@ -70,7 +70,7 @@ func BeginsBesideForeign() string {
 }
 
 // PausedInstance returns an expression that is true if the stored object is paused and is one that a provider keeps for an instance. kinds are the kinds of
-// such objects. Such an object does not have the mirror's mark, and its controller obeys only the pause of this object.
+// such objects. Such an object does not have MirrorAnnotation, and its controller obeys only the pause of this object.
 func PausedInstance(kinds []string) string {
 	return fmt.Sprintf(`request.kind.kind in %s && oldObject != null && %q in %s`,
 		quoteAll(kinds), authority.PausedAnnotation, object("dyn(oldObject).metadata", "annotations"))

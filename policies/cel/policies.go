@@ -175,7 +175,7 @@ func (d admissionPolicy) skipped() string {
 	return "not-at-rest-with-machine-api"
 }
 
-// namespaces returns a selector of the Machine API namespace of each pair. For the surroundings it also selects the Cluster API namespaces.
+// namespaces returns a selector of the Machine API namespace of each pair. For the side Surroundings it also selects the Cluster API namespaces.
 func (d admissionPolicy) namespaces(pairs authority.Pairs) *metav1.LabelSelector {
 	var names []string
 	for _, p := range pairs {

@@ -46,7 +46,7 @@ func scaledSides(o Options) []scaled {
 	annotations := object("dyn(params).metadata", "annotations")
 	there := scaled{
 		name: "poundlock-scale-cluster-api", version: set.ClusterAPI, actors: []policies.Actor{policies.Poundlock, policies.Autoscaler},
-		// The mark is compared with the name, because a person's copy of a mirror has the mirror's mark too, but under another name.
+		// MirrorAnnotation is compared with the name, because a person's copy of a mirror has the annotation too, but another name.
 		locked: fmt.Sprintf(`%[3]s[?%[1]q].orValue('') == "%[4]s/" + dyn(params).metadata.name && %[2]q in %[3]s`,
 			authority.MirrorAnnotation, authority.PausedAnnotation, annotations, set.Name),
 		reason: fmt.Sprintf(`"Machine API is authoritative for this MachineSet, or authority over it is moving, so scale it in that API: " + %s`,

@@ -34,14 +34,14 @@ func surroundings(o Options) []kind {
 const infraClusters = `request.kind.group == "infrastructure.cluster.x-k8s.io"`
 
 // Kept returns an expression that is true if the rule authority/surroundings or authority/delete-unknown-instance may refuse a request. They may if the request
-// deletes a marked object, or if it changes or removes the mark although nobody has allowed the deletion. The mark is HoldsMirrorsAnnotation.
+// deletes an object with HoldsMirrorsAnnotation, or if it changes or removes that annotation although nobody has allowed the deletion.
 func Kept() string {
 	return fmt.Sprintf(`%[1]s != '' && (request.operation == "DELETE" || !(%[2]s in %[4]s) && %[3]s != %[1]s)`,
 		annotation("dyn(oldObject)", authority.HoldsMirrorsAnnotation), annotation("dyn(oldObject)", authority.AllowDeletionAnnotation),
 		annotation("dyn(object)", authority.HoldsMirrorsAnnotation), quoteAll(authority.Allows()))
 }
 
-// LosesMark returns an expression that is true if an update removes the mark (HoldsMirrorsAnnotation) of an object whose deletion nobody has allowed.
+// LosesMark returns an expression that is true if an update removes HoldsMirrorsAnnotation from an object whose deletion nobody has allowed.
 func LosesMark() string {
 	return fmt.Sprintf(`%s != '' && %s == '' && !(%s in %s)`, annotation("dyn(oldObject)", authority.HoldsMirrorsAnnotation),
 		annotation("dyn(object)", authority.HoldsMirrorsAnnotation), annotation("dyn(oldObject)", authority.AllowDeletionAnnotation), quoteAll(authority.Allows()))
