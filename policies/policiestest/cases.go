@@ -103,7 +103,7 @@ type setting struct {
 	Sets []json.RawMessage `json:"sets,omitempty"`
 	// MachineAPISets are the MachineSets of the Machine API, in addition to Sets.
 	MachineAPISets []json.RawMessage `json:"machineAPISets,omitempty"`
-	// Siblings are the MachineSets of the same API as the object under review. Adoptable are the Machines that Siblings may adopt.
+	// Siblings are the MachineSets that a rule compares with the object under review. Adoptable are the Machines that Siblings may adopt.
 	Siblings  []json.RawMessage `json:"siblings,omitempty"`
 	Adoptable []json.RawMessage `json:"adoptable,omitempty"`
 	// Deployments are Cluster API's MachineDeployments.
@@ -227,7 +227,7 @@ func expand(rule string, t table, r row) ([]Case, error) {
 	return out, nil
 }
 
-// merge returns the table's setting s with the fields of a case (over) in place of s's own. Objects are merged.
+// merge returns a table's setting in which the fields that a case sets (over) replace those of the table. Objects are merged instead of replaced.
 func (s setting) merge(over setting) (setting, error) {
 	s.Side = cmp.Or(over.Side, s.Side)
 	s.Operation = cmp.Or(over.Operation, s.Operation)
@@ -310,7 +310,7 @@ func (s setting) merge(over setting) (setting, error) {
 	return s, nil
 }
 
-// patch returns base with the JSON merge patch with applied. If with is null, patch returns nil, which stands for no object.
+// patch applies the JSON merge patch called with to base, and returns the result. If with is null, patch returns nil, which stands for no object.
 func patch(base, with json.RawMessage) (json.RawMessage, error) {
 	switch {
 	case len(with) == 0:

@@ -45,7 +45,7 @@ type Write struct {
 	Refused map[string]string `json:"refused,omitempty"`
 	// Others are the rules that refuse the same request from any other actor. If Others is nil, these are the rules in Refused.
 	Others map[string]string `json:"others,omitempty"`
-	// Except are the rules for those other actors to which neither Refused nor Others applies.
+	// Except are, for single actors, the rules that refuse the request in place of those in Refused or Others.
 	Except map[policies.Actor]map[string]string `json:"except,omitempty"`
 	// Warned are the rules that warn about the request, whichever actor makes it.
 	Warned map[string]string `json:"warned,omitempty"`
