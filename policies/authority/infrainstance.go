@@ -177,7 +177,7 @@ func KeptForOther(kept, machine *policies.Object) string {
 }
 
 // KeptAlone reports whether an object that a provider keeps for an instance has none of the provider's machines as owner. Then a person has created the object,
-// because the provider and Poundlock create each such object with an owner.
+// because the provider and Poundlock create each such object for one of the provider's machines.
 func KeptAlone(kept *policies.Object) bool {
 	return kept != nil && !slices.ContainsFunc(kept.Metadata.OwnerReferences, func(ref metav1.OwnerReference) bool { return OwnsInfraInstance(kept.Kind, ref) })
 }

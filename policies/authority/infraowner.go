@@ -314,8 +314,8 @@ func belongsToAnother(infra *policies.Object, name string) string {
 }
 
 // InfraOfAnother returns the name of another Machine to which a provider's machine belongs, although the Machine called machine refers to it. The other Machine
-// is the owner or, if there is no owner, the Machine that MirrorAnnotation names. It returns "" if there is no other Machine. Only one of the two Machines is
-// ever the owner, because Cluster API lets no second Machine become an owner.
+// is the owner or, if there is no owner, the Machine that MirrorAnnotation names. It returns "" if there is no other Machine. A provider's machine has only one
+// Machine as owner, because Cluster API lets no second Machine become an owner.
 func InfraOfAnother(infra *policies.Object, machine string) string {
 	if infra == nil || slices.Contains(MachineOwners(infra), machine) {
 		return ""

@@ -52,7 +52,7 @@ func NoInstanceToken(current API, since time.Time) string {
 }
 
 // instance returns what the objects prove about the instance in a move away from source. It decides by the source's objects, because the target is paused now
-// and was paused before, and so has created nothing.
+// and was paused before.
 func (o Objects) instance(source API, shape Shape) Instance {
 	machine, core, infra := providerID(o.MachineAPI), providerID(o.ClusterAPI), providerID(o.Infra)
 	switch known := machine != "" && agrees(core, machine) && agrees(infra, machine) && !o.keptForOtherInstance(machine); {
