@@ -11,9 +11,9 @@ import (
 )
 
 // Defaulter is one row of the defaults that are filled in for a request: a pure function, and how it is registered and documented. The function has a fixed
-// point: for the object that it has changed it returns no patches.
+// point, which means that it returns no patches for an object that it has already changed.
 type Defaulter struct {
-	// ID is stable and public, as Rule.ID is.
+	// ID is stable and public, like Rule.ID.
 	ID string
 	// Clause is the source that asks for the default, by document and heading.
 	Clause string
@@ -33,7 +33,7 @@ type Patch struct {
 	Value any
 }
 
-// Defaulters is a list of defaulters. No defaulter reads what another one fills in.
+// Defaulters is a list of defaulters. No defaulter reads a value that another one fills in.
 type Defaulters []Defaulter
 
 // Applying returns the defaulters whose scopes cover the change, in order.
@@ -110,8 +110,8 @@ func Apply(o *Object, patches []Patch) (*Object, error) {
 	return ParseObject(raw)
 }
 
-// FixedPoint checks that the defaulters change nothing when they run a second time on what they have filled in. The error names the first path that a second
-// run would set again. The API server may call a webhook twice for one request (reinvocation), so this has to hold.
+// FixedPoint checks that the defaulters change nothing when they run a second time on what they have filled in. It returns an error that names the first path
+// that a second run would set again. The check is needed because the API server may call a webhook twice for one request (reinvocation).
 func (d Defaulters) FixedPoint(c Change) error {
 	filled, err := Apply(c.New, d.Patches(c))
 	if err != nil {
@@ -126,7 +126,7 @@ func (d Defaulters) FixedPoint(c Change) error {
 	return nil
 }
 
-// set puts the patch's value into content, and returns the operations that create the objects that were absent on the path.
+// set puts the patch's value into content. It returns the operations that create those objects on the path that were absent.
 func set(content map[string]any, p Patch) ([]Operation, error) {
 	names, err := pointed(p.Path)
 	if err != nil {

@@ -22,25 +22,26 @@ type Difference struct {
 	Old, New any // nil: absent
 }
 
-// Comparison selects how two JSON values are compared. Whole values are compared, so a field that this build does not know counts, too: the lock by exception
-// of DESIGN §3.1. Absent and null are equal.
+// Comparison selects how two JSON values are compared. Everything is compared except what Comparison leaves out, so that a field that this build does not know
+// counts too (the lock by exception of DESIGN §3.1). Absent and null are equal.
 type Comparison struct {
-	// Except are the paths of fields that may differ, with everything beneath them. Paths are spelled from the root on: spec.replicas.
+	// Except are the paths of fields that may differ, together with everything beneath them. A path begins with the root, for example spec.replicas.
 	Except []string
-	// Exact are the paths of fields beneath which an empty list or object differs from an absent one. Elsewhere the two are equal.
+	// Exact are the paths of fields beneath which an empty list or object differs from an absent one. Everywhere else, empty and absent are equal.
 	Exact []string
-	// Most is how many differences are named; 0 is all. It limits the cost: that of naming a difference grows with the depth of its path.
+	// Most is how many differences are named; 0 means all. Most limits the cost, because the cost of naming a difference grows with the depth of the path.
 	Most int
 }
 
-// Differences returns every place where two JSON values differ, except at the paths in except and beneath them: Comparison.Differences.
+// Differences returns every place where two JSON values differ, except at and beneath the paths in except. See Comparison.Differences.
 func Differences(root *field.Path, before, after json.RawMessage, except ...string) ([]Difference, error) {
 	found, _, err := Comparison{Except: except}.Differences(root, before, after)
 	return found, err
 }
 
-// Differences returns the places where two JSON values differ, each by its deepest path, in path order. more is the number of differences that are not named. A
-// value beneath Exact that one side lacks is one place, not one for each member. The time that Differences takes is proportional to the size of the values.
+// Differences returns the places where two JSON values differ, each by its deepest path, in path order. more is the number of differences that are not named
+// (Most). If one side lacks a value beneath Exact, that value is one place, and not one place for each member. Differences takes time in proportion to the size
+// of the values.
 func (c Comparison) Differences(root *field.Path, before, after json.RawMessage) (named []Difference, more int, err error) {
 	if bytes.Equal(before, after) {
 		return nil, 0, nil
@@ -68,14 +69,14 @@ func decode(raw json.RawMessage) (any, error) {
 	return v, dec.Decode(&v)
 }
 
-// branch is what a Comparison has for a field and the fields beneath it. The tree of branches is walked along with the values: to spell each field's path and
-// look the path up would take time by the square of the depth.
+// branch has what a Comparison says about a field, and the branches of the fields beneath. The tree of branches is walked together with the values. Looking up
+// each field by its full path instead would take time that grows with the square of the depth.
 type branch struct {
 	except, exact bool
 	next          map[string]*branch
 }
 
-// branch returns the tree of the Comparison's paths beneath a root.
+// branch returns the tree of the Comparison's paths that are beneath a root.
 func (c Comparison) branch(root string) *branch {
 	top := &branch{}
 	for _, path := range c.Except {
@@ -91,7 +92,7 @@ func (c Comparison) branch(root string) *branch {
 	return top
 }
 
-// find returns the branch at a path, and creates the branches on the way; nil if the path is not beneath the root.
+// find returns the branch at a path, and creates the branches on the way to it. It returns nil if the path is not beneath the root.
 func (b *branch) find(root, path string) *branch {
 	beneath, ok := strings.CutPrefix(path+".", root+".")
 	if !ok {
@@ -112,7 +113,7 @@ func (b *branch) find(root, path string) *branch {
 	return b
 }
 
-// at returns the branch of a member; nil if the Comparison has nothing for it.
+// at returns the branch of a member. It returns nil if the Comparison has no path at or beneath that member.
 func (b *branch) at(name string) *branch {
 	if b == nil {
 		return nil
@@ -168,7 +169,7 @@ func (d *differ) walkMap(path *field.Path, at *branch, exact bool, b, a map[stri
 	}
 }
 
-// child returns the path of a member, in the spelling of field.Error: a key that is not an identifier is put in brackets.
+// child returns the path of a member in the form that field.Error prints. A key that is not an identifier is put in brackets.
 func child(path *field.Path, key string) *field.Path {
 	for _, r := range key {
 		if r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {

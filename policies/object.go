@@ -15,8 +15,8 @@ import (
 	"github.com/poundlock/poundlock/internal/jsonmembers"
 )
 
-// Object is an object of a review, decoded as far as all rules need it: its metadata, and spec and status as JSON. A rule that needs more decodes Spec or
-// Status itself, which most requests never need.
+// Object is an object under review, decoded only as far as all rules need it: the metadata, with spec and status left as JSON. A rule that needs more decodes
+// Spec or Status itself. Most requests never need that.
 type Object struct {
 	metav1.TypeMeta `json:",inline"`
 	Metadata        Metadata        `json:"metadata"`
@@ -27,10 +27,10 @@ type Object struct {
 	reading atomic.Value // of type kept
 }
 
-// kept has the value that Reading stores in an Object. atomic.Value requires values of one type, so this struct has the value.
+// kept wraps the value that Reading stores in an Object. The wrapper is needed because atomic.Value accepts only values of one type.
 type kept struct{ value any }
 
-// Metadata has those fields of metav1.ObjectMeta that rules read. The managed fields, which are most of the bytes, are not among them.
+// Metadata has those fields of metav1.ObjectMeta that rules read. The managed fields, which are most of an object's bytes, are not among them.
 type Metadata struct {
 	Name              string                  `json:"name,omitempty"`
 	GenerateName      string                  `json:"generateName,omitempty"`
@@ -46,11 +46,11 @@ type Metadata struct {
 	OwnerReferences   []metav1.OwnerReference `json:"ownerReferences,omitempty"`
 }
 
-// ParseObject reads an object from JSON. For empty input it returns nil and no error, because a review of a CREATE or a DELETE has only one object. The object
-// keeps raw and points into it. Only what rules read is decoded, because most of an object's bytes are managed fields.
+// ParseObject reads an object from JSON. For empty input it returns nil and no error, because the review of a CREATE or a DELETE has only one of the two
+// objects. The returned object keeps raw and points into it. Only what rules read is decoded, because most of an object's bytes are managed fields.
 func ParseObject(raw []byte) (*Object, error) { return parse(raw, jsonmembers.Each) }
 
-// ParseCheckedObject does what ParseObject does, for JSON that is part of a document that was already found to be valid JSON: the syntax is not checked again.
+// ParseCheckedObject is ParseObject for JSON that is part of a document already found to be valid. It does not check the syntax again.
 func ParseCheckedObject(raw []byte) (*Object, error) { return parse(raw, jsonmembers.EachChecked) }
 
 func parse(raw []byte, each func([]byte, func(name, value []byte) error) error) (*Object, error) {
@@ -90,7 +90,7 @@ func (m *Metadata) member(name, value []byte) error {
 	return nil
 }
 
-// field returns a pointer to the struct field for a member of metadata; nil for a member that no rule reads.
+// field returns a pointer to the struct field for a member of metadata. It returns nil for a member that no rule reads.
 func (m *Metadata) field(name string) any {
 	switch name {
 	case "name":
@@ -131,8 +131,9 @@ func decodeMember(name, value []byte, into any) error {
 // Raw returns the JSON from which the object was read.
 func (o *Object) Raw() []byte { return o.raw }
 
-// Reading returns the value that read makes of the object, and keeps that value in the object, so that rules that read an object in the same way decode it
-// once. The value is shared, so no caller may change it. An object keeps only the value that was made last, and Reading returns it if it has the type T.
+// Reading returns the value that the function read makes of the object, and keeps the value in the object. So rules that read an object in the same way decode
+// it only once. The value is shared, so no caller may change it. An object keeps only one value, the last one made, and Reading reuses that value if it has the
+// type T.
 func Reading[T any](o *Object, read func(*Object) T) T {
 	if k, ok := o.reading.Load().(kept); ok {
 		if value, ok := k.value.(T); ok {

@@ -10,29 +10,29 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Rule is one row in a list of rules: a pure function, and how it is registered and documented.
+// Rule is one row in a list of rules. It has a pure function that decides, and says how the function is registered and documented.
 type Rule struct {
 	// ID is stable and public: it is used in messages, in metrics and in docs/rules.md. Several rows may have one ID if the same rule is decided from different
 	// facts on different sides.
 	ID string
-	// Clause is the source that the rule enforces, by document and heading.
+	// Clause names the source of what the rule enforces, by document and heading.
 	Clause string
 	// Description describes the rule in a sentence or two for docs/rules.md: what it does, and to whom.
 	Description string
-	// Remedy is what a person who meets the rule can do, for docs/rules.md and `kubectl poundlock explain`.
+	// Remedy is what a person can do whose request the rule refuses or warns about. It is for docs/rules.md and `kubectl poundlock explain`.
 	Remedy string
 	On     []Scope
-	// Needs returns the facts that Check reads for a change; nil: none, and the rule has a CEL twin.
+	// Needs returns the facts that Check reads for a change. If it is nil, Check reads no facts, and the rule also exists in CEL (its twin in package cel).
 	Needs func(Change) Need
 	Check func(Change) Verdict
 }
 
-// Scope selects the requests for which a rule is asked. Empty Kinds or Operations match no request, so each scope lists them.
+// Scope selects the requests to which a rule applies. Empty Kinds or Operations match no request, so each scope lists them.
 type Scope struct {
 	Side       Side
 	Kinds      []string
 	Operations []admissionv1.Operation
-	// Subresource has to equal the request's; "" is the object itself.
+	// Subresource has to equal the request's subresource. "" stands for the object itself.
 	Subresource string
 }
 
@@ -48,13 +48,13 @@ type Verdict struct {
 	Warnings []string
 }
 
-// Deny returns a verdict that refuses the change, with one error per field; without errors it allows the change.
+// Deny returns a verdict that refuses the change, with one error for each refused field. Without errors the verdict allows the change.
 func Deny(errs ...*field.Error) Verdict { return Verdict{Denials: errs} }
 
 // Warn returns a verdict that allows the change, with these sentences as warnings.
 func Warn(sentences ...string) Verdict { return Verdict{Warnings: sentences} }
 
-// Set is a list of rules, in the order in which their answers are printed: the most important first.
+// Set is a list of rules, most important first. Their answers are printed in this order.
 type Set []Rule
 
 // Applying returns the rules whose scopes cover the change, in order.
@@ -79,8 +79,8 @@ func (s Set) Needs(c Change) Need {
 	return all
 }
 
-// Judge returns the findings of all rules whose scopes cover the change. It does not stop at the first refusal, so that a person can correct everything at
-// once.
+// Judge returns the findings of all rules whose scopes cover the change. It does not stop at the first refusal, so that a person can correct everything in one
+// go.
 func (s Set) Judge(c Change) Judgement {
 	var j Judgement
 	for _, r := range s.Applying(c) {
@@ -96,7 +96,7 @@ type Finding struct {
 	Verdict
 }
 
-// Judgement has the finding of each rule that applies, including those without an objection, which metrics count, too.
+// Judgement has the finding of each rule that applies. Findings without an objection are included, because metrics count them too.
 type Judgement []Finding
 
 // Allowed reports whether no rule refuses.

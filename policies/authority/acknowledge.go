@@ -12,14 +12,15 @@ import (
 // Acknowledgement is how a provider's machine controller reports that it is paused, and that it is no longer paused.
 type Acknowledgement uint8
 
-// The ways to acknowledge. Cluster API's contract asks for the condition. Poundlock knows by the kind of its machine which provider has no condition yet.
+// The ways to acknowledge a pause. Cluster API's contract asks for the condition. For providers that do not set the condition yet, Poundlock knows the way by
+// the kind of the provider's machine.
 const (
 	// ByCondition: the controller sets the condition Paused.
 	ByCondition Acknowledgement = iota
-	// ByBlockMove: the controller keeps BlockMoveAnnotation on the object while the controller acts. The pass that finds the object paused removes the
-	// annotation, once everything that the controller had begun is paused too.
+	// ByBlockMove: the controller keeps BlockMoveAnnotation on the object while the controller acts. When a pass of the controller finds the object paused, and
+	// everything that the controller had begun is paused too, it removes the annotation.
 	ByBlockMove
-	// ByPatience: the provider reports nothing, but each pass of its controller first reads whether the object is paused. Poundlock waits longer than a pass
+	// ByPatience: the provider reports nothing, but each pass of its controller first checks whether the object is paused. Poundlock waits longer than a pass
 	// takes, and then counts the pause as acknowledged.
 	ByPatience
 )
@@ -27,9 +28,9 @@ const (
 // BlockMoveAnnotation prevents `clusterctl move` of an object whose controller still acts.
 const BlockMoveAnnotation = clusterctlv1.BlockMoveAnnotation
 
-// infraAcknowledged returns the state of the provider's acknowledgement on one of its objects. If the object has the condition Paused, that condition
-// decides, even if other releases of the provider acknowledge in another way. lately reports that the object was paused so recently that an earlier pass of
-// the controller may still run.
+// infraAcknowledged returns what one of the provider's objects shows about the acknowledgement of a pause. If the object has the condition Paused, the
+// condition decides, even if other releases of the provider acknowledge in another way. lately reports that the object was paused so recently that an earlier
+// pass of the controller may still run.
 func infraAcknowledged(infra *policies.Object, lately bool) AcknowledgedState {
 	if infra == nil {
 		return NotAcknowledged
@@ -49,8 +50,8 @@ func infraAcknowledged(infra *policies.Object, lately bool) AcknowledgedState {
 	return NotAcknowledged
 }
 
-// acknowledged reports whether the controllers of the object under review have acknowledged, on the object itself, the pause that a move asks for. It is
-// false for a provider that reports nothing (ByPatience).
+// acknowledged reports whether the object under review itself shows that its controllers have acknowledged the pause that a move asks for. It is false for a
+// provider that reports nothing (ByPatience).
 func acknowledged(c policies.Change) bool {
 	o := stored(c)
 	switch c.Side {

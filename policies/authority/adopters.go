@@ -17,9 +17,9 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// adopterWarnings warns, for a request to move a Machine, which MachineSets will adopt the Machine after the move. A set of the target API adopts each
-// Machine without a controller that the set's selector matches. If the set then has too many Machines, it deletes one, with its instance. Until the move, the
-// lock refuses the adoption.
+// adopterWarnings returns warnings that name the MachineSets which will adopt the Machine after the move that a request asks for. A set of the target API
+// adopts each Machine that has no controller and that the set's selector matches. If the set then has too many Machines, it deletes one, with its instance.
+// Until the move, the lock refuses the adoption.
 func adopterWarnings(c policies.Change, s standing) []string {
 	kind, _ := KindNamed(c.Kind)
 	to, machine := s.authoritative().Other(), c.Old
@@ -44,14 +44,15 @@ func adopterWarnings(c policies.Change, s standing) []string {
 		to.Text(), strings.Join(names, " or "))}
 }
 
-// comesUnowned reports whether a user or GitOps creates a Machine without a controller. Other actors do not count, because controllers do not read warnings.
+// comesUnowned reports whether a user or GitOps creates a Machine without a controller. It is false for other actors, because they are controllers, which do
+// not read warnings.
 func comesUnowned(c policies.Change) bool {
 	return c.Actor == policies.Anyone && c.Kind == "Machine" && c.Operation == admissionv1.Create && !owned(c.New)
 }
 
-// SetAdopts warns, when a Machine without a controller is created, which Machine API sets will adopt it later. A set of the Machine API adopts each Machine
-// without a controller that the set's selector matches. While different APIs are authoritative for the set and the Machine, the lock refuses the adoption,
-// and a person who creates or restores the Machine does not see that refusal.
+// SetAdopts warns, when a Machine without a controller is created, which Machine API sets will adopt the Machine later. A set of the Machine API adopts each
+// Machine that has no controller and that the set's selector matches. While different APIs are authoritative for the set and the Machine, the lock refuses the
+// adoption. The person who creates or restores the Machine does not see that refusal.
 func SetAdopts(c policies.Change) policies.Verdict {
 	if !comesUnowned(c) {
 		return policies.Verdict{}
@@ -71,9 +72,9 @@ func SetAdopts(c policies.Change) policies.Verdict {
 	return policies.Warn(out...)
 }
 
-// deploymentWarnings warns, for a request to move a MachineSet to Cluster API, which MachineDeployments will adopt the set after the move. A
-// MachineDeployment adopts each set without a controller that the MachineDeployment's selector matches. If the MachineDeployment's own template differs from
-// the set's, it scales the set down to none, or fails (onceAdopted). Until the move, the lock refuses the adoption.
+// deploymentWarnings returns, for a request to move a MachineSet to Cluster API, a warning that names the MachineDeployments which may adopt the set after the
+// move. A MachineDeployment adopts each set that has no controller and that the MachineDeployment's selector matches. If the template of the MachineDeployment
+// differs from that of the set, the MachineDeployment scales the set down to zero, or fails (onceAdopted). Until the move, the lock refuses the adoption.
 func deploymentWarnings(c policies.Change, s standing) []string {
 	if c.Kind != "MachineSet" || s.authoritative().Other() != ClusterAPI || c.Facts.Twin == nil || owned(c.Facts.Twin) {
 		return nil
@@ -92,17 +93,17 @@ func deploymentWarnings(c policies.Change, s standing) []string {
 			"To prevent that, first change the set's labels, or narrow spec.selector of the MachineDeployment", strings.Join(names, " or "), onceAdopted)}
 }
 
-// onceAdopted says what a MachineDeployment does to a set that it has adopted. Seen with v1.13.6 of Cluster API, which needs the label machine-template-hash
-// on each set of a MachineDeployment.
+// onceAdopted is the part of a warning that says what a MachineDeployment does to a set that it has adopted. This was seen with v1.13.6 of Cluster API, which
+// needs the label machine-template-hash on each set of a MachineDeployment.
 const onceAdopted = ". The MachineDeployment may then replace the set's Machines and their instances with new ones from its own template. If the set lacks " +
 	"the label machine-template-hash, Cluster API may fail on the whole MachineDeployment instead: it then neither scales the MachineDeployment nor replaces " +
 	"its Machines. In both cases the set cannot move to Machine API while the MachineDeployment owns it"
 
-// MachineDeployment is Cluster API's kind that owns MachineSets. Poundlock does not mirror it.
+// MachineDeployment is Cluster API's kind that owns MachineSets. Poundlock does not mirror this kind.
 const MachineDeployment = "MachineDeployment"
 
-// selectsAnew reports whether, because of a person's change of a MachineDeployment or of a MachineSet, a MachineDeployment may select a set that it did not
-// select before.
+// selectsAnew reports whether, after a person's change of a MachineDeployment or of a MachineSet, a MachineDeployment may select a set that it did not select
+// before.
 func selectsAnew(c policies.Change) bool {
 	switch {
 	case !reads(c):
@@ -110,7 +111,7 @@ func selectsAnew(c policies.Change) bool {
 	case c.Kind == MachineDeployment:
 		return c.Operation == admissionv1.Create || SelectorOf(c.Old).String() != SelectorOf(c.New).String()
 	case owned(c.New) || c.Side == policies.SideClusterAPI && (!isMirrored(c.New) || c.New.HasAnnotation(PausedAnnotation)):
-		return false // the labels of a mirror come from the authoritative set, whose own review warns
+		return false // the labels of a mirror come from the authoritative set, and the review of that set warns
 	}
 	return c.Operation == admissionv1.Create || !maps.Equal(c.Old.Metadata.Labels, c.New.Metadata.Labels)
 }
@@ -119,7 +120,7 @@ func isMirrored(o *policies.Object) bool {
 	return o.HasFinalizer(SyncFinalizer) || o.HasAnnotation(MirrorAnnotation)
 }
 
-// labelledFor warns which MachineDeployments select a set because of the labels that the request gives the set.
+// labelledFor warns which MachineDeployments select a set by the labels that the request gives it.
 func labelledFor(c policies.Change) policies.Verdict {
 	var names []string
 	for _, d := range c.Facts.Deployments {
@@ -140,8 +141,9 @@ func labelledFor(c policies.Change) policies.Verdict {
 		nameSome(names), when, onceAdopted))
 }
 
-// DeploymentAdopts warns as deploymentWarnings does, for the case that the MachineDeployment, or the labels by which it selects, come after the MachineSets.
-// A paused set has yet to move to Cluster API, and until that move the lock refuses the adoption.
+// DeploymentAdopts warns which MachineSets a MachineDeployment will adopt because of the request. The request creates the MachineDeployment, or changes its
+// selector or a set's labels, so that the MachineDeployment selects the set anew. A paused set is adopted only after its move to Cluster API, because until
+// then the lock refuses the adoption. For the request to move, deploymentWarnings has the warning.
 func DeploymentAdopts(c policies.Change) policies.Verdict {
 	if !selectsAnew(c) {
 		return policies.Verdict{}
@@ -171,8 +173,8 @@ func DeploymentAdopts(c policies.Change) policies.Verdict {
 	return v
 }
 
-// DeploymentDeletes warns which mirrored MachineSets are deleted with a MachineDeployment. Cluster API's controller deletes the sets that a MachineDeployment
-// owns before it removes its finalizer from the MachineDeployment, whatever propagation the deletion asks for.
+// DeploymentDeletes warns which mirrored MachineSets are deleted with a MachineDeployment. Cluster API's controller deletes the sets that the MachineDeployment
+// owns, and only then removes its finalizer from the MachineDeployment. It does so whatever propagation policy the deletion has.
 func DeploymentDeletes(c policies.Change) policies.Verdict {
 	var names []string
 	moving := false
@@ -182,7 +184,7 @@ func DeploymentDeletes(c policies.Change) policies.Verdict {
 		}
 		at := shapeBeside(c, set)
 		if set.HasAnnotation(PausedAnnotation) && (at.Current == Unset || Authoritative(at) != ClusterAPI) {
-			continue // the mirror of Machine API's set is recreated, and its Machines stay
+			continue // this set is a mirror of Machine API's set: it is recreated, and its Machines stay
 		}
 		moving = moving || at.Current == Migrating
 		names = append(names, set.Metadata.Name)
@@ -207,9 +209,9 @@ func DeploymentDeletes(c policies.Change) policies.Verdict {
 	return v
 }
 
-// shapeBeside returns the Shape of the Machine API set with the name of a Cluster API set. It returns the zero Shape if there is none. The Shape matters for
-// a set that moves, because the deletion of that set cancels the move (State.move): if the move came from Cluster API, the paused set is released and Cluster
-// API completes its deletion.
+// shapeBeside returns the Shape of the Machine API set that has the name of a Cluster API set. It returns the zero Shape if there is none. The Shape matters
+// for a set that is moving, because the deletion of that set cancels the move (State.move). If the move is one away from Cluster API, the paused set is then
+// released, and Cluster API completes the deletion.
 func shapeBeside(c policies.Change, set *policies.Object) Shape {
 	for _, o := range c.Facts.MachineAPISets {
 		if o.Metadata.Name == set.Metadata.Name {

@@ -17,41 +17,42 @@ import (
 
 // Names that Poundlock shares with the two APIs, or writes on their objects.
 const (
-	// SyncFinalizer is Poundlock's finalizer on every object that has a twin, which is the object of the same name in the other API (converting › Deletion of
+	// SyncFinalizer is Poundlock's finalizer on every object that has a twin. The twin is the object of the same name in the other API (converting › Deletion of
 	// Machines).
 	SyncFinalizer = "sync.machine.openshift.io/finalizer"
-	// MachineAPIMachineFinalizer is the finalizer that the Machine API's machine controller adds to a Machine before that controller calls a cloud.
+	// MachineAPIMachineFinalizer is the finalizer of the Machine API's machine controller. The controller adds the finalizer to a Machine before it calls a cloud
+	// for that Machine.
 	MachineAPIMachineFinalizer = machinev1beta1.MachineFinalizer
 	// PausedAnnotation pauses a Cluster API object, whatever the annotation's value.
 	PausedAnnotation = clusterv1.PausedAnnotation
-	// PausedByPoundlock is the value with which Poundlock sets PausedAnnotation on a Machine API object whose controller obeys the annotation and ignores
-	// authority (Kind.ObeysAnnotation). A user who pauses a health check for an upgrade writes another value (PausesCheck).
+	// PausedByPoundlock is the value of PausedAnnotation that Poundlock writes. Poundlock sets the annotation on a Machine API object whose controller obeys the
+	// annotation and ignores authority (Kind.ObeysAnnotation). A user who pauses a health check for an upgrade writes another value (PausesCheck).
 	PausedByPoundlock = "poundlock.openshift.io"
 	// Domain is the domain in the names of Poundlock's own labels and annotations.
 	Domain = "poundlock.openshift.io"
-	// MirrorAnnotation marks a Cluster API or infrastructure object that Poundlock made as a mirror. The annotation's value is Kind/name of the Machine API
-	// object that the marked object mirrors.
+	// MirrorAnnotation marks a Cluster API or infrastructure object that Poundlock made as a mirror. The value is the kind and name (Kind/name) of the Machine API
+	// object that the mirror copies.
 	MirrorAnnotation = Domain + "/mirror-of"
-	// ReplacedAnnotation marks a provider's machine that Poundlock deletes and then recreates, because the API server refuses the change that would make this
-	// machine equal to its source.
+	// ReplacedAnnotation marks a provider's machine that Poundlock deletes and then recreates. Poundlock does that if the provider's machine has to become equal
+	// to its source, and the API server refuses to change it.
 	ReplacedAnnotation = Domain + "/replaced"
 	// LastAppliedAnnotation is written by every `kubectl apply`.
 	LastAppliedAnnotation = corev1.LastAppliedConfigAnnotation
 	// AutoscalerManager is the field manager of the cluster autoscaler's writes.
 	AutoscalerManager = "cluster-autoscaler"
-	// ReasonForeignTwin is the reason of Synchronized=False while an object that Poundlock did not make has the name of the mirror (Foreign).
+	// ReasonForeignTwin is the reason of Synchronized=False while an object that Poundlock did not make has the name of the mirror (see type Foreign).
 	ReasonForeignTwin = "ForeignTwin"
-	// ReasonWouldBeAdopted is the reason of Synchronized=False while the deletion of a MachineSet waits, because another set would adopt Machines that the
-	// deletion leaves behind.
+	// ReasonWouldBeAdopted is the reason of Synchronized=False while the deletion of a MachineSet waits. It waits because another set would adopt the Machines
+	// that the deletion leaves behind.
 	ReasonWouldBeAdopted = "WouldBeAdopted"
-	// BesideForeignAnnotation is on a Machine API object while a foreign object has the mirror's name (ReasonForeignTwin): on a Machine until the Machine API's
-	// controllers begin with it, and on a MachineSet that was created together with Cluster API's set of that name. Poundlock removes the annotation when
-	// nothing is in the way any more. The condition alone would not last: while Poundlock is away, the Machine API's controllers replace the whole list of
-	// conditions.
+	// BesideForeignAnnotation marks a Machine API object while a foreign object has the mirror's name (ReasonForeignTwin). A Machine has the annotation until the
+	// Machine API's controllers begin to act on it. A MachineSet has it if it was created at the same time as Cluster API's set of that name. Poundlock removes
+	// the annotation when no foreign object has the name any more. The condition Synchronized would not be enough: while Poundlock is away, the Machine API's
+	// controllers replace the whole list of conditions.
 	BesideForeignAnnotation = Domain + "/beside-foreign"
-	// ConditionSynchronized reports, on the Machine API object, whether the mirror equals the authoritative object.
+	// ConditionSynchronized is the condition of a Machine API object that reports whether the mirror equals the authoritative object.
 	ConditionSynchronized = "Synchronized"
-	// ReasonAuthorityChanged is the reason of Synchronized=Unknown from the end of a move until Poundlock has mirrored once in the new direction.
+	// ReasonAuthorityChanged is the reason of Synchronized=Unknown after a move, until Poundlock has mirrored once in the new direction.
 	ReasonAuthorityChanged = "AuthorityChanged"
 	// ConditionMirrored is False on a Cluster API MachineSet whose Machine API MachineSet was deleted while Cluster API was authoritative.
 	ConditionMirrored = "MirroredInMachineAPI"
@@ -81,7 +82,7 @@ func (a API) Other() API {
 	return Unset
 }
 
-// Text returns the API's name as messages for people have it.
+// Text returns the API's name as it is written in messages for people.
 func (a API) Text() string {
 	switch a {
 	case MachineAPI:
@@ -92,7 +93,7 @@ func (a API) Text() string {
 	return string(a)
 }
 
-// Shape has the fields of authority of a Machine API object of any kind. All code reads a Machine API object's authority through this one type.
+// Shape has the authority fields of a Machine API object of any kind. All code reads a Machine API object's authority through this type.
 type Shape struct {
 	// Requested is spec.authoritativeAPI.
 	Requested API
@@ -104,11 +105,11 @@ type Shape struct {
 	SynchronizedGeneration int64
 	// Recorded reports that status.synchronizedGeneration is stored, even if its value is 0 (see Existed).
 	Recorded bool
-	// Phase is status.phase, of a Machine.
+	// Phase is status.phase of a Machine.
 	Phase string
-	// ErrorReason is status.errorReason, of a Machine.
+	// ErrorReason is status.errorReason of a Machine.
 	ErrorReason string
-	// Replicas is status.replicas, of a MachineSet.
+	// Replicas is status.replicas of a MachineSet.
 	Replicas   int64
 	Conditions []Condition
 }
@@ -134,15 +135,15 @@ func find(cs []Condition, kind string) Condition {
 	return Condition{}
 }
 
-// Existed reports whether the object of the authoritative API is known to have existed: status.synchronizedGeneration is stored. A switch or an adoption
-// stores 0 together with the new authority, and the value stays 0 until Poundlock has mirrored once in the new direction. An older release did not store the
-// 0, but did store the condition Synchronized with ReasonAuthorityChanged, so that condition counts too.
+// Existed reports whether the object of the authoritative API is known to have existed. It is known if status.synchronizedGeneration is stored. A switch or an
+// adoption stores 0 there together with the new authority, and the 0 stays until Poundlock has mirrored once in the new direction. An older release did not
+// store the 0, but stored the condition Synchronized with ReasonAuthorityChanged. So this condition counts too.
 func (s Shape) Existed() bool {
 	return s.Recorded || s.SynchronizedGeneration != 0 || s.Condition(ConditionSynchronized).Reason == ReasonAuthorityChanged
 }
 
-// Read returns the Shape of a Machine API object. It returns the zero Shape for an object that is absent, or whose spec and status cannot be read. The
-// returned Conditions are shared by all callers that read the same object.
+// Read returns the Shape of a Machine API object. For an absent object, or for one whose spec and status cannot be read, it returns the zero Shape. All callers
+// that read the same object share the returned Conditions.
 func Read(o *policies.Object) Shape {
 	if o == nil {
 		return Shape{}
@@ -152,7 +153,7 @@ func Read(o *policies.Object) Shape {
 
 func read(o *policies.Object) Shape {
 	var s Shape
-	// The API server checks the types against the CRD's schema. Where it does not (no CRD validation), a field of another type is read as absent.
+	// The API server checks the types against the CRD's schema. If it does not (no CRD validation), a field of another type is read as absent.
 	_ = jsonmembers.EachChecked(orEmpty(o.Spec), func(name, value []byte) error {
 		if string(name) == "authoritativeAPI" {
 			_ = json.Unmarshal(value, &s.Requested)
@@ -163,8 +164,8 @@ func read(o *policies.Object) Shape {
 	return s
 }
 
-// status reads one member of status. The members that Shape lacks are skipped without decoding: the machine's addresses, provider status and last operation
-// are most of a status.
+// status reads one member of status. It does not decode the members that Shape lacks (the machine's addresses, provider status and last operation), because
+// they are most of a status.
 func (s *Shape) status(name, value []byte) error {
 	if field := s.field(string(name)); field != nil {
 		_ = json.Unmarshal(value, field)
@@ -209,8 +210,8 @@ func orNull(raw json.RawMessage) []byte {
 	return raw
 }
 
-// ReadConditions returns the conditions of a Cluster API object, core or infrastructure, from both places in which API versions keep them. The conditions of
-// the newer form (status.v1beta2) come first, so for a type that is in both places a search finds the newer form's condition.
+// ReadConditions returns the conditions of a Cluster API object, core or infrastructure. API versions keep conditions in two places, and ReadConditions reads
+// both. The conditions of the newer form (status.v1beta2) come first, so a search for a type that is in both places finds the newer form.
 func ReadConditions(o *policies.Object) []Condition {
 	if o == nil {
 		return nil

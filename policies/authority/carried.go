@@ -16,12 +16,12 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// CarriedManager refuses a write to a mirror that the locks would allow to the user but that Poundlock would not carry over to the authoritative object. The
-// locks identify a writer by its user name. Poundlock identifies a writer by its field manager, because an object records nothing else. Where the two
-// disagree, the write would pass, and Poundlock would then revert it without a message.
+// CarriedManager refuses a write to a mirror that the locks allow to the user but that Poundlock would not copy to the authoritative object. The locks identify
+// a writer by the user name. Poundlock identifies a writer by the field manager, because an object records nothing else. If the two do not fit, the write would
+// pass, and Poundlock would then revert it without a message.
 //
-// A removed field has no field manager, so removals pass. A review of /scale has the field manager only if the request names one. So a write through /scale
-// under another program's default name passes, and Poundlock reverts it.
+// A removed field has no field manager, so removals pass. A review of /scale shows the field manager only if the request names one. So a write through /scale
+// passes if another program makes it under its default field manager, and Poundlock then reverts it.
 func CarriedManager(c policies.Change) policies.Verdict {
 	var errs field.ErrorList
 	for _, written := range carriedWrites(c) {
@@ -35,7 +35,7 @@ func CarriedManager(c policies.Change) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// carriedWrite is a field that a request adds or changes on a mirror, and the field manager from which Poundlock carries that field over to the authoritative
+// carriedWrite is a field that a request adds or changes on a mirror. manager is the field manager from which Poundlock copies that field to the authoritative
 // object.
 type carriedWrite struct {
 	field   *field.Path
@@ -64,7 +64,7 @@ func carriedWrites(c policies.Change) []carriedWrite {
 	return out
 }
 
-// recordedAs returns the field managers that own a field after the request. It returns none if the review does not show them.
+// recordedAs returns the field managers that own a field after the request. It returns none if the review does not show the field managers.
 func recordedAs(c policies.Change, path []string) []string {
 	switch {
 	case c.FieldManager != "":
@@ -89,12 +89,12 @@ func recordedAs(c policies.Change, path []string) []string {
 	return out
 }
 
-// writesCarried reports whether a request is by somebody whose writes to a mirror Poundlock carries over.
+// writesCarried reports whether an actor makes the request whose writes to a mirror Poundlock copies to the authoritative object.
 func writesCarried(c policies.Change) bool {
 	return c.Operation == admissionv1.Update && slices.ContainsFunc(grants, func(g Grant) bool { return g.Manager != "" && g.Actor == c.Actor })
 }
 
-// carriedNeeds returns the facts that show which API is authoritative. The locks ask for the same facts.
+// carriedNeeds returns the facts that show which API is authoritative. The locks need these facts too.
 func carriedNeeds(c policies.Change) (n policies.Need) {
 	if !writesCarried(c) {
 		return 0

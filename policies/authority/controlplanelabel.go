@@ -15,16 +15,18 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// losesControlPlaneLabel reports whether a request removes the label by which Cluster API counts a Machine among the control plane.
+// losesControlPlaneLabel reports whether a request removes the label by which Cluster API recognizes control plane Machines
+// (clusterv1.MachineControlPlaneLabel).
 func losesControlPlaneLabel(c policies.Change) bool {
 	_, had := c.Old.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
 	_, has := c.New.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
 	return had && !has && c.Actor != policies.Poundlock && !c.Old.Deleting()
 }
 
-// ControlPlaneLabel refuses to remove clusterv1.MachineControlPlaneLabel from a Machine whose other labels say that it is of the control plane. Cluster API
-// counts control plane Machines by this label alone. If no Machine that stays has this label, Cluster API skips the hooks and the drain of every deletion
-// (ControlPlaneLast). If a request removes all labels of the control plane together, the Machine has another role in both APIs, and the rule allows that.
+// ControlPlaneLabel refuses to remove clusterv1.MachineControlPlaneLabel from a Machine whose other labels say that it belongs to the control plane. Cluster
+// API recognizes control plane Machines by this label only. If no Machine that stays has this label, Cluster API skips the hooks and the drain in every
+// deletion of a Machine (ControlPlaneLast). A request that removes all labels of the control plane together is allowed, because the Machine then has another
+// role in both APIs.
 func ControlPlaneLabel(c policies.Change) policies.Verdict {
 	if !losesControlPlaneLabel(c) || c.Facts.Twin == nil || stand(c).authoritative() != ClusterAPI {
 		return policies.Verdict{}

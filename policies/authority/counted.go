@@ -22,20 +22,20 @@ import (
 type Roster struct {
 	Sets     map[API]*policies.Object
 	Machines map[API][]*policies.Object
-	// Definitions has, for an API in which a Machine of the sets has no object, whether that API's CRD of Machines exists. It has only what was looked up.
+	// Definitions is the Presence of an API's CRD of Machines. It is looked up only for an API in which a Machine of the sets has no object.
 	Definitions map[API]Presence
 }
 
-// Uncounted returns, sorted by name, the Machines that one set of the pair counts and the other does not. After a move, the authoritative set would create a
-// Machine for each Machine that it does not count, and delete one for each that it alone counts. So both sets must count the same Machines before authority
-// moves. Explain fills in the reason for each.
+// Uncounted returns, sorted by name, the Machines that only one set of the pair counts. After a move, the authoritative set would create a new Machine for each
+// Machine that only the other set counts. And it would delete a Machine for each Machine that only the authoritative set counts. So both sets must count the
+// same Machines before authority moves. Explain fills in the reason for each Machine.
 //
-// A set counts a Machine that the set controls and that matches the set's selector. A Machine that is being deleted counts for neither set, because its twin
-// is deleted too. Uncounted also lists a Machine that a set would adopt, because no controller owns the Machine and the set's API is authoritative for it,
-// unless the other set counts the Machine's twin.
+// A set counts a Machine that it controls and that its selector matches. Neither set counts a Machine that is being deleted, because the Machine's twin is
+// deleted too. Uncounted also returns a Machine that a set would adopt, unless the other set counts the Machine's twin. A set would adopt a Machine that has no
+// controller, if the set's API is authoritative for the Machine.
 func (r Roster) Uncounted() []policies.Uncounted {
 	if r.Sets[MachineAPI] == nil || r.Sets[ClusterAPI] == nil {
-		return nil // the handoff waits for the twin itself
+		return nil // without the twin there is nothing to compare, and the handoff waits for the twin itself
 	}
 	var out []policies.Uncounted
 	for _, by := range []API{MachineAPI, ClusterAPI} {
@@ -62,8 +62,8 @@ func (r Roster) counted(api API, owns func(machine, set *policies.Object) bool) 
 	return out
 }
 
-// adoptable reports whether a set of an API would adopt a Machine that the set's selector matches. A set does not adopt a mirror, because the lock refuses
-// that.
+// adoptable reports whether a set of an API would adopt a Machine that the set's selector matches. It is false for a mirror, because the lock refuses that
+// adoption.
 func adoptable(m *policies.Object, api API) bool {
 	if owned(m) {
 		return false
@@ -75,8 +75,8 @@ func adoptable(m *policies.Object, api API) bool {
 	return !paused
 }
 
-// SelectorOf returns the selector of a MachineSet of either API. For a selector that cannot be read it returns one that matches nothing, because the set's
-// controller then does nothing.
+// SelectorOf returns the selector of a MachineSet of either API. If the selector cannot be read, it returns one that matches nothing, because the controller of
+// such a set does nothing.
 func SelectorOf(set *policies.Object) labels.Selector {
 	var spec struct {
 		Selector metav1.LabelSelector `json:"selector"`
@@ -89,7 +89,7 @@ func SelectorOf(set *policies.Object) labels.Selector {
 	return selector
 }
 
-// Explain fills in why only one set counts a Machine. machine has the Machine's object in each API; nil means that there is none.
+// Explain fills in why only one set counts a Machine. machine has the Machine's object in each API, or nil for an API in which there is none.
 func (r Roster) Explain(u *policies.Uncounted, machine map[API]*policies.Object) {
 	other := API(u.By).Other()
 	missing := r.undefined(other)
@@ -100,7 +100,7 @@ func (r Roster) Explain(u *policies.Uncounted, machine map[API]*policies.Object)
 	}
 }
 
-// undefined returns what happened to the CRD of an API's Machines, and how to restore it. It returns "" if the CRD exists or was not looked up.
+// undefined returns a phrase that says what happened to an API's CRD of Machines, and how to restore it. It returns "" if the CRD exists or was not looked up.
 func (r Roster) undefined(api API) string {
 	kind, _ := KindNamed("Machine")
 	definition := kind.DefinitionIn(api)
@@ -118,8 +118,8 @@ func (r Roster) undefined(api API) string {
 	return ""
 }
 
-// unreflected reports whether Cluster API's set has a Machine of its own although Machine API is authoritative for the set. Poundlock creates no Machine API
-// object for such a Machine, because nobody has decided which of the two sets is to have it.
+// unreflected reports whether a Machine of Cluster API's set will get no Machine API object, because Cluster API created the Machine although Machine API is
+// authoritative for the set. Poundlock creates no Machine API object for such a Machine, because nobody has decided which of the two sets is to have it.
 func (r Roster) unreflected(u policies.Uncounted, machine map[API]*policies.Object) bool {
 	own := machine[ClusterAPI]
 	return API(u.By) == ClusterAPI && machine[MachineAPI] == nil && own != nil && !own.HasAnnotation(PausedAnnotation) && owned(own) &&
@@ -154,8 +154,8 @@ func (r Roster) why(u policies.Uncounted, machine map[API]*policies.Object) stri
 	return fmt.Sprintf("its %s object does not have the labels of its MachineSet's spec.selector", other.Text())
 }
 
-// NotReflected returns why a Machine of a Cluster API set has no Machine API object, as far as the Machine itself shows it, and what a person can do. It
-// returns "" for any other object, and if nothing is known.
+// NotReflected returns the reason why a Machine of a Cluster API set has no Machine API object, and what a person can do. It returns "" for any other object,
+// and if the Machine itself does not show a reason.
 func NotReflected(k Kind, o *policies.Object) string {
 	ref := metav1.GetControllerOfNoCopy(&metav1.ObjectMeta{OwnerReferences: o.Metadata.OwnerReferences})
 	if why := notReflected(o); k.InfraActs() && ref != nil && ref.Kind == k.Parent && why != "" {
@@ -173,8 +173,8 @@ func notReflected(machine *policies.Object) string {
 		machine.Metadata.Namespace, clusterv1.GroupVersion.Group, machine.Metadata.Name, PausedAnnotation)
 }
 
-// notMirrored returns what the condition Synchronized of a Machine API object reports about the object's mirror. It returns "" if the mirror is up to date or
-// nothing is reported.
+// notMirrored returns what the condition Synchronized of a Machine API object says about the mirror. It returns "" if the mirror is up to date, or if the
+// condition says nothing.
 func notMirrored(machine *policies.Object) string {
 	c := Read(machine).Condition(ConditionSynchronized)
 	if c.Reason == "" || c.Status == metav1.ConditionTrue {
@@ -183,16 +183,16 @@ func notMirrored(machine *policies.Object) string {
 	return fmt.Sprintf(" (%s: %s)", c.Reason, eventnote.Cut(c.Message, 200))
 }
 
-// controlledBy reports whether the set is the controller of a Machine, by UID. A set of the same name with another UID is not.
+// controlledBy reports whether the set is the controller of a Machine. It compares UIDs, so a set of the same name with another UID is not the controller.
 func controlledBy(machine, set *policies.Object) bool {
 	ref := metav1.GetControllerOfNoCopy(&metav1.ObjectMeta{OwnerReferences: machine.Metadata.OwnerReferences})
 	return ref != nil && ref.UID == set.Metadata.UID
 }
 
-// UncountedNamed is how many Machines NameUncounted names at most.
+// UncountedNamed is the maximum number of Machines that NameUncounted names.
 const UncountedNamed = 5
 
-// NameUncounted returns a phrase for each of the first Machines of the list, with the reason, and one for how many more there are.
+// NameUncounted returns a phrase for each of the first Machines of the list, with the reason, and a last phrase for how many more there are.
 func NameUncounted(list []policies.Uncounted) []string {
 	var out []string
 	for _, u := range list[:min(len(list), UncountedNamed)] {

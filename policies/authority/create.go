@@ -21,11 +21,11 @@ import (
 
 var requestPath = specPath.Child("authoritativeAPI")
 
-// CreateMachineAPI refuses a new Machine API object beside an existing Cluster API object unless the new object asks for Cluster API as authority: "If a
+// CreateMachineAPI refuses a new Machine API object beside an existing Cluster API object, unless the new object asks for Cluster API as authority: "If a
 // Cluster API resource already exists and a Machine API resource is created, the admission will succeed only if the spec authoritative field is set to
-// ClusterAPI" (converting › Admission of non-authoritative resources). The exception is a Cluster API object that is Poundlock's own mirror, for example
-// after a restore. No controller acts on such a mirror, and if the new object's spec had ClusterAPI, Cluster API would take over an instance without a
-// handoff.
+// ClusterAPI" (converting › Admission of non-authoritative resources). The new object need not ask for Cluster API if the existing object is Poundlock's own
+// mirror of it, for example after a restore. No controller acts on such a mirror. If the new object had to ask for ClusterAPI, Cluster API would take over an
+// instance without a handoff.
 func CreateMachineAPI(c policies.Change) policies.Verdict {
 	asked := Read(c.New).Requested
 	switch {
@@ -50,8 +50,8 @@ func CreateMachineAPI(c policies.Change) policies.Verdict {
 		there(c), c.Kind, moveTo(c, MachineAPI))))
 }
 
-// besideMirror reports whether the twin is the mirror of the object under review and Cluster API does not act on it. If the Machine API object was lost,
-// Poundlock has removed its mark from the Machine's mirror, so that mirror is recognized by its instance.
+// besideMirror reports whether the twin is the mirror of the object under review, and Cluster API does not act on it. If the Machine API object was lost,
+// Poundlock has removed MirrorAnnotation from the Cluster API Machine. So the mirror of a Machine is also recognized by its instance.
 func besideMirror(c policies.Change) bool {
 	twin := c.Facts.Twin
 	if twin == nil || !stopped(twin) {
@@ -60,8 +60,8 @@ func besideMirror(c policies.Change) bool {
 	return twin.Metadata.Annotations[MirrorAnnotation] == c.Kind+"/"+c.Name || c.Kind == "Machine" && SameInstance(twin, c.New)
 }
 
-// keptBeside returns the object that the provider keeps for the twin's instance. It returns nil if there is none. By that object the provider's controller
-// acts on an instance, whatever the state of the provider's machine.
+// keptBeside returns the object that the provider keeps for the twin's instance. It returns nil if there is none. Through that object the provider's controller
+// acts on the instance, whatever the state of the provider's machine is.
 func keptBeside(c policies.Change) *policies.Object {
 	kept := c.Facts.InfraInstance
 	if kept == nil || KeptForAnother(kept.Kind, kept.Metadata.OwnerReferences, InfraReferenceOf(c.Facts.Twin).Name) {
@@ -70,15 +70,15 @@ func keptBeside(c policies.Change) *policies.Object {
 	return kept
 }
 
-// stopped reports whether a Cluster API object is paused and its controllers have not reported that they still act. It is true for nil, and for a paused
-// object that was restored, on which the controllers have reported nothing yet.
+// stopped reports whether a Cluster API object is paused and its controllers do not report that they still act. It is true for nil. It is also true for a
+// paused object that was restored, because the controllers have reported nothing on it yet.
 func stopped(o *policies.Object) bool {
 	return o == nil || o.HasAnnotation(PausedAnnotation) && answer(Paused(o).Status) != AcknowledgedUnpaused
 }
 
-// sameInstance refuses a new Machine without the ID of the mirror's instance, because without this ID the Machine API's controllers may create a second
-// instance. The object that the provider keeps may have the ID before both Machines have it. sameInstance also refuses the Machine if that object is kept for
-// another instance.
+// sameInstance refuses a new Machine that does not have the ID of the mirror's instance. Without this ID, the Machine API's controllers may create a second
+// instance. If neither the twin nor the provider's machine has the ID yet, the ID comes from the object that the provider keeps for the instance. sameInstance
+// also refuses the Machine if that object is kept for another instance.
 func sameInstance(c policies.Change) policies.Verdict {
 	kept, p, path := keptBeside(c), providerBehind(c.Facts.Infra, c.Facts.Twin, c.New), specPath.Child("providerID")
 	has := cmp.Or(providerID(c.Facts.Twin), providerID(c.Facts.Infra), KeptInstance(kept))
@@ -100,8 +100,8 @@ func sameInstance(c policies.Change) policies.Verdict {
 	return policies.Verdict{}
 }
 
-// otherSelector refuses a selector that differs from the existing Cluster API set's. Machine API's own webhook refuses each change of a selector, so the new
-// set could never become equal to the existing one.
+// otherSelector refuses a new MachineSet whose selector differs from that of the existing Cluster API set. Machine API's own webhook refuses each change of a
+// selector, so the new set could never become equal to the existing one.
 func otherSelector(c policies.Change) policies.Verdict {
 	if c.Kind != "MachineSet" {
 		return policies.Verdict{}
@@ -120,7 +120,8 @@ func otherSelector(c policies.Change) policies.Verdict {
 		there(c), text)))
 }
 
-// selects returns a set's selector without the label of the cluster. Each API adds that label to the selector, under different names.
+// selects returns a set's selector without the label of the cluster, so that the selectors of both APIs can be compared. Each API adds that label to the
+// selector under its own name.
 func selects(set *policies.Object) metav1.LabelSelector {
 	var spec struct {
 		Selector metav1.LabelSelector `json:"selector"`
@@ -131,13 +132,14 @@ func selects(set *policies.Object) metav1.LabelSelector {
 	return spec.Selector
 }
 
-// CreateForSet refuses a Machine that a Machine API controller creates for a MachineSet whose Machines Cluster API creates. The Machine API's MachineSet
-// controller reads status.authoritativeAPI only while its feature gate is on. If both APIs' sets scaled, each replica would become two Machines.
+// CreateForSet refuses a Machine that a Machine API controller creates for a MachineSet whose Machines Cluster API creates. If the sets of both APIs scaled,
+// there would be two Machines for each replica. The refusal is needed because the Machine API's MachineSet controller reads status.authoritativeAPI only while
+// its feature gate is on.
 func CreateForSet(c policies.Change) policies.Verdict {
 	if !createsForSet(c) || len(c.Facts.Owners) == 0 {
 		return policies.Verdict{}
 	}
-	set := c.Facts.Owners[0] // the owner that is the controller comes first
+	set := c.Facts.Owners[0] // ReadableOwners puts the owner first that is the controller
 	shape := Read(set)
 	if shape.Current != ClusterAPI && !shape.leftMachineAPI() {
 		return policies.Verdict{}
@@ -148,18 +150,18 @@ func CreateForSet(c policies.Change) policies.Verdict {
 		set.Metadata.Name, shape.Current, migrateCommand(c.Namespace, "machinesets.machine.openshift.io", set.Metadata.Name, MachineAPI))))
 }
 
-// leftMachineAPI reports whether Machine API's controllers have nothing more to create: they have acknowledged the pause of a move to Cluster API, or a move
-// to Machine API is not complete.
+// leftMachineAPI reports whether a move leaves Machine API's controllers nothing to create. That is so if they have acknowledged the pause of a move to Cluster
+// API, or if a move to Machine API is not complete.
 func (s Shape) leftMachineAPI() bool {
 	return s.Current == Migrating && (s.SynchronizedAPI == ClusterAPI || s.Condition(ConditionPaused).Status == "True")
 }
 
-// createsForSet reports whether the request is the Machine API's controllers creating a Machine for a MachineSet.
+// createsForSet reports whether Machine API's controllers create a Machine for a MachineSet.
 func createsForSet(c policies.Change) bool {
 	return c.Actor == policies.MachineAPIController && OwningSet(c.New, policies.SideMachineAPI) != ""
 }
 
-// OwningSet returns the name of the MachineSet, of a side's API, that is the controller of a Machine. It returns "" if there is none.
+// OwningSet returns the name of the MachineSet that is the controller of a Machine, in the API of a side. It returns "" if there is none.
 func OwningSet(machine *policies.Object, side policies.Side) string {
 	group := "machine.openshift.io/"
 	if side == policies.SideClusterAPI {
@@ -172,10 +174,10 @@ func OwningSet(machine *policies.Object, side policies.Side) string {
 	return ref.Name
 }
 
-// CreateOwned refuses a new object of whose owners none exists, or warns where Poundlock may not read the owners. This happens when a backup is applied as it
-// was stored. The garbage collector deletes an object if all its owners are gone. The deletion of an owned mirror deletes its Machine (converting › Deletion
-// of Machines), and the deletion of an authoritative object terminates the instances themselves. An object without a twin would be deleted without any
-// message, and the instance of an unpaused one with it.
+// CreateOwned refuses a new object with owners if none of the owners exists. If Poundlock may not read one of the owners, CreateOwned only warns. Such an
+// object is created if a backup is applied exactly as it was stored. The garbage collector deletes an object if all its owners are gone. For an owned mirror,
+// that deletes its Machine (converting › Deletion of Machines). For an authoritative object, that terminates the instances. An object without a twin would be
+// deleted without any message, and if it is not paused, its instance with it.
 func CreateOwned(c policies.Change) policies.Verdict {
 	if !createsOwned(c) {
 		return policies.Verdict{}
@@ -187,7 +189,8 @@ func CreateOwned(c policies.Change) policies.Verdict {
 	return unowned(c, endsWith(c), remedy)
 }
 
-// unowned refuses an object if none of its owners exists. It only warns if the object has an owner that Poundlock may not read.
+// unowned refuses an object if none of its owners exists. It only warns if the object has an owner that Poundlock may not read. follows says what the deletion
+// would end, and remedy says what a person can do.
 func unowned(c policies.Change, follows, remedy string) policies.Verdict {
 	refs := c.New.Metadata.OwnerReferences
 	for _, ref := range refs {
@@ -205,13 +208,13 @@ func unowned(c policies.Change, follows, remedy string) policies.Verdict {
 		refs[0].Kind, refs[0].Name, refs[0].UID, kindOf(c), follows, remedy)))
 }
 
-// createsOwned reports whether somebody creates an object with an owner. It is false for the controllers of the object's own API, because they name an owner
+// createsOwned reports whether somebody creates an object with an owner. It is false for the controllers of the object's own API, because these name an owner
 // that exists.
 func createsOwned(c policies.Change) bool {
 	return c.Actor != policies.Poundlock && !controls(c.Actor, c.Side) && len(c.New.Metadata.OwnerReferences) > 0
 }
 
-// ReadableOwners returns the owner references, of an object of a side's API, that Poundlock may read: those to the API's sets and to the Clusters. The owner
+// ReadableOwners returns those owner references of an object that Poundlock may read: references to the sets of the side's API, and to the Clusters. The owner
 // that is the controller comes first.
 func ReadableOwners(o *policies.Object, side policies.Side) []metav1.OwnerReference {
 	var out []metav1.OwnerReference
@@ -235,9 +238,10 @@ func mayBeRead(ref metav1.OwnerReference, side policies.Side) bool {
 	return group == clusterAPI.Group && (ref.Kind == "MachineSet" || ref.Kind == MachineDeployment || ref.Kind == Cluster)
 }
 
-// CreateClusterAPI refuses a new Cluster API object that has a Machine API object and is not paused while Cluster API is not authoritative. Cluster API
-// resources that have a Machine API equivalent are "created as paused, to prevent any unintended reconciliation in the first instance" (converting ›
-// Authority of resources and controller reconciliations).
+// CreateClusterAPI refuses a new Cluster API object that is not paused, if a Machine API object of its name exists for which Cluster API is not authoritative.
+// Cluster API resources that have a Machine API equivalent are "created as paused, to prevent any unintended reconciliation in the first instance" (converting
+// › Authority of resources and controller reconciliations). If Cluster API is authoritative, the new object is refused until the Machine API's controllers have
+// acknowledged their pause.
 func CreateClusterAPI(c policies.Change) policies.Verdict {
 	if c.Actor == policies.Poundlock || c.Facts.Twin == nil {
 		return policies.Verdict{}

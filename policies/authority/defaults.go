@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Defaulters returns the rows that describe which fields Poundlock fills in, and when.
+// Defaulters returns the rows that say which fields Poundlock fills in, and when.
 func Defaulters() []policies.Defaulter {
 	return []policies.Defaulter{
 		{
@@ -76,8 +76,8 @@ func Defaulters() []policies.Defaulter {
 	}
 }
 
-// DefaultRequest fills in spec.authoritativeAPI if a new Machine API object names no authority: ClusterAPI beside a Cluster API object that is not the new
-// object's paused mirror, MachineAPI otherwise. The release's own MachineHealthCheck gets no MachineAPI.
+// DefaultRequest fills in spec.authoritativeAPI if a new Machine API object asks for no authority. It fills in ClusterAPI if a Cluster API object of the same
+// name exists that is not the new object's paused mirror, and MachineAPI otherwise. The MachineHealthCheck that belongs to the release does not get MachineAPI.
 func DefaultRequest(c policies.Change) []policies.Patch {
 	switch {
 	case Read(c.New).Requested != Unset:
@@ -85,15 +85,16 @@ func DefaultRequest(c policies.Change) []policies.Patch {
 	case c.Facts.Twin != nil && !besideMirror(c):
 		return []policies.Patch{{Path: "/spec/authoritativeAPI", Value: ClusterAPI}}
 	case ofRelease(c.Kind, c.New):
-		return nil // to the cluster-version-operator a field that the release lacks is a difference, which it would undo for ever
+		return nil // the release's manifest lacks the field, so the cluster-version-operator would remove it again and again
 	}
 	return []policies.Patch{{Path: "/spec/authoritativeAPI", Value: MachineAPI}}
 }
 
-// DefaultStatus fills in Poundlock's own fields of status. It takes status.authoritativeAPI from the stored spec, because in a PUT to /status the requested
-// spec is whatever the client sent. It restores Poundlock's fields and conditions that a request leaves out. If a request changes one, StatusOwned refuses
-// it. When Cluster API becomes authoritative and its object exists, DefaultStatus stores that too (status.synchronizedGeneration 0), whichever client writes.
-// Otherwise, if that object were deleted while Poundlock is away, Poundlock would take the pair for a new one (Shape.Existed).
+// DefaultStatus fills in Poundlock's own fields of status. It takes status.authoritativeAPI from the stored spec, because the requested spec in a PUT to
+// /status is whatever the client sent. It restores those of Poundlock's fields and conditions that a request leaves out. If a request changes one of them,
+// StatusOwned refuses the request. When Cluster API becomes authoritative and the Cluster API object exists, DefaultStatus records that this object exists
+// (status.synchronizedGeneration 0), whichever client writes. Without that record, Poundlock would take the pair for a new one if the Cluster API object were
+// deleted while Poundlock is away (Shape.Existed).
 func DefaultStatus(c policies.Change) []policies.Patch {
 	var out []policies.Patch
 	if Read(c.Old).Current == Unset && Read(c.New).Current == Unset {
@@ -117,7 +118,7 @@ func DefaultStatus(c policies.Change) []policies.Patch {
 	return out
 }
 
-// adoptsForClusterAPI reports whether a write of status is the first that stores an authority, and the authority is Cluster API.
+// adoptsForClusterAPI reports whether a write of status stores an authority for the first time, and that authority is Cluster API.
 func adoptsForClusterAPI(c policies.Change) bool {
 	before, after := Read(c.Old), Read(c.New)
 	_, mirrored := KindNamed(c.Kind)
@@ -125,8 +126,8 @@ func adoptsForClusterAPI(c policies.Change) bool {
 		!before.Recorded && !after.Recorded
 }
 
-// KeptConditions are Poundlock's own conditions on a Machine API object. The Machine API's controllers patch the whole list of conditions from a cache, and
-// may drop a condition that is newer than the cache.
+// KeptConditions are Poundlock's own conditions on a Machine API object, which DefaultStatus restores. The Machine API's controllers patch the whole list of
+// conditions from a cache, and so may drop a condition that is newer than the cache.
 var KeptConditions = []string{ConditionSynchronized, ConditionSettled}
 
 func lostConditions(before, after map[string]json.RawMessage) []any {
@@ -139,25 +140,25 @@ func lostConditions(before, after map[string]json.RawMessage) []any {
 	return out
 }
 
-// nothing reports whether a member of status is absent, in any of the ways in which clients leave a field out.
+// nothing reports whether a member of status is absent, in any of the ways in which clients leave out a field.
 func nothing(value json.RawMessage) bool {
 	return len(value) == 0 || string(value) == "null" || string(value) == `""`
 }
 
-// conditions returns the conditions of a status, each with all its fields as the client sent them.
+// conditions returns the conditions of a status, each with all fields that the client sent.
 func conditions(status map[string]json.RawMessage) []any {
 	var out []any
 	_ = json.Unmarshal(orNull(status["conditions"]), &out)
 	return out
 }
 
-// requestPaths are the fields in which a Machine API object asks for an authority.
+// requestPaths are the fields by which a Machine API object asks for an authority.
 var requestPaths = []string{authorityField, "spec.template.spec.authoritativeAPI"}
 
-// KeepRequest restores a request for Cluster API that somebody has left out. No controller asks for a move, so KeepRequest restores every request that a
-// controller leaves out or changes. For a person it depends on the CRD. If the CRD has a default (MachineAPI), the API server has already filled in that
-// default, which cannot be distinguished from a value that the person typed: even a review of a PATCH has the options of an UPDATE. KeepRequest then keeps
-// the new value. If the CRD has no default, as the CRD of MachineHealthChecks, the absent field was left out, and KeepRequest restores it.
+// KeepRequest restores a request for Cluster API that somebody has left out. No controller asks for a move. So if a controller leaves out or changes a request,
+// KeepRequest always restores it. For a person's request it depends on the CRD. If the CRD has a default (MachineAPI), the API server has already filled in
+// that default, and KeepRequest keeps it, because it cannot be distinguished from a value that the person typed: even a review of a PATCH has the options of an
+// UPDATE. If the CRD has no default, the field is still absent, and KeepRequest restores the request. The CRD of MachineHealthChecks has none.
 func KeepRequest(c policies.Change) []policies.Patch {
 	if c.Actor == policies.Poundlock {
 		return nil
@@ -172,8 +173,8 @@ func KeepRequest(c policies.Change) []policies.Patch {
 	return out
 }
 
-// KeepOwned restores the sync finalizer and the owners if an object is replaced as a whole without them. FinalizersOwned would refuse the loss. kubectl
-// replace, and Argo CD if it is so configured, send a manifest that has neither the finalizer nor the Cluster as an owner.
+// KeepOwned restores the sync finalizer and the owners if an object is replaced as a whole without them. Otherwise FinalizersOwned would refuse the request.
+// kubectl replace, and Argo CD if it is so configured, send a manifest that has neither the finalizer nor the Cluster as an owner.
 func KeepOwned(c policies.Change) []policies.Patch {
 	if !replacesOwned(c) || !mirrored(c, stand(c)) {
 		return nil
@@ -188,8 +189,8 @@ func KeepOwned(c policies.Change) []policies.Patch {
 	return out
 }
 
-// KeepMark restores the mark HoldsMirrorsAnnotation if an object is replaced as a whole without it. SurroundingsKept would refuse the loss. kubectl replace,
-// Argo CD and OLM replace CRDs that way.
+// KeepMark restores the annotation HoldsMirrorsAnnotation if an object is replaced as a whole without it. Otherwise SurroundingsKept would refuse the request.
+// kubectl replace, Argo CD and OLM replace CRDs that way.
 func KeepMark(c policies.Change) []policies.Patch {
 	mark, has := c.Old.Metadata.Annotations[HoldsMirrorsAnnotation]
 	others := slices.DeleteFunc(metadataChanges(c), func(m metadataChange) bool { return m.annotation && m.key == HoldsMirrorsAnnotation })
@@ -200,7 +201,8 @@ func KeepMark(c policies.Change) []policies.Patch {
 	return []policies.Patch{{Path: "/metadata/annotations/" + strings.ReplaceAll(HoldsMirrorsAnnotation, "/", "~1"), Value: mark}}
 }
 
-// replacesOwned reports whether a person's request leaves out the sync finalizer or all owners of an object, and also changes something else.
+// replacesOwned reports whether a person's request leaves out the sync finalizer or all owners of an object, and also changes something else, as a replaced
+// manifest does.
 func replacesOwned(c policies.Change) bool {
 	return c.Actor == policies.Anyone && !c.Old.Deleting() && (losesFinalizer(c) || losesOwners(c)) && (len(metadataChanges(c)) > 0 || changesSpec(c))
 }
@@ -209,8 +211,8 @@ func losesFinalizer(c policies.Change) bool {
 	return c.Old.HasFinalizer(SyncFinalizer) && !c.New.HasFinalizer(SyncFinalizer)
 }
 
-// losesOwners reports whether a request leaves an object without any owner. It is false for Machines: somebody who removes a Machine's owner together with a
-// label may want to release the Machine from its set. Another rule refuses that, with the reason.
+// losesOwners reports whether a request leaves an object without any owner. It is false for Machines, because somebody who removes a Machine's owner together
+// with a label may want to release the Machine from its set. Another rule refuses that request and gives the reason.
 func losesOwners(c policies.Change) bool {
 	return c.Kind != "Machine" && len(c.Old.Metadata.OwnerReferences) > 0 && len(c.New.Metadata.OwnerReferences) == 0
 }

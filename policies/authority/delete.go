@@ -19,8 +19,8 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// deleted returns what a DELETE asks for. asks is false if no rule has to answer: Poundlock itself deletes, no twin would stay behind, or no API is
-// authoritative.
+// deleted returns what a DELETE asks for. asks is false if the rules about deletions have nothing to say, because Poundlock itself deletes the object, no twin
+// would stay behind, or no API is authoritative.
 func deleted(c policies.Change) (d DeletionRequest, asks bool) {
 	s := stand(c)
 	on := ClusterAPI
@@ -38,7 +38,7 @@ func DeleteDetached(c policies.Change) policies.Verdict {
 	d, asks := deleted(c)
 	o := d.Outcome()
 	if !asks && c.Kind == "MachineSet" && c.Actor != policies.Poundlock && c.Facts.Twin == nil && stand(c).authoritative() == ClusterAPI {
-		return atOnce(c, o) // Poundlock detaches the set's Machines first, unless the foreground leaves no time
+		return atOnce(c, o) // the Machine API set is the only one left: Poundlock detaches its Machines first, unless the foreground leaves no time
 	}
 	if !asks || o.Object != Goes || o.Twin != Stays {
 		return policies.Verdict{}
@@ -49,7 +49,8 @@ func DeleteDetached(c policies.Change) policies.Verdict {
 		atOnce(c, o))
 }
 
-// atOnce warns which Machines of a set the garbage collector deletes, with their instances, before Poundlock can detach them from the set.
+// atOnce warns which Machines of a set the garbage collector deletes, with their instances, before Poundlock can detach the Machines from the set. It warns of
+// nothing if the outcome says that no instance may end.
 func atOnce(c policies.Change, o Outcome) policies.Verdict {
 	if o.Instances != MayEnd {
 		return policies.Verdict{}
@@ -68,7 +69,7 @@ func atOnce(c policies.Change, o Outcome) policies.Verdict {
 			api.Text(), which))
 }
 
-// foregroundNeeds returns the facts that a rule needs about a deletion. The set's Machines matter only to a deletion of a MachineSet in the foreground.
+// foregroundNeeds returns the facts that a rule needs about a deletion. It includes the set's Machines only if a MachineSet is deleted in the foreground.
 func foregroundNeeds(c policies.Change) policies.Need {
 	if c.Kind == "MachineSet" && inForeground(c) {
 		return policies.NeedTwin | policies.NeedEnding
@@ -76,7 +77,7 @@ func foregroundNeeds(c policies.Change) policies.Need {
 	return policies.NeedTwin
 }
 
-// runs returns a phrase for what keeps running after the deletion.
+// runs returns a phrase that says what keeps running after the deletion.
 func runs(c policies.Change, s standing) string {
 	switch c.Kind {
 	case "Machine":
@@ -104,8 +105,8 @@ func setReplicas(o *policies.Object) int64 {
 	return status.Replicas
 }
 
-// DeleteRecreated warns that Poundlock recreates a deleted mirror whose authoritative object stays (converting › Summary of the rules, footnote 9). For an
-// object that is not Poundlock's mirror, it warns instead of what Cluster API deletes with that object.
+// DeleteRecreated warns that Poundlock recreates a deleted mirror if the authoritative object stays (converting › Summary of the rules, footnote 9). If the
+// object is not Poundlock's mirror, the warning says instead what Cluster API deletes with that object.
 func DeleteRecreated(c policies.Change) policies.Verdict {
 	d, asks := deleted(c)
 	o := d.Outcome()
@@ -124,15 +125,15 @@ func DeleteRecreated(c policies.Change) policies.Verdict {
 		atOnce(c, o), unlessMoved(c, o))
 }
 
-// notMade reports whether the object under review is a paused Cluster API Machine that is not the mirror yet, but that Cluster API's controllers already hold
-// by their finalizer. Whatever those controllers began for the Machine is deleted with it.
+// notMade reports whether the object under review is a paused Cluster API Machine that is not the mirror yet, but already has the finalizer of Cluster API's
+// controllers. Whatever those controllers have begun for the Machine is deleted with the Machine.
 func notMade(c policies.Change) bool {
 	kind, _ := KindNamed(c.Kind)
 	return c.Side == policies.SideClusterAPI && c.Kind == "Machine" && stand(c).mirror() && c.Old.HasFinalizer(kind.ClusterAPIFinalizer) &&
 		!c.Old.HasFinalizer(SyncFinalizer) && !c.Old.HasAnnotation(MirrorAnnotation) && providerID(c.Old) == ""
 }
 
-// endsStranger returns the warning about the deletion of an object that Poundlock did not make: all that Cluster API runs for that object is deleted with it.
+// endsStranger returns the warning about the deletion of an object that Poundlock did not make. Cluster API deletes everything that it runs for such an object.
 func endsStranger(c policies.Change) string {
 	what := "its Machines and their instances are deleted"
 	switch id := providerID(c.Old); {
@@ -152,8 +153,9 @@ func endsStranger(c policies.Change) string {
 		c.Kind, acts, what, there(c))
 }
 
-// unlessMoved warns of what happens if Poundlock stores the new authority at the moment of the deletion. A deletion of the Machine API object would then get
-// a conflict. The deletion of a Cluster API object gets none, because the new authority is stored in another object.
+// unlessMoved warns of what happens if a move ends just before the deletion is stored: the Machines and instances that would stay are then deleted. A deletion
+// of the Machine API object would get a conflict, because the end of the move changes that object. A deletion of a Cluster API object gets none, because the
+// new authority is stored in another object.
 func unlessMoved(c policies.Change, o Outcome) policies.Verdict {
 	if !stand(c).moving() || o.Instances == NoInstance {
 		return policies.Verdict{}
@@ -164,8 +166,8 @@ func unlessMoved(c policies.Change, o Outcome) policies.Verdict {
 			c.Kind, moveTo(c, MachineAPI)))
 }
 
-// DeleteOrphans warns that a set's Machines may be deleted although a deletion asks to orphan them. Cluster API's MachineSet controller deletes the Machines
-// of a set that is being deleted, whatever propagation the deletion asks for. The garbage collector may or may not release the Machines before that.
+// DeleteOrphans warns that a set's Machines may be deleted although the request asks to orphan them. Cluster API's MachineSet controller deletes the Machines
+// of a set that is being deleted, whatever propagation policy the request has. The garbage collector may or may not release the Machines before that.
 func DeleteOrphans(c policies.Change) policies.Verdict {
 	d, asks := deleted(c)
 	if !asks || d.On != d.Authority || d.Outcome().Instances != MayEnd {
@@ -175,9 +177,9 @@ func DeleteOrphans(c policies.Change) policies.Verdict {
 		"to keep its Machines, first migrate the set: "+moveTo(c, MachineAPI))
 }
 
-// DeleteUnknownInstance refuses the deletion of a Machine in the foreground while the provider does not know the Machine's instance. In the foreground the
-// garbage collector deletes the provider's machine at once. Cluster API waits for Poundlock's hook (InstanceHookAnnotation), but the garbage collector does
-// not wait for Cluster API.
+// DeleteUnknownInstance refuses the deletion of a Machine in the foreground while the provider does not know the Machine's instance. In the foreground, the
+// garbage collector deletes the provider's machine at once. Poundlock's hook on the Machine (InstanceHookAnnotation) makes only Cluster API wait, and not the
+// garbage collector. So the instance would be left behind.
 func DeleteUnknownInstance(c policies.Change) policies.Verdict {
 	if !unknownInForeground(c) || stand(c).Current == MachineAPI {
 		return policies.Verdict{}
@@ -187,26 +189,27 @@ func DeleteUnknownInstance(c policies.Change) policies.Verdict {
 			"Delete the Machine in the background: %s --cascade=background", deleteCommand(c))))
 }
 
-// unknownInForeground reports whether somebody deletes, in the foreground, a Machine that carries Poundlock's hook.
+// unknownInForeground reports whether somebody deletes a Machine in the foreground that carries Poundlock's hook.
 func unknownInForeground(c policies.Change) bool {
 	return inForeground(c) && c.Old.HasAnnotation(InstanceHookAnnotation)
 }
 
-// inForeground reports whether somebody asks for a deletion in the foreground. That includes an object that is already being deleted in the background,
-// because the API server then adds the finalizer foregroundDeletion too. It is false for the actors of cleans: what they delete follows from a deletion that
+// inForeground reports whether somebody asks for a deletion in the foreground. It is true even if the object is already being deleted in the background,
+// because the API server then adds the finalizer foregroundDeletion too. It is false for the actors of cleans. What they delete follows from a deletion that
 // was reviewed itself, and a refusal would hold that deletion up.
 func inForeground(c policies.Change) bool {
 	already := c.Old.Deleting() && c.Old.HasFinalizer(metav1.FinalizerDeleteDependents)
 	return !cleans(c) && !already && propagation(c) == metav1.DeletePropagationForeground
 }
 
-// cleans reports whether the actor's deletions follow from another deletion: the garbage collector, the namespace controller, or Poundlock itself.
+// cleans reports whether the actor's deletions follow from another deletion. That is so for the garbage collector, the namespace controller and Poundlock
+// itself.
 func cleans(c policies.Change) bool {
 	return slices.Contains([]policies.Actor{policies.Poundlock, policies.GarbageCollector, policies.NamespaceController}, c.Actor)
 }
 
-// DeleteSetOfUnknownInstance is DeleteUnknownInstance for a MachineSet or a MachineDeployment: if the set is deleted in the foreground, the garbage collector
-// also deletes the set's Machines in the foreground.
+// DeleteSetOfUnknownInstance does for a MachineSet or a MachineDeployment what DeleteUnknownInstance does for a Machine. If the set is deleted in the
+// foreground, the garbage collector also deletes the set's Machines in the foreground.
 func DeleteSetOfUnknownInstance(c policies.Change) policies.Verdict {
 	unknown := c.Facts.UnknownInstances
 	if !inForeground(c) || len(unknown) == 0 {
@@ -217,8 +220,7 @@ func DeleteSetOfUnknownInstance(c policies.Change) policies.Verdict {
 			"now. Delete the %s in the background: %s --cascade=background", unknown[0], andMore(c, unknown), c.Kind, deleteCommand(c))))
 }
 
-// andMore returns a phrase that counts the Machines of a MachineSet or MachineDeployment that a message does not name. It returns "" if the message names the
-// only one.
+// andMore returns a phrase that says how many more Machines of the set there are than the one that the message names. It returns "" if there are no more.
 func andMore(c policies.Change, machines []string) string {
 	if len(machines) < 2 {
 		return ""
@@ -226,24 +228,23 @@ func andMore(c policies.Change, machines []string) string {
 	return fmt.Sprintf(" (and of %s of this %s)", amount.Of(len(machines)-1, "more Machine"), c.Kind)
 }
 
-// endsAtOnce reports whether somebody deletes a part of the surroundings with which the providers' machines are deleted at once, regardless of hooks: a
-// Cluster in the foreground, a namespace, or a definition of providers' machines.
+// endsAtOnce reports whether somebody makes a deletion that deletes providers' machines at once, regardless of hooks. That is the deletion of a Cluster in the
+// foreground, of a namespace, or of a CRD of providers' machines.
 func endsAtOnce(c policies.Change) bool {
 	return inForeground(c) && c.Kind == Cluster || (c.Kind == Namespace || ofProvidersMachines(c)) && !cleans(c) && !c.Old.Deleting()
 }
 
-// ofProvidersMachines reports whether the object under review is the CustomResourceDefinition of a provider's machines, or of the objects that a provider
-// keeps for instances.
+// ofProvidersMachines reports whether the object under review is the CRD of a provider's machines, or of the objects that a provider keeps for instances.
 func ofProvidersMachines(c policies.Change) bool {
 	resource, group, _ := strings.Cut(c.Old.Metadata.Name, ".")
 	return c.Kind == Definition && group == clusterv1.GroupVersionInfrastructure.Group &&
 		(strings.HasSuffix(resource, "machines") || resource == "vspherevms" || resource == "openstackservers")
 }
 
-// DeleteSurroundingsOfUnknownInstance refuses the deletion of a namespace or a definition, and of a Cluster in the foreground, while a provider does not know
-// an instance there. Everything in a namespace or of a definition is deleted at once, so the instance would be left behind, as in DeleteUnknownInstance.
-// AllowDeletionAnnotation does not lift this refusal: a person who allows the deletion accepts that instances are terminated, but not that an instance is
-// left behind.
+// DeleteSurroundingsOfUnknownInstance refuses the deletion of a namespace or a CRD, and of a Cluster in the foreground, while a provider does not know an
+// instance of a Machine there. Such a deletion deletes the provider's machine at once, so the instance would be left behind (DeleteUnknownInstance).
+// AllowDeletionAnnotation does not lift this refusal: a person who allows the deletion accepts that instances are terminated, but not that an instance is left
+// behind.
 func DeleteSurroundingsOfUnknownInstance(c policies.Change) policies.Verdict {
 	unknown := c.Facts.UnknownInstances
 	if !endsAtOnce(c) || len(unknown) == 0 {
@@ -263,14 +264,14 @@ func DeleteSurroundingsOfUnknownInstance(c policies.Change) policies.Verdict {
 		unknown[0], more, c.Kind, InstanceHookAnnotation, get)))
 }
 
-// UnknownInstance reports whether a provider does not know the instance of a Machine that Cluster API runs, or is about to run. Poundlock's hook holds the
-// Machine until the provider knows the instance. machine is the Cluster API Machine, twin its Machine API object.
+// UnknownInstance reports whether Cluster API runs a Machine, or is about to run it, whose instance the provider does not know yet. Poundlock's hook holds the
+// Machine until the provider knows the instance. machine is the Cluster API Machine, and twin is its Machine API object.
 func UnknownInstance(machine, twin *policies.Object) bool {
 	return machine.HasAnnotation(InstanceHookAnnotation) && !machine.Deleting() && Read(twin).Current != MachineAPI
 }
 
-// DeleteInfraOfUnknownInstance refuses the deletion of a provider's machine whose instance the provider does not know yet. Such a provider's machine would be
-// gone at once, and with it every reference to the instance.
+// DeleteInfraOfUnknownInstance refuses the deletion of a provider's machine whose instance the provider does not know yet. The provider's machine would be gone
+// at once, and every reference to the instance with it.
 func DeleteInfraOfUnknownInstance(c policies.Change) policies.Verdict {
 	if !endsUnknown(c) {
 		return policies.Verdict{}
@@ -282,17 +283,17 @@ func DeleteInfraOfUnknownInstance(c policies.Change) policies.Verdict {
 		cmp.Or(providerID(c.Old), providerID(machine)), machine.Metadata.Name, c.Namespace, machine.Metadata.Name)))
 }
 
-// endsUnknown reports whether a person deletes a provider's machine whose instance the provider does not know.
+// endsUnknown reports whether a person deletes a provider's machine whose instance the provider does not know yet.
 func endsUnknown(c policies.Change) bool {
 	machine := c.Facts.Twin
 	return c.Kind == InfraMachine && c.Actor == policies.Anyone && !c.Old.Deleting() && machine != nil && Read(machine).Current == ClusterAPI &&
 		providerID(c.Old)+providerID(machine) != "" && unknownToProvider(c)
 }
 
-// DeletePropagates warns that the deletion of an owned Machine in one API deletes the authoritative Machine in the other API, and the instance: "if a Machine
-// API Machine that is owned is deleted, then the deletion event is synchronised to Cluster API" (converting › Deletion of Machines, footnote 8). The rule
-// warns in both directions. It also warns a person who deletes a Machine during its move, because that person may believe that the instance stays with the
-// API to which the Machine moves.
+// DeletePropagates warns that the deletion of an owned Machine in one API also deletes the authoritative Machine in the other API, with its instance: "if a
+// Machine API Machine that is owned is deleted, then the deletion event is synchronised to Cluster API" (converting › Deletion of Machines, footnote 8). The
+// rule warns in both directions. It also warns a person who deletes a Machine during the Machine's move. That person may believe that the instance stays with
+// the API to which the Machine moves.
 func DeletePropagates(c policies.Change) policies.Verdict {
 	d, asks := deleted(c)
 	if s := stand(c); asks && c.Actor == policies.Anyone && d.On == d.Authority && s.moving() && !c.Old.Deleting() {
@@ -316,10 +317,10 @@ func owner(o *policies.Object) string {
 	return "controller"
 }
 
-// DeleteInfrastructure warns a person who deletes a provider's object while Cluster API is authoritative. If an infrastructure machine, or the object that
-// the provider keeps for its instance, is deleted, the provider's controller terminates the instance, and the Machine stays without one. Without its
-// template, a MachineSet creates no Machine. While the Machine API is authoritative, InfraLocked refuses such a deletion, but the provider's object is still
-// deleted together with its Machine or set. For a ControlPlaneMachineSet's template see deleteControlPlanesTemplate.
+// DeleteInfrastructure warns a person who deletes a provider's object while Cluster API is authoritative. If the object is an infrastructure machine or is kept
+// for an instance, the provider's controller terminates the instance, and the Machine stays without one. If the object is a template, the MachineSet can create
+// no Machine without it. While the Machine API is authoritative, InfraLocked refuses such a deletion by itself, but the provider's object is still deleted
+// together with its Machine or set. deleteControlPlanesTemplate is for a ControlPlaneMachineSet's template.
 func DeleteInfrastructure(c policies.Change) policies.Verdict {
 	machine := c.Facts.Twin
 	if c.Actor != policies.Anyone || c.Old.Deleting() || machine == nil || machine.Deleting() || Read(machine).Current != ClusterAPI {
@@ -335,7 +336,7 @@ func DeleteInfrastructure(c policies.Change) policies.Verdict {
 				machine.Metadata.Name, kindOf(c)))
 	}
 	if c.Kind == InfraMachine && !c.Old.HasAnnotation(MirrorAnnotation) && len(MachineOwners(c.Old)) == 0 && providerID(c.Old) == "" {
-		return policies.Verdict{} // no controller acts on this object for a Machine: it only stands in the mirror's way (ForeignTo)
+		return policies.Verdict{} // no controller acts on this object for a Machine: it only has the name that the mirror needs (ForeignTo)
 	}
 	name := machine.Metadata.Name
 	instead := fmt.Sprintf("To delete the Machine: kubectl -n %s delete machines.cluster.x-k8s.io %s", c.Namespace, name)
@@ -357,10 +358,9 @@ func DeleteInfrastructure(c policies.Change) policies.Verdict {
 		id, name, kindOf(c), instead))
 }
 
-// deleteControlPlanesTemplate warns what follows from the deletion of a template that Poundlock made for a ControlPlaneMachineSet. Poundlock makes that
-// template from the set's own template for the Machine API, and recreates it as long as the set has that own template. If the set refers to the
-// infrastructure template instead, the set creates no Machine without it. In any other case there is no warning, because Poundlock deletes such a template
-// itself.
+// deleteControlPlanesTemplate warns what follows if a person deletes a template that Poundlock made for a ControlPlaneMachineSet. Poundlock makes that template
+// from the set's own template for the Machine API, and recreates it as long as the set has its own template. If the set refers to the infrastructure template
+// instead, the set cannot create a Machine without it. In any other case there is no warning, because Poundlock deletes such a template itself.
 func deleteControlPlanesTemplate(c policies.Change) policies.Verdict {
 	set := c.Facts.Twin
 	change := fmt.Sprintf("kubectl -n %s edit controlplanemachinesets.%s %s", c.TwinNamespace, machinev1beta1.GroupName, set.Metadata.Name)
@@ -380,7 +380,7 @@ func deleteControlPlanesTemplate(c policies.Change) policies.Verdict {
 }
 
 // templateOf returns the name of the infrastructure template to which a ControlPlaneMachineSet refers. It returns "" for a set that has its own template for
-// the Machine API.
+// the Machine API instead.
 func templateOf(set *policies.Object) string {
 	var spec struct {
 		Template struct {
@@ -397,8 +397,9 @@ func templateOf(set *policies.Object) string {
 	return spec.Template.ClusterAPI.Spec.InfrastructureRef.Name
 }
 
-// unknownToProvider reports whether the provider does not hold the object for the instance yet, as Poundlock's hook on the Machine shows. The provider
-// terminates an instance only by that object. An object that carries the provider's finalizer counts as held: Poundlock is about to remove its hook.
+// unknownToProvider reports whether the provider does not hold the object for the instance yet. It decides by Poundlock's hook on the Machine, because a
+// provider can terminate an instance only through that object. If the object has the provider's finalizer, the provider holds it, and Poundlock is about to
+// remove the hook.
 func unknownToProvider(c policies.Change) bool {
 	if c.Kind == InfraInstance && c.Old.HasFinalizer(InfraFinalizer(infraGroupOf(c.Old), c.Old.Kind)) {
 		return false

@@ -10,9 +10,9 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// DeletionPaused returns sentences that say why the deletion of a Cluster API object without a Machine API object does not end, and what a person can do. It
-// returns nil if the deletion ends. Cluster API leaves a paused object alone even while it is being deleted, and without a Machine API object Poundlock ends
-// no pause.
+// DeletionPaused returns sentences that say why the deletion of a Cluster API object without a Machine API object does not complete, and what a person can do.
+// It returns nil if the deletion completes. The deletion of a paused object does not: Cluster API leaves a paused object alone even while it is being deleted,
+// and without a Machine API object Poundlock removes no pause.
 func DeletionPaused(kind Kind, o *policies.Object) []string {
 	if kind.ClusterAPIFinalizer == "" || !o.HasAnnotation(PausedAnnotation) || !o.HasFinalizer(kind.ClusterAPIFinalizer) {
 		return nil
@@ -46,9 +46,10 @@ func DeletionPaused(kind Kind, o *policies.Object) []string {
 	return append(out, "To keep the instance, "+again)
 }
 
-// endsInstance returns, as sentences with commands, the order in which a person has Cluster API and the provider terminate the instance of a paused Machine
-// that is being deleted. A provider holds its object by a finalizer before it acts. It adds that finalizer neither to an object that is being deleted nor to
-// one that no Machine owns. Without the finalizer, the object is gone before the provider's controller looks at it, and the instance is left behind.
+// endsInstance returns, as sentences with commands, what a person does, and in which order, so that Cluster API and the provider terminate the instance of a
+// paused Machine that is being deleted. The provider's machine has to have the provider's finalizer first. Without it, the provider's machine is gone before
+// the provider's controller looks at it, and the instance is left behind. The provider itself adds its finalizer neither to an object that is being deleted nor
+// to one that no Machine owns.
 func endsInstance(machine *policies.Object, infra InfraReference, instance, unpause string) []string {
 	type object struct{ kind, name string }
 	at := func(o object, verb, more string) string {
@@ -78,8 +79,8 @@ func endsInstance(machine *policies.Object, infra InfraReference, instance, unpa
 	return append(append(out, "Then unpause the Machine: "+unpause), ends...)
 }
 
-// DeletePaused warns of a deletion that Cluster API does not carry out because the object is paused. If the object has a Machine API object, this rule warns
-// of nothing: other rules describe what happens.
+// DeletePaused warns of a deletion that Cluster API does not carry out because the object is paused. If the object has a Machine API object, there is no
+// warning, because other rules then describe what happens.
 func DeletePaused(c policies.Change) policies.Verdict {
 	if !deletesPaused(c) || c.Facts.Twin != nil {
 		return policies.Verdict{}
@@ -88,7 +89,7 @@ func DeletePaused(c policies.Change) policies.Verdict {
 	return policies.Warn(DeletionPaused(kind, c.Old)...)
 }
 
-// deletesPaused reports whether a person deletes an object whose deletion DeletionPaused describes.
+// deletesPaused reports whether a person makes a deletion for which DeletionPaused has sentences.
 func deletesPaused(c policies.Change) bool {
 	kind, ok := KindNamed(c.Kind)
 	return ok && c.Actor == policies.Anyone && DeletionPaused(kind, c.Old) != nil

@@ -13,16 +13,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Edition returns a hash of what a mirror is made from, so that a change can be detected by comparing numbers. source is the API that the mirror is made
-// from. The hash covers the authoritative object and, if source is ClusterAPI, the provider's object, each by its UID and generation. It also covers the
-// labels and annotations of the authoritative object, because these do not change its generation. UIDs are included because a restored or recreated object
-// starts again at generation 1. The pause annotation and the annotations in Poundlock's own domain are not included.
+// Edition returns a hash of what a mirror is made from, so that a change can be detected by comparing two numbers. source is the API that the mirror is made
+// from. The hash covers the UID and generation of the authoritative object and, if source is ClusterAPI, of the provider's object. It also covers the labels
+// and annotations of the authoritative object, because a change of these does not change the generation. UIDs are included because a restored or recreated
+// object starts again at generation 1. The pause annotation and the annotations in Poundlock's own domain are not included.
 func Edition(source API, machineAPI, core, infra *unstructured.Unstructured) uint64 {
 	of := machineAPI
 	if source == ClusterAPI {
 		of = core
 	} else {
-		infra = nil // the provider's object is then part of the mirror
+		infra = nil // if Machine API is the source, the provider's object belongs to the mirror
 	}
 	e := edition{Source: source}
 	if of != nil {
@@ -37,7 +37,7 @@ func Edition(source API, machineAPI, core, infra *unstructured.Unstructured) uin
 	return sum.Sum64()
 }
 
-// edition is what Edition hashes. JSON encodes the keys of a map in order, so equal content gives an equal hash.
+// edition is the content that Edition hashes. JSON encodes the keys of a map in order, so equal content gives an equal hash.
 type edition struct {
 	Source                      API
 	UID, InfraUID               types.UID

@@ -19,7 +19,8 @@ import (
 // AllowsControlPlane is the value of AllowDeletionAnnotation that allows even a deletion with which etcd loses its quorum.
 const AllowsControlPlane = "with-control-plane"
 
-// Ends returns the API whose Machines are deleted together with the part of the surroundings under review. It returns Unset if no API's Machines are.
+// Ends returns the API whose Machines are deleted together with the part of the surroundings (a namespace, CRD or Cluster) under review. It returns Unset if
+// that deletes no Machines.
 func Ends(c policies.Change) API {
 	kind, _ := KindNamed("Machine")
 	switch {
@@ -34,8 +35,8 @@ func Ends(c policies.Change) API {
 	return Unset
 }
 
-// Ending returns, sorted by name, those Machines for which an API is authoritative: they are deleted with that API's surroundings. The Machines passed in are
-// Machine API objects.
+// Ending returns, sorted by name, those Machines for which the API is authoritative. They are deleted together with the surroundings of that API (a namespace,
+// CRD or Cluster). machines are Machine API objects.
 func Ending(of API, machines []*policies.Object) []string {
 	var out []string
 	for _, m := range machines {
@@ -47,8 +48,7 @@ func Ending(of API, machines []*policies.Object) []string {
 	return out
 }
 
-// MovingFrom returns, sorted by name, those Machines that are asked to move away from an API and have not moved yet. The Machines passed in are Machine API
-// objects.
+// MovingFrom returns, sorted by name, those Machines that were asked to move away from the API and have not moved yet. machines are Machine API objects.
 func MovingFrom(from API, machines []*policies.Object) []string {
 	var out []string
 	for _, m := range machines {
@@ -60,9 +60,10 @@ func MovingFrom(from API, machines []*policies.Object) []string {
 	return out
 }
 
-// MovesEnd refuses the deletion of surroundings while Machines that live there have not finished a move to the other API. Machines are deleted with their
-// surroundings, and a deletion cancels a move. So Machines that somebody has asked to move to the API that stays would be deleted with their instances. A
-// deletion that is allowed by annotation waits, too, until the Machines have moved. With AllowsControlPlane the rule only warns.
+// MovesEnd refuses the deletion of surroundings (a namespace, CRD or Cluster) while Machines in them have not finished a move to the other API. Machines are
+// deleted together with their surroundings, and a deletion cancels a move. So these Machines, which somebody has asked to move to the API that stays, would be
+// deleted with their instances. A deletion that an annotation allows also has to wait until the Machines have moved. With AllowsControlPlane the rule only
+// warns.
 func MovesEnd(c policies.Change) policies.Verdict {
 	marked := c.Old.Metadata.Annotations[HoldsMirrorsAnnotation] != "" && !allowed(c.Old) // SurroundingsKept refuses the deletion
 	if !asksForControlPlane(c) || len(c.Facts.Moving) == 0 || Ends(c) == Unset || marked {
@@ -82,9 +83,9 @@ func MovesEnd(c policies.Change) policies.Verdict {
 			"--cancel", what, names)))
 }
 
-// Lost returns, sorted by name, the Machines whose instance is gone, as far as admission knows: they have failed, and their condition InstanceExists is
-// False. Machine API's controllers write both; for Machines that Cluster API runs, Poundlock does. A failure for another reason does not count, because the
-// instance may still serve.
+// Lost returns, sorted by name, the Machines whose instance is gone, as far as admission can know: the Machine has failed, and its condition InstanceExists is
+// False. Machine API's controllers write both. For Machines that Cluster API runs, Poundlock writes both. A Machine that failed for another reason is not
+// returned, because its instance may still serve.
 func Lost(machines []*policies.Object) []string {
 	var out []string
 	for _, m := range machines {
@@ -96,9 +97,9 @@ func Lost(machines []*policies.Object) []string {
 	return out
 }
 
-// Failed reports whether a Machine API Machine has failed, so that its controllers do nothing for it any more. Newer releases of Cluster API have no phase
-// for that and report only an error. If the Machine API runs the Machine, an error without the phase is no failure: the controllers remove the error at their
-// next pass.
+// Failed reports whether a Machine API Machine has failed, so that its controllers do nothing for it any more. A Machine has failed if its phase is Failed. If
+// Cluster API runs the Machine, an error is enough, because newer releases of Cluster API have no phase for a failure and report only an error. If the Machine
+// API runs the Machine, an error without the phase is no failure, because the controllers remove the error at their next pass.
 func Failed(phase string, ofClusterAPI bool, errorReason string) bool {
 	return phase == machinev1beta1.PhaseFailed || ofClusterAPI && errorReason != ""
 }
@@ -106,20 +107,21 @@ func Failed(phase string, ofClusterAPI bool, errorReason string) bool {
 // conditionInstanceExists is the condition of a Machine API Machine that reports whether the instance exists.
 const conditionInstanceExists = "InstanceExists"
 
-// asksForControlPlane reports whether somebody deletes surroundings. It is false for the actors of cleans, because what they delete follows from a deletion
-// that was allowed.
+// asksForControlPlane reports whether somebody deletes surroundings (a namespace, CRD or Cluster). It is false for the actors of cleans, because what they
+// delete follows from another deletion that was allowed.
 func asksForControlPlane(c policies.Change) bool { return !cleans(c) && !c.Old.Deleting() }
 
-// heldByEtcd reports whether etcd's hook still holds the Machines of the control plane that are deleted with surroundings. Cluster API ignores hooks while
-// the Cluster is being deleted, even if that is because of its namespace. A provider's machines have no hooks.
+// heldByEtcd reports whether etcd's hook still holds the control plane Machines that are deleted together with the namespace, CRD or Cluster under review. The
+// hook does not hold them if a Cluster is being deleted, even as a consequence of the deletion of the Cluster's namespace, because Cluster API then ignores
+// hooks. The hook holds nothing if the CRD of a provider's machines is deleted, because a provider's machines have no hooks.
 func heldByEtcd(c policies.Change) bool {
 	kind, _ := KindNamed("Machine")
 	return Ends(c) == MachineAPI || c.Kind == Definition && c.Name == kind.Resource+"."+kind.ClusterAPI.Group
 }
 
-// ControlPlaneEnds refuses a deletion of surroundings with which the control plane would lose etcd's quorum, and warns of one with which fewer control plane
-// Machines are deleted. A person who allows the deletion of a Cluster or a namespace may not have the control plane in mind, all of whose Machines are
-// deleted at the same time. With AllowsControlPlane the rule only warns.
+// ControlPlaneEnds refuses a deletion of surroundings (a namespace, CRD or Cluster) by which etcd would lose its quorum, because too many control plane
+// Machines are deleted with them. If fewer are deleted, it warns. A person who allows the deletion of a Cluster or a namespace may not know that all control
+// plane Machines are deleted at the same time. With AllowsControlPlane the rule only warns.
 func ControlPlaneEnds(c policies.Change) policies.Verdict {
 	ending, all := c.Facts.Ending, c.Facts.ControlPlaneSize
 	if !asksForControlPlane(c) || len(ending) == 0 {
@@ -150,15 +152,15 @@ func ControlPlaneEnds(c policies.Change) policies.Verdict {
 		what, "machine/"+strings.Join(ending, " machine/"), strings.ToLower(string(Ends(c).Other())), allowAs(c, AllowsControlPlane))))
 }
 
-// mayEndMaster reports whether somebody deletes a Machine, of either API, that Cluster API may count among the control plane's. A Machine API mirror may have
-// lost its label; then the label of its twin decides, which the rule looks up. Deletions by Cluster API's own controllers and by the actors of cleans do not
-// count, because they follow from another deletion.
+// mayEndMaster reports whether somebody deletes a Machine, of either API, that Cluster API may count among the control plane. A Machine API mirror may have
+// lost its label. So mayEndMaster is true for every mirror in the Machine API, and the rule looks up the label of the twin. Deletions by Cluster API's own
+// controllers and by the actors of cleans do not count, because they follow from another deletion.
 func mayEndMaster(c policies.Change) bool {
 	mirror := c.Side == policies.SideMachineAPI && Authoritative(Read(c.Old)) == ClusterAPI
 	return (mirror || IsMaster(c.Old)) && !cleans(c) && c.Actor != policies.ClusterAPIController && !c.Old.Deleting()
 }
 
-// IsMaster reports whether a Machine of either API is one of the control plane, by its labels.
+// IsMaster reports whether a Machine of either API belongs to the control plane, by its labels.
 func IsMaster(o *policies.Object) bool {
 	if o == nil {
 		return false
@@ -167,9 +169,9 @@ func IsMaster(o *policies.Object) bool {
 	return there || OfControlPlane(o.Metadata.Labels)
 }
 
-// ControlPlaneLast refuses the deletion of the last control plane Machine, of those that Cluster API finds, that is not being deleted yet. While every
-// control plane Machine that Cluster API's controller finds is being deleted, the controller skips the preDrain hooks and the drain of all Machines. Etcd's
-// hook would then hold none of them. If Poundlock will recreate the deleted mirror, the rule only warns.
+// ControlPlaneLast refuses the deletion of a control plane Machine if every other one that Cluster API finds is already being deleted. While every control
+// plane Machine that Cluster API's controller finds is being deleted, the controller skips the preDrain hooks and the drain of all Machines. Etcd's hook would
+// then hold none of them. If Poundlock will recreate the deleted mirror, the rule only warns.
 func ControlPlaneLast(c policies.Change) policies.Verdict {
 	if len(c.Facts.Ending) == 0 || c.Facts.ControlPlaneSize > 1 || !mayEndMaster(c) || !IsMaster(c.Old) && !IsMaster(c.Facts.Twin) {
 		return policies.Verdict{}
@@ -180,7 +182,7 @@ func ControlPlaneLast(c policies.Change) policies.Verdict {
 			c.Namespace))
 	}
 	if c.Facts.Twin != nil && stand(c).authoritative() != ClusterAPI ||
-		c.Side == policies.SideMachineAPI && (c.Facts.Twin == nil || !owned(c.Old)) { // if nobody owns a mirror, its deletion does not delete its Machine
+		c.Side == policies.SideMachineAPI && (c.Facts.Twin == nil || !owned(c.Old)) { // if a mirror has no owner, its deletion does not delete its Machine
 		return policies.Verdict{}
 	}
 	kind, _ := KindNamed("Machine")
@@ -198,10 +200,10 @@ func ControlPlaneLast(c policies.Change) policies.Verdict {
 		AllowDeletionAnnotation, AllowsControlPlane)))
 }
 
-// namedAtMost is how many objects nameSome names at most.
+// namedAtMost is the maximum number of names that nameSome returns.
 const namedAtMost = 3
 
-// nameSome returns the names of the first of some objects, and how many more there are.
+// nameSome returns the first names, joined, and says how many more there are.
 func nameSome(names []string) string {
 	out := strings.Join(names[:min(len(names), namedAtMost)], ", ")
 	if more := len(names) - namedAtMost; more > 0 {

@@ -16,23 +16,23 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// The hook by which etcd's operator holds a Machine of the control plane until the Machine's etcd member has left. The operator reads and writes only the
-// Machine API, whichever API is authoritative.
+// The hook by which the etcd operator holds a Machine of the control plane until the Machine's etcd member has left. The operator reads and writes the hook
+// only in the Machine API, whichever API is authoritative.
 const (
 	EtcdHookName  = "EtcdQuorumOperator"
 	EtcdHookOwner = "clusteroperator/etcd"
 	// EtcdHookAnnotation is the hook on a Cluster API Machine. The annotation's value is the hook's owner.
 	EtcdHookAnnotation = clusterv1.PreDrainDeleteHookAnnotationPrefix + "/" + EtcdHookName
-	// EtcdHookSeenAnnotation, on a Machine API Machine, records that Poundlock saw the hook on this Machine. The annotation's value has the Machine's UID
-	// (EtcdHookRecord).
+	// EtcdHookSeenAnnotation, on a Machine API Machine, records that Poundlock has seen the hook on this Machine. The annotation's value contains the Machine's
+	// UID (EtcdHookRecord).
 	EtcdHookSeenAnnotation = Domain + "/etcd-hook-seen"
 )
 
-// etcdHookToCome is the end of a record that was written while Cluster API's Machine did not have the hook yet.
+// etcdHookToCome is the end of a record that was written before Cluster API's Machine had the hook.
 const etcdHookToCome = "/to-be-added"
 
-// EtcdHookRecord returns the value of EtcdHookSeenAnnotation for a Machine API Machine. there reports whether Cluster API's Machine has the hook too, or is
-// about to be created with it.
+// EtcdHookRecord returns the value of EtcdHookSeenAnnotation for a Machine API Machine. there says whether Cluster API's Machine has the hook too, or is about
+// to be created with the hook.
 func EtcdHookRecord(uid string, there bool) string {
 	if there {
 		return uid
@@ -40,27 +40,27 @@ func EtcdHookRecord(uid string, there bool) string {
 	return uid + etcdHookToCome
 }
 
-// ReadEtcdHookRecord reads a value of EtcdHookSeenAnnotation. seen reports whether the record is of the object with this UID. toCome reports whether, when
-// the record was written, the hook was still to be added to Cluster API's Machine.
+// ReadEtcdHookRecord reads a value of EtcdHookSeenAnnotation. seen reports whether the record is that of the object with this UID. toCome reports whether
+// Cluster API's Machine did not have the hook yet when the record was written.
 func ReadEtcdHookRecord(record, uid string) (seen, toCome bool) {
 	toCome = record == EtcdHookRecord(uid, false)
 	return uid != "" && (toCome || record == uid), uid != "" && toCome
 }
 
-// preDrainField is the list in a Machine API Machine that has the hook.
+// preDrainField is the path of the list that has the hook in a Machine API Machine.
 const preDrainField = "spec.lifecycleHooks.preDrain"
 
-// ControlPlaneRole returns the label, and its values, by which a Machine API Machine is one of the control plane.
+// ControlPlaneRole returns the label that marks a Machine API Machine as one of the control plane, and the values of the label that do so.
 func ControlPlaneRole() (label string, values []string) {
 	return machineapi.RoleLabel, slices.Clone(controlPlaneRoles)
 }
 
-// OfControlPlane reports whether labels are those of a Machine of the control plane.
+// OfControlPlane reports whether these labels of a Machine API Machine mark it as one of the control plane.
 func OfControlPlane(labels map[string]string) bool {
 	return slices.Contains(controlPlaneRoles, labels[machineapi.RoleLabel])
 }
 
-// changesEtcdHook reports whether a request changes nothing of the preDrain list but etcd's hook, on a Machine of the control plane.
+// changesEtcdHook reports whether a request leaves the preDrain list of a control plane Machine as it is, except for etcd's hook.
 func changesEtcdHook(c policies.Change) bool {
 	if c.Old == nil || c.New == nil || !OfControlPlane(c.Old.Metadata.Labels) {
 		return false
@@ -69,14 +69,14 @@ func changesEtcdHook(c policies.Change) bool {
 	return len(before)+len(after) == 0 || sameJSON(before, after)
 }
 
-// otherHooks returns the items of the preDrain list without etcd's hook. Each item is returned with all its fields, known or not.
+// otherHooks returns the items of the preDrain list without etcd's hook, each with all its fields, including those that this build does not know.
 func otherHooks(o *policies.Object) []any {
 	var spec struct {
 		LifecycleHooks struct {
 			PreDrain []any `json:"preDrain"`
 		} `json:"lifecycleHooks"`
 	}
-	// A spec in which preDrain is no list of hooks is compared as a whole.
+	// If preDrain is not a list of hooks, the whole spec is compared.
 	if json.Unmarshal(orNull(o.Spec), &spec) != nil {
 		return []any{string(o.Spec)}
 	}
@@ -84,8 +84,8 @@ func otherHooks(o *policies.Object) []any {
 	return slices.DeleteFunc(spec.LifecycleHooks.PreDrain, func(h any) bool { return reflect.DeepEqual(h, any(hook)) })
 }
 
-// hooks returns the hooks of a Machine API Machine, as a map from the annotation that each hook is on Cluster API's Machine to the hook's owner. It returns
-// false if the hooks cannot be read.
+// hooks returns the hooks of a Machine API Machine, as a map from a hook's annotation on Cluster API's Machine to the hook's owner. It returns false if the
+// hooks cannot be read.
 func hooks(o *policies.Object) (map[string]string, bool) {
 	type hook struct{ Name, Owner string }
 	var spec struct {
@@ -106,9 +106,9 @@ func hooks(o *policies.Object) (map[string]string, bool) {
 	return out, true
 }
 
-// hooksCarried reports whether both Machines of a pair have the same hooks, as far as a move from source needs that. The generations do not show it, because
-// hooks are annotations on Cluster API's Machine, and annotations do not change the generation. A hook that only a Cluster API mirror has is no obstacle,
-// because the mirror's MachineSet may propagate it.
+// hooksCarried reports whether the two Machines of a pair have the same hooks, as far as a move away from source needs that. The generations do not show it,
+// because the hooks on Cluster API's Machine are annotations, and a change of annotations does not change the generation. A hook that only a Cluster API mirror
+// has does not count, because the mirror's MachineSet may have propagated it.
 func (o Objects) hooksCarried(source API) bool {
 	if !o.Kind.InfraActs() || o.MachineAPI == nil || o.ClusterAPI == nil {
 		return true
@@ -131,14 +131,14 @@ func (o Objects) hooksCarried(source API) bool {
 	return true
 }
 
-// isHook reports whether an annotation is a hook. Cluster API takes any annotation that begins with one of the two prefixes for a hook.
+// isHook reports whether an annotation is a hook. Cluster API takes any annotation that begins with the prefix of preDrain or preTerminate hooks for a hook.
 func isHook(annotation string) bool {
 	return strings.HasPrefix(annotation, clusterv1.PreDrainDeleteHookAnnotationPrefix) ||
 		strings.HasPrefix(annotation, clusterv1.PreTerminateDeleteHookAnnotationPrefix)
 }
 
-// losesEtcdHook reports whether a person removes etcd's hook from a Machine that is being deleted. On a Machine that is not being deleted, the etcd operator
-// restores the hook, and Poundlock mirrors that, so no warning is needed.
+// losesEtcdHook reports whether a person removes etcd's hook from a Machine that is being deleted. If the Machine is not being deleted, no warning is needed,
+// because the etcd operator restores the hook and Poundlock mirrors it.
 func losesEtcdHook(c policies.Change) bool {
 	return c.Actor == policies.Anyone && c.Old.Deleting() && hasEtcdHook(c.Side, c.Old) && !hasEtcdHook(c.Side, c.New)
 }
@@ -152,7 +152,8 @@ func hasEtcdHook(side policies.Side, o *policies.Object) bool {
 	return ok && has
 }
 
-// etcdHookNeeds asks for the twin of a Cluster API Machine. A Machine API Machine has the fields of authority itself.
+// etcdHookNeeds asks for the twin of a Cluster API Machine. For a Machine API Machine it asks for nothing, because that object itself has the fields of
+// authority.
 func etcdHookNeeds(c policies.Change) policies.Need {
 	if c.Side == policies.SideClusterAPI && losesEtcdHook(c) {
 		return policies.NeedTwin
@@ -160,10 +161,10 @@ func etcdHookNeeds(c policies.Change) policies.Need {
 	return 0
 }
 
-// EtcdHookRemoved warns a person who removes etcd's hook from a Machine that is being deleted. The hook "EtcdQuorumOperator" keeps a Machine of the control
+// EtcdHookRemoved warns a person who removes etcd's hook from a Machine that is being deleted. The hook "EtcdQuorumOperator" holds a Machine of the control
 // plane until the Machine's etcd member has left (converting › Machine lifecycle hooks). Other rules refuse the removal from the object that is not
-// authoritative. On Cluster API's Machine, the removal may follow from the operator's own removal of the hook in the Machine API, which Poundlock has not
-// mirrored yet: then there is no warning.
+// authoritative. There is no warning if the etcd operator has already removed the hook in the Machine API, and the request removes the hook from Cluster API's
+// Machine before Poundlock has mirrored that.
 func EtcdHookRemoved(c policies.Change) policies.Verdict {
 	s := stand(c)
 	if !losesEtcdHook(c) || s.mirror() || s.moving() && c.Side == policies.SideMachineAPI {

@@ -15,13 +15,13 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// filledIn reports whether a difference is a default that a webhook filled in, and not the requester's own change. Webhooks of Cluster API and of its
-// providers fill in absent fields in each update, and the webhooks of a new release fill in more fields. If such a default counted as a change, the locks
-// would refuse writes that are allowed to the garbage collector, the provider and others, until Poundlock itself writes to the object.
+// filledIn reports whether a difference is a default that a webhook filled in, and not a change that the requester made. Webhooks of Cluster API and of its
+// providers fill in absent fields in each update, and the webhooks of a new release fill in more fields. If such a default counted as a change, the locks would
+// refuse writes that are allowed to the garbage collector, the provider and others, until Poundlock itself writes to the object.
 //
-// The proof is in managedFields. The API server records each field that a request sets, under the client's name, before it calls those webhooks, and does not
-// record what the webhooks add. A client can clear the record, but only for all fields at once. If a client writes in another API version, its fields are
-// recorded under that version's names, so a missing name then proves nothing.
+// The managedFields prove it. The API server records each field that a request sets under the client's name. It does so before it calls those webhooks, and it
+// does not record what the webhooks add. A client can clear this record, but only for all fields at once, and filledIn then returns false. If a client writes
+// in another API version, the fields are recorded under their names in that version. A missing name then proves nothing, and filledIn returns false too.
 func filledIn(c policies.Change, d policies.Difference) bool {
 	path, plain := strings.Split(d.Path.String(), "."), !strings.Contains(d.Path.String(), "[")
 	if c.Side == policies.SideMachineAPI || c.Old == nil || c.New == nil || d.Old != nil || !plain ||
@@ -38,7 +38,8 @@ func filledIn(c policies.Change, d policies.Difference) bool {
 	return len(after) > 0
 }
 
-// managedFields returns the managedFields of an object under review. Other rules do not decode them, because they are most of an object's bytes.
+// managedFields returns the managedFields of an object under review. An Object does not contain them decoded, because they are most of an object's bytes and
+// few rules read them.
 func managedFields(o *policies.Object) []metav1.ManagedFieldsEntry {
 	var content struct {
 		Metadata struct {
@@ -53,7 +54,7 @@ func managedFields(o *policies.Object) []metav1.ManagedFieldsEntry {
 func ownsField(e metav1.ManagedFieldsEntry, path []string) bool {
 	set, err := managedfields.Read(e)
 	if err != nil || e.FieldsV1 == nil {
-		return true // an entry that cannot be read may have any field
+		return true // an entry that cannot be read may have the field
 	}
 	leaves := set.Leaves()
 	for i := 1; i < len(path); i++ {

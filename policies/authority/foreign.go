@@ -14,30 +14,31 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// Foreign is why Poundlock may not write to a Cluster API object, core or infrastructure, that has the name of a Machine API object's mirror: somebody else
-// made the object and uses it. That happens in a cluster in which both APIs were used before Poundlock was installed.
+// Foreign is the reason why Poundlock may not write to a Cluster API object, core or infrastructure, that has the name of a Machine API object's mirror.
+// Somebody else made such an object and uses it. That happens in a cluster in which both APIs were used before Poundlock was installed.
 type Foreign string
 
-// The reasons. NotForeign is for an object that is the mirror or may become the mirror: "Cluster API, MachineAPI, create, has mirror: Sync controller syncs
+// The reasons. NotForeign means that the object is the mirror or may become the mirror: "Cluster API, MachineAPI, create, has mirror: Sync controller syncs
 // Machine API spec to Cluster API Machine" (converting › Summary of the rules). Admission requires that such an object is created paused.
 const (
 	NotForeign Foreign = ""
 	// ForeignGoing: the object is being deleted.
 	ForeignGoing Foreign = "BeingDeleted"
-	// ForeignInstance: the object has another instance than the Machine API object. If Poundlock overwrote the object, that instance would belong to no object.
+	// ForeignInstance: the object has another instance than the Machine API object. If Poundlock overwrote the object, no object would refer to that instance any
+	// more.
 	ForeignInstance Foreign = "HasInstance"
 	// ForeignActs: the object is not paused.
 	ForeignActs Foreign = "NotPaused"
-	// ForeignStopping: the object is paused, but its controllers may not have seen the pause. Either they report that they still act, or their finalizer is on
-	// the object and they have reported nothing.
+	// ForeignStopping: the object is paused, but its controllers may not have seen the pause yet. Either they report that they still act, or the object has their
+	// finalizer and they have not reported anything.
 	ForeignStopping Foreign = "StillActing"
-	// ForeignBegun: the object is paused, but Poundlock did not pause it, a Machine owns it, and it has no instance ID. Its controllers may have asked for an
-	// instance whose ID they have not stored.
+	// ForeignBegun: the object is paused, but somebody other than Poundlock paused it, a Machine owns it, and it has no instance ID. Its controllers may have
+	// asked for an instance whose ID they have not stored yet.
 	ForeignBegun Foreign = "Begun"
 )
 
-// ForeignTo returns why an object with the name of a Machine API object's mirror is foreign, or NotForeign. An object with the Machine API object's own
-// instance is not foreign, whether or not it has the mirror's mark. Such an object still has to be paused.
+// ForeignTo returns why an object that has the name of a Machine API object's mirror is foreign, or NotForeign. An object with the same instance as the Machine
+// API object is not foreign, whether or not it has MirrorAnnotation. Such an object still has to be paused.
 func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 	if o == nil || machineAPI == nil {
 		return NotForeign
@@ -65,9 +66,9 @@ func ForeignTo(k Kind, machineAPI, o *policies.Object) Foreign {
 	return NotForeign
 }
 
-// RunsAnother returns the name of another Cluster API Machine to which a provider's machine of a kind belongs. The other Machine is an owner that does not
-// have the name machine, and the instance is none of the pair's own. It returns "" if there is no such Machine. A mark as a mirror on the provider's machine
-// proves nothing: if Poundlock overwrote the provider's machine, the other Machine's instance would belong to no object.
+// RunsAnother returns the name of another Cluster API Machine that owns a provider's machine, if the provider's machine runs an instance that is none of the
+// pair's own. It returns "" if the Machine called machine is an owner, or if there is no other owner. MirrorAnnotation on the provider's machine proves nothing
+// about that. If Poundlock overwrote the provider's machine, no object would refer to the other Machine's instance any more.
 func RunsAnother(kind, machine string, owners []metav1.OwnerReference, instance string, own ...string) string {
 	return runsAnother(providerOf(kind), machine, owners, instance, own...)
 }
@@ -90,9 +91,9 @@ func runsAnother(p Provider, machine string, owners []metav1.OwnerReference, ins
 	return another
 }
 
-// formerMirror reports whether Poundlock wrote the object's pause annotation. Then the object was the mirror until `kubectl poundlock cleanup` removed its
-// mark, and no controller has acted on the object since. The proof holds because Poundlock never writes to a foreign object. And when somebody removes the
-// annotation, the API server removes the record of who wrote it.
+// formerMirror reports whether Poundlock wrote the object's pause annotation, as the managed fields show. Then the object was the mirror until `kubectl
+// poundlock cleanup` removed its MirrorAnnotation, and no controller has acted on it since. This is certain, because Poundlock never writes to a foreign
+// object, and because the API server removes the record of the writer when somebody removes the annotation.
 func formerMirror(o *policies.Object) bool {
 	pause := managedfields.Path("metadata", "annotations", PausedAnnotation)
 	return o.HasAnnotation(PausedAnnotation) && slices.ContainsFunc(managedFields(o), func(e metav1.ManagedFieldsEntry) bool {
@@ -100,8 +101,8 @@ func formerMirror(o *policies.Object) bool {
 	})
 }
 
-// strange reports whether the object under review has the name of a mirror, is foreign, and does not have the Machine API object's instance. The person who
-// created such an object may delete it, with the instance that it has.
+// strange reports whether the object under review has the name of a mirror, but is foreign and does not have the Machine API object's instance. The person who
+// created such an object may delete it, together with its instance.
 func strange(c policies.Change) bool {
 	s := stand(c)
 	if !s.mirror() || c.Side == policies.SideMachineAPI || c.Kind == InfraMachineTemplate || c.Kind == InfraInstance || c.Old == nil ||
@@ -111,7 +112,7 @@ func strange(c policies.Change) bool {
 	return !SameInstance(c.Old, c.Facts.Twin) && ForeignTo(Kind{Name: "Machine"}, c.Facts.Twin, c.Old) != NotForeign
 }
 
-// providerID returns the instance's ID, spec.providerID, which both APIs write alike. It returns "" if there is no object or no ID.
+// providerID returns spec.providerID, the ID of the instance. Both APIs have this field. It returns "" if there is no object or no ID.
 func providerID(o *policies.Object) string {
 	var spec struct {
 		ProviderID string `json:"providerID"`
@@ -122,7 +123,8 @@ func providerID(o *policies.Object) string {
 	return spec.ProviderID
 }
 
-// own returns the pair's objects without those that are foreign to the pair. The handoff neither pauses foreign objects nor waits for them.
+// own returns the pair's objects without those that are foreign to the pair. The handoff neither pauses foreign objects nor waits for them, so it works on the
+// result.
 func (o Objects) own() Objects {
 	if Source(Read(o.MachineAPI)) != MachineAPI {
 		return o

@@ -9,11 +9,11 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// CacheSuffices reports whether a twin from a cache is fresh enough to decide the change, or must be read again from the API server. A nil twin means that
-// the cache has none.
+// CacheSuffices reports whether a twin from a cache is fresh enough to decide the change. If it returns false, the twin must be read again from the API server.
+// A nil twin means that the cache has none.
 //
-// A cache may lag. The object in the review itself is as stored: the pause annotation of a Cluster API object, and the sync finalizer of an object of either
-// API. If the cached twin agrees with that, the cache suffices: its lag can then at worst refuse something for a moment. If they disagree, only a live read
+// A cache may lag. But the object in the review is as stored, including the pause annotation of a Cluster API object and the sync finalizer of an object of
+// either API. If the cached twin agrees with these, the cache suffices: at worst, its lag refuses something for a moment. If the two disagree, only a live read
 // decides (DESIGN §3.1). A person's deletion always gets a live read, because its warning describes what will happen, and a lag would make the warning false.
 func CacheSuffices(c policies.Change, twin *policies.Object) bool {
 	o := stored(c)
@@ -24,8 +24,8 @@ func CacheSuffices(c policies.Change, twin *policies.Object) bool {
 		return twin != nil || !o.HasFinalizer(SyncFinalizer)
 	}
 	if twin == nil {
-		// Without a twin nothing is locked. A person's request is worth a live read. Controllers write often, so their requests get a live read only if the object
-		// has the mark of a mirror.
+		// Without a twin nothing is locked. For a person's request that is checked by a live read. Controllers write often, so their requests get a live read only if
+		// the object has the sync finalizer or MirrorAnnotation.
 		return c.Actor != policies.Anyone && !o.HasFinalizer(SyncFinalizer) && !o.HasAnnotation(MirrorAnnotation)
 	}
 	paused := o.HasAnnotation(PausedAnnotation)
@@ -39,7 +39,7 @@ func CacheSuffices(c policies.Change, twin *policies.Object) bool {
 }
 
 // ScaleCacheSuffices reports whether an object from a cache is exactly the version whose /scale is under review. A Scale carries the resourceVersion of its
-// object.
+// object, so the two can be compared.
 func ScaleCacheSuffices(c policies.Change, cached *policies.Object) bool {
 	return cached != nil && c.Old != nil && cached.Metadata.ResourceVersion == c.Old.Metadata.ResourceVersion
 }

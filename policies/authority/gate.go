@@ -9,27 +9,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Gate is what a controller of the Machine API does with an object before anything else: "each controller will, at the start of the reconcile logic, check
-// for the presence of the status.authoritativeAPI and will either skip or continue" (converting › Filtering reconciles in Machine API controllers).
+// Gate is what a controller of the Machine API does with an object at the start of a pass, because of authority: "each controller will, at the start of the
+// reconcile logic, check for the presence of the status.authoritativeAPI and will either skip or continue" (converting › Filtering reconciles in Machine API
+// controllers).
 type Gate struct {
-	// Act reports that the controller may reconcile the object, once Paused is stored.
+	// Act reports that the controller may reconcile the object, after it has stored Paused.
 	Act bool
-	// Adopt is the value to store in status.authoritativeAPI, or Unset for no change. If it is set, the controller's next pass decides about the rest.
+	// Adopt is the value that the controller stores in status.authoritativeAPI, or Unset for none. After it has stored one, its next pass decides about the rest.
 	Adopt API
-	// Paused is the condition to store as the acknowledgement. Its Status is "" if there is none to store. A controller stores True only when it has nothing in
-	// flight for the object.
+	// Paused is the condition that the controller stores as its acknowledgement. If the Status is "", there is none to store. A controller stores True only when
+	// it has nothing under way for the object.
 	Paused Condition
 }
 
-// The reasons of the condition Paused. The Machine API publishes the same reasons.
+// The reasons of the condition Paused. They are the reasons that the Machine API publishes.
 const (
 	ReasonMachineAPI    = "AuthoritativeAPIMachineAPI"
 	ReasonNotMachineAPI = "AuthoritativeAPINotMachineAPI"
 )
 
-// GateOf returns the Gate for an object of the Machine API. on reports whether the feature gate MachineAPIMigration is on. With the feature gate off, or if
-// the CRD has no fields of authority, controllers act as they did before authority existed. Admission then stops the controllers at an object for which
-// Cluster API is authoritative (authority/finalizer-fence).
+// GateOf returns the Gate for an object of the Machine API. on reports whether the feature gate MachineAPIMigration is on. If the feature gate is off, or if
+// the CRD has no fields of authority, controllers act as they did before authority existed. If Cluster API is authoritative for an object, admission then stops
+// the controllers (authority/finalizer-fence).
 func GateOf(s Shape, on bool) Gate {
 	switch {
 	case !on || s.Current == Unset && s.Requested == Unset:

@@ -15,15 +15,14 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// A deletion in the foreground has the garbage collector delete the provider's machine at once, and the provider's controller then terminates the instance.
-// Meanwhile Cluster API's controller still waits for hooks and drains the Node. So whatever holds up the deletion in Cluster API does not hold up the garbage
-// collector.
+// If a Machine is deleted in the foreground, the garbage collector deletes the provider's machine at once, and the provider's controller then terminates the
+// instance. Meanwhile Cluster API's controller still waits for hooks and drains the Node. So a hook delays only Cluster API, and not the garbage collector.
 
-// WaitsForHook says what remains to be done for a Machine that is being deleted and waits for a hook.
+// WaitsForHook is a sentence about a Machine that is being deleted and waits for a hook. It says what remains to be done.
 const WaitsForHook = "The Machine is already being deleted, and waits until the controller or person that set the hook removes the annotation"
 
-// hooksOf returns, in order, the annotations by which somebody other than Poundlock has Cluster API wait before it drains a Machine's Node or terminates the
-// Machine's instance.
+// hooksOf returns, sorted, the hook annotations of a Machine that are not Poundlock's own. Because of a hook, Cluster API waits before it drains the Machine's
+// Node, or before it terminates the Machine's instance.
 func hooksOf(machine *policies.Object) []string {
 	var out []string
 	for annotation := range machine.Metadata.Annotations {
@@ -35,26 +34,27 @@ func hooksOf(machine *policies.Object) []string {
 	return out
 }
 
-// HasHook reports whether a Machine has any hook, Poundlock's own included.
+// HasHook reports whether a Machine has any hook, including Poundlock's own.
 func HasHook(machine *policies.Object) bool {
 	return slices.ContainsFunc(slices.Collect(maps.Keys(machine.Metadata.Annotations)), isHook)
 }
 
-// PastHooks returns the reasons of the condition Deleting of a Cluster API Machine for which no hook holds up the rest of the deletion. Cluster API also
-// reaches these reasons with a preDrain hook that it skips (undrained).
+// PastHooks returns those reasons of a Cluster API Machine's condition Deleting which show that no hook holds up the rest of the deletion. Cluster API also
+// reaches these reasons if it has skipped a preDrain hook (undrained).
 func PastHooks() []string {
 	return []string{clusterv1.MachineDeletingWaitingForInfrastructureDeletionReason, clusterv1.MachineDeletingWaitingForBootstrapDeletionReason,
 		clusterv1.MachineDeletingDeletingNodeReason, clusterv1.MachineDeletingDeletionCompletedReason}
 }
 
-// Hooked reports whether hooks that are not Poundlock's hold up the deletion of a Machine that Cluster API runs, or is about to run. machine is the Cluster
-// API Machine, twin its Machine API object.
+// Hooked reports whether hooks other than Poundlock's own hold up the deletion of a Machine that Cluster API runs, or is about to run. machine is the Cluster
+// API Machine, and twin is its Machine API object.
 func Hooked(machine, twin *policies.Object) bool {
 	return twin != nil && Read(twin).Current != MachineAPI && len(hooksOf(machine)) > 0
 }
 
-// DeleteHooked refuses the deletion of a Machine with hooks in the foreground, and warns of one that does not wait for the drain of the Machine's Node. Hooks
-// "should prevent either taking action until they are removed" (converting › Machine lifecycle hooks), however a Machine is deleted.
+// DeleteHooked refuses the deletion of a Machine in the foreground if the Machine has hooks. If it has none, DeleteHooked warns a person that the deletion does
+// not wait until the Machine's Node is drained. Hooks "should prevent either taking action until they are removed" (converting › Machine lifecycle hooks),
+// however a Machine is deleted.
 func DeleteHooked(c policies.Change) policies.Verdict {
 	twin := c.Facts.Twin
 	switch {
@@ -71,7 +71,7 @@ func DeleteHooked(c policies.Change) policies.Verdict {
 		}
 		return policies.Deny(field.Forbidden(field.NewPath("metadata", "annotations").Key(hooks[0]), fmt.Sprintf(
 			"in the foreground the garbage collector deletes the provider's machine, and with it the instance, without waiting for %s. %s", which, instead)))
-	case c.Actor == policies.Anyone && drained(c.Old) && !c.Facts.Undrained: // if Undrained, a deletion in the background drains nothing either
+	case c.Actor == policies.Anyone && drained(c.Old) && !c.Facts.Undrained: // if Undrained, a deletion in the background does not drain the Node either
 		return policies.Warn(fmt.Sprintf("in the foreground the garbage collector deletes the provider's machine, and with it the instance, before Node %s is "+
 			"drained. With --cascade=background it is drained first", nodeOf(c.Old)))
 	}
@@ -83,13 +83,14 @@ func drained(machine *policies.Object) bool {
 	return nodeOf(machine) != "" && !machine.HasAnnotation(clusterv1.ExcludeNodeDrainingAnnotation)
 }
 
-// WithNode reports whether Cluster API runs a Machine, which is therefore not paused, and drains the Machine's Node before it deletes the Machine.
+// WithNode reports whether Cluster API runs a Machine (the Machine is not paused), and drains the Machine's Node before it deletes the Machine.
 func WithNode(machine *policies.Object) bool {
 	return drained(machine) && !machine.Deleting() && !machine.HasAnnotation(PausedAnnotation)
 }
 
-// DeleteSetOfHooked is DeleteHooked for a MachineSet or a MachineDeployment. If a MachineSet is deleted in the foreground, the garbage collector also deletes
-// its Machines in the foreground, and the sets of a MachineDeployment likewise.
+// DeleteSetOfHooked does for a MachineSet or a MachineDeployment what DeleteHooked does for a Machine. If a MachineSet is deleted in the foreground, the
+// garbage collector also deletes its Machines in the foreground. If a MachineDeployment is deleted in the foreground, the garbage collector also deletes its
+// sets in the foreground.
 func DeleteSetOfHooked(c policies.Change) policies.Verdict {
 	hooked := c.Facts.Hooked
 	switch with := c.Facts.WithNodes; {
@@ -106,9 +107,9 @@ func DeleteSetOfHooked(c policies.Change) policies.Verdict {
 			"Delete the %s in the background, which waits: %s --cascade=background", hooked[0], andMore(c, hooked), c.Kind, deleteCommand(c))))
 }
 
-// DeleteInfraOfHooked refuses that a person deletes the provider's machine of a Machine with hooks, or the object that the provider keeps for its instance.
-// Such a deletion would terminate the instance without waiting for the hooks, as a deletion in the foreground does. The refusal ends once Cluster API has
-// come past the hooks: it then deletes the provider's machine, and the provider deletes the kept object. On vSphere the provider does that by an account that
+// DeleteInfraOfHooked refuses that a person deletes the provider's machine of a Machine with hooks, or the object that the provider keeps for that Machine's
+// instance. Such a deletion would terminate the instance without waiting for the hooks. The refusal ends once Cluster API no longer waits for the hooks
+// (PastHooks), because Cluster API then deletes the provider's machine, and the provider deletes the kept object. On vSphere the provider uses an account that
 // cannot be distinguished from a person's.
 func DeleteInfraOfHooked(c policies.Change) policies.Verdict {
 	machine := hookedBehind(c)
@@ -128,8 +129,8 @@ func DeleteInfraOfHooked(c policies.Change) policies.Verdict {
 		"the provider would terminate the instance of Machine %s without waiting for %s, and before its Node is drained. %s", machine.Metadata.Name, which, instead)))
 }
 
-// hookedBehind returns the Cluster API Machine of a provider's object that a person deletes while Cluster API is authoritative, if hooks hold up that
-// Machine's deletion. It returns nil otherwise.
+// hookedBehind returns the Cluster API Machine of a provider's object, if a person deletes that object while Cluster API is authoritative, and hooks hold up
+// the Machine's deletion. It returns nil otherwise.
 func hookedBehind(c policies.Change) *policies.Object {
 	if c.Kind != InfraMachine && c.Kind != InfraInstance || c.Actor != policies.Anyone || c.Old.Deleting() ||
 		c.Facts.Twin == nil || Read(c.Facts.Twin).Current != ClusterAPI {
@@ -144,7 +145,7 @@ func hookedBehind(c policies.Change) *policies.Object {
 	return c.Facts.Owners[i]
 }
 
-// deleteCommand returns the kubectl command of the deletion under review.
+// deleteCommand returns the kubectl command that makes the deletion under review.
 func deleteCommand(c policies.Change) string {
 	return fmt.Sprintf("kubectl -n %s delete %s.%s %s", c.Namespace, c.Resource.Resource, c.Resource.Group, c.Name)
 }

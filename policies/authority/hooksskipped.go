@@ -12,22 +12,22 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// endsWithMachine reports whether Cluster API's controller deletes a provider's machine. Then the controller is done with the hooks of the Machine, or skips
-// them.
+// endsWithMachine reports whether the request is Cluster API's controller deleting a provider's machine. The controller does that as part of a Machine's
+// deletion, after it has waited for the Machine's hooks or skipped them.
 func endsWithMachine(c policies.Change) bool {
 	return c.Actor == policies.ClusterAPIController && !c.Old.Deleting()
 }
 
-// HeldByHooks reports whether preDrain hooks hold a Cluster API Machine of the control plane that is being deleted. It is false for a Machine without a Node:
-// Cluster API skips the hooks of such a Machine, and may do so, because no member of etcd runs there.
+// HeldByHooks reports whether preDrain hooks hold a control plane Machine of Cluster API that is being deleted. It is false for a Machine without a Node.
+// Cluster API skips the hooks of such a Machine, and may do so, because no etcd member runs there.
 func HeldByHooks(m *policies.Object) bool {
 	return m != nil && m.Deleting() && IsMaster(m) && nodeOf(m) != "" && len(preDrain(m.Metadata.Annotations)) > 0
 }
 
-// HooksSkipped refuses that Cluster API's controller deletes the provider's machine of a control plane Machine whose preDrain hooks it skips. Cluster API
-// skips these hooks while every control plane Machine is being deleted. ControlPlaneLast refuses the deletion of the last one. But deletions at the same
-// moment do not see each other, and while Poundlock is away nobody reviews a deletion. Once all these Machines are being deleted, the deletion of the
-// provider's machine is the last request that can be refused. Meanwhile the ControlPlaneMachineSet replaces the Machines.
+// HooksSkipped refuses that Cluster API's controller deletes the provider's machine of a control plane Machine, if the controller has skipped the Machine's
+// preDrain hooks. Cluster API skips these hooks while every control plane Machine is being deleted. ControlPlaneLast refuses the deletion of the last one. But
+// deletions at the same moment do not see each other, and while Poundlock is away nobody reviews a deletion. Once all these Machines are being deleted, the
+// deletion of the provider's machine is the last request that can be refused. Meanwhile the ControlPlaneMachineSet replaces the Machines.
 func HooksSkipped(c policies.Change) policies.Verdict {
 	if !endsWithMachine(c) || c.Facts.Twin == nil || c.Facts.Leaving != "" {
 		return policies.Verdict{}

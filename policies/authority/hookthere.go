@@ -17,19 +17,20 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// HookList describes one of the two lists of hooks in the Machine API's spec.lifecycleHooks: the list's field, and the prefix of the annotations that Cluster
-// API has instead of the list.
+// HookList describes one of the two lists of hooks in the Machine API's spec.lifecycleHooks. Field is the name of the list. Cluster API has annotations instead
+// of the list, and Prefix is the prefix of their names.
 type HookList struct{ Field, Prefix string }
 
-// HookLists returns the two lists in the order in which a deletion waits for their hooks.
+// HookLists returns the two lists, in the order in which a deletion waits for their hooks.
 func HookLists() []HookList {
 	return []HookList{
 		{"preDrain", clusterv1.PreDrainDeleteHookAnnotationPrefix + "/"}, {"preTerminate", clusterv1.PreTerminateDeleteHookAnnotationPrefix + "/"},
 	}
 }
 
-// hookInstead returns the command for the hooks that a refused request adds to, or removes from, the spec of the object that is not authoritative. The other
-// API has these hooks in another form. The hooks of a MachineSet's template are for the set's Machines.
+// hookInstead returns the part of a lock's message with the command that changes hooks in the authoritative object. It is for a refused request that adds hooks
+// to, or removes them from, the spec of the other object. The command is needed because each API has hooks in another form. In a MachineSet, the hooks are
+// those that the template has for the set's Machines. It returns "" for a request that changes no hook.
 func hookInstead(c policies.Change) string {
 	switch {
 	case c.Subresource != "" || c.Operation != admissionv1.Update:
@@ -55,8 +56,8 @@ func hookInstead(c policies.Change) string {
 	return ""
 }
 
-// hookWords returns what a request changes in the Machine API's hooks, as words of a command for Cluster API's annotations. set is the format of a hook that
-// is set, with the annotation's name and value. remove is the format of a hook that is removed, with the name.
+// hookWords returns what a request changes in the Machine API's hooks, as arguments of a command that changes Cluster API's annotations. set is the format for
+// a hook that is set; it gets the annotation's name and value. remove is the format for a hook that is removed; it gets the name.
 func hookWords(c policies.Change, set, remove string) []string {
 	var words []string
 	before, after := hooksIn(c.Kind, c.Old), hooksIn(c.Kind, c.New)
@@ -75,7 +76,7 @@ func hookWords(c policies.Change, set, remove string) []string {
 	return words
 }
 
-// hooksIn returns the hooks of a Machine API Machine, or of a MachineSet's template, by the field of their list.
+// hooksIn returns the hooks of a Machine API Machine, or of a MachineSet's template, as a map from the name of the list to the hooks.
 func hooksIn(kind string, o *policies.Object) map[string][]machinev1beta1.LifecycleHook {
 	type lists map[string][]machinev1beta1.LifecycleHook
 	var spec struct {
@@ -93,7 +94,7 @@ func hooksIn(kind string, o *policies.Object) map[string][]machinev1beta1.Lifecy
 	return spec.LifecycleHooks
 }
 
-// templateAnnotations returns the annotations that a Cluster API set gives its Machines.
+// templateAnnotations returns the annotations that a Cluster API set's template has for the set's Machines.
 func templateAnnotations(o *policies.Object) map[string]string {
 	var spec struct {
 		Template struct {
@@ -106,8 +107,8 @@ func templateAnnotations(o *policies.Object) map[string]string {
 	return spec.Template.Metadata.Annotations
 }
 
-// namedHook returns a hook's annotation, with NAME in place of a name that is missing. Cluster API takes the prefix alone for a hook, too. The Machine API
-// has no hook without a name.
+// namedHook returns a hook's annotation. If the annotation consists only of the prefix, namedHook adds NAME in place of the missing name, because the Machine
+// API has no hook without a name. Cluster API takes the prefix on its own for a hook too.
 func namedHook(annotation string) string {
 	if slices.Contains(NamelessHooks(), annotation) {
 		return annotation + "/NAME"
@@ -115,19 +116,19 @@ func namedHook(annotation string) string {
 	return annotation
 }
 
-// NamelessHooks returns the annotations that Cluster API takes for hooks although they consist of the prefix alone, without a hook's name.
+// NamelessHooks returns the annotations that consist only of a hook prefix, without a hook's name. Cluster API takes them for hooks too.
 func NamelessHooks() []string {
 	return []string{clusterv1.PreDrainDeleteHookAnnotationPrefix, clusterv1.PreTerminateDeleteHookAnnotationPrefix}
 }
 
-// ofHook reports whether a change is of an annotation that stands for a hook in this list of the Machine API.
+// ofHook reports whether a change is of an annotation that stands for a hook in the given list of the Machine API.
 func (m metadataChange) ofHook(list HookList) bool {
 	return m.annotation && m.key != InstanceHookAnnotation && strings.HasPrefix(namedHook(m.key), list.Prefix)
 }
 
-// hooksThere returns the command by which a Machine API Machine gets the hooks that a request would set on the Machine's mirror. It returns "" for a request
-// that changes no hook. Hooks in a MachineSet's own annotations have no effect, because the set's Machines get the template's annotations. So for a
-// MachineSet the command is for the template.
+// hooksThere returns the command that gives a Machine API object the hooks that a request would set on the object's Cluster API mirror. It returns "" for a
+// request that changes no hook. For a MachineSet the command changes the template, because the set's Machines get the template's annotations, and hooks in the
+// set's own annotations have no effect.
 func hooksThere(c policies.Change, changes []metadataChange) string {
 	resource, spec, annotations := "machines", `{"spec":%s}`, c.New.Metadata.Annotations
 	switch {
@@ -145,7 +146,7 @@ func hooksThere(c policies.Change, changes []metadataChange) string {
 	return fmt.Sprintf(`kubectl -n %s patch %s.%s %s --type merge -p '%s'`, c.TwinNamespace, resource, machinev1beta1.GroupName, c.Name, fmt.Sprintf(spec, patch))
 }
 
-// withHooks returns a template's annotations together with those of its set's annotations that are hooks.
+// withHooks returns the template's annotations, and those of the set's own annotations that are hooks.
 func withHooks(template, set map[string]string) map[string]string {
 	out := maps.Clone(set)
 	maps.DeleteFunc(out, func(key, _ string) bool {
@@ -158,8 +159,8 @@ func withHooks(template, set map[string]string) map[string]string {
 	return out
 }
 
-// hooksPatch returns the patch of a Machine API spec that sets each list of hooks that has a change to the hooks of all annotations. It returns "" if no list
-// has a change.
+// hooksPatch returns the patch of a Machine API spec that writes each list of hooks in which something changes. A list gets all hooks in annotations that
+// belong to it. hooksPatch returns "" if no list changes.
 func hooksPatch(changes []metadataChange, annotations map[string]string) string {
 	var lists []string
 	for _, list := range HookLists() {
@@ -180,7 +181,7 @@ func hooksPatch(changes []metadataChange, annotations map[string]string) string 
 	return fmt.Sprintf(`{"lifecycleHooks":{%s}}`, strings.Join(lists, ","))
 }
 
-// plain returns a value as a command shows it (PlainValue).
+// plain returns the value as it is shown in a command (PlainValue): as it is, or VALUE.
 func plain(value string) string {
 	if plainValue.MatchString(value) {
 		return value

@@ -5,8 +5,9 @@ package authority
 
 import "github.com/poundlock/poundlock/policies"
 
-// OpenShiftIdentities returns which user plays each part (policies.Actor) in an OpenShift cluster, by exact user name. These names are the defaults of the
-// manager's flags, and the generated policies and webhook configurations contain them. Of the infrastructure providers' accounts, a cluster has one.
+// OpenShiftIdentities returns which user has which role (policies.Actor) in an OpenShift cluster, by exact user name. These names are the defaults of the
+// manager's flags, and the generated policies and webhook configurations contain them. It has the accounts of all infrastructure providers, although a cluster
+// has only one of them.
 func OpenShiftIdentities() policies.Identities {
 	const machineAPI, clusterAPI = "system:serviceaccount:openshift-machine-api:", "system:serviceaccount:openshift-cluster-api:"
 	out := policies.Identities{

@@ -17,10 +17,10 @@ import (
 
 var infraRefPath = specPath.Child("infrastructureRef")
 
-// InfraOwner refuses that a Machine owns a provider's machine if the Machine does not exist by its UID, is paused while the provider's machine is not, or
-// does not refer to that provider's machine (disowns). A provider's controller acts on each provider's machine that a Machine owns and that is not paused,
-// even if the Machine is paused. So a provider's machine whose owner does not refer to it is a second instance of that Machine, and is deleted, with its
-// instance, when the Machine is.
+// InfraOwner refuses that a Machine owns a provider's machine in three cases: no Machine with this UID exists, the Machine is paused and the provider's machine
+// is not, or the Machine does not refer to that provider's machine (disowns). A provider's controller acts on each provider's machine that has a Machine as
+// owner and is not paused, even if the Machine is paused. So a provider's machine to which its owner does not refer becomes a second instance of that Machine.
+// It is deleted, with its instance, when the Machine is deleted.
 func InfraOwner(c policies.Change) policies.Verdict {
 	var errs field.ErrorList
 	for _, i := range newOwners(c) {
@@ -36,15 +36,17 @@ func InfraOwner(c policies.Change) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// gainsOwner reports whether a request makes a Machine the owner of an infrastructure machine, or unpauses an infrastructure machine that a Machine owns.
+// gainsOwner reports whether a request makes a Machine the owner of an infrastructure machine, or unpauses an infrastructure machine that has a Machine as
+// owner.
 func gainsOwner(c policies.Change) bool { return len(newOwners(c)) > 0 }
 
-// binds reports whether the actor is a controller that sets the owner of infrastructure machines.
+// binds reports whether the actor is a controller whose task it is to set the owner of infrastructure machines.
 func binds(a policies.Actor) bool {
 	return a == policies.Poundlock || a == policies.ClusterAPIController
 }
 
-// newOwners returns the Machines that can act through the object after the request and could not act through it before, as indices in ownerReferences.
+// newOwners returns the owning Machines for which the provider's controller will act on the object after the request, and did not act on it before. They are
+// given as indices in ownerReferences.
 func newOwners(c policies.Change) []int {
 	if binds(c.Actor) {
 		return nil
@@ -63,9 +65,9 @@ func newOwners(c policies.Change) []int {
 	return out
 }
 
-// InstanceOwner refuses an owner reference from the object that a provider keeps for an instance to a provider's machine that does not exist. The garbage
-// collector deletes an object if none of its owners exists, and the provider then terminates the instance. For example, a manifest that was stored has the
-// UID of a provider's machine that is gone.
+// InstanceOwner refuses an owner reference from the object that a provider keeps for an instance to a provider's machine that does not exist. A manifest that
+// was stored may have such a reference, with the UID of a provider's machine that is gone. The garbage collector deletes an object if none of its owners
+// exists, and the provider then terminates the instance.
 func InstanceOwner(c policies.Change) policies.Verdict {
 	var errs field.ErrorList
 	for _, i := range newKeepers(c) {
@@ -76,12 +78,12 @@ func InstanceOwner(c policies.Change) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// gainsKeeper reports whether a request makes a provider's machine the owner of the object that is kept for an instance.
+// gainsKeeper reports whether a request makes a provider's machine an owner of the object that is kept for an instance.
 func gainsKeeper(c policies.Change) bool { return len(newKeepers(c)) > 0 }
 
-// newKeepers returns the provider's machines that a request makes owners of the object kept for an instance, as indices in ownerReferences. It returns none
-// for a provider's controllers that have an account of their own, because they name a machine that they have just read. vSphere's controllers have no account
-// of their own, so their requests are examined like a user's.
+// newKeepers returns the provider's machines that a request newly makes owners of the object that is kept for an instance, as indices in ownerReferences. It
+// returns none if a provider's controllers with an account of their own make the request, because they name a provider's machine that they have just read.
+// vSphere's controllers have no account of their own, so their requests are examined like a user's.
 func newKeepers(c policies.Change) []int {
 	if c.Actor == policies.Poundlock || c.Actor == policies.InfrastructureController {
 		return nil
@@ -95,8 +97,8 @@ func newKeepers(c policies.Change) []int {
 	return out
 }
 
-// Keepers returns the owner references whose provider's machines a rule has to look up: those of newKeepers, or, if the request changes the owners in another
-// way, all references to provider's machines that the object then has.
+// Keepers returns the owner references whose provider's machines a rule has to look up. These are the references of newKeepers. But if the request changes the
+// object's owners (changesItsOwners), they are all references to provider's machines that the object has after the request.
 func Keepers(c policies.Change) []metav1.OwnerReference {
 	if c.Kind != InfraInstance {
 		return nil
@@ -111,13 +113,14 @@ func Keepers(c policies.Change) []metav1.OwnerReference {
 	return out
 }
 
-// keeps reports whether the owner of an object that is kept for an instance is the provider's machine of that instance.
+// keeps reports whether an owner reference of an object that is kept for an instance names the provider's machine of that instance.
 func keeps(c policies.Change, ref metav1.OwnerReference) bool {
 	group, _, _ := strings.Cut(ref.APIVersion, "/")
 	return OwnsInfraInstance(c.New.Kind, ref) && group == c.Resource.Group
 }
 
-// goneKeeper returns why a provider's machine may not own the object that is kept for an instance: it does not exist. It returns "" if it exists.
+// goneKeeper returns the reason why a provider's machine may not own the object that is kept for an instance: no provider's machine of that name and UID
+// exists. It returns "" if there is one.
 func goneKeeper(c policies.Change, ref metav1.OwnerReference) string {
 	const follows = "so the garbage collector would delete this %s, and unless it is paused its controller would terminate the instance: "
 	i := slices.IndexFunc(c.Facts.Owners, func(o *policies.Object) bool { return o.Kind == ref.Kind && o.Metadata.Name == ref.Name })
@@ -130,10 +133,10 @@ func goneKeeper(c policies.Change, ref metav1.OwnerReference) string {
 	return ""
 }
 
-// InfraUnowned refuses owners of other kinds than a provider's object usually has. It refuses them on a new object if none of them exists, and warns there of
-// owners that Poundlock may not read. It refuses them on an existing object if they take the place of all its owners. The garbage collector deletes an object
-// that has owners if none of them exists, and the provider's controller then terminates the instance. InfraOwner and InstanceOwner check the owners that a
-// provider's objects usually have.
+// InfraUnowned refuses owners of kinds that a provider's object does not usually have as owners. On a new object it refuses them if none of them exists, and it
+// warns if Poundlock may not read one of them. On an existing object it refuses them if they replace all owners that the object had. The garbage collector
+// deletes an object with owners if none of the owners exists, and the provider's controller then terminates the instance. The owners that a provider's objects
+// usually have are checked by InfraOwner and InstanceOwner.
 func InfraUnowned(c policies.Change) policies.Verdict {
 	if !replacesOwners(c) || c.Facts.Twin == nil && c.Old != nil {
 		return policies.Verdict{}
@@ -152,8 +155,8 @@ func InfraUnowned(c policies.Change) policies.Verdict {
 		ref.Kind, ref.Name, kindOf(c))))
 }
 
-// replacesOwners reports whether somebody leaves a provider's object only with owners that the object did not have before, and whose kinds such an object
-// does not usually have as owners.
+// replacesOwners reports whether, after the request, a provider's object has only owners that it did not have before, and only owners of kinds that are not
+// usual for such an object.
 func replacesOwners(c policies.Change) bool {
 	if binds(c.Actor) || c.Actor == policies.InfrastructureController || len(c.New.Metadata.OwnerReferences) == 0 || c.Old.Deleting() {
 		return false
@@ -163,13 +166,13 @@ func replacesOwners(c policies.Change) bool {
 	})
 }
 
-// had reports whether the object already has the owner, by name and UID.
+// had reports whether the object already has the owner, with the same name and UID.
 func had(o *policies.Object, ref metav1.OwnerReference) bool {
 	return o != nil && slices.ContainsFunc(o.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == ref.UID && r.Name == ref.Name })
 }
 
-// ownsAsMachine reports whether an owner reference names a Machine of Cluster API. The version does not matter, because Cluster API's controllers ignore the
-// version of an owner reference.
+// ownsAsMachine reports whether an owner reference names a Cluster API Machine, of any version. Cluster API's controllers ignore the version of an owner
+// reference.
 func ownsAsMachine(ref metav1.OwnerReference) bool {
 	group, _, _ := strings.Cut(ref.APIVersion, "/")
 	return ref.Kind == "Machine" && group == clusterAPI.Group
@@ -186,18 +189,18 @@ func MachineOwners(o *policies.Object) []string {
 	return out
 }
 
-// unpausedForItsEnd reports whether somebody unpauses a provider's machine whose Machine is being deleted, so that the deletion can complete. The provider's
-// machine has an instance ID, so the provider creates no instance. The provider then holds the provider's machine by its finalizer before Cluster API deletes
-// it (DeletionPaused). If there is a Machine API Machine, PausedOwned decides about the pause.
+// unpausedForItsEnd reports whether somebody unpauses a provider's machine whose Machine is being deleted, so that this deletion can complete. The provider's
+// machine has an instance ID, so the provider creates no instance. Once it is unpaused, the provider adds its finalizer, before Cluster API deletes the
+// provider's machine (DeletionPaused). If there is a Machine API Machine, PausedOwned decides about the pause.
 func unpausedForItsEnd(c policies.Change, machine *policies.Object, ref metav1.OwnerReference) bool {
 	return machine.Deleting() && had(c.Old, ref) && providerID(c.Old) != "" && providerID(c.Old) == providerID(c.New)
 }
 
-// disowns returns why the owner may not own the object. It returns "" if the owner may.
+// disowns returns the reason why the owner may not own the object. It returns "" if the owner may own it.
 func disowns(c policies.Change, ref metav1.OwnerReference) string {
 	i := slices.IndexFunc(c.Facts.Owners, func(o *policies.Object) bool { return o.Metadata.Name == ref.Name })
 	if gone := i < 0 || c.Facts.Owners[i].Metadata.UID != ref.UID; gone && c.Old != nil && c.Old.Deleting() && had(c.Old, ref) {
-		return "" // its Machine is gone already: when unpaused, the provider's controller terminates the instance and creates none
+		return "" // the Machine is gone already: when unpaused, the provider's controller terminates the instance and creates none
 	}
 	if i < 0 {
 		return fmt.Sprintf("there is no Machine %s of %s in this namespace", ref.Name, clusterAPI.Group)
@@ -217,10 +220,10 @@ func disowns(c policies.Change, ref metav1.OwnerReference) string {
 	return ""
 }
 
-// InfraTaken refuses that a Machine refers to a provider's object of another Machine, or no longer refers to its own. Deleting a Machine deletes the
-// provider's object to which the Machine refers, even if that object belongs to another Machine. And the provider's object to which a Machine referred before
-// keeps running its instance, so a new provider's object would be a second instance. The rule also refuses a reference to a provider's object under the name
-// of a Machine API Machine (Namesake), because most providers find an instance by that name.
+// InfraTaken refuses that a Machine refers to the provider's object of another Machine, or stops referring to its own. When a Machine is deleted, the
+// provider's object to which it refers is deleted too, even if that object belongs to another Machine. And the provider's object to which the Machine referred
+// before keeps running its instance, so another provider's object would be a second instance. The rule also refuses a reference to a provider's object that has
+// the name of a Machine API Machine (Namesake), because most providers find an instance by that name.
 func InfraTaken(c policies.Change) policies.Verdict {
 	if from := InfraReferenceOf(c.Old); refersAnew(c) && from.Name != "" && !refersToItsOwn(c) && c.Facts.Twin != nil && !stand(c).locked() {
 		return policies.Deny(field.Forbidden(infraRefPath, fmt.Sprintf(
@@ -244,13 +247,13 @@ func InfraTaken(c policies.Change) policies.Verdict {
 		to.Kind, to.Name, owner)))
 }
 
-// refersAnew reports whether a request makes a Machine refer to another infrastructure machine than before.
+// refersAnew reports whether a request makes a Machine refer to a different infrastructure machine than before.
 func refersAnew(c policies.Change) bool {
 	return !binds(c.Actor) && InfraReferenceOf(c.New) != InfraReferenceOf(c.Old)
 }
 
-// Namesake returns the name of the provider's machine that a Cluster API Machine refers to, if the request makes the Machine refer to a provider's machine
-// with another name than the Machine's. It returns "" otherwise. A Machine API Machine of the returned name has an instance of that name, or will have one.
+// Namesake returns the name of the provider's machine to which the request makes a Cluster API Machine refer, if that name is not the Machine's own name. It
+// returns "" otherwise. If a Machine API Machine has the returned name, it has an instance of that name, or will have one.
 func Namesake(c policies.Change) string {
 	if to := InfraReferenceOf(c.New); refersAnew(c) && to.Name != c.Name {
 		return to.Name
@@ -258,9 +261,9 @@ func Namesake(c policies.Change) string {
 	return ""
 }
 
-// NamedAsInfra is the reverse of InfraTaken: it refuses a new Machine API Machine under the name of a provider's machine that runs another Machine's
-// instance. The new Machine's mirror would need a provider's machine of that name. Machine API's controllers, too, find an instance by the Machine's name on
-// most platforms.
+// NamedAsInfra refuses a new Machine API Machine that has the name of a provider's machine which runs another Machine's instance. It is the reverse of
+// InfraTaken. The mirror of the new Machine would need a provider's machine of that name. Machine API's controllers, too, find an instance by the Machine's
+// name on most platforms.
 func NamedAsInfra(c policies.Change) policies.Verdict {
 	infra := c.Facts.InfraNamesake
 	if infra == nil || !namesAnew(c) || c.Facts.Twin != nil {
@@ -276,20 +279,20 @@ func NamedAsInfra(c policies.Change) policies.Verdict {
 		infra.Kind, infra.Metadata.Name, owner)))
 }
 
-// namesAnew reports whether somebody chooses the name of a new Machine API Machine. The names that Machine API's sets choose are random, so they do not
-// count.
+// namesAnew reports whether somebody chooses the name of a new Machine API Machine. It is false if Machine API's sets create the Machine, because the names
+// that they choose are random.
 func namesAnew(c policies.Change) bool {
 	return c.Name != "" && c.Actor != policies.Poundlock && c.Actor != policies.MachineAPIController
 }
 
-// refersToItsOwn reports whether a request makes a Machine that referred to another's infrastructure machine refer to the infrastructure machine of the
-// Machine's own name again. A mirrored Machine refers to the infrastructure machine of its own name.
+// refersToItsOwn reports whether a request makes a Machine refer again to the infrastructure machine of the Machine's own name, after it referred to that of
+// another Machine. A mirrored Machine refers to the infrastructure machine of its own name.
 func refersToItsOwn(c policies.Change) bool {
 	return InfraReferenceOf(c.Old).Name != c.Name && InfraReferenceOf(c.New).Name == c.Name
 }
 
-// takenFrom returns the name of another Machine to which the provider's object belongs. It returns "" if the object belongs to no other Machine, or if the
-// request does not change the reference.
+// takenFrom returns the name of another Machine to which the provider's object belongs. It returns "" if there is no such Machine, or if the request does not
+// change the reference to the provider's object.
 func takenFrom(c policies.Change) string {
 	if c.Facts.Infra == nil || !refersAnew(c) {
 		return ""
@@ -297,7 +300,7 @@ func takenFrom(c policies.Change) string {
 	return belongsToAnother(c.Facts.Infra, c.Name)
 }
 
-// belongsToAnother returns the name of a Machine to which a provider's machine belongs, if that is not the Machine called name. It returns "" otherwise.
+// belongsToAnother returns the name of a Machine, other than the Machine called name, to which a provider's machine belongs. It returns "" if there is none.
 func belongsToAnother(infra *policies.Object, name string) string {
 	if kind, other, ok := strings.Cut(infra.Metadata.Annotations[MirrorAnnotation], "/"); ok && kind == "Machine" && other != name {
 		return other
@@ -310,9 +313,9 @@ func belongsToAnother(infra *policies.Object, name string) string {
 	return ""
 }
 
-// InfraOfAnother returns the name of another Machine to which a provider's machine belongs, although the given Machine refers to that provider's machine. The
-// other Machine is the owner, or, if there is no owner, the Machine that MirrorAnnotation names. It returns "" if there is no other Machine. Cluster API lets
-// no second Machine become the owner.
+// InfraOfAnother returns the name of another Machine to which a provider's machine belongs, although the Machine called machine refers to it. The other Machine
+// is the owner or, if there is no owner, the Machine that MirrorAnnotation names. It returns "" if there is no other Machine. A provider's machine has only one
+// Machine as owner, because Cluster API lets no second Machine become an owner.
 func InfraOfAnother(infra *policies.Object, machine string) string {
 	if infra == nil || slices.Contains(MachineOwners(infra), machine) {
 		return ""
@@ -341,7 +344,7 @@ func InfraReferenceOf(machine *policies.Object) InfraReference {
 	return spec.InfrastructureRef
 }
 
-// RefersElsewhere reports whether a Cluster API Machine refers to another provider's machine than the one under review.
+// RefersElsewhere reports whether a Cluster API Machine refers to a provider's machine other than the one under review.
 func RefersElsewhere(machine *policies.Object, c policies.Change) bool {
 	to := InfraReferenceOf(machine)
 	return to.Name != "" && (to.Name != c.Name || to.APIGroup != c.Resource.Group)

@@ -12,8 +12,8 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Instance is what a move knows about the instance behind a Machine. If the source has asked a cloud for an instance and has not yet stored the answer, a
-// move would leave that instance behind, and the target would create a second instance.
+// Instance is what a move knows about the instance of a Machine. The move must know it: if the source has asked a cloud for an instance and has not stored the
+// answer yet, a move would leave that instance behind, and the target would create a second one.
 type Instance uint8
 
 // The values of Instance.
@@ -28,29 +28,31 @@ const (
 	InstanceNotRequested
 	// InstanceShared: another Machine has the same ID.
 	InstanceShared
-	// InstanceAlsoKept: the provider keeps another object, not the pair's, for the same ID. That object's controller acts on the instance too.
+	// InstanceAlsoKept: for the same ID the provider keeps another object, which does not belong to the pair. The controller of that object acts on the instance
+	// too.
 	InstanceAlsoKept
-	// InstanceOfAnother: the Cluster API Machine is authoritative, and the provider's machine to which it refers belongs to another Machine.
+	// InstanceOfAnother: Cluster API is authoritative, and the provider's machine to which the Cluster API Machine refers belongs to another Machine.
 	InstanceOfAnother
 )
 
 const (
-	// UntouchedAnnotation records that Poundlock adopted a Machine API Machine before the Machine API's controllers added their finalizer, which they do before
-	// they call a cloud. The annotation's value is the UID of the Machine, so that a copy of the Machine proves nothing.
+	// UntouchedAnnotation records that Poundlock adopted a Machine API Machine before the Machine API's controllers had added their finalizer. They add it before
+	// they call a cloud, so they cannot have asked for an instance. The annotation's value is the UID of the Machine, so that the annotation proves nothing about
+	// a copy of the Machine.
 	UntouchedAnnotation = Domain + "/untouched"
 	// NoInstanceAnnotation, on a Machine API Machine, is a person's decision that no instance exists. The annotation's value is the NoInstanceToken of the wait
-	// that the decision answers, so that the decision counts only for that wait.
+	// that the person decides about, so that the decision counts only for that wait.
 	NoInstanceAnnotation = Domain + "/no-instance"
 )
 
-// NoInstanceToken returns the value of NoInstanceAnnotation that answers a wait for ReasonInstanceUnknown that began at since. Waits before and after the
-// pause of the source have different values, because what a person saw before the pause may have changed by then.
+// NoInstanceToken returns the value of NoInstanceAnnotation that answers a wait for ReasonInstanceUnknown. since is the time at which the wait began. The waits
+// before and after the pause of the source have different values, because what a person saw before the pause may have changed by then.
 func NoInstanceToken(current API, since time.Time) string {
 	return string(current) + "-" + since.UTC().Format("20060102T150405Z")
 }
 
-// instance returns what the objects prove about the instance of a move from source. The source's objects decide, because the target is paused now and was
-// paused before.
+// instance returns what the objects prove about the instance in a move away from source. It decides by the source's objects, because the target is paused now
+// and was paused before.
 func (o Objects) instance(source API, shape Shape) Instance {
 	machine, core, infra := providerID(o.MachineAPI), providerID(o.ClusterAPI), providerID(o.Infra)
 	switch known := machine != "" && agrees(core, machine) && agrees(infra, machine) && !o.keptForOtherInstance(machine); {
@@ -62,7 +64,7 @@ func (o Objects) instance(source API, shape Shape) Instance {
 		return InstanceShared
 	case len(o.AlsoKept) > 0:
 		return InstanceAlsoKept
-	case source == MachineAPI && known && infra != "": // the provider's controller finds the instance by the ID in its own object
+	case source == MachineAPI && known && infra != "": // the provider's controller finds the instance by the ID in the provider's machine
 		return o.started(shape)
 	case source == ClusterAPI && known && (infra != "" || core != ""):
 		return o.seen()
@@ -74,7 +76,7 @@ func (o Objects) instance(source API, shape Shape) Instance {
 	return InstanceUnknown
 }
 
-// MayBeCreating reports whether Cluster API's controllers, which are being paused, may have a call under way that creates an instance: no object has an
+// MayBeCreating reports whether Cluster API's controllers, which are being paused, may be creating an instance at this moment. They may if no object has an
 // instance ID, and no person has decided since the pause that there is no instance.
 func (o Objects) MayBeCreating() bool {
 	o = o.own()
@@ -83,11 +85,11 @@ func (o Objects) MayBeCreating() bool {
 		providerID(o.MachineAPI)+providerID(o.ClusterAPI)+providerID(o.Infra) == "" && o.instance(ClusterAPI, shape) == InstanceUnknown
 }
 
-// agrees reports whether an object has this ID or none.
+// agrees reports whether has, the ID in an object, is this ID or empty.
 func agrees(has, id string) bool { return has == "" || has == id }
 
-// started returns InstanceKnown if a move to Cluster API finds the Machine provisioned, and InstanceStarting otherwise. The condition "The Machine API
-// Machine must be … provisioned" applies only on the way to Cluster API.
+// started returns InstanceKnown if the Machine of a move to Cluster API is provisioned, and InstanceStarting otherwise. The condition "The Machine API Machine
+// must be … provisioned" applies only to moves to Cluster API.
 func (o Objects) started(shape Shape) Instance {
 	if shape.Phase == "" || shape.Phase == "Provisioning" || !provisioned(o.Infra) {
 		return InstanceStarting
@@ -95,10 +97,10 @@ func (o Objects) started(shape Shape) Instance {
 	return InstanceKnown
 }
 
-// seen returns InstanceKnown if Cluster API's controllers have found the instance at least once, or if there is no provider's machine, and InstanceStarting
-// otherwise. For some time after a cloud has created an instance, the cloud may answer that the instance does not exist. If the Machine API's controllers do
-// not find the instance that an ID names, they mark the Machine as failed for good, and later delete the Machine without its instance. Cluster API's core
-// controller records in status that the instance was found. An instance that was stopped later has been found.
+// seen returns InstanceKnown if Cluster API's controllers have found the instance at least once, or if there is no provider's machine. It returns
+// InstanceStarting otherwise, because for some time after a cloud has created an instance, the cloud may answer that the instance does not exist. If the
+// Machine API's controllers do not find the instance of an ID, they mark the Machine as failed for good, and later delete the Machine without its instance.
+// Cluster API's core controller records in status that the instance was found. An instance that was stopped later has been found too.
 func (o Objects) seen() Instance {
 	if o.Infra == nil || provisioned(o.Infra) || found(o.ClusterAPI) {
 		return InstanceKnown
@@ -106,7 +108,7 @@ func (o Objects) seen() Instance {
 	return InstanceStarting
 }
 
-// found reports whether Cluster API's Machine was provisioned once, or failed for good. It reads the object in either version of Cluster API.
+// found reports whether Cluster API's Machine was provisioned at some time, or has failed for good. It reads the status of either API version.
 func found(core *policies.Object) bool {
 	var status struct {
 		Phase               string `json:"phase"`
@@ -122,27 +124,28 @@ func found(core *policies.Object) bool {
 	return status.InfrastructureReady || status.Initialization.InfrastructureProvisioned || status.Phase == "Failed"
 }
 
-// Untouched reports whether the Machine API's controllers cannot have asked for an instance yet: the Machine has no finalizer of theirs, no ID and no phase.
+// Untouched reports whether the Machine API's controllers cannot have asked for an instance yet. They cannot if the Machine has neither their finalizer, nor an
+// ID, nor a phase.
 func (o Objects) Untouched() bool {
 	return o.Kind.InfraActs() && o.MachineAPI != nil && !o.MachineAPI.HasFinalizer(o.Kind.MachineAPIFinalizer) &&
 		providerID(o.MachineAPI) == "" && Read(o.MachineAPI).Phase == ""
 }
 
-// decided reports whether a person has answered the wait that the condition AuthoritySettled reports.
+// decided reports whether a person has answered the wait that the condition AuthoritySettled reports, by NoInstanceAnnotation.
 func (o Objects) decided(shape Shape) bool {
 	c := shape.Condition(ConditionSettled)
 	return c.Reason == ReasonInstanceUnknown && o.MachineAPI.HasAnnotation(NoInstanceAnnotation) &&
 		o.MachineAPI.Metadata.Annotations[NoInstanceAnnotation] == NoInstanceToken(shape.Current, c.LastTransitionTime.Time)
 }
 
-// withoutInfra reports whether the Machine API can take the Machine over although somebody has deleted the provider's object. It can if both Machines have
-// the instance's ID. By that ID the Machine API finds the instance, or finds that the instance is gone, and it creates none.
+// withoutInfra reports whether the Machine API can take over the Machine although somebody has deleted the provider's object. It can if both Machines have the
+// instance's ID. By that ID the Machine API's controllers find the instance, or find that it is gone. In both cases they create none.
 func (o Objects) withoutInfra(s State) bool {
 	return o.Kind.InfraActs() && o.Infra == nil && s.source() == ClusterAPI && s.Requested == MachineAPI && s.Instance == InstanceKnown &&
 		!o.MachineAPI.Deleting() && !o.ClusterAPI.Deleting()
 }
 
-// instanceWarnings returns, for a request to move, sentences about what the move will wait for because of the instance.
+// instanceWarnings returns, for a request to move, sentences that say what the move will wait for, as far as that concerns the instance.
 func instanceWarnings(c policies.Change, s standing) []string {
 	kind, _ := KindNamed(c.Kind)
 	from, infra := s.authoritative(), c.Facts.Infra
@@ -155,7 +158,7 @@ func instanceWarnings(c policies.Change, s standing) []string {
 			return []string{why}
 		}
 		if infra == nil && providerID(c.Old) != "" {
-			return nil // the review has not looked at the other side
+			return nil // the review has not looked up the other side
 		}
 		return []string{fmt.Sprintf(
 			"the move will wait until spec.providerID of both Machines is the same instance (here it is %q, and the phase is %q). %s may have requested an "+
@@ -175,7 +178,7 @@ func instanceWarnings(c policies.Change, s standing) []string {
 		}
 	case InstanceOfAnother:
 		if s.Condition(ConditionSynchronized).Reason == ReasonForeignTwin {
-			return nil // the message of that condition has been repeated
+			return nil // the message of that condition is already among the warnings
 		}
 		return []string{fmt.Sprintf("the move will not start: %[1]s %[2]s, to which the Cluster API Machine refers, belongs to Machine %[3]s, and Machine API "+
 			"would act on the instance of that other Machine. Leave both Machines as they are, or delete Machine %[3]s with its instance",
@@ -191,8 +194,9 @@ func instanceWarnings(c policies.Change, s standing) []string {
 	return out
 }
 
-// OtherInstance returns a sentence that names the object which keeps a Machine from moving because it is kept for another instance, with the command to
-// delete it. It returns "" if there is no such object. While Machine API is authoritative, the object is paused, so its deletion terminates nothing.
+// OtherInstance returns a sentence about the object that the provider keeps for the instance, if that object is kept for another instance and so keeps the
+// Machine from moving. The sentence has the command that deletes the object. OtherInstance returns "" if there is no such object. While Machine API is
+// authoritative, the object is paused, so its deletion terminates nothing.
 func OtherInstance(c policies.Change) string {
 	kept, id, from := c.Facts.InfraInstance, providerID(c.Old), Authoritative(Read(c.Old))
 	if id == "" || !(Objects{InfraInstance: kept}).keptForOtherInstance(id) {
@@ -210,9 +214,9 @@ func otherInstance(kept *policies.Object, from API, namespace string) string {
 		why, namespace, strings.ToLower(kept.Kind), infraGroupOf(kept), kept.Metadata.Name)
 }
 
-// KeptForOtherInstance returns the sentence of OtherInstance for a Machine whose move waits only because of that object: no ID that a person writes ends that
-// wait. It returns "" if the object does not exist, names the Machine's instance or names no instance, or if one of the Machine's other objects has another
-// ID.
+// KeptForOtherInstance returns the sentence of OtherInstance for a Machine whose move waits only because of that object. No ID that a person writes into the
+// Machine ends that wait. It returns "" if the object does not exist, names no instance or names the Machine's instance, or if one of the Machine's other
+// objects has another ID.
 func (o Objects) KeptForOtherInstance() string {
 	id := providerID(o.MachineAPI)
 	if id == "" || !o.keptForOtherInstance(id) || !agrees(providerID(o.ClusterAPI), id) || !agrees(providerID(o.Infra), id) {
@@ -231,7 +235,7 @@ func infraGroupOf(o *policies.Object) string {
 	return group
 }
 
-// decisionWarning returns what a person decides with NoInstanceAnnotation, if the request sets or changes it.
+// decisionWarning returns a warning that says what a person decides by NoInstanceAnnotation, if the request sets or changes the annotation.
 func decisionWarning(c policies.Change, s standing) []string {
 	decision, set := c.New.Metadata.Annotations[NoInstanceAnnotation]
 	if before, had := c.Old.Metadata.Annotations[NoInstanceAnnotation]; c.Kind != "Machine" || !set || had && before == decision {

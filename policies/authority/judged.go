@@ -15,15 +15,16 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Marked reports whether Cluster API's health check asks the MachineSet of a Machine to delete the Machine. The set deletes it even if the Machine is paused.
+// Marked reports whether Cluster API's health check has asked, by conditions of a Machine, the Machine's MachineSet to delete the Machine. The set deletes such
+// a Machine even if the Machine is paused.
 func Marked(machine *policies.Object) bool {
 	all := ReadConditions(machine)
 	return find(all, clusterv1.MachineHealthCheckSucceededCondition).Status == metav1.ConditionFalse &&
 		find(all, clusterv1.MachineOwnerRemediatedCondition).Status == metav1.ConditionFalse
 }
 
-// Checks reports whether a Cluster API health check is active and selects a Machine that nobody has exempted from checks. A check that cannot be read counts
-// as one that selects the Machine.
+// Checks reports whether a Cluster API health check is active and selects a Machine that nobody has exempted from checks. If the check cannot be read, Checks
+// returns true.
 func Checks(check, machine *policies.Object) bool {
 	if machine.HasAnnotation(clusterv1.MachineSkipRemediationAnnotation) || check.HasAnnotation(PausedAnnotation) || check.Deleting() {
 		return false
@@ -36,9 +37,9 @@ func Checks(check, machine *policies.Object) bool {
 	return err != nil || selector.Matches(labels.Set(machine.Metadata.Labels))
 }
 
-// Judged returns, sorted by name, the Machines that Cluster API's set of the pair would delete as soon as the set is unpaused, because of an old mark of a
-// health check (Marked). These are the Machines that no check watches any more: a check that selects a Machine removes the mark when the Machine's Node
-// recovers. A paused Machine counts as not watched, because checks skip it. checks are all health checks of Cluster API.
+// Judged returns, sorted by name, the Machines that Cluster API's set of the pair would delete as soon as the set is unpaused, because of old conditions of a
+// health check (Marked). These are the Machines with such conditions that no check watches any more. A check that still selects a Machine removes the
+// conditions when the Machine's Node recovers. A paused Machine counts as not watched, because checks skip it. checks are all health checks of Cluster API.
 func (r Roster) Judged(checks []*policies.Object) []string {
 	if r.Sets[ClusterAPI] == nil {
 		return nil
@@ -55,7 +56,7 @@ func (r Roster) Judged(checks []*policies.Object) []string {
 	return out
 }
 
-// NameJudged returns a sentence about the first of the Machines and how many more there are. It returns "" for an empty list.
+// NameJudged returns a sentence that names the first of the Machines and says how many more there are. It returns "" for an empty list.
 func NameJudged(list []string) string {
 	switch len(list) {
 	case 0:

@@ -11,7 +11,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Kind is one kind of object that can move between the APIs. It has everything that differs between the kinds, as data.
+// Kind is one kind of object that can move between the APIs. Everything that differs between the kinds is data in this type.
 type Kind struct {
 	// Name is the kind's name, the same in both APIs.
 	Name string
@@ -19,29 +19,29 @@ type Kind struct {
 	Resource string
 	// MachineAPI and ClusterAPI are the API versions that Poundlock reads and writes.
 	MachineAPI, ClusterAPI schema.GroupVersion
-	// Infra is the rules' name of the provider's objects behind objects of this kind: InfraMachine, InfraMachineTemplate, or "" for none.
+	// Infra is the rules' name for the provider's objects that belong to objects of this kind: InfraMachine, InfraMachineTemplate, or "" for none.
 	Infra string
 	// Scales reports that the kind has a /scale subresource.
 	Scales bool
 	// Parent is the kind whose objects own objects of this kind, "" for none.
 	Parent string
-	// MachineAPIFinalizer and ClusterAPIFinalizer are the finalizers of each API's controller, by which that controller holds an object until it has cleaned up
-	// behind it. "" means that the controller has none.
+	// MachineAPIFinalizer and ClusterAPIFinalizer are the finalizers of each API's controller of the kind. The finalizer holds an object that is being deleted
+	// until the controller has cleaned up. "" means that the controller has no finalizer.
 	MachineAPIFinalizer, ClusterAPIFinalizer string
-	// ObeysAnnotation: the Machine API's own controller of the kind obeys the pause annotation, and may obey no other pause. The controller that OpenShift ships
-	// ignores authority and acknowledges nothing.
+	// ObeysAnnotation reports that the Machine API's controller of the kind obeys the pause annotation, and may obey no other pause. The controller that OpenShift
+	// ships ignores authority, and does not acknowledge a pause.
 	ObeysAnnotation bool
 }
 
-// ControlPlane is the kind of the set of a control plane's Machines. Authority over such a set moves too, but the set has no twin, and so Kinds has no row
-// for it.
+// ControlPlane is the kind of the set of a control plane's Machines. Authority over such a set moves too. Kinds has no row for it, because the set has no twin.
 const ControlPlane = "ControlPlaneMachineSet"
 
-// The rules' names for the kinds of a provider's objects. Kind.Infra of a Machine is InfraMachine, and of a MachineSet InfraMachineTemplate.
+// The rules' names for the kinds of a provider's objects. Kind.Infra is InfraMachine for a Machine, and InfraMachineTemplate for a MachineSet.
 const (
 	InfraMachine         = "InfraMachine"
 	InfraMachineTemplate = "InfraMachineTemplate"
-	// InfraInstance is the object that some providers keep for each instance, besides the provider's machine, which owns that object (InfraInstanceKind).
+	// InfraInstance is the object that some providers keep for each instance in addition to the provider's machine. The provider's machine owns that object
+	// (InfraInstanceKind).
 	InfraInstance = "InfraInstance"
 )
 
@@ -70,7 +70,7 @@ func Kinds() []Kind {
 	}
 }
 
-// KindNamed returns the row of a kind.
+// KindNamed returns the row of Kinds with this name. It returns false if there is none.
 func KindNamed(name string) (Kind, bool) {
 	for _, k := range Kinds() {
 		if k.Name == name {
@@ -97,10 +97,10 @@ func (k Kind) GVKOf(api API) schema.GroupVersionKind {
 // DefinitionIn returns the name of the kind's CustomResourceDefinition in an API.
 func (k Kind) DefinitionIn(api API) string { return k.Resource + "." + k.GVKOf(api).Group }
 
-// HasAuthority reports whether a Machine API object has the fields of authority. The published CRD of MachineHealthCheck lacks these fields. Poundlock's
-// overlay adds them with a default, so with the overlay spec.authoritativeAPI is never empty. Without the overlay, Poundlock leaves the check alone, and also
-// a Cluster API check of the same name. HasAuthority is always true for the other kinds, which therefore stay locked: behind them are machines, on which two
-// controllers must never act.
+// HasAuthority reports whether a Machine API object has the fields of authority. The published CRD of MachineHealthCheck lacks them. Poundlock's overlay of
+// that CRD adds them with a default, so with the overlay spec.authoritativeAPI is never empty. Without the overlay, Poundlock leaves the check alone, and also
+// a Cluster API check of the same name. For the other kinds HasAuthority is always true, so that they stay locked: machines depend on them, and two controllers
+// must never act on one machine.
 func (k Kind) HasAuthority(mapi *policies.Object) bool {
 	s := Read(mapi)
 	return k.Infra != "" || s.Requested != Unset || s.Current != Unset
@@ -116,9 +116,9 @@ func (k Kind) Children() (Kind, bool) {
 	return Kind{}, false
 }
 
-// Definitions returns the names of the CRDs with which mirrors are deleted: the CRDs of all kinds in both APIs, and those of the kinds that own mirrors
-// without being mirrored. When a CRD is deleted, the API server deletes the CRD's objects without asking admission, and the mirrors that those objects own
-// are deleted with them.
+// Definitions returns the names of the CRDs whose deletion also deletes mirrors. They are the CRDs of all kinds in both APIs, and the CRDs of kinds that own
+// mirrors but are not mirrored. When a CRD is deleted, the API server deletes the CRD's objects without asking admission. The mirrors that these objects own
+// are then deleted too.
 func Definitions() []string {
 	var out []string
 	for _, k := range Kinds() {
@@ -127,7 +127,7 @@ func Definitions() []string {
 	return append(out, "clusters."+clusterAPI.Group, "machinedeployments."+clusterAPI.Group, "controlplanemachinesets."+machineAPI.Group)
 }
 
-// Definitions returns the names of the CRDs that objects of this kind need in both APIs: those of the kind itself and those of its owners' kind.
+// Definitions returns the names of the CRDs that objects of this kind need in both APIs: the CRDs of the kind itself and those of the owners' kind.
 func (k Kind) Definitions() []string {
 	out := []string{k.Resource + "." + k.MachineAPI.Group, k.Resource + "." + k.ClusterAPI.Group}
 	if parent, ok := KindNamed(k.Parent); ok {

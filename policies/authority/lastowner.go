@@ -13,9 +13,9 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// LastOwner refuses an update that leaves an object with owners but without any that exists, or warns if the object has an owner that Poundlock may not read.
-// The garbage collector deletes such an object. An update can cause that by new owners that are all gone, or by removing the last owner that exists from a
-// list whose other owners are gone. CreateOwned and InfraUnowned check new objects.
+// LastOwner refuses an update after which an object has owners, but none that exists. If Poundlock may not read one of the owners, LastOwner only warns. The
+// garbage collector deletes such an object. An update can cause that by new owners that are all gone, or by removing the last owner that exists from a list
+// whose other owners are gone. New objects are checked by CreateOwned and InfraUnowned.
 func LastOwner(c policies.Change) policies.Verdict {
 	if !changesItsOwners(c) || ownersRefused(c) {
 		return policies.Verdict{}
@@ -36,9 +36,10 @@ func LastOwner(c policies.Change) policies.Verdict {
 		refs[0].Kind, refs[0].Name, refs[0].UID, kindOf(c), endsWith(c), remedy)))
 }
 
-// changesItsOwners reports whether an update leaves an object with other owners than before. It is false for the controllers of the object's own API and for
-// users with a row of Grants for owners, because they name owners that they have just read. It is false for the garbage collector, which removes owners that
-// are gone or were deleted without their dependents. It is false for an object that is being deleted, which loses nothing by an owner.
+// changesItsOwners reports whether an update leaves an object with other owners than before. It is false for the controllers of the object's own API, and for
+// users with a row of Grants for owners, because they name owners that they have just read. It is false for the garbage collector, because it removes only
+// owners that are gone or were deleted without their dependents. It is false for an object that is being deleted, because such an object loses nothing by an
+// owner.
 func changesItsOwners(c policies.Change) bool {
 	switch {
 	case c.Old == nil || c.New == nil || c.Old.Deleting() || len(c.New.Metadata.OwnerReferences) == 0,
@@ -52,7 +53,7 @@ func changesItsOwners(c policies.Change) bool {
 	return !same(c.Old, c.New) || !same(c.New, c.Old)
 }
 
-// ownersRefused reports whether another rule refuses the change of the owners, whether or not the owners exist.
+// ownersRefused reports whether another rule refuses the change of the owners anyway, so that it does not matter whether the owners exist.
 func ownersRefused(c policies.Change) bool {
 	s := stand(c)
 	if c.Side == policies.SideInfrastructure {
@@ -61,7 +62,7 @@ func ownersRefused(c policies.Change) bool {
 	return mirrored(c, s) && !mayOwn(c, s)
 }
 
-// holds reports whether an owner is one by which a provider's object is found: its Machine, or its provider's machine.
+// holds reports whether an owner is of the kind that usually owns a provider's object: a Machine, or a provider's machine.
 func holds(c policies.Change, ref metav1.OwnerReference) bool {
 	return c.Side == policies.SideInfrastructure && (ownsAsMachine(ref) || c.Kind == InfraInstance && OwnsInfraInstance(c.New.Kind, ref))
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// LeftBehind returns, in order, the members of a Machine API Machine's status that Poundlock clears when the Machine moves to an API (to). They say that the
-// Machine has failed, and since when it waits for its instance. The controllers of one API found this out, and the controllers of the other API find it out
-// anew. Because of these members, a Machine API health check would delete a Machine, even one whose instance the next API has just created. For a Machine
-// that moves without an instance, all of these members are cleared. The Machine API's controllers never act on a failed Machine again, so for a Machine that
-// moves to them with an instance, a failure stays. A Machine that is being deleted keeps all these members.
+// LeftBehind returns, in order, the members of a Machine API Machine's status that Poundlock clears when the Machine moves to the API called to. These members
+// say that the Machine has failed, and since when it waits for its instance. One API's controllers found that out, and the other API's controllers find it out
+// anew. If the members stayed, a Machine API health check would delete the Machine, even if the next API has just created its instance. For a Machine that
+// moves without an instance, all of these members are cleared. For a Machine that moves to the Machine API with an instance, a failure stays, because the
+// Machine API's controllers never act on a failed Machine again. A Machine that is being deleted keeps all these members.
 func LeftBehind(machine *policies.Object, to API) []string {
 	if machine == nil || machine.Kind != "Machine" || machine.Deleting() {
 		return nil
@@ -32,8 +32,9 @@ func LeftBehind(machine *policies.Object, to API) []string {
 	return slices.DeleteFunc(ends, func(name string) bool { return len(status[name]) == 0 })
 }
 
-// unprepared reports whether a move still has to prepare Cluster API's objects. Either their status still has a failure or a phase that Poundlock mirrored
-// before the move and that the move clears, or a Machine without an instance is not yet exempt from Cluster API's health checks (SparedAnnotation).
+// unprepared reports whether Cluster API's objects still have to be prepared for a move. That is so if their status still has a failure or a phase that the
+// move clears and that Poundlock mirrored before the move. It is also so if a Machine without an instance is not exempt from Cluster API's health checks yet
+// (SparedAnnotation).
 func (o Objects) unprepared(shape Shape) bool {
 	if !o.Kind.InfraActs() || o.MachineAPI.Deleting() {
 		return false
@@ -46,7 +47,7 @@ func (o Objects) unprepared(shape Shape) bool {
 		providerID(o.MachineAPI) == "" && (core.LastUpdated != "" || core.Phase != "" && core.Phase != "Pending")
 }
 
-// failures is what the status of a Cluster API object reports about a failure, in either API version, and about the object's phase.
+// failures is what the status of a Cluster API object says about a failure, in either API version, and about the object's phase.
 type failures struct {
 	failure
 

@@ -42,12 +42,12 @@ func SpecLocked(c policies.Change) policies.Verdict {
 	return v
 }
 
-// OfProviderSpec matches the beginning of a field's path inside a providerSpec, of a Machine or of a set's template.
+// OfProviderSpec is a regular expression for the beginning of a field's path inside a providerSpec, either of a Machine or of a set's template.
 const OfProviderSpec = `spec[.](template[.]spec[.])?providerSpec[.]`
 
 var ofProviderSpec = regexp.MustCompile("^" + OfProviderSpec)
 
-// mayChange returns the paths that the lock of a spec leaves out: the request for another API, and the fields in rows of Grants.
+// mayChange returns the paths that the lock of a spec lets a request change: the request for another API, and the fields in rows of Grants.
 func mayChange(c policies.Change) []string {
 	granted := grantedFields(c, "spec")
 	if c.Side == policies.SideMachineAPI {
@@ -56,7 +56,7 @@ func mayChange(c policies.Change) []string {
 	return granted
 }
 
-// lockedReason returns the sentence of a lock, with the remedies. infra is InfraInstead or "".
+// lockedReason returns the message of a lock, including the remedies. infra is InfraInstead or "".
 func lockedReason(c policies.Change, s standing, infra string) string {
 	if s.Current == Unset {
 		return fmt.Sprintf("it is not stored yet which API is authoritative for %s. Poundlock stores it within moments of the object's creation: try again then",
@@ -66,11 +66,11 @@ func lockedReason(c policies.Change, s standing, infra string) string {
 		s.authoritative().Text(), c.Kind, there(c), infra, scaleInstead(c), hookInstead(c), templateInstead(c), orMove(c, s.authoritative().Other()))
 }
 
-// InfraInstead says where Cluster API has the fields that the Machine API has in a providerSpec.
+// InfraInstead is the part of a lock's message that says where Cluster API has the fields that the Machine API has in a providerSpec.
 const InfraInstead = " (the fields of providerSpec are in the object that its infrastructureRef names)"
 
-// TemplateInstead is about spec.template.spec.authoritativeAPI, the one field of a set's template without a counterpart in Cluster API that has an effect
-// while Machine API scales the set.
+// TemplateInstead is the part of a lock's message about spec.template.spec.authoritativeAPI. It is the only field of a set's template that has an effect while
+// Machine API scales the set, but has no counterpart in Cluster API.
 const TemplateInstead = " (except spec.template.spec.authoritativeAPI: Cluster API has no such field, and it only has an effect while Machine API scales " +
 	"the set)"
 
@@ -81,8 +81,8 @@ func templateInstead(c policies.Change) string {
 	return TemplateInstead
 }
 
-// orMove returns the end of a lock's sentence, with the other remedy: to move the object. An object that is being deleted cannot be moved (RequestBlocked),
-// so for such an object orMove says that.
+// orMove returns the end of a lock's message, with the other remedy: to move the object. An object that is being deleted cannot be moved (RequestBlocked), and
+// orMove then says so.
 func orMove(c policies.Change, to API) string {
 	if c.Old.Deleting() || c.Side != policies.SideMachineAPI && c.Facts.Twin.Deleting() {
 		return ". The object is being deleted, so its authority can no longer move"
@@ -90,8 +90,8 @@ func orMove(c policies.Change, to API) string {
 	return ", or move it first: " + moveTo(c, to)
 }
 
-// scaleInstead returns the command of ScaleLocked for a change of replicas in the object itself, as the console, an apply or an editor make it. It returns ""
-// for any other request.
+// scaleInstead returns the part of a lock's message with the command that scales the twin (the command of ScaleLocked), if the request changes replicas in the
+// object itself. The console, an apply or an editor does that. It returns "" for any other request.
 func scaleInstead(c policies.Change) string {
 	if c.Kind != "MachineSet" || c.Subresource != "" || c.Operation != admissionv1.Update || sameReplicas(c) {
 		return ""
@@ -99,7 +99,7 @@ func scaleInstead(c policies.Change) string {
 	return " (to change replicas: " + scaleThere(c) + ")"
 }
 
-// InTransit refuses changes of both objects' specs while authority moves, so that the target gets the spec that the source had.
+// InTransit refuses changes of the specs of both objects while authority moves, so that the target gets exactly the spec that the source had.
 func InTransit(c policies.Change) policies.Verdict {
 	s := stand(c)
 	if c.Actor == policies.Poundlock || !s.moving() {
@@ -121,8 +121,7 @@ func transitReason(c policies.Change, s standing) string {
 	return fmt.Sprintf("%s, or cancel the move: %s", why, moveTo(c, s.SynchronizedAPI))
 }
 
-// InfraLocked refuses changes and deletions of a provider's object while Machine API is authoritative, because Cluster API will act on the object after a
-// move.
+// InfraLocked refuses changes and deletions of a provider's object while Machine API is authoritative. Cluster API will act on that object after a move.
 func InfraLocked(c policies.Change) policies.Verdict {
 	s := stand(c)
 	if c.Actor == policies.Poundlock || !s.locked() || s.seenTo(c) {
@@ -143,8 +142,8 @@ func InfraLocked(c policies.Change) policies.Verdict {
 	return merge(denySpec(c, reason, grantedFields(c, "spec")...), denyInfraMetadata(c, reason))
 }
 
-// kindOf returns the object's own kind, such as AWSMachine. It returns the rules' name for the kind if a manifest left the kind out, and for a review of
-// /scale, which has a Scale instead of the object.
+// kindOf returns the object's own kind, such as AWSMachine. It returns the rules' name for the kind instead if a manifest has no kind, and in a review of
+// /scale, which has a Scale in place of the object.
 func kindOf(c policies.Change) string {
 	o := c.Old
 	if o == nil {
@@ -156,8 +155,8 @@ func kindOf(c policies.Change) string {
 	return c.Kind
 }
 
-// denyInfraDelete refuses the deletion of a provider's object. It allows deletions by Kubernetes' own cleaners (the garbage collector and the namespace
-// controller), because they follow another deletion. It also allows anybody to delete an object that keeps a Machine from moving.
+// denyInfraDelete refuses the deletion of a provider's object. It allows deletions by the garbage collector and the namespace controller, because these follow
+// another deletion. It also allows anybody to delete an object that keeps a Machine from moving (keepsOther, keptInTheWay).
 func denyInfraDelete(c policies.Change, reason string) policies.Verdict {
 	path := field.NewPath("metadata", "name")
 	if Granted(c, path.String(), Deletes) || strange(c) || keepsOther(c) || keptInTheWay(c) {
@@ -166,7 +165,7 @@ func denyInfraDelete(c policies.Change, reason string) policies.Verdict {
 	return policies.Deny(field.Forbidden(path, "you cannot delete this object: "+reason))
 }
 
-// keepsOther reports whether the object under review is kept for another instance than that of the Machine that Machine API runs. While such an object
+// keepsOther reports whether the object under review is kept for another instance than that of the Machine, which Machine API runs. While such an object
 // exists, the Machine cannot move. The object is paused, so its deletion terminates nothing.
 func keepsOther(c policies.Change) bool {
 	id := providerID(c.Facts.Twin)
@@ -174,17 +173,17 @@ func keepsOther(c policies.Change) bool {
 		(Objects{InfraInstance: c.Old}).keptForOtherInstance(id)
 }
 
-// keptInTheWay reports whether a person made the object under review, under the name of what a provider keeps for the instance of the Machine that Machine
-// API runs (ForeignKept), and the object's deletion terminates nothing of that Machine. The deletion terminates nothing if the object is paused, or kept for
-// another instance.
+// keptInTheWay reports whether the object under review was made by a person, has the name of what a provider keeps for the Machine's instance (ForeignKept),
+// and can be deleted without terminating that instance. Machine API runs the Machine. The deletion terminates nothing of the Machine if the object is paused,
+// or if it is kept for another instance.
 func keptInTheWay(c policies.Change) bool {
 	return c.Kind == InfraInstance && Read(c.Facts.Twin).Current == MachineAPI && ForeignKept(c.Old, c.Facts.Twin) &&
 		(c.Old.HasAnnotation(PausedAnnotation) || keepsStrangersInstance(c))
 }
 
-// denyInfraMetadata refuses changes of a provider's object's metadata. It leaves out the metadata about which other rules decide: the pause annotation, the
-// labels and annotations that Cluster API propagates, and the owner references and finalizers that the garbage collector and the provider's controllers
-// write.
+// denyInfraMetadata refuses changes of the metadata of a provider's object. It allows the changes about which other rules decide. These are changes of the
+// pause annotation, of labels and annotations that Cluster API propagates, and of owner references and finalizers that the garbage collector and the provider's
+// controllers write.
 func denyInfraMetadata(c policies.Change, reason string) policies.Verdict {
 	var errs field.ErrorList
 	for _, m := range metadataChanges(c) {
@@ -206,18 +205,18 @@ func denyInfraMetadata(c policies.Change, reason string) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// holdsAsItsProvider reports whether a request only adds the provider's own finalizer to one of its objects, in the cases in which anybody may do that.
-// Nobody acts because of a finalizer. One case is a provider whose controllers have no account of their own (Provider.Account). vSphere's controllers add the
-// finalizer before they check for a pause: if they were refused, they would never acknowledge a pause. The other case is a machine that Poundlock did not
-// make and that may have lost the finalizer, for example in a restore. Without the finalizer, Cluster API would take the machine for terminated, and its
-// instance would be left behind.
+// holdsAsItsProvider reports whether a request only adds the provider's own finalizer to an object of the provider, in one of the two cases in which anybody
+// may add it. Nobody acts because of a finalizer. The first case is a provider whose controllers have no account of their own (Provider.Account). vSphere's
+// controllers add the finalizer before they check for a pause, so if they were refused, they would never acknowledge a pause. The second case is a machine that
+// Poundlock did not make and that may have lost the finalizer, for example in a restore. Without the finalizer, Cluster API would take the machine for
+// terminated, and its instance would be left behind.
 func holdsAsItsProvider(c policies.Change) bool {
 	return (hasNoAccount(c.Old.Kind) || strange(c) || keepsStrangersInstance(c)) &&
 		sameSet(append(slices.Clone(c.Old.Metadata.Finalizers), InfraFinalizer(c.Resource.Group, c.Old.Kind)), c.New.Metadata.Finalizers)
 }
 
-// endsItsDeletion reports whether a request only removes finalizers from an object that is being deleted, and nobody waits for the cleanup that these
-// finalizers stand for. That is so if they are neither the provider's nor Poundlock's, or if the object is paused while Machine API runs the instance.
+// endsItsDeletion reports whether a request only removes finalizers from an object that is being deleted, and no cleanup is lost by that. No cleanup is lost if
+// the finalizers are neither the provider's nor Poundlock's, or if the object is paused while Machine API runs the instance.
 func endsItsDeletion(c policies.Change) bool {
 	if !c.Old.Deleting() {
 		return false
@@ -232,8 +231,8 @@ func endsItsDeletion(c policies.Change) bool {
 	return !slices.ContainsFunc(c.New.Metadata.Finalizers, func(f string) bool { return !c.Old.HasFinalizer(f) })
 }
 
-// ScaleLocked refuses changes of replicas through the /scale subresource of a locked object, where `kubectl scale` writes. SpecLocked refuses such changes of
-// the object itself.
+// ScaleLocked refuses changes of replicas through the /scale subresource of a locked object. `kubectl scale` writes there. SpecLocked refuses changes of
+// replicas in the object itself.
 func ScaleLocked(c policies.Change) policies.Verdict {
 	s := stand(c)
 	if c.Actor == policies.Poundlock || !s.locked() || sameReplicas(c) {
@@ -273,10 +272,11 @@ func replicas(o *policies.Object) int64 {
 	return spec.Replicas
 }
 
-// maxNamed is how many differences the message of a lock names. Nobody would read more of them, for example after the whole spec was rewritten.
+// maxNamed is the maximum number of differences that the message of a lock names. If, for example, the whole spec was rewritten, nobody would read more of
+// them.
 const maxNamed = 10
 
-// denySpec refuses a change of the spec, with one error for each field that differs, and with reason as the message.
+// denySpec refuses a change of the spec, with one error for each field that differs. reason is the message of each error. The paths in except may differ.
 func denySpec(c policies.Change, reason string, except ...string) policies.Verdict {
 	compare := contentOf(c)
 	compare.Except, compare.Most = except, maxNamed
@@ -297,8 +297,8 @@ func denySpec(c policies.Change, reason string, except ...string) policies.Verdi
 	return policies.Deny(errs...)
 }
 
-// contentOf returns how an object's spec is compared. The fields that a provider reads are compared exactly, because there an empty object has a meaning: it
-// asks for spot instances, for example. In the fields that the APIs themselves define, empty and absent mean the same.
+// contentOf returns how the spec of an object is compared. The fields that a provider reads are compared exactly, because in them an empty object has a
+// meaning, for example a request for spot instances. In the fields that the APIs themselves define, empty and absent mean the same.
 func contentOf(c policies.Change) policies.Comparison {
 	if c.Side == policies.SideInfrastructure {
 		return policies.Comparison{Exact: []string{specPath.String()}}
@@ -306,12 +306,12 @@ func contentOf(c policies.Change) policies.Comparison {
 	return policies.Comparison{Exact: ProviderSpecFields()}
 }
 
-// ProviderSpecFields returns the paths of the fields in the Machine API's objects that a provider reads.
+// ProviderSpecFields returns the paths of those fields of the Machine API's objects that a provider reads.
 func ProviderSpecFields() []string {
 	return []string{"spec.providerSpec", "spec.template.spec.providerSpec"}
 }
 
-// changesSpec reports whether an update changes what the spec means.
+// changesSpec reports whether an update changes the meaning of the spec.
 func changesSpec(c policies.Change) bool {
 	compare := contentOf(c)
 	compare.Most = 1

@@ -22,28 +22,28 @@ var (
 	ownersPath     = field.NewPath("metadata", "ownerReferences")
 )
 
-// reservedDomains are the domains of Kubernetes and OpenShift. A name is reserved if its domain is one of these or ends with a dot and one of these, so
-// kubernetes.iofoo is not reserved.
+// reservedDomains are the domains of Kubernetes and OpenShift. A label or annotation is reserved if its domain is one of these or a subdomain of one of these.
+// So example.kubernetes.io is reserved, and kubernetes.iofoo is not.
 var reservedDomains = []string{"kubernetes.io", "k8s.io", "x-k8s.io", "openshift.io"}
 
-// reservedNames are the reserved names that have no domain.
+// reservedNames are the reserved labels and annotations that have no domain.
 var reservedNames = []string{"machine-template-hash"}
 
 // theirs are the labels and annotations by which a tool recognizes an object as its own: GitOps, Helm, kubectl apply --prune, a fleet manager, a backup, the
-// autoscaler of bare metal. Whichever API is authoritative, Poundlock does not copy them to the twin (the exception: Theirs), because with a copy the tool
-// would prune or scale the twin too. An entry that ends with a / stands for a whole domain.
+// autoscaler of bare metal. Poundlock does not copy them to the twin, whichever API is authoritative, because with a copy the tool would prune or scale the
+// twin too. There is one exception, see Theirs. An entry that ends with a / stands for a whole domain.
 var theirs = []string{
 	"app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "applyset.kubernetes.io/part-of", "argocd.argoproj.io/", "helm.toolkit.fluxcd.io/",
 	"hive.openshift.io/", "kustomize.toolkit.fluxcd.io/", "meta.helm.sh/", "metal3.io/autoscale-to-hosts", "velero.io/",
 }
 
-// Theirs reports whether a tool recognizes an object by this label or annotation. Poundlock does not mirror such a name, unless a set selects its Machines by
-// it.
+// Theirs reports whether a tool recognizes its objects by this label or annotation. Poundlock does not mirror such a name. The exception is a label by which a
+// set selects its Machines.
 func Theirs(key string) bool {
 	return slices.ContainsFunc(theirs, func(t string) bool { return key == t || strings.HasSuffix(t, "/") && strings.HasPrefix(key, t) })
 }
 
-// TheirNames returns the names and domains of theirs, for the admission policies.
+// TheirNames returns a copy of theirs, the names and domains of such labels and annotations, for the admission policies.
 func TheirNames() []string { return slices.Clone(theirs) }
 
 // Reserved reports whether a label or annotation belongs to Kubernetes, OpenShift, an API of machines or Poundlock.
@@ -64,7 +64,7 @@ func Reserved(key string) bool {
 type metadataChange struct {
 	annotation bool
 	key        string
-	// value is the requested value. removed means that the request has no value.
+	// value is the requested value. It is empty if removed is true.
 	value   string
 	removed bool
 }
@@ -76,7 +76,7 @@ func (m metadataChange) path() *field.Path {
 	return field.NewPath("metadata", "labels").Key(m.key)
 }
 
-// metadataChanges returns the labels and annotations that an update changes: labels before annotations, each sorted by name.
+// metadataChanges returns the labels and annotations that an update adds, changes or removes. Labels come before annotations, and both are sorted by name.
 func metadataChanges(c policies.Change) []metadataChange {
 	return append(
 		mapChanges(false, c.Old.Metadata.Labels, c.New.Metadata.Labels),
@@ -99,22 +99,22 @@ func mapChanges(annotation bool, before, after map[string]string) []metadataChan
 	return out
 }
 
-// FreeAnnotations returns the annotations that a user may write although their domains are reserved. Every `kubectl apply` writes LastAppliedAnnotation.
-// NoInstanceAnnotation is a person's decision.
+// FreeAnnotations returns the annotations that a user may write although their domains are reserved. LastAppliedAnnotation is one, because every `kubectl
+// apply` writes it. NoInstanceAnnotation is one, because it is a person's decision.
 func FreeAnnotations() []string { return []string{LastAppliedAnnotation, NoInstanceAnnotation} }
 
-// free reports whether a user may make the change whatever the name's domain.
+// free reports whether a user may make the change although the domain of the name is reserved.
 func free(m metadataChange) bool { return m.annotation && slices.Contains(FreeAnnotations(), m.key) }
 
-// stays reports whether a name concerns this object alone, so that the twin may have another value. No label of a Machine counts as such, because the
-// Machine's set may select by it.
+// stays reports whether the label or annotation is only for this object, so that the twin may have another value. A label of a Machine is never only for the
+// Machine, because the Machine's set may select by it.
 func (m metadataChange) stays(c policies.Change) bool {
 	return Theirs(m.key) && (m.annotation || c.Kind != "Machine" && c.Kind != InfraMachine)
 }
 
-// MetadataReserved refuses changes of reserved names on the object that is not authoritative. There a user may change only labels and annotations "that are
-// not critical to Machine API or Cluster API functionality, and are not in reserved Kubernetes or OpenShift namespaces" (converting › Admission of
-// non-authoritative resources).
+// MetadataReserved refuses changes of reserved labels and annotations on the object that is not authoritative. On that object a user may change only labels and
+// annotations "that are not critical to Machine API or Cluster API functionality, and are not in reserved Kubernetes or OpenShift namespaces" (converting ›
+// Admission of non-authoritative resources).
 func MetadataReserved(c policies.Change) policies.Verdict {
 	s := stand(c)
 	if c.Actor == policies.Poundlock || !s.locked() {
@@ -142,14 +142,14 @@ func MetadataReserved(c policies.Change) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// addsNamelessHook reports whether a change adds a hook whose annotation is only the hook prefix, without a name (NamelessHooks). MetadataReserved refuses to
-// add one. Everybody may remove one, because the authoritative object has no such hook.
+// addsNamelessHook reports whether a change adds a hook annotation that consists only of the hook prefix, without a name (NamelessHooks). MetadataReserved
+// refuses that. Everybody may remove such an annotation, because the authoritative object has no such hook.
 func (m metadataChange) addsNamelessHook() bool {
 	return m.annotation && !m.removed && slices.Contains(NamelessHooks(), m.key)
 }
 
-// derivedFrom returns which part of the Machine API's Machine makes a label of its mirror, if the Machine API's Machine does not have that label itself. It
-// returns "" if the label is a copy of the same label.
+// derivedFrom returns a phrase for the part of the Machine API Machine from which Poundlock makes a label of the mirror. It returns "" if the label is a copy
+// of the same label of the Machine API Machine.
 func (m metadataChange) derivedFrom(c policies.Change) string {
 	if c.Side != policies.SideClusterAPI || c.Kind != "Machine" || m.annotation {
 		return ""
@@ -166,7 +166,8 @@ func (m metadataChange) derivedFrom(c policies.Change) string {
 	return ""
 }
 
-// Reasons of MetadataReserved: LeftAloneReason is for names that a controller of the Machine API writes, LeftOutReason for a request that leaves names out.
+// Reasons of MetadataReserved. LeftAloneReason is for labels and annotations that a controller of the Machine API writes. LeftOutReason is for a request that
+// leaves out labels and annotations.
 const (
 	LeftAloneReason = "a controller of the Machine API writes this on the Machine API object, whichever API is authoritative, and Poundlock does not mirror " +
 		"it: leave it as it is"
@@ -175,8 +176,8 @@ const (
 		"apply --server-side. To remove one, remove it from the authoritative object: "
 )
 
-// leftAlone reports whether a change is of a name that Poundlock leaves to a controller of the Machine API and does not mirror. Poundlock does not compare
-// such a name with the authoritative object.
+// leftAlone reports whether the change is of a label or annotation that a controller of the Machine API writes and that Poundlock does not mirror. Poundlock
+// does not compare it with the authoritative object either.
 func (m metadataChange) leftAlone(c policies.Change) bool {
 	of := "metadata.labels"
 	if m.annotation {
@@ -185,18 +186,18 @@ func (m metadataChange) leftAlone(c policies.Change) bool {
 	return c.Side == policies.SideMachineAPI && slices.Contains(LeftAlone(c.Kind, of), m.key)
 }
 
-// poundlocks reports whether a name is in Poundlock's own domain. Such a record may be missing on the other object, and a manifest from before Poundlock
-// wrote the record leaves it out.
+// poundlocks reports whether a label or annotation is in Poundlock's own domain. The other object need not have it. A manifest that was written before
+// Poundlock added it lacks it too.
 func (m metadataChange) poundlocks() bool { return strings.HasPrefix(m.key, Domain+"/") }
 
-// marks reports whether a change is, on a mirror, of the annotation by which Poundlock recognizes the mirror, or of Poundlock's own hook
+// marks reports whether a change on a mirror is of one of Poundlock's own annotations: the one by which Poundlock recognizes the mirror, or Poundlock's hook
 // (InstanceHookAnnotation).
 func (m metadataChange) marks(s standing) bool {
 	return m.annotation && (m.key == MirrorAnnotation || m.key == InstanceHookAnnotation) && s.side != policies.SideMachineAPI && s.Current == MachineAPI
 }
 
-// markReason returns the message of a refused change of Poundlock's mark, with what to do so that an object is no mirror any more. The usual remedy, to
-// change the authoritative object, would not help, because that object does not have the mark.
+// markReason returns the message for a refused change of one of the annotations of marks. The message says what a person can do so that the object is no mirror
+// any more. The usual remedy, to change the authoritative object, would not help, because the authoritative object does not have these annotations.
 func markReason(c policies.Change) string {
 	return fmt.Sprintf("with this annotation Poundlock marks a mirror of %s, for which Machine API is authoritative. To let Cluster API act, migrate it: %s. "+
 		"To stop all mirroring, stop Poundlock and run: kubectl poundlock cleanup", there(c), moveTo(c, ClusterAPI))
@@ -232,7 +233,7 @@ func Renamed() map[string]string {
 	}
 }
 
-// Older returns the older names that the Machine API still accepts for an annotation, as a map to Cluster API's name for it.
+// Older returns older names of annotations that the Machine API still accepts, as a map from the older name to Cluster API's name of the annotation.
 func Older() map[string]string {
 	return map[string]string{machineapi.OldDeleteAnnotation: clusterv1.DeleteMachineAnnotation}
 }
@@ -256,12 +257,12 @@ func nameThere(c policies.Change, key string) string {
 	return key
 }
 
-// PlainValue matches the values that a command in a message shows as they are. In place of any other value the command shows VALUE.
+// PlainValue is a regular expression for the values that a command in a message shows unchanged. In place of any other value the command shows VALUE.
 const PlainValue = `^[A-Za-z0-9._/:-]{0,63}$`
 
 var plainValue = regexp.MustCompile(PlainValue)
 
-// setThere returns the commands, joined with &&, that make the changes on the twin.
+// setThere returns the kubectl commands, joined with &&, that make the changes on the twin.
 func setThere(c policies.Change, changes []metadataChange) string {
 	resource, _, _ := strings.Cut(there(c), " ")
 	var commands []string
@@ -285,13 +286,13 @@ func setThere(c policies.Change, changes []metadataChange) string {
 	return strings.Join(commands, " && ")
 }
 
-// DeletionMarks returns the annotations that mark a Machine as the one to delete first when a set scales down. They do so whatever their value, so a user who
-// sets one to false means its removal.
+// DeletionMarks returns the annotations that mark a Machine as the one to delete first when a set scales down. They count whatever their value is. So a user
+// who sets one to false wants it removed.
 func DeletionMarks() []string {
 	return []string{clusterv1.DeleteMachineAnnotation, machineapi.DeleteAnnotation, machineapi.OldDeleteAnnotation}
 }
 
-// word returns the change as an argument of kubectl label or kubectl annotate.
+// word returns the change as an argument of kubectl label or kubectl annotate, with name as the name of the label or annotation.
 func (m metadataChange) word(name string) string {
 	switch {
 	case m.removed || m.value == "false" && slices.Contains(DeletionMarks(), m.key):
@@ -300,18 +301,18 @@ func (m metadataChange) word(name string) string {
 	return name + "=" + plain(m.value)
 }
 
-// pauses reports whether a change is of the pause annotation. PausedOwned decides about such a change, with its own message.
+// pauses reports whether a change is of the pause annotation. The rule PausedOwned decides about such a change, with its own message.
 func pauses(c policies.Change, m metadataChange) bool {
 	return m.annotation && m.key == PausedAnnotation && (c.Side != policies.SideMachineAPI || PausesCheck(c.Old))
 }
 
-// unpauses reports whether a request removes Cluster API's pause annotation from a Machine API object. A person has set the annotation there. The Machine
-// API's health checks and the autoscaler obey it, whichever API is authoritative.
+// unpauses reports whether a change removes Cluster API's pause annotation from a Machine API object. On that object a person has set the annotation, because
+// the Machine API's health checks and the autoscaler obey it, whichever API is authoritative.
 func unpauses(c policies.Change, m metadataChange) bool {
 	return c.Side == policies.SideMachineAPI && m.annotation && m.key == PausedAnnotation && m.removed
 }
 
-// granted reports whether a row of Grants allows the change to the user of the request.
+// granted reports whether a row of Grants allows the request's user to make the change.
 func (m metadataChange) granted(c policies.Change) bool {
 	return Granted(c, m.path().String(), m.effect(c))
 }
@@ -331,11 +332,11 @@ func (m metadataChange) effect(c policies.Change) Effect {
 	return Adds
 }
 
-// MetadataConflict refuses a label or annotation whose value differs from the authoritative object's: the names that a user may change may "not conflict with
-// the authoritative resource" (converting › Admission of non-authoritative resources).
+// MetadataConflict refuses a label or annotation whose value differs from the authoritative object's. The labels and annotations that a user may change may
+// "not conflict with the authoritative resource" (converting › Admission of non-authoritative resources).
 //
-// Names that differ between the two APIs are all reserved, so MetadataReserved decides about them, whatever the value. A test checks that of all names that
-// the conversion renames.
+// All names that differ between the two APIs are reserved. So MetadataReserved decides about them, whatever their value. A test checks that every name which
+// the conversion renames is reserved.
 func MetadataConflict(c policies.Change) policies.Verdict {
 	s := stand(c)
 	if c.Actor == policies.Poundlock || c.Facts.Twin == nil || !s.locked() || s.leaving() {
@@ -352,11 +353,11 @@ func MetadataConflict(c policies.Change) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// leaving reports whether a move has begun away from the API of the object under review. Until the move ends, the mirror still follows this object's labels
-// and annotations.
+// leaving reports whether a move away from the API of the object under review has begun. Until the move ends, the mirror still follows the labels and
+// annotations of this object.
 func (s standing) leaving() bool { return s.moving() && sideOf(s.SynchronizedAPI, s.side) }
 
-// brief returns a value shortened for a message, because an annotation may have 256 KiB.
+// brief returns a value, shortened for a message. An annotation may have 256 KiB.
 func brief(value string) string {
 	const most = 64
 	if all := []rune(value); len(all) > most {
@@ -374,19 +375,19 @@ func twinValue(twin *policies.Object, m metadataChange) (string, bool) {
 	return v, ok
 }
 
-// MetadataFree refuses nothing. It is a row in the table of rules so that the names that MetadataReserved and MetadataConflict leave free are documented and
-// can be explained.
+// MetadataFree refuses nothing. It is a row in the table of rules only so that the labels and annotations which MetadataReserved and MetadataConflict leave
+// free are documented and can be explained.
 func MetadataFree(policies.Change) policies.Verdict { return policies.Verdict{} }
 
-// PropagatedFields returns the paths of the fields that Cluster API's MachineSet writes to its Machines in place, beside labels and annotations. If one of
-// these writes is refused, the set gives up all its writes, and keeps reporting the refusal. So the lock on a paused Machine allows exactly these fields, and
-// only to Cluster API. While the set is authoritative, Poundlock leaves these fields of the mirrored Machines as they are.
+// PropagatedFields returns the paths of the fields that Cluster API's MachineSet writes to its Machines in place, in addition to labels and annotations. If one
+// of these writes is refused, the set gives up all its writes, and keeps reporting the refusal. So the lock on a paused Machine allows exactly these fields,
+// and only to Cluster API. While the set is authoritative, Poundlock does not write these fields of the mirrored Machines.
 func PropagatedFields() []string {
 	return []string{"spec.bootstrap.dataSecretName", "spec.deletion", "spec.minReadySeconds", "spec.readinessGates", "spec.taints"}
 }
 
-// Propagation refuses that Cluster API changes Poundlock's own labels and annotations. Cluster API's MachineSet writes labels and annotations to its Machines
-// in place, even to paused Machines. It may write all others.
+// Propagation refuses changes by Cluster API to Poundlock's own labels and annotations. Cluster API's MachineSet writes labels and annotations to its Machines
+// in place, even to paused Machines. It may write all other labels and annotations.
 func Propagation(c policies.Change) policies.Verdict {
 	if !propagates(c) || !stand(c).locked() {
 		return policies.Verdict{}
@@ -401,7 +402,7 @@ func Propagation(c policies.Change) policies.Verdict {
 	return policies.Deny(errs...)
 }
 
-// propagates reports whether the request is by Cluster API's controllers, on an object to which a MachineSet propagates: a Machine or an infrastructure
+// propagates reports whether Cluster API's controllers make the request, on an object to which a MachineSet propagates fields: a Machine or an infrastructure
 // machine.
 func propagates(c policies.Change) bool {
 	return c.Actor == policies.ClusterAPIController &&

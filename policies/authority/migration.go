@@ -5,18 +5,18 @@ package authority
 
 import "time"
 
-// Migration is the state of the feature gate MachineAPIMigration, as the API server has it.
+// Migration is the state of the feature gate MachineAPIMigration, as it is stored in the API server.
 type Migration struct {
 	// Off reports that the gate is off.
 	Off bool
-	// Since is when the gate was last turned on, or a later time. The zero value means that nobody knows.
+	// Since is the time at which the gate was last turned on, or a later time. It is zero if that is not known.
 	Since time.Time
 }
 
-// GateLag is how long after the gate was turned on a controller of the Machine API may still act as if the gate were off.
+// GateLag is for how long after the gate was turned on a controller of the Machine API may still act as if the gate were off.
 const GateLag = 2 * time.Minute
 
-// GateWas is the state of the feature gate when an object was deleted.
+// GateWas is the state of the feature gate MachineAPIMigration at the time at which an object was deleted, and now.
 type GateWas string
 
 const (
@@ -28,7 +28,7 @@ const (
 	GateOffThen GateWas = "OffThen"
 )
 
-// When returns the state of the gate for an object that was deleted at this time.
+// When returns the state of the gate for an object that was deleted at the time deleted.
 func (m Migration) When(deleted time.Time) GateWas {
 	switch {
 	case m.Off:

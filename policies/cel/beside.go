@@ -13,10 +13,10 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// BesidePolicies returns policies that refuse, while no webhook answers, what the rule authority/create-machineapi refuses: the creation of a Machine or a
-// MachineSet for Machine API while Cluster API has an object of its name. The Cluster API object does not stand in the way if it is the mirror of the new
-// object, is paused, and has no other instance. The policies have each object of the kind in Cluster API's namespace as a parameter, and judge the one with the
-// request's name. They are not twins of the rule, because they see what the API server's cache has, and no infrastructure objects.
+// BesidePolicies returns policies that refuse, while no webhook answers, what the rule authority/create-machineapi refuses. That is the creation of a Machine
+// or a MachineSet of Machine API, if Cluster API has an object of the same name. The policies allow the creation if the Cluster API object is the mirror of the
+// new object, is paused, and has no other instance. They have each object of the kind in Cluster API's namespace as a parameter, and decide by the object that
+// has the name in the request. They are not twins of the rule, because they see only what the API server's cache has, and no infrastructure objects.
 func BesidePolicies(o Options) []Policy {
 	var out []Policy
 	for _, name := range []string{"Machine", "MachineSet"} {
@@ -33,7 +33,7 @@ func BesidePolicies(o Options) []Policy {
 }
 
 func beside(o Options, name string, k authority.Kind, pair authority.Pair) *admissionregistrationv1.ValidatingAdmissionPolicy {
-	// Machine API's controllers are exempt: they create Machines for their sets, under names that no other object has.
+	// Machine API's controllers are exempt, because they create Machines for their sets under names that no other object has.
 	exempt := slices.Concat(o.Identities[policies.Poundlock], o.Identities[policies.MachineAPIController])
 	annotations := object("dyn(params).metadata", "annotations")
 	stopped := fmt.Sprintf(`%q in %s && !%s.exists(c, c.?type.orValue('') == %q && c.?status.orValue('') == "False")`, authority.PausedAnnotation, annotations,
@@ -49,7 +49,7 @@ func beside(o Options, name string, k authority.Kind, pair authority.Pair) *admi
 	}
 	other := fmt.Sprintf(`dyn(params).metadata.name != dyn(object).metadata.?name.orValue('') || %s == %q`,
 		text(object("dyn(object)", "spec"), "authoritativeAPI"), authority.ClusterAPI)
-	message := other + // evaluated for each parameter (otherSet)
+	message := other + // an API server evaluates the message for each parameter (otherSet)
 		` ? '' : has(params.metadata.deletionTimestamp) ? "metadata.name: Forbidden: " + variables.there + " is being deleted, and this " + request.kind.kind + ` +
 		`" could be deleted with it. Wait until that object is gone before you create this one, or use another name [authority/create-machineapi]"` +
 		restore + ` : "spec.authoritativeAPI: Invalid value: " + variables.there + " exists already, so a Machine API " + request.kind.kind + ` +

@@ -12,14 +12,15 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// InForeground returns an expression: whether a DELETE is in the foreground, so that the garbage collector deletes first what the object owns. Either the
-// request asks for that, or it asks for nothing and the object has the finalizer for it.
+// InForeground returns a CEL expression that is true if a DELETE is in the foreground, so that the garbage collector first deletes what the object owns. A
+// DELETE is in the foreground if it asks for that. It is also in the foreground if it asks for no propagation policy and the object has the finalizer
+// foregroundDeletion.
 func InForeground() string {
 	return fmt.Sprintf(`(request.?options.?propagationPolicy.orValue("") == "Foreground" || request.?options.?propagationPolicy.orValue("") == "" && %s)`,
 		Dependents("dyn(oldObject)"))
 }
 
-// Dependents returns an expression: whether an object has the finalizer foregroundDeletion.
+// Dependents returns a CEL expression that is true if an object has the finalizer foregroundDeletion.
 func Dependents(object string) string {
 	return fmt.Sprintf(`%q in %s.metadata.?finalizers.orValue([])`, metav1.FinalizerDeleteDependents, object)
 }
@@ -77,7 +78,7 @@ func domainsOf(variable string) string {
 // controlPlaneVariables returns the variables that controlPlaneTwins use in addition to the shared ones.
 func controlPlaneVariables() []admissionregistrationv1.Variable {
 	out := []admissionregistrationv1.Variable{
-		// goesOn is false for an update by which a set becomes active: such a set is judged as if it were new.
+		// goesOn is false for an update by which a set becomes active, because such a set is judged as if it were new.
 		variable("goesOn", fmt.Sprintf(`request.operation == "UPDATE" && !(%s == "Active" && %s != "Active")`,
 			text("variables.newSpec", "state"), text("variables.oldSpec", "state"))),
 	}

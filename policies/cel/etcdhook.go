@@ -10,8 +10,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// holdsForEtcd returns an expression: whether a request is by the etcd operator, updates a Machine of the control plane, and adds or removes no preDrain hook
-// except the operator's own. That is the condition of the operator's row in authority.Grants.
+// holdsForEtcd returns a CEL expression that is true for a request in which the etcd operator updates a Machine of the control plane, and adds or removes no
+// preDrain hook except its own. That is the condition of the operator's row in authority.Grants.
 func holdsForEtcd(o Options) string {
 	label, roles := authority.ControlPlaneRole()
 	return fmt.Sprintf(`request.operation == "UPDATE" && request.kind.kind == "Machine" && request.userInfo.username in %s && %s in %s && %s == %s`,
@@ -25,8 +25,8 @@ func otherHooks(spec string) string {
 		list(object(spec, "lifecycleHooks"), "preDrain"), quote(authority.EtcdHookName), quote(authority.EtcdHookOwner))
 }
 
-// judgedSpec returns an expression: the part of a spec that the locks compare. It is the whole spec or, if holdsForEtcd, the spec without the list of preDrain
-// hooks, which the etcd operator may write.
+// judgedSpec returns a CEL expression for the part of a spec that the locks compare. It is the whole spec. If holdsForEtcd is true, it is the spec without the
+// list of preDrain hooks, because the etcd operator may write that list.
 func judgedSpec(spec string) string {
 	return fmt.Sprintf(`variables.holdsForEtcd ? dyn(%s.transformMap(k, v, k == "lifecycleHooks" ? dyn(%s.transformMap(l, h, l != "preDrain", h)) `+
 		`: dyn(v))) : dyn(%s)`,

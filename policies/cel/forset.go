@@ -12,28 +12,29 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// ForSetPolicies returns policies that refuse, while no webhook answers, some Machines that a MachineSet's controllers create. They refuse what the rule
-// authority/create-for-set refuses, for a set that Cluster API scales, and what authority/created-twice refuses, for a set whose namesake in the other API
-// acts, too, if the mirror has marked that.
+// ForSetPolicies returns policies that refuse, while no webhook answers, some Machines that a MachineSet's controllers create. They refuse what two rules
+// refuse. The rule authority/create-for-set refuses a Machine for a set that Cluster API scales. The rule authority/created-twice refuses a Machine for a set
+// if the set of the same name in the other API acts too. The policies know that only if the mirror has set BesideForeignAnnotation on the set (marked).
 //
-// Each MachineSet of the Machine API's namespace is a parameter. The one that controls the Machine decides, or the one that has the name of the Cluster API set
-// that controls it. The policies are not twins of the rules, because the API server reads parameters from its cache, which may lag.
+// Each MachineSet of the Machine API's namespace is a parameter. The decision is by the set that controls the new Machine or, if a Cluster API set controls the
+// Machine, by the Machine API set of the same name. The policies are not twins of the rules, because the API server reads parameters from its cache, which may
+// lag.
 func ForSetPolicies(o Options) []Policy {
 	return append([]Policy{forMachineAPISet(o)}, ofEachPair(o, "poundlock-create-for-cluster-api-set", forClusterAPISet)...)
 }
 
-// marked returns an expression: whether the mirror has marked the set that is the parameter as one of two that both act. It stands for what the rules ask of
-// authority.SetsCreatedTwice.
+// marked returns a CEL expression that is true if the set that is the parameter has BesideForeignAnnotation. The mirror sets that annotation on a set if the
+// set of the same name in the other API acts too. The rules ask authority.SetsCreatedTwice instead.
 func marked() string {
 	return fmt.Sprintf("%q in %s", authority.BesideForeignAnnotation, object("dyn(params).metadata", "annotations"))
 }
 
-// hasMachines returns an expression: whether the controller of the set that is the parameter has reported a Machine (authority.HasMachines).
+// hasMachines returns a CEL expression that is true if the status of the set that is the parameter reports at least one Machine (authority.HasMachines).
 func hasMachines() string {
 	return fmt.Sprintf("%s[?'replicas'].orValue(0) != 0", object("dyn(params)", "status"))
 }
 
-// ofAnotherSet returns an expression: whether the parameter has another name than the MachineSet of this API group that controls the new Machine.
+// ofAnotherSet returns a CEL expression that is true unless the parameter has the name of the MachineSet, of this API group, that controls the new Machine.
 func ofAnotherSet(group string) string {
 	return fmt.Sprintf(`!%s.exists(r, r.?controller.orValue(false) == true && r.?kind.orValue('') == "MachineSet" && `+
 		`string(r.?apiVersion.orValue('')).startsWith("%s/") && r.?name.orValue('') == dyn(params).metadata.name)`,
@@ -59,7 +60,7 @@ func forMachineAPISet(o Options) Policy {
 		current, text(status, "synchronizedAPI"), list(status, "conditions"), authority.ConditionPaused)
 	p := policyOfEach(o, name, set.MachineAPIGVK(), nil, namespaces, admissionregistrationv1.Validation{
 		Expression: fmt.Sprintf("%s || !(%s || %s && !(%s))", other, left, marked(), hasMachines()),
-		MessageExpression: other + // evaluated for each parameter (otherSet)
+		MessageExpression: other + // an API server evaluates the message for each parameter (otherSet)
 			` ? '' : !(` + left + `) ? ` + twiceMessage + ` : "metadata.ownerReferences: Forbidden: Cluster API creates the Machines of MachineSet ` +
 			`" + dyn(params).metadata.name + " (its authoritativeAPI is " + ` +
 			current + ` + "): no Machine API controller may. Turn its feature gate MachineAPIMigration on, or migrate the set [authority/create-for-set]"`,
@@ -75,15 +76,15 @@ func forMachineAPISet(o Options) Policy {
 	return Policy{Policy: p, Binding: bindingToEach(o, name, "")}
 }
 
-// forClusterAPISet returns the policy that refuses Machines for Cluster API's set if Machine API's set of its name has Machines. If Machine API's set has none,
-// Cluster API's set may create Machines: the policy of forMachineAPISet then refuses the first Machine of Machine API's.
+// forClusterAPISet returns the policy that refuses Machines for Cluster API's set if Machine API's set of the same name has Machines. If Machine API's set has
+// none, Cluster API's set may create Machines. The policy of forMachineAPISet then refuses the first Machine of Machine API's set.
 func forClusterAPISet(o Options, name string, pair authority.Pair) *admissionregistrationv1.ValidatingAdmissionPolicy {
 	set, _ := authority.KindNamed("MachineSet")
 	machine, _ := authority.KindNamed("Machine")
 	other := ofAnotherSet(set.ClusterAPI.Group)
 	p := policyOfEach(o, name, set.MachineAPIGVK(), o.Identities[policies.Poundlock], []string{pair.ClusterAPI}, admissionregistrationv1.Validation{
 		Expression:        fmt.Sprintf("%s || !(%s && %s)", other, marked(), hasMachines()),
-		MessageExpression: other + ` ? '' : ` + twiceMessage, // evaluated for each parameter (otherSet)
+		MessageExpression: other + ` ? '' : ` + twiceMessage, // an API server evaluates the message for each parameter (otherSet)
 		Message:           "Machine API has a MachineSet of this name with Machines. Remedy: delete one of the two MachineSets. [authority/created-twice]",
 	})
 	p.Spec.MatchConstraints.ResourceRules = []admissionregistrationv1.NamedRuleWithOperations{

@@ -17,11 +17,12 @@ import (
 )
 
 // HookedPolicies returns the policy that refuses, while no webhook answers, what the rules authority/delete-hooked and authority/delete-unknown-instance refuse
-// for a single Machine: the deletion in the foreground of a Cluster API Machine with a hook. The policy reads the hooks from the Machine's own annotations. It
-// leaves out Machines that are paused, because Cluster API does not run what Poundlock has paused.
+// for a single Machine. That is the deletion in the foreground of a Cluster API Machine that has a hook. The policy reads the hooks from the Machine's own
+// annotations. It leaves out paused Machines, because Cluster API does not run a Machine that Poundlock has paused.
 //
-// The policy is not a twin of the rules, which look up the Machine API object: it allows the deletion of a Machine that is paused because its authority moves.
-// Nor does it see the Machines of a MachineSet or a MachineDeployment that is deleted. It fails open, like all reviews of deletions (DESIGN §3.1).
+// The policy is not a twin of the rules, because the rules look up the Machine API object. The policy allows the deletion of a Machine that is paused because
+// its authority moves. It also does not see the Machines of a MachineSet or a MachineDeployment that is deleted. It fails open, like all reviews of deletions
+// (DESIGN §3.1).
 func HookedPolicies(o Options) []Policy {
 	const name = "poundlock-delete-hooked"
 	machine, _ := authority.KindNamed("Machine")
@@ -83,7 +84,7 @@ func HookedPolicies(o Options) []Policy {
 	}}}
 }
 
-// hooksOf returns an expression: the hooks among a Machine's annotations, without Poundlock's own. It stands for hooksOf of package authority.
+// hooksOf returns a CEL expression for the hooks among a Machine's annotations, without Poundlock's own hook. It is hooksOf of package authority in CEL.
 func hooksOf(annotations string) string {
 	return fmt.Sprintf(`%s.filter(k, k != %q && (string(k).startsWith(%q) || string(k).startsWith(%q)))`, annotations,
 		authority.InstanceHookAnnotation, clusterv1.PreDrainDeleteHookAnnotationPrefix, clusterv1.PreTerminateDeleteHookAnnotationPrefix)

@@ -15,9 +15,9 @@ import (
 )
 
 // KeptPolicies returns policies that refuse, while no webhook answers, what the rule authority/provider-id refuses: the deletion of an object that a provider
-// keeps for an instance, if a Machine of the Machine API has this instance. The object's controller would terminate the instance, whether the object has an
-// owner or not. The policies have each Machine of the Machine API as a parameter, and judge by those for which Machine API is authoritative and that have no
-// request to move. They are not twins of the rule: they see what the API server's cache has, and not which Machines of Cluster API have the instance.
+// keeps for the instance of a Machine API Machine. The object's controller would terminate that instance, whether or not the object has an owner. The policies
+// have each Machine of the Machine API as a parameter, and decide by the Machines for which Machine API is authoritative and that have no request to move. They
+// are not twins of the rule: they see only what the API server's cache has, and they do not see which Machines of Cluster API have the instance.
 func KeptPolicies(o Options) []Policy {
 	return ofEachPair(o, "poundlock-delete-kept", kept)
 }
@@ -29,7 +29,7 @@ func kept(o Options, name string, pair authority.Pair) *admissionregistrationv1.
 	runs := fmt.Sprintf(`%s in ["", %q] && %s != %q`, text(object("dyn(params)", "status"), "authoritativeAPI"), authority.MachineAPI,
 		text(object("dyn(params)", "spec"), "authoritativeAPI"), authority.ClusterAPI)
 	ends := fmt.Sprintf(`variables.id != '' && %s.lowerAscii().endsWith("/" + variables.id) && %s`, theirs, runs)
-	message := fmt.Sprintf(`!(%s) ? '' : `, ends) + // evaluated for each parameter (otherSet)
+	message := fmt.Sprintf(`!(%s) ? '' : `, ends) + // an API server evaluates the message for each parameter (otherSet)
 		`variables.at + ": Forbidden: it is the instance of Machine " + dyn(params).metadata.name + ", which its controller would terminate. ` +
 		`To delete this " + request.kind.kind + " and keep the instance, first annotate it with ` + authority.PausedAnnotation + `, and remove its finalizers last ` +
 		`[authority/provider-id]"`

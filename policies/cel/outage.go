@@ -12,24 +12,25 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// The functions in this file return CEL expressions. While no replica of Poundlock answers, requests for which the expressions are true are refused, because
-// two controllers could act. All other requests are let through (DESIGN §3.1). The expressions read only the request. None of them fails, whatever the objects
-// contain, because an expression that fails refuses the request, too.
+// The functions in this file return CEL expressions. While no replica of Poundlock answers, a request is refused if one of these expressions is true of it,
+// because two controllers could act. All other requests are let through (DESIGN §3.1). The expressions read only the request. They are written so that none of
+// them fails, whatever the objects contain, because an expression that fails refuses the request too.
 
-// either returns an expression: whether a condition on `o` is true of the stored object or of the requested object.
+// either returns an expression that is true if a condition on `o` is true of the stored object or of the requested object.
 func either(condition string) string {
 	return fmt.Sprintf("[dyn(oldObject), dyn(object)].exists(o, o != null && %s)", condition)
 }
 
-// Moved returns an expression: whether authoritativeAPI in the spec or status of a Machine API object, stored or requested, has a value other than MachineAPI.
+// Moved returns an expression that is true if authoritativeAPI has a value other than MachineAPI in the spec or status of a Machine API object, stored or
+// requested.
 func Moved() string {
 	return either(fmt.Sprintf(
 		`["spec", "status"].exists(part, type(o[?part].orValue(null)) == map && !(o[part].?authoritativeAPI.orValue(null) in [dyn(null), dyn(""), dyn(%q)]))`,
 		authority.MachineAPI))
 }
 
-// DropsRequest returns an expression: whether an update changes a request for Cluster API to one for Machine API, or leaves the request out. The two look the
-// same once the CRD's default is filled in.
+// DropsRequest returns an expression that is true if an update changes a request for Cluster API to one for Machine API, or leaves the request out. It covers
+// both, because they look the same after the API server has filled in the CRD's default.
 func DropsRequest() string {
 	drops := func(of string) string {
 		asks := func(o string) string { return text(fmt.Sprintf(of, o), "authoritativeAPI") }
@@ -38,7 +39,7 @@ func DropsRequest() string {
 	return fmt.Sprintf("(%s) || (%s)", drops(object("%[1]s", "spec")), drops(object(object(object("%[1]s", "spec"), "template"), "spec")))
 }
 
-// LosesOwned returns an expression: whether an update removes the sync finalizer, or all owners, from an object that is not being deleted.
+// LosesOwned returns an expression that is true if an update removes the sync finalizer, or all owners, from an object that is not being deleted.
 func LosesOwned() string {
 	return fmt.Sprintf(`!has(dyn(oldObject).metadata.deletionTimestamp) && (%[1]q in %[2]s && !(%[1]q in %[3]s) || size(%[4]s) > 0 && size(%[5]s) == 0)`,
 		authority.SyncFinalizer,
@@ -46,19 +47,20 @@ func LosesOwned() string {
 		list("dyn(oldObject).metadata", "ownerReferences"), list("dyn(object).metadata", "ownerReferences"))
 }
 
-// ChangesSyncFinalizer returns an expression: whether an update adds or removes the sync finalizer.
+// ChangesSyncFinalizer returns an expression that is true if an update adds or removes the sync finalizer.
 func ChangesSyncFinalizer() string {
 	return fmt.Sprintf(`request.operation == "UPDATE" && (%[1]q in %[2]s) != (%[1]q in %[3]s)`, authority.SyncFinalizer,
 		list("dyn(oldObject).metadata", "finalizers"), list("dyn(object).metadata", "finalizers"))
 }
 
-// Mirrored returns an expression: whether an object has the mirror's mark before the request or after it.
+// Mirrored returns an expression that is true if the stored or the requested object has MirrorAnnotation.
 func Mirrored() string {
 	return either(fmt.Sprintf(`%q in %s`, authority.MirrorAnnotation, object("o.metadata", "annotations")))
 }
 
-// BeginsBesideForeign returns an expression: whether a Machine gets the finalizer after which Machine API has an instance created, although Cluster API has a
-// Machine of this name that is not its mirror. The mirror has reported that in the condition Synchronized, or has marked the Machine for that.
+// BeginsBesideForeign returns an expression that is true if a Machine gets the finalizer with which Machine API begins to create an instance, although Cluster
+// API has a Machine of the same name that is not its mirror. The mirror has reported that Machine in the condition Synchronized, or by BesideForeignAnnotation
+// on the Machine API Machine.
 func BeginsBesideForeign() string {
 	return fmt.Sprintf(`request.operation == "UPDATE" && %[1]q in %[2]s && !(%[1]q in %[3]s) && `+
 		`(%[7]q in %[8]s || %[4]s.exists(c, c.?type.orValue("") == %[5]q && c.?reason.orValue("") == %[6]q))`,
@@ -67,26 +69,26 @@ func BeginsBesideForeign() string {
 		authority.BesideForeignAnnotation, object("dyn(oldObject).metadata", "annotations"))
 }
 
-// PausedInstance returns an expression: whether an object is one that a provider keeps for an instance, of one of these kinds, and is paused before the
-// request. Such an object has no mark of the mirror's, and its controller obeys only its own pause.
+// PausedInstance returns an expression that is true if the stored object is paused and is one that a provider keeps for an instance. kinds are the kinds of
+// such objects. Such an object does not have MirrorAnnotation, and its controller obeys only the pause of this object.
 func PausedInstance(kinds []string) string {
 	return fmt.Sprintf(`request.kind.kind in %s && oldObject != null && %q in %s`,
 		quoteAll(kinds), authority.PausedAnnotation, object("dyn(oldObject).metadata", "annotations"))
 }
 
-// NotByProvider returns an expression: whether a request is by anybody but a provider's controllers that have an account of their own.
+// NotByProvider returns an expression that is true unless a provider's controllers that have an account of their own make the request.
 func NotByProvider(identities policies.Identities) string {
 	return fmt.Sprintf("!(request.userInfo.username in %s)", quoteAll(identities[policies.InfrastructureController]))
 }
 
-// HeldOrPaused returns an expression: whether an object that is to be deleted has a finalizer or is paused.
+// HeldOrPaused returns an expression that is true if the object that is to be deleted has a finalizer or is paused.
 func HeldOrPaused() string {
 	return fmt.Sprintf(`size(%s) > 0 || %q in %s`, list("dyn(oldObject).metadata", "finalizers"), authority.PausedAnnotation,
 		object("dyn(oldObject).metadata", "annotations"))
 }
 
-// BeginsToAct returns an expression: whether a Cluster API object is created without a pause, or its pause is removed. It is false for a Machine that Cluster
-// API's own controllers create for a MachineSet, so that sets can still scale.
+// BeginsToAct returns an expression that is true if a Cluster API object is created without a pause, or if its pause is removed. It is false for a Machine that
+// Cluster API's own controllers create for a MachineSet, so that sets can still scale.
 func BeginsToAct(identities policies.Identities) string {
 	return fmt.Sprintf(`(request.operation == "CREATE" || request.operation == "UPDATE" && %[1]q in %[5]s) && !(%[1]q in %[2]s) && `+
 		`!(request.operation == "CREATE" && request.kind.kind == "Machine" && request.userInfo.username in %[3]s && `+
@@ -96,8 +98,9 @@ func BeginsToAct(identities policies.Identities) string {
 		list("dyn(object).metadata", "ownerReferences"), object("dyn(oldObject).metadata", "annotations"))
 }
 
-// Binds returns an expression: whether somebody other than Cluster API's controllers connects an object with an instance or a Machine. That is so if the
-// request gives the object the ID of an instance or a Machine as an owner, unpauses an object that a Machine owns, or changes a Machine's infrastructureRef.
+// Binds returns an expression that is true if somebody other than the controllers of Cluster API and of the provider connects an object with an instance or a
+// Machine. The request does that if it gives the object the ID of an instance, gives the object a Machine as an owner, unpauses an object that has a Machine as
+// an owner, or changes a Machine's infrastructureRef.
 func Binds(identities policies.Identities) string {
 	trade := slices.Concat(identities[policies.ClusterAPIController], identities[policies.InfrastructureController])
 	const machine = `r.?kind.orValue("") == "Machine" && string(r.?apiVersion.orValue("")).startsWith("cluster.x-k8s.io/")`
@@ -119,7 +122,7 @@ func Binds(identities policies.Identities) string {
 	return fmt.Sprintf(`request.operation != "DELETE" && !(request.userInfo.username in %s) && ((%s))`, quoteAll(trade), strings.Join(cases, ") || ("))
 }
 
-// NamesInstance returns an expression: whether an update changes which instance the status of a provider's machine names.
+// NamesInstance returns an expression that is true if an update changes which instance the status of a provider's machine names.
 func NamesInstance() string {
 	of := func(o, name string) string {
 		return fmt.Sprintf(`(type(%[1]s.?status.orValue(null)) == map ? dyn(%[1]s.status[?%[2]q].orValue(null)) : dyn(null))`, o, name)
@@ -131,7 +134,8 @@ func NamesInstance() string {
 	return strings.Join(changes, " || ")
 }
 
-// ChangesPaused returns an expression: whether an update changes the condition Paused in the status of an object of Cluster API, in either form of its conditions.
+// ChangesPaused returns an expression that is true if an update changes the condition Paused in the status of a Cluster API object, in either form of the
+// conditions.
 func ChangesPaused() string {
 	of := func(o, under string) string {
 		status := fmt.Sprintf(`(type(%[1]s.?status.orValue(null)) == map ? dyn(%[1]s.status) : dyn({}))`, o)
@@ -148,19 +152,19 @@ func ChangesPaused() string {
 	return strings.Join(changes, " || ")
 }
 
-// ByCleaners returns an expression: whether a request is a deletion by the garbage collector or the namespace controller.
+// ByCleaners returns an expression that is true if the garbage collector or the namespace controller deletes an object.
 func ByCleaners(identities policies.Identities) string {
 	return fmt.Sprintf(`request.operation == "DELETE" && request.userInfo.username in %s`,
 		quoteAll(slices.Concat(identities[policies.GarbageCollector], identities[policies.NamespaceController])))
 }
 
-// ByOthers returns an expression: whether a request is by anybody but Cluster API's controllers, including the providers'.
+// ByOthers returns an expression that is true unless Cluster API's controllers, including the providers', make the request.
 func ByOthers(identities policies.Identities) string {
 	return fmt.Sprintf("!(request.userInfo.username in %s)",
 		quoteAll(slices.Concat(identities[policies.ClusterAPIController], identities[policies.InfrastructureController])))
 }
 
-// ByPersons returns an expression: whether a request is neither by a ServiceAccount nor by Cluster API's controllers.
+// ByPersons returns an expression that is true unless a ServiceAccount or Cluster API's controllers make the request.
 func ByPersons(identities policies.Identities) string {
 	return fmt.Sprintf("%s && !request.userInfo.username.startsWith(%q)", ByOthers(identities), policies.ServiceAccounts)
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// PastHooksPolicies returns the policy that refuses, while no webhook answers, what the rule authority/delete-hooked refuses for objects other than the Machine
-// with the hook: the deletion of an object that a provider keeps for the Machine's instance, and the deletion in the foreground of the Machine's MachineSet or
-// MachineDeployment. The policy has each Machine of Cluster API as a parameter. It judges, like HookedPolicies, by what is stored on the Machine itself. So a
-// denial names one Machine, where the rule's denial counts all of them.
+// PastHooksPolicies returns the policy for deletions that pass a Machine's hooks by, because an object other than the Machine is deleted. While no webhook
+// answers, the policy refuses what the rule authority/delete-hooked refuses of these: the deletion of an object that a provider keeps for the Machine's
+// instance, and the deletion in the foreground of the Machine's MachineSet or MachineDeployment. The policy has each Machine of Cluster API as a parameter.
+// Like HookedPolicies, it decides by what is stored on the Machine itself. So its denial names one Machine, while the rule's denial counts all Machines.
 func PastHooksPolicies(o Options) []Policy {
 	const name = "poundlock-delete-past-hooks"
 	machine, _ := authority.KindNamed("Machine")
@@ -44,7 +44,7 @@ func PastHooksPolicies(o Options) []Policy {
 	}
 	theirs := fmt.Sprintf("%q", machine.Resource+"."+machine.ClusterAPI.Group)
 	message := strings.Join([]string{
-		fmt.Sprintf(`!(%s) ? ''`, ends), // evaluated for each parameter (otherSet)
+		fmt.Sprintf(`!(%s) ? ''`, ends), // an API server evaluates the message for each parameter (otherSet)
 		fmt.Sprintf(`%s ? "metadata.name: Forbidden: in the foreground the garbage collector deletes the providers' machines, `+
 			`and with them the instances, without waiting for the hooks of Machine " + dyn(params).metadata.name + `+
 			`". Delete the " + request.kind.kind + " in the background, which waits: %s --cascade=background [authority/delete-hooked]"`,

@@ -23,7 +23,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
 
-// Options has the users, namespaces and kinds of a cluster for which the policies are written.
+// Options has what the policies need to know about a cluster: users, namespaces and kinds.
 type Options struct {
 	Identities policies.Identities
 	Pairs      authority.Pairs
@@ -41,16 +41,17 @@ type Policy struct {
 	Binding *admissionregistrationv1.ValidatingAdmissionPolicyBinding
 }
 
-// admissionPolicy describes one policy made of twins: the requests that it sees, which are all of one subresource, and the action that a denial leads to.
+// admissionPolicy describes one policy that is made of twins: the requests that the policy sees, all of one subresource, and the action of the API server when
+// the policy denies a request.
 type admissionPolicy struct {
 	name, subresource string
-	// family is the part of the IDs of the policy's rules before the slash.
+	// family is the part before the slash in the IDs of the policy's rules.
 	family string
 	warns  bool
-	// side is the side whose objects the policy sees; "" is the Machine API's.
+	// side is the side whose objects the policy sees. "" stands for the Machine API's side.
 	side policies.Side
-	// skips is an expression that is true if no row of the policy can refuse the request. It is evaluated first, and saves the cost of the other expressions: most
-	// writes are to objects for which Machine API is authoritative.
+	// skips is an expression that is true if no row of the policy can refuse the request. It is evaluated first, which saves the cost of the other expressions.
+	// Most writes are to objects for which Machine API is authoritative, and so are skipped.
 	skips  string
 	action admissionregistrationv1.ValidationAction
 }
@@ -72,8 +73,8 @@ func admissionPolicies() []admissionPolicy {
 	}
 }
 
-// Policies returns the policies made of all twins, in a fixed order. An error names a twin that cannot be written: one without a row, or one whose row sees
-// objects for which no policy is written.
+// Policies returns the policies made of all twins, in a fixed order. An error names a twin that cannot be written, because there is no row for it, or because
+// its row sees objects for which no policy is written.
 func Policies(o Options) ([]Policy, error) {
 	var out []Policy
 	for _, d := range admissionPolicies() {
@@ -86,10 +87,10 @@ func Policies(o Options) ([]Policy, error) {
 	return out, nil
 }
 
-// Rules returns the rules of all packages. Some of the rules have twins.
+// Rules returns the rules of all packages, with and without twins.
 func Rules() policies.Set { return slices.Concat(authority.Rules(), admission.Rules()) }
 
-// row is a twin with its rule.
+// row is a twin together with its rule.
 type row struct {
 	Twin
 	rule policies.Rule
@@ -152,7 +153,8 @@ func (d admissionPolicy) policy(o Options, rows []row) *admissionregistrationv1.
 	return p
 }
 
-// used returns the variables that are needed: the last one, which is the message, and each one to which a needed variable after it refers.
+// used returns the variables that are needed, in order. The last variable, which is the message, is needed. So is each variable to which a needed variable
+// after it refers.
 func used(all []admissionregistrationv1.Variable) []admissionregistrationv1.Variable {
 	out := []admissionregistrationv1.Variable{all[len(all)-1]}
 	for _, v := range slices.Backward(all[:len(all)-1]) {
@@ -165,7 +167,7 @@ func used(all []admissionregistrationv1.Variable) []admissionregistrationv1.Vari
 	return out
 }
 
-// skipped returns the name of the match condition that leaves out the requests of skips.
+// skipped returns the name of the match condition by which the policy leaves out the requests for which skips is true.
 func (d admissionPolicy) skipped() string {
 	if d.side == policies.Surroundings {
 		return "holds-mirrors"
@@ -173,7 +175,7 @@ func (d admissionPolicy) skipped() string {
 	return "not-at-rest-with-machine-api"
 }
 
-// namespaces returns the selector of the pairs' Machine API namespaces; for the surroundings, of both namespaces of each pair.
+// namespaces returns a selector of the Machine API namespace of each pair. For the side Surroundings it also selects the Cluster API namespaces.
 func (d admissionPolicy) namespaces(pairs authority.Pairs) *metav1.LabelSelector {
 	var names []string
 	for _, p := range pairs {
@@ -187,7 +189,7 @@ func (d admissionPolicy) namespaces(pairs authority.Pairs) *metav1.LabelSelector
 	}}}
 }
 
-// resourceRules returns one resource rule for each kind, with all operations for which a row of the policy sees that kind.
+// resourceRules returns one resource rule for each kind. It has all operations for which a row of the policy applies to that kind.
 func (d admissionPolicy) resourceRules(o Options, rows []row) []admissionregistrationv1.NamedRuleWithOperations {
 	var out []admissionregistrationv1.NamedRuleWithOperations
 	for _, k := range d.kinds(o) {
@@ -212,7 +214,7 @@ func (d admissionPolicy) resourceRules(o Options, rows []row) []admissionregistr
 type kind struct {
 	name, resource string
 	version        schema.GroupVersion
-	// cluster: the resource is cluster-scoped.
+	// cluster reports that the resource is cluster-scoped.
 	cluster bool
 }
 
@@ -246,7 +248,7 @@ func resourceRule(k kind, subresource string, operations []admissionregistration
 	}}
 }
 
-// sees returns an expression: whether a request is in the scope of the row's rule. It is needed because a policy sees more requests than each of its rows.
+// sees returns an expression that is true if a request is in the scope of the row's rule. It is needed because a policy sees the requests of all its rows.
 func (r row) sees() string {
 	var scopes []string
 	for _, s := range r.rule.On {
@@ -263,11 +265,11 @@ func (r row) sees() string {
 	return "(" + strings.Join(scopes, " || ") + ")"
 }
 
-// maxFields is the maximum length of the list of fields in a message. An API server drops a message of more than 5 KiB as a whole.
+// maxFields is the maximum length of the list of fields in a message. The limit is needed because an API server drops a message of more than 5 KiB as a whole.
 const maxFields = 600
 
-// messageOf returns the expression for the message of every validation of a policy: the denials of all rows, in the webhook's words. An API server shows only
-// one message, so each message must have all denials.
+// messageOf returns the expression for the message of every validation of a policy. The message has the denials of all rows, in the webhook's words, because an
+// API server shows only one message.
 func messageOf(rows []row) string {
 	var sentences []string
 	for _, r := range rows {

@@ -18,16 +18,16 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// scaled describes the policy for the rule authority/scale-locked in one API. A Scale object has neither the labels, the annotations nor the status of its
-// MachineSet. So the policy has each MachineSet of the namespace as a parameter, and judges by the one with the request's name.
+// scaled describes, for one API, the policy for the rule authority/scale-locked. A Scale object has neither the labels, the annotations nor the status of its
+// MachineSet. So the policy has each MachineSet of the namespace as a parameter, and decides by the MachineSet that has the name in the request.
 type scaled struct {
 	name    string
 	version schema.GroupVersion
-	// actors may scale sets that are locked.
+	// actors are the actors that may scale a set that is locked.
 	actors []policies.Actor
-	// locked is an expression: whether the parameter is a set that is not authoritative, or whose authority is moving.
+	// locked is an expression that is true if the parameter is a set that is not authoritative, or whose authority is moving.
 	locked string
-	// reason is the expression of the sentence with the reason and the remedy.
+	// reason is the expression for the sentence with the reason and the remedy.
 	reason string
 	// namespaces are the namespaces of this API.
 	namespaces []string
@@ -46,7 +46,7 @@ func scaledSides(o Options) []scaled {
 	annotations := object("dyn(params).metadata", "annotations")
 	there := scaled{
 		name: "poundlock-scale-cluster-api", version: set.ClusterAPI, actors: []policies.Actor{policies.Poundlock, policies.Autoscaler},
-		// The mark is compared with the name, because a person's copy of a mirror has the mirror's mark and another name.
+		// MirrorAnnotation is compared with the name, because a person's copy of a mirror has the annotation too, but another name.
 		locked: fmt.Sprintf(`%[3]s[?%[1]q].orValue('') == "%[4]s/" + dyn(params).metadata.name && %[2]q in %[3]s`,
 			authority.MirrorAnnotation, authority.PausedAnnotation, annotations, set.Name),
 		reason: fmt.Sprintf(`"Machine API is authoritative for this MachineSet, or authority over it is moving, so scale it in that API: " + %s`,
@@ -58,7 +58,7 @@ func scaledSides(o Options) []scaled {
 	return []scaled{here, there}
 }
 
-// scaleCommand returns an expression: the command that scales the twin.
+// scaleCommand returns an expression for the kubectl command that scales the twin.
 func scaleCommand(group, namespaces string) string {
 	return fmt.Sprintf(`"kubectl -n " + %s[request.namespace] + " scale machinesets.%s " + request.name + " --replicas=" + string(%s)`,
 		namespaces, group, replicasOf("object"))
@@ -66,7 +66,7 @@ func scaleCommand(group, namespaces string) string {
 
 func replicasOf(scale string) string { return fmt.Sprintf("dyn(%s).?spec.?replicas.orValue(0)", scale) }
 
-// origins returns a CEL map from the namespaces of Cluster API to those of the Machine API with which they are paired.
+// origins returns a CEL map from each namespace of Cluster API to the namespace of the Machine API in the same pair.
 func origins(pairs authority.Pairs) string {
 	var turned authority.Pairs
 	for _, p := range pairs {
@@ -75,8 +75,8 @@ func origins(pairs authority.Pairs) string {
 	return twins(turned)
 }
 
-// ScalePolicies returns the policies that refuse, while no webhook answers, that a mirror's replicas are changed by /scale (authority/scale-locked). They are
-// not twins of the rule: they see the MachineSets in the API server's cache, and refuse nothing for a set that the cache lacks.
+// ScalePolicies returns the policies that refuse, while no webhook answers, changes of a mirror's replicas through /scale (authority/scale-locked). They are
+// not twins of the rule: they see the MachineSets in the API server's cache, and refuse nothing for a set that is not in the cache.
 func ScalePolicies(o Options) []Policy {
 	var out []Policy
 	for _, s := range scaledSides(o) {
@@ -85,8 +85,8 @@ func ScalePolicies(o Options) []Policy {
 	return out
 }
 
-// otherSet is an expression: whether the parameter is not the set whose /scale is under review. An API server evaluates not only the validation but also the
-// message for each parameter, so the message has to check this, too.
+// otherSet is an expression that is true if the parameter is not the set whose /scale is under review. The message has to check it as well, because for each
+// parameter an API server evaluates both the validation and the message.
 const otherSet = "dyn(params).metadata.name != request.name"
 
 func (s scaled) policy(o Options) *admissionregistrationv1.ValidatingAdmissionPolicy {
@@ -107,7 +107,7 @@ func (s scaled) policy(o Options) *admissionregistrationv1.ValidatingAdmissionPo
 	}
 	p.Spec.MatchConditions = append(p.Spec.MatchConditions, admissionregistrationv1.MatchCondition{Name: "changes-replicas", Expression: replicasOf("object") +
 		" != " + replicasOf("oldObject")})
-	// The shared variables read a MachineSet from the request, which has a Scale: they are made to read the parameter and its kind instead.
+	// The shared variables expect a MachineSet in the request, but the request has a Scale. So they are changed to read the parameter and its kind.
 	variables := shared(o)
 	for i, v := range variables {
 		if v.Name == "was" || v.Name == "is" {
@@ -119,8 +119,8 @@ func (s scaled) policy(o Options) *admissionregistrationv1.ValidatingAdmissionPo
 	return p
 }
 
-// policyOfEach returns a policy that has each object of a kind as a parameter. The caller adds the resource rules and the variables. The policy fails open: if
-// the API server has no such objects, or has not read them yet, nothing is refused.
+// policyOfEach returns a policy that has each object of the kind called of as a parameter. The caller adds the resource rules and the variables. The policy
+// fails open: if the API server has no such objects, or has not read them yet, nothing is refused.
 func policyOfEach(o Options, name string, of schema.GroupVersionKind, exempt, namespaces []string,
 	v admissionregistrationv1.Validation) *admissionregistrationv1.ValidatingAdmissionPolicy {
 	ignore, equivalent := admissionregistrationv1.Ignore, admissionregistrationv1.Equivalent
@@ -143,19 +143,19 @@ func policyOfEach(o Options, name string, of schema.GroupVersionKind, exempt, na
 	}
 }
 
-// usedBy returns those of the variables that an expression needs.
+// usedBy returns those variables that an expression needs, directly or through other variables.
 func usedBy(all []admissionregistrationv1.Variable, expression string) []admissionregistrationv1.Variable {
 	kept := used(append(all, variable("", expression)))
 	return kept[:len(kept)-1]
 }
 
-// binding returns the binding that gives the policy each MachineSet of the request's namespace as a parameter.
+// binding returns the binding by which the policy has each MachineSet of the request's namespace as a parameter.
 func (s scaled) binding(o Options) *admissionregistrationv1.ValidatingAdmissionPolicyBinding {
 	return bindingToEach(o, s.name, "")
 }
 
-// ofEachPair returns one policy for each pair of namespaces, with the objects of the pair's Machine API namespace as parameters. The policies' names are name
-// for the first pair, and name with the Machine API namespace for the others.
+// ofEachPair returns one policy for each pair of namespaces. Its parameters are the objects in the pair's Machine API namespace. The first policy is called
+// name. The others are called name with the Machine API namespace as a suffix.
 func ofEachPair(o Options, name string, of func(Options, string, authority.Pair) *admissionregistrationv1.ValidatingAdmissionPolicy) []Policy {
 	var out []Policy
 	for i, pair := range o.Pairs {
@@ -168,7 +168,8 @@ func ofEachPair(o Options, name string, of func(Options, string, authority.Pair)
 	return out
 }
 
-// bindingToEach returns the binding that gives a policy each object of its parameter's kind in a namespace; if namespace is empty, in the request's namespace.
+// bindingToEach returns the binding by which a policy has each object of its parameters' kind in a namespace as a parameter. If namespace is empty, it is the
+// request's namespace.
 func bindingToEach(o Options, name, namespace string) *admissionregistrationv1.ValidatingAdmissionPolicyBinding {
 	allow := admissionregistrationv1.AllowAction
 	return &admissionregistrationv1.ValidatingAdmissionPolicyBinding{

@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// surroundings returns the kinds of the objects in which mirrors live.
+// surroundings returns the kinds of the objects that mirrors live in or depend on.
 func surroundings(o Options) []kind {
 	machine, _ := authority.KindNamed("Machine")
 	out := []kind{
@@ -29,25 +29,25 @@ func surroundings(o Options) []kind {
 	return out
 }
 
-// infraClusters is an expression: whether a request to the surroundings is about a provider's cluster. Each provider's cluster has another kind, so the group
-// decides: no other surroundings are of this group.
+// infraClusters is an expression that is true if a request about surroundings is about a provider's cluster. Each provider has its own kind of cluster, so the
+// expression checks the API group. No other surroundings are of this group.
 const infraClusters = `request.kind.group == "infrastructure.cluster.x-k8s.io"`
 
-// Kept returns an expression: whether the rule authority/surroundings or authority/delete-unknown-instance may refuse a request. That is so if the request
-// deletes a marked object, or changes or removes the mark although nobody has allowed that.
+// Kept returns an expression that is true if the rule authority/surroundings or authority/delete-unknown-instance may refuse a request. They may if the request
+// deletes an object with HoldsMirrorsAnnotation, or if it changes or removes that annotation although nobody has allowed the deletion.
 func Kept() string {
 	return fmt.Sprintf(`%[1]s != '' && (request.operation == "DELETE" || !(%[2]s in %[4]s) && %[3]s != %[1]s)`,
 		annotation("dyn(oldObject)", authority.HoldsMirrorsAnnotation), annotation("dyn(oldObject)", authority.AllowDeletionAnnotation),
 		annotation("dyn(object)", authority.HoldsMirrorsAnnotation), quoteAll(authority.Allows()))
 }
 
-// LosesMark returns an expression: whether an update leaves out the mark of an object whose deletion nobody has allowed.
+// LosesMark returns an expression that is true if an update removes HoldsMirrorsAnnotation from an object whose deletion nobody has allowed.
 func LosesMark() string {
 	return fmt.Sprintf(`%s != '' && %s == '' && !(%s in %s)`, annotation("dyn(oldObject)", authority.HoldsMirrorsAnnotation),
 		annotation("dyn(object)", authority.HoldsMirrorsAnnotation), annotation("dyn(oldObject)", authority.AllowDeletionAnnotation), quoteAll(authority.Allows()))
 }
 
-// annotation returns an expression: the value of an annotation; an empty text if there is none.
+// annotation returns an expression for the value of an annotation. Its value is an empty string if there is no such annotation.
 func annotation(of, name string) string {
 	return fmt.Sprintf(`%s.metadata.?annotations[?%q].orValue('')`, of, name)
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// Twin is the row of a rule, written in CEL. Its expressions Fields and Reason may use the variables of the policy (shared).
+// Twin is the row of a rule, written in CEL. The expressions in Fields and Reason may use the variables of the policy (shared).
 type Twin struct {
-	// Rule is the id of the row.
+	// Rule is the ID of the row.
 	Rule string
-	// Variable is the name under which the policy keeps the rule's fields.
+	// Variable is the name of the policy's variable that has the value of Fields.
 	Variable string
-	// Fields is the expression for the fields that the rule denies, as one text, joined with commas. If the text is empty, the rule denies nothing.
+	// Fields is the expression for the fields that the rule denies, as one string, joined with commas. If the string is empty, the rule denies nothing.
 	Fields string
 	// Reason is the expression for the sentence with the reason and the remedy.
 	Reason string
@@ -143,7 +143,8 @@ func authorityTwins() []Twin {
 	}
 }
 
-// none returns an expression: whether the new object has none of the labels or annotations in the variable names; of is "labels" or "annotations".
+// none returns an expression that is true if the requested object has none of the labels or annotations in the variable called names. of is "labels" or
+// "annotations".
 func none(names, of string) string {
 	return fmt.Sprintf(`variables.%s.all(k, !(k in %s))`, names, object("variables.is.metadata", of))
 }
@@ -156,15 +157,15 @@ func ofType(status, name string) string {
 	return list(status, "conditions") + fmt.Sprintf(`.filter(c, c.?type.orValue('') == %s)`, name)
 }
 
-// reported returns an expression: the list of the conditions AuthoritySettled and Paused that a request may not write as it does. Nobody except the Machine
-// API's controllers may add or change them, and these controllers may not contradict the stored authority in Paused.
+// reported returns an expression for the list of those of the conditions AuthoritySettled and Paused that the request writes but may not write that way. Only
+// the Machine API's controllers may add or change these conditions, and they may not write a Paused that contradicts the stored authority.
 func reported() string {
 	before, after := ofType("variables.oldStatus", "t"), ofType("variables.newStatus", "t")
 	others := fmt.Sprintf(`(t != %q || request.kind.kind != %q) && size(%[4]s) > 0 && %[3]s != %[4]s`, authority.ConditionPaused, controlplane.Kind, before, after)
 	has := func(of, is string) string {
 		return fmt.Sprintf(`%s.exists(c, c.?status.orValue('') %s "True")`, of, is)
 	}
-	// An acknowledgement with a time before the stored condition's is one of an earlier pause.
+	// An acknowledgement is of an earlier pause if its time is before that of the stored condition.
 	earlier := fmt.Sprintf(`%[2]s.exists(c, c.?status.orValue('') == "True" && string(c.?lastTransitionTime.orValue('')) != '' && `+
 		`%[1]s.exists(b, string(c.?lastTransitionTime.orValue('')) < string(b.?lastTransitionTime.orValue(''))))`, before, after)
 	outdated := fmt.Sprintf(`t == %[1]q && request.kind.kind != %[2]q && (variables.current == "ClusterAPI" || variables.moving ? `+

@@ -45,7 +45,7 @@ func shared(o Options) []admissionregistrationv1.Variable {
 		variable("newID", text("variables.newSpec", "providerID")),
 		variable("sharesInstance", list("variables.oldStatus", "conditions")+fmt.Sprintf(`.exists(c, c.?type.orValue('') == %q && c.?reason.orValue('') == %q)`,
 			authority.ConditionSettled, authority.ReasonInstanceShared)),
-		// The requested object has no name if the request leaves the name to the server (generateName).
+		// The requested object has no name if the API server is to generate one (generateName).
 		variable("name", "variables.is.metadata.?name.orValue('')"),
 		variable("there", fmt.Sprintf(`request.resource.resource + ".cluster.x-k8s.io " + %s[request.namespace] + "/" + variables.name`, twins(o.Pairs))),
 		variable("move", `"kubectl -n " + request.namespace + " patch " + request.resource.resource + ".machine.openshift.io " + variables.name + `+
@@ -76,7 +76,7 @@ func shared(o Options) []admissionregistrationv1.Variable {
 	}
 }
 
-// exactFields returns the paths, beneath spec and split at the dots, of the fields that a provider reads (authority.ProviderSpecFields).
+// exactFields returns the paths of the fields that a provider reads (authority.ProviderSpecFields). Each path is given beneath spec, as a list of names.
 func exactFields() [][]string {
 	var out [][]string
 	for _, path := range authority.ProviderSpecFields() {
@@ -85,8 +85,8 @@ func exactFields() [][]string {
 	return out
 }
 
-// granted returns an expression: the list of names beneath of (spec, metadata.labels or metadata.annotations) that authority.Grants lets the request's user
-// write with this effect.
+// granted returns an expression for the list of names that authority.Grants lets the request's user write with this effect. of says where the names are: spec,
+// metadata.labels or metadata.annotations.
 func granted(o Options, of string, effect authority.Effect) string {
 	var rows []string
 	for _, g := range authority.Grants() {
@@ -98,8 +98,8 @@ func granted(o Options, of string, effect authority.Effect) string {
 	return strings.Join(append(rows, "[]"), " + ")
 }
 
-// phases returns the values that the variable phase has in the phases of a row. Uninitialized has no value, because nothing is locked in that phase on the
-// Machine API's side.
+// phases returns the values that the policy's variable phase can have in the phases of a row of authority.Grants. There is none for the phase Uninitialized,
+// because on the Machine API's side nothing is locked in that phase.
 func phases(of authority.Phase) []string {
 	var out []string
 	for _, p := range []struct {
@@ -117,7 +117,7 @@ func phases(of authority.Phase) []string {
 	return out
 }
 
-// phase returns an expression: the phase of a Machine API object, as a text. It stands for authority.Phase.
+// phase returns an expression for the phase of a Machine API object, as a string. It is authority.Phase in CEL.
 func phase() string {
 	acknowledged := list("variables.oldStatus", "conditions") + fmt.Sprintf(`.exists(c, c.?type.orValue('') == %q && c.?status.orValue('') == "True")`,
 		authority.ConditionPaused)
@@ -145,7 +145,7 @@ func transit() string {
 		`(variables.requested == variables.origin ? '' : ", or cancel the move: " + variables.move + variables.origin + "\"}}'")`
 }
 
-// twins returns a CEL map from the namespaces of the Machine API to those of Cluster API with which they are paired.
+// twins returns a CEL map from each namespace of the Machine API to the namespace of Cluster API in the same pair.
 func twins(pairs authority.Pairs) string {
 	var entries []string
 	for _, p := range pairs {
@@ -154,8 +154,8 @@ func twins(pairs authority.Pairs) string {
 	return "{" + strings.Join(entries, ", ") + "}"
 }
 
-// reservedNames returns an expression: the list of labels or annotations with a reserved name that a request adds, changes or removes without being allowed to.
-// Allowed are the names in free, additions and changes of the names in the expression set, and removals of the names in the expression removed.
+// reservedNames returns an expression for the list of labels or annotations with a reserved name that a request adds, changes or removes although it may not. A
+// request may do everything with the names in free. It may add or change the names in the expression set, and remove the names in the expression removed.
 func reservedNames(of string, free []string, set, removed string) string {
 	before, after := object("variables.was.metadata", of), object("variables.is.metadata", of)
 	names := reserved("k")
@@ -167,7 +167,8 @@ func reservedNames(of string, free []string, set, removed string) string {
 		before, after, quoteAll(free), names, set, removed)
 }
 
-// reserved returns an expression: whether a key is reserved, as authority.Reserved decides: by whole DNS labels of its domain, except for the names of others.
+// reserved returns an expression that is true if a key is reserved. It decides as authority.Reserved does: by whole DNS labels of the key's domain. Labels and
+// annotations by which other tools recognize their objects (authority.TheirNames) are not reserved.
 func reserved(key string) string {
 	var theirs []string
 	for _, name := range authority.TheirNames() {
@@ -182,8 +183,8 @@ func reserved(key string) string {
 		key, strings.Join(theirs, "|"))
 }
 
-// withoutLeftAlone returns an expression: the list in a variable of reserved names, without the names that the mirror leaves to a controller of the Machine API
-// (authority.LeftAlone).
+// withoutLeftAlone returns an expression for the reserved names in the variable called names, without those that the mirror leaves to a controller of the
+// Machine API (authority.LeftAlone).
 func withoutLeftAlone(names, of string) string {
 	var kinds []string
 	for _, kind := range authority.Kinds() {
@@ -197,16 +198,16 @@ func withoutLeftAlone(names, of string) string {
 	return fmt.Sprintf(`variables.%s.filter(k, !(k in {%s}[?request.kind.kind].orValue([])))`, names, strings.Join(kinds, ", "))
 }
 
-// hookWords returns an expression: the list of a request's changes to hooks. For a Machine they are arguments of kubectl annotate for the twin, for the
-// template of a set members of a merge patch. It stands for authority.hookInstead.
+// hookWords returns an expression for the list of a request's changes of hooks. For a Machine they are arguments of kubectl annotate for the twin. For the
+// template of a MachineSet they are members of a merge patch. The expression is hookWords of package authority in CEL.
 func hookWords() string {
 	return fmt.Sprintf(`request.operation != "UPDATE" ? [] : request.kind.kind == "Machine" ? %s : request.kind.kind == "MachineSet" ? %s : []`,
 		changedHooks(func(spec string) string { return spec }, "", "=", "", "-"),
 		changedHooks(func(spec string) string { return object(object(spec, "template"), "spec") }, `"`, `":"`, `"`, `":null`))
 }
 
-// changedHooks returns an expression: the list of changed hooks as texts. A hook that is set is open, the name of its annotation, is, its owner, and end,
-// joined. A hook that is removed is open, the name of its annotation, and none.
+// changedHooks returns an expression for the list of changed hooks, each as a string. For a hook that is set, the string is open, the annotation's name, is,
+// the hook's owner and end, joined. For a hook that is removed, it is open, the annotation's name and none.
 func changedHooks(of func(spec string) string, open, is, end, none string) string {
 	var lists []string
 	for _, l := range authority.HookLists() {
@@ -229,7 +230,7 @@ func hookInstead(namespaces string) string {
 		namespaces, clusterv1.GroupVersion.Group, quote(" --type merge -p '"+patch), quote(patched+"')"))
 }
 
-// setThere returns an expression: the commands that make a request's changes of reserved names on the twin.
+// setThere returns an expression for the kubectl commands that make a request's changes of reserved names on the twin.
 func setThere(namespaces string) string {
 	return fmt.Sprintf(`[%s, %s].filter(c, c != '').join(' && ')`,
 		setNames(namespaces, "label", "variables.settableLabels", "labels"), setNames(namespaces, "annotate", "variables.settableAnnotations", "annotations"))

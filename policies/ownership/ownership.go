@@ -24,15 +24,15 @@ import (
 // Manager is the field manager of all writes by the mirror, except those of CarriedManager.
 const Manager = "poundlock-mirror"
 
-// CarriedManager is the field manager, on an authoritative object, of what the cluster autoscaler and its operator have written to the object's mirror. Because
-// of this manager, a user who applies the authoritative object with other replicas gets a conflict.
+// CarriedManager is the field manager of values that Poundlock has copied from a mirror to the authoritative object. The cluster autoscaler and its operator
+// wrote these values to the mirror. Because of this field manager, a user who applies the authoritative object with other replicas gets a conflict.
 const CarriedManager = "poundlock-autoscaler"
 
 // HandoffManager is the field manager of all writes by the handoff.
 const HandoffManager = "poundlock-handoff"
 
-// lacking returns the paths at which live lacks or differs from something that wanted has. What only live has is ignored, because API servers and webhooks add
-// defaults. Lists are compared by index, except finalizers and owner references, which are compared as sets.
+// lacking returns the paths at which wanted has something that live lacks, or has another value for. What only live has is ignored, because API servers and
+// webhooks add defaults. Lists are compared by index, except finalizers and owner references, which are compared as sets.
 func lacking(wanted, live *unstructured.Unstructured) []string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(wanted.Object)) {
@@ -64,7 +64,7 @@ func strings2any(m map[string]string) map[string]any {
 	return out
 }
 
-// differs returns the paths, path itself or beneath it, at which live lacks what is wanted.
+// differs returns the paths at which live lacks what is wanted: path itself, or paths beneath it.
 func differs(path string, wanted, live any) []string {
 	at := (*jsontree.Path)(nil)
 	for name := range strings.SplitSeq(path, ".") {
@@ -77,35 +77,35 @@ func differs(path string, wanted, live any) []string {
 	return slices.Compact(out)
 }
 
-// owned returns the fields that an entry of managedFields has; the empty set if they cannot be read.
+// owned returns the fields that an entry of managedFields has. It returns the empty set if they cannot be read.
 func owned(o metav1.ManagedFieldsEntry) *fieldpath.Set {
 	set, err := managedfields.Read(o)
-	if err != nil { // The API server wrote the entry. Nothing is concluded from an entry that cannot be read.
+	if err != nil { // the API server wrote the entry, and nothing follows from one that cannot be read
 		return fieldpath.NewSet()
 	}
 	return set
 }
 
-// Ours reports whether an entry of managedFields is that of the mirror's applies to the object itself.
+// Ours reports whether an entry of managedFields has what the mirror has applied to the object itself, and not to a subresource.
 func Ours(o metav1.ManagedFieldsEntry) bool {
 	return o.Manager == Manager && o.Operation == metav1.ManagedFieldsOperationApply && o.Subresource == ""
 }
 
-// steps calls visit, in order, for each top-level field that is in a set, or that has parts in the set. parts is the set of these parts.
+// steps calls visit, in order, for each top-level field that is in the set, or that has parts in the set. visit gets these parts as a set.
 func steps(set *fieldpath.Set, visit func(step fieldpath.PathElement, parts *fieldpath.Set)) {
 	all := set.Members.Copy()
 	set.Children.Iterate(all.Insert)
 	all.Iterate(func(step fieldpath.PathElement) { visit(step, set.WithPrefix(step)) })
 }
 
-// put adds to a set the parts of a field, unless there are none.
+// put adds the parts of a field to a set. It does nothing if there are no parts.
 func put(into *fieldpath.Set, step fieldpath.PathElement, parts *fieldpath.Set) {
 	if !parts.Empty() {
 		*into.Children.Descend(step) = *parts
 	}
 }
 
-// surplus returns the paths in a set of owned fields that wanted does not have, or no longer has.
+// surplus returns the paths in a set of owned fields that wanted does not have. The mirror may have applied such a field when it was still wanted.
 func surplus(path string, set *fieldpath.Set, wanted any) []string {
 	var out []string
 	steps(set, func(step fieldpath.PathElement, parts *fieldpath.Set) {
@@ -120,7 +120,7 @@ func surplus(path string, set *fieldpath.Set, wanted any) []string {
 	return out
 }
 
-// readable returns one step of a managed field's path as people write it: .name, or for an item of a list [k=1] or ["item"].
+// readable returns one step of a managed field's path in a form for people: .name for a member, and [k=1] or ["item"] for an item of a list.
 func readable(step fieldpath.PathElement) string {
 	switch {
 	case step.Key != nil:
@@ -135,7 +135,8 @@ func readable(step fieldpath.PathElement) string {
 	return step.String()
 }
 
-// element returns the value at one step of a managed field's path, and whether in has it. The step is a name, the keys of a list's item, or an item of a set.
+// element looks up one step of a managed field's path in the value called in. It returns the value at that step, and whether there is one. The step is a name,
+// the keys of a list's item, or an item of a set.
 func element(step fieldpath.PathElement, in any) (any, bool) {
 	switch {
 	case step.FieldName != nil:
@@ -152,7 +153,7 @@ func element(step fieldpath.PathElement, in any) (any, bool) {
 	case step.Value != nil:
 		return nil, slices.ContainsFunc(list(in), func(item any) bool { return jsonnumbers.Equal(item, (*step.Value).Unstructured()) })
 	}
-	return nil, true // The step is an index, which is not looked up.
+	return nil, true // the step is an index, which is not looked up
 }
 
 func below(v any) map[string]any {
@@ -165,9 +166,9 @@ func list(v any) []any {
 	return l
 }
 
-// Changes returns the paths of live that an apply of wanted would change: what live lacks, and what the mirror applied earlier and no longer wants. If the
-// mirror applied in another version, it has to apply again, because paths of that version may have other names in this one: then metadata.managedFields is
-// among the paths. nil: an apply would change nothing, and is not needed.
+// Changes returns the paths of live that an apply of wanted would change. These are the paths that live lacks, and those that the mirror applied earlier and no
+// longer wants. If the mirror applied in another API version, metadata.managedFields is among the paths: the mirror has to apply again, because the fields may
+// have other names in this version. Changes returns nil if an apply would change nothing and so is not needed.
 func Changes(wanted, live *unstructured.Unstructured) []string {
 	out := lacking(wanted, live)
 	for _, e := range live.GetManagedFields() {
@@ -182,8 +183,9 @@ func Changes(wanted, live *unstructured.Unstructured) []string {
 	return out
 }
 
-// Leftover returns the paths in spec at which an item of a list in live has more than wanted. API servers treat lists in providers' objects as one value, so
-// that nobody owns a part of an item: such a part may be a default, or left over from what was wanted before. An apply shows which of the two it is.
+// Leftover returns the paths in spec at which an item of a list has more in live than in wanted. API servers treat a list in a provider's object as one value,
+// so nobody owns a part of an item. Such a part may be a default, or it may be left over from what was wanted before. Only an apply shows which of the two it
+// is.
 func Leftover(wanted, live *unstructured.Unstructured) []string {
 	var out []string
 	beyond("spec", false, wanted.Object["spec"], live.Object["spec"], &out)
@@ -191,8 +193,8 @@ func Leftover(wanted, live *unstructured.Unstructured) []string {
 	return slices.Compact(out)
 }
 
-// Added returns the paths in spec of what managers other than manager have added in live, and what wanted does not have: fields that they own, and parts of
-// items in lists that they own. A default of the API server belongs to the manager whose request it completes.
+// Added returns the paths in spec that managers other than the given manager have added to live, and that wanted does not have. These are fields that such a
+// manager owns, and parts of list items that it owns. A default that the API server fills in belongs to the manager whose request it completes.
 func Added(manager string, wanted, live *unstructured.Unstructured) []string {
 	var out []string
 	for _, e := range live.GetManagedFields() {
@@ -255,34 +257,35 @@ func empty(v any) bool {
 	return false
 }
 
-// otherVersion reports whether an entry was written in another API version than the one in which live was read. An API server converts the object to the
-// version that is asked for, but keeps the entry as it is.
+// otherVersion reports whether an entry was written in another API version than the one in which live was read. For a reader an API server converts the object
+// to the version that is asked for, but it leaves the entry in the version of the writer.
 func otherVersion(e metav1.ManagedFieldsEntry, live *unstructured.Unstructured) bool {
 	return e.APIVersion != live.GetAPIVersion()
 }
 
-// Takeover returns the managed fields that live, a mirror, should get: fields that others own, and that keep live from becoming equal to wanted, belong to the
-// mirror in them. Such ownership is left from an earlier time in which live was authoritative and people wrote to it. nil: there is nothing to take over. These
-// fields are taken over:
+// Takeover returns the managed fields that live, a mirror, should get. They make the mirror the owner of fields that others own now, and that keep live from
+// becoming equal to wanted. Others own these fields from an earlier time in which live was authoritative and people wrote to it. Takeover returns nil if there
+// is nothing to take over. The mirror takes over these fields:
 //
-//   - In spec, everything that wanted does not have, except the paths in keep: only the apply of an owner removes a field.
-//   - Labels and annotations that wanted has, too, and that somebody else set by an update: otherwise they would stay on live when they are removed from the
-//     authoritative object. Those of an applier are left alone, because an applier keeps applying. The pause annotation stays the handoff's, which removes it
-//     itself.
-//   - The annotations that Poundlock carried over while live was authoritative (CarriedManager), and those in annotations, even if wanted does not have them. A
-//     mirror has these only if the authoritative object has them, and the autoscaler may have removed its mark from the other object right before that object
-//     became authoritative.
-//   - The owners that the mirror gave to live while live was authoritative (restoreOwner): otherwise they, too, would stay on live after their removal.
-//   - What the mirror set when it created the object, as if that had been an apply: the API server records a creation as an update. made reports that live is
-//     the API server's answer to that creation. Then what live has beyond wanted are defaults of the API server, and nobody is to own these.
+//   - In spec, everything that wanted does not have, except the paths in keep. Only an apply by the owner of a field removes the field.
+//   - Labels and annotations that wanted has too, and that somebody else set by an update. Otherwise they would stay on live when they are removed from the
+//     authoritative object. The labels and annotations of an applier are left alone, because an applier keeps applying. The pause annotation stays with the
+//     handoff, which removes it itself.
+//   - The annotations that Poundlock copied to live while live was authoritative (CarriedManager), and the annotations named in annotations, even if wanted
+//     does not have them. A mirror has these only if the authoritative object has them. The autoscaler may have removed its annotation from the other object
+//     right before that object became authoritative.
+//   - The owners that the mirror gave to live while live was authoritative (restoreOwner). Otherwise they, too, would stay on live after their removal.
+//   - What the mirror set when it created the object. The API server records a creation as an update, and Takeover treats it as an apply. made reports that
+//     live is the API server's answer to that creation. Then the fields that live has and wanted lacks are defaults of the API server, and nobody is to own
+//     them.
 //
-// From an entry in another version, only fields that live has under the same name are taken over. A field that has another name in this version stays with its
+// If an entry is in another version, only fields are taken over that live has under the same name. A field that has another name in this version stays with its
 // owner.
 func Takeover(wanted, live *unstructured.Unstructured, made bool, annotations []string, keep ...string) []metav1.ManagedFieldsEntry {
 	entries := slices.Clone(live.GetManagedFields())
 	gained := fieldpath.NewSet()
 	if slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool { return Ours(e) && otherVersion(e, live) }) {
-		return nil // the mirror's entry could not hold paths of this version, and the mirror's next apply writes the entry anew (Changes)
+		return nil // the mirror's entry cannot hold paths of this version, and the mirror's next apply writes the entry anew (Changes)
 	}
 	for i, e := range entries {
 		if Ours(e) || e.Subresource != "" {
@@ -316,20 +319,21 @@ var (
 	specStep     = fieldpath.FieldNameElement("spec")
 	metadataStep = fieldpath.FieldNameElement("metadata")
 	ownersStep   = fieldpath.FieldNameElement("ownerReferences")
-	// annotationsStep is a step beneath metadata.
+	// annotationsStep is a step beneath metadata, like ownersStep.
 	annotationsStep = fieldpath.FieldNameElement("annotations")
-	// asksFor is the path spec.authoritativeAPI, the field of a Machine API object that belongs to people once it is set, even if Poundlock set it first.
+	// asksFor is the path spec.authoritativeAPI. Once this field of a Machine API object is set, it belongs to people, even if Poundlock set it first.
 	asksFor = fieldpath.NewSet(managedfields.Path("spec", "authoritativeAPI"))
 )
 
-// created reports whether an entry is from the mirror's creation of the object. It recognizes that by fields in spec: the mirror's updates set none.
+// created reports whether an entry records that the mirror created the object. Such an entry has fields in spec, because the mirror sets none by an update.
 func created(e metav1.ManagedFieldsEntry, set *fieldpath.Set) bool {
 	return e.Manager == Manager && e.Operation == metav1.ManagedFieldsOperationUpdate && !set.Difference(asksFor).WithPrefix(specStep).Empty()
 }
 
-// inherit divides the fields that the mirror's creation of an object set: taken are the fields that the mirror's apply is to own, left those that stay in the
-// creation's entry. left is spec.authoritativeAPI. If made (see Takeover), taken are only fields that wanted has, and nobody is to own the rest. For an object
-// that was created earlier, taken are all other fields: one that wanted lacks may be a default, or one that the authoritative object has lost since.
+// inherit divides the fields that the mirror set when it created an object. taken are the fields that the mirror is to own by its apply. left are the fields
+// that stay in the entry of the creation, which is only spec.authoritativeAPI. If made is true (see Takeover), taken has only fields that wanted has, and
+// nobody is to own the others. If made is false, the object was created earlier, and taken has all fields except spec.authoritativeAPI. The reason is that a
+// field that wanted lacks may then be a default, or one that the authoritative object has lost since.
 func inherit(set *fieldpath.Set, wanted *unstructured.Unstructured, made bool) (left, taken *fieldpath.Set) {
 	left, taken = set.Intersection(asksFor), set.Difference(asksFor)
 	if made {
@@ -338,7 +342,7 @@ func inherit(set *fieldpath.Set, wanted *unstructured.Unstructured, made bool) (
 	return left, taken
 }
 
-// covered returns those fields of a set that wanted has. They include the fact that a map or an item exists.
+// covered returns those fields of a set that wanted has too. They include the fact that a map or an item exists.
 func covered(set *fieldpath.Set, wanted any) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	steps(set, func(step fieldpath.PathElement, parts *fieldpath.Set) {
@@ -375,7 +379,7 @@ func uncovered(set *fieldpath.Set, wanted any, path string, keep []string) *fiel
 	return out
 }
 
-// named returns a map with these names as keys.
+// named returns a map that has the names as keys, and nil as each value.
 func named(names []string) map[string]any {
 	out := map[string]any{}
 	for _, name := range names {
@@ -384,7 +388,7 @@ func named(names []string) map[string]any {
 	return out
 }
 
-// toTake returns those fields of an entry that Takeover gives to the mirror.
+// toTake returns those fields of an entry that Takeover gives to the mirror. set has all fields of the entry.
 func toTake(set *fieldpath.Set, e metav1.ManagedFieldsEntry, wanted *unstructured.Unstructured, annotations, keep []string) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	put(out, specStep, uncovered(set.WithPrefix(specStep), wanted.Object["spec"], "spec", keep))
@@ -407,17 +411,17 @@ func toTake(set *fieldpath.Set, e metav1.ManagedFieldsEntry, wanted *unstructure
 		carried = covered(carried, named(annotations))
 	}
 	put(taken, annotationsStep, carried.Union(taken.WithPrefix(annotationsStep)))
-	if e.Manager == HandoffManager { // only the handoff's own entry shows since when the object is paused
+	if e.Manager == HandoffManager { // only the handoff's own entry shows since when the object has been paused
 		taken = taken.Difference(fieldpath.NewSet(fieldpath.MakePathOrDie("annotations", clusterv1.PausedAnnotation)))
 	}
 	put(out, metadataStep, taken)
 	return out
 }
 
-// Yield returns the managed fields that live, an authoritative object, should get: without the mirror's ownership of fields that others own, too. Such
-// ownership is left from an earlier time in which live was the mirror. With it, an applier of the object would get a conflict with the mirror, and could not
-// remove a field by leaving the field out. Fields that only the mirror owns stay the mirror's: they need an owner whose apply removes them when the object is
-// the mirror again. nil: there is nothing to yield.
+// Yield returns the managed fields that live, an authoritative object, should get: without the mirror as an owner of fields that others own too. The mirror
+// owns such fields from an earlier time in which live was the mirror. If it kept them, an applier of the object would get a conflict with the mirror, and could
+// not remove a field by leaving it out. Fields that only the mirror owns stay with the mirror: when the object is the mirror again, they need an owner whose
+// apply removes them. Yield returns nil if nothing changes.
 func Yield(live *unstructured.Unstructured) []metav1.ManagedFieldsEntry {
 	entries := slices.Clone(live.GetManagedFields())
 	mine := slices.IndexFunc(entries, Ours)
@@ -426,7 +430,7 @@ func Yield(live *unstructured.Unstructured) []metav1.ManagedFieldsEntry {
 	}
 	others := fieldpath.NewSet()
 	for _, e := range entries {
-		// Paths of an entry in another version are taken for the same fields if they have the same names.
+		// A path in an entry of another version counts as the same field if it has the same names.
 		if !Ours(e) && e.Subresource == "" && e.Manager != Manager {
 			others = others.Union(owned(e))
 		}
@@ -456,7 +460,7 @@ func giveTo(entries []metav1.ManagedFieldsEntry, live *unstructured.Unstructured
 	})
 }
 
-// latest returns the time at which the object was last written to, as far as its managed fields show; nil if they do not.
+// latest returns the time of the last write to the object, as its managed fields show. It returns nil if they show none.
 func latest(live *unstructured.Unstructured) (at *metav1.Time) {
 	for _, e := range live.GetManagedFields() {
 		if e.Time != nil && (at == nil || at.Before(e.Time)) {
@@ -469,12 +473,12 @@ func latest(live *unstructured.Unstructured) (at *metav1.Time) {
 func fields(set *fieldpath.Set) *metav1.FieldsV1 {
 	out, err := managedfields.Write(set)
 	if err != nil {
-		return metav1.NewFieldsV1("{}") // never reached: a set that was read can be written
+		return metav1.NewFieldsV1("{}") // never reached, because a set that was read can be written
 	}
 	return out
 }
 
-// Owns reports whether the mirror owns a field of live, or a part of it, by its applies.
+// Owns reports whether the mirror owns a field of live, or a part of that field, because the mirror has applied it.
 func Owns(live *unstructured.Unstructured, path fieldpath.Path) bool {
 	for _, e := range live.GetManagedFields() {
 		if Ours(e) {
@@ -484,12 +488,12 @@ func Owns(live *unstructured.Unstructured, path fieldpath.Path) bool {
 	return false
 }
 
-// Claimed reports whether the mirror has ever applied to live, by the managed fields.
+// Claimed reports whether the mirror has applied to live at any time, as the managed fields show.
 func Claimed(live *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(live.GetManagedFields(), Ours)
 }
 
-// Managers returns the names of the managers of a field or of a part of it, through any subresource.
+// Managers returns the names of the managers that own a field or a part of it, by requests to the object or to any subresource.
 func Managers(o *unstructured.Unstructured, path fieldpath.Path) []string {
 	var out []string
 	for _, e := range o.GetManagedFields() {
@@ -520,5 +524,5 @@ func Names(e metav1.ManagedFieldsEntry, path fieldpath.Path) []string {
 	return out
 }
 
-// Has reports whether live has everything that wanted has. What live has beyond that is taken for a default.
+// Has reports whether live has everything that wanted has. What only live has counts as a default, and does not matter.
 func Has(live, wanted any) bool { return jsontree.Has(wanted, live) }

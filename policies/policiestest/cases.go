@@ -21,20 +21,20 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Namespaces in which every case plays, by side.
+// The namespaces of the objects of every case, one for each API.
 const (
 	MachineAPINamespace = "openshift-machine-api"
 	ClusterAPINamespace = "openshift-cluster-api"
 )
 
-// Case is one change and what one rule has to answer.
+// Case is one change, with the answer that one rule has to give.
 type Case struct {
-	// Rule is the id of the rule, Name the case's sentence with its kind and actor.
+	// Rule is the ID of the rule. Name is the sentence of the case, with the kind and the actor.
 	Rule, Name string
 	Change     policies.Change
 	// Denied are the fields that the rule refuses, sorted.
 	Denied []string
-	// Warned are words of each warning, in order.
+	// Warned has, for each warning in order, words that the warning must contain.
 	Warned []string
 }
 
@@ -52,76 +52,76 @@ type table struct {
 	Cases []row `json:"cases"`
 }
 
-// setting is what a table and a case can both have; a case's objects are merged into the table's.
+// setting has the fields that both a table and a case can have. A case's objects are merged into the objects of the case's table.
 type setting struct {
 	Side        policies.Side         `json:"side,omitempty"`
 	Kinds       []string              `json:"kinds,omitempty"`
 	Operation   admissionv1.Operation `json:"operation,omitempty"`
 	Subresource string                `json:"subresource,omitempty"`
-	// Actors are by name; the empty name is a person.
+	// Actors are the names of the actors that make the request. The empty name is a person.
 	Actors      []policies.Actor           `json:"actors,omitempty"`
 	DryRun      *bool                      `json:"dryRun,omitempty"`
 	Propagation metav1.DeletionPropagation `json:"propagation,omitempty"`
-	// Username is the name of the user, if it matters beside the actor.
+	// Username is the name of the user, for rules that read more than the actor.
 	Username string `json:"username,omitempty"`
-	// FieldManager is the one that an UPDATE names.
+	// FieldManager is the field manager that an UPDATE names.
 	FieldManager string `json:"fieldManager,omitempty"`
-	// NamespaceTerminating: the object's namespace is being deleted.
+	// NamespaceTerminating reports that the object's namespace is being deleted.
 	NamespaceTerminating *bool `json:"namespaceTerminating,omitempty"`
-	// Old is the stored object, New the requested one; where New is not given it is Old with Change merged into it.
+	// Old is the stored object, and New is the requested object. If New is absent, the requested object is Old with Change merged into it.
 	Old    json.RawMessage `json:"old,omitempty"`
 	New    json.RawMessage `json:"new,omitempty"`
 	Twin   json.RawMessage `json:"twin,omitempty"`
 	Stored json.RawMessage `json:"stored,omitempty"`
 	Infra  json.RawMessage `json:"infra,omitempty"`
-	// InfraInstance is what the provider keeps for the instance; null for none.
+	// InfraInstance is the object that the provider keeps for the instance; null for none.
 	InfraInstance json.RawMessage `json:"infraInstance,omitempty"`
-	// Unconvertible are fields with reasons, as a conversion reports them.
+	// Unconvertible are the fields that a conversion reports as not convertible, each with the reason.
 	Unconvertible []unconvertible `json:"unconvertible,omitempty"`
-	// Uncounted are Machines that one set counts and the other does not.
+	// Uncounted are the Machines that only one of the two MachineSets of a pair counts.
 	Uncounted []policies.Uncounted `json:"uncounted,omitempty"`
-	// Unknown are a set's Machines whose instances their provider does not hold yet.
+	// Unknown are the Machines of a set whose instances the provider does not know yet.
 	Unknown []string `json:"unknown,omitempty"`
-	// Hooked are a set's Machines whose deletion hooks hold up.
+	// Hooked are the Machines of a set that have hooks which hold up their deletion.
 	Hooked []string `json:"hooked,omitempty"`
-	// WithNodes are its Machines whose Nodes are drained.
+	// WithNodes are the Machines of a set whose Nodes are drained before the Machines are deleted.
 	WithNodes []string `json:"withNodes,omitempty"`
 	// Moving are Machines that have not moved away yet.
 	Moving []string `json:"moving,omitempty"`
-	// Ending are Machines that are deleted too, ControlPlaneSize how many the control plane has.
+	// Ending are the Machines that are deleted together with the object. ControlPlaneSize is the number of Machines of the control plane.
 	Ending           []string `json:"ending,omitempty"`
 	ControlPlaneSize int      `json:"controlPlaneSize,omitempty"`
-	// ControlPlaneLost are those of the control plane that have failed and whose instance is gone.
+	// ControlPlaneLost are the Machines of the control plane that have failed and whose instances are gone.
 	ControlPlaneLost []string `json:"controlPlaneLost,omitempty"`
-	// Undrained reports that Cluster API finds no Machine of the control plane.
+	// Undrained reports that Cluster API finds no Machine of the control plane except those being deleted.
 	Undrained *bool `json:"undrained,omitempty"`
-	// Owners are the Cluster API Machines that owner references name.
+	// Owners are the Cluster API Machines that the object's owner references name.
 	Owners []json.RawMessage `json:"owners,omitempty"`
 	// Masters are the control plane's Machines in Cluster API.
 	Masters []json.RawMessage `json:"masters,omitempty"`
-	// Sets are the MachineSets of the API that a Machine moves to.
+	// Sets are the MachineSets of the API to which a Machine moves.
 	Sets []json.RawMessage `json:"sets,omitempty"`
-	// MachineAPISets are the Machine API's MachineSets beside Sets.
+	// MachineAPISets are the MachineSets of the Machine API, in addition to Sets.
 	MachineAPISets []json.RawMessage `json:"machineAPISets,omitempty"`
-	// Siblings are the MachineSets beside one under review, Adoptable the Machines that they may adopt.
+	// Siblings are the MachineSets that a rule compares with the object under review. Adoptable are the Machines that Siblings may adopt.
 	Siblings  []json.RawMessage `json:"siblings,omitempty"`
 	Adoptable []json.RawMessage `json:"adoptable,omitempty"`
 	// Deployments are Cluster API's MachineDeployments.
 	Deployments []json.RawMessage `json:"deployments,omitempty"`
-	// Holders are other Machines with the same ID.
+	// Holders are the names of other Machines that have the same instance ID.
 	Holders []string `json:"holders,omitempty"`
-	// OwnerSet is the MachineSet for which a Machine is created, OwnerSetTwin that of its name in the other API; null for none.
+	// OwnerSet is the MachineSet for which a Machine is created. OwnerSetTwin is the MachineSet of the same name in the other API. null stands for none.
 	OwnerSet     json.RawMessage `json:"ownerSet,omitempty"`
 	OwnerSetTwin json.RawMessage `json:"ownerSetTwin,omitempty"`
-	// Namesake reports that a Machine API Machine has the name of the provider's machine that is referred to.
+	// Namesake reports that a Machine API Machine has the name of the provider's machine to which the request refers.
 	Namesake *bool `json:"namesake,omitempty"`
-	// InfraNamesake is the provider's machine that has the name of a Machine API Machine; null for none.
+	// InfraNamesake is the provider's machine that has the name of the Machine API Machine; null for none.
 	InfraNamesake json.RawMessage `json:"infraNamesake,omitempty"`
-	// KeptNamesake is what the provider keeps for an instance under that name; null for nothing.
+	// KeptNamesake is the object that a provider keeps for an instance, with the name of the Machine API Machine; null for none.
 	KeptNamesake json.RawMessage `json:"keptNamesake,omitempty"`
-	// Leaving is what of the surroundings is being deleted.
+	// Leaving is the sentence about the surroundings that are being deleted (policies.Facts).
 	Leaving string `json:"leaving,omitempty"`
-	// PausedCluster is the Cluster of the twin, if it is paused.
+	// PausedCluster is the name of the twin's Cluster, if that Cluster is paused.
 	PausedCluster string `json:"pausedCluster,omitempty"`
 }
 
@@ -133,18 +133,18 @@ type unconvertible struct {
 type row struct {
 	It string `json:"it"`
 	setting
-	// Change is a JSON merge patch: null removes.
+	// Change is a JSON merge patch of the requested object. null removes a member.
 	Change json.RawMessage `json:"change,omitempty"`
-	// ExactOld and ExactNew set members of the object as they are written, nulls included; a member that is null
-	// itself is set to null.
+	// ExactOld and ExactNew replace top-level members of the stored and of the requested object by exactly what is written, including nulls. A member that is
+	// itself null is set to null.
 	ExactOld map[string]json.RawMessage `json:"exactOld,omitempty"`
 	ExactNew map[string]json.RawMessage `json:"exactNew,omitempty"`
 	Denied   []string                   `json:"denied,omitempty"`
 	Warned   []string                   `json:"warned,omitempty"`
 }
 
-// Load reads every file of cases in a directory. An unknown or misspelt key, a case without a sentence and two cases
-// of one name are errors.
+// Load reads every file of cases in a directory. It returns an error for an unknown or misspelt key, for a case without a sentence, and for two cases with one
+// name.
 func Load(dir string) ([]Case, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {
@@ -227,7 +227,7 @@ func expand(rule string, t table, r row) ([]Case, error) {
 	return out, nil
 }
 
-// merge lays a case's fields over its table's.
+// merge returns a table's setting in which the fields that a case sets (over) replace those of the table. Objects are merged instead of replaced.
 func (s setting) merge(over setting) (setting, error) {
 	s.Side = cmp.Or(over.Side, s.Side)
 	s.Operation = cmp.Or(over.Operation, s.Operation)
@@ -310,7 +310,7 @@ func (s setting) merge(over setting) (setting, error) {
 	return s, nil
 }
 
-// patch merges; null for the whole means that there is none.
+// patch applies the JSON merge patch called with to base, and returns the result. If with is null, patch returns nil, which stands for no object.
 func patch(base, with json.RawMessage) (json.RawMessage, error) {
 	switch {
 	case len(with) == 0:
@@ -349,7 +349,7 @@ func (s setting) change(r row, kind string, actor policies.Actor) (policies.Chan
 	return c, err
 }
 
-// objects are the stored and the requested one, as the operation has them.
+// objects returns the stored and the requested object of a case. It returns nil for the object that the operation does not have.
 func (s setting) objects(r row) (before, after json.RawMessage, err error) {
 	before, after = s.Old, s.New
 	if len(after) == 0 {

@@ -1,14 +1,13 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package policiestest reads the tables of cases that test every engine of rules. The rules in Go and their twins in CEL
-// run through the same files. So a difference fails a test.
+// Package policiestest reads the tables of cases that test each engine of rules. The rules in Go and their twins in CEL run through the same files, so a
+// difference between them fails a test.
 //
-// In goes a file with the cases of one rule, in tables. Out comes one policies.Change for each kind and actor that a
-// case names.
+// The input is a file with the cases of one rule, in tables. The output is one policies.Change for each kind and actor that a case names.
 //
-// A table has what its cases have in common. A case has a sentence with the request and its user, its difference from
-// the table, and the rule's answer. The answer is the fields that the rule denies, words of each warning, or neither.
+// A table has what its cases have in common. A case has a sentence with the request and its user, its difference from the table, and the rule's answer. The
+// answer is the fields that the rule denies, words of each warning, or neither.
 //
 //	rule: authority/spec-locked
 //	tables:

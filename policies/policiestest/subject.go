@@ -12,10 +12,10 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// ObjectName is the name of every object of a case that has none in its metadata.
+// ObjectName is the name of every object of a case whose metadata has no name.
 const ObjectName = "worker-a"
 
-// plurals of the kinds by their names in the rules; a provider's are AWS's, and vSphere's where AWS has none.
+// plurals are the resource names of the kinds, by the rules' names for the kinds. A provider's kinds are those of AWS, or of vSphere if AWS has none.
 var plurals = map[string]string{
 	"Machine": "machines", "MachineSet": "machinesets", "MachineHealthCheck": "machinehealthchecks",
 	"ControlPlaneMachineSet": "controlplanemachinesets", "MachineDeployment": "machinedeployments",
@@ -32,7 +32,7 @@ var versions = map[policies.Side]schema.GroupVersion{
 	policies.SideInfrastructure: {Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta2"},
 }
 
-// version of a kind on a side: the Machine API has two.
+// version returns the API version of a kind on a side. It depends on the kind because the Machine API has two versions.
 func version(side policies.Side, kind string) schema.GroupVersion {
 	if kind == "ControlPlaneMachineSet" {
 		return schema.GroupVersion{Group: "machine.openshift.io", Version: "v1"}
@@ -43,7 +43,7 @@ func version(side policies.Side, kind string) schema.GroupVersion {
 	return versions[side]
 }
 
-// surroundings are the versions of the kinds that other objects live in.
+// surroundings are the API versions of the kinds that other objects live in or depend on.
 var surroundings = map[string]schema.GroupVersion{
 	"Namespace":                {Version: "v1"},
 	"CustomResourceDefinition": {Group: "apiextensions.k8s.io", Version: "v1"},
@@ -70,7 +70,8 @@ func (s setting) namespace() string {
 	return ClusterAPINamespace
 }
 
-// object completes an object with what every stored one has.
+// object returns an object of a case, completed with what every stored object has: name, namespace, apiVersion and kind. It returns nil if the case has no
+// object.
 func (s setting) object(kind string, raw json.RawMessage) (*policies.Object, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -92,7 +93,7 @@ func (s setting) object(kind string, raw json.RawMessage) (*policies.Object, err
 	}
 	for name, value := range map[string]any{"metadata": metadata, "apiVersion": apiVersion, "kind": objectKind} {
 		if _, has := content[name]; has && name == "kind" {
-			continue // another platform's
+			continue // the case names the kind of another platform
 		}
 		if content[name], err = json.Marshal(value); err != nil {
 			return nil, err
@@ -105,7 +106,7 @@ func (s setting) object(kind string, raw json.RawMessage) (*policies.Object, err
 	return policies.ParseObject(whole)
 }
 
-// coreKind is the kind on the two APIs' sides to which a provider's belongs.
+// coreKind returns the kind of the Machine API and Cluster API objects to which a provider's object of this kind belongs. It returns any other kind as it is.
 func coreKind(kind string) string {
 	switch kind {
 	case "InfraMachine", "InfraInstance":

@@ -17,47 +17,48 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Write is a request of another component to an object that Poundlock mirrors, and what becomes of it.
+// Write is a request of another component to an object that Poundlock mirrors, with what the rules answer.
 type Write struct {
-	// Rows are the rows of the survey of writers that the request stands for.
+	// Rows are the rows in the survey of writers that this request stands for.
 	Rows []int `json:"rows"`
-	// It is the request in a sentence: who does what, and how.
+	// It describes the request in a sentence: who does what, and how.
 	It string `json:"it"`
-	// Nothing is why a row has no request to these objects.
+	// Nothing is the reason why these rows have no request to objects that Poundlock mirrors. A Write has either Nothing or a Kind.
 	Nothing string `json:"nothing,omitempty"`
-	// As is who writes; a person where it is empty.
+	// As is the actor that writes. If it is empty, a person writes.
 	As          policies.Actor        `json:"as,omitempty"`
 	Side        policies.Side         `json:"side,omitempty"`
 	Kind        string                `json:"kind,omitempty"`
 	Subresource string                `json:"subresource,omitempty"`
 	Operation   admissionv1.Operation `json:"operation,omitempty"`
-	// Old, Twin, Set and Infra are merged into the object that a pair has at each stage, into the one of the other API, into the MachineSet that owns a Machine
-	// and into the infrastructure machine. NoTwin: there is no object in the other API.
+	// Old, Twin, Set and Infra are merge patches of objects as they are at each stage. Old is for the object under review, Twin for the object of the other API,
+	// Set for the MachineSet that owns a Machine, and Infra for the infrastructure machine. NoTwin means that the other API has no object.
 	Old    json.RawMessage `json:"old,omitempty"`
 	Twin   json.RawMessage `json:"twin,omitempty"`
 	Set    json.RawMessage `json:"set,omitempty"`
 	Infra  json.RawMessage `json:"infra,omitempty"`
 	NoTwin bool            `json:"noTwin,omitempty"`
-	// Change is the request as a JSON merge patch: null removes.
+	// Change is the request as a JSON merge patch. null removes a member.
 	Change json.RawMessage `json:"change,omitempty"`
-	// Refused are the rules that refuse it, without their family, by stage or group of stages. At the others it passes.
+	// Refused are the rules that refuse the request, by stage or group of stages. Rules are named without their family (the part before the slash). At all other
+	// stages the request passes.
 	Refused map[string]string `json:"refused,omitempty"`
-	// Others are the rules that refuse the same request of anybody else; nil: those of Refused.
+	// Others are the rules that refuse the same request from any other actor. If Others is nil, these are the rules in Refused.
 	Others map[string]string `json:"others,omitempty"`
-	// Except are identities among the others that meet something else.
+	// Except are, for single actors, the rules that refuse the request in place of those in Refused or Others.
 	Except map[policies.Actor]map[string]string `json:"except,omitempty"`
-	// Warned are the rules that warn of it, whatever the identity.
+	// Warned are the rules that warn about the request, whichever actor makes it.
 	Warned map[string]string `json:"warned,omitempty"`
-	// Kept are members of the object, as a path with dots, that are stored as they were although the request leaves them out.
+	// Kept are the members of the object, as paths with dots, that stay stored although the request leaves them out.
 	Kept []string `json:"kept,omitempty"`
 }
 
-// Stages are where a pair stands, in the order of a move to Cluster API and back.
+// Stages returns the stages at which a pair can be, in the order of a move to Cluster API and back.
 func Stages() []string {
 	return []string{"new", "MachineAPI", "leavingMachineAPI", "leftMachineAPI", "ClusterAPI", "leavingClusterAPI", "leftClusterAPI"}
 }
 
-// LoadWrites reads a file of writes. An unknown key is an error, and so is a group of stages that does not exist.
+// LoadWrites reads a file of writes. It returns an error for an unknown key, and for a group of stages that does not exist.
 func LoadWrites(path string) ([]Write, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -84,7 +85,8 @@ func LoadWrites(path string) ([]Write, error) {
 	return f.Writers, nil
 }
 
-// stagesOf are the stages of a group, or the stage itself. The mirror of a side is the object that is not authoritative.
+// stagesOf returns the stages of a group, or the stage itself if the name is that of a stage. It returns nil if there is neither. The group mirror has the
+// stages at which the object of the write's side is not authoritative.
 func (w Write) stagesOf(group string) []string {
 	moving := []string{"leavingMachineAPI", "leftMachineAPI", "leavingClusterAPI", "leftClusterAPI"}
 	mirror := []string{"ClusterAPI"}
@@ -107,7 +109,7 @@ func (w Write) stagesOf(group string) []string {
 	return nil
 }
 
-// RefusedBy are the rules that refuse it of an actor, by stage.
+// RefusedBy returns the rules that refuse the request if this actor makes it, by stage or group of stages.
 func (w Write) RefusedBy(actor policies.Actor) map[string]string {
 	except, known := w.Except[actor]
 	switch {
@@ -119,7 +121,7 @@ func (w Write) RefusedBy(actor policies.Actor) map[string]string {
 	return w.Refused
 }
 
-// At is the text of a stage: of the narrowest group that has it.
+// At returns the text that by has for a stage. If several groups contain the stage, the group with the fewest stages decides.
 func (w Write) At(by map[string]string, stage string) (text string) {
 	narrowest := len(Stages()) + 1
 	for group, of := range by {
@@ -130,7 +132,7 @@ func (w Write) At(by map[string]string, stage string) (text string) {
 	return text
 }
 
-// ChangeAt is the request at a stage.
+// ChangeAt returns the request as a policies.Change at a stage.
 func (w Write) ChangeAt(stage string) (policies.Change, error) {
 	s := setting{Side: w.Side, Subresource: w.Subresource, Operation: w.Operation}
 	if s.Operation == "" {
@@ -214,7 +216,7 @@ func (w Write) facts(stage string) (f policies.Facts, err error) {
 	return f, nil
 }
 
-// standing is an object as a pair has it at a stage.
+// standing returns the object of a side and kind as it is at a stage.
 func standing(side policies.Side, kind, stage string) json.RawMessage {
 	if side == policies.SideMachineAPI {
 		return machineAPIAt(kind, stage)
@@ -250,7 +252,7 @@ func standing(side policies.Side, kind, stage string) json.RawMessage {
 		"conditions": []any{condition("Paused", acknowledged)}, "initialization": map[string]any{"provisioned": true, "infrastructureProvisioned": true}}})
 }
 
-// machineAPIAt is the Machine API's object: it has all fields of authority.
+// machineAPIAt returns the Machine API object of a kind as it is at a stage, with all fields of authority.
 func machineAPIAt(kind, stage string) json.RawMessage {
 	requested, status := "MachineAPI", map[string]any{"phase": "Running", "synchronizedGeneration": 1, "providerStatus": map[string]any{"instanceId": "i-1"}}
 	switch stage {
@@ -298,7 +300,7 @@ func condition(kind string, is bool) map[string]any {
 func encode(o map[string]any) json.RawMessage {
 	raw, err := json.Marshal(o)
 	if err != nil {
-		panic(err) // texts, numbers and lists of them
+		panic(err) // never reached: objects hold only texts, numbers and lists of these
 	}
 	return raw
 }
