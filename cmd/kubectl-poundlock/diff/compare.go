@@ -77,9 +77,9 @@ func Compare(p inventory.Pair, in authority.API, env conversion.Env, selects fun
 	return c, nil
 }
 
-// own reports whether a difference in a label or annotation is intended, so that the mirror does not change it. There are three cases: another writer adds it only to the
-// mirror, the Machine API's controllers update it whichever API is authoritative, or someone recognizes an object by it. A label that the MachineSet's selector
-// uses is never such a difference.
+// own reports whether a difference in a label or annotation is intended, so that the mirror does not change it. There are three cases: another writer adds it
+// only to the mirror, the Machine API's controllers update it whichever API is authoritative, or someone recognizes an object by it. A label that the
+// MachineSet's selector uses is never such a difference.
 func own(p inventory.Pair, r Row, selects func(label string) bool) bool {
 	for _, of := range []string{"metadata.labels", "metadata.annotations"} {
 		rest, is := strings.CutPrefix(r.Path, of)
