@@ -19,7 +19,7 @@ func AddDryRunFlag(cmd *cobra.Command, value *string, help string) {
 	CompleteFlag(cmd, "dry-run", dryRuns...)
 }
 
-// CheckDryRun refuses other values.
+// CheckDryRun returns an error for any other value of --dry-run.
 func CheckDryRun(value string) error {
 	switch {
 	case slices.Contains(dryRuns, value):

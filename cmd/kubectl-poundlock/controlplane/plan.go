@@ -63,7 +63,7 @@ plan changes nothing. The exit code is 3 if the set can do nothing until somethi
 	cmd.Flags().StringVar(&o.strategy, "strategy", "", "plan as if spec.strategy.type were this: RollingUpdate, OnDelete, Recreate")
 	cmd.Flags().StringVar(&o.dryRun, "dry-run", "client",
 		"with a change, who decides whether it may be stored: client (this command evaluates the webhook's rules) or server (a dry run)")
-	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // the flag is there
+	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // no error: the flag exists
 	cli.CompleteFlag(cmd, "strategy", strategies...)
 	cli.CompleteFlag(cmd, "dry-run", "client", "server")
 	return cmd

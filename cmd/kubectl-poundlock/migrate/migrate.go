@@ -84,7 +84,7 @@ first failure migrate requests nothing more.`,
 	flags.DurationVar(&o.timeout, "timeout", 15*time.Minute, "how long migrate waits for one object that is on its way, 0 for ever")
 	flags.StringVarP(&o.format, "output", "o", "text", "write the output as text, or as json: one document a line")
 	cli.CompleteFlag(cmd, "output", "text", "json")
-	_ = cmd.RegisterFlagCompletionFunc("to", targets.CompleteAPI) // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("to", targets.CompleteAPI) // no error: the flag exists
 	return cmd
 }
 
