@@ -126,8 +126,8 @@ func knownFailures(words []string) error {
 	return nil
 }
 
-// awayIfInstalled returns away's sentence if a Lease or a webhook configuration shows that Poundlock is installed; "" otherwise, because users also run check
-// before they install Poundlock.
+// awayIfInstalled returns the sentence that Poundlock does not answer, if a Lease or a webhook configuration shows that Poundlock is installed. Otherwise it
+// returns "", because users also run check before they install Poundlock.
 func (o *options) awayIfInstalled(ctx context.Context, namespace string) string {
 	seen := presence.Signs(ctx, o.Plugin, namespace)
 	if seen.Lease.Renewed.IsZero() && len(seen.Missing) != 1 && !o.configures(ctx) {

@@ -55,7 +55,7 @@ func GroupsOf(f readiness.Finding) []Group {
 	if f.Readiness == readiness.Ready || f.Readiness == readiness.There && f.Reason == "" {
 		return nil
 	}
-	if f.Reason != readiness.ReasonFields || len(f.Fields) == 0 { // the mirror has named fields that convert now, or that convert with what was not shown
+	if f.Reason != readiness.ReasonFields || len(f.Fields) == 0 { // the reason is the mirror's; its fields convert now, or with what was not shown
 		return []Group{{Readiness: f.Readiness, Reason: f.Reason, Message: f.Message}}
 	}
 	var out []Group

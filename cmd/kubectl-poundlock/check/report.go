@@ -22,9 +22,9 @@ type report struct {
 	Reasons  []Group             `json:"reasons,omitempty"`
 	Problems []inventory.Problem `json:"problems,omitempty"`
 	Assumed  []string            `json:"assumed,omitempty"`
-	// Undrained has what Cluster API leaves out when it deletes Machines, a sentence for each namespace.
+	// Undrained are sentences, one for each namespace, about what Cluster API leaves out when it deletes Machines.
 	Undrained []string `json:"undrained,omitempty"`
-	// PausedClusters has what a paused Cluster means for the objects, a sentence for each Cluster.
+	// PausedClusters are sentences, one for each Cluster, about what a paused Cluster means for the objects.
 	PausedClusters []string `json:"pausedClusters,omitempty"`
 	// Away reports that Poundlock is installed and does not answer, and since when.
 	Away string `json:"away,omitempty"`

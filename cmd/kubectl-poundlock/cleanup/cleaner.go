@@ -31,7 +31,7 @@ type cleaner struct {
 	*options
 	printers.Output
 	client dynamic.Interface
-	// own are Poundlock's admission objects.
+	// own are Poundlock's policies and webhook configurations.
 	own []owned
 	// known reports that a Deployment or Lease has the name in --name.
 	known bool

@@ -22,11 +22,11 @@ import (
 )
 
 var (
-	// The resources whose objects take mirrors along when they are deleted.
+	// The resources of namespaces, CRDs and Clusters. Mirrors are deleted with these objects.
 	namespaces  = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	clusters    = clusterv1.GroupVersion.WithResource("clusters")
-	// The resources of Poundlock's own objects. The policies have the labels of its manifests.
+	// The resources of Poundlock's policies and webhook configurations. The policies have the labels of Poundlock's manifests.
 	admission = append([]schema.GroupVersionResource{
 		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicybindings"},
 		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"},

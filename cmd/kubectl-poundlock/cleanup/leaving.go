@@ -34,7 +34,7 @@ func (l Leaving) takes(kind authority.Kind, p inventory.Pair, side authority.API
 	return false
 }
 
-// takesMirror reports whether a pair's mirror, and what the mirror owns, are deleted with their place.
+// takesMirror reports whether a pair's mirror, and what the mirror owns, are deleted with their place. For a MachineSet it looks at the place of the Machines.
 func (l Leaving) takesMirror(p inventory.Pair, side authority.API) bool {
 	if child, ok := p.Kind.Children(); ok {
 		return l.takes(child, p, side)
@@ -43,8 +43,7 @@ func (l Leaving) takesMirror(p inventory.Pair, side authority.API) bool {
 }
 
 // released returns the objects that lose every finalizer: Cluster API's mirrors that are deleted with their place, and the provider's objects of these mirrors.
-// The controllers of all these objects are paused. So the finalizers would keep the objects for ever, and no instance is terminated when the finalizers are
-// removed.
+// The controllers of all these objects are paused, so nothing else would ever remove the finalizers. No instance is terminated when they are removed.
 func (l Leaving) released(f *inventory.Fleet) map[*policies.Object]bool {
 	out := map[*policies.Object]bool{}
 	for _, p := range f.Pairs {

@@ -177,7 +177,7 @@ type Change struct {
 	// Finalizers are the finalizers that the object has afterwards. They are written only if Finalizer reports that one is removed, or Back that one is added.
 	Finalizers []string
 	Finalizer  bool
-	// Annotations are removed.
+	// Annotations are the names of the annotations that are removed.
 	Annotations []string
 	// Released reports that every finalizer is removed, also those of paused controllers.
 	Released bool

@@ -13,7 +13,7 @@ import (
 )
 
 // Confirm asks a person the question, unless --yes was given (agreed). It returns nil for a yes. Without a terminal, the error names --yes and the further
-// flags that answer the question. Ctrl-C counts as an answer, too: nothing is changed.
+// flags that answer the question. Ctrl-C is an answer too, after which nothing is changed.
 func (p *Plugin) Confirm(ctx context.Context, agreed bool, question string, further ...string) error {
 	if agreed {
 		return nil

@@ -27,7 +27,7 @@ type exit struct {
 
 func (e exit) Error() string { return e.text }
 
-// Exit returns an error that ends the plugin with a code. Its text is printed, unless it is empty.
+// Exit returns an error that ends the plugin with a code. The text is printed, unless it is empty.
 func Exit(code int, text string) error { return exit{code, text} }
 
 // Usagef returns a usage error, which is about the typed command line.

@@ -17,7 +17,7 @@ import (
 	"k8s.io/kubectl/pkg/cmd/get"
 )
 
-// documentVersion is the apiVersion of output for programs. Its fields keep their names and meanings.
+// documentVersion is the apiVersion of output for programs. The fields of such output keep their names and meanings.
 const documentVersion = "cli.poundlock.openshift.io/v1"
 
 // OutputFlags are -o and the flags that depend on it.

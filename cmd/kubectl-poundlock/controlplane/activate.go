@@ -100,7 +100,7 @@ func (a *activation) activate(ctx context.Context, r Report, in policies.Control
 		a.Linef("\nNothing was changed (--dry-run=client).")
 		return nil
 	}
-	if err := a.carriedOut(ctx); err != nil { // for a server dry run, too, which no webhook would answer
+	if err := a.carriedOut(ctx); err != nil { // a server dry run needs an answering webhook, too
 		return err
 	}
 	if err := a.patch(ctx, metav1.DryRunAll); err != nil { // the warnings come before the question, because a confirmed activation cannot be taken back
@@ -138,8 +138,8 @@ func (a *activation) carriedOut(ctx context.Context) error {
 	return seen.Refuse(a.Now())
 }
 
-// forecast returns the text to confirm. If Machines are only adopted, the text is its own, because the webhook's text would contradict the steps shown above
-// it.
+// forecast returns the text to confirm. If Machines are only adopted, forecast has its own text, because the webhook's text would contradict the steps that
+// were shown before.
 func forecast(r Report) []string {
 	owns := func(s ForecastStep) bool { return s.Verb == string(controlplane.Adopt) }
 	if len(r.Steps) > 0 && !slices.ContainsFunc(r.Steps, func(s ForecastStep) bool { return !owns(s) }) {
@@ -198,7 +198,7 @@ func (a *activation) warn() {
 	first := true
 	for _, text := range printers.Whole(a.warned) {
 		o := Opinion{Message: text}
-		if forecasts(o) || slices.Contains(a.shown, text) { // the plan that is printed above has the forecast
+		if forecasts(o) || slices.Contains(a.shown, text) { // the plan, which was shown before, has the forecast
 			continue
 		}
 		if first {

@@ -17,7 +17,7 @@ import (
 type Admission struct {
 	// By is where the answer comes from. "rules" means the webhook's rules, which the plugin evaluates itself. "server" means a dry run.
 	By string `json:"by"`
-	// Operation is the request's: CREATE or UPDATE.
+	// Operation is the request's operation: CREATE or UPDATE.
 	Operation string    `json:"operation"`
 	Allowed   bool      `json:"allowed"`
 	Refusals  []Opinion `json:"refusals,omitempty"`

@@ -58,7 +58,8 @@ func (m *masters) admission(ctx context.Context, t *trial, server bool, proposed
 	return out, nil
 }
 
-// try asks the API server, by dry runs as the operator's, how admission changes the Machines that the plan compares with and creates. Nothing is stored.
+// try asks the API server how admission changes the Machines that the plan compares with and creates. It sends dry runs, as the operator does, so nothing is
+// stored.
 func (m *masters) try(ctx context.Context, s *sight) {
 	plan := controlplane.Make(s.view())
 	trials := plan.NeededTrials()

@@ -122,7 +122,7 @@ func ReportOf(source string, v controlplane.View) Report {
 	return r
 }
 
-// Stuck reports whether a person must fix something before the set can act, or whether admission would refuse it.
+// Stuck reports whether a person must fix something before the set can act, or whether admission would refuse the set.
 func (r Report) Stuck() bool {
 	return len(r.Problems)+len(r.Invalid) > 0 || r.Admission != nil && !r.Admission.Allowed
 }

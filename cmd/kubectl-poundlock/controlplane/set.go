@@ -22,7 +22,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// Parse reads the one ControlPlaneMachineSet of a file, which may be in a list. source names the file in errors.
+// Parse reads the only ControlPlaneMachineSet of a file, which may be in a list. source names the file in errors.
 func Parse(source string, r io.Reader) (*unstructured.Unstructured, error) {
 	var all []map[string]any
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(r))
@@ -43,7 +43,7 @@ func Parse(source string, r io.Reader) (*unstructured.Unstructured, error) {
 	return only(source, all)
 }
 
-// only returns the one ControlPlaneMachineSet among objects.
+// only returns the only ControlPlaneMachineSet among objects.
 func only(source string, all []map[string]any) (*unstructured.Unstructured, error) {
 	if len(all) == 0 {
 		return nil, fmt.Errorf("%s contains no object: give a ControlPlaneMachineSet", source)

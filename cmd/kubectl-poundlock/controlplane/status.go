@@ -103,7 +103,7 @@ func standing(ctx context.Context, p *cli.Plugin, client dynamic.Interface) (Sta
 	operator, unread := m.operator(ctx)
 	s, err := StandingOf(seen.view(), m.stored, operator)
 	s.Away = m.away(ctx)
-	if unread != nil { // the set's own status is useful without this
+	if unread != nil { // the set's own status is useful without the ClusterOperator
 		s.Unread = append(s.Unread, fmt.Sprintf("ClusterOperator %s: %v", controlplane.OperatorName, inventory.Allowed(unread)))
 	}
 	return s, err

@@ -157,7 +157,7 @@ type commenter struct {
 	done           map[int]bool
 }
 
-// paths lists the paths of a value's leaves, with [] behind lists.
+// paths lists the paths of a value's leaves, with [] after each list.
 func paths(value any, at string, into map[string]bool) {
 	into[at] = true
 	switch v := value.(type) {

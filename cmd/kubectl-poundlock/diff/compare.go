@@ -121,7 +121,7 @@ func (c *Comparison) convertBoth(p inventory.Pair, env conversion.Env) (left, ri
 		propagated = leave(p, made.Core, twin.Core)
 	}
 	back, errs := core.ToMachineAPI(p.Kind.Name, twin, env)
-	if ref := p.InfraRef(); twin.Infra == nil && ref.Name != "" { // the words of the mirror and of the other commands
+	if ref := p.InfraRef(); twin.Infra == nil && ref.Name != "" { // the error has the words of the mirror and of the other commands
 		p.Kind.ReportNoInfra(errs, fmt.Sprintf("%s %s/%s", ref.Kind, p.Namespaces.ClusterAPI, ref.Name), p.MachineAPI, p.ClusterAPI)
 	}
 	c.cannot(authority.ClusterAPI, errs)

@@ -48,17 +48,17 @@ var definitions = schema.GroupVersionResource{Group: apiextensionsv1.GroupName, 
 // controlPlaneMachineSets is the resource of ControlPlaneMachineSets, in the version of the Machine API's group that has it.
 var controlPlaneMachineSets = machinev1.GroupVersion.WithResource(controlplane.Resource)
 
-// clusterAPIManager is the Deployment of Cluster API's core manager in OpenShift.
+// clusterAPIManager is the name of the Deployment of Cluster API's core manager in OpenShift.
 const clusterAPIManager = "capi-controller-manager"
 
-// Query is what to read of a cluster.
+// Query describes what to read of a cluster.
 type Query struct {
 	Pairs authority.Pairs
-	// Kinds restricts the query to these; nil: all.
+	// Kinds restricts the query to these kinds; nil: all kinds.
 	Kinds []authority.Kind
 	// Parents also reads the kinds that own the requested ones, if the user may read them. Their objects are in Fleet.Beside.
 	Parents bool
-	// Sets reads the ControlPlaneMachineSets too.
+	// Sets also reads the ControlPlaneMachineSets.
 	Sets bool
 	// WithoutInfrastructure reads a cluster without its Infrastructure, which is an error otherwise. Nothing converts then.
 	WithoutInfrastructure bool
@@ -85,8 +85,9 @@ func (q Query) parents() []authority.Kind {
 	return out
 }
 
-// FromCluster lists what the query requests, in pages. It gets single objects only for facts about the cluster: the Infrastructure, Cluster API's manager,
-// Clusters, remediation templates, OpenShift's own migration, and the definitions of kinds that are not served.
+// FromCluster lists what the query requests, in pages. It gets single objects only for facts about the cluster: the Infrastructure, the cloud provider's
+// configuration, Cluster API's manager, Clusters, remediation templates, the policies of OpenShift's own migration, and the definitions of kinds that are not
+// served.
 func FromCluster(ctx context.Context, client dynamic.Interface, q Query) (*Fleet, error) {
 	c := newCollection(q.Pairs)
 	c.withoutInfrastructure = q.WithoutInfrastructure

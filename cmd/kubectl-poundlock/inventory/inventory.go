@@ -56,8 +56,8 @@ type Pair struct {
 	NotServed string
 	// Uncounted are the Machines, among those that were read, that only one MachineSet of the pair counts.
 	Uncounted []policies.Uncounted
-	// Holders are the names of other Machines, among those that were read, with the same spec.providerID. AlsoKept are the objects, as a kind and a name, that
-	// a provider keeps for that instance and that are not the pair's.
+	// Holders are the names of other Machines, among those that were read, with the same spec.providerID. AlsoKept are the objects, as a kind and a name, that a
+	// provider keeps for the same instance and that do not belong to the pair.
 	Holders, AlsoKept []string
 	// Rival names the running parts of OpenShift's own migration (authority.Rival), "" for none.
 	Rival string

@@ -130,7 +130,7 @@ func LackOfInfrastructure() Lack {
 	return Lack{Name: "the Infrastructure", Command: "kubectl get infrastructures.config.openshift.io cluster -o yaml", decides: true}
 }
 
-// Decides reports whether every object's answer depends on what was not shown, and the cluster may have it.
+// Decides reports whether the answer for every object depends on what is missing, although the cluster may have it.
 func (l Lack) Decides() bool { return l.decides && l.Missing.Reason == "" }
 
 // LackOf returns the Lack of an object of Cluster API's to which the authoritative object refers.

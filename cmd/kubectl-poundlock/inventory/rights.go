@@ -17,7 +17,8 @@ import (
 // ViewerRole names the role of the manifests that has the rights to read what the plugin reads.
 const ViewerRole = "ClusterRole poundlock-viewer has the rights that this command needs"
 
-// ofTheCluster are the cluster-scoped resources that the role lets a user read. A binding in the two namespaces does not grant these rights.
+// ofTheCluster are the cluster-scoped resources that ClusterRole poundlock-viewer lets a user read. A RoleBinding in the two namespaces does not grant these
+// rights.
 var ofTheCluster = []string{
 	"clusteroperators", "featuregates", "infrastructures", "mutatingwebhookconfigurations", "namespaces", "nodes", "validatingwebhookconfigurations",
 }
@@ -105,7 +106,7 @@ func Place(namespace, name string) string {
 	return namespace + "/" + name
 }
 
-// withRole is a refusal, and the role that would be allowed.
+// withRole is a refusal, with the sentence about the role that has the right.
 type withRole struct {
 	refusal error
 	role    string

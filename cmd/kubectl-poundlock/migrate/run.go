@@ -113,7 +113,7 @@ func (r *Run) Look(f *inventory.Fleet, now time.Time) Outcome {
 	return out
 }
 
-// next adds the objects to request next: as many as may be in progress.
+// next adds to the outcome the objects to request now: as many as may be in progress.
 func (r *Run) next(pairs map[key]inventory.Pair, out *Outcome) {
 	onTheWay := r.count(asked)
 	for _, o := range r.objects {

@@ -176,7 +176,7 @@ func unserved(found discovery.DiscoveryInterface, all []*unstructured.Unstructur
 	return ""
 }
 
-// standardDefinitions reads the definitions from which private twins are made.
+// standardDefinitions reads the standard definitions, from which the private ones are made.
 func (o *installOptions) standardDefinitions(ctx context.Context, client dynamic.Interface) ([]*unstructured.Unstructured, error) {
 	var found []*unstructured.Unstructured
 	if o.fromCluster {

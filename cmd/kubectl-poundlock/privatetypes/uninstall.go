@@ -100,8 +100,8 @@ func (o *uninstallOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// remove deletes an object. For a definition it waits until the definition is gone, because the API server first lists its objects, and may need the shim for
-// that.
+// remove deletes an object. For a definition it waits until the definition is gone: the API server first lists the definition's objects, and may need the shim
+// for that.
 func (o *uninstallOptions) remove(ctx context.Context, client dynamic.Interface, object *unstructured.Unstructured) error {
 	at, name, _ := resourceOf(client, object)
 	uid := object.GetUID()

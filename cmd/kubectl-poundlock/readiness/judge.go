@@ -233,8 +233,7 @@ func affects(p inventory.Pair, to authority.API) bool {
 	return to == authority.ClusterAPI || p.Moving() || p.Authoritative() == authority.ClusterAPI
 }
 
-// settledThere reports whether the given API is authoritative, and no move is requested or in progress. A manifest that requests Cluster API counts as settled
-// there.
+// settledThere reports whether the given API is authoritative, and no move is requested or in progress. A manifest that requests Cluster API counts as moved.
 func settledThere(p inventory.Pair, to authority.API) bool {
 	return !p.Moving() && p.Authoritative() == to
 }

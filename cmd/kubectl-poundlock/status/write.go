@@ -78,7 +78,7 @@ func (w glance) repaint(s survey) {
 	w.Repaint(func(paper printers.Output) { on(paper).write(s) }, func(paper printers.Output, height int) { on(paper).writeWithin(s, height) })
 }
 
-// writeWithin writes at most height lines. It leaves out the sentences, and first of all objects that are in order.
+// writeWithin writes at most height lines. It leaves out the sentences about objects. If not all objects fit, it also leaves out those that are in order.
 func (w glance) writeWithin(s survey, height int) {
 	first := 0
 	for _, text := range s.first() {

@@ -105,7 +105,7 @@ func namesOf(text string, pairs authority.Pairs) ([]string, error) {
 		line = strings.TrimSpace(line)
 		if kind, name, is := strings.Cut(line, "/"); is && isKind(kind) && name != "" && !strings.ContainsAny(name, " :") {
 			out = append(out, line)
-		} else if is && word.MatchString(kind) && word.MatchString(name) { // a kind that does not exist, because no manifest begins like this
+		} else if is && word.MatchString(kind) && word.MatchString(name) { // no manifest begins like this, so the kind does not exist
 			_, err := parseKind(kind)
 			return nil, err
 		} else if line != "" {

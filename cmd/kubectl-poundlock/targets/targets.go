@@ -80,7 +80,7 @@ func parseKind(word string) (authority.Kind, error) {
 	return authority.Kind{}, cli.Usagef("%q is a kind that does not move: want machine, machineset or machinehealthcheck%s", word, instead(short))
 }
 
-// instead returns the end of the error about a word that is no kind that moves: a remark or a similar kind; "" for none.
+// instead returns how the error about a word that is no kind that moves goes on: with a remark, or a similar kind; "" for none.
 func instead(word string) string {
 	switch {
 	case strings.HasPrefix(word, "machinedeployment"):
