@@ -1,8 +1,8 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command poundlock-private has the commands of private Cluster API types that run beside other programs' containers. They are in poundlock too, whose
-// packages of providers' types take 60 MB before a flag is read.
+// Command poundlock-private has the commands of private Cluster API types that run beside other programs' containers. Command poundlock has these commands,
+// too, but its packages of providers' types take 60 MB before a flag is read.
 package main
 
 import (

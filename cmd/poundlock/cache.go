@@ -18,8 +18,8 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// cacheOptions lets a cache watch each side's objects only in that side's namespaces. Poundlock's roles allow it to read no more, and a watch that is
-// forbidden keeps the manager from ever being ready.
+// cacheOptions returns options with which a cache watches each API's objects only in that API's namespaces. Poundlock's roles allow it to read no more, and a
+// watch that is forbidden keeps the manager from ever being ready.
 func cacheOptions(pairs authority.Pairs) cache.Options {
 	machineAPI, clusterAPI := map[string]cache.Config{}, map[string]cache.Config{}
 	for _, p := range pairs {
@@ -42,11 +42,11 @@ func cacheOptions(pairs authority.Pairs) cache.Options {
 	return o
 }
 
-// leanNode keeps of a Node what is read of it: most of the rest is a list of images.
+// leanNode returns a Node with only the fields that Poundlock reads. Most of the rest is a list of images.
 func leanNode(o any) (any, error) {
 	n, ok := o.(*corev1.Node)
 	if !ok {
-		return o, nil // a deletion that was missed
+		return o, nil // the tombstone of a deletion that was missed
 	}
 	lean := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{

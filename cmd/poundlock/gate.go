@@ -30,10 +30,10 @@ import (
 	"github.com/poundlock/poundlock/reconcilers"
 )
 
-// gateName is the feature gate of converting › Graduation Criteria.
+// gateName names the feature gate (see converting › Graduation Criteria).
 const gateName = "MachineAPIMigration"
 
-// gateEnabled reports whether the feature gate is on, by the source that the settings name.
+// gateEnabled reports whether the feature gate is on. The settings turn it on or off, or name the cluster's FeatureGate as the source.
 func gateEnabled(ctx context.Context, c client.Reader, s settings) (bool, error) {
 	if s.gate != "cluster" {
 		return s.gate == "on", nil
@@ -45,8 +45,8 @@ func gateEnabled(ctx context.Context, c client.Reader, s settings) (bool, error)
 	return enabledIn(gates, s.release), nil
 }
 
-// enabledIn reports whether the gate is on in a release. If no release is named, the gate must be on in each: Poundlock may not read ClusterVersion, which
-// has the release. A gate that a release does not list is off in that release.
+// enabledIn reports whether the gate is on in a release. If no release is named, the gate must be on in each listed release, because Poundlock may not read
+// ClusterVersion, which has the cluster's release. A gate that a release does not list is off in that release.
 func enabledIn(gates *configv1.FeatureGate, release string) bool {
 	found := false
 	for _, details := range gates.Status.FeatureGates {
@@ -62,7 +62,8 @@ func enabledIn(gates *configv1.FeatureGate, release string) bool {
 	return found
 }
 
-// migration is the feature gate for the mirror: what the Machine API's controllers did while it was off is no user's request.
+// migration returns the state of the feature gate for the mirror: whether the gate is off, and otherwise a time when it was on already. What the Machine API's
+// controllers did while the gate was off is no user's request.
 func migration(ctx context.Context, c client.Reader, s settings) (authority.Migration, error) {
 	if s.gate != "cluster" {
 		return authority.Migration{Off: s.gate != "on"}, nil
@@ -74,11 +75,11 @@ func migration(ctx context.Context, c client.Reader, s settings) (authority.Migr
 	return authority.Migration{Off: !enabledIn(gates, s.release), Since: lastWritten(gates)}, nil
 }
 
-// firstWritten is how long after the object the status of the feature gates of a new cluster is written.
+// firstWritten is how long after the object's creation the status of a new cluster's feature gates is first written, at most.
 const firstWritten = time.Minute
 
-// lastWritten returns when the status of the feature gates was last written. The gate was turned on no later than that. It is zero where managed fields do
-// not have the time, and for a cluster whose gates are as they were first written: its gate was never off.
+// lastWritten returns when the status of the feature gates was last written. The gate was turned on no later than that. The result is zero if managed fields do
+// not have the time. It is also zero if the status of a new cluster was never written again, because the gate was never off there.
 func lastWritten(gates *configv1.FeatureGate) (last time.Time) {
 	for _, m := range gates.ManagedFields {
 		if m.Time != nil && m.Time.After(last) && managedfields.EntryHolds(m, managedfields.Path("status")) {
@@ -91,11 +92,12 @@ func lastWritten(gates *configv1.FeatureGate) (last time.Time) {
 	return last
 }
 
-// mode is what decides which reconcilers run.
+// mode has the facts that decide which reconcilers run.
 type mode struct {
 	// gate reports that the feature gate is on.
 	gate bool
-	// rival is what of OpenShift's own migration runs too (authority.Rival), "" for nothing. Without the gate it does nothing either.
+	// rival names the running parts of OpenShift's own migration (authority.Rival); "" for none. It is also "" if the gate is off, because OpenShift's own
+	// migration does nothing then either.
 	rival string
 }
 
@@ -111,7 +113,8 @@ func (m mode) String() string {
 	return "the feature gate " + gateName + " is on"
 }
 
-// readMode reads it live. Who may not read whether there is a rival goes on as if there were none, as before there was a Role for it.
+// readMode reads the mode from the API server. If Poundlock may not read whether OpenShift's own migration runs, it goes on as if that did not run, as it did
+// before there was a Role for this right.
 func readMode(ctx context.Context, c client.Reader, s settings) (mode, error) {
 	gate, err := gateEnabled(ctx, c, s)
 	if err != nil || !gate {
@@ -124,13 +127,14 @@ func readMode(ctx context.Context, c client.Reader, s settings) (mode, error) {
 	return mode{gate: true, rival: rival}, err
 }
 
-// forReconcilers are the reconcilers' part of the settings, but for what is read from the cluster.
+// forReconcilers returns the reconcilers' options that come from the settings. The options that are read from the cluster are left out.
 func (s settings) forReconcilers() reconcilers.Options {
 	return reconcilers.Options{Pairs: s.pairs, NodeSync: s.nodeSync, ControlPlane: s.controlPlane, MayRecreate: s.mayRecreate,
 		NotReadyGrace: s.notReadyGrace, Version: s.release}
 }
 
-// chosenReconcilers are those that move and mirror only if the feature gate is on and nobody else does.
+// chosenReconcilers returns the function that sets up the reconcilers. Those that mirror and move are among them only if the feature gate is on and OpenShift's
+// own migration does not run.
 func chosenReconcilers(mgr manager.Manager, cfg *rest.Config, s settings, now mode) (func(ctrl.Manager) error, error) {
 	o := s.forReconcilers()
 	log := mgr.GetLogger().WithName("gate")
@@ -152,24 +156,26 @@ func chosenReconcilers(mgr manager.Manager, cfg *rest.Config, s settings, now mo
 	return func(mgr ctrl.Manager) error { return reconcilers.All(mgr, o) }, nil
 }
 
-// modeWatch ends the process when the mode changes: the one that starts in its place runs what is then wanted.
+// modeWatch ends the process when the mode changes. The process that starts in its place runs the reconcilers that are wanted then.
 type modeWatch struct {
 	read  func(context.Context) (mode, error)
 	began mode
-	// period is how often it looks without news: a rival sends none, and a watch may break off. soon is when it looks again after a read that failed.
+	// period is how often the mode is read without an event, because OpenShift's own migration causes none, and a watch may break off. soon is when the mode is
+	// read again after a read that failed.
 	period, soon time.Duration
-	// onChange has a function called whenever the feature gate may have changed; nil: there is none.
+	// onChange calls a function whenever the feature gate may have changed; nil if the gate is not watched.
 	onChange func(ctx context.Context, call func()) error
 }
 
-// Start looks at each news, and from time to time, until ctx is done. A read that fails changes nothing.
+// Start reads the mode at each event, and from time to time, until ctx is done. If the mode has changed, it returns an error, which ends the process. A read
+// that fails changes nothing.
 func (w modeWatch) Start(ctx context.Context) error {
 	changed := make(chan struct{}, 1)
 	if w.onChange != nil {
 		err := w.onChange(ctx, func() {
 			select {
 			case changed <- struct{}{}:
-			default: // it is about to look
+			default: // a read is due already
 			}
 		})
 		if err != nil {
@@ -197,8 +203,8 @@ func (w modeWatch) Start(ctx context.Context) error {
 	}
 }
 
-// gateChanges returns a watch that calls back on each write to the FeatureGate; nil where the settings name another source. A change of the gate stops the
-// process, and until then its reviews and mirrors use the old state.
+// gateChanges returns a function that watches the FeatureGate and calls back on each write; nil if the settings name another source. A change of the gate stops
+// the process. Until then, the process's reviews and mirrors use the old state.
 func gateChanges(informers cache.Informers, s settings) func(ctx context.Context, call func()) error {
 	if s.gate != "cluster" {
 		return nil
@@ -217,10 +223,11 @@ func gateChanges(informers cache.Informers, s settings) func(ctx context.Context
 	}
 }
 
-// NeedLeaderElection is false: every replica must stop, not the leader alone.
+// NeedLeaderElection is false, because every replica must stop, not only the leader.
 func (modeWatch) NeedLeaderElection() bool { return false }
 
-// movable are the kinds whose CRD has the fields of authority. A CRD that is not there yet may come: of a kind without, the API server is asked again.
+// movable has the kinds whose CRD has the fields of authority. A missing CRD may be created later, so the API server is asked again about a kind that is not
+// among them.
 type movable struct {
 	read func() ([]string, error)
 	now  func() time.Time
@@ -230,14 +237,14 @@ type movable struct {
 	asked time.Time
 }
 
-// askAgain is how long an answer counts for a kind without the fields.
+// askAgain is how long the answer counts that a kind does not have the fields.
 const askAgain = 30 * time.Second
 
 func (m *movable) has(k authority.Kind) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !slices.Contains(m.kinds, k.Name) && m.now().Sub(m.asked) > askAgain {
-		_ = m.look() // no answer changes nothing
+		_ = m.look() // an error leaves the known kinds as they are
 	}
 	return slices.Contains(m.kinds, k.Name)
 }

@@ -46,7 +46,7 @@ type installOptions struct {
 	verbosity      int
 }
 
-// errInstallMisused is the error of a command that was typed wrongly, or has settings that are. The exit code is 2.
+// errInstallMisused is the error of a command that was typed wrongly, or that has wrong settings. The exit code is 2.
 var errInstallMisused = errors.New("see poundlock install --help")
 
 func installMisused(err error) error {
@@ -100,7 +100,7 @@ func (o *installOptions) bind(f *pflag.FlagSet) {
 	f.IntVarP(&o.verbosity, "verbosity", "v", 0, "Log this much: 0 one line for each change, 1 each decision")
 }
 
-// run wires and starts; it returns when ctx is done or a part cannot go on.
+// run makes the manager and starts it. It returns when ctx is done, or when a part cannot go on.
 func (o *installOptions) run(ctx context.Context) error {
 	if err := installation.CheckEnabled(o.platforms); err != nil {
 		return installMisused(fmt.Errorf("--enable-platform: %w", err))
@@ -123,7 +123,7 @@ func (o *installOptions) run(ctx context.Context) error {
 	return mgr.Start(ctx)
 }
 
-// canListen finds out at once what a manager finds out once its caches have begun.
+// canListen returns an error if the address cannot be used. A manager would report that only after its caches have begun.
 func canListen(ctx context.Context, address string) error {
 	if address == "0" {
 		return nil
@@ -156,7 +156,7 @@ func (o *installOptions) wire(cfg *rest.Config) (manager.Manager, error) {
 	)
 }
 
-// installCache follows no more than the installer's role lets it read.
+// installCache returns options with which the cache follows no more than the installer's role lets it read.
 func installCache() cache.Options {
 	operator := &metav1.PartialObjectMetadata{}
 	operator.SetGroupVersionKind(configv1.GroupVersion.WithKind("ClusterOperator"))

@@ -37,18 +37,18 @@ type options struct {
 
 	controlPlane bool
 	mayRecreate  bool
-	// notReadyGrace is for the Nodes of the control plane.
+	// notReadyGrace is how long a Node of the control plane may be not ready without a consequence.
 	notReadyGrace time.Duration
 
 	gate    string
 	release string
 
-	// syncedLabels and syncedAnnotations are what Cluster API's manager is started with.
+	// syncedLabels and syncedAnnotations are the values of Cluster API's manager for the flags of the same names.
 	syncedLabels, syncedAnnotations []string
 
 	leaderElect    bool
 	leaderElection string
-	// lease, renew and retry are leader election's times.
+	// lease, renew and retry are the durations of leader election.
 	lease, renew, retry time.Duration
 
 	webhookAddress  string
@@ -68,10 +68,10 @@ type options struct {
 	verbosity     int
 }
 
-// identityFlags are the user names that play a part, by the flag that names them.
+// identityFlags are the user names of each actor, from the actor's flag.
 type identityFlags map[policies.Actor]*[]string
 
-// identityRow is one part and its flag. authority.OpenShiftIdentities has the default of each.
+// identityRow is an actor and its flag. whose describes the actor. authority.OpenShiftIdentities has the flag's default.
 type identityRow struct {
 	actor policies.Actor
 	flag  string
@@ -175,7 +175,7 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.IntVarP(&o.verbosity, "verbosity", "v", 0, "how much to log: 0 one line for each change, 1 each decision")
 }
 
-// settings are the options, checked: what the wiring may rely on.
+// settings are the checked options. The wiring may rely on them.
 type settings struct {
 	options
 	pairs      authority.Pairs
@@ -215,7 +215,7 @@ func (o *options) settings() (settings, error) {
 	return settings{options: *o, pairs: pairs, identities: o.identities.identities(), nodeSync: nodeSync, tls: connections}, nil
 }
 
-// tls is what the flags ask for; what they leave open is zero.
+// tls returns the TLS settings that the flags ask for. Settings that the flags leave open are zero.
 func (o *options) tls() (out connections.TLS, err error) {
 	if o.tlsVersion != "" {
 		if out.MinVersion, err = cliflag.TLSVersion(o.tlsVersion); err != nil {
@@ -236,7 +236,7 @@ func (o *options) tls() (out connections.TLS, err error) {
 	return out, nil
 }
 
-// withoutCBC are the names of cipher suites that Poundlock serves if it is asked to.
+// withoutCBC returns the names of the cipher suites that Poundlock serves if a flag names them.
 func withoutCBC() []string {
 	return slices.DeleteFunc(cliflag.PreferredTLSCipherNames(), func(name string) bool { return strings.Contains(name, "_CBC_") })
 }
@@ -251,10 +251,10 @@ func (o *options) nodeSync() (out conversion.NodeSync, err error) {
 	return out, nil
 }
 
-// run wires and starts; it returns when ctx is done or a part cannot go on.
+// run makes the manager and starts it. It returns when ctx is done, or when a part cannot go on.
 func run(ctx context.Context, s settings) error {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50) // of a large fleet, most is what is cached; little is allocated once it is mirrored
+		debug.SetGCPercent(50) // most memory of a large fleet is the cache, and little is allocated once the fleet is mirrored
 	}
 	ctrl.SetLogger(logger(s.verbosity))
 	cfg, err := restConfig(s.kubeconfig)

@@ -18,7 +18,7 @@ import (
 	"github.com/poundlock/poundlock/internal/metricsregistry"
 )
 
-// lateCertificate is a serving certificate whose source is made after the server that it is for.
+// lateCertificate is a server's certificate whose source is made after the server.
 type lateCertificate struct {
 	source atomic.Pointer[func(*tls.ClientHelloInfo) (*tls.Certificate, error)]
 }
@@ -30,8 +30,8 @@ func (l *lateCertificate) get(hello *tls.ClientHelloInfo) (*tls.Certificate, err
 	return nil, errors.New("no serving certificate yet")
 }
 
-// metricsOptions serves metrics over TLS if the settings ask for it, and then only to clients that the API server authenticates and allows to get /metrics.
-// It uses the webhooks' certificate. Without webhooks it uses one that the process signs for itself.
+// metricsOptions returns the options of the metrics server. If the settings ask for TLS, the server answers only clients that the API server authenticates and
+// allows to get /metrics. The server uses the webhooks' certificate. Without webhooks it uses a certificate that the process signs for itself.
 func metricsOptions(s settings, live *connections.Live, certificate *lateCertificate) metricsserver.Options {
 	out := metricsserver.Options{BindAddress: s.metricsAddress}
 	if !s.metricsSecure {
@@ -47,13 +47,13 @@ func metricsOptions(s settings, live *connections.Live, certificate *lateCertifi
 	return out
 }
 
-// showBuild makes a metric with the build of this process.
+// showBuild registers a metric with the build of this process.
 func showBuild() error {
 	_, err := metricsregistry.Add(metrics.Registry, build.Read().Metric())
 	return err
 }
 
-// showRival makes a metric of what Poundlock stands still for.
+// showRival registers a metric that shows whether Poundlock does nothing because OpenShift's own migration runs.
 func showRival(now mode) error {
 	g, err := metricsregistry.Add(metrics.Registry, prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "poundlock_standing_still", Help: "1 while nothing is mirrored or moved because OpenShift's own migration runs, else 0.",

@@ -18,7 +18,7 @@ import (
 	"github.com/poundlock/poundlock/internal/connections"
 )
 
-// readProfile reads the cluster's TLS profile live; nil is none. It takes no longer than a start may wait for it.
+// readProfile reads the cluster's TLS profile from the API server; nil for none. It takes no longer than a starting process may wait.
 func readProfile(ctx context.Context, c client.Reader) (*configv1.TLSSecurityProfile, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -33,7 +33,7 @@ func readProfile(ctx context.Context, c client.Reader) (*configv1.TLSSecurityPro
 	return server.Spec.TLSSecurityProfile, nil
 }
 
-// profileWatch has servers follow the cluster's TLS profile in what the settings leave open.
+// profileWatch makes servers follow the cluster's TLS profile in what the settings leave open.
 type profileWatch struct {
 	settings connections.TLS
 	live     *connections.Live
@@ -44,7 +44,8 @@ type profileWatch struct {
 	failed bool
 }
 
-// look reads once. A read that fails changes nothing, and is logged once: most clusters without the kind or the right will never have them.
+// look reads the profile once. A read that fails changes nothing. Only the first of several failures is logged, because most clusters without the kind or the
+// right will never have them.
 func (w *profileWatch) look(ctx context.Context) {
 	profile, err := w.read(ctx)
 	switch {
@@ -60,7 +61,7 @@ func (w *profileWatch) look(ctx context.Context) {
 	w.failed = err != nil
 }
 
-// Start looks from time to time until ctx is done.
+// Start calls look from time to time until ctx is done.
 func (w *profileWatch) Start(ctx context.Context) error {
 	wait.UntilWithContext(ctx, w.look, w.period)
 	return nil

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// rights reports what keeps the caches from being filled: a manager waits for them for as long as it runs, and reports nothing.
+// rights reports which missing right keeps the caches from being filled. A manager would wait for its caches as long as it runs, and report nothing.
 type rights struct {
 	now     func() time.Time
 	started atomic.Bool
@@ -28,10 +28,10 @@ type rights struct {
 	refused time.Time
 }
 
-// asksAgain is longer than a reflector waits before it lists again.
+// asksAgain is how long a refusal counts. It is longer than a reflector waits before it lists again.
 const asksAgain = 2 * time.Minute
 
-// watchFailed is a handler of failed lists and watches.
+// watchFailed is the handler of failed lists and watches. It records those that the API server refused.
 func (r *rights) watchFailed(ctx context.Context, reflector *toolscache.Reflector, err error) {
 	r.note(err)
 	toolscache.DefaultWatchErrorHandler(ctx, reflector, err)
@@ -49,7 +49,7 @@ func (r *rights) note(err error) {
 	r.refusal, r.refused = err.Error(), r.now()
 }
 
-// Start is called when the caches have been filled.
+// Start records that the caches have been filled. The manager calls Start only then.
 func (r *rights) Start(context.Context) error {
 	r.started.Store(true)
 	return nil
@@ -58,7 +58,7 @@ func (r *rights) Start(context.Context) error {
 // NeedLeaderElection is false: each replica reads.
 func (*rights) NeedLeaderElection() bool { return false }
 
-// Ready is nil once the caches have been filled.
+// Ready returns nil once the caches have been filled. Before that, the error names the missing right if there is one.
 func (r *rights) Ready(*http.Request) error {
 	if r.started.Load() {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// resolveSettings gives every flag that was not typed the value of its environment variable, or of its line in the file. If a line names no flag, or a value
-// does not parse, it returns an error with the place.
+// resolveSettings sets every flag that was not typed to the value of its environment variable, or else of its line in the file. If a line names no flag, or a
+// value does not parse, the error names the place.
 func resolveSettings(flags *pflag.FlagSet, file string, lookup func(string) (string, bool)) error {
 	lines, err := readSettings(file)
 	if err != nil {
@@ -48,12 +48,12 @@ func assign(flags *pflag.FlagSet, name, value, where string) error {
 	return nil
 }
 
-// variable is the environment's name for a flag: --leader-elect is POUNDLOCK_LEADER_ELECT.
+// variable returns the name of a flag's environment variable: --leader-elect is POUNDLOCK_LEADER_ELECT.
 func variable(flag string) string {
 	return "POUNDLOCK_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// readSettings reads a YAML map of flag names; a list is a flag's values.
+// readSettings reads a YAML file that maps a flag's name to its value, or to a list of its values.
 func readSettings(file string) (map[string]string, error) {
 	if file == "" {
 		return nil, nil

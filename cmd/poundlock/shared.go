@@ -13,32 +13,32 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// sharing lets the objects of a cache share equal parts: most of a Machine equals the other Machines of its set, and nearly all of its managed fields do.
-// What is read from the cache is either copied or not written to, so nobody writes to a shared part.
+// sharing lets equal parts of a cache's objects share one copy in memory. Most of a Machine equals the other Machines of its set, and nearly all of its managed
+// fields do. What is read from the cache is either copied or not written to, so nobody writes to a shared part.
 type sharing struct {
 	mu   sync.Mutex
 	seed maphash.Seed
-	// parts are those that were seen twice, and seen are the hashes of all others.
+	// parts are the parts that were seen at least twice, by their hashes. seen has the hashes of all other parts.
 	parts map[uint64]any
 	seen  map[uint64]struct{}
 }
 
-// most is how many parts are kept for sharing, and how many hashes of others: more than fleets have in common. Beyond that, sharing begins anew, and what is
-// shared already stays shared.
+// most is how many parts are kept for sharing, and how many hashes of parts that were seen once. Fleets have fewer parts in common. Above this number, sharing
+// begins anew, and parts that are shared already stay shared.
 const most = 50_000
 
-// short is the length from which a text is shared.
+// short is the length, in bytes, from which a text is shared.
 const short = 8
 
 func newSharing() *sharing {
 	return &sharing{seed: maphash.MakeSeed(), parts: map[uint64]any{}, seen: map[uint64]struct{}{}}
 }
 
-// share is a cache's transform. It leaves what it is given as it is, for a cache may ask again.
+// share is a cache's transform. It returns a new object, and does not change its argument, because a cache may pass that again.
 func (s *sharing) share(o any) (any, error) {
 	u, ok := o.(*unstructured.Unstructured)
 	if !ok {
-		return o, nil // of a built-in kind, or a deletion that was missed
+		return o, nil // an object of a built-in kind, or the tombstone of a deletion that was missed
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +47,8 @@ func (s *sharing) share(o any) (any, error) {
 	return &unstructured.Unstructured{Object: content}, nil
 }
 
-// timeless leaves out when a status was last written, as managed fields have it. Nobody reads that, and by it alone what is the same in all Machines differs.
+// timeless returns the object without the times of status writes in its managed fields. Nobody reads these times, and otherwise equal managed fields of
+// Machines differ only by them.
 func timeless(o map[string]any) map[string]any {
 	metadata, _ := o["metadata"].(map[string]any)
 	entries, _ := metadata["managedFields"].([]any)
@@ -72,7 +73,7 @@ func timeless(o map[string]any) map[string]any {
 	return o
 }
 
-// of returns the one copy of a part that all objects with an equal part share, and its hash.
+// of returns the one copy of a part that all objects with an equal part share, and the part's hash.
 func (s *sharing) of(part any) (any, uint64) {
 	const next = 0x9E3779B97F4A7C15 // odd, so that no bit is lost
 	switch v := part.(type) {
@@ -82,7 +83,7 @@ func (s *sharing) of(part any) (any, uint64) {
 			key, h := s.of(name)
 			shared, b := s.of(below)
 			out[key.(string)] = shared  //nolint:forcetypeassert // a text's part is a text
-			hash += (h ^ b*next) * next // in whatever order
+			hash += (h ^ b*next) * next // a sum, because maps have no order
 		}
 		if v == nil {
 			return part, hash
@@ -108,7 +109,7 @@ func (s *sharing) of(part any) (any, uint64) {
 	return part, maphash.Comparable(s.seed, part)
 }
 
-// keep returns the part that is kept, if it is the same.
+// keep returns the kept part with this hash if it is equal to the given part. Otherwise it returns the given part, and keeps it if the hash was seen before.
 func (s *sharing) keep(part any, hash uint64) (any, uint64) {
 	if known, ok := s.parts[hash]; ok {
 		if same(known, part) {
@@ -130,7 +131,7 @@ func (s *sharing) keep(part any, hash uint64) (any, uint64) {
 	return part, hash
 }
 
-// same reports whether two parts are equal whose own parts are shared.
+// same reports whether two parts are equal. The parts within both must be shared already, so that identical can compare them.
 func same(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
@@ -159,7 +160,7 @@ func same(a, b any) bool {
 	return a == b
 }
 
-// identical is equality of values, and for maps and lists that they are one.
+// identical reports whether two values are equal. Maps and lists are equal here only if they are one and the same in memory.
 func identical(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:

@@ -52,13 +52,13 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding the API server: %w (give --kubeconfig, or run in a cluster)", err)
 	}
-	// The server's own priority and fairness limits a client better than a guess does.
+	// The client has no limit of its own: the API server's priority and fairness limits a client better than a guess does.
 	cfg.QPS = -1
 	cfg.Wrap(reread.Transport)
 	return cfg, nil
 }
 
-// wire makes a manager of everything that the settings ask for. It reads, and writes nothing.
+// wire makes a manager of everything that the settings ask for. It reads from the API server, and writes nothing.
 func wire(ctx context.Context, cfg *rest.Config, s settings) (manager.Manager, error) {
 	direct, err := client.NewWithWatch(cfg, client.Options{Scheme: scheme()})
 	if err != nil {
@@ -95,13 +95,13 @@ func scheme() *runtime.Scheme {
 	sc := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, configv1.Install} {
 		if err := add(sc); err != nil {
-			panic(err) // two types under one name: nothing that a user can bring about
+			panic(err) // two types have one name, which no user can cause
 		}
 	}
 	return sc
 }
 
-// followProfile has servers begin as the cluster's TLS profile wants them, and follow it, where the settings leave something open.
+// followProfile makes servers start with the cluster's TLS profile, and follow its changes, in what the settings leave open.
 func followProfile(ctx context.Context, mgr manager.Manager, s settings, live *connections.Live) error {
 	if s.tls.Complete() {
 		return nil
@@ -134,7 +134,7 @@ func clientOptions() client.Options {
 	return client.Options{Cache: &client.CacheOptions{Unstructured: true}}
 }
 
-// checkIdentity finds out early that the rules would lock Poundlock itself out.
+// checkIdentity returns an error early if Poundlock runs as a user who is not in names, because the rules would lock Poundlock itself out.
 func checkIdentity(ctx context.Context, c client.Client, names []string) error {
 	review := &authenticationv1.SelfSubjectReview{}
 	if err := c.Create(ctx, review); err != nil {
@@ -173,7 +173,7 @@ func addWebhooks(ctx context.Context, mgr manager.Manager, direct client.WithWat
 	return errors.Join(mgr.AddReadyzCheck("certificate", source.Ready), server.AddTo(mgr))
 }
 
-// certificate is what a folder holds, or Poundlock's own.
+// certificate returns the source of the serving certificate: the files in a folder, or a certificate that Poundlock manages itself.
 func certificate(mgr manager.Manager, direct client.WithWatch, s settings) (certs.Source, error) {
 	m := certs.NewMetrics()
 	if err := metrics.Registry.Register(m); err != nil {
@@ -217,7 +217,7 @@ func splitAddress(address string) (string, int, error) {
 	return host, port, nil
 }
 
-// addReconcilers has the reconcilers run: always, or while this replica holds the Lease.
+// addReconcilers adds the reconcilers to the manager. They run always, or with leader election while this replica holds the Lease.
 func addReconcilers(mgr manager.Manager, cfg *rest.Config, s settings, now mode) error {
 	if !s.reconcilers {
 		return nil

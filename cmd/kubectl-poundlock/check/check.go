@@ -65,7 +65,7 @@ check changes nothing, and requests no move.`,
 	cmd.Flags().StringVar(&o.to, "to", "clusterapi", "the API to migrate to: clusterapi or machineapi")
 	cmd.Flags().StringSliceVar(&o.failOn, "fail-on", nil,
 		"end with exit code 3 if an object has one of these verdicts (blocked, unknown, waiting, moving) or reasons (FieldsNotConvertible, …)")
-	_ = cmd.RegisterFlagCompletionFunc("to", targets.CompleteAPI) // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("to", targets.CompleteAPI) // no error: the flag exists
 	cli.CompleteFlag(cmd, "fail-on", "blocked", "unknown", "waiting", "moving", readiness.ReasonFields)
 	return cmd
 }
@@ -106,7 +106,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 	return r.exit(o.failOn)
 }
 
-// knownFailures refuses a word of --fail-on that no object can have, because such a word would never make check fail.
+// knownFailures returns an error for a word of --fail-on that no object can have, because such a word would never make check fail.
 func knownFailures(words []string) error {
 	var verdicts []string
 	for _, v := range readiness.Readinesses() {
@@ -126,8 +126,8 @@ func knownFailures(words []string) error {
 	return nil
 }
 
-// awayIfInstalled returns what away returns, if a Lease or a webhook configuration shows that Poundlock is installed. Users also run check before they
-// install Poundlock.
+// awayIfInstalled returns the sentence that Poundlock does not answer, if a Lease or a webhook configuration shows that Poundlock is installed. Otherwise it
+// returns "", because users also run check before they install Poundlock.
 func (o *options) awayIfInstalled(ctx context.Context, namespace string) string {
 	seen := presence.Signs(ctx, o.Plugin, namespace)
 	if seen.Lease.Renewed.IsZero() && len(seen.Missing) != 1 && !o.configures(ctx) {

@@ -10,20 +10,20 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
 )
 
-// Group is one reason that keeps objects from moving, and those objects.
+// Group is one reason that keeps objects from moving, with these objects.
 type Group struct {
 	Readiness readiness.Readiness `json:"verdict"`
 	Reason    string              `json:"reason"`
 	// Field is the path without what differs between objects: indexes, and the path to the providerSpec.
 	Field   string `json:"field,omitempty"`
 	Message string `json:"message"`
-	// Objects are named as kubectl reads them: machineset.machine.openshift.io/worker-a.
+	// Objects names the objects as kubectl accepts them: machineset.machine.openshift.io/worker-a.
 	Objects []string `json:"objects"`
-	// refs are the same, KIND/NAME, for a table.
+	// refs names the same objects as KIND/NAME, for a table.
 	refs []string
 }
 
-// Groups merges equal reasons of many objects, the worst and most frequent first.
+// Groups returns the reasons of all objects, with equal reasons merged, the worst and most frequent first.
 func Groups(findings []readiness.Finding) []Group {
 	type key struct {
 		verdict                readiness.Readiness
@@ -50,12 +50,12 @@ func Groups(findings []readiness.Finding) []Group {
 	return out
 }
 
-// GroupsOf returns the groups of an object, without Objects: one for each field, or one for its reason.
+// GroupsOf returns the groups of one object, without Objects: one group for each field that does not convert, or else one for the object's reason.
 func GroupsOf(f readiness.Finding) []Group {
 	if f.Readiness == readiness.Ready || f.Readiness == readiness.There && f.Reason == "" {
 		return nil
 	}
-	if f.Reason != readiness.ReasonFields || len(f.Fields) == 0 { // the mirror has named fields that convert by now, or with what was not shown
+	if f.Reason != readiness.ReasonFields || len(f.Fields) == 0 { // the reason is the mirror's; its fields convert now, or with what was not shown
 		return []Group{{Readiness: f.Readiness, Reason: f.Reason, Message: f.Message}}
 	}
 	var out []Group

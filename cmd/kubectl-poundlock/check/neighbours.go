@@ -14,7 +14,7 @@ type Neighbour struct {
 	Objects []string
 }
 
-// Neighbours gathers the other writers, each once, in the order of the objects.
+// Neighbours returns the other writers of all objects, each once, in the order of the objects.
 func Neighbours(findings []readiness.Finding) []Neighbour {
 	var out []Neighbour
 	all, objects := gather(findings, func(f readiness.Finding) []authority.Neighbour { return f.Neighbours })
@@ -24,13 +24,13 @@ func Neighbours(findings []readiness.Finding) []Neighbour {
 	return out
 }
 
-// Preparation is what to do before objects move, and those objects.
+// Preparation is what a person must do before objects move, with these objects.
 type Preparation struct {
 	Text    string
 	Objects []string
 }
 
-// Preparations gathers what to do before the objects move, each once, in their order. What has moved needs none.
+// Preparations returns what a person must do before the objects move, each once, in the order of the objects. An object that has moved needs none.
 func Preparations(findings []readiness.Finding) []Preparation {
 	var out []Preparation
 	all, objects := gather(findings, func(f readiness.Finding) []string {
@@ -45,7 +45,7 @@ func Preparations(findings []readiness.Finding) []Preparation {
 	return out
 }
 
-// gather lists what there is of several objects, each once and in their order, and the objects of each.
+// gather returns the values that `of` has for the findings, each value once and in the findings' order, and the objects that have each value.
 func gather[T comparable](findings []readiness.Finding, of func(readiness.Finding) []T) (all []T, objects map[T][]string) {
 	objects = map[T][]string{}
 	for _, f := range findings {

@@ -22,21 +22,21 @@ type report struct {
 	Reasons  []Group             `json:"reasons,omitempty"`
 	Problems []inventory.Problem `json:"problems,omitempty"`
 	Assumed  []string            `json:"assumed,omitempty"`
-	// Undrained has what Cluster API leaves out when it deletes Machines, a sentence for each namespace.
+	// Undrained are sentences, one for each namespace, about what Cluster API leaves out when it deletes Machines.
 	Undrained []string `json:"undrained,omitempty"`
-	// PausedClusters has what a paused Cluster means for the objects, a sentence for each Cluster.
+	// PausedClusters are sentences, one for each Cluster, about what a paused Cluster means for the objects.
 	PausedClusters []string `json:"pausedClusters,omitempty"`
 	// Away reports that Poundlock is installed and does not answer, and since when.
 	Away string `json:"away,omitempty"`
 
-	// asked and selector are what was asked for.
+	// asked and selector are what the user asked for.
 	asked     targets.List
 	selector  string
 	others    int
 	unchecked []string
 }
 
-// reportOf judges each pair.
+// reportOf returns the report on all pairs.
 func reportOf(f *inventory.Fleet, c inventory.Cluster, to authority.API) report {
 	r := report{
 		To: to, Counts: map[string]int{}, Objects: []readiness.Finding{}, Problems: f.Problems, Assumed: append(f.Unchecked(), c.Assumed...),
@@ -54,7 +54,7 @@ func reportOf(f *inventory.Fleet, c inventory.Cluster, to authority.API) report 
 	return r
 }
 
-// exit returns the exit code: that of what could not be read comes before that of --fail-on.
+// exit returns an error with the exit code. The code for input that could not be read takes precedence over that of --fail-on.
 func (r report) exit(failOn []string) error {
 	if len(r.Problems) > 0 {
 		return cli.Exit(cli.CodeError, "")

@@ -81,7 +81,7 @@ func (w reader) aside() string {
 	return fmt.Sprintf(" among %s", amount.Of(w.others, "object"))
 }
 
-// number finds the group of a reason in the list below the table.
+// number returns the number of a reason's group in the list below the table.
 func (w reader) number(g Group) int {
 	return 1 + slices.IndexFunc(w.Reasons, func(r Group) bool {
 		return r.Readiness == g.Readiness && r.Reason == g.Reason && r.Field == g.Field && r.Message == g.Message
@@ -172,7 +172,7 @@ func (w reader) reasons() {
 	}
 }
 
-// preparations are what to do beforehand, each once.
+// preparations prints what a person must do before the moves, each once.
 func (w reader) preparations() {
 	all := Preparations(w.Objects)
 	if len(all) == 0 {
@@ -185,7 +185,7 @@ func (w reader) preparations() {
 	}
 }
 
-// neighbours reports who else writes to the objects, because these writers read no warning.
+// neighbours prints who else writes to the objects, because these writers read no warning.
 func (w reader) neighbours() {
 	all := Neighbours(w.Objects)
 	if len(all) == 0 {
@@ -216,7 +216,7 @@ func shellWord(text string) string {
 	return text
 }
 
-// warnings are what the webhook will answer to each request.
+// warnings prints what the webhook will answer to each request.
 func (w reader) warnings() {
 	for _, f := range w.Objects {
 		if len(f.Warnings) == 0 {

@@ -26,21 +26,22 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// cleaner runs one command.
+// cleaner executes one run of `kubectl poundlock cleanup`.
 type cleaner struct {
 	*options
 	printers.Output
 	client dynamic.Interface
-	// own are Poundlock's admission objects.
+	// own are Poundlock's policies and webhook configurations.
 	own []owned
-	// known reports that a Deployment or Lease of the given name exists.
+	// known reports that a Deployment or Lease has the name in --name.
 	known bool
-	// marked are the surroundings of mirrors with Poundlock's annotations. leaving are the surroundings that are being deleted or are gone.
+	// marked are the namespaces, CRDs, Clusters and infrastructure clusters with Poundlock's annotation or label. leaving are the namespaces, CRDs and Clusters
+	// that are being deleted.
 	marked  []owned
 	leaving Leaving
 	// checks are the Machine API's MachineHealthChecks that stay paused.
 	checks []PausedCheck
-	// lingers is how long deleted admission may still refuse: until then, a refusal does not stop the command.
+	// lingers is how long deleted admission may still refuse. For that time, the command retries what is refused.
 	lingers time.Duration
 }
 
@@ -118,7 +119,7 @@ func (c *cleaner) show(changes []Change, paused int, idle []string) {
 	}
 }
 
-// moveChecks names the checks of Machine API's that stay paused, and how each moves before Poundlock is stopped.
+// moveChecks prints which of the Machine API's health checks stay paused, and the command that moves each while Poundlock still runs.
 func (c *cleaner) moveChecks() {
 	if len(c.checks) == 0 {
 		return
@@ -131,7 +132,7 @@ func (c *cleaner) moveChecks() {
 	}
 }
 
-// freeChecks names the checks that stay paused when nobody can move them any more, each with the commands that unpause it.
+// freeChecks prints which health checks stay paused when nobody can move them any more, each with the commands that unpause it.
 func (c *cleaner) freeChecks() {
 	if !slices.ContainsFunc(c.checks, func(check PausedCheck) bool { return check.Free != "" }) {
 		return
@@ -197,20 +198,21 @@ func (c *cleaner) apply(ctx context.Context, change Change, dryRun ...string) er
 	return err
 }
 
-// linger is how long an API server may still call deleted webhooks and policies: it learns of the deletion by a watch.
+// linger is how long an API server may still call deleted webhooks and policies, because it learns of the deletion by a watch.
 const linger = 20 * time.Second
 
-// soon retries while deleted webhooks or policies still refuse.
+// soon calls apply until deleted webhooks and policies no longer refuse, or the time is over. It returns apply's last error.
 func (c *cleaner) soon(ctx context.Context, apply func(context.Context) error) error {
 	var last error
-	_ = wait.PollUntilContextTimeout(ctx, 300*time.Millisecond, c.lingers, true, func(context.Context) (bool, error) { // the poll's end cuts no request off
+	_ = wait.PollUntilContextTimeout(ctx, 300*time.Millisecond, c.lingers, true, func(context.Context) (bool, error) { // the poll's timeout cancels no request
 		last = apply(ctx)
 		return last == nil || !c.ours(last), nil
 	}) // last has the cause, and the poll's own error only the timeout
 	return last
 }
 
-// latest applies a change to the object as it is then: a controller may be faster.
+// latest returns a function that applies a change. If the object was changed meanwhile, for example by a controller, the function works out the change for the
+// new object, and retries.
 func (c *cleaner) latest(change Change, dryRun ...string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for {
@@ -225,7 +227,7 @@ func (c *cleaner) latest(change Change, dryRun ...string) func(context.Context) 
 	}
 }
 
-// again reads a change's object again, and returns what is to be removed from it now.
+// again reads a change's object again, and returns what is now to be removed from the object.
 func (c *cleaner) again(ctx context.Context, change Change) (Change, error) {
 	u, err := c.client.Resource(change.Resource).Namespace(change.Object.Metadata.Namespace).Get(ctx, change.Object.Metadata.Name, metav1.GetOptions{})
 	if err != nil {
@@ -238,13 +240,13 @@ func (c *cleaner) again(ctx context.Context, change Change) (Change, error) {
 	return change.Again(o), nil
 }
 
-// ours recognizes a refusal by Poundlock's admission, or because Poundlock's webhook did not answer.
+// ours reports whether Poundlock's admission refused a request, or Poundlock's webhook did not answer.
 func (c *cleaner) ours(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "[authority/") || strings.Contains(text, "failed calling webhook") || strings.Contains(text, "'"+c.name+"-")
 }
 
-// carryOut deletes admission first: admission would refuse the rest, whether a manager answers or not.
+// carryOut executes the plan. It deletes admission first, because admission would refuse the rest, whether a manager answers or not.
 func (c *cleaner) carryOut(ctx context.Context, namespace string, changes []Change) error {
 	var dryRun []string
 	if c.dryRun == "server" {
@@ -287,13 +289,13 @@ func (c *cleaner) carryOut(ctx context.Context, namespace string, changes []Chan
 		return cli.Exit(cli.CodeNo, fmt.Sprintf("%s not cleaned: run the same command again", amount.Of(left, "object")))
 	}
 	c.Linef("\nDone%s. docs/plugin.md › Cleaning up lists what is left to do.", c.rehearsed())
-	if c.dryRun == "none" { // before that, admission refuses it
+	if c.dryRun == "none" { // while admission exists, it refuses these commands
 		c.freeChecks()
 	}
 	return nil
 }
 
-// piece is what is taken off one object.
+// piece is one object, and what is to be removed from it.
 type piece struct {
 	object, what string
 	apply        func(context.Context) error
@@ -310,7 +312,7 @@ func (c *cleaner) pieces(changes []Change, dryRun ...string) []piece {
 	return out
 }
 
-// stopped ends the command at the first object that admission still refuses. All others would be refused too, one after the other.
+// stopped returns the error that ends the command at the first object that admission still refuses. All others would be refused too, one after the other.
 func (c *cleaner) stopped(ctx context.Context, namespace string, at piece, refusal error) error {
 	c.Linef("%s  %s", at.object, c.Red("not taken off: "+refusal.Error()))
 	why, err := c.returned(ctx, namespace)
@@ -327,7 +329,8 @@ func stop(why Obstacle) error {
 	return cli.Exit(cli.CodeNo, "stopped: meanwhile "+why.What+". To continue: "+why.Remedy+". Then run the same command again")
 }
 
-// returned checks again whether a manager runs, and whether deleted admission exists: somebody may have started the one or applied the other meanwhile.
+// returned returns an obstacle if a manager runs again, or if deleted admission exists again; nil otherwise. Somebody may have started the manager or applied
+// the manifests meanwhile.
 func (c *cleaner) returned(ctx context.Context, namespace string) (*Obstacle, error) {
 	if c.dryRun != "none" {
 		return nil, nil
@@ -356,7 +359,8 @@ func (c *cleaner) rehearsed() string {
 	return ""
 }
 
-// unmark removes the mark and the label of one object. Admission is deleted, so nothing refuses that.
+// unmark removes Poundlock's annotation and label from one namespace, CRD, Cluster or infrastructure cluster. Admission is deleted by then, so nothing refuses
+// that.
 func (c *cleaner) unmark(ctx context.Context, o owned, dryRun ...string) error {
 	body := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null},"labels":{%q:null}}}`, authority.HoldsMirrorsAnnotation, authority.AdmissionLabel)
 	_, err := c.client.Resource(o.GroupVersionResource).Namespace(o.namespace).

@@ -22,11 +22,11 @@ import (
 )
 
 var (
-	// The kinds that mirrors live in.
+	// The resources of namespaces, CRDs and Clusters. Mirrors are deleted with these objects.
 	namespaces  = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 	clusters    = clusterv1.GroupVersion.WithResource("clusters")
-	// Poundlock's own objects. The policies have the labels of its manifests.
+	// The resources of Poundlock's policies and webhook configurations. The policies have the labels of Poundlock's manifests.
 	admission = append([]schema.GroupVersionResource{
 		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicybindings"},
 		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"},
@@ -51,8 +51,8 @@ func (c *cleaner) admission(ctx context.Context) ([]owned, error) {
 	return out, nil
 }
 
-// surroundings lists the namespaces, CRDs, Clusters and infrastructure clusters with the mark that refuses their deletion, or with the label by which webhooks
-// fail closed.
+// surroundings lists the namespaces, CRDs, Clusters and infrastructure clusters that have the annotation by which admission refuses their deletion, or the
+// label by which webhooks fail closed. It also records which of the namespaces, CRDs and Clusters are being deleted.
 func (c *cleaner) surroundings(ctx context.Context, pairs authority.Pairs) ([]owned, error) {
 	var out []owned
 	add := func(resource schema.GroupVersionResource, items ...unstructured.Unstructured) {
@@ -109,14 +109,14 @@ func (c *cleaner) surroundings(ctx context.Context, pairs authority.Pairs) ([]ow
 	return out, nil
 }
 
-// leaves records an object that is being deleted.
+// leaves records the object in c.leaving if it is being deleted.
 func (c *cleaner) leaves(kind, namespace, name string, o *unstructured.Unstructured) {
 	if o != nil && o.GetDeletionTimestamp() != nil {
 		c.leaving[Place{Kind: kind, Namespace: namespace, Name: name}] = true
 	}
 }
 
-// manager looks for signs that a manager runs.
+// manager returns the signs of whether a manager runs.
 func (c *cleaner) manager(ctx context.Context, namespace string) (Manager, error) {
 	m := Manager{Name: c.name, Namespace: namespace}
 	deployment, err := c.get(ctx, presence.Deployments, namespace, c.name)
@@ -137,7 +137,7 @@ func (c *cleaner) manager(ctx context.Context, namespace string) (Manager, error
 	if lease != nil {
 		m.Holder, _, _ = unstructured.NestedString(lease.Object, "spec", "holderIdentity")
 		renewed, _, _ := unstructured.NestedString(lease.Object, "spec", "renewTime")
-		m.Renewed, _ = time.Parse(time.RFC3339Nano, renewed) // unreadable: long ago
+		m.Renewed, _ = time.Parse(time.RFC3339Nano, renewed) // a time that cannot be read counts as long ago
 		seconds, _, _ := unstructured.NestedInt64(lease.Object, "spec", "leaseDurationSeconds")
 		m.Term = time.Duration(seconds) * time.Second
 	}

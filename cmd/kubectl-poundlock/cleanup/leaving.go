@@ -14,14 +14,14 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Place names an object that mirrors live in. Its kind is authority.Namespace, authority.Definition or authority.Cluster.
+// Place names a namespace, CRD or Cluster that mirrors live in. Its kind is authority.Namespace, authority.Definition or authority.Cluster.
 type Place struct{ Kind, Namespace, Name string }
 
-// Leaving are the places that are being deleted. Mirrors are deleted with them, although nobody asked for that. Poundlock may be deleted with a place, too,
-// and cannot be started again. So cleanup itself releases these mirrors.
+// Leaving are the places (namespaces, CRDs and Clusters) that are being deleted. Mirrors are deleted with their place, although nobody requested that.
+// Poundlock may be deleted with a place, too, and cannot be started again. So cleanup itself releases these mirrors.
 type Leaving map[Place]bool
 
-// takes reports whether a pair's object of an API is deleted with its place.
+// takes reports whether a pair's object of an API is deleted with its place. kind is the kind whose CRD counts as such a place.
 func (l Leaving) takes(kind authority.Kind, p inventory.Pair, side authority.API) bool {
 	if p.MachineAPI == nil && side == authority.MachineAPI || p.ClusterAPI == nil && side == authority.ClusterAPI {
 		return false
@@ -34,7 +34,7 @@ func (l Leaving) takes(kind authority.Kind, p inventory.Pair, side authority.API
 	return false
 }
 
-// takesMirror reports whether a pair's mirror, and what the mirror owns, are deleted with its place.
+// takesMirror reports whether a pair's mirror, and what the mirror owns, are deleted with their place. For a MachineSet it looks at the place of the Machines.
 func (l Leaving) takesMirror(p inventory.Pair, side authority.API) bool {
 	if child, ok := p.Kind.Children(); ok {
 		return l.takes(child, p, side)
@@ -42,8 +42,8 @@ func (l Leaving) takesMirror(p inventory.Pair, side authority.API) bool {
 	return l.takes(p.Kind, p, side)
 }
 
-// released returns the objects that lose every finalizer: Cluster API's mirrors that are deleted with their place, and their provider's objects. Their
-// controllers are paused. So the finalizers would keep the objects for ever, and nothing is terminated without them.
+// released returns the objects that lose every finalizer: Cluster API's mirrors that are deleted with their place, and the provider's objects of these mirrors.
+// The controllers of all these objects are paused, so nothing else would ever remove the finalizers. No instance is terminated when they are removed.
 func (l Leaving) released(f *inventory.Fleet) map[*policies.Object]bool {
 	out := map[*policies.Object]bool{}
 	for _, p := range f.Pairs {
@@ -65,9 +65,9 @@ func (l Leaving) releases(p inventory.Pair) bool {
 		p.ClusterAPI.HasAnnotation(authority.PausedAnnotation)
 }
 
-// detached returns the Machines that lose their owner reference to a MachineSet, with the UID of that set. They are of two kinds. Cluster API runs the
-// Machine, and a released mirror owns it: its controller would look for the deleted set, and never finish. Or the mirror of a set that goes with its place owns
-// the Machine, and the Machine is run in the mirror's API: the garbage collector would delete the Machine with the mirror.
+// detached returns the Machines that lose their owner reference to a MachineSet, each with the UID of that set. There are two cases. First, Cluster API runs
+// the Machine, and a released mirror owns it: the Machine's controller would look for the deleted set, and never finish. Second, the owner is the mirror of a
+// set that is deleted with its place, and the Machine is run in the mirror's API: the garbage collector would delete the Machine with the mirror.
 func (l Leaving) detached(f *inventory.Fleet) map[*policies.Object]types.UID {
 	out := map[*policies.Object]types.UID{}
 	for _, set := range f.Pairs {
@@ -90,8 +90,8 @@ func (l Leaving) detached(f *inventory.Fleet) map[*policies.Object]types.UID {
 	return out
 }
 
-// orphans reports whether a set's mirror is being deleted because the authoritative set goes with its place. Poundlock, which would detach the Machines of the
-// mirror first, may have gone with that place, too.
+// orphans reports whether a set's mirror is being deleted because the authoritative set is deleted with its place. Poundlock would detach the mirror's Machines
+// first, but may have been deleted with that place, too.
 func (l Leaving) orphans(set inventory.Pair) bool {
 	mirror, in := mirrorOf(set)
 	if _, ok := set.Kind.Children(); !ok || mirror == nil || !mirror.Deleting() || !mirror.HasFinalizer(authority.SyncFinalizer) {
@@ -105,7 +105,7 @@ func (l Leaving) orphans(set inventory.Pair) bool {
 	return false
 }
 
-// mirrorOf returns the pair's object in the API that is not authoritative, nil if there is none, and that API.
+// mirrorOf returns the pair's object in the API that is not authoritative (nil if there is none), and that API.
 func mirrorOf(p inventory.Pair) (*policies.Object, authority.API) {
 	in := authority.MachineAPI
 	if p.Authoritative() != authority.ClusterAPI {
@@ -121,7 +121,7 @@ func objectIn(p inventory.Pair, api authority.API) *policies.Object {
 	return p.MachineAPI
 }
 
-// childrenOf returns the pairs whose object in an API the owner owns.
+// childrenOf returns the pairs whose object in the given API belongs to the owner.
 func childrenOf(f *inventory.Fleet, set inventory.Pair, owner *policies.Object, in authority.API) []inventory.Pair {
 	var out []inventory.Pair
 	for _, p := range f.Pairs {
@@ -136,8 +136,8 @@ func ownedBy(o *policies.Object, owner types.UID) bool {
 	return slices.ContainsFunc(o.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == owner })
 }
 
-// takenBack returns the Machine API objects whose move to Cluster API cannot complete, because the Cluster API side is being deleted. Cluster API was never
-// unpaused.
+// takenBack returns the Machine API objects whose move to Cluster API cannot complete, because the Cluster API side is being deleted, each with its kind.
+// Cluster API was never unpaused for these moves.
 func (l Leaving) takenBack(f *inventory.Fleet) map[*policies.Object]authority.Kind {
 	out := map[*policies.Object]authority.Kind{}
 	for _, p := range f.Pairs {
@@ -147,14 +147,14 @@ func (l Leaving) takenBack(f *inventory.Fleet) map[*policies.Object]authority.Ki
 	}
 	for _, set := range f.Sets {
 		if l.takesSetBack(set) {
-			out[set.Object] = authority.Kind{} // no controller has a finalizer that moves with authority
+			out[set.Object] = authority.Kind{} // a set has no finalizer that moves with authority
 		}
 	}
 	return out
 }
 
-// takesSetBack reports whether a set's move to Cluster API cannot complete, because Poundlock may be deleted with the set's namespace. Nothing was paused for
-// that move.
+// takesSetBack reports whether a set's move to Cluster API cannot complete, because Cluster API's namespace is being deleted, and Poundlock may be deleted with
+// it. Nothing was paused for that move.
 func (l Leaving) takesSetBack(set inventory.Set) bool {
 	s := set.Shape()
 	return s.Current == authority.Migrating && authority.Authoritative(s) == authority.MachineAPI && !set.Object.Deleting() &&

@@ -31,20 +31,20 @@ type Obstacle struct {
 
 // Manager has the signs of whether Poundlock's manager runs.
 type Manager struct {
-	// Deployment is how many replicas the manager's Deployment wants; 0 if there is no Deployment. Holder held the manager's Lease, renewed it at Renewed, and
-	// holds it for Term after that. These three are zero if there is no Lease.
+	// Deployment is how many replicas the manager's Deployment wants; 0 if there is no Deployment. Holder is the holder of the manager's Lease, Renewed is when
+	// the Lease was last renewed, and Term is how long it is valid after that. These three are zero if there is no Lease.
 	Deployment int64
 	Holder     string
 	Renewed    time.Time
 	Term       time.Duration
-	// Answers reports that a webhook of Poundlock's refused a trial request.
+	// Answers reports that Poundlock's webhook refused a trial request.
 	Answers bool
-	// Name and Namespace are the Deployment's.
+	// Name and Namespace are those of the Deployment and the Lease.
 	Name, Namespace string
 }
 
 // Obstacles lists what prevents cleanup: a manager that would write everything again, and moves and deletions of mirrors that nothing would finish. A request
-// to move that has not begun is no obstacle: nothing is paused for it, and Changes takes it back.
+// to move that has not begun is no obstacle, because nothing is paused for it, and Changes takes it back.
 func Obstacles(f *inventory.Fleet, leaving Leaving, m Manager, now time.Time) []Obstacle {
 	out := m.obstacles(now)
 	for _, p := range f.Pairs {
@@ -70,8 +70,8 @@ func Obstacles(f *inventory.Fleet, leaving Leaving, m Manager, now time.Time) []
 	return out
 }
 
-// ends returns how the move of a ControlPlaneMachineSet ends. Only Poundlock's operator ends such a move, and `kubectl poundlock migrate` does not support
-// sets.
+// ends returns the sentence about how the move of a ControlPlaneMachineSet ends. Only Poundlock's operator ends such a move, and `kubectl poundlock migrate`
+// does not support sets.
 func (m Manager) ends(set inventory.Set) string {
 	s, origin := set.Shape(), set.Shape().SynchronizedAPI
 	patch := func(options, format string, a ...any) string {
@@ -94,13 +94,13 @@ func (m Manager) ends(set inventory.Set) string {
 	}
 }
 
-// ofClusterAPI reports whether the set's template is Cluster API's: Machine API cannot be authoritative for such a set.
+// ofClusterAPI reports whether the set's template has Cluster API's form. Machine API cannot be authoritative for such a set.
 func ofClusterAPI(set inventory.Set) bool {
 	template, err := controlplane.Template(set.Object.Raw())
-	return err != nil || template != nil // one that cannot be read has that form
+	return err != nil || template != nil // a template that cannot be read has Cluster API's form
 }
 
-// going reports a mirror that is being deleted and has Poundlock's finalizer: nothing would finish the deletion.
+// going returns an obstacle if the pair's mirror is being deleted and has Poundlock's finalizer, because nothing would finish the deletion; nil otherwise.
 func going(f *inventory.Fleet, p inventory.Pair, leaving Leaving) *Obstacle {
 	mirror, side := mirrorOf(p)
 	authoritative := objectIn(p, side.Other())
@@ -112,12 +112,12 @@ func going(f *inventory.Fleet, p inventory.Pair, leaving Leaving) *Obstacle {
 	const start = "start Poundlock again, so that it carries out the deletion: "
 	switch {
 	case p.Kind.Name == "MachineSet" && (leaving.orphans(p) || len(childrenOf(f, p, mirror, side)) == 0):
-		return nil // cleanup detaches them, or Poundlock has
+		return nil // cleanup detaches the set's Machines, or Poundlock has done so
 	case p.Kind.Name == "MachineSet":
 		what, remedy = "the garbage collector would delete the MachineSet's Machines",
 			"start Poundlock again: it detaches the Machines, and the deletion of the MachineSet then ends"
 	case p.Kind.Name != "Machine" || authoritative.Deleting():
-		return nil // its own controller finishes the deletion of the authoritative object
+		return nil // the authoritative object's own controller finishes that object's deletion
 	case side == authority.ClusterAPI:
 		what = "the Machine of Cluster API is paused, so its deletion would never end. If somebody unpaused it, Cluster API would terminate the instance, " +
 			"which the Machine API runs, which the Machine API runs"
@@ -132,8 +132,8 @@ func going(f *inventory.Fleet, p inventory.Pair, leaving Leaving) *Obstacle {
 	return &Obstacle{What: fmt.Sprintf("%s is being deleted in %s, which is not authoritative for it: %s", p.Ref(), side.Text(), what), Remedy: remedy}
 }
 
-// hooked reports a Machine that Cluster API deletes as soon as it has lost Poundlock's hook. Its instance would keep running, because its provider does not
-// have the ID yet.
+// hooked returns an obstacle for a Machine that Cluster API finishes deleting as soon as the Machine has lost Poundlock's hook; nil for any other. The instance
+// would keep running, because the provider does not have the instance's ID yet.
 func hooked(p inventory.Pair) *Obstacle {
 	if p.Kind.Name != "Machine" || !p.ClusterAPI.HasAnnotation(authority.InstanceHookAnnotation) || !p.ClusterAPI.Deleting() ||
 		p.Authoritative() == authority.MachineAPI {
@@ -150,7 +150,7 @@ func hooked(p inventory.Pair) *Obstacle {
 	}
 }
 
-// controlled reports whether a controller owns an object: then the deletion of the mirror is meant for the authoritative object, too.
+// controlled reports whether a controller owns an object. The deletion of such a mirror is meant for the authoritative object, too.
 func controlled(o *policies.Object) bool {
 	return slices.ContainsFunc(o.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool { return r.Controller != nil && *r.Controller })
 }
@@ -174,24 +174,24 @@ func (m Manager) obstacles(now time.Time) []Obstacle {
 // Change is what cleanup removes from one object.
 type Change struct {
 	inventory.Item
-	// Finalizers are those that stay. They are written only if Finalizer reports that one is removed, or Back that one is added.
+	// Finalizers are the finalizers that the object has afterwards. They are written only if Finalizer reports that one is removed, or Back that one is added.
 	Finalizers []string
 	Finalizer  bool
-	// Annotations are removed.
+	// Annotations are the names of the annotations that are removed.
 	Annotations []string
 	// Released reports that every finalizer is removed, also those of paused controllers.
 	Released bool
-	// Back reports that the object's move is taken back. Holds is the finalizer of Machine API's controllers on it, "" for none.
+	// Back reports that the object's move is taken back. Holds is the finalizer of Machine API's controllers that the object then needs; "" for none.
 	Back  bool
 	Holds string
-	// Request is the API of a move that was requested and has not begun. The request is taken back. It is Unset if there is none.
+	// Request is the API of a requested move that has not begun; Unset if there is none. The request is taken back.
 	Request authority.API
-	// Detached is the UID of the owning set that is released: its owner reference is removed. "" for none.
+	// Detached is the UID of the owning set that is released; "" for none. The owner reference to that set is removed.
 	Detached types.UID
 }
 
-// Changes lists what to remove from which objects: the sync finalizer, annotations of Poundlock's domain, and requests to move that have not begun. A later
-// installation would execute such a request. A mirror that is deleted together with its namespace, CRD or Cluster loses every finalizer.
+// Changes lists what to remove from which objects: the sync finalizer, annotations of Poundlock's domain, and requests to move that have not begun, because a
+// later installation would execute these. A mirror that is deleted together with its namespace, CRD or Cluster loses every finalizer.
 func Changes(f *inventory.Fleet, leaving Leaving) []Change {
 	var out []Change
 	released, back, detached := leaving.released(f), leaving.takenBack(f), leaving.detached(f)
@@ -222,7 +222,7 @@ func (c Change) of(o *policies.Object) Change {
 	return c
 }
 
-// request returns the API that an object is asked to move to while the other one is authoritative, Unset for none.
+// request returns the API that an object is asked to move to while the other API is authoritative; Unset for none.
 func request(o *policies.Object) authority.API {
 	if s := authority.Read(o); s.Requested.Other() != authority.Unset && s.Requested.Other() == s.Current {
 		return s.Requested
@@ -230,8 +230,8 @@ func request(o *policies.Object) authority.API {
 	return authority.Unset
 }
 
-// marks are Poundlock's annotations and its hook, which nothing would remove later. The annotation of the surroundings is not among them: it is removed last,
-// together with those of other kinds.
+// marks returns the names of the object's annotations that are Poundlock's, with its hook, because nothing would remove them later. The annotation of
+// namespaces, CRDs and Clusters (HoldsMirrorsAnnotation) is not among them: it is removed last, from objects of all kinds.
 func marks(o *policies.Object) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(o.Metadata.Annotations)) {
@@ -271,7 +271,7 @@ func (c Change) Patch() map[string]any {
 	return patch
 }
 
-// StatusPatch returns what is stored after Patch, nil for nothing.
+// StatusPatch returns the JSON merge patch of status that follows Patch; nil for none.
 func (c Change) StatusPatch() map[string]any {
 	if !c.Back {
 		return nil
@@ -290,15 +290,15 @@ func Paused(items []inventory.Item) int {
 	return n
 }
 
-// PausedCheck is a MachineHealthCheck of Machine API's that does not act while Cluster API's does.
+// PausedCheck is a MachineHealthCheck of Machine API's that does not act, because Cluster API's acts.
 type PausedCheck struct {
 	Ref string
-	// Move is the command that has it act while Poundlock runs. Free are the commands that have it act without Poundlock, "" if there are none.
+	// Move is the command that makes the health check act while Poundlock runs. Free are the commands that make it act without Poundlock; "" if there are none.
 	Move, Free string
 }
 
-// PausedChecks lists the Machine API's checks that stay paused. Cluster API's check skips paused Machines. A Machine that the Machine API runs is paused in
-// Cluster API, so without Poundlock no check acts on it.
+// PausedChecks lists the Machine API's health checks that stay paused. Cluster API's health check skips paused Machines, and a Machine that the Machine API
+// runs is paused in Cluster API. So without Poundlock no health check acts on such a Machine.
 func PausedChecks(f *inventory.Fleet) []PausedCheck {
 	var out []PausedCheck
 	for _, p := range f.Pairs {
@@ -313,7 +313,7 @@ func PausedChecks(f *inventory.Fleet) []PausedCheck {
 		if annotated {
 			check.Free = freed(p)
 		}
-		if annotated && !p.Kind.HasAuthority(p.MachineAPI) { // Poundlock leaves such a check alone, and admission too
+		if annotated && !p.Kind.HasAuthority(p.MachineAPI) { // Poundlock and its admission leave such a health check alone
 			check.Move = check.Free
 		}
 		out = append(out, check)
@@ -332,13 +332,13 @@ func freed(p inventory.Pair) string {
 		p.ClusterAPI.Metadata.Namespace, p.Kind.Resource, p.Kind.ClusterAPI.Group, p.Name, unpause)
 }
 
-// Idle lists, in sentences, the objects for which Cluster API is authoritative and on which nobody acts, because they are paused there. Some have completed a
-// move, and Poundlock was about to unpause them. Others were paused by a person.
+// Idle lists, in sentences, the objects for which Cluster API is authoritative and on which no controller acts, because they are paused there. Some have
+// completed a move, and Poundlock was about to unpause them. Others were paused by a person.
 func Idle(f *inventory.Fleet) []string {
 	var out []string
 	for _, p := range f.Pairs {
 		if p.Authoritative() != authority.ClusterAPI || p.ClusterAPI == nil || p.Shape().Current == authority.Migrating {
-			continue // what is on the move is in the way (Obstacles)
+			continue // Obstacles reports an object that is moving
 		}
 		if why := authority.DeletionPaused(p.Kind, p.ClusterAPI); why != nil && p.MachineAPI == nil && p.ClusterAPI.Deleting() {
 			out = append(out, fmt.Sprintf("%s is being deleted. %s", p.Ref(), strings.Join(why, ". ")))

@@ -17,13 +17,13 @@ import (
 // completeConnection completes the connection's flags from the kubeconfig.
 func (p *Plugin) completeConnection(root *cobra.Command) {
 	for flag, complete := range map[string]func() []string{"namespace": p.allNamespaces, "context": p.contexts, "cluster": p.clusters, "user": p.users} {
-		_ = root.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) { // the flag is there
+		_ = root.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) { // no error: the flag exists
 			return Starting(complete(), begun), cobra.ShellCompDirectiveNoFileComp
 		})
 	}
 }
 
-// allNamespaces are the values of -n: both namespaces of each pair.
+// allNamespaces returns the values of -n: both namespaces of each pair.
 func (p *Plugin) allNamespaces() []string {
 	pairs, err := authority.ParsePairs(p.Namespaces)
 	if err != nil {
@@ -39,7 +39,7 @@ func (p *Plugin) allNamespaces() []string {
 func (p *Plugin) kubeconfig() clientcmdapi.Config {
 	raw, err := p.Config.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
-		return clientcmdapi.Config{} // then nothing is completed
+		return clientcmdapi.Config{} // without a kubeconfig nothing is completed
 	}
 	return raw
 }
@@ -59,7 +59,7 @@ func Starting(words []string, with string) []string {
 	return out
 }
 
-// CompleteFlag completes a flag by fixed words.
+// CompleteFlag completes a flag's value from fixed words.
 func CompleteFlag(cmd *cobra.Command, flag string, words ...string) {
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // no error: the flag exists
 }

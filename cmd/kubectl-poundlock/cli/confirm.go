@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// Confirm asks a person, unless --yes was given. Without a terminal --yes is required, and the further flags that answer the question. Ctrl-C is an answer too.
+// Confirm asks a person the question, unless --yes was given (agreed). It returns nil for a yes. Without a terminal, the error names --yes and the further
+// flags that answer the question. Ctrl-C is an answer too, after which nothing is changed.
 func (p *Plugin) Confirm(ctx context.Context, agreed bool, question string, further ...string) error {
 	if agreed {
 		return nil

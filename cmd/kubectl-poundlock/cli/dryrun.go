@@ -19,7 +19,7 @@ func AddDryRunFlag(cmd *cobra.Command, value *string, help string) {
 	CompleteFlag(cmd, "dry-run", dryRuns...)
 }
 
-// CheckDryRun refuses other values.
+// CheckDryRun returns an error for a value that --dry-run does not have.
 func CheckDryRun(value string) error {
 	switch {
 	case slices.Contains(dryRuns, value):

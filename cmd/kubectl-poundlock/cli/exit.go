@@ -27,13 +27,13 @@ type exit struct {
 
 func (e exit) Error() string { return e.text }
 
-// Exit is an error that ends the plugin with a code. Its text is printed, unless it is empty.
+// Exit returns an error that ends the plugin with a code. The text is printed, unless it is empty.
 func Exit(code int, text string) error { return exit{code, text} }
 
-// Usagef is an error of the typed command line.
+// Usagef returns a usage error, which is about the typed command line.
 func Usagef(format string, args ...any) error { return exit{CodeUsage, fmt.Sprintf(format, args...)} }
 
-// AsUsage makes a usage error of an error that has no exit code.
+// AsUsage turns an error without an exit code into a usage error.
 func AsUsage(err error) error {
 	if err == nil || errors.As(err, new(exit)) {
 		return err

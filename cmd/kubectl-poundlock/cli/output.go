@@ -17,7 +17,7 @@ import (
 	"k8s.io/kubectl/pkg/cmd/get"
 )
 
-// documentVersion is the apiVersion of output for programs. Its fields keep their names and meanings.
+// documentVersion is the apiVersion of output for programs. The fields of such output keep their names and meanings.
 const documentVersion = "cli.poundlock.openshift.io/v1"
 
 // OutputFlags are -o and the flags that depend on it.
@@ -31,7 +31,7 @@ type OutputFlags struct {
 	columns  *get.CustomColumnsPrintFlags
 }
 
-// AddFlags adds -o. If json is one of its formats, kubectl's templates and columns are too.
+// AddFlags adds -o with the known formats, and with kubectl's templates and columns. The first known format is the default.
 func (o *OutputFlags) AddFlags(cmd *cobra.Command, known ...string) {
 	o.known, o.template, o.columns = known, genericclioptions.NewKubeTemplatePrintFlags(), get.NewCustomColumnsPrintFlags()
 	names := slices.Concat(known, o.templates())
@@ -50,7 +50,7 @@ func (o *OutputFlags) templates() []string {
 	return slices.Concat(o.template.AllowedFormats(), o.columns.AllowedFormats())
 }
 
-// Check refuses an unknown format.
+// Check returns an error for an unknown format.
 func (o *OutputFlags) Check() error {
 	if slices.Contains(o.known, o.Format) {
 		return nil
@@ -64,7 +64,7 @@ func (o *OutputFlags) Check() error {
 	return nil
 }
 
-// printer is nil for formats for people.
+// printer returns the printer of a format for programs; nil for a format for people.
 func (o *OutputFlags) printer() (printers.ResourcePrinter, error) {
 	switch name, _, _ := strings.Cut(o.Format, "="); {
 	case o.Format == "json":
@@ -80,10 +80,11 @@ func (o *OutputFlags) printer() (printers.ResourcePrinter, error) {
 	return nil, nil
 }
 
-// lists are the members that a document's list may have. Columns are read from each of its items.
+// lists are the names that the list in a document may have. Custom columns are read from each item of that list.
 var lists = []string{"objects", "items", "rows"}
 
-// Document writes a value for programs. done is false for formats for people. Columns apply to its list, if it has one.
+// Document writes a value in a format for programs. done is false if the format is for people. Custom columns apply to the items of the value's list, if it has
+// one.
 func (p *Plugin) Document(o OutputFlags, kind string, value any) (done bool, err error) {
 	printer, err := o.printer()
 	if printer == nil || err != nil {
@@ -106,7 +107,7 @@ func (p *Plugin) Document(o OutputFlags, kind string, value any) (done bool, err
 	return true, printer.PrintObj(document, p.Out)
 }
 
-// Stream writes one of several documents, each on its own line.
+// Stream writes a value as one of several documents, each on its own line.
 func (p *Plugin) Stream(kind string, value any) error {
 	content, err := contentOf(value)
 	if err != nil {
@@ -169,7 +170,7 @@ func Sorted[T any](o OutputFlags, objects []T) ([]T, error) {
 	return out, nil
 }
 
-// Headless removes the headings of a table.
+// Headless returns the rows of a table without the headings, if --no-headers was given.
 func (o *OutputFlags) Headless(rows [][]string) [][]string {
 	if o.NoHeaders && len(rows) > 0 {
 		return rows[1:]

@@ -25,7 +25,7 @@ const FieldManager = "kubectl-poundlock"
 // Options are the plugin's inputs besides arguments.
 type Options struct {
 	genericiooptions.IOStreams
-	// Env reads the environment; Now is the clock.
+	// Env reads the environment. Now is the clock.
 	Env func(string) string
 	Now func() time.Time
 	// Version is the release, "" for none.
@@ -79,7 +79,7 @@ func (p *Plugin) RESTConfig(warn rest.WarningHandler) (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("finding the cluster: %w", err)
 	}
-	// The server's priority and fairness limits a client better than a guess does.
+	// The client has no limit of its own: the API server's priority and fairness limits a client better than a guess does.
 	config.QPS, config.WarningHandler = -1, warn
 	if warn == nil {
 		config.WarningHandler = rest.NoWarnings{}
@@ -87,7 +87,7 @@ func (p *Plugin) RESTConfig(warn rest.WarningHandler) (*rest.Config, error) {
 	return config, nil
 }
 
-// configured returns an error if nothing names a cluster: client-go would try localhost:8080.
+// configured returns an error if nothing names a cluster, because client-go would then try localhost:8080.
 func (p *Plugin) configured() error {
 	raw, err := p.Config.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/poundlock/poundlock/internal/spelling"
 )
 
-// OneOfItsCommands is the cobra.PositionalArgs of a command that only groups others. It refuses an unknown name and suggests similar ones. cobra itself
-// suggests only at the root.
+// OneOfItsCommands is the cobra.PositionalArgs of a command that only groups other commands. For an unknown name it returns an error that suggests similar
+// names, because cobra itself suggests names only at the root.
 func OneOfItsCommands(cmd *cobra.Command, args []string) error {
 	err := cobra.NoArgs(cmd, args)
 	if err == nil {
@@ -28,7 +28,7 @@ func OneOfItsCommands(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// FlagError is the usage error of a flag that cannot be read. An unknown one gets the flag of the command that is spelled almost so.
+// FlagError returns the usage error of a flag that cannot be read. For an unknown flag it suggests the command's flag with a similar name.
 func FlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
@@ -46,7 +46,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return AsUsage(err)
 }
 
-// Between is the cobra.PositionalArgs of a command with between least and most arguments. Its error has the command's first example.
+// Between returns the cobra.PositionalArgs of a command with at least `least` and at most `most` arguments. Its error has the command's first example.
 func Between(least, most int, wanted string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) >= least && len(args) <= most {

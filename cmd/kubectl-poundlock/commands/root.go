@@ -64,25 +64,25 @@ Exit codes:
 	root.AddCommand(status.NewCommand(p), check.NewCommand(p), convert.NewCommand(p), diff.NewCommand(p), migrate.NewCommand(p), explain.NewCommand(p),
 		controlplane.NewCommand(p), providers.NewCommand(p), privatetypes.NewCommand(p), cleanup.NewCommand(p), version.NewCommand(p))
 	root.InitDefaultCompletionCmd()
-	if shells, _, err := root.Find([]string{"completion"}); err == nil { // cobra's own prints help for an unknown shell, and succeeds
+	if shells, _, err := root.Find([]string{"completion"}); err == nil { // cobra's own command prints help for an unknown shell, and succeeds
 		shells.Args, shells.RunE = cli.OneOfItsCommands, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 	typeArguments(root)
 	return root
 }
 
-// Execute runs the typed command. cli.Code returns its error's exit code.
+// Execute runs the typed command. Function cli.Code returns the exit code of its error.
 func Execute(ctx context.Context, o cli.Options, args []string) error {
 	root := New(o)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	if _, _, unknown := root.Find(args); unknown != nil { // then nothing ran, and cobra calls no error function
+	if _, _, unknown := root.Find(args); unknown != nil { // nothing ran then, and cobra does not call the function for errors
 		return cli.AsUsage(unknown)
 	}
 	return err
 }
 
-// typeArguments makes usage errors of the argument errors of a command and of those below it.
+// typeArguments makes the argument errors of a command, and of the commands below it, usage errors.
 func typeArguments(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {

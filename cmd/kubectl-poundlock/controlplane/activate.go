@@ -70,13 +70,13 @@ func (o *activateOptions) run(ctx context.Context) error {
 	return a.activate(ctx, ReportOf(sourceOf(""), seen.view()), seen.in)
 }
 
-// activation runs one command.
+// activation executes one run of `kubectl poundlock controlplane activate`.
 type activation struct {
 	*masters
 	printers.Output
 	*trial
 	flags *activateOptions
-	// shown are the warnings that are printed already.
+	// shown are the warnings that were printed already.
 	shown []string
 }
 
@@ -100,10 +100,10 @@ func (a *activation) activate(ctx context.Context, r Report, in policies.Control
 		a.Linef("\nNothing was changed (--dry-run=client).")
 		return nil
 	}
-	if err := a.carriedOut(ctx); err != nil { // as a server dry run, too: no webhook would say what it thinks
+	if err := a.carriedOut(ctx); err != nil { // a server dry run needs an answering webhook, too
 		return err
 	}
-	if err := a.patch(ctx, metav1.DryRunAll); err != nil { // the warnings come before the question: nobody can take the answer back
+	if err := a.patch(ctx, metav1.DryRunAll); err != nil { // the warnings come before the question, because a confirmed activation cannot be taken back
 		return err
 	}
 	if a.flags.dryRun == "server" {
@@ -125,7 +125,7 @@ func (a *activation) done(what string) {
 	a.Linef("\ncontrolplanemachineset/%s %s.", a.stored.GetName(), a.Green(what))
 }
 
-// carriedOut refuses an activation that Poundlock could not execute: an activation cannot be taken back.
+// carriedOut returns an error if Poundlock could not execute an activation, because an activation cannot be taken back.
 func (a *activation) carriedOut(ctx context.Context) error {
 	pairs, err := a.Pairs()
 	if err != nil {
@@ -138,7 +138,8 @@ func (a *activation) carriedOut(ctx context.Context) error {
 	return seen.Refuse(a.Now())
 }
 
-// forecast returns the text to confirm. If Machines are only adopted, the webhook's text would deny the steps above it.
+// forecast returns the text to confirm. If Machines are only adopted, forecast has its own text, because the webhook's text would contradict the steps that
+// were shown before.
 func forecast(r Report) []string {
 	owns := func(s ForecastStep) bool { return s.Verb == string(controlplane.Adopt) }
 	if len(r.Steps) > 0 && !slices.ContainsFunc(r.Steps, func(s ForecastStep) bool { return !owns(s) }) {
@@ -151,7 +152,7 @@ func forecast(r Report) []string {
 	return out
 }
 
-// allowed refuses an activation without effect, and one that admission would refuse.
+// allowed returns an error for an activation that would have no effect, and for one that admission would refuse.
 func (a *activation) allowed(r Report, in policies.ControlPlane) error {
 	active, err := Active(a.stored)
 	if err != nil {
@@ -170,7 +171,7 @@ func (a *activation) allowed(r Report, in policies.ControlPlane) error {
 	return nil
 }
 
-// patch changes spec.state, if the set has not changed since it was read, and prints what admission warns of.
+// patch sets spec.state to Active, if the set has not changed since it was read, and prints admission's warnings.
 func (a *activation) patch(ctx context.Context, dryRun ...string) error {
 	active, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"resourceVersion": a.stored.GetResourceVersion()},
@@ -192,12 +193,12 @@ func (a *activation) patch(ctx context.Context, dryRun ...string) error {
 	return nil
 }
 
-// warn prints the warnings of the last request that are not printed yet.
+// warn prints the last request's warnings that were not printed yet.
 func (a *activation) warn() {
 	first := true
 	for _, text := range printers.Whole(a.warned) {
 		o := Opinion{Message: text}
-		if forecasts(o) || slices.Contains(a.shown, text) { // the plan above has the forecast
+		if forecasts(o) || slices.Contains(a.shown, text) { // the plan, which was shown before, has the forecast
 			continue
 		}
 		if first {

@@ -15,9 +15,9 @@ import (
 
 // Admission is the answer to a request before it is stored.
 type Admission struct {
-	// By is where the answer comes from: rules, the webhook's rules evaluated here; or server, a dry run.
+	// By is where the answer comes from. "rules" means the webhook's rules, which the plugin evaluates itself. "server" means a dry run.
 	By string `json:"by"`
-	// Operation is the request's: CREATE or UPDATE.
+	// Operation is the request's operation: CREATE or UPDATE.
 	Operation string    `json:"operation"`
 	Allowed   bool      `json:"allowed"`
 	Refusals  []Opinion `json:"refusals,omitempty"`
@@ -30,7 +30,7 @@ const (
 	ByServer = "server"
 )
 
-// Opinion is the answer of one rule. The server's has no Rule and no Path: its message contains both.
+// Opinion is the answer of one rule. An opinion of the API server has no Rule and no Path, because its message contains both.
 type Opinion struct {
 	Rule    string `json:"rule,omitempty"`
 	Path    string `json:"path,omitempty"`
@@ -40,8 +40,8 @@ type Opinion struct {
 // Forecasts is the rule whose warnings repeat the plan.
 const Forecasts = "controlplane/forecast"
 
-// Judge evaluates the webhook's rules for a request that stores a set. stored is nil if there is none yet. The API server's own checks, by the CRD, are not
-// made.
+// Judge returns the answer of the webhook's rules to a request that stores a set. stored is the set that the cluster has, nil for none. Judge does not make the
+// API server's own checks, by the CRD.
 func Judge(stored, proposed *unstructured.Unstructured, in policies.ControlPlane) (*Admission, error) {
 	before, err := object(stored)
 	if err != nil {

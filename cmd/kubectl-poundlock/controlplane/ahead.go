@@ -7,20 +7,20 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// Wait is the verb of a step that the set does not take: a Machine becomes ready, or is deleted.
+// Wait is the verb of a step that the set does not take itself: a Machine becomes ready, or is deleted.
 const Wait = "Wait"
 
 // ForecastStep is one step, or one wait.
 type ForecastStep struct {
 	// Verb is Adopt, Amend, Create, Delete or Wait.
 	Verb string `json:"verb"`
-	// Index is the step's, none for Wait.
+	// Index is the index that the step is about; absent for Wait.
 	Index         *int   `json:"index,omitempty"`
 	FailureDomain string `json:"failureDomain,omitempty"`
-	// Machine is the step's. A new Machine's name has xxxxx in the place of its five random letters.
+	// Machine is the Machine that the step is about. The name of a new Machine has xxxxx instead of its five random letters.
 	Machine string `json:"machine,omitempty"`
 	Why     string `json:"why"`
-	// Now: the step is taken at once, and not after the steps before it.
+	// Now reports that the step is taken at once, and not after the steps before it.
 	Now bool `json:"now,omitempty"`
 }
 

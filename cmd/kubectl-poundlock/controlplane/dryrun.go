@@ -20,13 +20,13 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// trial keeps the API server's warnings.
+// trial records the API server's warnings.
 type trial struct{ warned []string }
 
-// HandleWarningHeader keeps a warning.
+// HandleWarningHeader records a warning.
 func (t *trial) HandleWarningHeader(_ int, _, text string) { t.warned = append(t.warned, text) }
 
-// admission asks the rules, or the server, whether a set may be stored.
+// admission returns whether a set may be stored, by the webhook's rules or by the API server's answer to a dry run.
 func (m *masters) admission(ctx context.Context, t *trial, server bool, proposed *unstructured.Unstructured,
 	in policies.ControlPlane) (*Admission, error) {
 	stored := m.stored
@@ -47,7 +47,7 @@ func (m *masters) admission(ctx context.Context, t *trial, server bool, proposed
 		_, err = sets.Update(ctx, proposed, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: cli.FieldManager})
 	}
 	if status := apierrors.APIStatus(nil); err != nil && !errors.As(err, &status) {
-		return out, err // without an answer
+		return out, err // the API server gave no answer
 	}
 	if out.Allowed = err == nil; err != nil {
 		out.Refusals = append(out.Refusals, Opinion{Message: err.Error()})
@@ -58,12 +58,13 @@ func (m *masters) admission(ctx context.Context, t *trial, server bool, proposed
 	return out, nil
 }
 
-// try asks the API server by a dry run, as the operator does, how admission changes the Machines that the plan compares with and creates. Nothing is stored.
+// try asks the API server how admission changes the Machines that the plan compares with and creates. It sends dry runs, as the operator does, so nothing is
+// stored.
 func (m *masters) try(ctx context.Context, s *sight) {
 	plan := controlplane.Make(s.view())
 	trials := plan.NeededTrials()
 	for _, t := range trials {
-		t.Machine.OwnerReferences = nil // the user's right to refer to the set is irrelevant for the Machine
+		t.Machine.OwnerReferences = nil // whether the user may refer to the set is irrelevant for the Machine
 	}
 	answers, err := facts.Try(ctx, dryRunner{m.client}, trials)
 	for _, a := range answers {

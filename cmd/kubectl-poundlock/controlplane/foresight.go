@@ -95,10 +95,10 @@ func (w foresight) outcome(r Report, m Machine) string {
 	return "stays"
 }
 
-// byPerson reports whether the set replaces only what a person deletes.
+// byPerson reports whether the set replaces only Machines that a person deletes.
 func (r Report) byPerson() bool { return r.Strategy == string(machinev1.OnDelete) }
 
-// effects describe for a person what happens because of a difference.
+// effects describes, for a person, what is done because of a difference.
 var effects = map[string]string{string(controlplane.Rollout): "Machine is replaced", string(controlplane.InPlace): "changed in place",
 	string(controlplane.Ignored): "nothing: new Machines have it"}
 
@@ -121,7 +121,7 @@ func (w foresight) differences(r Report) {
 	}
 }
 
-// field removes the path's beginning that all fields of a providerSpec share.
+// field returns a field's path without the beginning that all fields of a providerSpec share.
 func (w foresight) field(path string) string {
 	if short, ok := strings.CutPrefix(path, "spec.providerSpec.value."); ok && !w.wide {
 		return short
@@ -150,7 +150,7 @@ func (w foresight) steps(r Report) {
 	}
 }
 
-// hang writes a text with a mark before its first line.
+// hang writes a text with a mark before its first line, and indents the other lines.
 func (w foresight) hang(mark, text string) {
 	lines := printers.Wrap(text, strings.Repeat(" ", len(mark)), w.Width)
 	w.Linef("%s%s", mark, strings.TrimLeft(lines, " "))
@@ -207,7 +207,7 @@ func (w foresight) admission(a Admission) {
 		w.opinion(w.Red("refused: "), o)
 	}
 	for _, o := range a.Warnings {
-		if !forecasts(o) { // already printed, at greater length
+		if !forecasts(o) { // the forecast is already printed, in more detail
 			w.opinion(w.Yellow("warning: "), o)
 		}
 	}
@@ -228,7 +228,7 @@ func (w foresight) opinion(mark string, o Opinion) {
 	w.Linef("%s", printers.Wrap(mark+text, "  ", w.Width))
 }
 
-// sentence adds a capital letter and a full stop.
+// sentence returns the text with a capital letter and a full stop.
 func sentence(text string) string {
 	if text == "" {
 		return ""

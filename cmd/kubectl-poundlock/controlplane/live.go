@@ -73,7 +73,7 @@ func notServed(r schema.GroupResource) error {
 // dryRunner creates Machines by dry runs.
 type dryRunner struct{ dynamic.Interface }
 
-// Create sends a dry run, and writes what the API server would store into the object.
+// Create sends a dry run, and replaces the object's content by what the API server would store.
 func (r dryRunner) Create(ctx context.Context, o client.Object, _ ...client.CreateOption) error {
 	u, is := o.(*unstructured.Unstructured)
 	if !is {

@@ -25,13 +25,13 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// controlPlaneSets and clusterOperators are read in addition to the control plane.
+// controlPlaneSets and clusterOperators are the resources that are read besides those of the control plane.
 var (
 	controlPlaneSets = machinev1.GroupVersion.WithResource(controlplane.Resource)
 	clusterOperators = configv1.GroupVersion.WithResource("clusteroperators")
 )
 
-// masters is the cluster's one set, and its control plane.
+// masters has the cluster's only ControlPlaneMachineSet, and reads its control plane.
 type masters struct {
 	*cli.Plugin
 	client dynamic.Interface
@@ -41,7 +41,7 @@ type masters struct {
 	stored *unstructured.Unstructured
 }
 
-// triedMasters finds the masters through a client that records the warnings to dry runs.
+// triedMasters returns the masters, and the trial that records the warnings about their dry runs.
 func triedMasters(ctx context.Context, p *cli.Plugin) (*masters, *trial, error) {
 	t := &trial{}
 	client, err := p.Client(t)
@@ -52,7 +52,7 @@ func triedMasters(ctx context.Context, p *cli.Plugin) (*masters, *trial, error) 
 	return m, t, err
 }
 
-// findMasters reads the set from the first namespace that has one.
+// findMasters returns the masters with the set of the first namespace that has one.
 func findMasters(ctx context.Context, p *cli.Plugin, client dynamic.Interface) (*masters, error) {
 	pairs, err := p.Pairs()
 	if err != nil {
@@ -72,7 +72,8 @@ func findMasters(ctx context.Context, p *cli.Plugin, client dynamic.Interface) (
 	return m, nil
 }
 
-// set reads by a list: the answer distinguishes a cluster without the kind from one without the object.
+// set returns the set in a namespace; nil for none. It lists sets, because the answer to a list distinguishes a cluster without the kind from a cluster without
+// the object.
 func (m *masters) set(ctx context.Context, namespace string) (*unstructured.Unstructured, error) {
 	list, err := m.client.Resource(controlPlaneSets).Namespace(namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + controlplane.Name})
 	if apierrors.IsNotFound(err) {
@@ -87,25 +88,25 @@ func (m *masters) set(ctx context.Context, namespace string) (*unstructured.Unst
 	return &list.Items[0], nil
 }
 
-// none is the error if a set is required and there is none.
+// none returns the error for a command that requires a set if there is none.
 func (m *masters) none() error {
 	return fmt.Errorf("there is no ControlPlaneMachineSet %s in %s. If Poundlock's manager runs with --control-plane, it generates an Inactive set from the "+
 		"control plane's Machines. "+
 		"Its events show why it generates none: kubectl -n %s get events", controlplane.Name, m.namespace, m.namespace)
 }
 
-// sight is a set with the input of its plan and of the rules.
+// sight has a set, and what its plan and the rules read.
 type sight struct {
 	in  policies.ControlPlane
 	set *machinev1.ControlPlaneMachineSet
 	// unresolved are the reasons why the set's template for Cluster API has no equivalent in Machine API.
 	unresolved field.ErrorList
 	authority  authority.API
-	// reflected is the stored set if it is the planned one; else nil, because the state of Cluster API's side is unknown.
+	// reflected is the stored set if the planned set has an equal spec. Otherwise it is nil, because the state of Cluster API's side is unknown.
 	reflected *policies.Object
 }
 
-// reflected returns the stored set if the given one is equal to it.
+// reflected returns the stored set if the given set has an equal spec; nil otherwise.
 func (m *masters) reflected(set *unstructured.Unstructured) *policies.Object {
 	if m.stored == nil || !equality.Semantic.DeepEqual(set.Object["spec"], m.stored.Object["spec"]) {
 		return nil
@@ -139,7 +140,7 @@ func (m *masters) see(ctx context.Context, source string, set *unstructured.Unst
 	return &sight{*in, resolved.Set, resolved.Unresolved, currentOf(m.stored), m.reflected(set)}, nil
 }
 
-// clusterAPINamespace is the other namespace of the pair.
+// clusterAPINamespace returns Cluster API's namespace of the pair.
 func (m *masters) clusterAPINamespace() string {
 	pairs, err := m.Pairs()
 	if err != nil {
@@ -157,7 +158,7 @@ func currentOf(set *unstructured.Unstructured) authority.API {
 	return authority.API(current)
 }
 
-// view is the input of a plan.
+// view returns the input of a plan.
 func (s *sight) view() controlplane.View {
 	v := controlplane.ViewOf(s.set, s.in)
 	v.Unresolved, v.Authority = s.unresolved, s.authority
@@ -167,13 +168,13 @@ func (s *sight) view() controlplane.View {
 	return v
 }
 
-// resolve converts a set's template to Machine API, and returns for the rules what it read of a template for Cluster API, if the set has one.
+// resolve converts a set's template to Machine API. For the rules it also returns what it read of a template for Cluster API, if the set has one.
 func (m *masters) resolve(ctx context.Context, set *unstructured.Unstructured) (controlplane.Resolved, []policies.Template, error) {
 	pairs, err := m.Pairs()
 	if err != nil {
 		return controlplane.Resolved{}, nil, err
 	}
-	pair, _ := pairs.Of(m.namespace) // always found: it is one of them
+	pair, _ := pairs.Of(m.namespace) // always found, because the namespace is one of the pairs'
 	raw, err := set.MarshalJSON()
 	if err != nil {
 		return controlplane.Resolved{}, nil, fmt.Errorf("reading the ControlPlaneMachineSet: %w", err)

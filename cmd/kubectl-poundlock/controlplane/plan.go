@@ -63,7 +63,7 @@ plan changes nothing. The exit code is 3 if the set can do nothing until somethi
 	cmd.Flags().StringVar(&o.strategy, "strategy", "", "plan as if spec.strategy.type were this: RollingUpdate, OnDelete, Recreate")
 	cmd.Flags().StringVar(&o.dryRun, "dry-run", "client",
 		"with a change, who decides whether it may be stored: client (this command evaluates the webhook's rules) or server (a dry run)")
-	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // the flag is there
+	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // no error: the flag exists
 	cli.CompleteFlag(cmd, "strategy", strategies...)
 	cli.CompleteFlag(cmd, "dry-run", "client", "server")
 	return cmd
@@ -123,7 +123,7 @@ func (o *planOptions) run(ctx context.Context) error {
 // largestSet is more than an API server stores.
 const largestSet = 16 << 20
 
-// setFile reads the one set of -f.
+// setFile reads the only set in the file of -f.
 func (o *planOptions) setFile(path string) (*unstructured.Unstructured, error) {
 	if path == "-" {
 		return Parse(sourceOf(path), o.In)
@@ -161,7 +161,7 @@ func parseStrategy(text string) (machinev1.ControlPlaneMachineSetStrategyType, e
 	return machinev1.ControlPlaneMachineSetStrategyType(strategies[i]), nil
 }
 
-// propose returns the set as it would be stored: the file's over the stored one, or a new one.
+// propose returns the set as the cluster would store it: the stored set with the file's fields, or a new set.
 func (m *masters) propose(file *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	pairs, err := m.Pairs()
 	if err != nil {
@@ -176,7 +176,7 @@ func (m *masters) propose(file *unstructured.Unstructured) (*unstructured.Unstru
 	}
 	stored := m.stored
 	if stored != nil && stored.GetName() != file.GetName() {
-		stored = nil // a different set is a new one, and a rule checks its name
+		stored = nil // a set of another name is a new one, and a rule checks its name
 	}
 	out := Over(stored, file)
 	out.SetNamespace(m.namespace)

@@ -20,7 +20,7 @@ type Report struct {
 	Name      string `json:"name"`
 	// State is Active or Inactive. The Steps of an Inactive set are those that it would take once it is Active.
 	State string `json:"state"`
-	// Deleting: the set is being deleted, and takes no more steps.
+	// Deleting reports that the set is being deleted, and takes no more steps.
 	Deleting bool   `json:"deleting,omitempty"`
 	Strategy string `json:"strategy"`
 	Platform string `json:"platform,omitempty"`
@@ -33,15 +33,15 @@ type Report struct {
 	Indexes        []Index  `json:"indexes"`
 	// Steps are all steps from now to the end, in order.
 	Steps []ForecastStep `json:"steps"`
-	// Waits are what the next step waits for; empty if there is nothing.
+	// Waits is what the next step waits for; empty if it waits for nothing.
 	Waits string `json:"waits,omitempty"`
 	// Problems prevent the set from doing anything.
 	Problems []Problem `json:"problems,omitempty"`
 	// Invalid are the fields of the set that prevent a plan. Problems has them too.
 	Invalid []Field `json:"invalid,omitempty"`
-	// Forecast has the webhook's sentences about it.
+	// Forecast has the webhook's sentences about the set's effect.
 	Forecast []string `json:"forecast"`
-	// Admission has the answers to the file; nil if the set is as it is stored.
+	// Admission has the answers to a request that stores the file's set; nil if the set is as it is stored.
 	Admission *Admission `json:"admission,omitempty"`
 	// Away reports that Poundlock does not answer, or that no manager leads, and since when.
 	Away string `json:"away,omitempty"`
@@ -55,7 +55,7 @@ type Numbers struct {
 	Unavailable int `json:"unavailable"`
 }
 
-// Index is a place in the control plane.
+// Index is an index of the control plane, and the Machines that have it.
 type Index struct {
 	Index         int       `json:"index"`
 	FailureDomain string    `json:"failureDomain,omitempty"`
@@ -70,27 +70,27 @@ type Machine struct {
 	// AuthoritativeAPI is the Machine's status.authoritativeAPI.
 	AuthoritativeAPI string `json:"authoritativeAPI,omitempty"`
 	Ready            bool   `json:"ready"`
-	// Updated: it has no difference that replaces it.
+	// Updated reports that the Machine has no difference for which the set replaces it.
 	Updated  bool `json:"updated"`
 	Deleting bool `json:"deleting,omitempty"`
 	Failed   bool `json:"failed,omitempty"`
-	// Adopted: the set is its controller.
+	// Adopted reports that the set is the Machine's controller.
 	Adopted     bool         `json:"adopted"`
 	Differences []Difference `json:"differences,omitempty"`
-	// WaitsFor are the reasons why it is not ready yet, or not deleted yet, a sentence each.
+	// WaitsFor are the reasons, a sentence each, why the Machine is not ready yet, or not deleted yet.
 	WaitsFor []string `json:"waitsFor,omitempty"`
 }
 
 // Difference is a field in which a Machine differs from the set's template.
 type Difference struct {
 	Path string `json:"path"`
-	// Effect is Rollout, InPlace or Ignored.
+	// Effect is what the set does because of the difference: Rollout, InPlace or Ignored.
 	Effect string `json:"effect"`
 	Have   string `json:"have"`
 	Want   string `json:"want"`
 }
 
-// Problem is what prevents the set from acting, and its remedy.
+// Problem is what prevents the set from acting, and the remedy.
 type Problem struct {
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
@@ -102,7 +102,7 @@ type Field struct {
 	Message string `json:"message"`
 }
 
-// ReportOf plans the set's steps in the view. The set's state is the view's.
+// ReportOf returns the report of a view, with all steps that the set would take.
 func ReportOf(source string, v controlplane.View) Report {
 	plan := controlplane.Make(v)
 	r := Report{
@@ -122,7 +122,7 @@ func ReportOf(source string, v controlplane.View) Report {
 	return r
 }
 
-// Stuck reports whether a person must fix something before the set can act, or whether admission would refuse it.
+// Stuck reports whether a person must fix something before the set can act, or whether admission would refuse the set.
 func (r Report) Stuck() bool {
 	return len(r.Problems)+len(r.Invalid) > 0 || r.Admission != nil && !r.Admission.Allowed
 }
@@ -144,7 +144,7 @@ func indexes(v controlplane.View, plan controlplane.Plan) []Index {
 		for _, m := range i.Machines {
 			o := machineOf(v, m)
 			if len(plan.Invalid) > 0 {
-				o.Differences = nil // nothing can be compared with a set that cannot be read
+				o.Differences = nil // nothing can be compared with an invalid set
 			}
 			at.Machines = append(at.Machines, o)
 		}
@@ -165,7 +165,7 @@ func machineOf(v controlplane.View, m controlplane.MachineState) Machine {
 	return out
 }
 
-// In returns the differences with an effect.
+// In returns the differences with the given effect.
 func (m Machine) In(e controlplane.Effect) []Difference {
 	return slices.DeleteFunc(slices.Clone(m.Differences), func(d Difference) bool { return d.Effect != string(e) })
 }

@@ -35,7 +35,7 @@ func (w roster) write(s Standing) {
 	w.bottom(s)
 }
 
-// top is what is looked for first: the set and its Machines.
+// top writes what a reader looks for first: the set and its Machines.
 func (w roster) top(s Standing) {
 	if s.Away != "" {
 		w.Linef("%s\n", w.Red(printers.Wrap(s.Away, "", w.Width)))
@@ -45,7 +45,7 @@ func (w roster) top(s Standing) {
 	w.indexes(s)
 }
 
-// bottom is what a person has to know or do.
+// bottom writes what a person has to know or do.
 func (w roster) bottom(s Standing) {
 	w.remarks(s)
 	for _, text := range s.Unread {
@@ -60,7 +60,7 @@ func (w roster) bottom(s Standing) {
 	}
 }
 
-// repaint overwrites what was shown before, within the terminal's height. Where not all fits, the conditions come last, because what the set waits for
+// repaint overwrites what was shown before, within the terminal's height. If not everything fits, the conditions come last, because what the set waits for
 // matters more.
 func (w roster) repaint(s Standing) {
 	on := func(paper printers.Output) roster { return roster{paper, w.wide, w.now} }
@@ -136,7 +136,7 @@ func (w roster) phase(m Machine) string {
 	return m.Phase
 }
 
-// differs names the fields that cause a replacement.
+// differs returns the names of the fields for which a Machine is replaced.
 func (w roster) differs(m Machine) string {
 	const most = 3
 	var out []string
@@ -149,13 +149,13 @@ func (w roster) differs(m Machine) string {
 	return strings.Join(out, ", ")
 }
 
-// wanted are the healthy statuses of known conditions.
+// wanted has the healthy status of each known condition.
 var wanted = map[string]string{
 	"Available": "True", "Progressing": "False", "Degraded": "False", "Upgradeable": "True",
 	"Error": "False", "Generated": "True", "Synchronized": "True", "AuthoritySettled": "True",
 }
 
-// inOrder sorts conditions: an object has them in the order in which they were written.
+// inOrder returns the conditions sorted, because an object has them in the order in which they were written.
 func inOrder(all []Condition) []Condition {
 	first := []string{"Available", "Progressing", "Degraded", "Upgradeable"}
 	place := func(c Condition) int {
@@ -210,7 +210,7 @@ func (w roster) since(c Condition) string {
 	return duration.HumanDuration(c.Age(w.now))
 }
 
-// remarks are what is unusual in the set's status.
+// remarks writes what is unusual in the set's status.
 func (w roster) remarks(s Standing) {
 	switch {
 	case s.Unobserved() && s.ObservedGeneration == 0:

@@ -22,7 +22,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// Parse reads the one ControlPlaneMachineSet of a file, which may be in a list. source names the file in errors.
+// Parse reads the only ControlPlaneMachineSet of a file, which may be in a list. source names the file in errors.
 func Parse(source string, r io.Reader) (*unstructured.Unstructured, error) {
 	var all []map[string]any
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(r))
@@ -43,7 +43,7 @@ func Parse(source string, r io.Reader) (*unstructured.Unstructured, error) {
 	return only(source, all)
 }
 
-// only returns the one ControlPlaneMachineSet among objects.
+// only returns the only ControlPlaneMachineSet among objects.
 func only(source string, all []map[string]any) (*unstructured.Unstructured, error) {
 	if len(all) == 0 {
 		return nil, fmt.Errorf("%s contains no object: give a ControlPlaneMachineSet", source)
@@ -139,7 +139,7 @@ func over(a, b map[string]string) map[string]string {
 	return out
 }
 
-// With returns the set with another strategy; "" leaves it.
+// With returns the set with another strategy; "" keeps the set's own.
 func With(set *unstructured.Unstructured, strategy machinev1.ControlPlaneMachineSetStrategyType) (*unstructured.Unstructured, error) {
 	if strategy == "" {
 		return set, nil
@@ -160,8 +160,8 @@ func Active(set *unstructured.Unstructured) (*unstructured.Unstructured, error) 
 	return out, nil
 }
 
-// MayRecreate reports whether a cluster allows the strategy Recreate, as far as that is known: a stored set with it was admitted, unless its conditions report
-// that the operator does not allow it.
+// MayRecreate reports whether a cluster allows the strategy Recreate, as far as that is known. A stored set with this strategy was admitted, unless its
+// conditions report that the operator does not allow the strategy.
 func MayRecreate(stored *unstructured.Unstructured) bool {
 	if stored == nil {
 		return false
@@ -192,7 +192,7 @@ func Typed(source string, set *unstructured.Unstructured) (*machinev1.ControlPla
 	return out, nil
 }
 
-// object returns a set as rules read it, nil for none.
+// object returns a set in the form that rules read; nil for none.
 func object(set *unstructured.Unstructured) (*policies.Object, error) {
 	if set == nil {
 		return nil, nil

@@ -30,14 +30,14 @@ type Standing struct {
 	AuthoritativeAPI authority.API `json:"authoritativeAPI,omitempty"`
 	Deleting         bool          `json:"deleting,omitempty"`
 	Replicas         int           `json:"replicas"`
-	// Numbers are counted now. Reported are those of the set's status.
+	// Numbers are counted now. Reported are the counts in the set's status.
 	Numbers            Numbers     `json:"numbers"`
 	Reported           Numbers     `json:"reported"`
 	Generation         int64       `json:"generation"`
 	ObservedGeneration int64       `json:"observedGeneration"`
 	Conditions         []Condition `json:"conditions"`
 	Indexes            []Index     `json:"indexes"`
-	// WaitsFor has what the set waits for, in sentences: first its own, then by Machine.
+	// WaitsFor has what the set waits for, in sentences: first those about the set, then those about each Machine.
 	WaitsFor []string  `json:"waitsFor,omitempty"`
 	Problems []Problem `json:"problems,omitempty"`
 	// ClusterOperator has the conditions of ClusterOperator control-plane-machine-set; none if there is no such object.
@@ -47,8 +47,8 @@ type Standing struct {
 	// Unread is what could not be read besides the set and its control plane, and why.
 	Unread []string `json:"unread,omitempty"`
 
-	// untried reports that Machines may differ from the template only by what admission writes into them. The operator has tried that with a dry run, and this
-	// command has not.
+	// untried reports that Machines may differ from the template only by what admission writes into Machines. The operator has checked that with a dry run, and
+	// this command has not.
 	untried bool
 	// lags reports that the set's status has been out of date for more than a moment.
 	lags bool
@@ -103,7 +103,7 @@ func reported(s machinev1.ControlPlaneMachineSetStatus) Numbers {
 	return Numbers{int(s.Replicas), int(s.ReadyReplicas), int(s.UpdatedReplicas), int(s.UnavailableReplicas)}
 }
 
-// waits returns first the set's, then its Machines'.
+// waits returns the sentences about what the set waits for, and then those about its Machines.
 func (s Standing) waits(plan controlplane.Plan) []string {
 	var out []string
 	if s.AuthoritativeAPI == authority.Migrating {
@@ -118,7 +118,7 @@ func (s Standing) waits(plan controlplane.Plan) []string {
 					each = append(each, fmt.Sprintf("%s %s: %s", m.Name, m.doing(), why))
 				}
 			}
-			if len(m.WaitsFor) > 0 && (strings.HasPrefix(text, m.Name+" is not ready yet") || text == m.Name+deleted) { // the Machine's sentence has the reason
+			if len(m.WaitsFor) > 0 && (strings.HasPrefix(text, m.Name+" is not ready yet") || text == m.Name+deleted) { // the Machine's own sentence has the reason
 				text = ""
 			}
 		}
@@ -132,8 +132,8 @@ func (s Standing) waits(plan controlplane.Plan) []string {
 // deleted is the part after the name in the plan's sentence about a Machine that is being deleted.
 const deleted = " is being deleted"
 
-// repeats reports whether the plan's sentence already has what the Machine waits for: the hook that holds the Machine, by name and owner, and what to do
-// about the hook.
+// repeats reports whether the plan's sentence already has what the Machine waits for: the hook that holds the Machine, by its name and owner, and what to do
+// about that hook.
 func (m Machine) repeats(text, why string) bool {
 	_, hook, is := strings.Cut(why, " hook ")
 	return is && strings.HasPrefix(text, m.Name+deleted) && strings.Contains(text, "the hook "+hook)
@@ -158,14 +158,14 @@ func (s Standing) disagrees() bool {
 	return !s.Unobserved() && reported != s.Numbers
 }
 
-// after sets lags if the state differs from the set's status, and both are the same as a moment before. In a rollout Machines and Nodes change all the time,
-// and the operator writes the status a moment later.
+// after returns the standing with lags set if the state differs from the set's status, and neither has changed since a moment before. In a rollout Machines and
+// Nodes change all the time, and the operator writes the status a moment later.
 func (s Standing) after(before Standing) Standing {
 	s.lags = s.disagrees() && before.disagrees() && s.Reported == before.Reported && s.Numbers == before.Numbers
 	return s
 }
 
-// StatusOf returns the status of the condition of a type, "" if there is none.
+// StatusOf returns the status of the condition of the given type; "" if there is none.
 func StatusOf(all []Condition, kind string) string {
 	if i := slices.IndexFunc(all, func(c Condition) bool { return c.Type == kind }); i >= 0 {
 		return all[i].Status

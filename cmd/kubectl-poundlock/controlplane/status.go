@@ -77,7 +77,7 @@ func (o *statusOptions) run(ctx context.Context) error {
 	return o.write(s)
 }
 
-// again reads the set a second time, a moment after a reading that differs from the set's status.
+// again reads the set a second time, a moment later, if the first reading differs from the set's status.
 func (o *statusOptions) again(ctx context.Context, client dynamic.Interface, before Standing) (Standing, error) {
 	select {
 	case <-ctx.Done():
@@ -103,13 +103,14 @@ func standing(ctx context.Context, p *cli.Plugin, client dynamic.Interface) (Sta
 	operator, unread := m.operator(ctx)
 	s, err := StandingOf(seen.view(), m.stored, operator)
 	s.Away = m.away(ctx)
-	if unread != nil { // what the set says of itself is worth having without it
+	if unread != nil { // the set's own status is useful without the ClusterOperator
 		s.Unread = append(s.Unread, fmt.Sprintf("ClusterOperator %s: %v", controlplane.OperatorName, inventory.Allowed(unread)))
 	}
 	return s, err
 }
 
-// away returns that Poundlock does not answer, or that no manager leads, and since when, as `kubectl poundlock status` does; "" if all is well or unknown.
+// away returns the sentence that Poundlock does not answer, or that no manager leads, and since when; "" if all is well or unknown. `kubectl poundlock status`
+// prints the same sentence.
 func (m *masters) away(ctx context.Context) string {
 	pairs, err := m.Pairs()
 	if err != nil {
@@ -139,11 +140,11 @@ func (o *statusOptions) write(s Standing) error {
 	return nil
 }
 
-// looks is the interval of a watch: a control plane has a handful of objects, which change in minutes.
+// looks is the interval between two readings of a watch. A control plane has a handful of objects, which change in minutes.
 const looks = 2 * time.Second
 
-// follow redraws the set in place on a terminal; elsewhere it writes the set again when it has changed. It polls instead of watching: a watch breaks when the
-// Machine that serves it is deleted.
+// follow redraws the set in place on a terminal; elsewhere it writes the set again when the set has changed. It polls instead of watching, because a watch
+// breaks when the Machine that serves it is deleted.
 func (o *statusOptions) follow(ctx context.Context, client dynamic.Interface) error {
 	w, last := &lookout{statusOptions: o}, Standing{}
 	ticks := time.NewTicker(looks)
@@ -165,15 +166,15 @@ func (o *statusOptions) follow(ctx context.Context, client dynamic.Interface) er
 	}
 }
 
-// lookout is a watch.
+// lookout is the state of a watch.
 type lookout struct {
 	*statusOptions
-	// seen was shown last; began reports that something was.
+	// seen is what was shown last. began reports that something was shown.
 	seen  string
 	began bool
 }
 
-// unaged removes the time for which Poundlock has not answered: it changes all the time.
+// unaged returns the standing without the time for which Poundlock has not answered, because that changes all the time.
 func (s Standing) unaged() Standing {
 	if s.Away != "" {
 		s.Away = "away"
@@ -181,7 +182,7 @@ func (s Standing) unaged() Standing {
 	return s
 }
 
-// show writes what has changed. An error ends the watch if it is the first result, or if a retry would not help.
+// show writes the set if it has changed. An error ends the watch if it is the first result, or if a retry would not help.
 func (w *lookout) show(s Standing, err error) error {
 	if err != nil && (!w.began || apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err)) {
 		return err

@@ -17,26 +17,26 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// Row is a row of a conversion for the written object: the path of a field, and its comment.
+// Row is a row of a conversion's table for the written object: the path of a field, and the comment about the field.
 type Row struct {
-	// Path is below the written object, up to its first list.
+	// Path is the path below the written object, up to the path's first list.
 	Path string
 	Text string
-	// full is the whole path, with [] behind lists: a row whose field was not written has no comment.
+	// full is the whole path, with [] after each list. A row whose field was not written has no comment.
 	full string
-	// same is the path of the source's field of the same name, "" if there is none: an equal value there means that nothing changed.
+	// same is the path of the source's field of the same name; "" if there is none. If the source has an equal value there, nothing changed.
 	same string
-	// line identifies the table's line: its rows have one comment.
+	// line identifies the table's line, because all rows of a line share one comment.
 	line int
 }
 
-// Place is where a table's two sides are in the objects.
+// Place is where the fields of a table's two sides are in the objects.
 type Place struct {
-	// Name names the source's object in comments, "" if that is obvious.
+	// Name is the name of the source's object in comments; "" if that is obvious.
 	Name string
 	// Source and Target are prefixes of the paths, such as "spec.template.spec.providerSpec.value".
 	Source, Target string
-	// Core is the prefix of those fields of a provider's table that are in the core object: "" for a Machine, "spec.template" for a set.
+	// Core is the prefix of the fields that a provider's table has in the core object: "" for a Machine, "spec.template" for a set.
 	Core string
 }
 
@@ -66,7 +66,7 @@ func Rows(lines []conversion.Line, to conversion.Expressible, at Place) []Row {
 	})
 }
 
-// passesOn recognizes the line that passes a providerSpec to another table: that table has the comments.
+// passesOn reports whether a path is that of the line which passes a providerSpec to another table. That other table has the comments.
 func passesOn(path string) bool { return strings.HasSuffix(path, "providerSpec.value") }
 
 // outer returns a path up to its first list.
@@ -75,7 +75,7 @@ func outer(path string) string {
 	return before
 }
 
-// noteOn is the comment on a field: its name in the source, and what changed.
+// noteOn returns the comment on a field: the field's name in the source, and what changed.
 func noteOn(from []string, path, note, name string) string {
 	if slices.Equal(from, []string{path}) && name == "" {
 		return note
@@ -102,7 +102,7 @@ func noteOn(from []string, path, note, name string) string {
 
 func last(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 
-// place turns a table's path into an object's path. A path in another object has that one's kind.
+// place returns the path in an object for a path in a table. A path in another object begins with that object's kind.
 func place(path string, at Place) string {
 	if _, rest, elsewhere := strings.Cut(path, conversion.Elsewhere); elsewhere {
 		return "@" + joined(at.Core, rest)
@@ -117,7 +117,7 @@ func joined(prefix, path string) string {
 	return prefix + "." + path
 }
 
-// Core returns those rows of a provider's table that are in the core object.
+// Core returns the rows of a provider's table whose fields are in the core object.
 func Core(rows []Row) []Row {
 	var out []Row
 	for _, r := range rows {
@@ -129,7 +129,7 @@ func Core(rows []Row) []Row {
 	return out
 }
 
-// Write writes the object that was made from source, with each row's comment at its first field.
+// Write writes the object, with each row's comment at the row's first field. source is the object from which it was made.
 func Write(w io.Writer, header string, object, source map[string]any, rows []Row) error {
 	var document yaml.Node
 	if err := document.Encode(object); err != nil {
@@ -157,7 +157,7 @@ type commenter struct {
 	done           map[int]bool
 }
 
-// paths lists the paths of a value's leaves, with [] behind lists.
+// paths lists the paths of a value's leaves, with [] after each list.
 func paths(value any, at string, into map[string]bool) {
 	into[at] = true
 	switch v := value.(type) {
@@ -183,7 +183,7 @@ func (c commenter) walk(n *yaml.Node, at string) {
 	}
 }
 
-// comment writes a short text behind a scalar, and any other text above the key.
+// comment writes a short text after a scalar, and any other text above the key.
 func (c commenter) comment(key, value *yaml.Node, path string) {
 	for _, r := range c.rows {
 		if c.done[r.line] || r.Path != path || c.unchanged(r) {
@@ -198,7 +198,7 @@ func (c commenter) comment(key, value *yaml.Node, path string) {
 	}
 }
 
-// unchanged reports whether the source has the same value under the same name.
+// unchanged reports whether the source has an equal value in the field of the same name.
 func (c commenter) unchanged(r Row) bool {
 	if r.same == "" {
 		return false

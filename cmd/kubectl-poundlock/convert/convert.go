@@ -109,11 +109,11 @@ func (o *options) write(f *inventory.Fleet) error {
 			fmt.Fprintf(o.ErrOut, "note: %s converts, but cannot move to %s: %s\n", pair.Ref(), destination(pair).Text(), why)
 		}
 		made, errs := converted(pair, env, f.SelectsBy(pair))
-		if len(errs) > 0 { // an error here contradicts the conversion above
+		if len(errs) > 0 { // such an error contradicts the earlier conversion
 			return errs.ToAggregate()
 		}
 		for _, one := range made {
-			if o.Format != "yaml" { // that is written object by object, with comments
+			if o.Format != "yaml" { // YAML is written object by object, with comments
 				all = append(all, one.object.Object)
 			} else if err := one.write(o.Out, o.comments); err != nil {
 				return err
@@ -141,7 +141,7 @@ func converts(unanswered, refused int) error {
 func (o *options) refuse(pair inventory.Pair, errs field.ErrorList) {
 	fmt.Fprintf(o.ErrOut, "%s cannot be converted to %s:\n", pair.Ref(), destination(pair).Text())
 	for _, e := range errs {
-		fmt.Fprintf(o.ErrOut, "  %s\n", strings.TrimPrefix(e.Field+": "+e.Detail, ": ")) // no field is wrong where the infrastructure object is gone
+		fmt.Fprintf(o.ErrOut, "  %s\n", strings.TrimPrefix(e.Field+": "+e.Detail, ": ")) // if the infrastructure object is gone, no field is wrong
 	}
 }
 

@@ -28,13 +28,13 @@ func unconvertible(pair inventory.Pair, env conversion.Env, unknown error, lacks
 		return field.ErrorList{{Type: field.ErrorTypeNotSupported, Field: "platform", Detail: unknown.Error()}}, needs
 	}
 	errs, needs = readiness.Unconvertible(pair, env, lacks)
-	if len(errs) == 0 && len(needs.Names()) > 0 { // all at once, as check asks
+	if len(errs) == 0 && len(needs.Names()) > 0 { // everything that is missing at once, as in check
 		needs = needs.And(readiness.Doubts(pair, env, lacks))
 	}
 	return errs, needs
 }
 
-// unmovable returns why a pair that converts cannot move; "" if it can, or waits.
+// unmovable returns why a pair that converts cannot move; "" if the pair can move, or only has to wait.
 func unmovable(pair inventory.Pair, env conversion.Env, lacks []inventory.Lack) string {
 	if pair.MachineAPI == nil {
 		return ""
@@ -46,7 +46,7 @@ func unmovable(pair inventory.Pair, env conversion.Env, lacks []inventory.Lack) 
 	return f.Message
 }
 
-// destination is the API to convert to: the one that is not authoritative, or the one without the object.
+// destination returns the API to convert to: the API that is not authoritative, or the API without the object.
 func destination(pair inventory.Pair) authority.API {
 	if pair.Authoritative() == authority.MachineAPI || pair.ClusterAPI == nil {
 		return authority.ClusterAPI
@@ -54,7 +54,7 @@ func destination(pair inventory.Pair) authority.API {
 	return authority.MachineAPI
 }
 
-// converted returns the mirror's result for a pair. selects reports whether its MachineSet selects it by a label.
+// converted returns the objects that the mirror would make of a pair. selects reports whether the pair's MachineSet selects the pair by a label.
 func converted(pair inventory.Pair, env conversion.Env, selects func(label string) bool) ([]piece, field.ErrorList) {
 	if destination(pair) == authority.ClusterAPI {
 		return toClusterAPI(pair, env, selects)
@@ -62,7 +62,7 @@ func converted(pair inventory.Pair, env conversion.Env, selects func(label strin
 	return toMachineAPI(pair, env, selects)
 }
 
-// leaveOut removes what the mirror does not copy, and returns a sentence about that; "" if there is nothing.
+// leaveOut removes from the object what the mirror does not copy, and returns a sentence about that; "" if nothing was removed.
 func leaveOut(pair inventory.Pair, o *unstructured.Unstructured, selects func(label string) bool) string {
 	names := twin.LeaveOut(pair.Kind, o, selects)
 	if names == nil {
@@ -116,7 +116,7 @@ func toMachineAPI(pair inventory.Pair, env conversion.Env, selects func(label st
 }
 
 // mirrors sets the object's spec.authoritativeAPI to ClusterAPI, as the creator of a mirror must. A set's template gets the same value, for new Machines. If
-// the set is stored already, its template keeps the stored value, or none.
+// the set is stored already, its template keeps the stored value, or has none.
 func mirrors(pair inventory.Pair, made *unstructured.Unstructured) error {
 	if err := unstructured.SetNestedField(made.Object, string(authority.ClusterAPI), "spec", "authoritativeAPI"); err != nil {
 		return err
@@ -150,7 +150,7 @@ func tableOf(kind authority.Kind) []conversion.Line {
 	return core.MachineHealthChecks.Lines()
 }
 
-// spots are the paths of a machine's fields in a kind's objects.
+// spots has the paths of a machine's fields in the objects of a kind.
 type spots struct{ template, providerSpec, infra string }
 
 func places(kind authority.Kind) spots {
@@ -160,7 +160,7 @@ func places(kind authority.Kind) spots {
 	return spots{"", "spec.providerSpec.value", "spec"}
 }
 
-// content returns an object as conversions take it.
+// content returns an object in the form that conversions take.
 func content(o *policies.Object) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON(o.Raw()); err != nil {

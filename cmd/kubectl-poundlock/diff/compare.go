@@ -25,7 +25,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Row is one field of both sides; "" if a side does not have it.
+// Row is one field with the values of both sides; "" if a side does not have the field.
 type Row struct {
 	Path       string `json:"path"`
 	MachineAPI string `json:"machineAPI"`
@@ -35,12 +35,12 @@ type Row struct {
 	Own bool `json:"own,omitempty"`
 }
 
-// Comparison is both sides in the fields of one API.
+// Comparison compares both sides of a pair in the fields of one API.
 type Comparison struct {
-	// In is that API.
+	// In is the API whose fields are compared.
 	In   authority.API `json:"in"`
 	Rows []Row         `json:"rows"`
-	// Unspeakable are the fields of either side that the other API cannot express. Then there are no rows.
+	// Unspeakable are the fields of either side that the other API cannot express. If there are any, there are no rows.
 	Unspeakable []Unspeakable `json:"unspeakable,omitempty"`
 }
 
@@ -56,10 +56,11 @@ func (c Comparison) Same() bool {
 	return len(c.Unspeakable) == 0 && !slices.ContainsFunc(c.Rows, Row.Differs)
 }
 
-// Differs reports whether the mirror would change the field, or cannot.
+// Differs reports whether the mirror has yet to change the field, or cannot change it.
 func (r Row) Differs() bool { return !r.Same && !r.Own }
 
-// Compare converts both sides to an API's fields. Both must exist. selects reports whether the pair's MachineSet selects it by a label.
+// Compare converts both sides to the fields of one API and compares them. Both sides must exist. selects reports whether the pair's MachineSet selects the pair
+// by a label.
 func Compare(p inventory.Pair, in authority.API, env conversion.Env, selects func(label string) bool) (Comparison, error) {
 	if p.MachineAPI == nil || p.ClusterAPI == nil {
 		return Comparison{}, errors.New("it has no twin to compare it with")
@@ -76,9 +77,9 @@ func Compare(p inventory.Pair, in authority.API, env conversion.Env, selects fun
 	return c, nil
 }
 
-// own reports whether the mirror leaves a label or annotation as it is. It does so in three cases: another writer adds it to the mirror alone, the Machine
-// API's controllers update it whichever API is authoritative, or someone recognizes an object by it. A label that the MachineSet's selector uses never
-// counts.
+// own reports whether a difference in a label or annotation is intended, so that the mirror does not change it. There are three cases: another writer adds it
+// only to the mirror, the Machine API's controllers update it whichever API is authoritative, or someone recognizes an object by it. A label that the
+// MachineSet's selector uses is never such a difference.
 func own(p inventory.Pair, r Row, selects func(label string) bool) bool {
 	for _, of := range []string{"metadata.labels", "metadata.annotations"} {
 		rest, is := strings.CutPrefix(r.Path, of)
@@ -87,7 +88,7 @@ func own(p inventory.Pair, r Row, selects func(label string) bool) bool {
 		}
 		name := strings.Trim(rest, ".[]")
 		if name == clusterv1.MachineSetNameLabel && p.Kind.Parent != "" {
-			return r.MachineAPI == "" || r.ClusterAPI == "" // a mark of Cluster API's set, or an older mirror's copy of it
+			return r.MachineAPI == "" || r.ClusterAPI == "" // Cluster API's set wrote this mark, or an older mirror copied it
 		}
 		theirs := authority.Theirs(name) && (of != "metadata.labels" || !selects(name))
 		if p.Authoritative() == authority.MachineAPI {
@@ -98,8 +99,8 @@ func own(p inventory.Pair, r Row, selects func(label string) bool) bool {
 	return false
 }
 
-// convertBoth converts the Machine API's object to Cluster API and back, and Cluster API's object to the Machine API. If the fields are Cluster API's, it
-// converts both once more. So either both sides have the API servers' defaults, or neither has.
+// convertBoth converts the Machine API object to Cluster API and back, and the Cluster API object to Machine API. If the fields are Cluster API's, it converts
+// both results once more. So either both sides have the API servers' defaults, or neither side has.
 func (c *Comparison) convertBoth(p inventory.Pair, env conversion.Env) (left, right map[string]any, propagated []Row, err error) {
 	mapi, err := object(p.MachineAPI)
 	if err != nil {
@@ -120,7 +121,7 @@ func (c *Comparison) convertBoth(p inventory.Pair, env conversion.Env) (left, ri
 		propagated = leave(p, made.Core, twin.Core)
 	}
 	back, errs := core.ToMachineAPI(p.Kind.Name, twin, env)
-	if ref := p.InfraRef(); twin.Infra == nil && ref.Name != "" { // as the mirror and the other commands word it
+	if ref := p.InfraRef(); twin.Infra == nil && ref.Name != "" { // the error has the words of the mirror and of the other commands
 		p.Kind.ReportNoInfra(errs, fmt.Sprintf("%s %s/%s", ref.Kind, p.Namespaces.ClusterAPI, ref.Name), p.MachineAPI, p.ClusterAPI)
 	}
 	c.cannot(authority.ClusterAPI, errs)
@@ -137,8 +138,8 @@ func (c *Comparison) convertBoth(p inventory.Pair, env conversion.Env) (left, ri
 	return content(there), content(back), propagated, nil
 }
 
-// leave treats fields of a mirror that a MachineSet of Cluster API has written in place: it sets them to the mirror's result, and lists them. The mirror does
-// not change these fields, and Machine API cannot express most of them.
+// leave lists the fields of a mirror that Cluster API's MachineSet has written in place, and sets them to the mirror's result. The mirror does not change these
+// fields, and Machine API cannot express most of them.
 func leave(p inventory.Pair, made, mirror *unstructured.Unstructured) (out []Row) {
 	owner := metav1.GetControllerOf(mirror)
 	if p.Kind.Name != "Machine" || p.Authoritative() != authority.MachineAPI || owner == nil || owner.Kind != "MachineSet" {
@@ -153,7 +154,7 @@ func leave(p inventory.Pair, made, mirror *unstructured.Unstructured) (out []Row
 		}
 		out = append(out, Row{Path: path, MachineAPI: text(wanted), ClusterAPI: text(live), Own: true})
 		if unstructured.RemoveNestedField(mirror.Object, at...); wanted != nil {
-			_ = unstructured.SetNestedField(mirror.Object, runtime.DeepCopyJSONValue(wanted), at...) // its parents existed
+			_ = unstructured.SetNestedField(mirror.Object, runtime.DeepCopyJSONValue(wanted), at...) // the parents of the field exist
 		}
 	}
 	return out
@@ -185,7 +186,7 @@ func content(u *unstructured.Unstructured) map[string]any {
 	}
 }
 
-// both returns the core object, with its infrastructure object under that one's kind.
+// both returns the core object's content, with the infrastructure object's content under the infrastructure object's kind.
 func both(t core.Twin) map[string]any {
 	out := content(t.Core)
 	if t.Infra != nil {
@@ -244,7 +245,7 @@ func childPath(at, name string) string {
 	return at + "." + name
 }
 
-// text is a value as a manifest may have it: a list or an object in the short form, which is JSON and YAML.
+// text returns a value as a manifest may have it: a list or an object in the short form, which is both JSON and YAML.
 func text(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -253,7 +254,7 @@ func text(value any) string {
 		return fmt.Sprintf("%q", v)
 	case map[string]any, []any:
 		raw, err := json.Marshal(v)
-		if err != nil { // it came from JSON
+		if err != nil { // cannot happen, because the value came from JSON
 			return fmt.Sprint(v)
 		}
 		return string(raw)

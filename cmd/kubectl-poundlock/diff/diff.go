@@ -44,7 +44,7 @@ date, such as a Machine's zone. --all shows them, marked by a dot.`,
 	o.OutputFlags.AddFlags(cmd, "table", "json", "yaml")
 	cmd.Flags().StringVar(&o.in, "in", "machineapi", "the API whose fields to show: machineapi or clusterapi")
 	cmd.Flags().BoolVar(&o.all, "all", false, "also show equal fields, and fields that Poundlock does not mirror")
-	_ = cmd.RegisterFlagCompletionFunc("in", targets.CompleteAPI) // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("in", targets.CompleteAPI) // no error: the flag exists
 	return cmd
 }
 

@@ -38,7 +38,8 @@ func (o *options) write(f *inventory.Fleet, pair inventory.Pair, in authority.AP
 	return unless(c.Same(), nil)
 }
 
-// alone is the error where only one API has the object: why the mirror has not made the other, as far as that can be judged, and the command that has more.
+// alone returns the error if only one API has the object: why the mirror has not made the other object, as far as that can be judged, and the command that
+// shows more.
 func alone(pair inventory.Pair, env conversion.Env, lacks []inventory.Lack) error {
 	has, lacking := authority.MachineAPI, authority.ClusterAPI
 	if pair.MachineAPI == nil {
@@ -101,7 +102,7 @@ func (w difference) write(c Comparison) {
 	w.Linef("%s: %s, in the fields of %s; %d equal%s.", w.pair.Ref(), differs(differ), c.In.Text(), len(c.Rows)-differ-own, left(own))
 }
 
-// left counts the fields that are not compared.
+// left returns the text that counts the fields which are not compared.
 func left(own int) string {
 	if own == 0 {
 		return ""

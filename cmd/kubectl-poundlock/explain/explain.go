@@ -87,5 +87,5 @@ func explained(w printers.Output, t topics.Topic) {
 	}
 }
 
-// unquoted removes Markdown's backquotes, after they have kept commands whole in wrapped text.
+// unquoted removes Markdown's backquotes from wrapped text. Before that, they keep commands whole.
 func unquoted(text string) string { return strings.ReplaceAll(text, "`", "") }

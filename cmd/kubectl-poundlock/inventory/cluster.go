@@ -36,33 +36,33 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// pageSize is how many objects one answer of the API server has.
+// pageSize is the largest number of objects in one answer of the API server.
 const pageSize = 250
 
-// infrastructures are OpenShift's descriptions of the cluster's platform; the one object is named cluster.
+// infrastructures is the resource of OpenShift's Infrastructure, which describes the cluster's platform. Its only object is named cluster.
 var infrastructures = schema.GroupVersionResource{Group: configGroup, Version: "v1", Resource: "infrastructures"}
 
-// definitions are CRDs.
+// definitions is the resource of CustomResourceDefinitions.
 var definitions = schema.GroupVersionResource{Group: apiextensionsv1.GroupName, Version: "v1", Resource: "customresourcedefinitions"}
 
-// controlPlaneMachineSets are those of the Machine API's group, in the version that has them.
+// controlPlaneMachineSets is the resource of ControlPlaneMachineSets, in the version of the Machine API's group that has it.
 var controlPlaneMachineSets = machinev1.GroupVersion.WithResource(controlplane.Resource)
 
-// clusterAPIManager is the Deployment of Cluster API's core manager in OpenShift.
+// clusterAPIManager is the name of the Deployment of Cluster API's core manager in OpenShift.
 const clusterAPIManager = "capi-controller-manager"
 
-// Query is what to read of a cluster.
+// Query describes what to read of a cluster.
 type Query struct {
 	Pairs authority.Pairs
-	// Kinds restricts the query to these; nil: all.
+	// Kinds restricts the query to these kinds; nil: all kinds.
 	Kinds []authority.Kind
-	// Parents reads the owning kinds too, as far as the user may. Their objects are beside the requested ones.
+	// Parents also reads the kinds that own the requested ones, if the user may read them. Their objects are in Fleet.Beside.
 	Parents bool
-	// Sets reads the ControlPlaneMachineSets too.
+	// Sets also reads the ControlPlaneMachineSets.
 	Sets bool
-	// WithoutInfrastructure reads the cluster also if its Infrastructure does not exist. Nothing converts then.
+	// WithoutInfrastructure reads a cluster without its Infrastructure, which is an error otherwise. Nothing converts then.
 	WithoutInfrastructure bool
-	// Selector applies to labels of the Machine API object, or of Cluster API's if there is no other; nil: all.
+	// Selector applies to the labels of the Machine API object, or of the Cluster API object if there is no Machine API object; nil: all.
 	Selector labels.Selector
 }
 
@@ -73,7 +73,7 @@ func (q Query) kinds() []authority.Kind {
 	return q.Kinds
 }
 
-// parents are the kinds that own the requested ones, and are not requested themselves.
+// parents returns the kinds that own the requested ones, except those that are requested themselves.
 func (q Query) parents() []authority.Kind {
 	var out []authority.Kind
 	for _, kind := range q.kinds() {
@@ -85,7 +85,8 @@ func (q Query) parents() []authority.Kind {
 	return out
 }
 
-// FromCluster lists what the query requests, in pages. It gets single objects only for the Infrastructure, and for the definitions of kinds that are not
+// FromCluster lists what the query requests, in pages. It gets single objects only for facts about the cluster: the Infrastructure, the cloud provider's
+// configuration, Cluster API's manager, Clusters, remediation templates, the policies of OpenShift's own migration, and the definitions of kinds that are not
 // served.
 func FromCluster(ctx context.Context, client dynamic.Interface, q Query) (*Fleet, error) {
 	c := newCollection(q.Pairs)
@@ -131,7 +132,7 @@ func (c *collection) infrastructure(ctx context.Context, client dynamic.Interfac
 		return nil
 	}
 	if apierrors.IsForbidden(err) {
-		// Conversions need it. A user with rights in the two namespaces alone gets an answer without it.
+		// Conversions need the Infrastructure. A user who has rights only in the two namespaces gets an answer without it.
 		c.fleet.withheld = true
 		c.rival(ctx, client, &unstructured.Unstructured{})
 		return nil
@@ -144,7 +145,7 @@ func (c *collection) infrastructure(ctx context.Context, client dynamic.Interfac
 	return c.take(u)
 }
 
-// rival looks for OpenShift's own migration. If the user may not read it, none is reported.
+// rival records what runs of OpenShift's own migration. If the user may not read that, nothing is recorded.
 func (c *collection) rival(ctx context.Context, client dynamic.Interface, infrastructure *unstructured.Unstructured) {
 	var deployments []unstructured.Unstructured
 	for _, pair := range c.pairs {
@@ -164,7 +165,8 @@ func (c *collection) rival(ctx context.Context, client dynamic.Interface, infras
 	c.fleet.Rival = authority.Rival(platform, deployments, policies)
 }
 
-// account reads the cloud provider's configuration. If the user may not read it, the account may come from an instance's ID, or the conversion has none.
+// account reads the account from the cloud provider's configuration. If the user may not read that ConfigMap, the account may come from an instance's ID.
+// Otherwise the conversion has no account.
 func (c *collection) account(ctx context.Context, client dynamic.Interface, infrastructure *unstructured.Unstructured) {
 	kind, _, _ := unstructured.NestedString(infrastructure.Object, "status", "platformStatus", "type")
 	name, _, _ := unstructured.NestedString(infrastructure.Object, "spec", "cloudConfig", "name")
@@ -181,7 +183,8 @@ func (c *collection) account(ctx context.Context, client dynamic.Interface, infr
 	c.fleet.account = platform.Account(text)
 }
 
-// nodeSync reads the flags of OpenShift's Cluster API manager from its Deployment. If the user may not read it, or there is none, the conversion has none.
+// nodeSync reads the flags of OpenShift's Cluster API manager from its Deployment, and reports whether it could. If the user may not read the Deployment, or
+// there is none, the conversion does without these flags.
 func (c *collection) nodeSync(ctx context.Context, client dynamic.Interface, pair authority.Pair) (known bool) {
 	u, err := client.Resource(appsv1.SchemeGroupVersion.WithResource("deployments")).Namespace(pair.ClusterAPI).Get(ctx, clusterAPIManager, metav1.GetOptions{})
 	if err != nil {
@@ -214,7 +217,8 @@ func (c *collection) nodeSync(ctx context.Context, client dynamic.Interface, pai
 	return true
 }
 
-// Gates adds feature gates in a flag's form, Name=true. One that is neither true nor false is off.
+// Gates returns the known feature gates with those of the texts added. Each text has a flag's form, Name=true. A gate whose value is neither true nor false is
+// off.
 func Gates(known map[string]bool, texts []string) map[string]bool {
 	out := map[string]bool{}
 	maps.Copy(out, known)
@@ -226,7 +230,7 @@ func Gates(known map[string]bool, texts []string) map[string]bool {
 	return out
 }
 
-// owners lists the owners of the requested objects. If the user may not list them, the answer lacks them.
+// owners lists the objects of the given owning kinds. Objects that the user may not list are left out.
 func (c *collection) owners(ctx context.Context, client dynamic.Interface, pair authority.Pair, kinds []authority.Kind) error {
 	for _, kind := range kinds {
 		for namespace, resource := range map[string]schema.GroupVersionResource{
@@ -256,7 +260,7 @@ func (c *collection) namespacesOf(ctx context.Context, client dynamic.Interface,
 		}
 	}
 	for _, resource := range c.fleet.instances(kinds) {
-		// If the user may not list them, the answer lacks them.
+		// A user who may not list these objects gets an answer without them.
 		if err := c.list(ctx, client, resource.Resource(), pair.ClusterAPI); apierrors.IsForbidden(err) {
 			c.fleet.unlisted = append(c.fleet.unlisted, resource.Resource())
 		} else if err != nil {
@@ -270,8 +274,9 @@ func (c *collection) namespacesOf(ctx context.Context, client dynamic.Interface,
 	return nil
 }
 
-// clusters reads the Clusters of the objects, each once. They may be paused, and where an infrastructure cluster object must be created, its Cluster may be
-// missing too. If the user may not read them, no pause is reported, and the command creates both.
+// clusters reads each Cluster that the objects belong to, once, and records those that are paused. If an infrastructure cluster object must be created, it also
+// records whether its Cluster exists, because that may be missing too. If the user may not read a Cluster, no pause is reported, and the command in the message
+// creates both objects.
 func (c *collection) clusters(ctx context.Context, client dynamic.Interface, pair authority.Pair) {
 	c.fleet.listed = true
 	own := c.lacksInfraCluster(pair.ClusterAPI)
@@ -296,7 +301,8 @@ func (c *collection) clusters(ctx context.Context, client dynamic.Interface, pai
 	}
 }
 
-// lacksInfraCluster returns the name of the cluster whose infrastructure cluster object a person must create; "" if it exists, or its provider creates it.
+// lacksInfraCluster returns the name of the cluster whose infrastructure cluster object a person must create; "" if that object exists, or if the provider
+// creates it.
 func (c *collection) lacksInfraCluster(namespace string) string {
 	about := c.fleet.described()
 	platform, known := platforms.For(about.Platform)
@@ -306,7 +312,8 @@ func (c *collection) lacksInfraCluster(namespace string) string {
 	return about.Name
 }
 
-// masters looks for the control plane Machines that Cluster API finds. If the user may not list them, nothing is reported.
+// masters records the namespace if Cluster API finds no control plane Machine there, by the label that Cluster API reads. If the user may not list Machines,
+// nothing is recorded.
 func (c *collection) masters(ctx context.Context, client dynamic.Interface, namespace string) {
 	machine, _ := authority.KindNamed("Machine")
 	found, err := client.Resource(machine.ClusterAPI.WithResource(machine.Resource)).Namespace(namespace).List(ctx,
@@ -327,7 +334,8 @@ func (c *collection) masters(ctx context.Context, client dynamic.Interface, name
 	}
 }
 
-// remediations looks for the templates of checks with external remediation. If the user may not read one, the report is that it could not be read.
+// remediations records for each health check with external remediation whether its template exists. If the user may not read a template, it stays unknown
+// whether the template exists.
 func (c *collection) remediations(ctx context.Context, client dynamic.Interface, pair authority.Pair) {
 	for _, p := range c.sides {
 		t := authority.RemediationTemplate(p.MachineAPI)
@@ -346,9 +354,9 @@ func (c *collection) remediations(ctx context.Context, client dynamic.Interface,
 	}
 }
 
-// definitions reads the definitions of kinds that the cluster does not serve. It records which of the kinds that Poundlock mirrors have no definition, and
-// which of a provider's kinds have one: objects of such a kind may exist although nobody can read them. If the user may not read definitions, it records
-// nothing.
+// definitions reads the definitions of kinds that the cluster does not serve. It records which of the kinds that Poundlock mirrors have no definition. It also
+// records which of a provider's kinds have one, because objects of such a kind may exist although nobody can read them. If the user may not read definitions,
+// it records nothing.
 func (c *collection) definitions(ctx context.Context, client dynamic.Interface, kinds []authority.Kind) {
 	for _, kind := range kinds {
 		for _, api := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
@@ -371,7 +379,7 @@ func (c *collection) definitions(ctx context.Context, client dynamic.Interface, 
 	}
 }
 
-// guess describes the cluster by the objects, if the user may not read its Infrastructure.
+// guess describes the cluster by the objects if its Infrastructure was not read.
 func (c *collection) guess() {
 	if !c.fleet.withheld && c.fleet.NoInfrastructure == "" {
 		return
@@ -385,7 +393,7 @@ func (c *collection) guess() {
 	c.fleet.guess.guess(pairs, withheld)
 }
 
-// described returns the Infrastructure's description of the cluster, or the guess.
+// described returns the description of the cluster that the Infrastructure gives, or else the guess.
 func (f *Fleet) described() Cluster {
 	if f.infrastructure == nil {
 		return f.guess
@@ -393,7 +401,7 @@ func (f *Fleet) described() Cluster {
 	return describe(f.infrastructure)
 }
 
-// providers lists the provider's resources of these kinds; none if the platform is not converted.
+// providers returns the provider's resources that belong to these kinds; none if the platform is not converted.
 func (f *Fleet) providers(kinds []authority.Kind) []conversion.Resource {
 	platform, known := platforms.For(f.described().Platform)
 	behind := map[string]conversion.Resource{authority.InfraMachine: platform.InfraMachine, authority.InfraMachineTemplate: platform.InfraMachineTemplate}
@@ -409,7 +417,7 @@ func (f *Fleet) providers(kinds []authority.Kind) []conversion.Resource {
 	return out
 }
 
-// instances are the resources that providers keep for the instances of these kinds, besides their machines.
+// instances returns the resources in which a provider keeps one more object for each instance, besides the infrastructure machine.
 func (f *Fleet) instances(kinds []authority.Kind) []conversion.Resource {
 	platform, known := platforms.For(f.described().Platform)
 	acts := slices.ContainsFunc(kinds, authority.Kind.InfraActs)
@@ -419,7 +427,7 @@ func (f *Fleet) instances(kinds []authority.Kind) []conversion.Resource {
 	return []conversion.Resource{platform.InfraInstance}
 }
 
-// list reads all pages of a resource that label selectors match. A resource that is not served is empty.
+// list reads all pages of a resource, as far as its objects match the label selectors. A resource that is not served is recorded as absent.
 func (c *collection) list(ctx context.Context, client dynamic.Interface, resource schema.GroupVersionResource, namespace string, selectors ...string) error {
 	start := metav1.ListOptions{Limit: pageSize, LabelSelector: strings.Join(selectors, ",")}
 	options := start
@@ -430,7 +438,7 @@ func (c *collection) list(ctx context.Context, client dynamic.Interface, resourc
 			return nil
 		}
 		if apierrors.IsResourceExpired(err) && options.Continue != "" {
-			options = start // the list expired: read again, and objects that are known already count once
+			options = start // the continue token expired: list again from the start. An object that is already known counts once
 			continue
 		}
 		if err != nil {
@@ -466,7 +474,7 @@ func FromUnstructured(u *unstructured.Unstructured) (*policies.Object, error) {
 	return policies.ParseCheckedObject(raw)
 }
 
-// Narrow keeps the pairs for which keep is true.
+// Narrow keeps the pairs for which keep is true, and moves the others to Beside.
 func (f *Fleet) Narrow(keep func(Pair) bool) {
 	var kept []Pair
 	for _, p := range f.Pairs {
@@ -479,14 +487,14 @@ func (f *Fleet) Narrow(keep func(Pair) bool) {
 	f.Pairs = kept
 }
 
-// Matches reports whether the pair is of the query's kinds and labels.
+// Matches reports whether the query requests the pair, by the pair's kind and labels.
 func (q Query) Matches(p Pair) bool {
 	return (q.Kinds == nil || slices.ContainsFunc(q.Kinds, func(k authority.Kind) bool { return k.Name == p.Kind.Name })) &&
 		(q.Selector == nil || q.Selector.Matches(labels.Set(p.Objects()[0].Metadata.Labels)))
 }
 
-// One reads a single pair by name, and what a conversion needs of the cluster. If the user may list them, it also reads the sets and the control plane's
-// Machines: the mirror of a Machine depends on them.
+// One reads a single pair by name, and what a conversion needs of the cluster. It also reads the sets and the control plane's Machines if the user may list
+// them, because the mirror of a Machine depends on them.
 func One(ctx context.Context, client dynamic.Interface, namespaces authority.Pair, kind authority.Kind, name string) (*Fleet, error) {
 	c := newCollection(authority.Pairs{namespaces})
 	if err := c.infrastructure(ctx, client); err != nil {
@@ -526,8 +534,8 @@ func One(ctx context.Context, client dynamic.Interface, namespaces authority.Pai
 	return f, nil
 }
 
-// others lists the Machines of both APIs where sets are requested without Machines. Whether a set can move depends on which Machines both sets count, and a
-// conversion may read what these Machines have. If the user may not list the Machines of a side, none are counted there.
+// others lists the Machines of both APIs if sets are requested without Machines. Whether a set can move depends on which Machines both sets count, and a
+// conversion may read what these Machines have. If the user may not list the Machines of one API, the sets are not compared.
 func (c *collection) others(ctx context.Context, client dynamic.Interface, pair authority.Pair, kinds []authority.Kind) error {
 	counts := func(k authority.Kind) bool { _, has := k.Children(); return has }
 	if !slices.ContainsFunc(kinds, counts) || slices.ContainsFunc(kinds, authority.Kind.InfraActs) {
@@ -547,8 +555,7 @@ func (c *collection) others(ctx context.Context, client dynamic.Interface, pair 
 	return nil
 }
 
-// controlPlane lists the Machine API's Machines of the control plane for a kind whose conversion reads them. A user who may not list them is answered without
-// them.
+// controlPlane lists the Machine API's control plane Machines, if the kind's conversion reads them. A user who may not list them gets an answer without them.
 func (c *collection) controlPlane(ctx context.Context, client dynamic.Interface, pair authority.Pair, kind authority.Kind) error {
 	machine, _ := authority.KindNamed("Machine")
 	label, roles := authority.ControlPlaneRole()
@@ -562,7 +569,7 @@ func (c *collection) controlPlane(ctx context.Context, client dynamic.Interface,
 	return err
 }
 
-// get reads one object, if it exists.
+// get reads one object and adds it, if the object exists.
 func (c *collection) get(ctx context.Context, client dynamic.Interface, resource schema.GroupVersionResource, namespace, name string) error {
 	if name == "" {
 		return nil
@@ -583,7 +590,7 @@ type Item struct {
 	Object   *policies.Object
 }
 
-// Items lists every object that was read, also providers' objects without a reference to them: the Machine API's first, then by name.
+// Items lists every object that was read, also providers' objects to which no other object refers: the Machine API's first, then by resource and name.
 func (f *Fleet) Items() []Item {
 	var out []Item
 	for _, p := range f.Pairs {

@@ -28,17 +28,18 @@ type Cluster struct {
 	Platform, Name, Region string
 	// NodeSync has the flags of Cluster API's manager, if they are known.
 	NodeSync conversion.NodeSync
-	// Gates are the feature gates of Cluster API's manager; nil: not known. One that is absent is off.
+	// Gates are the feature gates of Cluster API's manager; nil if they are not known. A gate that is not in the map is off.
 	Gates map[string]bool
 	// Assumed are sentences about facts that do not come from the Infrastructure.
 	Assumed []string
 
 	about map[string]any
-	// flagged: flags give something of the Infrastructure.
+	// flagged reports that flags name the platform, the cluster or the region.
 	flagged bool
 }
 
-// Describe returns the cluster's description. Flags count only if there is no Infrastructure.
+// Describe returns the cluster's description. value has what flags give. Its platform, name and region count only if there is no Infrastructure. Its flags of
+// Cluster API's manager count only if those in use are not known.
 func (f *Fleet) Describe(value Cluster) Cluster {
 	if f.infrastructure != nil {
 		c := describe(f.infrastructure)
@@ -76,7 +77,7 @@ func describe(infrastructure *policies.Object) Cluster {
 	}
 	c := Cluster{}
 	if err := json.Unmarshal(infrastructure.Raw(), &c.about); err == nil {
-		_ = json.Unmarshal(infrastructure.Status, &status) // one that cannot be read has none
+		_ = json.Unmarshal(infrastructure.Status, &status) // the names in a status that cannot be read stay empty
 	}
 	c.Name, c.Platform = status.InfrastructureName, status.PlatformStatus.Type
 	return c
@@ -88,13 +89,13 @@ func (c Cluster) region() string {
 	return region
 }
 
-// Why a cluster is described by its objects.
+// The reasons why a cluster is described by its objects.
 const (
 	notGiven = "No Infrastructure object was given"
 	withheld = "You may not read the Infrastructure named cluster (" + ViewerRole + "; bind it cluster-wide)"
 )
 
-// guess fills in missing facts from the objects.
+// guess fills in the missing facts from the objects, and records each guess in Assumed.
 func (c *Cluster) guess(pairs []Pair, why string) {
 	var taken []string
 	fill := func(what string, into *string, from func(Pair) string) {
@@ -120,7 +121,7 @@ func (c *Cluster) guess(pairs []Pair, why string) {
 	}
 }
 
-// uncompared is what an answer leaves out, by why the cluster is described by its objects.
+// uncompared has, for each reason why a cluster is described by its objects, a sentence about what an answer leaves out.
 var uncompared = map[string]string{
 	notGiven: "The command did not compare what all machines of a cluster share (infrastructure cluster object, load balancers, resource groups): " +
 		"add the Infrastructure and the infrastructure cluster object for an exact answer.",
@@ -206,7 +207,7 @@ func clusterNameOf(p Pair) string {
 	return spec.ClusterName
 }
 
-// clusterLabelOf reads the label from the object, else from a set's template.
+// clusterLabelOf returns the cluster's name from the object's label, or else from the label in a set's template.
 func clusterLabelOf(o *policies.Object) string {
 	const label = machinev1beta1.MachineClusterIDLabel
 	if name := o.Metadata.Labels[label]; name != "" {
@@ -223,7 +224,7 @@ func clusterLabelOf(o *policies.Object) string {
 	return spec.Template.Metadata.Labels[label]
 }
 
-// Env describes the cluster for a conversion of the pair.
+// Env returns the cluster's description for a conversion of the pair. The error is why no conversion can be tried.
 func (f *Fleet) Env(c Cluster, p Pair) (conversion.Env, error) {
 	env := conversion.Env{
 		MachineAPINamespace: p.Namespaces.MachineAPI, ClusterAPINamespace: p.Namespaces.ClusterAPI, NodeSync: c.NodeSync,
@@ -246,7 +247,7 @@ func (f *Fleet) Env(c Cluster, p Pair) (conversion.Env, error) {
 	return env, nil
 }
 
-// all are all pairs that were shown. They describe the cluster, whichever of them were requested.
+// all returns all pairs that were read. They all describe the cluster, whichever of them were requested.
 func (f *Fleet) all() []Pair {
 	if len(f.Beside) == 0 {
 		return f.Pairs
@@ -256,7 +257,7 @@ func (f *Fleet) all() []Pair {
 	return all
 }
 
-// controlPlane are the control plane's Machines in a pair of namespaces.
+// controlPlane returns the control plane's Machines in a pair of namespaces, except those that are being deleted.
 func (f *Fleet) controlPlane(in authority.Pair) []conversion.Master {
 	if f.masters == nil {
 		f.masters = map[authority.Pair][]conversion.Master{}
@@ -294,7 +295,7 @@ func (f *Fleet) SelectsBy(p Pair) func(label string) bool {
 	}
 }
 
-// takesTaints reports whether Cluster API's feature gate for taints is on: a stored object with a taint shows that. nil: unknown.
+// takesTaints reports whether Cluster API's feature gate for taints is on; nil if that is not known. A stored object with a taint shows that the gate is on.
 func (f *Fleet) takesTaints(c Cluster) *bool {
 	shows := func(p Pair) bool {
 		return p.ClusterAPI != nil && p.ClusterAPI.Metadata.UID != "" && authority.Tainted(p.ClusterAPI)
@@ -345,7 +346,7 @@ func accountIn(config *policies.Object, read func(string) string) string {
 	return ""
 }
 
-// notConverted is the error if no conversion can be tried, with the reason.
+// notConverted returns the error, with the reason, if no conversion can be tried.
 func notConverted(c Cluster, p Pair) error {
 	if c.Platform != "" {
 		return errors.New(platforms.Unsupported(c.Platform))
@@ -356,7 +357,7 @@ func notConverted(c Cluster, p Pair) error {
 	return ErrPlatformNotKnown
 }
 
-// NotReadyError reports that the cluster lacks an object without which nothing converts, on any platform: the mirror's reason is ClusterNotReady.
+// NotReadyError reports that the cluster lacks an object without which nothing converts on any platform. The mirror's reason for that is ClusterNotReady.
 type NotReadyError struct{ message string }
 
 func (e NotReadyError) Error() string { return e.message }

@@ -26,7 +26,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// largestFile is larger than a file of manifests: a must-gather also has logs and dumps.
+// largestFile is the size, in bytes, above which a folder's files are skipped. Files of manifests are smaller. A must-gather also has logs and dumps.
 const largestFile = 256 << 20
 
 func (c *collection) path(path string, stdin io.Reader) error {
@@ -68,7 +68,7 @@ func (c *collection) file(path string, named bool) error {
 	return c.stream(f, named)
 }
 
-// stream reads the documents one by one, so that it holds only one at a time.
+// stream adds the documents that it reads, one by one, so that it holds only one document at a time.
 func (c *collection) stream(r io.Reader, named bool) error {
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(r))
 	for n := 1; ; n++ {
@@ -85,7 +85,8 @@ func (c *collection) stream(r io.Reader, named bool) error {
 	}
 }
 
-// looksOurs recognizes a broken document to report, among the many files of a must-gather that are no manifests.
+// looksOurs reports whether a broken document names a group of either API. Of a folder, only such documents are reported, because many files of a must-gather
+// are no manifests.
 func looksOurs(document []byte) bool {
 	text := string(document)
 	return strings.Contains(text, machineGroup+"/") || strings.Contains(text, clusterGroup+"/")
@@ -156,10 +157,10 @@ func slim(raw []byte) (*policies.Object, error) {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// A sentence lists so many kinds, and so many characters of each name.
+// mostKinds is how many kinds a sentence lists. longestKind is how many characters it has of a kind's name.
 const mostKinds, longestKind = 5, 63
 
-// Nothing returns a sentence if the input has no object that moves, nor a broken one; "" otherwise. reads names the command.
+// Nothing returns a sentence if the input has neither an object that moves nor a broken document; "" otherwise. reads names the command.
 func (f *Fleet) Nothing(from Sources, reads string) string {
 	if len(f.Pairs)+len(f.Beside)+len(f.Problems) > 0 {
 		return ""

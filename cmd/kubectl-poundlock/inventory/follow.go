@@ -20,10 +20,11 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// calm is how long events are gathered before the fleet is passed on: a write to a pair is seldom the only one.
+// calm is how long events are gathered before the fleet is passed on, because one write to a pair is often followed by others.
 const calm = 150 * time.Millisecond
 
-// Follow passes the fleet to each, and again whenever it changes or a tick has passed, until each or ctx is done. It watches, and gets no single object.
+// Follow calls each with the fleet, and again whenever the fleet changes or a tick has passed, until each reports done or ctx ends. After the first reading it
+// only watches, and gets no single object.
 func Follow(ctx context.Context, client dynamic.Interface, q Query, tick time.Duration, each func(*Fleet) (done bool, err error)) error {
 	first, err := FromCluster(ctx, client, q)
 	if err != nil {
@@ -57,7 +58,7 @@ func Follow(ctx context.Context, client dynamic.Interface, q Query, tick time.Du
 	}
 }
 
-// copied is the fleet with its own list of pairs, which may be narrowed.
+// copied returns the fleet with its own list of pairs, so that the list may be narrowed.
 func (f *Fleet) copied() *Fleet {
 	out := *f
 	out.Pairs = slices.Clone(f.Pairs)
@@ -101,7 +102,7 @@ func (w *watcher) start(ctx context.Context, client dynamic.Interface, fail cont
 	return nil
 }
 
-// resources are what is watched in a pair's namespaces: those that the cluster serves.
+// resources returns what is watched in each namespace of a pair: the requested resources that the cluster serves and that the user may list.
 func (w *watcher) resources(pair authority.Pair) map[string][]schema.GroupVersionResource {
 	out := map[string][]schema.GroupVersionResource{}
 	put := func(namespace string, r schema.GroupVersionResource) {

@@ -56,8 +56,8 @@ type Pair struct {
 	NotServed string
 	// Uncounted are the Machines, among those that were read, that only one MachineSet of the pair counts.
 	Uncounted []policies.Uncounted
-	// Holders are the names of other Machines, among those that were read, with the same spec.providerID. AlsoKept are the objects, as a kind and a name, that
-	// a provider keeps for that instance and that are not the pair's.
+	// Holders are the names of other Machines, among those that were read, with the same spec.providerID. AlsoKept are the objects, as a kind and a name, that a
+	// provider keeps for the same instance and that do not belong to the pair.
 	Holders, AlsoKept []string
 	// Rival names the running parts of OpenShift's own migration (authority.Rival), "" for none.
 	Rival string
@@ -65,19 +65,19 @@ type Pair struct {
 	Undrained bool
 	// PausedCluster is the name of ClusterAPI's Cluster if it was read and is paused; "" otherwise.
 	PausedCluster string
-	// Remediation is the result of reading a check's template for external remediation in Cluster API's namespace.
+	// Remediation is whether a health check's template for external remediation exists in Cluster API's namespace, if the template could be read.
 	Remediation policies.Existence
 	// Source is the file of the pair, "" for a cluster.
 	Source string
-	// Place is where it stood among all that was read.
+	// Place is the pair's position in the order in which the pairs were read.
 	Place int
 }
 
 // Shape returns the Machine API object's fields about authority.
 func (p Pair) Shape() authority.Shape { return authority.Read(p.MachineAPI) }
 
-// Authoritative is the API that acts now. Without a Machine API object that is Cluster API, and also for a check whose CRD has lost the fields of authority
-// while Poundlock had it paused.
+// Authoritative returns the API whose controllers act on the pair now. It is Cluster API if there is no Machine API object. It is also Cluster API for a health
+// check that Poundlock paused in Machine API, and whose CRD has lost the fields of authority since.
 func (p Pair) Authoritative() authority.API {
 	if p.MachineAPI == nil || !p.Kind.HasAuthority(p.MachineAPI) && p.MachineAPI.Metadata.Annotations[authority.PausedAnnotation] == authority.PausedByPoundlock {
 		return authority.ClusterAPI
@@ -94,8 +94,8 @@ func (p Pair) Moving() bool {
 // Ref is KIND/NAME: machineset/worker-a.
 func (p Pair) Ref() string { return RefOf(p.Kind.Name, p.Name) }
 
-// Object names the pair's object as `kubectl -o name` does, with its group: kubectl resolves machine/x to Cluster API's. It is the Machine API's object if
-// there is one.
+// Object names the pair's object as `kubectl -o name` does, with the API group, because kubectl resolves machine/x to Cluster API's Machine. It names the
+// Machine API object if there is one.
 func (p Pair) Object() string {
 	if p.MachineAPI == nil {
 		return ObjectOf(p.Kind.Name, p.Kind.ClusterAPI.Group, p.Name)
@@ -103,7 +103,7 @@ func (p Pair) Object() string {
 	return ObjectOf(p.Kind.Name, p.Kind.MachineAPI.Group, p.Name)
 }
 
-// ObjectOf names an object of a group as Object does.
+// ObjectOf returns KIND.GROUP/NAME: machineset.machine.openshift.io/worker-a.
 func ObjectOf(kind, group, name string) string {
 	return strings.ToLower(kind) + "." + group + "/" + name
 }
@@ -111,7 +111,7 @@ func ObjectOf(kind, group, name string) string {
 // RefOf is KIND/NAME: machineset/worker-a.
 func RefOf(kind, name string) string { return strings.ToLower(kind) + "/" + name }
 
-// Names names objects where they are few, and counts them by kind where they are many.
+// Names lists the names of up to three objects. Of more objects it gives the number of each kind.
 func Names(refs []string) string {
 	if len(refs) <= 3 {
 		return strings.Join(refs, ", ")
@@ -131,10 +131,10 @@ func Names(refs []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// Stored reports whether the Machine API object comes from an API server: a manifest has no uid, and its status says nothing.
+// Stored reports whether the Machine API object comes from an API server. A manifest has no uid, and its status means nothing.
 func (p Pair) Stored() bool { return p.MachineAPI != nil && p.MachineAPI.Metadata.UID != "" }
 
-// Set is the name of the Machine's MachineSet, "" for none: its controller's, else its label's.
+// Set returns the name of the Machine's MachineSet: that of its controller owner reference, or else that of its label; "" for none.
 func (p Pair) Set() string {
 	o := p.MachineAPI
 	if o == nil {
@@ -148,8 +148,8 @@ func (p Pair) Set() string {
 	return o.Metadata.Labels[machineapi.MachineSetLabel]
 }
 
-// Reflected reports whether the mirror is to make a Machine API object for an object that only Cluster API has: a Machine whose MachineSet both APIs have, if
-// Cluster API is authoritative for that.
+// Reflected reports whether the mirror must create a Machine API object for an object that only Cluster API has. That is a Machine whose MachineSet exists in
+// both APIs, if Cluster API is authoritative for this MachineSet.
 func (f *Fleet) Reflected(p Pair) bool {
 	owner := controllerOf(p.ClusterAPI)
 	if p.MachineAPI != nil || owner == nil || p.ClusterAPI.Deleting() || p.Kind.Parent == "" || owner.Kind != p.Kind.Parent {
@@ -161,7 +161,7 @@ func (f *Fleet) Reflected(p Pair) bool {
 	})
 }
 
-// Set is a ControlPlaneMachineSet, which has no twin.
+// Set is a ControlPlaneMachineSet. It has no counterpart in Cluster API.
 type Set struct {
 	Namespaces authority.Pair
 	Object     *policies.Object
@@ -173,17 +173,17 @@ func (s Set) Shape() authority.Shape { return authority.Read(s.Object) }
 // Ref is KIND/NAME: controlplanemachineset/cluster.
 func (s Set) Ref() string { return RefOf(controlplane.Kind, s.Object.Metadata.Name) }
 
-// Fleet has everything that was shown.
+// Fleet has everything that was read.
 type Fleet struct {
 	// Pairs are sorted by kind, then by name.
 	Pairs []Pair
-	// Beside are pairs that were shown and not requested.
+	// Beside are pairs that were read and not requested.
 	Beside []Pair
-	// Sets are the ControlPlaneMachineSets that were shown, in any order.
+	// Sets are the ControlPlaneMachineSets that were read, in any order.
 	Sets []Set
-	// masters are cached by controlPlane.
+	// masters caches the answers of method controlPlane.
 	masters map[authority.Pair][]conversion.Master
-	// Problems are documents of our kinds that cannot be read.
+	// Problems are documents that cannot be read, of the kinds that the plugin reads.
 	Problems []Problem
 	// Others counts objects of other kinds.
 	Others int
@@ -197,14 +197,15 @@ type Fleet struct {
 	circumstances
 }
 
-// circumstances are what was read of the cluster besides the objects. Follow reads them once and keeps them.
+// circumstances has what was read of the cluster besides the objects. Follow reads it once and keeps it.
 type circumstances struct {
 	// Rival names the running parts of OpenShift's own migration (authority.Rival), "" for none.
 	Rival string
 	// NoInfrastructure is the sentence about a cluster without its Infrastructure, "" for any other.
 	NoInfrastructure string
 
-	// listed reports that the objects come from a cluster, so that an absent one does not exist. clusters are the namespaces in which the Cluster exists.
+	// listed reports that the objects come from a cluster, so that an object that was not read does not exist. clusters are the namespaces in which the Cluster
+	// exists.
 	listed   bool
 	clusters map[string]bool
 
@@ -220,7 +221,7 @@ type circumstances struct {
 	account string
 	// absent are resources that the cluster does not serve.
 	absent []schema.GroupVersionResource
-	// uncountable reports that Machines of an API may not be listed: which Machines a set counts is not known.
+	// uncountable reports that the user may not list the Machines of one API, so that it is not known which Machines a set counts.
 	uncountable bool
 	// unlisted are optional resources that the user may not list.
 	unlisted []schema.GroupVersionResource
@@ -230,7 +231,7 @@ type circumstances struct {
 	paused []types.NamespacedName
 	// undefined are the names of missing definitions of Machines, MachineSets and MachineHealthChecks.
 	undefined []string
-	// notServed are sentences about absent kinds whose definition exists, by kind.
+	// notServed has, by kind, a sentence about each kind that is absent although its definition exists.
 	notServed map[string]string
 }
 
@@ -242,21 +243,21 @@ type Problem struct {
 
 type infraKey struct{ kind, namespace, name string }
 
-// sideKey names one side of a pair.
+// sideKey identifies a pair by its kind, name and namespaces.
 type sideKey struct {
 	kind, name string
 	pair       authority.Pair
 }
 
-// collection adds objects, in any order.
+// collection makes a Fleet of objects that are added in any order.
 type collection struct {
 	pairs    authority.Pairs
 	sides    map[sideKey]*Pair
 	fleet    *Fleet
 	nextFile string
-	// other is a second cluster in the input.
+	// other describes a second cluster, if the input has the Infrastructures of two.
 	other *Cluster
-	// withoutInfrastructure is the query's.
+	// withoutInfrastructure is Query.WithoutInfrastructure.
 	withoutInfrastructure bool
 }
 
@@ -265,7 +266,7 @@ func newCollection(pairs authority.Pairs) *collection {
 		circumstances: circumstances{notServed: map[string]string{}, clusters: map[string]bool{}}}}
 }
 
-// group is the API group and version of an object.
+// group returns the API group and version of an object.
 func group(o *policies.Object) (string, string) {
 	g, v, ok := strings.Cut(o.APIVersion, "/")
 	if !ok {
@@ -274,12 +275,12 @@ func group(o *policies.Object) (string, string) {
 	return g, v
 }
 
-// add adds an object. One that occurs twice (a must-gather has lists and single files) counts once: the first stays.
+// add adds an object. An object that occurs twice counts once (a must-gather has lists and single files): the first one stays.
 func (c *collection) add(o *policies.Object) {
 	g, version := group(o)
 	kind, known := authority.KindNamed(o.Kind)
 	name := o.Kind
-	if known { // of a third group
+	if known { // a third group may have a kind of this name, too
 		name += "." + g
 	}
 	c.fleet.held[name]++
@@ -316,7 +317,7 @@ func (c *collection) add(o *policies.Object) {
 	}
 }
 
-// Unchecked are sentences about objects that a person would expect to be judged, and that are not.
+// Unchecked returns sentences about objects that a person would expect to be checked, but that are not.
 func (f *Fleet) Unchecked() []string {
 	var out []string
 	for _, set := range f.Sets {
@@ -362,7 +363,7 @@ func (c *collection) side(kind authority.Kind, o *policies.Object, side policies
 	return p
 }
 
-// namespaces returns the pair with a namespace. Objects of files may have any namespace, or none.
+// namespaces returns the pair of namespaces to which a namespace belongs. An object in a file may have any namespace, or none.
 func (c *collection) namespaces(namespace string, side policies.Side) authority.Pair {
 	pair, ok := c.pairs.Of(namespace)
 	switch {
@@ -376,7 +377,7 @@ func (c *collection) namespaces(namespace string, side policies.Side) authority.
 	return authority.Pair{MachineAPI: c.pairs[0].MachineAPI, ClusterAPI: namespace}
 }
 
-// done sorts the pairs and finds each one's provider's object.
+// done returns the fleet with its pairs sorted, each with its provider's objects and the facts about its cluster.
 func (c *collection) done() *Fleet {
 	for _, p := range c.sides {
 		p.Infra, p.Rival = c.fleet.infraOf(*p), c.fleet.Rival
@@ -392,7 +393,7 @@ func (c *collection) done() *Fleet {
 	return c.fleet
 }
 
-// count compares which Machines the two sets of each pair count.
+// count records for each pair of sets which Machines only one of the two sets counts.
 func (f *Fleet) count() {
 	owned := map[types.UID][]Pair{}
 	for _, p := range f.Pairs {
@@ -410,7 +411,7 @@ func (f *Fleet) count() {
 	}
 }
 
-// hold finds the Machines that share an instance with another.
+// hold records for each Machine the other Machines and the providers' objects of the same instance.
 func (f *Fleet) hold() {
 	with := map[string][]*policies.Object{}
 	for _, p := range f.Pairs {
@@ -488,7 +489,7 @@ func order(a, b Pair) int {
 	)
 }
 
-// rank sorts sets before Machines: sets are fewer, and have the same content.
+// rank sorts sets before Machines, because sets are fewer and have the same content.
 func rank(k authority.Kind) int {
 	return slices.Index([]string{"MachineSet", "Machine", "MachineHealthCheck"}, k.Name)
 }
@@ -500,7 +501,7 @@ type Reference struct {
 	Name     string `json:"name"`
 }
 
-// InfraRef is the pair's reference to its provider's object. Its Name is "" if there is none.
+// InfraRef returns the pair's reference to its provider's object. Its Name is "" if there is none.
 func (p Pair) InfraRef() Reference {
 	if p.ClusterAPI == nil || p.Kind.Infra == "" {
 		return Reference{}
@@ -529,7 +530,7 @@ func (f *Fleet) infraOf(p Pair) *policies.Object {
 	return f.infra[infraKey{ref.Kind, p.Namespaces.ClusterAPI, ref.Name}]
 }
 
-// instanceOf finds the object that the provider keeps for a pair's instance, by the name of its machine or by that owner.
+// instanceOf records the object that the provider keeps for a pair's instance. That object has the name of the infrastructure machine, or is owned by it.
 func (f *Fleet) instanceOf(p *Pair) {
 	ref := p.InfraRef()
 	kind := authority.InfraInstanceKind(ref.Kind)
@@ -555,7 +556,7 @@ func (f *Fleet) instanceOf(p *Pair) {
 	}
 }
 
-// Objects are the pair's existing objects, the Machine API's first.
+// Objects returns the pair's existing objects, the Machine API's first.
 func (p Pair) Objects() []*policies.Object {
 	return slices.DeleteFunc([]*policies.Object{p.MachineAPI, p.ClusterAPI, p.Infra}, func(o *policies.Object) bool { return o == nil })
 }

@@ -22,17 +22,17 @@ import (
 type Lack struct {
 	// Name is what to show: "the AzureCluster prod-x7k2p".
 	Name string
-	// Command prints it; Flags replace it. One of the two is empty.
+	// Command prints what is missing. Flags are the flags that replace it. One of the two is empty.
 	Command, Flags string
 	// Missing has the mirror's reason and sentence for an object that the cluster does not have; zero if it may exist.
 	Missing conversion.Missing
 	// Unmade is what to do about a missing object that not every release of OpenShift creates; "" for any other.
 	Unmade string
-	// Rest is what a conversion reads of the object beside what flags give; "" where none give anything of it.
+	// Rest is what a conversion reads of the object besides what flags give; "" if flags give nothing of the object.
 	Rest string
-	// decides: whether an object converts depends on it, whatever the object's fields are.
+	// decides reports that every object's conversion depends on what is missing, whatever the object's fields are.
 	decides bool
-	// suppose fills in a possible value.
+	// suppose fills in a possible value of what is missing.
 	suppose func(*conversion.Env)
 }
 
@@ -81,7 +81,7 @@ func (f *Fleet) Lacks(c Cluster, env conversion.Env) []Lack {
 	return out
 }
 
-// unsaid is the part of the Infrastructure that is the platform's own, with the names that a conversion reads beside the region.
+// unsaid names the platform's own parts of the Infrastructure, which flags do not give, with the fields that a conversion reads there besides the region.
 func unsaid(platform string, might conversion.Supposition) string {
 	var out []string
 	for _, part := range []struct{ path, has string }{{"status.platformStatus.", might.PlatformStatus}, {"spec.platformSpec.", might.PlatformSpec}} {
@@ -96,7 +96,7 @@ func unsaid(platform string, might conversion.Supposition) string {
 	return strings.Join(out, " and ")
 }
 
-// Doubts returns the lacks that may prevent the conversion of an object which converts with what was shown.
+// Doubts returns the lacks that may prevent the conversion of an object, although the object converts with what was shown.
 func Doubts(env conversion.Env, lacks []Lack, check func(conversion.Env) field.ErrorList) []Lack {
 	all := check(env)
 	return slices.DeleteFunc(slices.Clone(lacks), func(l Lack) bool {
@@ -109,14 +109,14 @@ func supposing(env conversion.Env, l Lack, check func(conversion.Env) field.Erro
 	return check(env)
 }
 
-// missing returns the errors that the others do not contain word by word.
+// missing returns the errors of errs that are not, word by word, among the others.
 func missing(errs, others field.ErrorList) field.ErrorList {
 	return slices.DeleteFunc(slices.Clone(errs), func(e *field.Error) bool {
 		return slices.ContainsFunc(others, func(o *field.Error) bool { return o.Field == e.Field && o.Type == e.Type && o.Detail == e.Detail })
 	})
 }
 
-// lackOf is a missing object, whose name may be unknown.
+// lackOf returns the Lack of an object, whose name may be unknown.
 func lackOf(kind conversion.Resource, name, namespace string, suppose func(*conversion.Env)) Lack {
 	return Lack{
 		Name:    strings.TrimSpace("the " + kind.Kind + " " + name),
@@ -125,15 +125,15 @@ func lackOf(kind conversion.Resource, name, namespace string, suppose func(*conv
 	}
 }
 
-// LackOfInfrastructure is the Infrastructure.
+// LackOfInfrastructure returns the Lack of the Infrastructure.
 func LackOfInfrastructure() Lack {
 	return Lack{Name: "the Infrastructure", Command: "kubectl get infrastructures.config.openshift.io cluster -o yaml", decides: true}
 }
 
-// Decides reports whether the answer for any object depends on what was not shown, although the cluster may have it.
+// Decides reports whether the answer for every object depends on what is missing, although the cluster may have it.
 func (l Lack) Decides() bool { return l.decides && l.Missing.Reason == "" }
 
-// LackOf is a missing object of Cluster API's to which the authoritative one refers.
+// LackOf returns the Lack of an object of Cluster API's to which the authoritative object refers.
 func LackOf(kind conversion.Resource, name, namespace string) Lack {
 	return lackOf(kind, name, namespace, nil)
 }
@@ -145,8 +145,8 @@ func everySync(e *conversion.Env) {
 	}
 }
 
-// Sift converts with what was shown. certain are the errors that nothing missing would change, open the others. needs are the fewest lacks that decide an open
-// one, nil for none.
+// Sift converts with what was shown. certain are the errors that nothing missing could change, and open are the other errors. needs is the smallest set of
+// lacks that could remove all open errors; nil if there are none.
 func Sift(env conversion.Env, lacks []Lack, check func(conversion.Env) field.ErrorList) (certain, open field.ErrorList, needs []Lack) {
 	all := check(env)
 	if len(all) == 0 || len(lacks) == 0 {
@@ -156,7 +156,7 @@ func Sift(env conversion.Env, lacks []Lack, check func(conversion.Env) field.Err
 	if len(certain) == len(all) {
 		return all, nil, nil
 	}
-	// As many lacks as bits: five at most.
+	// Each bit of a number is a lack, so the loop tries every set of lacks. There are at most five lacks.
 	fewest := lacks
 	for bits := range 1 << len(lacks) {
 		some := chosen(lacks, bits)
@@ -178,7 +178,7 @@ func chosen(lacks []Lack, bits int) []Lack {
 	return out
 }
 
-// remaining are the errors that stay word by word when the lacks have possible values.
+// remaining returns the errors that stay, word by word, when the lacks have possible values.
 func remaining(all field.ErrorList, env conversion.Env, lacks []Lack, check func(conversion.Env) field.ErrorList) field.ErrorList {
 	for _, l := range lacks {
 		l.suppose(&env)
@@ -187,8 +187,8 @@ func remaining(all field.ErrorList, env conversion.Env, lacks []Lack, check func
 	return missing(all, missing(all, there))
 }
 
-// infrastructure is the Infrastructure as far as it is known; the rest is supposed. Its tags and labels may be those that the infrastructure cluster gives to
-// all instances: an installer writes the same on both.
+// infrastructure returns an Infrastructure with what is known of it, and with possible values for the rest. Its tags and labels may be those that the
+// infrastructure cluster gives to all instances, because an installer writes the same ones to both objects.
 func infrastructure(c Cluster, might conversion.Supposition, infraCluster map[string]any) map[string]any {
 	name := strings.ToLower(c.Platform)
 	status := object(might.PlatformStatus)
@@ -211,7 +211,7 @@ func infrastructure(c Cluster, might conversion.Supposition, infraCluster map[st
 	}
 }
 
-// object parses an object, so that nothing is shared.
+// object parses a new object from the text, so that conversions share nothing.
 func object(text string) map[string]any {
 	out := map[string]any{}
 	_ = json.Unmarshal([]byte(text), &out) // "" is empty, and a test parses the others

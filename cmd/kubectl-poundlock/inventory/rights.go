@@ -17,12 +17,13 @@ import (
 // ViewerRole names the role of the manifests that has the rights to read what the plugin reads.
 const ViewerRole = "ClusterRole poundlock-viewer has the rights that this command needs"
 
-// ofTheCluster are the resources of no namespace that it lets read: a binding in the two namespaces does not have them.
+// ofTheCluster are the cluster-scoped resources that ClusterRole poundlock-viewer lets a user read. A RoleBinding in the two namespaces does not grant these
+// rights.
 var ofTheCluster = []string{
 	"clusteroperators", "featuregates", "infrastructures", "mutatingwebhookconfigurations", "namespaces", "nodes", "validatingwebhookconfigurations",
 }
 
-// Allowed adds to an API server's refusal to read which role has the rights, and where to bind it. Another error stays as it is.
+// Allowed adds to an API server's refusal to read: which role has the rights, and where to bind the role. Any other error is returned as it is.
 func Allowed(err error) error {
 	if !apierrors.IsForbidden(err) {
 		return err
@@ -35,8 +36,9 @@ func Allowed(err error) error {
 	return withRole{err, ViewerRole + "; " + where}
 }
 
-// AllowedToView adds to a refusal the right that is missing, and the role that has it. providers reads ConfigMaps and Deployments, which Kubernetes' own role
-// view has, and OpenShift's objects about the cluster, which view has only by aggregation. Another error stays as it is.
+// AllowedToView adds to an API server's refusal to read: the right that is missing, and the role that has it. Command providers reads ConfigMaps and
+// Deployments, which Kubernetes' own role view may read. It also reads OpenShift's objects about the cluster, which view may read only by aggregation. Any
+// other error is returned as it is.
 func AllowedToView(err error) error {
 	if !apierrors.IsForbidden(err) {
 		return err
@@ -56,7 +58,8 @@ func AllowedToView(err error) error {
 // refusedRight finds the verb, resource, group and namespace in the message of an API server's refusal.
 var refusedRight = regexp.MustCompile(`cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?`)
 
-// rightIn is the right that a refusal names, as VERB RESOURCE in namespace N; "" if it names none. ofCluster reports that the resource has no namespace.
+// rightIn returns the right that a refusal names, as VERB RESOURCE in namespace N; "" if the refusal names none. ofCluster reports that the resource has no
+// namespace.
 func rightIn(err error) (right string, ofCluster bool) {
 	found := refusedRight.FindStringSubmatch(err.Error())
 	if found == nil {
@@ -69,8 +72,8 @@ func rightIn(err error) (right string, ofCluster bool) {
 	return verb + " " + resource + " in namespace " + namespace, false
 }
 
-// AllowedToMigrate adds to an API server's refusal to write which role has the right, and where to bind it. What admission refuses stays as it is, and so does
-// another error.
+// AllowedToMigrate adds to an API server's refusal to write: which role has the right, and where to bind the role. A refusal by admission is returned as it is,
+// and so is any other error.
 func AllowedToMigrate(err error) error {
 	if !apierrors.IsForbidden(err) {
 		return err
@@ -81,7 +84,8 @@ func AllowedToMigrate(err error) error {
 	return withRole{err, "ClusterRole poundlock-migrator has the rights that this command needs; bind it in both namespaces"}
 }
 
-// AllowedToAdministrators adds to a refusal the role that cleanup takes, in the place of the role of Allowed. Another error stays as it is.
+// AllowedToAdministrators adds to a refusal the role that cleanup needs. That role replaces the one that Allowed has added. Any other error is returned as it
+// is.
 func AllowedToAdministrators(err error) error {
 	if !apierrors.IsForbidden(err) {
 		return err
@@ -94,7 +98,7 @@ func AllowedToAdministrators(err error) error {
 	return fmt.Errorf("%w: %s", err, role)
 }
 
-// Place is an object's namespace and name as messages have them. An object of the cluster has a name alone.
+// Place returns an object's namespace and name as messages have them. A cluster-scoped object has only a name.
 func Place(namespace, name string) string {
 	if namespace == "" {
 		return name
@@ -102,7 +106,7 @@ func Place(namespace, name string) string {
 	return namespace + "/" + name
 }
 
-// withRole is a refusal, and who is not refused.
+// withRole is a refusal, with the sentence about the role that has the right.
 type withRole struct {
 	refusal error
 	role    string

@@ -22,10 +22,10 @@ type Sources struct {
 	Kustomization string
 }
 
-// None reports that there are none, so that the cluster is read.
+// None reports whether there are no sources, so that the cluster is read.
 func (s Sources) None() bool { return len(s.Paths) == 0 && s.Kustomization == "" }
 
-// Flags are as they are typed.
+// Flags returns the sources as flags, as a user types them.
 func (s Sources) Flags() string {
 	if s.Kustomization != "" {
 		return "-k " + s.Kustomization
@@ -33,7 +33,7 @@ func (s Sources) Flags() string {
 	return "-f " + strings.Join(s.Paths, ", ")
 }
 
-// FromFiles reads files, folders (recursively, also a must-gather), URLs and "-", standard input. A named file must be readable; of a folder, files that are no
+// FromFiles reads files, folders (recursively, also a must-gather), URLs and "-", standard input. A named file must be readable. Of a folder, files that are no
 // manifests are skipped.
 func FromFiles(paths []string, stdin io.Reader, pairs authority.Pairs) (*Fleet, error) {
 	return FromSources(Sources{Paths: paths}, stdin, pairs)
@@ -80,8 +80,8 @@ func (c *collection) built(source string, options *resource.FilenameOptions) err
 	})
 }
 
-// Built reads as kubectl does what only kubectl's library reads: URLs and kustomizations. Its reader of files is not used: it takes the last of two equal
-// keys, ends a file at its first bad document, and reports each file of a must-gather that is no manifest.
+// Built reads URLs and kustomizations with kubectl's library, and passes each object to take. The library's reader of files is not used for files: it takes the
+// last of two equal keys, ends a file at its first bad document, and reports each file of a must-gather that is no manifest.
 func Built(source string, options *resource.FilenameOptions, take func(*unstructured.Unstructured) error) error {
 	found := resource.NewLocalBuilder().Unstructured().FilenameParam(false, options).Flatten().Do()
 	err := found.Visit(func(info *resource.Info, err error) error {

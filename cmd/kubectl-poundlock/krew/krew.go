@@ -24,12 +24,12 @@ import (
 // Target is a platform that the plugin is built for.
 type Target struct{ OS, Arch string }
 
-// Targets lists them.
+// Targets lists the platforms that the plugin is built for.
 func Targets() []Target {
 	return []Target{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}}
 }
 
-// Binary is the plugin's file on the target.
+// Binary is the name of the plugin's file on the target.
 func (t Target) Binary() string {
 	if t.OS == "windows" {
 		return "kubectl-poundlock.exe"
@@ -47,7 +47,7 @@ const Address = "https://github.com/poundlock/poundlock/releases/download"
 
 var semantic = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 
-// Manifest is the plugin's in krew's index. sums are the checksums of the targets' archives, in hexadecimal.
+// Manifest returns the plugin's manifest in krew's index. sums are the checksums of the targets' archives, in hexadecimal.
 func Manifest(version string, sums map[Target]string) ([]byte, error) {
 	if !semantic.MatchString(version) {
 		return nil, fmt.Errorf("version %q: krew needs a semantic version that begins with v, such as v0.1.0", version)
@@ -99,7 +99,7 @@ func files(t Target) (out []any) {
 	return out
 }
 
-// static returns an error for a Linux binary that needs a loader or a library: those of the machine that built it may be newer than a user's, or of another
+// static returns an error if a Linux binary needs a loader or a library. Those of the machine that built the binary may be newer than a user's, or of another
 // kind. Other systems have no static binaries.
 func static(t Target, binary string) error {
 	if t.OS != "linux" {
@@ -120,8 +120,8 @@ func static(t Target, binary string) error {
 	return nil
 }
 
-// Pack writes the target's archive of a binary, Poundlock's LICENSE and NOTICE, and the licences of dependencies into dir, and returns its checksum. Entries
-// have no time and no owner. A Linux binary has to be static.
+// Pack writes the target's archive into dir, and returns the archive's checksum. The archive has the binary, Poundlock's LICENSE and NOTICE, and the licences
+// of dependencies. Its entries have no time and no owner. A Linux binary must be static.
 func Pack(dir, version string, t Target, binary, licence, notice, licences string) (string, error) {
 	if err := static(t, binary); err != nil {
 		return "", err
@@ -154,7 +154,7 @@ func Pack(dir, version string, t Target, binary, licence, notice, licences strin
 	return hex.EncodeToString(sum[:]), os.WriteFile(filepath.Join(dir, t.Archive(version)), packed.Bytes(), 0o644)
 }
 
-// ParseTarget parses linux/amd64.
+// ParseTarget parses a target such as linux/amd64.
 func ParseTarget(text string) (Target, error) {
 	system, arch, ok := strings.Cut(text, "/")
 	for _, t := range Targets() {

@@ -22,7 +22,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// follow requests as many moves as may be in progress, and prints each step until all have arrived.
+// follow requests the moves, as many at a time as may be in progress, and prints each step until all objects have arrived.
 func (m *mover) follow(ctx context.Context, plan []PlannedMove) error {
 	m.Linef("")
 	began := m.Now()
@@ -52,7 +52,8 @@ func (m *mover) follow(ctx context.Context, plan []PlannedMove) error {
 	return nil
 }
 
-// Cancels names the flag for what can be taken back, if something can. Of an object that the API has already, only its controllers' answer is missing.
+// Cancels returns the end of a sentence: which moves --cancel can still cancel; "" if no move is in progress. A move whose new API is already authoritative
+// cannot be cancelled. Only the acknowledgements of its controllers are missing.
 func (r *Run) Cancels() string {
 	var before, arrived int
 	for _, o := range r.objects {
@@ -81,7 +82,7 @@ func isAre(n int) string {
 	return "are"
 }
 
-// look evaluates the fleet once. Its error is why the run ends before everything has arrived.
+// look evaluates the fleet once, and reports whether everything has arrived. The error is why the run ends before that.
 func (m *mover) look(ctx context.Context, run *Run, f *inventory.Fleet) (bool, error) {
 	out := run.Look(f, m.Now())
 	for _, l := range out.Lines {
@@ -111,7 +112,7 @@ func (m *mover) look(ctx context.Context, run *Run, f *inventory.Fleet) (bool, e
 	return out.Done, nil
 }
 
-// back takes requests back.
+// back takes back the requests of all objects that are moving.
 func (m *mover) back(ctx context.Context, f *inventory.Fleet) error {
 	m.arrived(f)
 	f.Narrow(func(p inventory.Pair) bool { return p.MachineAPI != nil && p.Moving() })
@@ -149,7 +150,8 @@ func (m *mover) back(ctx context.Context, f *inventory.Fleet) error {
 	return m.settled(ctx, f.Pairs)
 }
 
-// arrived names what cannot be taken back, as its new API is authoritative already, and what it waits for: once for all objects that wait for the same reason.
+// arrived prints which moves can no longer be cancelled because the new API is authoritative already, and what each still waits for. It prints each reason
+// once, for all objects that wait for it.
 func (m *mover) arrived(f *inventory.Fleet) {
 	type wait struct {
 		in     authority.API
@@ -176,7 +178,7 @@ func (m *mover) arrived(f *inventory.Fleet) {
 	}
 }
 
-// settled waits until authority over each of the pairs is back.
+// settled waits until authority over each of the pairs has gone back.
 func (m *mover) settled(ctx context.Context, cancelled []inventory.Pair) error {
 	began, left := m.Now(), map[string]bool{}
 	for _, p := range cancelled {

@@ -84,7 +84,7 @@ first failure migrate requests nothing more.`,
 	flags.DurationVar(&o.timeout, "timeout", 15*time.Minute, "how long migrate waits for one object that is on its way, 0 for ever")
 	flags.StringVarP(&o.format, "output", "o", "text", "write the output as text, or as json: one document a line")
 	cli.CompleteFlag(cmd, "output", "text", "json")
-	_ = cmd.RegisterFlagCompletionFunc("to", targets.CompleteAPI) // the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("to", targets.CompleteAPI) // no error: the flag exists
 	return cmd
 }
 
@@ -112,7 +112,7 @@ func (o *options) check(t targets.List) (authority.API, error) {
 }
 
 func (o *options) run(ctx context.Context, args []string) error {
-	if err := cli.CheckDryRun(o.dryRun); err != nil { // first: it may have taken the next flag for its value
+	if err := cli.CheckDryRun(o.dryRun); err != nil { // first, because --dry-run may have taken the next flag for its value
 		return err
 	}
 	t, err := o.Names.Targets(o.Plugin, args)
@@ -128,7 +128,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if o.withMachines {
-		q.Kinds, q.Selector = nil, nil // a set's Machines are found by the set, whatever their labels
+		q.Kinds, q.Selector = nil, nil // a set's Machines are found by the set, whatever their labels are
 	}
 	m := &mover{options: o, Output: o.Printer(), to: to, query: q}
 	if o.format == "json" {
@@ -144,7 +144,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 	if err := m.choose(f, t); err != nil {
 		return err
 	}
-	if !o.withMachines { // else a set moves before its Machines, which need not be named
+	if !o.withMachines { // with its Machines, a set moves first, and they need not be named
 		t.InOrder(f.Pairs)
 	}
 	if err := m.answered(ctx, q.Pairs[0].ClusterAPI); err != nil {
@@ -156,8 +156,8 @@ func (o *options) run(ctx context.Context, args []string) error {
 	return m.forth(ctx, f)
 }
 
-// answered refuses a request that would not be carried out. It also refuses a server dry run, because no webhook would answer it. A plan sends no request, so
-// for a plan it only reports first that Poundlock is away.
+// answered returns an error for a request that would not be carried out. It also does so for a server dry run, which no webhook would answer. A plan sends no
+// request. For a plan, answered only reports, before everything else, that Poundlock is away.
 func (m *mover) answered(ctx context.Context, namespace string) error {
 	if m.dryRun != "client" {
 		return m.carriedOut(ctx, namespace)
@@ -168,8 +168,8 @@ func (m *mover) answered(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// carriedOut returns an error if Poundlock could not execute a request, or if the move would lack admission's locks. Without locks a move may still be
-// cancelled, which shortens the time without them.
+// carriedOut returns an error if Poundlock could not execute a request, or if the move would lack admission's locks. A move without locks may still be
+// cancelled, because a cancellation shortens the time without locks.
 func (o *options) carriedOut(ctx context.Context, namespace string) error {
 	seen, err := presence.Try(ctx, o.Plugin, namespace)
 	if err != nil || o.cancel && seen.Presence != presence.Silent {

@@ -25,21 +25,21 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// mover runs one command.
+// mover executes one run of `kubectl poundlock migrate`.
 type mover struct {
 	*options
 	printers.Output
 	to     authority.API
 	query  inventory.Query
 	client dynamic.Interface
-	// warned are the webhook's warnings to the last request.
+	// warned are the webhook's warnings about the last request.
 	warned []string
 }
 
-// HandleWarningHeader keeps the API server's warnings.
+// HandleWarningHeader records a warning of the API server.
 func (m *mover) HandleWarningHeader(_ int, _, text string) { m.warned = append(m.warned, text) }
 
-// choose narrows the fleet to the targets, and to the Machines of the sets if those are to move too.
+// choose narrows the fleet to the targets, and to their sets' Machines if these are to move too.
 func (m *mover) choose(f *inventory.Fleet, t targets.List) error {
 	if !m.withMachines {
 		return t.Pick(f, m.query.Pairs)
@@ -49,14 +49,14 @@ func (m *mover) choose(f *inventory.Fleet, t targets.List) error {
 		return err
 	}
 	all := *f
-	if err := t.Pick(&all, m.query.Pairs); err != nil { // names that do not exist
+	if err := t.Pick(&all, m.query.Pairs); err != nil { // an error for names that do not exist
 		return err
 	}
 	f.Narrow(t.WithMachines(f.Pairs, matches.Matches))
 	return nil
 }
 
-// forth plans, confirms and moves.
+// forth shows the plan, asks for confirmation, and requests the moves.
 func (m *mover) forth(ctx context.Context, f *inventory.Fleet) error {
 	plan := m.plan(f)
 	m.show(plan)
@@ -90,7 +90,8 @@ func (m *mover) forth(ctx context.Context, f *inventory.Fleet) error {
 	return m.follow(ctx, plan)
 }
 
-// mayMoveControlPlane confirms Machines of the control plane by name: a selector seldom means them, and etcd runs on them. To take a request back is no move.
+// mayMoveControlPlane asks for confirmation of the control plane's Machines by name, because a selector seldom means them, and etcd runs on them. It does not
+// ask about a request that is only taken back, because that is no move.
 func (m *mover) mayMoveControlPlane(ctx context.Context, steps []PlannedMove) error {
 	var names []string
 	for _, s := range steps {
@@ -118,7 +119,7 @@ func itThem(n int) string {
 
 const controlPlaneRole = "control plane"
 
-// role is a Machine's role; "" for other kinds, or if it has none.
+// role returns a Machine's role; "" if the Machine has none, and for other kinds.
 func role(p inventory.Pair) string {
 	if p.MachineAPI == nil || p.Kind.Infra != authority.InfraMachine {
 		return ""
@@ -154,7 +155,7 @@ func (m *mover) rehearse(ctx context.Context, steps []PlannedMove) error {
 	return failed
 }
 
-// ask sends the requests and does not wait.
+// ask sends the requests, and does not wait for the moves.
 func (m *mover) ask(ctx context.Context, steps []PlannedMove) error {
 	m.Linef("")
 	for _, s := range steps {
@@ -168,12 +169,12 @@ func (m *mover) ask(ctx context.Context, steps []PlannedMove) error {
 	return nil
 }
 
-// request changes spec.authoritativeAPI of the object, if nothing that the plan depends on has changed since it was read. Others write status, labels and
-// annotations all the time: after a conflict that only such a write has caused, it tries again.
+// request changes the object's spec.authoritativeAPI, if nothing that the plan depends on has changed since the object was read. Other components write status,
+// labels and annotations all the time. After a conflict that only such a write has caused, request tries again.
 func (m *mover) request(ctx context.Context, pair inventory.Pair, to authority.API, dryRun string) error {
 	m.warned = nil
 	if m.withMachines {
-		defer func() { m.warned = slices.DeleteFunc(m.warned, authority.LeavesMachines) }() // this run moves them
+		defer func() { m.warned = slices.DeleteFunc(m.warned, authority.LeavesMachines) }() // this run moves the Machines too
 	}
 	options := metav1.PatchOptions{FieldManager: cli.FieldManager}
 	if dryRun != "" {
@@ -202,7 +203,7 @@ func (m *mover) request(ctx context.Context, pair inventory.Pair, to authority.A
 	}
 }
 
-// asPlanned reports whether an object has the spec and the authority that the plan was made for.
+// asPlanned reports whether an object still has the spec and the authoritative API for which the plan was made.
 func asPlanned(pair inventory.Pair, now *unstructured.Unstructured) bool {
 	current, _, _ := unstructured.NestedString(now.Object, "status", "authoritativeAPI")
 	return now.GetUID() == pair.MachineAPI.Metadata.UID && now.GetGeneration() == pair.MachineAPI.Metadata.Generation && now.GetDeletionTimestamp() == nil &&

@@ -18,13 +18,13 @@ type Action string
 
 // The actions, in the order of a plan.
 const (
-	// Leave: it cannot move.
+	// Leave: the object cannot move.
 	Leave Action = readiness.PlanLeave
-	// Skip: it has arrived already.
+	// Skip: the requested API is already authoritative for the object.
 	Skip Action = "is there"
-	// Follow: it was requested before, and is in progress.
+	// Follow: the move was requested before, and is in progress.
 	Follow Action = readiness.PlanFollow
-	// Ask: it is to be requested.
+	// Ask: the move is to be requested.
 	Ask Action = readiness.PlanAsk
 )
 
@@ -35,7 +35,7 @@ type PlannedMove struct {
 	Action  Action            `json:"action"`
 }
 
-// Text is the action in words: a request may take back an earlier one.
+// Text returns the action in words. A request that takes back an earlier request has other words.
 func (s PlannedMove) Text() string {
 	if s.GoesBack() {
 		return readiness.Back(s.Pair, s.Finding.To)
@@ -43,12 +43,12 @@ func (s PlannedMove) Text() string {
 	return string(s.Action)
 }
 
-// GoesBack reports whether the object is asked to stay with, or to go back to, the API that has it: nothing moves to another.
+// GoesBack reports whether the request takes back an earlier one: the object stays with the API that it has, or goes back to it.
 func (s PlannedMove) GoesBack() bool {
 	return s.Action == Ask && readiness.Back(s.Pair, s.Finding.To) != ""
 }
 
-// Question is what a person confirms of a plan: how many objects move to an API, and how many earlier requests are taken back; "" for nothing.
+// Question returns what a person confirms of a plan: how many objects move to an API, and how many earlier requests are taken back; "" for nothing.
 func Question(plan []PlannedMove, to authority.API) string {
 	moves, back := 0, 0
 	for _, s := range Of(plan, Ask) {
@@ -70,7 +70,7 @@ func Question(plan []PlannedMove, to authority.API) string {
 	return fmt.Sprintf("Move %s to %s, and c%s?", amount.Of(moves, "object"), to.Text(), cancels)
 }
 
-// askedOf is the progress of a request that was stored.
+// askedOf returns the progress in words after a request was stored.
 func askedOf(p inventory.Pair, to authority.API) string {
 	switch readiness.Back(p, to) {
 	case readiness.PlanTakeBack:
@@ -81,7 +81,7 @@ func askedOf(p inventory.Pair, to authority.API) string {
 	return askedFor
 }
 
-// rehearsedOf is the result of a request that was not stored.
+// rehearsedOf returns the result in words after a request was sent as a dry run.
 func rehearsedOf(p inventory.Pair, to authority.API) string {
 	if readiness.Back(p, to) != "" {
 		return "would be cancelled (server dry run)"
@@ -89,7 +89,7 @@ func rehearsedOf(p inventory.Pair, to authority.API) string {
 	return "would be requested (server dry run)"
 }
 
-// Plan returns the action for each object, sets before their Machines, so that a set that cannot move stops the rest.
+// Plan returns the action for each object. The pairs have sets before their Machines, so that a set that cannot move stops the rest.
 func Plan(pairs []inventory.Pair, findings []readiness.Finding) []PlannedMove {
 	var out []PlannedMove
 	for i, p := range pairs {
@@ -110,7 +110,7 @@ func action(p inventory.Pair, f readiness.Finding) Action {
 	return Ask
 }
 
-// Of returns the steps with an action.
+// Of returns the steps with the given action.
 func Of(plan []PlannedMove, a Action) []PlannedMove {
 	return slices.DeleteFunc(slices.Clone(plan), func(s PlannedMove) bool { return s.Action != a })
 }

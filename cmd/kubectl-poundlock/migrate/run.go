@@ -16,7 +16,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Run follows the steps of a plan to their ends.
+// Run is the progress of a plan: how far each object has moved.
 type Run struct {
 	to      authority.API
 	atOnce  int
@@ -31,21 +31,21 @@ const (
 	waiting stage = iota
 	asked
 	there
-	// ended: it was cancelled or deleted, and does not arrive.
+	// ended: the object was cancelled or deleted, and does not arrive.
 	ended
 )
 
-// object is one that moves.
+// object is one object of a run.
 type object struct {
 	ref     key
 	stage   stage
 	since   time.Time
 	written string
-	// arrived: the API is authoritative, and only acknowledgements are missing.
+	// arrived reports that the new API is authoritative, and only acknowledgements are missing.
 	arrived bool
-	// back: authority goes back, so that there is nothing to cancel.
+	// back reports that authority goes back, so that there is nothing to cancel.
 	back bool
-	// before is why authority was not settled when the object was requested: status has that until the manager has seen the request.
+	// before is why authority was not settled when the move was requested. Status keeps this reason until the manager has seen the request.
 	before string
 	// version is the resourceVersion of the last request.
 	version string
@@ -55,7 +55,7 @@ type key struct{ kind, namespace, name string }
 
 func keyOf(p inventory.Pair) key { return key{p.Kind.Name, p.Namespaces.MachineAPI, p.Name} }
 
-// NewRun starts a plan. At most atOnce objects are in progress at a time, 0 for no bound, and none for longer than timeout, 0 for ever.
+// NewRun returns the run of a plan. At most atOnce objects are in progress at a time (0: no bound), and none for longer than timeout (0: for ever).
 func NewRun(plan []PlannedMove, to authority.API, atOnce int, timeout time.Duration, now time.Time) *Run {
 	r := &Run{to: to, atOnce: atOnce, timeout: timeout, began: now}
 	for _, s := range plan {
@@ -74,10 +74,10 @@ type Line struct {
 	Ref string
 	// After is how long the object has been in progress.
 	After time.Duration
-	// What happened, in words; Detail may be empty.
+	// What is what happened, in words. Detail may be empty.
 	What, Detail string
 	Good, Bad    bool
-	// For an arrival: how many of Total have arrived, and the time that the rest takes at the same rate; Left is 0 for the last.
+	// Arrived is set when an object arrives: how many of Total have arrived. Left is the time that the rest takes at the same rate; 0 for the last.
 	Arrived, Total int
 	Left           time.Duration
 }
@@ -87,13 +87,13 @@ type Outcome struct {
 	Lines []Line
 	// Ask are the objects to request now.
 	Ask []inventory.Pair
-	// Failed: there was an error that does not fix itself. TimedOut: an object took too long.
+	// Failed reports an error that does not fix itself. TimedOut reports that an object took too long.
 	Failed, TimedOut bool
-	// Done: everything has arrived.
+	// Done reports that everything has arrived.
 	Done bool
 }
 
-// Look compares the fleet with the previous state.
+// Look compares the fleet with the run's previous state. It returns what has changed, and which objects to request next.
 func (r *Run) Look(f *inventory.Fleet, now time.Time) Outcome {
 	var out Outcome
 	pairs := map[key]inventory.Pair{}
@@ -113,7 +113,7 @@ func (r *Run) Look(f *inventory.Fleet, now time.Time) Outcome {
 	return out
 }
 
-// next requests as many as may be in progress.
+// next adds to the outcome the objects to request now: as many as may be in progress.
 func (r *Run) next(pairs map[key]inventory.Pair, out *Outcome) {
 	onTheWay := r.count(asked)
 	for _, o := range r.objects {
@@ -128,7 +128,7 @@ func (r *Run) next(pairs map[key]inventory.Pair, out *Outcome) {
 			return
 		}
 		if o.older(p) {
-			continue // refused as out of date: the watch has yet to bring the newer version
+			continue // the request was refused, and the watch has yet to bring the newer version
 		}
 		out.Ask = append(out.Ask, p)
 		onTheWay++
@@ -159,7 +159,7 @@ func (r *Run) find(p inventory.Pair) *object {
 	return nil
 }
 
-// older reports whether the object is from before the last request: a watch lags.
+// older reports whether the object is as it was before the last request, because a watch lags.
 func (o *object) older(p inventory.Pair) bool {
 	return p.MachineAPI != nil && o.version == p.MachineAPI.Metadata.ResourceVersion
 }
@@ -175,7 +175,7 @@ func (r *Run) Tally() Tally {
 // Total is the number of objects.
 func (t Tally) Total() int { return t.Arrived + t.OnTheWay + t.Ended + t.Left }
 
-// Text is the tally in words. about is what becomes of the objects in progress, in brackets, or "".
+// Text returns the tally in words. about says, in brackets, what becomes of the objects in progress; "" says nothing.
 func (t Tally) Text(about string) string {
 	text := fmt.Sprintf("%d done, %d on the way%s, ", t.Arrived, t.OnTheWay, about)
 	if t.Ended > 0 {
@@ -234,7 +234,7 @@ func stuck(s standing.Standing) bool {
 	return s.Settled == metav1.ConditionFalse && readiness.Stuck(s.Reason)
 }
 
-// unsettled is why authority is not settled; "" if it is.
+// unsettled returns why authority is not settled; "" if it is.
 func unsettled(s standing.Standing) string {
 	if s.Settled != metav1.ConditionFalse {
 		return ""
@@ -245,7 +245,7 @@ func unsettled(s standing.Standing) string {
 // askedFor is the phase of a move before its first progress.
 const askedFor = "asked for"
 
-// phase describes a move's phase.
+// phase returns a move's phase in words.
 func phase(s standing.Standing, to authority.API) string {
 	waits := ""
 	if s.Settled == metav1.ConditionFalse && s.Reason != "" {
@@ -262,7 +262,7 @@ func phase(s standing.Standing, to authority.API) string {
 	return askedFor + waits
 }
 
-// add adds a line, unless it repeats the object's last one.
+// add adds a line about an object, unless it is equal to the object's last line.
 func (out *Outcome) add(o *object, after time.Duration, l Line) {
 	if o.written == l.What {
 		return

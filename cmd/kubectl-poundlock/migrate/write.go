@@ -50,8 +50,9 @@ func (m *mover) show(plan []PlannedMove) {
 	}
 }
 
-// surroundings reports once what in the cluster around the objects decides about their moves. A server reports it in the warnings to each request, which are
-// many, and come after the question. That Cluster API drains no Node does not prevent a move. It is left to these warnings where there will be any.
+// surroundings reports each fact about the cluster that decides about the moves of objects, such as a paused Cluster, once. A server reports these facts in its
+// warnings to each request, but the warnings are many and come after the question. That Cluster API drains no Node does not prevent a move. That fact is left
+// to the server's warnings if a request is sent.
 func (m *mover) surroundings(plan []PlannedMove) {
 	var findings []readiness.Finding
 	for _, s := range plan {
@@ -69,7 +70,7 @@ func (m *mover) surroundings(plan []PlannedMove) {
 	}
 }
 
-// unread says once of what could not be read that the webhook and the manager judge by it.
+// unread reports, once each, facts that the user may not read, although the webhook and the manager judge the moves by them.
 func (m *mover) unread(plan []PlannedMove) {
 	printed := map[string]bool{}
 	for _, s := range plan {
@@ -103,26 +104,27 @@ func firstReason(f readiness.Finding) string {
 	return f.Reason
 }
 
-// event is a line of -o json.
+// event is one line of -o json.
 type event struct {
 	Time time.Time `json:"time"`
-	// Object is the one that is written to, as kubectl reads it: machineset.machine.openshift.io/worker-a. It is empty in the last line, which is about all.
+	// Object is the object that is written to, as kubectl names it: machineset.machine.openshift.io/worker-a. It is empty in the last line, which is about all
+	// objects.
 	Object string `json:"object,omitempty"`
 	// Event is what happened, in words.
 	Event string `json:"event"`
-	// Message has details; of a refusal it is the API server's message.
+	// Message has details. After a refusal it is the API server's message.
 	Message  string   `json:"message,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 	// Seconds is how long the object has been in progress.
 	Seconds float64 `json:"seconds,omitempty"`
-	// Arrived of Total have arrived; LeftSeconds is an estimate.
+	// Arrived is how many of Total objects have arrived. LeftSeconds is an estimate of the remaining time.
 	Arrived     int     `json:"arrived,omitempty"`
 	Total       int     `json:"total,omitempty"`
 	LeftSeconds float64 `json:"leftSeconds,omitempty"`
 	Failed      bool    `json:"failed,omitempty"`
 }
 
-// record writes a line for programs.
+// record writes an event as a line for programs.
 func (m *mover) record(e event) {
 	if m.format != "json" {
 		return
@@ -136,7 +138,7 @@ func (m *mover) record(e event) {
 	}
 }
 
-// report prints a request's result: the webhook's warnings, or its refusal.
+// report prints the result of a request: the webhook's warnings, or the refusal.
 func (m *mover) report(ref, what string, err error) {
 	e := event{Object: ref, Event: what, Warnings: printers.Whole(m.warned)}
 	if err != nil {
@@ -173,7 +175,7 @@ func (m *mover) line(l Line) {
 	}
 }
 
-// counter is the progress of a move of several objects.
+// counter returns the progress of a move of several objects in words.
 func counter(l Line) string {
 	switch {
 	case l.Total < 2:

@@ -13,7 +13,7 @@ import (
 // Presence is whether Poundlock's webhooks answer.
 type Presence int
 
-// The presences. NotAsked: the user may not try.
+// The presences. NotAsked means that the user may not send the trial request.
 const (
 	NotAsked Presence = iota
 	Answers
@@ -31,7 +31,7 @@ func (l Lease) held(now time.Time) bool {
 	return !l.Renewed.IsZero() && now.Sub(l.Renewed) <= 2*l.Duration
 }
 
-// Away returns whether Poundlock does not answer or no manager leads, since when, and where more is; "" if all is well or unknown.
+// Away returns the sentence that Poundlock does not answer or that no manager leads, since when, and where to read more; "" if all is well or unknown.
 func Away(p Presence, l Lease, now time.Time) string {
 	why := away(p, l, now)
 	switch {

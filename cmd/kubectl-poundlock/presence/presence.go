@@ -25,7 +25,7 @@ import (
 // Name is the name of Poundlock's objects in the manifests.
 const Name = "poundlock"
 
-// The namespaces and names of Poundlock's own objects.
+// The resources of Poundlock's own objects.
 var (
 	Deployments = appsv1.SchemeGroupVersion.WithResource("deployments")
 	Leases      = coordinationv1.SchemeGroupVersion.WithResource("leases")
@@ -35,7 +35,8 @@ var (
 	}
 )
 
-// Of sends a Lease as a dry run, which Poundlock's webhooks answer with a warning. No policy judges a Lease, so the warning can come from no one else.
+// Of returns whether Poundlock's webhooks answer. It sends a Lease as a dry run, which they answer with a warning. No policy judges a Lease, so nothing else
+// sends this warning.
 func Of(ctx context.Context, p *cli.Plugin, namespace string) (Presence, error) {
 	answers := &listener{}
 	client, err := p.Client(answers)
@@ -49,7 +50,7 @@ func Of(ctx context.Context, p *cli.Plugin, namespace string) (Presence, error) 
 		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: cli.FieldManager})
 	switch {
 	case answers.poundlock:
-		return Answers, nil // whatever else happened to the request
+		return Answers, nil // whatever else became of the request
 	case apierrors.IsForbidden(err):
 		return NotAsked, nil
 	case err == nil || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err):
@@ -67,7 +68,7 @@ func Try(ctx context.Context, p *cli.Plugin, namespace string) (Seen, error) {
 	return signs(ctx, p, namespace, is), nil
 }
 
-// Signs are the signs of whether Poundlock runs.
+// Signs returns the signs of whether Poundlock runs. A sign that cannot be read counts as unknown.
 func Signs(ctx context.Context, p *cli.Plugin, namespace string) Seen {
 	is, err := Of(ctx, p, namespace)
 	if err != nil {
@@ -91,10 +92,10 @@ func signs(ctx context.Context, p *cli.Plugin, namespace string, is Presence) Se
 	return Seen{Presence: is, Lease: lease, Missing: missing(ctx, client)}
 }
 
-// listener recognizes the answer of Poundlock's webhook.
+// listener records whether Poundlock's webhook has answered.
 type listener struct{ poundlock bool }
 
-// HandleWarningHeader looks for the answer in a warning.
+// HandleWarningHeader looks for the webhook's answer in a warning.
 func (l *listener) HandleWarningHeader(_ int, _, text string) {
 	l.poundlock = l.poundlock || strings.HasPrefix(text, authority.ProbeAnswer)
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
 )
 
-// Server is Poundlock in a cluster, by its Deployment and the FeatureGate.
+// Server describes Poundlock in a cluster, by its Deployment and the FeatureGate.
 type Server struct {
 	Namespace string   `json:"namespace"`
 	Installed bool     `json:"installed"`
@@ -31,7 +31,7 @@ type Server struct {
 	Flags     []string `json:"flags,omitempty"`
 	// Gate is on or off; "" if it is unknown.
 	Gate string `json:"featureGate,omitempty"`
-	// Unread are the objects that the user may not read: what they have is not known.
+	// Unread are the objects that the user may not read, so that their content is not known.
 	Unread []Unread `json:"unread,omitempty"`
 }
 
@@ -47,7 +47,7 @@ const (
 	KindFeatureGate = "FeatureGate"
 )
 
-// Refusal is why the user may not read the object of a kind; "" if it was read, or does not exist.
+// Refusal returns why the user may not read the object of a kind; "" if it was read, or does not exist.
 func (s Server) Refusal(kind string) string {
 	for _, u := range s.Unread {
 		if u.Kind == kind {
@@ -93,7 +93,7 @@ var featureGates = schema.GroupVersionResource{Group: configv1.GroupName, Versio
 // FeatureGate is the gate by which OpenShift's Machine API controllers obey authority.
 const FeatureGate = "MachineAPIMigration"
 
-// read returns nil if the object does not exist.
+// read returns an object; nil if it does not exist.
 func read[T any](ctx context.Context, client dynamic.ResourceInterface, name string) (*T, error) {
 	u, err := client.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -130,7 +130,7 @@ func serverOf(namespace string, d *appsv1.Deployment, gates *configv1.FeatureGat
 	return s
 }
 
-// gateIn is on if the gate is on in every release that the object lists, as in Poundlock.
+// gateIn returns "on" if the gate is on in every release that the object lists, and "off" otherwise. Poundlock decides in the same way if no release is named.
 func gateIn(gates *configv1.FeatureGate) string {
 	on := len(gates.Status.FeatureGates) > 0
 	for _, details := range gates.Status.FeatureGates {
@@ -139,7 +139,7 @@ func gateIn(gates *configv1.FeatureGate) string {
 	return map[bool]string{true: "on", false: "off"}[on]
 }
 
-// GateOff returns that the feature gate is off, and the consequence; "" if it is on or unknown.
+// GateOff returns the sentence that the feature gate is off, with the consequence; "" if the gate is on or unknown.
 func (s Server) GateOff() string {
 	if s.Gate != "off" {
 		return ""
@@ -151,7 +151,7 @@ func (s Server) GateOff() string {
 	return "The feature gate " + FeatureGate + " is off: Poundlock mirrors and migrates nothing. " + where + "."
 }
 
-// GateUnknown returns what the user may not read of the feature gate, and the consequence; "" if the gate is known.
+// GateUnknown returns the sentence about what the user may not read of the feature gate, with the consequence; "" if the gate is known.
 func (s Server) GateUnknown() string {
 	deployment, gates := s.Refusal(KindDeployment) != "", s.Refusal(KindFeatureGate) != ""
 	here := KindDeployment + " " + s.Namespace + "/" + Name
@@ -159,7 +159,7 @@ func (s Server) GateUnknown() string {
 	switch {
 	case deployment && gates:
 		return fmt.Sprintf(unknown, here+" and "+there, "is on") + "; bind it cluster-wide."
-	case deployment: // its flag would override the FeatureGate, which was read
+	case deployment: // a flag in the Deployment would override the FeatureGate, which was read
 		return fmt.Sprintf(unknown, here, "is overridden by a flag of the Deployment") + "; bind it in both namespaces."
 	case gates && s.Gate == "":
 		return fmt.Sprintf(unknown, there, "is on") + "; bind it cluster-wide."

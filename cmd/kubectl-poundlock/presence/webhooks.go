@@ -24,7 +24,7 @@ type Seen struct {
 	Missing []string
 }
 
-// kinds are those of Webhooks.
+// kinds are the kinds of the resources in Webhooks.
 var kinds = []string{"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"}
 
 func missing(ctx context.Context, client dynamic.Interface) []string {
@@ -37,16 +37,17 @@ func missing(ctx context.Context, client dynamic.Interface) []string {
 	return out
 }
 
-// Away returns whether a webhook configuration is missing, or Poundlock does not answer, or no manager leads, and since when; "" if all is well or unknown.
+// Away returns a sentence if a webhook configuration is missing, Poundlock does not answer, or no manager leads, and since when; "" if all is well or unknown.
 func (s Seen) Away(now time.Time) string {
 	lost := s.lost(now)
 	if lost != "" && s.Presence == Silent && s.Lease.held(now) {
-		return lost // the cause: the API server calls no webhook
+		return lost // that is the cause of the silence: the API server calls no webhook
 	}
 	return strings.TrimSpace(lost + " " + Away(s.Presence, s.Lease, now))
 }
 
-// lost names the missing configurations. If both are missing, Poundlock is not installed or has another name, unless a manager leads and is not called.
+// lost returns the sentence about missing configurations; "" if none is missing. If both are missing, that counts only if a manager leads and is not called.
+// Otherwise Poundlock is not installed, or has another name.
 func (s Seen) lost(now time.Time) string {
 	if len(s.Missing) == 0 || len(s.Missing) == len(Webhooks) && (s.Presence != Silent || !s.Lease.held(now)) {
 		return ""
@@ -59,7 +60,7 @@ func (s Seen) lost(now time.Time) string {
 		"Apply the manifests of your installation again (docs/install.md: kubectl apply -k deploy).", strings.Join(s.Missing, " and "), verb)
 }
 
-// Refuse returns an error for a command that must not request anything; nil if Refusal has no reason.
+// Refuse returns Refusal as an error, for a command that must not request anything; nil if there is no refusal.
 func (s Seen) Refuse(now time.Time) error {
 	if why := s.Refusal(now); why != "" {
 		return cli.Exit(cli.CodeNo, why)

@@ -16,20 +16,20 @@ import (
 // Output is a writer, and what it can show.
 type Output struct {
 	io.Writer
-	// Colour: escape sequences may be written.
+	// Colour reports that escape sequences may be written.
 	Colour bool
-	// Terminal: a person reads, and written text can be overwritten.
+	// Terminal reports that a person reads, and that written text can be overwritten.
 	Terminal bool
 	// Width and Height are the terminal's, 0 for none.
 	Width, Height int
 
-	// cuts: a row of a table that is wider than the terminal is cut, and takes no second line.
+	// cuts reports that a table's row that is wider than the terminal is cut, and takes no second line.
 	cuts bool
-	// uncut: tables are as wide as they are, as with -o wide.
+	// uncut reports that tables keep their full width, as with -o wide.
 	uncut bool
 }
 
-// Uncut has tables keep all their content if all is asked for, however wide the terminal is.
+// Uncut returns an output whose tables keep all their content if all is true, whatever the terminal's width is.
 func (p Output) Uncut(all bool) Output {
 	p.uncut = all
 	return p

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// cut has a terminal leave out what does not fit into its line, and wrap has it go on in the next one.
+// cut makes a terminal leave out what does not fit into a line. wrap makes the terminal continue in the next line.
 const cut, wrap = "\x1b[?7l", "\x1b[?7h"
 
-// Repaint overwrites what was shown before, within the terminal's height. Otherwise the top, with the headings, would scroll away. whole writes everything.
-// If that is too high, within writes what matters most, in at most height lines. Tables are cut where the terminal ends.
+// Repaint overwrites what was shown before, within the terminal's height, because the top, with the headings, would scroll away otherwise. whole writes
+// everything. If that is too high, within writes what matters most, in at most height lines. Tables are cut where the terminal ends.
 func (p Output) Repaint(whole func(Output), within func(paper Output, height int)) {
 	text := &bytes.Buffer{}
 	paper := p
@@ -26,7 +26,7 @@ func (p Output) Repaint(whole func(Output), within func(paper Output, height int
 	fmt.Fprintf(p, "\x1b[H\x1b[J%s", text)
 }
 
-// Head writes the first of a text's lines, so many that they fit into height lines of the terminal with one that counts the others.
+// Head writes the first lines of a text, as many as fit into height lines of the terminal. If lines are left out, one more line counts them.
 func (p Output) Head(text string, height int) {
 	all := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	shown := len(all)
@@ -40,7 +40,7 @@ func (p Output) Head(text string, height int) {
 		p.Linef("%s", line)
 	}
 	if left := len(all) - shown; left > 0 {
-		// A table that is divided here has not switched back.
+		// If the text ends within a table, the terminal still cuts lines, so wrap is written again.
 		p.Linef("%s%s", wrapIf(p.cuts), p.Dim(fmt.Sprintf("and %d lines more", left)))
 	}
 }
@@ -52,7 +52,7 @@ func wrapIf(cuts bool) string {
 	return ""
 }
 
-// lines are how many of the terminal a text takes: a line that is too long takes several, unless it is cut.
+// lines returns how many lines of the terminal a text takes. A line that is too long takes several, unless it is cut.
 func (p Output) lines(text string) int {
 	n := strings.Count(text, "\n")
 	for i, part := range strings.Split(strings.ReplaceAll(text, wrap, cut), cut) {

@@ -10,14 +10,14 @@ import (
 )
 
 // Table writes rows with aligned columns; the first row is the heading. A row with fewer cells ends early. Trailing spaces are not written. On a terminal that
-// is narrower, long cells lose their middle; where the output is no terminal, they are whole.
+// is narrower than the table, long cells lose their middle. If the output is no terminal, cells stay whole.
 func (p Output) Table(rows [][]string) { p.table(rows, false) }
 
-// TableWithText is Table for rows whose last cell is a text: one that does not fit beside the others is wrapped beneath them, and loses nothing.
+// TableWithText writes a table whose rows end with a text. A text that does not fit beside the other cells is wrapped below its row, and loses nothing.
 func (p Output) TableWithText(rows [][]string) { p.table(rows, !p.cuts) }
 
-// Tables writes two tables of as many rows side by side, as one; on a terminal that is narrower, one below the other, unless what is
-// repainted has few lines.
+// Tables writes two tables with equally many rows side by side, as one table. On a terminal that is too narrow for that, it writes one below the other, unless
+// the output is repainted and the terminal has few lines.
 func (p Output) Tables(left, right [][]string) {
 	var both [][]string
 	for i, row := range left {
@@ -31,7 +31,7 @@ func (p Output) Tables(left, right [][]string) {
 	p.Table(right)
 }
 
-// The spaces between columns: as kubectl has them, and where a table is too wide.
+// gap is the number of spaces between columns, as in kubectl's tables. narrowGap is the number in a table that is too wide.
 const gap, narrowGap = 3, 2
 
 func (p Output) table(rows [][]string, text bool) {
@@ -60,7 +60,7 @@ func (p Output) table(rows [][]string, text bool) {
 // beneath is the indent of a text that is below its row.
 const beneath = "    "
 
-// line is a row, and its last cell if that is a text for which the row has no place.
+// line returns a row. rest is the row's last cell, if it is a text that does not fit into the row.
 func (p Output) line(row []string, widths []int, between int, text bool) (line, rest string) {
 	var b strings.Builder
 	for i, cell := range row {
@@ -93,10 +93,10 @@ func widthsOf(rows [][]string) []int {
 	return widths
 }
 
-// bounded: a table is not to be wider than the terminal.
+// bounded reports whether a table must not be wider than the terminal.
 func (p Output) bounded() bool { return p.Width > 0 && !p.uncut }
 
-// low: two lines more are worth more than a table's last columns.
+// low reports whether the terminal has so few lines that two lines more are worth more than a table's last columns.
 func (p Output) low() bool { return p.Height > 0 && p.Height < 16 }
 
 func (p Output) fits(widths []int, between int) bool {
@@ -111,7 +111,7 @@ func sum(all []int) int {
 	return n
 }
 
-// A column does not become narrower than this. The first one names the object, and becomes narrower last.
+// narrowest is the width below which a column is not shrunk. narrowestName is this width for the first column, which names the object and is shrunk last.
 const narrowest, narrowestName = 12, 24
 
 // shrink makes the widest columns narrower until all fit, or are as narrow as they may be.
@@ -137,7 +137,7 @@ func (p Output) shrink(widths []int, between int) {
 	}
 }
 
-// Middle shortens a text to a width by an ellipsis in its middle: names differ at their ends. Colours stay.
+// Middle shortens a text to a width by an ellipsis in its middle, because names differ at their ends. Colours stay.
 func Middle(text string, width int) string {
 	if Wide(text) <= width || width < 1 {
 		return text

@@ -5,8 +5,8 @@ package printers
 
 import "strings"
 
-// Whole joins warnings that continue each other. Poundlock's webhooks split a long one, since an API server cuts it: the first part ends with an ellipsis, the
-// second begins with one or with a command, and both have the same rule's id.
+// Whole joins the parts of each warning that Poundlock's webhooks have split. They split a long warning, because an API server cuts it. The first part ends
+// with an ellipsis. The second part begins with one or with a command, and both parts have the same rule's id.
 func Whole(warnings []string) []string {
 	var out []string
 	for _, next := range warnings {
@@ -21,7 +21,7 @@ func Whole(warnings []string) []string {
 	return out
 }
 
-// idOf is the rule's id at the end of a warning, with the space before it; "" for none.
+// idOf returns the rule's id at the end of a warning, with the space before the id; "" for none.
 func idOf(warning string) string {
 	if i := strings.LastIndexByte(warning, ' '); i >= 0 && ruleID.MatchString(warning[i+1:]) {
 		return warning[i:]

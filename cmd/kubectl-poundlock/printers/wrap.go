@@ -11,8 +11,9 @@ import (
 // ruleID is the id of a rule, which ends a warning of Poundlock's.
 var ruleID = regexp.MustCompile(`^\[[a-z]+/[a-z-]+\]$`)
 
-// Wrap breaks a text at spaces into lines of at most width columns (0 is 100), each with indent before it. It breaks no command: a long command gets its own
-// line of any length, without the sentence's punctuation, so that it can be copied. If several commands have semicolons between them, each gets its own line.
+// Wrap breaks a text at spaces into lines of at most width columns, each with indent before it. A width of 0, or above 120, counts as 100. Wrap breaks no
+// command: a long command gets its own line of any length, without the sentence's punctuation, so that it can be copied. If several commands have semicolons
+// between them, each gets its own line.
 func Wrap(text, indent string, width int) string {
 	if width <= 0 || width > 120 {
 		width = 100
@@ -37,7 +38,7 @@ func Wrap(text, indent string, width int) string {
 	all, listed := words(text), false
 	for i, word := range all {
 		fits := Wide(line)+1+Wide(word) <= width
-		// Of several commands each gets its own line, or some would keep the semicolon behind them.
+		// Each of several commands gets its own line, because some would keep the semicolon after them otherwise.
 		listed = listed && isCommand(word)
 		lists := strings.HasSuffix(word, ";") && isCommand(word) && i+1 < len(all) && isCommand(all[i+1])
 		own := listed || lists
@@ -63,7 +64,7 @@ func Wrap(text, indent string, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// words are the unbreakable parts of a text: its words, and whole commands with the brackets around them.
+// words returns the unbreakable parts of a text: its words, and whole commands with the brackets around them.
 func words(text string) []string {
 	var out []string
 	all := strings.Fields(text)
@@ -78,7 +79,7 @@ func words(text string) []string {
 	return out
 }
 
-// unbracketed takes from a command a bracket that opens before it or closes behind it. Those around the whole command are left out.
+// unbracketed separates from a command a bracket that opens before it, or closes after it. If brackets surround the whole command, both are left out.
 func unbracketed(command string) (before, bare, after string) {
 	if strings.HasPrefix(command, "(") {
 		before, command = command[:1], command[1:]
@@ -92,10 +93,10 @@ func unbracketed(command string) (before, bare, after string) {
 	return before, command, after
 }
 
-// isCommand: only commands contain spaces.
+// isCommand reports whether a part of a text is a command: only commands contain spaces.
 func isCommand(word string) bool { return strings.Contains(word, " ") }
 
-// beginsCommand reports whether a command begins at a word: kubectl's anywhere, any other behind a colon, as in messages.
+// beginsCommand reports whether a command begins at a word. A kubectl command may begin anywhere. Any other command begins after a colon, as in messages.
 func beginsCommand(all []string, i int) bool {
 	if i+1 >= len(all) {
 		return false
@@ -103,7 +104,8 @@ func beginsCommand(all []string, i int) bool {
 	return strings.TrimLeft(all[i], "(`…") == "kubectl" || i > 0 && strings.HasSuffix(all[i-1], ":") && (all[i] == "echo" || all[i] == "aws")
 }
 
-// commandLength is a command's number of words: it ends with the text, or at a word with which a sentence continues or ends. A quoted text is one argument.
+// commandLength returns how many words a command has. It ends with the text, or at a word with which a sentence continues or ends. A quoted text is one
+// argument.
 func commandLength(all []string) int {
 	quoted := false
 	for i, word := range all {

@@ -71,7 +71,7 @@ The same command again upgrades what it created. It never touches a standard def
 	return cmd
 }
 
-// run applies the shim first and the definitions last, since reads of an upgraded definition need the shim.
+// run applies the shim first and the definitions last, because reads of an upgraded definition need the shim.
 func (o *installOptions) run(ctx context.Context) error {
 	if err := cli.CheckDryRun(o.dryRun); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (o *installOptions) run(ctx context.Context) error {
 	return o.served(ctx, all)
 }
 
-// served waits until the API server has all definitions in discovery. A controller that starts earlier finds no such kind, and exits.
+// served waits until the API server has all definitions in discovery. A controller that starts before that finds no such kind, and exits.
 func (o *installOptions) served(ctx context.Context, all []*unstructured.Unstructured) error {
 	config, err := o.RESTConfig(nil)
 	if err != nil {
@@ -154,7 +154,7 @@ func (o *installOptions) served(ctx context.Context, all []*unstructured.Unstruc
 	return err
 }
 
-// unserved returns the first definition that is not in discovery.
+// unserved returns the name of the first definition that is not in discovery; "" if all are.
 func unserved(found discovery.DiscoveryInterface, all []*unstructured.Unstructured) string {
 	lists := map[string]*metav1.APIResourceList{}
 	for _, o := range all {
@@ -176,7 +176,7 @@ func unserved(found discovery.DiscoveryInterface, all []*unstructured.Unstructur
 	return ""
 }
 
-// standardDefinitions reads the definitions from which private twins are made.
+// standardDefinitions reads the standard definitions, from which the private ones are made.
 func (o *installOptions) standardDefinitions(ctx context.Context, client dynamic.Interface) ([]*unstructured.Unstructured, error) {
 	var found []*unstructured.Unstructured
 	if o.fromCluster {
@@ -217,7 +217,7 @@ func (o *installOptions) standardDefinitions(ctx context.Context, client dynamic
 	return found, nil
 }
 
-// objects are all objects of an installation, in the order of their application.
+// objects returns all objects of an installation, in the order in which they are applied.
 func (o *installOptions) objects(standard []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	all, err := privatetypes.Objects(o.Options)
 	if err != nil {
@@ -253,7 +253,7 @@ func (o *installOptions) objects(standard []*unstructured.Unstructured) ([]*unst
 	return all, nil
 }
 
-// migrate lets clients write into the definitions of this and of former installations.
+// migrate gives the clients' ClusterRole the right to write into the definitions of this and of former installations, as privatetypes.Migrate explains.
 func (o *installOptions) migrate(ctx context.Context, client dynamic.Interface, all []*unstructured.Unstructured) error {
 	var names []string
 	for _, object := range all {
@@ -273,7 +273,7 @@ func (o *installOptions) migrate(ctx context.Context, client dynamic.Interface, 
 	return privatetypes.Migrate(all, names)
 }
 
-// place refuses a missing namespace before half of an installation is applied.
+// place returns an error if the namespace does not exist, before half of an installation is applied.
 func (o *installOptions) place(ctx context.Context, client dynamic.Interface) error {
 	_, err := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Get(ctx, o.Namespace, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -283,7 +283,7 @@ func (o *installOptions) place(ctx context.Context, client dynamic.Interface) er
 	return nil // a user who may not read namespaces may still write into this one
 }
 
-// mine refuses definitions that another program has created.
+// mine returns an error if another program has created one of the definitions, unless --take-over is given.
 func (o *installOptions) mine(ctx context.Context, client dynamic.Interface, all []*unstructured.Unstructured) error {
 	for _, object := range all {
 		if object.GetKind() != "CustomResourceDefinition" || o.takeOver {
@@ -301,7 +301,7 @@ func (o *installOptions) mine(ctx context.Context, client dynamic.Interface, all
 	return nil
 }
 
-// resourceOf finds the resource of a kind.
+// resourceOf returns the client for an object's resource, the object's name in messages, and whether a cluster may lack the kind.
 func resourceOf(client dynamic.Interface, o *unstructured.Unstructured) (at dynamic.ResourceInterface, name string, optional bool) {
 	if o.GetKind() == "CustomResourceDefinition" {
 		return client.Resource(definitions), "customresourcedefinition/" + o.GetName(), false

@@ -38,7 +38,7 @@ Clients of Cluster API reach them under the standard names, through a proxy besi
 	return cmd
 }
 
-// namespaceOf is the namespace of the private types' objects.
+// namespaceOf returns the namespace of the private types' objects.
 func namespaceOf(p *cli.Plugin) string {
 	if *p.Config.Namespace != "" {
 		return *p.Config.Namespace
@@ -46,7 +46,7 @@ func namespaceOf(p *cli.Plugin) string {
 	return defaultNamespace
 }
 
-// manifestsAt reads a file, the YAML and JSON files of a folder, or standard input, by name.
+// manifestsAt returns, by name, the texts of a file, of the YAML and JSON files in a folder, or of standard input.
 func manifestsAt(p *cli.Plugin, name string) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	if name == "-" {

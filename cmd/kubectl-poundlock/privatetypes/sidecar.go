@@ -61,7 +61,7 @@ func sidecar(p *cli.Plugin, file, image string) error {
 			d := &appsv1.Deployment{}
 			text, err := o.MarshalJSON()
 			if err == nil {
-				var lost []error // it keeps fields that are unknown here
+				var lost []error // the fields that this build does not know, and would lose
 				lost, err = json.UnmarshalStrict(text, d)
 				err = errors.Join(append(lost, err)...)
 			}

@@ -43,12 +43,12 @@ type privateType struct {
 	apiextensionsv1.CustomResourceDefinition
 	object  *unstructured.Unstructured
 	mine    bool
-	twin    bool // the platform has the standard one
+	twin    bool // the cluster has the standard definition, too
 	objects int64
-	unknown error // if objects could not be counted
+	unknown error // why objects could not be counted
 }
 
-// privateTypes reads all of them.
+// privateTypes reads all definitions of private groups.
 func privateTypes(ctx context.Context, client dynamic.Interface) ([]privateType, error) {
 	list, err := client.Resource(definitions).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -76,7 +76,7 @@ func privateTypes(ctx context.Context, client dynamic.Interface) ([]privateType,
 	return out, nil
 }
 
-// count lists one object in the stored version, which needs no converter, and reads how many remain.
+// count returns how many objects of the type exist. It lists one object in the stored version, which needs no converter, and reads how many remain.
 func (t *privateType) count(ctx context.Context, client dynamic.Interface) (int64, error) {
 	at := client.Resource(schema.GroupVersionResource{Group: t.Spec.Group, Version: t.stored(), Resource: t.Spec.Names.Plural})
 	list, err := at.List(ctx, metav1.ListOptions{Limit: 1})
@@ -108,7 +108,7 @@ func (t *privateType) versions() string {
 	return strings.Join(out, ",")
 }
 
-// converter describes the converter, and what is wrong with it.
+// converter returns a description of the type's converter, and what is wrong with the converter.
 func (t *privateType) converter() (text, problem string) {
 	c := t.Spec.Conversion
 	if c == nil || c.Strategy != apiextensionsv1.WebhookConverter || c.Webhook == nil || c.Webhook.ClientConfig == nil {
@@ -127,7 +127,7 @@ func (t *privateType) converter() (text, problem string) {
 	return ptr.Deref(config.URL, ""), problem
 }
 
-// problems are the reasons why requests for a type fail.
+// problems returns the reasons why requests for the type fail.
 func (t *privateType) problems() []string {
 	var out []string
 	established := false
@@ -204,7 +204,7 @@ func status(ctx context.Context, p *cli.Plugin) error {
 
 var errNotReady = errors.New("not ready")
 
-// shimState describes how many replicas of the shim are ready.
+// shimState returns how many replicas of the shim are ready, in words.
 func shimState(ctx context.Context, p *cli.Plugin, client dynamic.Interface) (string, error) {
 	d, err := client.Resource(presence.Deployments).Namespace(namespaceOf(p)).Get(ctx,
 		privatetypes.Shim, metav1.GetOptions{})

@@ -46,7 +46,7 @@ It deletes what install created, and nothing else.`,
 	return cmd
 }
 
-// run deletes definitions first: each may need the shim until it is deleted.
+// run deletes definitions first, because each may need the shim until it is deleted.
 func (o *uninstallOptions) run(ctx context.Context) error {
 	if err := cli.CheckDryRun(o.dryRun); err != nil {
 		return err
@@ -100,7 +100,8 @@ func (o *uninstallOptions) run(ctx context.Context) error {
 	return nil
 }
 
-// remove deletes an object. A definition is deleted once the API server has listed objects of it, for which it may need the shim.
+// remove deletes an object. For a definition it waits until the definition is gone: the API server first lists the definition's objects, and may need the shim
+// for that.
 func (o *uninstallOptions) remove(ctx context.Context, client dynamic.Interface, object *unstructured.Unstructured) error {
 	at, name, _ := resourceOf(client, object)
 	uid := object.GetUID()
@@ -125,7 +126,7 @@ func (o *uninstallOptions) remove(ctx context.Context, client dynamic.Interface,
 	return nil
 }
 
-// installed are the existing objects that install has created: the definitions first.
+// installed returns the existing objects that install has created, the definitions first.
 func (o *uninstallOptions) installed(ctx context.Context, client dynamic.Interface, types []privateType) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
 	for _, t := range types {

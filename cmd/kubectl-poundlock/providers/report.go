@@ -13,7 +13,7 @@ import (
 
 // report is the answer for programs.
 type report struct {
-	// Platform is the cluster's, as its Infrastructure has it; absent if it is not known, or nothing is installed on it.
+	// Platform is the cluster's platform, as its Infrastructure names it; absent if the platform is not known, or nothing is installed on it.
 	Platform string `json:"platform,omitempty"`
 	// Held is why the release's content is not applied; absent if it is.
 	Held string `json:"held,omitempty"`
@@ -21,21 +21,22 @@ type report struct {
 	Objects []providerReport `json:"objects"`
 	// Dropped are objects of the release that are never applied.
 	Dropped []droppedReport `json:"dropped,omitempty"`
-	// Lacks is why no Machine can be created.
+	// Lacks is why no Machine can be created; absent if one can.
 	Lacks string `json:"lacks,omitempty"`
 }
 
 type providerReport struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
-	// Hash is of the content that is to be applied.
+	// Hash is the hash of the content that is to be applied.
 	Hash string `json:"hash"`
 	// Installed is the version whose content became ready last; absent if none did.
 	Installed string `json:"installed,omitempty"`
-	// Stage is the one that is not passed, absent if all are. NotBegun: the installer has not yet looked at this content.
+	// Stage is the stage that is not passed yet; absent if all stages are. NotBegun reports that the installer has not looked at this content yet.
 	Stage    string `json:"stage,omitempty"`
 	NotBegun bool   `json:"notBegun,omitempty"`
-	// WaitsFor, Problem and Trouble are sentences: of them a problem does not pass by itself.
+	// WaitsFor is what the stage waits for, Problem is an error that does not pass by itself, and Trouble is an error that may pass by itself. Each is a
+	// sentence.
 	WaitsFor string `json:"waitsFor,omitempty"`
 	Problem  string `json:"problem,omitempty"`
 	Trouble  string `json:"trouble,omitempty"`
@@ -75,7 +76,7 @@ func providerReportOf(p install.ProviderView) providerReport {
 	return out
 }
 
-// row is a provider's line of the table.
+// row returns a provider's line of the table.
 func (p providerReport) row(number int) []string {
 	stage, waits := "all passed", p.WaitsFor
 	switch {

@@ -32,7 +32,7 @@ func render(out io.Writer, view *install.View) error {
 	return held(view)
 }
 
-// held is the error of a release that is not applied.
+// held returns the error of a release that is not applied; nil if the release is applied.
 func held(view *install.View) error {
 	switch {
 	case view.Others != "":
@@ -53,13 +53,14 @@ func held(view *install.View) error {
 	return nil
 }
 
-// others is about a Cluster API that the installer has never had anything to do with.
+// others returns the sentence about a Cluster API that another tool has installed, and with which the installer has never had anything to do.
 func others(view *install.View) string {
 	return "Cluster API belongs to " + view.Others + ", and the installer has no release: no ConfigMap of a release is in " + bundle.Namespace +
 		". The tool that installed Cluster API shows its providers and updates them; this command shows what poundlock install installs"
 }
 
-// writeDiff prints the differences. Each result has its own exit code. An object that could not be read comes first, because the others may then be wrong.
+// writeDiff prints the differences between the release and the cluster. Each result has its own exit code. The error of an object that could not be read comes
+// first, because the other results may then be wrong.
 func (o *options) writeDiff(view *install.View) error {
 	differs := false
 	var unread []error
@@ -99,7 +100,7 @@ func describe(o install.ObjectView) []string {
 
 func (o *options) writeTable(view *install.View) {
 	out := o.Printer()
-	if view.Others != "" { // whatever the installer would wait for
+	if view.Others != "" { // what the installer would wait for does not matter here
 		out.Linef("%s", printers.Wrap(others(view)+".", "", out.Width))
 		return
 	}
@@ -137,7 +138,7 @@ func (o *options) writeTable(view *install.View) {
 	}
 }
 
-// short is enough of a hash to distinguish contents.
+// short returns the beginning of a hash, long enough to distinguish contents.
 func short(hash string) string {
 	const length = 12
 	hash = strings.TrimPrefix(hash, "sha256:")

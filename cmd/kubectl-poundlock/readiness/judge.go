@@ -24,18 +24,18 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Readiness is the answer in one word.
+// Readiness is, in one word, the answer to whether a pair can move.
 type Readiness string
 
 // The readinesses, the worst first.
 const (
-	// Blocked: it cannot move until a person changes something.
+	// Blocked: the pair cannot move until a person changes something.
 	Blocked Readiness = "blocked"
-	// Unknown: the part of the cluster that was shown does not decide it.
+	// Unknown: the part of the cluster that was shown does not decide whether the pair can move.
 	Unknown Readiness = "unknown"
-	// Waiting: a request would be executed, but not at once; nobody has to do anything.
+	// Waiting: a request to move would be executed, but not at once. Nobody has to do anything.
 	Waiting Readiness = "waiting"
-	// Moving: it is in progress.
+	// Moving: the move is in progress.
 	Moving Readiness = "moving"
 	// Ready: a request would be executed now.
 	Ready Readiness = "ready"
@@ -43,7 +43,7 @@ const (
 	There Readiness = "there"
 )
 
-// Readinesses lists them all.
+// Readinesses lists all readinesses, the worst first.
 func Readinesses() []Readiness { return []Readiness{Blocked, Unknown, Waiting, Moving, Ready, There} }
 
 // Meanings explains the readinesses.
@@ -62,7 +62,7 @@ func Meanings() []Reason {
 	}
 }
 
-// Answers are the words of check's table, where they differ from the readiness.
+// Answers returns the word in check's table for each readiness that has another word there.
 func Answers() map[Readiness]string {
 	return map[Readiness]string{Blocked: "no", Waiting: "not yet", Ready: "yes", There: "is there"}
 }
@@ -73,7 +73,7 @@ const (
 	ReasonPlatform = conversion.ReasonPlatformNotSupported
 )
 
-// The reasons that neither the handoff nor the mirror has. Reasons explains them.
+// The reasons that only the plugin reports: neither the handoff nor the mirror has them. Function Reasons explains each.
 const (
 	ReasonNoObject   = "NoMachineAPIObject"
 	ReasonNotManaged = "NoAuthorityFields"
@@ -87,7 +87,7 @@ const (
 // Reason explains a reason that only the plugin reports.
 type Reason struct{ Name, Means, Do string }
 
-// Reasons lists them.
+// Reasons explains the reasons that only the plugin reports, and ReasonPlatform.
 func Reasons() []Reason {
 	return []Reason{
 		{
@@ -155,22 +155,23 @@ type Finding struct {
 	Authoritative authority.API `json:"authoritativeAPI"`
 	To            authority.API `json:"to"`
 	Readiness     Readiness     `json:"verdict"`
-	// Reason is a word for scripts: that of the condition which the object has or would have.
+	// Reason is a word for scripts: the reason of the condition that the object has or would have.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 	// Fields are all fields that do not convert.
 	Fields []Field `json:"fields,omitempty"`
-	// Needs are what must be shown for an answer, or for a complete one.
+	// Needs names what must be shown for an answer, or for a complete one.
 	Needs []string `json:"needs,omitempty"`
-	// Warnings are the webhook's to a request, with the rule's id.
+	// Warnings are the webhook's warnings about a request to move, each with its rule's id.
 	Warnings []string `json:"warnings,omitempty"`
-	// Preparations are those of the Warnings that a person has to do something about before the move, or before the set creates a Machine.
+	// Preparations are those Warnings that a person must act on before the move, or before the set creates a Machine.
 	Preparations []string `json:"preparations,omitempty"`
-	// Neighbours are the other writers of the Machine API object, if Cluster API is or is to be authoritative.
+	// Neighbours are the other components that write to the Machine API object. They are listed if Cluster API is authoritative or shall be, or if the object is
+	// moving.
 	Neighbours []authority.Neighbour `json:"neighbours,omitempty"`
-	// Undrained has what Cluster API leaves out when it deletes the object's Machines, and the remedy, in sentences.
+	// Undrained says, in sentences, what Cluster API leaves out when it deletes the object's Machines, and what the remedy is.
 	Undrained string `json:"undrained,omitempty"`
-	// PausedCluster has what a paused Cluster means for the object, and the remedy, in sentences.
+	// PausedCluster says, in sentences, what a paused Cluster means for the object, and what the remedy is.
 	PausedCluster string `json:"pausedCluster,omitempty"`
 	Source        string `json:"source,omitempty"`
 
@@ -180,14 +181,14 @@ type Finding struct {
 // Ref is KIND/NAME: machineset/worker-a.
 func (f Finding) Ref() string { return inventory.RefOf(f.Kind, f.Name) }
 
-// Object is the object as other commands read it: machineset.machine.openshift.io/worker-a.
+// Object names the object as other commands accept it: machineset.machine.openshift.io/worker-a.
 func (f Finding) Object() string { return f.object }
 
-// Back is what a request takes back, in the words of a plan; "" for one that moves the object, or for none.
+// Back returns what a request takes back, as a word of migrate's plan (PlanTakeBack or PlanCancel); "" if the request takes nothing back.
 func (f Finding) Back() string { return f.back }
 
-// Judge decides whether the pair could move to an API. unknown is why no conversion of the pair can be tried, nil if one can. lacks are the objects of its
-// cluster that were not shown.
+// Judge decides whether the pair could move to an API. The error unknown is why no conversion of the pair can be tried; nil if one can. lacks are the objects
+// and facts of its cluster that were not shown.
 func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error, lacks []inventory.Lack) Finding {
 	f := Finding{
 		Kind: p.Kind.Name, Namespace: p.Namespaces.MachineAPI, Name: p.Name, Authoritative: p.Authoritative(), To: to, Source: p.Source, object: p.Object(),
@@ -203,7 +204,7 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 			p.Kind.Name))
 	case settledThere(p, to):
 		return f.there(p)
-	case Back(p, to) != "": // whatever the move waited for
+	case Back(p, to) != "": // taking a request back does not depend on what the requested move waits for
 		return f.takeBack(p)
 	case GoesBack(p) && p.Authoritative() == to:
 		return f.step(authority.Next(state(p, to)), p)
@@ -219,26 +220,26 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 	return conclude(f, p, to, j, needs)
 }
 
-// judged reports whether Poundlock has converted the object with its whole cluster, by the object's status.
+// judged reports whether the object's status shows the result of Poundlock's own conversion, for which Poundlock could read the whole cluster.
 func judged(p inventory.Pair) bool {
 	s := p.Shape()
 	synchronized := s.Condition(authority.ConditionSynchronized).Status
 	return p.Stored() && s.Current != authority.Unset && (synchronized == "True" || synchronized == "False")
 }
 
-// affects reports whether the move matters to other writers of the Machine API object: the move begins, continues or ends what changes for them. They are
-// also named after a move, since their controllers report refusals where nobody looks for the cause.
+// affects reports whether the finding lists the other writers of the Machine API object: the move to the given API begins, continues or ends what changes for
+// these writers. They are listed after a move, too, because their controllers report refusals, and nobody looks there for the cause.
 func affects(p inventory.Pair, to authority.API) bool {
 	return to == authority.ClusterAPI || p.Moving() || p.Authoritative() == authority.ClusterAPI
 }
 
-// settledThere reports that no move is requested or in progress. A manifest that requests Cluster API has arrived.
+// settledThere reports whether the given API is authoritative, and no move is requested or in progress. A manifest that requests Cluster API counts as moved.
 func settledThere(p inventory.Pair, to authority.API) bool {
 	return !p.Moving() && p.Authoritative() == to
 }
 
-// there returns the finding of an object that has arrived. If the mirror does not follow the object, the finding has the mirror's reason and message, which
-// name the remedy. Otherwise nobody would learn of it, because nobody asks whether such an object can move.
+// there returns the finding for an object whose authoritative API is already the requested one. If the mirror does not follow the object, the finding has the
+// mirror's reason and message, which name the remedy. Nobody would learn of the problem otherwise, because nobody asks whether such an object can move.
 func (f Finding) there(p inventory.Pair) Finding {
 	c := p.Shape().Condition(authority.ConditionSynchronized)
 	if !p.Stored() || c.Status != metav1.ConditionFalse {
@@ -247,7 +248,8 @@ func (f Finding) there(p inventory.Pair) Finding {
 	return f.finding(There, c.Reason, "this API is already authoritative, but the mirror does not follow the object: "+c.Message)
 }
 
-// alone judges an object that only Cluster API has: it has arrived already, or lacks the Machine API object that would move.
+// alone returns the finding for an object that exists only in Cluster API. A move to Cluster API has already ended. For a move to Machine API, the Machine API
+// object that would move is missing; the finding names first what keeps the object from converting.
 func alone(f Finding, p inventory.Pair, env conversion.Env, unknown error, lacks []inventory.Lack) Finding {
 	if f.To == authority.ClusterAPI {
 		return f.finding(There, "", "")
@@ -267,12 +269,13 @@ func alone(f Finding, p inventory.Pair, env conversion.Env, unknown error, lacks
 		"there is no Machine API %s of this name: create it with spec.authoritativeAPI: ClusterAPI, wait until it is synchronized, then move it", p.Kind.Name))
 }
 
-// named leaves out what is no field's: the finding has another reason, and an infrastructure object that is gone is not named beside it.
+// named returns the fields that have a path. The entry without a path is about a missing infrastructure object. It is left out, because the finding has another
+// reason.
 func named(all []Field) []Field {
 	return slices.DeleteFunc(slices.Clone(all), func(one Field) bool { return one.Path == "" })
 }
 
-// Unreflected is why an object that only Cluster API has does not convert to Machine API, in the mirror's words: a reason and a message. Both are "" if it
+// Unreflected returns why an object that only Cluster API has does not convert to Machine API: the mirror's reason and message. Both are "" if the object
 // converts, or if that is not known.
 func Unreflected(f *inventory.Fleet, p inventory.Pair) (reason, message string) {
 	c := f.Describe(inventory.Cluster{})
@@ -290,7 +293,8 @@ func Unreflected(f *inventory.Fleet, p inventory.Pair) (reason, message string) 
 	return ReasonFields, conversion.Sentences(errs)
 }
 
-// fields is the finding if fields do not convert. Where the infrastructure object is gone, no field is wrong.
+// fields returns the finding for a pair with fields that do not convert. If the infrastructure object is gone, the finding reports that instead, because no
+// field is wrong.
 func (f Finding) fields() Finding {
 	i := slices.IndexFunc(f.Fields, func(one Field) bool { return one.Path == "" })
 	if i < 0 {
@@ -301,7 +305,7 @@ func (f Finding) fields() Finding {
 	return f.finding(Blocked, authority.ReasonInfraNotFound, gone)
 }
 
-// unconverted is the finding if no conversion can be tried.
+// unconverted returns the finding for a pair whose conversion cannot be tried.
 func (f Finding) unconverted(p inventory.Pair, unknown error) Finding {
 	if needs := Unplaced(p, unknown); len(needs.Names()) > 0 {
 		f.Needs = needs.Names()
@@ -313,7 +317,7 @@ func (f Finding) unconverted(p inventory.Pair, unknown error) Finding {
 	return f.finding(Blocked, ReasonPlatform, unknown.Error())
 }
 
-// Unplaced returns what must be shown for files that do not name their platform; nothing if no conversion can be tried for another reason.
+// Unplaced returns what must be shown if the files do not name their platform. It returns nothing if the conversion cannot be tried for another reason.
 func Unplaced(p inventory.Pair, unknown error) Needs {
 	if p.Source == "" || !errors.Is(unknown, inventory.ErrPlatformNotKnown) {
 		return Needs{}
@@ -321,8 +325,8 @@ func Unplaced(p inventory.Pair, unknown error) Needs {
 	return Needs{lacks: []inventory.Lack{inventory.LackOfInfrastructure()}}
 }
 
-// lacking returns the finding if a part of the cluster is missing. If an object does not exist, the finding has the mirror's reason. If an object was not
-// shown, the answer stays open.
+// lacking returns the finding for a pair if a part of its cluster is missing. If an object does not exist, the finding has the mirror's reason. If an object
+// was not shown, the finding is Unknown.
 func (f Finding) lacking(needs Needs, p inventory.Pair) Finding {
 	if missing := needs.missing(); missing.Reason != "" {
 		return f.finding(Blocked, missing.Reason, missing.Message)
@@ -338,7 +342,7 @@ func (f Finding) finding(v Readiness, reason, message string) Finding {
 	return f
 }
 
-// conclude returns the first problem in the order in which a person must fix them.
+// conclude returns the finding with the first problem, in the order in which a person must fix the problems.
 func conclude(f Finding, p inventory.Pair, to authority.API, j policies.Judgement, needs Needs) Finding {
 	if refused, is := f.refused(j); is {
 		return refused
@@ -369,11 +373,11 @@ func conclude(f Finding, p inventory.Pair, to authority.API, j policies.Judgemen
 	return f.step(step, p)
 }
 
-// refused is the finding if a rule refuses the request.
+// refused returns the finding for a request that a rule refuses, and whether one does.
 func (f Finding) refused(j policies.Judgement) (Finding, bool) {
 	for _, finding := range j {
 		if finding.Rule == uninitialised {
-			continue // Poundlock has yet to initialise it, and the question is about the time after that
+			continue // Poundlock has yet to initialise the object, and the question is whether it could move after that
 		}
 		for _, denial := range finding.Denials {
 			f.Fields = named(f.Fields)
@@ -383,7 +387,8 @@ func (f Finding) refused(j policies.Judgement) (Finding, bool) {
 	return f, false
 }
 
-// takeBack is the finding of a request that takes an earlier one back. It needs no conversion: the API that it asks for has the object.
+// takeBack returns the finding for a request that takes an earlier request back. It needs no conversion, because the object already exists in the API that the
+// request names.
 func (f Finding) takeBack(p inventory.Pair) Finding {
 	j := authority.Rules().Judge(request(p, f.To, nil))
 	if refused, is := f.refused(j); is {
@@ -396,7 +401,7 @@ func (f Finding) takeBack(p inventory.Pair) Finding {
 	return f.finding(Ready, "", "the request to move to "+f.To.Other().Text()+" has not begun, and the new request cancels it at once")
 }
 
-// unborn returns why a Machine without an instance's ID cannot move yet; "" for any other.
+// unborn returns the sentence why a Machine without an instance's ID cannot move yet; "" for any other object.
 func unborn(p inventory.Pair) string {
 	if !p.Kind.InfraActs() || authority.InstanceKeyOf(p.MachineAPI) != "" {
 		return ""
@@ -404,11 +409,11 @@ func unborn(p inventory.Pair) string {
 	return "spec.providerID is empty: the Machine API may be creating an instance. The Machine can move once its controller has stored the instance's ID"
 }
 
-// Needs are what must be shown for an answer, and the fields that depend on it.
+// Needs has what must be shown for an answer, and the fields whose conversion depends on what is missing.
 type Needs struct {
 	lacks  []inventory.Lack
 	fields []string
-	// converts: it converts with what was shown.
+	// converts reports that the object converts with what was shown.
 	converts bool
 }
 
@@ -422,7 +427,7 @@ func needsOf(lacks []inventory.Lack, open field.ErrorList) Needs {
 	return n
 }
 
-// And adds further needs, in the order of the lacks, each once.
+// And returns the needs with those of more added, in the order of more's lacks, and each name once.
 func (n Needs) And(more Needs) Needs {
 	n.converts = more.converts && len(n.lacks) == 0
 	for _, l := range more.lacks {
@@ -435,7 +440,7 @@ func (n Needs) And(more Needs) Needs {
 
 var indexes = regexp.MustCompile(`\[\d+\]`)
 
-// Short returns a path as in docs/fields: below the providerSpec, or below the spec of the infrastructure machine, without indexes.
+// Short returns a field's path as docs/fields has it: below the providerSpec, or below the spec of the infrastructure machine, and without indexes.
 func Short(path string) string {
 	path = indexes.ReplaceAllString(path, "[]")
 	for _, way := range []string{".providerSpec.value.", "MachineTemplate.spec.template.spec.", "Machine.spec."} {
@@ -446,7 +451,7 @@ func Short(path string) string {
 	return path
 }
 
-// Names are what must be shown, nil for nothing.
+// Names returns the names of what must be shown; nil for nothing.
 func (n Needs) Names() []string {
 	var out []string
 	for _, l := range n.lacks {
@@ -455,7 +460,7 @@ func (n Needs) Names() []string {
 	return out
 }
 
-// Missing is the mirror's sentence about an object that the cluster does not have; "" if each may exist.
+// Missing returns the mirror's sentence about the first object that the cluster does not have; "" if every object may exist.
 func (n Needs) Missing() string { return n.missing().Message }
 
 func (n Needs) missing() conversion.Missing {
@@ -467,7 +472,7 @@ func (n Needs) missing() conversion.Missing {
 	return conversion.Missing{}
 }
 
-// Sentence is for a person: what must be shown, for which fields, and how.
+// Sentence returns, for a person, what must be shown, for which fields, and how.
 func (n Needs) Sentence(p inventory.Pair) string {
 	what := "needs " + strings.Join(n.Names(), " and ")
 	if len(n.fields) > 0 {
@@ -504,11 +509,11 @@ func (n Needs) Sentence(p inventory.Pair) string {
 	return what
 }
 
-// uninitialised is the rule that refuses a request until status has the authoritative API. A manifest has no status, nor has an object in a cluster without
-// Poundlock.
+// uninitialised is the id of the rule that refuses a request until status names the authoritative API. A manifest has no status. An object in a cluster without
+// Poundlock has none either.
 const uninitialised = "authority/uninitialised"
 
-// refusal is the reason for a denial: that of the handoff for an object that is being deleted.
+// refusal returns the finding's reason for a rule's denial: the handoff's reason if the object is being deleted, and ReasonRefused otherwise.
 func refusal(rule, detail string) string {
 	if rule == "authority/request-blocked" && strings.Contains(detail, "being deleted") {
 		return authority.ReasonDeleting
@@ -516,7 +521,7 @@ func refusal(rule, detail string) string {
 	return ReasonRefused
 }
 
-// step returns the handoff's next step.
+// step returns the finding for the handoff's next step.
 func (f Finding) step(step authority.Step, p inventory.Pair) Finding {
 	switch {
 	case p.Shape().Current == authority.Migrating:
@@ -539,7 +544,7 @@ func (f Finding) step(step authority.Step, p inventory.Pair) Finding {
 	return f.finding(Waiting, step.Reason, because(step, p))
 }
 
-// Stuck reports whether a person must fix what the reason names.
+// Stuck reports whether the reason names something that a person must fix.
 func Stuck(reason string) bool {
 	return slices.Contains([]string{
 		authority.ReasonNotSynchronized, authority.ReasonDeleting, authority.ReasonUnknownOrigin,
@@ -548,7 +553,7 @@ func Stuck(reason string) bool {
 	}, reason)
 }
 
-// unsynchronized has the mirror's own reason and message, which name the remedy.
+// unsynchronized returns the finding with the mirror's own reason and message, because these name the remedy.
 func (f Finding) unsynchronized(p inventory.Pair) Finding {
 	c := p.Shape().Condition(authority.ConditionSynchronized)
 	if c.Reason == "" {
@@ -557,7 +562,7 @@ func (f Finding) unsynchronized(p inventory.Pair) Finding {
 	return f.finding(Blocked, c.Reason, c.Message)
 }
 
-// because is what a step waits for.
+// because returns, in sentences, what a step waits for.
 func because(step authority.Step, p inventory.Pair) string {
 	message, _, _ := strings.Cut(step.Message, " To cancel,") // before a move there is nothing to cancel
 	if step.On.Has(authority.WhoMachines) {
@@ -573,7 +578,7 @@ func because(step authority.Step, p inventory.Pair) string {
 
 func state(p inventory.Pair, to authority.API) authority.State {
 	asked := p.MachineAPI
-	if p.Shape().Current != authority.Migrating { // a move that goes on is reported as it is, and not as it would be cancelled
+	if p.Shape().Current != authority.Migrating { // a move in progress is reported as it is, and not as a request to cancel it would change it
 		asked = asking(asked, to)
 	}
 	s := authority.Objects{
@@ -584,14 +589,14 @@ func state(p inventory.Pair, to authority.API) authority.State {
 	return s
 }
 
-// InfraFinalizer is the finalizer of the provider's controller.
+// InfraFinalizer returns the finalizer that the provider's controller sets on the pair's infrastructure object.
 func InfraFinalizer(p inventory.Pair) string {
 	ref := p.InfraRef()
 	return authority.InfraFinalizer(ref.APIGroup, ref.Kind)
 }
 
-// Unconvertible returns the errors of a conversion from the authoritative API to the other. It leaves out errors that an object which was not shown might
-// change; needs has what to show then. The mirror's own condition counts, because the mirror has the whole cluster.
+// Unconvertible returns the errors of a conversion from the authoritative API to the other API. It leaves out errors that might change with an object that was
+// not shown; needs then has what to show. The mirror's condition Synchronized decides instead if it is known, because the mirror reads the whole cluster.
 func Unconvertible(p inventory.Pair, env conversion.Env, lacks []inventory.Lack) (errs field.ErrorList, needs Needs) {
 	if ref := p.InfraRef(); p.Source != "" && ref.Name != "" && p.Infra == nil && p.Authoritative() == authority.ClusterAPI {
 		return nil, Needs{lacks: []inventory.Lack{inventory.LackOf(referred(env, ref.Kind), ref.Name, p.Namespaces.ClusterAPI)}}
@@ -601,16 +606,16 @@ func Unconvertible(p inventory.Pair, env conversion.Env, lacks []inventory.Lack)
 		lacks = nil
 	}
 	certain, open, fewest := inventory.Sift(env, lacks, func(e conversion.Env) field.ErrorList { return unconvertible(p, e) })
-	if p.Source == "" && judged(p) && synchronized.Status == "True" { // in a file it may have been edited since
+	if p.Source == "" && judged(p) && synchronized.Status == "True" { // an object in a file may have been edited since the mirror judged it
 		if slices.ContainsFunc(lacks, inventory.Lack.Decides) {
-			return nil, Needs{} // the mirror had all of the cluster, and so it knows better
+			return nil, Needs{} // the mirror read the whole cluster, and could convert the object
 		}
 		return certain, Needs{}
 	}
 	return certain, needsOf(fewest, open)
 }
 
-// referred is the resource of one of the platform's kinds.
+// referred returns the platform's resource of a kind. If the platform has no such kind, the resource's name is derived from the kind.
 func referred(env conversion.Env, kind string) conversion.Resource {
 	for _, r := range env.Platform.Resources() {
 		if r.Kind == kind {
@@ -621,7 +626,8 @@ func referred(env conversion.Env, kind string) conversion.Resource {
 		Plural: strings.ToLower(kind) + "s"}
 }
 
-// Doubts are the lacks that may prevent the move of a pair which converts with what was shown. There are none if Poundlock has converted it.
+// Doubts returns the lacks that may prevent the move of a pair, although the pair converts with what was shown. There are none if Poundlock itself has
+// converted the pair.
 func Doubts(p inventory.Pair, env conversion.Env, lacks []inventory.Lack) Needs {
 	if judged(p) {
 		return Needs{}
@@ -629,7 +635,7 @@ func Doubts(p inventory.Pair, env conversion.Env, lacks []inventory.Lack) Needs 
 	return Needs{lacks: inventory.Doubts(env, lacks, func(e conversion.Env) field.ErrorList { return unconvertible(p, e) }), converts: true}
 }
 
-// unconvertible converts as the webhook does.
+// unconvertible returns the errors of the conversion that the webhook would try.
 func unconvertible(p inventory.Pair, env conversion.Env) field.ErrorList {
 	if p.Authoritative() == authority.MachineAPI || p.ClusterAPI == nil {
 		return core.Check(p.Kind.Name, p.MachineAPI.Raw(), env)
@@ -677,7 +683,7 @@ func request(p inventory.Pair, to authority.API, errs field.ErrorList) policies.
 	}
 }
 
-// asking is the object with another spec.authoritativeAPI. An object that cannot be changed stays as it is.
+// asking returns a copy of the object with another spec.authoritativeAPI. An object that cannot be changed is returned as it is.
 func asking(o *policies.Object, to authority.API) *policies.Object {
 	var content map[string]any
 	if json.Unmarshal(o.Raw(), &content) != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// The words of the columns PLAN and WHY of migrate, but for those that are answers of check too.
+// The words in the columns PLAN and WHY of migrate, except those that are also answers of check.
 const (
 	PlanAsk      = "move"
 	PlanTakeBack = "take the request back"
@@ -20,7 +20,7 @@ const (
 	PlanWillWait = "will wait"
 )
 
-// PlanMeanings explains those words.
+// PlanMeanings explains the words of a plan.
 func PlanMeanings() []Reason {
 	return []Reason{
 		{PlanAsk, "spec.authoritativeAPI is set to the other API, so that the object moves", "nothing"},
@@ -41,8 +41,8 @@ func PlanMeanings() []Reason {
 	}
 }
 
-// Back returns, in the words of a plan, what a request takes back if it is for the API that is authoritative, or that the object is leaving; "" for a request
-// that moves the object, or that changes nothing.
+// Back returns the plan's word for a request that takes an earlier request back. Such a request names the API that is authoritative, or the API that the object
+// is leaving. Back returns "" for a request that moves the object, or that changes nothing.
 func Back(p inventory.Pair, to authority.API) string {
 	shape := p.Shape()
 	switch {
@@ -56,13 +56,13 @@ func Back(p inventory.Pair, to authority.API) string {
 	return ""
 }
 
-// GoesBack reports whether authority is between the two APIs, and returns to the one that it was leaving.
+// GoesBack reports whether the object is between the two APIs, and returns to the API that it was leaving.
 func GoesBack(p inventory.Pair) bool {
 	shape := p.Shape()
 	return p.MachineAPI != nil && shape.Current == authority.Migrating && shape.Requested == shape.SynchronizedAPI
 }
 
-// Once gathers a sentence about each object that has yet to move, each sentence once.
+// Once returns the sentences about the objects that have yet to move, each sentence once.
 func Once(findings []Finding, sentence func(Finding) string) []string {
 	var out []string
 	for _, f := range findings {

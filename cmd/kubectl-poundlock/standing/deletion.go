@@ -16,10 +16,11 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// ReasonDeletionNotBegun is why a Machine that is being deleted stays, although nothing holds it up that its conditions show.
+// ReasonDeletionNotBegun is the reason for a Machine that is being deleted and stays, although its conditions show nothing that holds up the deletion.
 const ReasonDeletionNotBegun = "DeletionNotBegun"
 
-// deletion is what the deletion of a Machine waits for, in the words of the API that ends its instance; nothing if its conditions do not show it.
+// deletion sets what the deletion of a Machine waits for, in the words of the API that terminates its instance. It sets nothing if the Machine's conditions do
+// not show that.
 func (s *Standing) deletion(p inventory.Pair) {
 	going, find := p.MachineAPI, holdsUpMachineAPI
 	if p.Authoritative() == authority.ClusterAPI {
@@ -33,7 +34,7 @@ func (s *Standing) deletion(p inventory.Pair) {
 	}
 }
 
-// holdsUpClusterAPI reads the condition by which Cluster API's controller reports each step of a deletion.
+// holdsUpClusterAPI returns what a deletion waits for, from the condition by which Cluster API's controller reports each step of a deletion.
 func holdsUpClusterAPI(core *policies.Object) (reason, message string) {
 	c := authority.ConditionOf(core, clusterv1.MachineDeletingCondition)
 	switch c.Status {
@@ -45,7 +46,8 @@ func holdsUpClusterAPI(core *policies.Object) (reason, message string) {
 	return c.Reason, deletes("Cluster API", c.Message)
 }
 
-// holdsUpMachineAPI reads the conditions by which the Machine API's controller reports what a deletion waits for, in the order in which it waits.
+// holdsUpMachineAPI returns what a deletion waits for, from the conditions by which the Machine API's controller reports that. The controller waits in the
+// order of these conditions.
 func holdsUpMachineAPI(machine *policies.Object) (reason, message string) {
 	shape := authority.Read(machine)
 	for _, name := range []machinev1beta1.ConditionType{machinev1beta1.MachineDrainable, machinev1beta1.MachineDrained, machinev1beta1.MachineTerminable} {

@@ -16,7 +16,7 @@ import (
 // Standing is the summary of one pair. A condition that is not set is "".
 type Standing struct {
 	Kind string `json:"kind"`
-	// Namespace is the Machine API object's. Where only Cluster API has the object, it is that one's.
+	// Namespace is the Machine API object's namespace, or the Cluster API object's if only Cluster API has the object.
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	// Requested is spec.authoritativeAPI, Current is status.authoritativeAPI.
@@ -27,10 +27,10 @@ type Standing struct {
 	Synchronized metav1.ConditionStatus `json:"synchronized,omitempty"`
 	Settled      metav1.ConditionStatus `json:"settled,omitempty"`
 	Paused       Paused                 `json:"paused"`
-	// Reason and Message are what it waits for, or what is wrong; empty if all is well.
+	// Reason and Message are what the pair waits for, or what is wrong; empty if all is well.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
-	// Since is when that began, or when authority settled; zero if unknown.
+	// Since is when the wait or the error began, or when authority settled; zero if unknown.
 	Since metav1.Time `json:"since,omitzero"`
 	// Deleting reports that one of the core objects is being deleted.
 	Deleting bool `json:"deleting,omitempty"`
@@ -40,7 +40,7 @@ type Standing struct {
 	ref, object string
 }
 
-// Paused are each side's acknowledgements: True, False, or nothing.
+// Paused has each side's acknowledgement of a pause: True, False, or "" if there is none.
 type Paused struct {
 	MachineAPI     metav1.ConditionStatus `json:"machineAPI,omitempty"`
 	ClusterAPI     metav1.ConditionStatus `json:"clusterAPI,omitempty"`
@@ -50,10 +50,10 @@ type Paused struct {
 // Ref is KIND/NAME.
 func (s Standing) Ref() string { return s.ref }
 
-// Object is the object as other commands read it: machineset.machine.openshift.io/worker-a.
+// Object names the object as other commands accept it: machineset.machine.openshift.io/worker-a.
 func (s Standing) Object() string { return s.object }
 
-// Of reads a pair.
+// Of returns the summary of a pair.
 func Of(p inventory.Pair) Standing {
 	shape := p.Shape()
 	s := Standing{
@@ -101,7 +101,8 @@ func paused(p inventory.Pair, shape authority.Shape) Paused {
 	return out
 }
 
-// provider is the provider's acknowledgement, in whichever form it has; of a provider that never acknowledges, whether it is paused.
+// provider returns the provider's acknowledgement of a pause, in whichever form the provider acknowledges. Of a provider that never acknowledges, it returns
+// whether the provider's object is paused.
 func provider(p inventory.Pair) metav1.ConditionStatus {
 	switch (authority.Objects{Kind: p.Kind, MachineAPI: p.MachineAPI, ClusterAPI: p.ClusterAPI, Infra: p.Infra,
 		InfraInstance: p.InfraInstance}).State().Infra.Acknowledged {
@@ -120,8 +121,8 @@ const ReasonRequested = "Requested"
 // ReasonDeletionPaused is why the deletion of an object that only Cluster API has does not end (authority.DeletionPaused).
 const ReasonDeletionPaused = "DeletionPaused"
 
-// explain finds what the pair waits for: a move first, then the mirror. Where the handoff waits for an object that the mirror does not make, the mirror has the
-// reason and the remedy.
+// explain sets what the pair waits for: a move first, then the mirror. If the handoff waits for an object that the mirror does not create, the mirror's
+// condition has the reason and the remedy.
 func (s *Standing) explain(shape authority.Shape) {
 	settled, synchronized := shape.Condition(authority.ConditionSettled), shape.Condition(authority.ConditionSynchronized)
 	s.Since = settled.LastTransitionTime
@@ -140,12 +141,12 @@ func (s Standing) Moving() bool {
 	return s.Current == authority.Migrating || s.Requested.Other() != authority.Unset && s.Requested.Other() == s.Current
 }
 
-// At reports whether the API is authoritative, no move is requested, and all controllers have acknowledged it.
+// At reports whether the API is authoritative, no move is requested, and all controllers have acknowledged that.
 func (s Standing) At(api authority.API) bool {
 	return s.Current == api && !s.Moving() && s.Settled == metav1.ConditionTrue
 }
 
-// Age is the time since Since, in kubectl's units; "" if that is unknown.
+// Age returns the time since Since; 0 if that is unknown.
 func (s Standing) Age(now time.Time) time.Duration {
 	if s.Since.IsZero() {
 		return 0

@@ -15,7 +15,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Troubled adds what keeps a Machine that waits for nothing else from having an instance, in the words of the API that is authoritative for it.
+// Troubled adds why a Machine has no instance, in the words of the API that is authoritative for the Machine. It adds nothing if the Machine already has a
+// reason to wait.
 func (s Standing) Troubled(p inventory.Pair) Standing {
 	api, o := p.Authoritative(), p.MachineAPI
 	if api == authority.ClusterAPI {
@@ -43,12 +44,12 @@ func (s Standing) Troubled(p inventory.Pair) Standing {
 	return s
 }
 
-// failed is what the Machine API object says of a Machine that has failed for good, whichever API is authoritative, as a condition.
+// failed returns, as a condition, what the Machine API object reports of a Machine that has failed for good, whichever API is authoritative.
 func failed(p inventory.Pair) authority.Condition {
 	if !p.Kind.InfraActs() || p.MachineAPI.Deleting() || p.Shape().Phase != machinev1beta1.PhaseFailed {
 		return authority.Condition{}
 	}
 	status := machinev1beta1.MachineStatus{}
-	_ = json.Unmarshal(p.MachineAPI.Status, &status) // an API server has taken it
+	_ = json.Unmarshal(p.MachineAPI.Status, &status) // the API server has validated it
 	return authority.Condition{Type: "phase", Reason: machinev1beta1.PhaseFailed, Message: ptr.Deref(status.ErrorMessage, "status.errorMessage does not say why")}
 }

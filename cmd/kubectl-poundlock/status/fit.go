@@ -9,7 +9,8 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/standing"
 )
 
-// Fit selects the rows of a fleet that is higher than the screen: first what moves or waits, then the rest, in the fleet's order. left counts the others.
+// Fit selects rows of a fleet that is higher than the screen: first the objects that move or wait, then the others, in the fleet's order. left is the number of
+// objects that are not shown.
 func Fit(all []standing.Standing, rows int) (shown []standing.Standing, left int) {
 	rows = max(rows, 0)
 	if len(all) <= rows {

@@ -9,7 +9,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/standing"
 )
 
-// Message is what objects wait for in the same words.
+// Message is what one or more objects wait for in the same words.
 type Message struct {
 	Reason, Text string
 	// Objects are named as a person would: machineset/worker-a.
@@ -19,7 +19,7 @@ type Message struct {
 // placeholder replaces the name of each object in words that several share.
 const placeholder = "NAME"
 
-// Messages groups what objects wait for by its words, in the order of the objects. An object's own name is no difference.
+// Messages groups the objects by the words of what they wait for, in the order of the objects. Words that differ only by the object's own name are the same.
 func Messages(all []standing.Standing) []Message {
 	type key struct{ reason, text string }
 	at := map[key]int{}
@@ -39,7 +39,7 @@ func Messages(all []standing.Standing) []Message {
 	return out
 }
 
-// withoutName has the placeholder for each whole word that is the name.
+// withoutName returns the text with the placeholder instead of each whole word that is the name.
 func withoutName(text, name string) string {
 	return names.ReplaceAllStringFunc(text, func(word string) string {
 		if word == name {
@@ -49,5 +49,5 @@ func withoutName(text, name string) string {
 	})
 }
 
-// names are words as Kubernetes has names, without a full stop at their end.
+// names matches words that have the form of a Kubernetes name, without a full stop at their end.
 var names = regexp.MustCompile(`[a-z0-9]([-a-z0-9.]*[a-z0-9])?`)

@@ -8,16 +8,16 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Progress is the progress of a fleet.
+// Progress is how far the objects are that were requested to move to one API.
 type Progress struct {
 	To authority.API `json:"to"`
-	// All were requested to move to To: There of them have arrived, and Moving are in progress.
+	// There is how many of All objects have arrived, and Moving is how many are in progress.
 	There  int `json:"there"`
 	Moving int `json:"moving"`
 	All    int `json:"all"`
 }
 
-// ProgressOf counts, for each API to which an object moves, the objects that have arrived. It is empty while nothing moves.
+// ProgressOf returns the progress for each API to which an object moves. It is empty while nothing moves.
 func ProgressOf(all []standing.Standing) []Progress {
 	var out []Progress
 	for _, to := range []authority.API{authority.ClusterAPI, authority.MachineAPI} {

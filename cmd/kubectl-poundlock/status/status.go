@@ -75,9 +75,9 @@ func (o *options) run(ctx context.Context, args []string) error {
 	}
 	matches := q.Matches
 	if o.withMachines {
-		q.Kinds, q.Selector = nil, nil // a set's Machines are found by the set, whatever their labels
+		q.Kinds, q.Selector = nil, nil // a set's Machines are found by the set, whatever their labels are
 	}
-	q.WithoutInfrastructure, q.Parents = true, true // a Machine that only Cluster API has is converted if its set is mirrored, as far as that can be done
+	q.WithoutInfrastructure, q.Parents = true, true // if a set is mirrored, standingOf converts its Machines that only Cluster API has, as far as possible
 	narrow := func(f *inventory.Fleet) {
 		if o.withMachines {
 			f.Narrow(t.WithMachines(f.Pairs, matches))
@@ -103,12 +103,12 @@ func (o *options) run(ctx context.Context, args []string) error {
 	return o.writeSurvey(s)
 }
 
-// away returns that Poundlock does not answer, or that no manager leads, and since when; "" if all is well or unknown.
+// away returns the sentence that Poundlock does not answer, or that no manager leads, and since when; "" if all is well or unknown.
 func (o *options) away(ctx context.Context, namespace string) string {
 	return presence.Signs(ctx, o.Plugin, namespace).Away(o.Now())
 }
 
-// gate returns that the feature gate is off, or what the user may not read of it.
+// gate returns the sentence that the feature gate is off, or the sentence about what the user may not read of the gate.
 func (o *options) gate(ctx context.Context) (off, unknown string) {
 	s, err := presence.ReadServer(ctx, o.Plugin)
 	if err != nil {
@@ -165,7 +165,7 @@ func (o *options) follow(ctx context.Context, q inventory.Query, t targets.List,
 	return err
 }
 
-// writeChanged writes the objects that have changed.
+// writeChanged writes a line for each object that has changed.
 func (o *options) writeChanged(s survey, seen map[string]string) error {
 	var changed []standing.Standing
 	for _, one := range s.Objects {
@@ -180,7 +180,7 @@ func (o *options) writeChanged(s survey, seen map[string]string) error {
 	}
 	if o.Format == "table" || o.Format == "wide" {
 		out := o.OutputFlags
-		out.NoHeaders = out.NoHeaders || len(seen) > len(changed) // the first lines have had the headings
+		out.NoHeaders = out.NoHeaders || len(seen) > len(changed) // the headings are above the first lines
 		o.glance(out).rows(changed)
 		return nil
 	}

@@ -18,7 +18,7 @@ import (
 type survey struct {
 	Objects  []standing.Standing `json:"objects"`
 	Progress []Progress          `json:"progress,omitempty"`
-	// Neighbours counts the objects that others write to, by writer.
+	// Neighbours counts, for each other writer, the objects to which it writes.
 	Neighbours map[string]int `json:"neighbours,omitempty"`
 	// Rival names the parts of OpenShift's own migration that block every move.
 	Rival string `json:"rival,omitempty"`
@@ -34,7 +34,7 @@ type survey struct {
 	NoInfrastructure string `json:"noInfrastructure,omitempty"`
 
 	leftAlone int
-	// nothing is the sentence in place of the objects where there are none.
+	// nothing is the sentence that replaces the objects if there are none.
 	nothing string
 }
 
@@ -54,7 +54,8 @@ func surveyOf(f *inventory.Fleet) survey {
 	return s
 }
 
-// standingOf is the summary of a pair. A Machine that the mirror does not reflect, as it does not convert, has no condition: the conversion has the reason.
+// standingOf returns the summary of a pair. A Machine that the mirror does not reflect, because it does not convert, has no condition. So its reason comes from
+// a conversion.
 func standingOf(f *inventory.Fleet, pair inventory.Pair) standing.Standing {
 	s := standing.Of(pair)
 	if s.Reason != "" || !f.Reflected(pair) {
@@ -78,12 +79,12 @@ func (s *survey) count(by []authority.Neighbour) {
 	}
 }
 
-// first are the sentences before everything else.
+// first returns the sentences that come before everything else.
 func (s *survey) first() []string {
 	return slices.DeleteFunc([]string{s.Away, s.GateOff, s.rival(), s.NoInfrastructure, s.Terminating}, func(text string) bool { return text == "" })
 }
 
-// rival is why nothing moves beside OpenShift's own migration; "" without it.
+// rival returns why nothing moves while OpenShift's own migration runs; "" if it does not run.
 func (s *survey) rival() string {
 	if s.Rival == "" {
 		return ""

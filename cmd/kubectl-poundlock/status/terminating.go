@@ -14,10 +14,10 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// namespaces are Kubernetes' Namespaces.
+// namespaces is the resource of Kubernetes' Namespaces.
 var namespaces = corev1.SchemeGroupVersion.WithResource("namespaces")
 
-// terminating returns which of the pairs' namespaces are being deleted, as far as the user may read them.
+// terminating returns the sentence about the pairs' namespaces that are being deleted, as far as the user may read them; "" for none.
 func (o *options) terminating(ctx context.Context, pairs authority.Pairs) string {
 	client, err := o.Client(nil)
 	if err != nil {
@@ -34,7 +34,7 @@ func (o *options) terminating(ctx context.Context, pairs authority.Pairs) string
 	return terminationOf(names)
 }
 
-// terminationOf is the sentence about namespaces that are being deleted; "" for none.
+// terminationOf returns the sentence about namespaces that are being deleted; "" for none.
 func terminationOf(names []string) string {
 	switch len(names) {
 	case 0:

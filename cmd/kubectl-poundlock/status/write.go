@@ -56,14 +56,14 @@ func (w glance) write(s survey) {
 	w.unread(s)
 }
 
-// leftAlone counts the checks that are there and have no authority.
+// leftAlone prints the number of health checks whose CRD has no fields of authority.
 func (w glance) leftAlone(s survey) {
 	if s.leftAlone > 0 {
 		w.Linef("%s", w.Dim(fmt.Sprintf("%s left alone: the CRD has no authoritativeAPI.", amount.Of(s.leftAlone, "MachineHealthCheck"))))
 	}
 }
 
-// unread is what the user may not read. It comes last: those with rights in the two namespaces alone have it in each answer.
+// unread prints what the user may not read. It comes last, because users who have rights only in the two namespaces get it in each answer.
 func (w glance) unread(s survey) {
 	if s.GateUnknown != "" {
 		w.Linef("\n%s", w.Dim(printers.Wrap(s.GateUnknown, "", w.Width)))
@@ -78,7 +78,7 @@ func (w glance) repaint(s survey) {
 	w.Repaint(func(paper printers.Output) { on(paper).write(s) }, func(paper printers.Output, height int) { on(paper).writeWithin(s, height) })
 }
 
-// writeWithin leaves out the sentences, and objects that are in order.
+// writeWithin writes at most height lines. It leaves out the sentences about objects. If not all objects fit, it also leaves out those that are in order.
 func (w glance) writeWithin(s survey, height int) {
 	first := 0
 	for _, text := range s.first() {
@@ -98,7 +98,7 @@ func (w glance) writeWithin(s survey, height int) {
 	}
 }
 
-// others names who else acts in the cluster.
+// others prints who else writes to the objects.
 func (w glance) others(s survey) {
 	var names []string
 	for _, who := range slices.Sorted(maps.Keys(s.Neighbours)) {
@@ -208,14 +208,14 @@ func (w glance) counts(all []standing.Standing) {
 
 const barWidth = 30
 
-// bar is the share of the fleet that has arrived.
+// bar returns a line with the share of the objects that have arrived.
 func (w glance) bar(p Progress) string {
 	done := barWidth * p.There / p.All
 	return fmt.Sprintf("%s %s %d of %d there, %d on the way", p.To.Text(), "["+w.Green(strings.Repeat("#", done))+strings.Repeat(".", barWidth-done)+"]",
 		p.There, p.All, p.Moving)
 }
 
-// messages explain in sentences what is waited for, each once.
+// messages prints, in sentences, what the objects wait for, each sentence once.
 func (w glance) messages(all []standing.Standing) {
 	const most = 10
 	shown := 0

@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Complete completes KIND/NAME: the kinds and, behind a slash, the cluster's names.
+// Complete completes KIND/NAME: the kinds and, after a slash, the names in the cluster.
 func Complete(p *cli.Plugin) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 		return complete(cmd.Context(), p, begun)

@@ -20,12 +20,12 @@ import (
 	"github.com/poundlock/poundlock/internal/spelling"
 )
 
-// Files is where objects are read from instead of the cluster, with facts about their cluster that files lack.
+// Files has the sources from which objects are read instead of the cluster, and the facts about the cluster that files lack.
 type Files struct {
 	inventory.Sources
 	Given inventory.Cluster
 
-	// Parents reads the cluster's MachineSets too if only Machines are requested: a Machine's conversion depends on its set.
+	// Parents also reads the cluster's MachineSets if only Machines are requested, because a Machine's conversion depends on its set.
 	Parents bool
 
 	given func() bool
@@ -51,17 +51,17 @@ func (f *Files) AddFlags(cmd *cobra.Command, usage string) {
 	cmd.Flags().Var((*gates)(&f.Given.Gates), "feature-gates",
 		"the same flag of Cluster API's manager, such as MachineTaintPropagation=true; "+
 			"in a cluster, the plugin reads it from the manager's Deployment")
-	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // the flag is there
+	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // no error: the flag exists
 }
 
-// platformName is a flag: the Infrastructure's name of a platform, in any case.
+// platformName is the value of a flag: a platform's name in the Infrastructure, in any case.
 type platformName string
 
 func (p *platformName) String() string { return string(*p) }
 
 func (p *platformName) Type() string { return "string" }
 
-// Set accepts platforms without a conversion too: that there is none is an answer.
+// Set also accepts platforms without a conversion, because the answer is then that there is none.
 func (p *platformName) Set(text string) error {
 	all := append(platformNames(), string(configv1.BareMetalPlatformType), string(configv1.IBMCloudPlatformType), string(configv1.KubevirtPlatformType),
 		string(configv1.LibvirtPlatformType), string(configv1.OvirtPlatformType), string(configv1.EquinixMetalPlatformType),
@@ -79,7 +79,7 @@ func (p *platformName) Set(text string) error {
 	return fmt.Errorf("want one of %s%s", strings.Join(platformNames(), ", "), meant)
 }
 
-// platformNames are the platforms with a conversion.
+// platformNames returns the names of the platforms with a conversion.
 func platformNames() []string {
 	var out []string
 	for _, p := range platforms.List() {
@@ -88,7 +88,7 @@ func platformNames() []string {
 	return out
 }
 
-// patterns is a flag of regular expressions.
+// patterns is the value of a flag: regular expressions.
 type patterns conversion.Patterns
 
 func (p *patterns) String() string {
@@ -107,7 +107,7 @@ func (p *patterns) Set(text string) error {
 	return err
 }
 
-// gates is a flag of feature gates, Name=true or Name=false.
+// gates is the value of a flag: feature gates, Name=true or Name=false.
 type gates map[string]bool
 
 func (g *gates) String() string {
@@ -131,12 +131,12 @@ func (g *gates) Set(text string) error {
 	return nil
 }
 
-// Gather reads files, or the cluster.
+// Gather reads the objects from files, or from the cluster.
 func (f Files) Gather(ctx context.Context, p *cli.Plugin, s Selection, args []string) (*inventory.Fleet, error) {
 	if err := oneOf(f.Sources); err != nil {
 		return nil, err
 	}
-	if len(f.Paths) == 0 && f.given != nil && f.given() { // an empty variable of a script
+	if len(f.Paths) == 0 && f.given != nil && f.given() { // such as an empty variable of a script
 		return nil, cli.Usagef("-f is empty: give a file, a folder, or - for standard input")
 	}
 	t, err := Parse(args)
@@ -169,10 +169,10 @@ func (f Files) Gather(ctx context.Context, p *cli.Plugin, s Selection, args []st
 // addKustomization adds -k.
 func addKustomization(cmd *cobra.Command, s *inventory.Sources) {
 	cmd.Flags().StringVarP(&s.Kustomization, "kustomize", "k", "", "a kustomization's folder, instead of -f, as with kubectl apply -k")
-	_ = cmd.MarkFlagDirname("kustomize") // the flag is there
+	_ = cmd.MarkFlagDirname("kustomize") // no error: the flag exists
 }
 
-// oneOf refuses both sources at once, as kubectl does.
+// oneOf returns an error if both -f and -k are given, as kubectl does.
 func oneOf(s inventory.Sources) error {
 	if len(s.Paths) > 0 && s.Kustomization != "" {
 		return cli.Usagef("-f and -k: use one of them")
@@ -180,7 +180,7 @@ func oneOf(s inventory.Sources) error {
 	return nil
 }
 
-// FromCluster reads the cluster.
+// FromCluster reads from the cluster what the query requests.
 func FromCluster(ctx context.Context, p *cli.Plugin, q inventory.Query) (*inventory.Fleet, error) {
 	client, err := p.Client(nil)
 	if err != nil {

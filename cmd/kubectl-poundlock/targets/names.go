@@ -18,18 +18,18 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Names is where the names of a cluster's objects are read from, besides the arguments.
+// Names has the sources from which the names of a cluster's objects are read, besides the arguments.
 type Names struct{ inventory.Sources }
 
 // AddFlags adds -f.
 func (n *Names) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVarP(&n.Paths, "filename", "f", nil,
 		"read the objects' names from files, URLs or - for standard input: manifests, or lines of KIND/NAME, as -o name writes them")
-	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // the flag is there
+	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // no error: the flag exists
 	addKustomization(cmd, &n.Sources)
 }
 
-// Targets are the objects that the arguments and files name.
+// Targets returns the objects that the arguments and files name.
 func (n Names) Targets(p *cli.Plugin, args []string) (List, error) {
 	if n.None() {
 		return Parse(args)
@@ -53,7 +53,7 @@ func (n Names) Targets(p *cli.Plugin, args []string) (List, error) {
 	return append(t, more...), err
 }
 
-// names reads the files. Files without names are an error, since no names would mean all objects.
+// names returns the names in the files. Files without names are an error, because no names would mean all objects.
 func (n Names) names(stdin io.Reader, pairs authority.Pairs) ([]string, error) {
 	var out []string
 	for _, path := range n.Paths {
@@ -95,17 +95,17 @@ func namesIn(path string, stdin io.Reader, pairs authority.Pairs) ([]string, err
 	return namesOf(string(raw), pairs)
 }
 
-// word is what may stand on either side of KIND/NAME.
+// word matches what may stand on either side of KIND/NAME.
 var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
 
-// namesOf parses lines of KIND/NAME, or manifests.
+// namesOf returns the names in a text, which has lines of KIND/NAME, or manifests.
 func namesOf(text string, pairs authority.Pairs) ([]string, error) {
 	var out []string
 	for _, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
 		if kind, name, is := strings.Cut(line, "/"); is && isKind(kind) && name != "" && !strings.ContainsAny(name, " :") {
 			out = append(out, line)
-		} else if is && word.MatchString(kind) && word.MatchString(name) { // no manifest begins so
+		} else if is && word.MatchString(kind) && word.MatchString(name) { // no manifest begins like this, so the kind does not exist
 			_, err := parseKind(kind)
 			return nil, err
 		} else if line != "" {

@@ -26,7 +26,7 @@ func (s *Selection) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&s.All, "all-namespaces", "A", false, "all pairs of --namespaces; -n is ignored")
 }
 
-// Query is the query of the flags; kinds nil is all.
+// Query returns the query of the flags for the targets; without targets it requests all kinds.
 func (s Selection) Query(p *cli.Plugin, t List) (inventory.Query, error) {
 	if s.All {
 		*p.Config.Namespace = ""

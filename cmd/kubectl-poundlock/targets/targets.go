@@ -16,10 +16,10 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// List is the arguments' objects.
+// List has the objects that the arguments name.
 type List []Target
 
-// Target is one argument; name is "" for all of the kind.
+// Target is one argument. Name is "" for all objects of the kind.
 type Target struct {
 	Kind authority.Kind
 	Name string
@@ -80,7 +80,7 @@ func parseKind(word string) (authority.Kind, error) {
 	return authority.Kind{}, cli.Usagef("%q is a kind that does not move: want machine, machineset or machinehealthcheck%s", word, instead(short))
 }
 
-// instead suggests a kind for a word that is no kind that moves.
+// instead returns how the error about a word that is no kind that moves goes on: with a remark, or a similar kind; "" for none.
 func instead(word string) string {
 	switch {
 	case strings.HasPrefix(word, "machinedeployment"):
@@ -102,33 +102,33 @@ func instead(word string) string {
 	return ""
 }
 
-// bare reports whether a word is no kind, and like none: it may be a name.
+// bare reports whether a word may be an object's name: it is no kind, and not like one.
 func bare(word string) bool {
 	short, _, _ := strings.Cut(strings.ToLower(word), ".")
 	return !isKind(word) && !alone(short) && instead(short) == ""
 }
 
-// alone reports whether a word is of the kind that moves alone.
+// alone reports whether a word names the kind ControlPlaneMachineSet, which moves without other objects, and has its own commands.
 func alone(word string) bool {
 	return slices.Contains([]string{"controlplanemachineset", "controlplanemachinesets", "cpms"}, word)
 }
 
 var abbreviations = map[string]string{"Machine": "ma", "MachineSet": "ms", "MachineHealthCheck": "mhc"}
 
-// Mean reports whether the pair is a target; no targets mean all.
+// Mean reports whether the pair is a target. If there are no targets, each pair is one.
 func (t List) Mean(p inventory.Pair) bool {
 	return len(t) == 0 || slices.ContainsFunc(t, func(one Target) bool {
 		return one.Kind.Name == p.Kind.Name && (one.Name == "" || one.Name == p.Name)
 	})
 }
 
-// Pick returns the targets' pairs; a missing name is an error.
+// Pick narrows the fleet to the targets' pairs. A name that does not exist is an error.
 func (t List) Pick(f *inventory.Fleet, pairs authority.Pairs) error {
 	f.Narrow(t.Mean)
 	return t.Named(f, pairs)
 }
 
-// Named returns an error if one of the named objects is not there.
+// Named returns an error if one of the named objects does not exist.
 func (t List) Named(f *inventory.Fleet, pairs authority.Pairs) error {
 	for _, one := range t {
 		if one.Name != "" && !slices.ContainsFunc(f.Pairs, func(p inventory.Pair) bool { return p.Name == one.Name && p.Kind.Name == one.Kind.Name }) {
@@ -138,7 +138,7 @@ func (t List) Named(f *inventory.Fleet, pairs authority.Pairs) error {
 	return nil
 }
 
-// Absent is where a missing object was looked for.
+// Absent returns the error of a missing object, with the namespaces where it was looked for.
 func (t Target) Absent(pairs authority.Pairs) error {
 	var where []string
 	for _, pair := range pairs {
@@ -147,7 +147,7 @@ func (t Target) Absent(pairs authority.Pairs) error {
 	return fmt.Errorf("there is no %s %q in either API (namespaces %s; --namespaces names others)", t.Kind.Name, t.Name, strings.Join(where, ", "))
 }
 
-// Nothing says that no object is there of what was asked for, as kubectl does; aside continues it where no selector was given.
+// Nothing returns the sentence that no requested object exists, as kubectl prints it. aside continues the sentence if no selector was given.
 func (t List) Nothing(selector, aside string) string {
 	kinds := t.kinds()
 	if len(kinds) == 0 {
@@ -167,7 +167,7 @@ func (t List) Nothing(selector, aside string) string {
 	return fmt.Sprintf("No %s was found%s.", what, aside)
 }
 
-// InOrder sorts the pairs by their targets, and keeps the order within one target: a user names a canary first to move it first.
+// InOrder sorts the pairs by their targets, and keeps the order within one target, because a user names a canary first to move it first.
 func (t List) InOrder(pairs []inventory.Pair) {
 	place := func(p inventory.Pair) int {
 		return slices.IndexFunc(t, func(one Target) bool { return List{one}.Mean(p) })
@@ -175,7 +175,7 @@ func (t List) InOrder(pairs []inventory.Pair) {
 	slices.SortStableFunc(pairs, func(a, b inventory.Pair) int { return place(a) - place(b) })
 }
 
-// WithMachines is Mean, and also means the Machines of the MachineSets among the pairs that are meant and match.
+// WithMachines returns a function that reports whether a pair is a target that matches, or a Machine of such a MachineSet. These Machines need not match.
 func (t List) WithMachines(pairs []inventory.Pair, matches func(inventory.Pair) bool) func(inventory.Pair) bool {
 	sets := map[string]bool{}
 	for _, p := range pairs {

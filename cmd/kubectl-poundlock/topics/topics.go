@@ -32,7 +32,7 @@ type Topic struct {
 
 	kind  kind
 	paths []string
-	// ofProvider is set for a field of a providerSpec or of an infrastructure machine.
+	// ofProvider reports that the topic is a field of a providerSpec or of an infrastructure machine.
 	ofProvider bool
 }
 
@@ -58,7 +58,7 @@ func Topics() Catalog {
 	return slices.Concat(rules(), reasons(), readinesses(), signals(), writers(), fields())
 }
 
-// readinesses are the words of the plugin's own tables.
+// readinesses returns topics for the words of the plugin's own tables.
 func readinesses() []Topic {
 	out := []Topic{reasonTopic(standing.ReasonRequested, "reason of kubectl poundlock status",
 		"the other API was requested, and Poundlock has not reconciled the object since",
@@ -90,7 +90,7 @@ func readinesses() []Topic {
 			"wait. `kubectl poundlock status` shows what the deletion waits for; if it does not end, see the runbook *A deletion does not end*"))
 }
 
-// signals are the conditions, events, alerts and metrics.
+// signals returns topics for the conditions, events, alerts and metrics.
 func signals() []Topic {
 	var out []Topic
 	for _, s := range meanings.Entries(meanings.Signals()) {
@@ -139,7 +139,7 @@ func reasons() []Topic {
 	return out
 }
 
-// ReasonNames are the reasons that a condition, an event or check may have.
+// ReasonNames returns the reasons that a condition, an event or check may have.
 func ReasonNames() []string {
 	var out []string
 	for _, t := range reasons() {
@@ -197,7 +197,7 @@ func line(l conversion.Line) []Part {
 	return parts
 }
 
-// only explains a field that just one API has.
+// only returns the explanation of a field that only one API (api) has.
 func only(api, other string, l conversion.Line) []Part {
 	text := "Only " + api + " has this field. "
 	if l.Passes != "" {
@@ -215,9 +215,9 @@ func list(paths []string) string {
 	return strings.Join(paths, ", ")
 }
 
-// Find returns the topics for a word: those with that name, or else those that end in the word or are below it. It is empty if there are none. The metadata
-// of an object differ from those in a providerSpec. Find explains the former by the latter only if nothing else matches, because `check` leaves out the path
-// to the providerSpec.
+// Find returns the topics for a word: those with that name, or else the fields whose path ends in the word or is below it. It is empty if there are none. The
+// metadata of an object are not the metadata in a providerSpec. Find returns a field of one of the two for a word about the other only if nothing else matches,
+// because `check` leaves out the path to the providerSpec.
 func (c Catalog) Find(asked string) []Topic {
 	whole := unbracketed(asked)
 	asked = normal(asked)
@@ -252,12 +252,12 @@ const (
 
 var (
 	index = regexp.MustCompile(`\[[^\]]*\]`)
-	// ways match in any case, as the Machine API's decoders accept names in any case.
+	// ways finds the path to a providerSpec or to an infrastructure machine's spec, in any case, because the Machine API's decoders accept names in any case.
 	ways = regexp.MustCompile(`(?i)(^|\.)providerSpec\.value\.|MachineTemplate\.spec\.template\.spec\.|Machine\.spec\.`)
 )
 
-// normal removes from a word what differs between objects: indexes, and the path to the providerSpec or to the infrastructure machine's spec. It also removes
-// the brackets of a rule's id in a message.
+// normal returns a word without what differs between objects: indexes, and the path to the providerSpec or to the infrastructure machine's spec. It also
+// removes the brackets around a rule's id in a message.
 func normal(asked string) string {
 	asked = unbracketed(asked)
 	if way := ways.FindStringIndex(asked); way != nil && asked[way[1]:] != "" {
@@ -266,7 +266,7 @@ func normal(asked string) string {
 	return asked
 }
 
-// unbracketed removes indexes, and the brackets of a rule's id.
+// unbracketed returns a word without indexes, and without the brackets around a rule's id.
 func unbracketed(asked string) string {
 	asked = strings.TrimSpace(asked)
 	if strings.HasPrefix(asked, "[") && strings.HasSuffix(asked, "]") {
@@ -294,8 +294,8 @@ func (t Topic) matches(asked string) match {
 	return best
 }
 
-// pathMatches ignores the brackets of lists, which people leave out. It also accepts a field of another object as messages name it: a Machine's field is in a
-// set's template.
+// pathMatches returns how well a word matches a field's path. It ignores the brackets of lists, because people leave them out. A Machine's field also matches
+// the field in a set's template, because messages name the Machine's field.
 func pathMatches(path, asked string) match {
 	path, asked = plain(path), plain(asked)
 	below, whole := strings.CutSuffix(path, ".*")
@@ -327,7 +327,7 @@ func (c Catalog) Names() []string {
 	return slices.Compact(out)
 }
 
-// Similar lists names similar to an unknown word, the nearest first, a handful at most.
+// Similar returns the names that are similar to an unknown word, the nearest first, five at most.
 func (c Catalog) Similar(asked string) []string {
 	asked = strings.ToLower(normal(asked))
 	type scored struct {
@@ -335,7 +335,7 @@ func (c Catalog) Similar(asked string) []string {
 		distance, whole int
 	}
 	var all []scored
-	for _, name := range c.Names() { // a path is also known by its last name, wherever a message begins it
+	for _, name := range c.Names() { // a path is also compared by its last name, because a message may begin the path anywhere
 		lower := strings.ToLower(name)
 		s := scored{name, spelling.Distance(last(lower), last(asked)), spelling.Distance(lower, asked)}
 		if s.distance <= typos(last(asked), last(lower)) || s.whole <= typos(asked, lower) {
@@ -352,10 +352,10 @@ func (c Catalog) Similar(asked string) []string {
 	return out
 }
 
-// typos is how many letters may differ between a word and the one that is meant: a third of the longer, since its end may be missing.
+// typos returns how many letters may differ between a word and the name that is meant: a third of the longer one, because the word's end may be missing.
 func typos(word, meant string) int { return max(1, max(len(word), len(meant))/3) }
 
-// last is the last name of a path, or what stands behind a domain.
+// last returns the last name of a path, or what follows a domain.
 func last(path string) string {
 	path = strings.TrimSuffix(strings.TrimSuffix(path, ".*"), "[]")
 	return path[strings.LastIndexAny(path, "./")+1:]

@@ -11,7 +11,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// writers are the other components that write to the same objects, with what becomes of each of their writes. check names those that a move would affect.
+// writers returns topics for the other components that write to the same objects, and what happens to each of their writes. check names the components that a
+// move would affect.
 func writers() []Topic {
 	var out []Topic
 	add := func(names string, p Part) {

@@ -92,7 +92,7 @@ func (o *options) bind(f *pflag.FlagSet) {
 }
 
 func (o *options) run(out, warnings io.Writer) error {
-	const percent = 60 // a run is short, and kustomize leaves a lot behind: less memory for a little time
+	const percent = 60 // kustomize leaves much garbage, so the process takes less memory for a little more time
 	defer debug.SetGCPercent(debug.SetGCPercent(percent))
 	options, packing, err := o.check()
 	if err != nil {
@@ -137,7 +137,7 @@ func printSummary(out io.Writer, summary bundle.Summary, maps []*corev1.ConfigMa
 	}
 }
 
-// check makes options of the flags. What is wrong with them is misuse; what is wrong with the manifests is not.
+// check returns the options that the flags give. Wrong flags are misuse, and wrong manifests are not.
 func (o *options) check() (bundle.Options, bundle.Packing, error) {
 	made, packing, err := o.parse()
 	if err != nil {
@@ -216,7 +216,7 @@ func (o *options) packing() (bundle.Packing, error) {
 	return packing, nil
 }
 
-// readMetadata reads the file of the flag, else the nearest metadata.yaml at or above the folder, within the repository.
+// readMetadata returns the content of the file in --metadata, or else of the nearest metadata.yaml: in the folder or above it, within the repository.
 func (o *options) readMetadata() ([]byte, error) {
 	const name = "metadata.yaml"
 	if info, err := os.Stat(o.kustomize); err != nil || !info.IsDir() {

@@ -22,19 +22,19 @@ import (
 	"github.com/poundlock/poundlock/bundle"
 )
 
-// runLevel begins the names of files that the cluster version operator applies with Cluster API's.
+// runLevel is the prefix of file names. The cluster version operator applies files with this prefix together with Cluster API's.
 const (
 	runLevel = "0000_30_cluster-api_04_cm."
 	plainDir = "plain"
 )
 
-// output is what a folder must have: files by name, and which other files of the same provider are left over from before.
+// output is what a folder must have: files by name. leftOver matches the names of files that an earlier run for the same provider may have left.
 type output struct {
 	files    map[string][]byte
 	leftOver *regexp.Regexp
 }
 
-// render makes the files: a ConfigMap each, and the copy for reviewers.
+// render returns the files: one for each ConfigMap, and the copy for reviewers.
 func render(b bundle.Bundle, all []*corev1.ConfigMap) (output, error) {
 	label := b.Provider.Label()
 	out := output{files: map[string][]byte{}, leftOver: regexp.MustCompile(`^` + regexp.QuoteMeta(runLevel+label) + `(\.[0-9]+)?\.yaml$`)}
@@ -65,7 +65,7 @@ func configMapYAML(cm *corev1.ConfigMap) ([]byte, error) {
 	return bundle.Encode(documents)
 }
 
-// stale lists files of this provider that no longer belong there.
+// stale lists the files of this provider in the folder that are no longer wanted.
 func (o output) stale(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -80,7 +80,8 @@ func (o output) stale(dir string) ([]string, error) {
 	return names, nil
 }
 
-// write brings a folder to the output. Every file is complete under another name before the first takes its own, and what is equal is not touched.
+// write makes a folder equal to the output. Every file is written completely under a temporary name before the first file is renamed. A file that is equal
+// already is not touched.
 func write(dir string, o output) error {
 	leftOver, err := o.stale(dir)
 	if err != nil {
@@ -89,7 +90,7 @@ func write(dir string, o output) error {
 	ready := map[string]string{}
 	defer func() {
 		for _, temporary := range ready {
-			_ = os.Remove(temporary) // gone, if all went well
+			_ = os.Remove(temporary) // if all went well, it was renamed and is gone
 		}
 	}()
 	for _, name := range slices.Sorted(maps.Keys(o.files)) {
@@ -138,10 +139,11 @@ func prepare(path string, content []byte) (name string, err error) {
 	return f.Name(), err
 }
 
-// errStale is the answer of --verify.
+// errStale is the error of --verify if the folder is not equal to the output.
 var errStale = errors.New("the output is stale: run the command without --verify and check the result in")
 
-// verify compares a folder with the output. Content counts and not how it is compressed, so that another release of Go changes no answer.
+// verify prints a diff and returns errStale if a folder is not equal to the output. It compares content that is decompressed, so that another release of Go,
+// which may compress differently, changes no answer.
 func verify(dir string, o output, out io.Writer) error {
 	leftOver, err := o.stale(dir)
 	if err != nil {
@@ -172,7 +174,7 @@ func verify(dir string, o output, out io.Writer) error {
 	return nil
 }
 
-// expanded is a file with its components decompressed, as text that a person can compare. Everything else in the file stays in it.
+// expanded returns a file's text with its components decompressed, so that a person can compare it. Everything else in the file stays.
 func expanded(text []byte) string {
 	var cm corev1.ConfigMap
 	if !bytes.Contains(text, []byte("\nkind: ConfigMap\n")) || yaml.Unmarshal(text, &cm) != nil || len(cm.BinaryData) == 0 {

@@ -18,9 +18,9 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// kustomize renders a folder. Unless remote bases are allowed it touches no network: the answer depends on the checkout alone.
+// kustomize returns the manifests of a folder. Unless remote bases are allowed, it uses no network, so that the answer depends only on the checkout.
 func kustomize(dir string, allowRemote bool) ([]byte, error) {
-	// An absolute path is never taken for the URL of a git repository, as a relative one with an @ would be.
+	// kustomize takes a relative path with an @ for the URL of a git repository, but never an absolute path.
 	root, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("finding %s: %w", dir, err)
@@ -45,13 +45,13 @@ func kustomize(dir string, allowRemote bool) ([]byte, error) {
 	return text, nil
 }
 
-// checkout is the disk, with kustomizations in which no folder looks like a URL.
+// checkout is the disk with rewritten kustomizations, in which no folder looks like a URL.
 type checkout struct {
 	filesys.FileSystem
 	rewritten map[string][]byte
 }
 
-// ReadFile reads what was rewritten, else the disk.
+// ReadFile returns the rewritten text of a file, or else the file on disk.
 func (c checkout) ReadFile(path string) ([]byte, error) {
 	if text, has := c.rewritten[path]; has {
 		return text, nil
@@ -59,7 +59,8 @@ func (c checkout) ReadFile(path string) ([]byte, error) {
 	return c.FileSystem.ReadFile(path)
 }
 
-// What a kustomization reads. Folders may be kustomizations themselves; a text with several lines is no path but the content.
+// The members of a kustomization that name what kustomize reads. A folder may be a kustomization itself. A text with several lines is not a path but the
+// content.
 var (
 	foldersOrFiles = []string{"resources", "bases", "components"}
 	plugins        = []string{"generators", "transformers", "validators"}
@@ -72,13 +73,14 @@ var (
 	downloads      = []string{"helmCharts", "helmChartInflationGenerator"}
 )
 
-// place is a folder, and whether its resources are plugins.
+// place is a folder, and whether the folder's resources are plugins.
 type place struct {
 	dir     string
 	plugins bool
 }
 
-// inspect refuses a kustomization, and those that it refers to, where it names something that is not in the checkout.
+// inspect returns an error if a kustomization, or one that it refers to, names something that is not in the checkout. seen are the folders that are inspected
+// already.
 func (c checkout) inspect(dir string, seen map[place]bool, ofPlugins bool) error {
 	if seen[place{dir, ofPlugins}] {
 		return nil
@@ -182,18 +184,18 @@ func (i *inspection) folderOrFile(entry *yaml.Node, ofPlugins bool) {
 			i.problems = append(i.problems, err)
 		}
 		if !filepath.IsAbs(entry.Value) && !strings.HasPrefix(entry.Value, ".") {
-			// kustomize takes github.com/a/b, and a name with @, for a repository even where the folder exists.
+			// kustomize takes github.com/a/b, and a name with @, for a repository even if the folder exists.
 			entry.Value = "./" + entry.Value
 			i.changed = true
 		}
 	case ofPlugins:
-		if text, err := os.ReadFile(path); err == nil { // kustomize itself has the error
+		if text, err := os.ReadFile(path); err == nil { // kustomize itself reports the error
 			i.content(text, true)
 		}
 	}
 }
 
-// content refuses URLs in a plugin: it may name files, too.
+// content refuses the URLs in a plugin's text, because a plugin may name files, too.
 func (i *inspection) content(text []byte, ofPlugins bool) {
 	if !ofPlugins {
 		return
@@ -202,13 +204,13 @@ func (i *inspection) content(text []byte, ofPlugins bool) {
 	for {
 		var document yaml.Node
 		if err := decoder.Decode(&document); err != nil {
-			return // the end, or what kustomize itself refuses
+			return // the text ends, or kustomize itself reports the error
 		}
 		i.urls(&document, false)
 	}
 }
 
-// urls refuses what kustomize would download for a plugin.
+// urls refuses what kustomize would download for a plugin. files reports that node is the value of a member that names files.
 func (i *inspection) urls(node *yaml.Node, files bool) {
 	for n, below := range node.Content {
 		within := files

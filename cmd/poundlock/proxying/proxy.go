@@ -1,8 +1,8 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package proxying has the commands `poundlock proxy` and `poundlock shim`: flags in, a server that runs out. They decide nothing: packages
-// proxy and webhooks/shim do.
+// Package proxying has the commands `poundlock proxy` and `poundlock shim`. In go flags, and out comes a running server. The commands decide nothing: packages
+// proxy and webhooks/shim decide.
 package proxying
 
 import (
@@ -77,7 +77,8 @@ func (o options) run(ctx context.Context) error {
 	return p.Serve(ctx, clients, health, metrics, o.grace)
 }
 
-// collectSooner takes a fifth less memory beside a hundred watches, and beside large reviews: little is allocated otherwise.
+// collectSooner makes garbage collection begin sooner. The process then takes a fifth less memory with a hundred watches, and with large reviews. Otherwise it
+// allocates little.
 func collectSooner() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(50)
@@ -92,7 +93,7 @@ func logger(verbose bool) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 }
 
-// measured is a registry, and what answers `/metrics` from it.
+// measured returns a registry of metrics, and a handler that answers `/metrics` from it.
 func measured() (*prometheus.Registry, http.Handler) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -101,7 +102,7 @@ func measured() (*prometheus.Registry, http.Handler) {
 	return registry, metrics
 }
 
-// upstream is the API server, and the identity that requests have there.
+// upstream returns the address of the API server, and the identity that requests have there.
 func (o options) upstream() (*rest.Config, error) {
 	if o.kubeconfig == "" {
 		config, err := rest.InClusterConfig()
@@ -117,7 +118,7 @@ func (o options) upstream() (*rest.Config, error) {
 	return config, nil
 }
 
-// clients listens where no other machine reaches.
+// clients listens at an address that no other machine reaches.
 func (o options) clients() (net.Listener, error) {
 	host, _, err := net.SplitHostPort(o.listen)
 	if err != nil {

@@ -63,7 +63,7 @@ and give the answer its private names back.`,
 	return cmd
 }
 
-// valid refuses numbers that would be replaced by a default without a word, or make the API server give up first.
+// valid refuses numbers that would silently be replaced by a default, or with which the API server would give up first.
 func (o shimOptions) valid() error {
 	switch {
 	case o.Concurrency < 1:
