@@ -3,8 +3,8 @@
 
 // Package scaling decides what a MachineSet of the Machine API does about its Machines.
 //
-// In go a set, Machines, Nodes, a moment and a seed. Out come how many Machines to create, which to delete, which to
-// adopt, and the numbers of the set's status.
+// PlanFor takes a set, Machines and a seed. It returns how many Machines to create, which to delete and which to adopt. Count takes a set, Machines, Nodes and
+// the current time. It returns the numbers of the set's status.
 //
 // A Machine is the set's if it matches the selector, the set controls it, and it is not being deleted. The set adopts a
 // Machine that matches and that nobody controls. A Machine that no longer matches stays the set's property and does not
