@@ -74,8 +74,8 @@ const (
 	noAggregation = "an aggregated API without a server breaks discovery: use a CustomResourceDefinition"
 )
 
-// Kinds is the only list that says which kinds are dropped, which are refused, and when the others are applied. The program that builds a bundle and the one that
-// installs it both read it.
+// Kinds is the only list that says which kinds are dropped, which are refused, and when the others are applied. The program that builds a bundle and the one
+// that installs it both read it.
 var Kinds = []Row{
 	{Kind: "Namespace", Scope: Cluster, Fate: Dropped, Stage: Prerequisites, Why: "the release creates the namespace openshift-cluster-api"},
 	{Kind: "Secret", Scope: Namespaced, Fate: Dropped, Stage: Accounts, Why: noCredentials},
