@@ -39,7 +39,7 @@ func Seen(m *machinev1beta1.Machine) bool {
 	return condition(m, machinev1beta1.InstanceExistsCondition).Status == corev1.ConditionTrue
 }
 
-// Known reports whether the Machine has ever had a known instance. If it had, it must never get another one.
+// Known reports whether the Machine has ever had a known instance. If it has, it must never get another one.
 //
 // status.providerStatus does not count. It belongs to the provider, and actuators write there why a creation failed. If it counted, a Machine that waits for
 // capacity would be mistaken for one that has lost its instance.

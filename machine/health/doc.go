@@ -14,8 +14,8 @@
 //   - It has no Node, and its creation and last change of phase are longer ago than the startup timeout.
 //   - A condition of its Node has had the check's status for as long as the check requires.
 //
-// A Machine that has a fault that has not lasted long enough, or that is being deleted, is not healthy either. Remediation stops while more than maxUnhealthy
-// Machines are not healthy.
+// A Machine whose fault has not lasted long enough, or that is being deleted, is not healthy either. Remediation stops while more than maxUnhealthy Machines
+// are not healthy.
 //
 // Non-goals:
 //   - reading objects, and remediating a Machine: see machine/controller

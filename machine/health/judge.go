@@ -21,7 +21,7 @@ import (
 // Poundlock also reads it on the Machine API's Machines. So no check of either API remediates the Machine.
 const SkipAnnotation = clusterv1.MachineSkipRemediationAnnotation
 
-// MarkAnnotation on a Machine, with any value, makes a check remediate the Machine whatever its Node reports. This annotation is Cluster API's, too.
+// MarkAnnotation on a Machine, with any value, makes a check remediate the Machine whatever its Node reports. The annotation is Cluster API's.
 const MarkAnnotation = clusterv1.RemediateMachineAnnotation
 
 // Judgement is what a check finds about its Machines at one time.

@@ -16,7 +16,7 @@ import (
 
 // Plan is what a set does about its Machines: adopt, create and delete.
 type Plan struct {
-	// Members are the Machines that count as the set's replicas, in the order in which they were given.
+	// Members are the Machines that count as the set's replicas, in the order in which they were given. Shared Machines that the set adopts come last.
 	Members []*machinev1beta1.Machine
 	// Adopt are those Members that have no controller and that the set may adopt, because the Machine API is authoritative for them. If Cluster API is
 	// authoritative for a Machine, Cluster API sets its owner.
