@@ -28,7 +28,7 @@ func compress(content []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// decompress returns the content of gzip or zstd, whichever packed is. It fails if the content has more than most bytes.
+// decompress returns the content of gzip or zstd, whichever packed is. It fails if the content has more than "most" bytes.
 func decompress(packed []byte, most int) ([]byte, error) {
 	if bytes.HasPrefix(packed, []byte{0x28, 0xb5, 0x2f, 0xfd}) {
 		// The options bound the memory, too: one goroutine, and no window larger than the content may be.

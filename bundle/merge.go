@@ -313,7 +313,7 @@ func (n Needs) Of(b Bundle) Needs {
 }
 
 // Render returns the documents that an installer applies, with variables evaluated and images set. Documents of kinds that Kinds drops are left out, and listed
-// in the second result. The error names everything that is wrong. With an error, nothing may be applied.
+// in the second result. The error names everything that is wrong. With an error, the installer must not apply anything.
 func (b Bundle) Render(needs Needs) ([]Document, []Entry, error) {
 	var problems []error
 	var dropped []Entry

@@ -118,7 +118,7 @@ func orGzip(format Format, plain, gzip string) string {
 	return plain
 }
 
-// shards divides the documents into runs of about the same size, one for each ConfigMap. It makes as few runs as fit into most bytes each.
+// shards divides the documents into runs of about the same size, one for each ConfigMap. It makes the fewest runs with which no ConfigMap exceeds "most" bytes.
 func (b Bundle) shards(format Format, hash string, most int) ([]*corev1.ConfigMap, error) {
 	sizes := make([]int, len(b.Documents))
 	for i, d := range b.Documents {

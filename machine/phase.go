@@ -63,7 +63,7 @@ func CreationOpen(m *machinev1beta1.Machine) bool {
 }
 
 // OpenUntil returns the time until which an open creation (CreationOpen) may still show an instance. It assumes that a call of Create takes no longer than
-// call, and that a provider takes no longer than Grace to show what it created. known is false if the Machine lacks the time of the last call of Create.
+// "call", and that a provider takes no longer than Grace to show what it created. known is false if the Machine lacks the time of the last call of Create.
 func OpenUntil(m *machinev1beta1.Machine, call time.Duration) (_ time.Time, known bool) {
 	c := condition(m, machinev1beta1.MachineCreated)
 	until := c.LastTransitionTime.Add(Grace)

@@ -95,7 +95,7 @@ func transport(upstream *rest.Config, protocols ...string) (http.RoundTripper, e
 // slowly.
 const ahead = 128 << 10
 
-// bounded sets the limit ahead on a transport. The transport must not be shared. The option is read for each connection. It is copied when the transport is
+// bounded sets the limit "ahead" on a transport. The transport must not be shared. The option is read for each connection. It is copied when the transport is
 // replaced because of another CA.
 func bounded(t http.RoundTripper) {
 	for {

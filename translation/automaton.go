@@ -238,7 +238,7 @@ func (c *compiler) followed(items []item) []string {
 	return out
 }
 
-// after returns the items after one step. by reports whether a segment matches the step. An item at ** matches every step, and also stays at **.
+// after returns the items after one step. The function "by" reports whether a segment matches the step. An item at ** matches every step, and also stays at **.
 func (c *compiler) after(items []item, by func(segment) bool) []item {
 	var out []item
 	for _, it := range items {

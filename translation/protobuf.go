@@ -143,7 +143,7 @@ func (d Direction) walk(dst, message []byte, places []place) ([]byte, error) {
 	})
 }
 
-// message appends a copy of a message to dst. It replaces the content of each field that has a length by what becomes returns.
+// message appends a copy of a message to dst. It replaces the content of each field that has a length by the result of "becomes".
 func (d Direction) message(dst, message []byte, becomes func(number int, content []byte) ([]byte, error)) ([]byte, error) {
 	err := each(message, func(number int, content, whole []byte) error {
 		if content == nil {

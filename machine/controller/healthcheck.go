@@ -179,7 +179,7 @@ func (r *healthChecks) judge(ctx context.Context, machines client.Reader, c *che
 	return j, nil
 }
 
-// nodeLook finds the Nodes of Machines. It reads a Node by its name from from.
+// nodeLook finds the Nodes of Machines. It reads a Node by its name with the reader "from".
 type nodeLook struct {
 	*healthChecks
 	from client.Reader

@@ -56,7 +56,7 @@ func (j Judgement) Restriction() string {
 }
 
 // Judge judges all Machines that the check selects, at the time now. mine selects the Machines that the caller remediates; nil selects all. The error is a
-// sentence that names a field of the spec with an invalid value. With an error, the caller may remediate nothing.
+// sentence that names a field of the spec with an invalid value. With an error, the caller must not remediate anything.
 func Judge(spec *machinev1beta1.MachineHealthCheckSpec, targets []Target, now time.Time, mine func(*machinev1beta1.Machine) bool) (Judgement, error) {
 	j := Judgement{Expected: len(targets)}
 	var err error

@@ -142,7 +142,7 @@ func conditionOf(n *corev1.Node, kind corev1.NodeConditionType) (corev1.NodeCond
 	return corev1.NodeCondition{}, false
 }
 
-// remaining returns the time until something that began at since has lasted for timeout, 0 if it has already.
+// remaining returns the time until something that began at "since" has lasted for timeout, 0 if it has already.
 func remaining(since time.Time, timeout time.Duration, now time.Time) time.Duration {
 	return max(0, since.Add(timeout).Sub(now))
 }

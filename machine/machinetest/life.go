@@ -53,7 +53,7 @@ func (l *life) delete(ctx context.Context) (err error) {
 	return err
 }
 
-// keep calls call with a copy of the Machine. Then it stores from the copy what an actuator may change, whatever the call returned.
+// keep passes a copy of the Machine to "call". Then it stores from the copy what an actuator may change, whatever the actuator returned.
 func (l *life) keep(call func(*machinev1beta1.Machine)) {
 	m := l.m.DeepCopy()
 	call(m)

@@ -52,7 +52,7 @@ func (s Settings) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON changes the settings that raw names, and leaves the others.
+// UnmarshalJSON changes the settings that are in raw, and leaves the others.
 func (s *Settings) UnmarshalJSON(raw []byte) error {
 	var in settings
 	if err := strictly(raw, &in); err != nil {

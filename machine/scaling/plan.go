@@ -86,7 +86,7 @@ func Replicas(set *machinev1beta1.MachineSet) int {
 }
 
 // Selector returns the set's selector. It also validates the set: the error has a sentence for each problem of the spec that no repetition fixes. With an
-// error, the set may neither create nor release a Machine.
+// error, the set must neither create nor release a Machine.
 func Selector(set *machinev1beta1.MachineSet) (labels.Selector, error) {
 	selector, err := metav1.LabelSelectorAsSelector(&set.Spec.Selector)
 	switch {
