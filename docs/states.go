@@ -122,7 +122,7 @@ func walk() []edge {
 	return edges
 }
 
-// with returns the edges with e added. If the edge exists already, with only adds e.by to it.
+// with returns the edges with e added. If the edge exists already, e.by is added to that edge.
 func with(edges []edge, e edge) []edge {
 	if e.from == e.to {
 		return edges

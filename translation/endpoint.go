@@ -70,7 +70,7 @@ func (e *Endpoint) request(path []string, segment *string, v Value) {
 	}
 }
 
-// resource parses the segments from the index from on, which follow the version.
+// resource parses the segments that follow the version, from the index "from" on.
 func (e *Endpoint) resource(segments []string, from int) {
 	rest := segments[min(from, len(segments)):]
 	if len(rest) > 0 && rest[0] == "watch" {

@@ -17,8 +17,8 @@ const (
 	Foreign = "cluster.platform.poundlock.openshift.io"
 )
 
-// Excluded are the first labels of groups that have no private counterpart, such as operator.cluster.x-k8s.io. The programs that own these groups never run
-// behind a proxy.
+// Excluded are the labels directly before cluster.x-k8s.io in groups that have no private counterpart, such as operator.cluster.x-k8s.io. The programs that own
+// these groups never run behind a proxy.
 var Excluded = []string{"clusterctl", "operator"}
 
 // Direction is the direction in which a document passes.

@@ -57,7 +57,7 @@ func LiveCensus(live client.Reader, pairs authority.Pairs) Census {
 // LiveWitness returns a Witness that reads from the API server which API is authoritative for the Machine. live must not be a cache.
 //
 // While authority is moving, the API that was authoritative may still finish what it has begun, until it acknowledges that it is paused. The next authoritative
-// API may do nothing.
+// API must not do anything.
 func LiveWitness(live client.Reader, pairs authority.Pairs) Witness {
 	return func(ctx context.Context, caller authority.API, m Machine) Testimony {
 		pair, ok := pairs.Of(m.Namespace)

@@ -38,8 +38,8 @@ func Count(set *machinev1beta1.MachineSet, machines []*machinev1beta1.Machine, n
 	return n
 }
 
-// ready counts one ready Machine. "in" is the time until that Machine is available, zero or negative if it is available already. wait is minReadySeconds. If wait
-// is zero, ready ignores "in" and counts the Machine as available, because the clock of a Node may be ahead of this process' clock.
+// ready counts one ready Machine. "in" is the time until that Machine is available, zero or negative if it is available already. wait is minReadySeconds. If
+// wait is zero, ready ignores "in" and counts the Machine as available, because the clock of a Node may be ahead of this process' clock.
 func (n *Numbers) ready(in, wait time.Duration) {
 	n.Ready++
 	if in <= 0 || wait <= 0 {
