@@ -29,8 +29,8 @@ const batch = 50
 // longestRequest is the time limit of one creation, webhooks included. The API server has the same limit.
 const longestRequest = time.Minute
 
-// act plans again from a live read of the set and its Machines, and carries the plan out. So a lagging cache never causes a Machine too many to be created or
-// deleted. act returns how soon to continue, 0 if all is done.
+// act plans again from a live read of the set and its Machines, and carries the plan out. So a lagging cache never makes the set create or delete one Machine
+// too many. act returns how soon to continue, 0 if all is done.
 func (r *machineSets) act(ctx context.Context, seen *machinev1beta1.MachineSet, selector labels.Selector) (time.Duration, error) {
 	set := &machinev1beta1.MachineSet{}
 	if err := r.live.Get(ctx, client.ObjectKeyFromObject(seen), set); err != nil {
