@@ -13,7 +13,7 @@
 //
 //	instance:  pending ──▶ running ──▶ shutting-down ──▶ terminated
 //	                          │  ▲          ▲
-//	                          ▼  │          │   (stopped and started by hand alone)
+//	                          ▼  │          │   (stopped and started only by hand)
 //	                        stopped ────────┘
 //
 // Non-goals:
