@@ -10,39 +10,39 @@ import (
 	"strings"
 )
 
-// Options determine what manifests are made into.
+// Options are the parameters of Build.
 type Options struct {
 	Provider Provider
 	// Metadata is the provider's metadata.yaml.
 	Metadata []byte
-	// Images gives the containers their keys in the release's list of images, by CONTAINER, WORKLOAD/CONTAINER, or the image in
-	// the manifests, with its tag or without.
+	// Images has the key of each container's image in the release's list of images. It names a container by CONTAINER, by WORKLOAD/CONTAINER, or by the image
+	// that the manifests give the container, with or without its tag.
 	Images map[string]string
-	// Annotations go onto the ConfigMaps, such as the release's profiles and feature set.
+	// Annotations are written to the ConfigMaps, such as the release's profiles and feature set.
 	Annotations map[string]string
-	// Release marks the ConfigMaps, see ReleaseAnnotation; "" leaves them without a mark.
+	// Release is the name of the release, which the ConfigMaps get as ReleaseAnnotation; "" leaves the annotation out.
 	Release string
-	// Exclude names objects that are left out with what depends on them, as KIND/NAME, where a * in the name matches any text.
+	// Exclude names objects to leave out, together with the objects that depend on them. The form is KIND/NAME; a * in the name matches any text.
 	Exclude []string
-	// FeatureGates are set in the managers' arguments.
+	// FeatureGates are the feature gates to set in the managers' arguments.
 	FeatureGates map[string]bool
 }
 
-// Bundle is what a release carries of a provider.
+// Bundle is what a release contains of a provider.
 type Bundle struct {
 	Provider    Provider
 	Contract    string
 	Metadata    []byte
 	Annotations map[string]string
-	// Release is no part of the content, nor of its hash: equal content of two releases is installed once.
+	// Release does not count as content, and the hash does not cover it. So equal content of two releases is installed only once.
 	Release string
-	// Documents are in the order in which they are applied.
+	// Documents are in the order in which an installer applies them.
 	Documents []Document
 	Images    []Image
 	Variables []Variable
 }
 
-// Transformation is one change that manifests undergo.
+// Transformation is one change that Build makes to the manifests.
 type Transformation struct {
 	Name string
 	// Why is the reason, for the summary.
@@ -50,7 +50,7 @@ type Transformation struct {
 	Apply func(*Draft)
 }
 
-// Transformations are applied in this order. What reads certificates and namespaces comes before what drops them.
+// Transformations are applied in this order. A transformation that reads certificates or namespaces comes before the one that drops them.
 var Transformations = []Transformation{
 	{"exclusions", "the provider's maintainer excluded it", Exclusions},
 	{"refused-kinds", "an installer cannot keep this kind applied", RefusedKinds},
@@ -76,23 +76,23 @@ var Transformations = []Transformation{
 	{"needed-secrets", "a pod does not start without its Secret", NeededSecrets},
 }
 
-// Draft is a bundle in the making. Transformations change its documents, and record each change.
+// Draft is a bundle while Build makes it. The transformations change its documents, and record each change.
 type Draft struct {
 	Options
 	Documents []Document
-	// Keys are the images found so far.
+	// Keys are the images that the transformation Images has found.
 	Keys []Image
 
-	// own are the namespaces that the manifests are written for.
+	// own are the namespaces for which the provider's manifests are written (ownNamespaces).
 	own      []string
 	running  Transformation
 	entries  []Entry
 	problems []error
-	// issued are the Secrets that the service CA creates.
+	// issued are the Secrets that OpenShift's service CA creates.
 	issued map[string]bool
 }
 
-// Build makes manifests, as kustomize renders them, into a bundle. An error names everything that is wrong.
+// Build makes a bundle of manifests that kustomize has rendered. The error names everything that is wrong.
 func Build(manifests []byte, o Options) (Bundle, Summary, error) {
 	var err error
 	if o.Provider, err = o.Provider.Complete(); err != nil {
@@ -120,7 +120,8 @@ func newDraft(all []Document, o Options) *Draft {
 	return &Draft{Options: o, Documents: all, own: ownNamespaces(all), issued: map[string]bool{}}
 }
 
-// ownNamespaces are the namespaces that the manifests create, else those of their workloads. The cluster's own are not among them.
+// ownNamespaces returns the namespaces that the manifests create or, if they create none, those of their workloads. It leaves out namespaces that a cluster has
+// anyway, such as default and openshift-*.
 func ownNamespaces(all []Document) []string {
 	var created, used []string
 	for _, doc := range all {
@@ -181,7 +182,7 @@ func (d *Draft) refuse(doc Document, format string, args ...any) {
 	d.problems = append(d.problems, fmt.Errorf("%s: %s", doc.ID(), fmt.Sprintf(format, args...)))
 }
 
-// set gives a member a value, and records that if it had another one.
+// set sets the member key of o, and records the change in the summary if the member had another value. field names the member for a person.
 func (d *Draft) set(doc Document, o map[string]any, field, key string, value any) {
 	if before, ok := o[key]; ok && before == value {
 		return
@@ -190,7 +191,7 @@ func (d *Draft) set(doc Document, o map[string]any, field, key string, value any
 	d.changed(doc, "%s is %v", field, value)
 }
 
-// pod is a pod template of a workload.
+// pod is the pod template of a workload.
 type pod struct {
 	Document
 	template, spec map[string]any
@@ -214,7 +215,7 @@ func (d *Draft) pods() []pod {
 	return out
 }
 
-// container is a container of a pod, with its place.
+// container is a container of a pod. init means that it is one of initContainers.
 type container struct {
 	pod
 	object map[string]any
@@ -223,7 +224,7 @@ type container struct {
 
 func (c container) name() string { return text(c.object, "name") }
 
-// field names a field of the container for a person.
+// field returns the path of a container's field for a person: containers[NAME].FIELD.
 func (c container) field(name string) string {
 	list := "containers"
 	if c.init {
@@ -253,7 +254,7 @@ func (d *Draft) containers() []container {
 	return out
 }
 
-// webhooks are the webhooks of configurations, each with where it calls.
+// webhooks returns the webhooks of a webhook configuration; nil for any other document.
 func webhooks(doc Document) []map[string]any {
 	if doc.is(admissionGroup, "MutatingWebhookConfiguration") || doc.is(admissionGroup, "ValidatingWebhookConfiguration") {
 		return objects(doc.Object, "webhooks")
@@ -261,7 +262,7 @@ func webhooks(doc Document) []map[string]any {
 	return nil
 }
 
-// conversion is the clientConfig of a definition's conversion webhook, or nil.
+// conversion returns the clientConfig of the conversion webhook of a CustomResourceDefinition; nil if the document has none.
 func conversion(doc Document) map[string]any {
 	if c := at(doc.Object, "spec", "conversion"); doc.isDefinition() && text(c, "strategy") == "Webhook" {
 		return at(c, "webhook", "clientConfig")

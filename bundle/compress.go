@@ -12,7 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// compress writes gzip without a name and a time, so that equal content gives equal bytes.
+// compress returns content as gzip, without a name and a time, so that equal content gives equal bytes.
 func compress(content []byte) ([]byte, error) {
 	var out bytes.Buffer
 	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
@@ -28,10 +28,10 @@ func compress(content []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// decompress reads gzip or zstd, whichever it is, to at most a number of bytes.
+// decompress returns the content of gzip or zstd, whichever packed is. It fails if the content has more than "most" bytes.
 func decompress(packed []byte, most int) ([]byte, error) {
 	if bytes.HasPrefix(packed, []byte{0x28, 0xb5, 0x2f, 0xfd}) {
-		// One goroutine, and no window larger than the content may be: memory is bounded, too.
+		// The options bound the memory, too: one goroutine, and no window larger than the content may be.
 		r, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 			zstd.WithDecoderMaxWindow(uint64(most)), zstd.WithDecoderMaxMemory(uint64(most)+1))
 		if err != nil {

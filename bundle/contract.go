@@ -15,7 +15,7 @@ import (
 
 var contractName = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
 
-// Contract reads from a metadata.yaml which contract of Cluster API a version supports, such as v1beta1.
+// Contract returns the contract of Cluster API that a release of a provider supports, such as v1beta1. metadata is the provider's metadata.yaml.
 func Contract(metadata []byte, release string) (string, error) {
 	var m struct {
 		APIVersion    string `json:"apiVersion"`

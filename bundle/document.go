@@ -11,10 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Document is one object of a provider's manifests: maps, lists, strings, int64, float64, bool and nil, and Plain where a variable was not quoted.
+// Document is one object of a provider's manifests. Its values are maps, lists, strings, int64, float64, bool and nil. A value is Plain if the YAML has a
+// variable without quotes.
 type Document struct{ Object map[string]any }
 
-// Plain is a scalar with a variable that has no quotes in YAML. After evaluation YAML decides on its type: `replicas: ${N:=1}` becomes a number.
+// Plain is a scalar that contains a variable and has no quotes in YAML. YAML decides on its type after evaluation: `replicas: ${N:=1}` becomes a number.
 type Plain string
 
 // Group returns the API group, which is empty for the core group.
@@ -40,13 +41,14 @@ func (d Document) Name() string { return text(at(d.Object, "metadata"), "name") 
 // Namespace returns metadata.namespace.
 func (d Document) Namespace() string { return text(at(d.Object, "metadata"), "namespace") }
 
-// ID names the document for a person, such as Deployment/capi-controller-manager.
+// ID returns KIND/NAME, which names the document for a person, such as Deployment/capi-controller-manager.
 func (d Document) ID() string { return d.Kind() + "/" + d.Name() }
 
-// is compares group and kind.
+// is reports whether the document has this group and kind.
 func (d Document) is(group, kind string) bool { return d.Kind() == kind && d.Group() == group }
 
-// Sort brings documents into the order in which they are applied: stage, then roles before bindings and policies before theirs, kind, namespace, name.
+// Sort sorts documents into the order in which they are applied: by stage, then by turn (roles before their bindings, policies before theirs), kind, group,
+// namespace and name.
 func Sort(all []Document) {
 	slices.SortStableFunc(all, func(a, b Document) int {
 		rowA, rowB := rowOf(a.GroupKind()), rowOf(b.GroupKind())
@@ -61,7 +63,7 @@ func Sort(all []Document) {
 	})
 }
 
-// at returns the map at a path, or nil.
+// at returns the map at a path, nil if there is none.
 func at(o map[string]any, path ...string) map[string]any {
 	for _, key := range path {
 		o, _ = o[key].(map[string]any)
@@ -69,7 +71,7 @@ func at(o map[string]any, path ...string) map[string]any {
 	return o
 }
 
-// ensure returns the map at a path, and creates what is missing.
+// ensure returns the map at a path. It creates the maps that are missing.
 func ensure(o map[string]any, path ...string) map[string]any {
 	for _, key := range path {
 		next, ok := o[key].(map[string]any)
@@ -82,7 +84,7 @@ func ensure(o map[string]any, path ...string) map[string]any {
 	return o
 }
 
-// text returns a string member, whether or not it was quoted.
+// text returns the text of a member, quoted or not; "" if the member is no text.
 func text(o map[string]any, key string) string {
 	switch value := o[key].(type) {
 	case string:
@@ -93,7 +95,7 @@ func text(o map[string]any, key string) string {
 	return ""
 }
 
-// objects returns the members of a list that are maps.
+// objects returns those items of a list that are maps. key is the list's name in o.
 func objects(o map[string]any, key string) []map[string]any {
 	list, _ := o[key].([]any)
 	var out []map[string]any
@@ -105,7 +107,7 @@ func objects(o map[string]any, key string) []map[string]any {
 	return out
 }
 
-// texts returns the members of a list that are text.
+// texts returns those items of a list that are text. key is the list's name in o.
 func texts(o map[string]any, key string) []string {
 	list, _ := o[key].([]any)
 	var out []string
@@ -127,7 +129,7 @@ func asText(value any) (string, bool) {
 	return "", false
 }
 
-// retype gives a text the type of the one that it replaces, so that a value without quotes stays without.
+// retype returns the text after, with the type of the text before that it replaces. So a value that had no quotes gets none.
 func retype(before any, after string) any {
 	if _, plain := before.(Plain); plain {
 		return Plain(after)
@@ -135,7 +137,7 @@ func retype(before any, after string) any {
 	return after
 }
 
-// deepCopy copies a value of a Document.
+// deepCopy returns a copy of a value of a Document.
 func deepCopy(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -154,7 +156,7 @@ func deepCopy(value any) any {
 	return value
 }
 
-// selects reports whether a selector, which must not be empty, matches labels.
+// selects reports whether a selector matches labels. An empty selector matches nothing.
 func selects(selector, labels map[string]any) bool {
 	for key := range selector {
 		if text(selector, key) != text(labels, key) {

@@ -12,12 +12,12 @@ import (
 	"strings"
 )
 
-// Image is which image of the release a container gets.
+// Image says which image of the release a container gets: the one with the key Key.
 type Image struct {
 	Kind      string `json:"kind"`
 	Workload  string `json:"workload"`
 	Container string `json:"container"`
-	// Init means a container of initContainers.
+	// Init means that the container is one of initContainers.
 	Init bool   `json:"init,omitempty"`
 	Key  string `json:"key"`
 }
@@ -31,16 +31,17 @@ var (
 	digest      = regexp.MustCompile(`@sha256:[0-9a-f]{64}$`)
 )
 
-// Placeholder is the image of a container until an installer replaces it by the release's. No registry has it, so a forgotten one cannot run.
+// Placeholder returns the image that a container has until an installer replaces it by the release's image. No registry has the placeholder, so a container
+// whose image was not replaced cannot run.
 func Placeholder(key string) string { return "registry.invalid/" + key + ":injected" }
 
-// Images puts a placeholder into each container, and lists the keys.
+// Images replaces the image of each container by a placeholder, and lists the keys of the images in d.Keys.
 func Images(d *Draft) {
 	used, managers := map[string]bool{}, map[string]bool{}
 	var keys []string
 	all := d.containers()
 	usual := make([]bool, len(all))
-	for i, c := range all { // before the first image changes, because images are compared
+	for i, c := range all { // in a loop of its own, because keyOf compares images, which the next loop changes
 		key, selector := d.keyOf(c)
 		used[selector] = true
 		keys = append(keys, key)
@@ -72,7 +73,7 @@ func Images(d *Draft) {
 	})
 }
 
-// keyOf finds the key of a container, and what named it.
+// keyOf returns the key of a container's image, and the entry of Options.Images that named the key; "" if no entry did.
 func (d *Draft) keyOf(c container) (key, selector string) {
 	image := text(c.object, "image")
 	for _, selector := range []string{c.Name() + "/" + c.name(), c.name(), image, repository.FindString(image)} {
@@ -89,7 +90,7 @@ func (d *Draft) keyOf(c container) (key, selector string) {
 	case c.name() == "kube-rbac-proxy":
 		return "kube-rbac-proxy", ""
 	}
-	// A container with the same image as the manager beside it is part of the manager, too, such as an init container.
+	// A container with the same image as the manager beside it belongs to the manager, too, such as an init container.
 	for _, sibling := range c.containers() {
 		if sibling.name() == managerContainer && text(sibling.object, "image") == image {
 			return d.keyOf(sibling)
@@ -98,7 +99,7 @@ func (d *Draft) keyOf(c container) (key, selector string) {
 	return "", ""
 }
 
-// imageKey is the key that releases use for a provider's manager.
+// imageKey returns the key that releases use for the image of a provider's manager.
 func (p Provider) imageKey() string {
 	switch {
 	case p.Type == Core:
@@ -111,11 +112,11 @@ func (p Provider) imageKey() string {
 	return p.Name + "-cluster-api-controllers"
 }
 
-// References are the images of a release by key, as the list of images has them.
+// References are the images of a release by their keys, as the release's list of images has them.
 type References map[string]string
 
-// SetImages puts the images of a release into the documents. It returns an error for each container that would be left without an image. Such a container has
-// no row, or its key is not in the release, or its image is named by a tag although tags are not allowed.
+// SetImages sets the images of a release in the documents. It returns an error for each container whose image is missing or not accepted: no row names the
+// container, the row's key is not in the release, or the image is named by a tag although tags are not allowed.
 func SetImages(all []Document, rows []Image, references References, allowTags bool) []error {
 	d := &Draft{Documents: all}
 	for _, c := range d.containers() {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Stage is a step of an installation. What is in a stage is applied, and ready, before the next begins.
+// Stage is a step of an installation. The documents of one stage are applied, and ready, before the next stage begins.
 type Stage int
 
 // The stages. Workloads come before webhook configurations, so that a webhook that fails closed always has a server.
@@ -23,22 +23,22 @@ const (
 	Services                       // Service with its serving certificate, NetworkPolicy, PodDisruptionBudget
 	Policies                       // admission policies, then their bindings
 	Workloads                      // Deployment, StatefulSet, DaemonSet
-	Serving                        // a gate without documents: endpoints and CA bundles are ready
+	Serving                        // no documents: waits until endpoints and CA bundles are ready
 	Webhooks                       // webhook configurations
-	Rest                           // custom resources, and each kind that no row names
+	Rest                           // custom resources, and each kind that no Row of Kinds names
 )
 
-// Scope is whether objects of a kind have a namespace.
+// Scope says whether objects of a kind have a namespace.
 type Scope int
 
-// The scopes. Of a kind that no row names, its definition among the documents decides, else the API server.
+// The scopes. If no Row of Kinds names a kind, the kind's CustomResourceDefinition among the documents decides. Without one, the API server decides.
 const (
 	UnknownScope Scope = iota
 	Cluster
 	Namespaced
 )
 
-// Fate is what becomes of a kind's documents.
+// Fate says what happens to the documents of a kind.
 type Fate int
 
 // The fates.
@@ -48,15 +48,15 @@ const (
 	Refused
 )
 
-// Row describes a kind: how it is sorted, applied and restricted.
+// Row describes a kind: its scope, what happens to its documents, and when they are applied.
 type Row struct {
 	Group, Kind string // Kind * means each kind of the group
 	Scope       Scope
 	Fate        Fate
 	Stage       Stage
-	// Why explains a Fate other than Kept, as a sentence with the remedy.
+	// Why explains a Fate other than Kept. It is a sentence that says what to do instead.
 	Why string
-	// turn orders kinds within a stage.
+	// turn is the order of the kinds within a stage.
 	turn   int
 	naming Naming
 }
@@ -74,7 +74,8 @@ const (
 	noAggregation = "an aggregated API without a server breaks discovery: use a CustomResourceDefinition"
 )
 
-// Kinds is the one list of what is dropped, what is refused, and what is applied when. Both programs read it.
+// Kinds is the only list that says which kinds are dropped, which are refused, and when the others are applied. The program that builds a bundle and the one
+// that installs it both read it.
 var Kinds = []Row{
 	{Kind: "Namespace", Scope: Cluster, Fate: Dropped, Stage: Prerequisites, Why: "the release creates the namespace openshift-cluster-api"},
 	{Kind: "Secret", Scope: Namespaced, Fate: Dropped, Stage: Accounts, Why: noCredentials},
@@ -121,7 +122,7 @@ var Kinds = []Row{
 	{Group: "monitoring.coreos.com", Kind: "*", Scope: Namespaced, Stage: Rest},
 }
 
-// rowOf finds the row of a kind. A kind without one is kept, for the last stage.
+// rowOf returns the Row of a kind. A kind without a Row is kept, and applied in the last stage.
 func rowOf(kind schema.GroupKind) Row {
 	for _, row := range Kinds {
 		if row.Group == kind.Group && (row.Kind == kind.Kind || row.Kind == "*") {
@@ -137,16 +138,16 @@ func rowOf(kind schema.GroupKind) Row {
 // StageOf returns the stage in which a kind is applied.
 func StageOf(kind schema.GroupKind) Stage { return rowOf(kind).Stage }
 
-// TurnOf orders the kinds of a stage: what has a later turn, such as a binding, refers to what has an earlier one.
+// TurnOf returns the order of a kind within its stage. A kind with a later turn, such as a binding, refers to kinds with an earlier one.
 func TurnOf(kind schema.GroupKind) int { return rowOf(kind).turn }
 
-// FateOf returns what becomes of a kind, and why unless it is kept.
+// FateOf returns what happens to documents of a kind and, unless the kind is kept, why.
 func FateOf(kind schema.GroupKind) (Fate, string) {
 	row := rowOf(kind)
 	return row.Fate, row.Why
 }
 
-// ScopeOf returns the scope of a document: from its row, else from its definition among all.
+// ScopeOf returns the scope of a document: from its Row, or else from its CustomResourceDefinition in all.
 func ScopeOf(d Document, all []Document) Scope {
 	if row := rowOf(d.GroupKind()); row.Scope != UnknownScope {
 		return row.Scope
@@ -170,8 +171,8 @@ func definedKind(crd Document) schema.GroupKind {
 	return schema.GroupKind{Group: text(spec, "group"), Kind: text(at(spec, "names"), "kind")}
 }
 
-// Check returns what an installer must not apply: kinds that Kinds refuses or drops, objects outside the namespace, names that no API server takes, and
-// objects that are there twice.
+// Check returns an error for each thing that an installer must not apply: a kind that Kinds refuses or drops, an object outside the namespace, a name that no
+// API server accepts, and an object that occurs twice.
 func Check(all []Document, namespace string) []error {
 	var problems []error
 	seen := map[string]bool{}

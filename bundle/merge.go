@@ -16,21 +16,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Piece is what one ConfigMap carries: a provider, or a shard of one.
+// Piece is the content of one ConfigMap: a whole provider, or a shard (one of several ConfigMaps that together carry a provider).
 type Piece struct {
 	ConfigMap string
 	Provider  Provider
 	Metadata  []byte
 	Images    []Image
-	// Components is YAML, decompressed.
+	// Components is the YAML of the documents, decompressed.
 	Components []byte
-	// Hash is empty where the ConfigMap has none, as those of earlier releases.
+	// Hash is "" if the ConfigMap has no hash. ConfigMaps of earlier releases have none.
 	Hash string
-	// Shard counts from 1.
+	// Shard is the number of this shard, from 1. Shards is how many there are.
 	Shard, Shards int
 }
 
-// Incomplete is the error of a provider that lacks shards. It passes once the others exist.
+// Incomplete is the error of a provider whose ConfigMaps (shards) do not all exist yet. It passes once the missing ones exist.
 type Incomplete struct {
 	Provider      string
 	Have, Missing []int
@@ -52,7 +52,7 @@ func plural(missing []int) string {
 	return "numbers " + strings.Join(out, ", ") + " are"
 }
 
-// Unpack reads a ConfigMap: plain, gzip, or zstd as earlier releases have it. It decompresses no more than MaxContent bytes.
+// Unpack returns the content of a ConfigMap. The components are plain, gzip, or zstd (in earlier releases). Unpack decompresses no more than MaxContent bytes.
 func Unpack(cm *corev1.ConfigMap) (Piece, error) {
 	p := Piece{ConfigMap: cm.Name, Metadata: []byte(cm.Data[metadataKey]), Hash: cm.Annotations[HashAnnotation], Shard: 1, Shards: 1}
 	p.Provider = Provider{Name: cm.Labels[NameLabel], Type: Type(cm.Labels[TypeLabel]), Version: cm.Labels[VersionLabel]}
@@ -117,11 +117,11 @@ func parseShard(shard string) (int, int, error) {
 	return k, n, nil
 }
 
-// Overlap is the error of a provider with ConfigMaps of two releases while one of these is incomplete: a release is applied one ConfigMap after the
-// other. It passes once all ConfigMaps are of one release.
+// Overlap is the error of a provider that has ConfigMaps of two releases, while those of one release are incomplete. It occurs because a release is applied one
+// ConfigMap after the other. It passes once all ConfigMaps are of one release.
 type Overlap struct {
 	Provider string
-	// Sets are the releases with their ConfigMaps, as text.
+	// Sets names each release with its ConfigMaps, as text.
 	Sets []string
 }
 
@@ -131,8 +131,8 @@ func (e *Overlap) Error() string {
 		e.Provider, strings.Join(e.Sets, ", and "))
 }
 
-// Merge makes one bundle of the pieces of one provider, in whatever order they come. It returns Incomplete while shards are missing, and Overlap while shards
-// of another release exist, too. It returns another error where pieces are of two versions, or where the content does not match its hash.
+// Merge makes one bundle of the pieces of one provider, in whatever order they come. It returns Incomplete while shards are missing, and Overlap while there
+// are also shards of another release. It returns another error if the pieces are of two versions, or if the content does not match its hash.
 func Merge(pieces []Piece) (Bundle, error) {
 	if len(pieces) == 0 {
 		return Bundle{}, errors.New("there is no ConfigMap")
@@ -156,10 +156,10 @@ func Merge(pieces []Piece) (Bundle, error) {
 	return pieces[0].bundle(pieces)
 }
 
-// set is the pieces of one content.
+// set has the pieces that belong to the same content: they agree in provider, version, hash and number of shards.
 type set []Piece
 
-// setsOf sorts pieces by their content.
+// setsOf groups pieces by the content to which they belong.
 func setsOf(pieces []Piece) []set {
 	var sets []set
 	for _, p := range pieces {
@@ -174,7 +174,7 @@ func setsOf(pieces []Piece) []set {
 	return sets
 }
 
-// check finds what no further ConfigMap fixes.
+// check returns an error that no further ConfigMap would fix: a shard without a hash, or two pieces that are the same shard.
 func (s set) check() error {
 	if s[0].Shards > 1 && s[0].Hash == "" {
 		return fmt.Errorf("ConfigMap %s is a shard without annotation %s: which others it belongs to is not known. Apply the release's ConfigMaps again",
@@ -190,7 +190,7 @@ func (s set) check() error {
 	return nil
 }
 
-// incomplete returns nil for a set in which no shard is missing.
+// incomplete returns which shards of the set are missing; nil if none is.
 func (s set) incomplete() *Incomplete {
 	e := &Incomplete{Provider: s[0].Provider.Label(), Shards: s[0].Shards}
 	for k := 1; k <= e.Shards; k++ {
@@ -206,7 +206,7 @@ func (s set) incomplete() *Incomplete {
 	return e
 }
 
-// String names a release and its ConfigMaps.
+// String returns a text with the version and the ConfigMaps of the set.
 func (s set) String() string {
 	var names []string
 	for _, p := range s {
@@ -219,8 +219,8 @@ func (s set) String() string {
 	return out
 }
 
-// overlap returns the error of several sets. They wait while one set is incomplete. Complete sets do not wait: nothing replaces ConfigMaps that have other
-// names.
+// overlap returns the error for a provider with several sets. While one set is incomplete, the error is Overlap, which passes. If all sets are complete, it is
+// an error that does not pass, because nothing will replace the ConfigMaps that have other names.
 func overlap(sets []set) error {
 	e := &Overlap{Provider: sets[0][0].Provider.Label()}
 	waits := false
@@ -240,7 +240,7 @@ func overlap(sets []set) error {
 		a.ConfigMap, b.ConfigMap, a.Provider.Label(), a.Provider.Version, b.Provider.Version)
 }
 
-// Remnant returns which shards are missing where all ConfigMaps are shards of the content with a hash; nil otherwise.
+// Remnant returns which shards are missing, if all ConfigMaps are shards of the content with this hash. Otherwise it returns nil.
 func Remnant(all []*corev1.ConfigMap, hash string) *Incomplete {
 	var s set
 	for _, cm := range all {
@@ -290,15 +290,15 @@ func (p Piece) bundle(all []Piece) (Bundle, error) {
 	return b, nil
 }
 
-// Needs is what the documents need of a cluster.
+// Needs is what the documents of a bundle take from the cluster and the release: values of variables, and images.
 type Needs struct {
 	Values     Values
 	References References
-	// AllowTags accepts images that are named by a tag, in development.
+	// AllowTags accepts images that are named by a tag. It is for development.
 	AllowTags bool
 }
 
-// Of returns what of the needs the documents of a bundle have.
+// Of returns the part of the needs that the documents of a bundle use.
 func (n Needs) Of(b Bundle) Needs {
 	out := Needs{Values: Values{}, References: References{}, AllowTags: n.AllowTags}
 	for _, v := range b.Variables {
@@ -312,8 +312,8 @@ func (n Needs) Of(b Bundle) Needs {
 	return out
 }
 
-// Render makes the documents that an installer applies: variables evaluated, images set. What Kinds drops is dropped here, too, and listed. An error names
-// everything that is wrong, and then nothing may be applied.
+// Render returns the documents that an installer applies, with variables evaluated and images set. Documents of kinds that Kinds drops are left out, and listed
+// in the second result. The error names everything that is wrong. With an error, the installer must not apply anything.
 func (b Bundle) Render(needs Needs) ([]Document, []Entry, error) {
 	var problems []error
 	var dropped []Entry

@@ -14,17 +14,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Naming is which names the API server accepts for objects of a kind.
+// Naming says which names the API server accepts for objects of a kind.
 type Naming int
 
-// The namings. If neither a row nor a definition among the documents names a kind, its naming is unknown: then only what no path may contain is refused.
+// The namings. A kind that neither a Row of Kinds nor a CustomResourceDefinition among the documents names has an unknown naming. For it, PathSegment refuses
+// only the names that no path of a URL may contain.
 const (
 	Subdomain Naming = iota
 	DNSLabel
 	PathSegment
 )
 
-// mostAnnotations is how many bytes the API server takes as the annotations of an object.
+// mostAnnotations is how many bytes the API server accepts as the annotations of an object.
 const mostAnnotations = 262_144
 
 var namings = map[Naming]struct {
@@ -47,7 +48,8 @@ func namingOf(d Document, all []Document) Naming {
 	return PathSegment
 }
 
-// checkNames returns the names, labels, annotations and keys of a document that no API server takes. What has a variable in it is checked once it is evaluated.
+// checkNames returns an error for each name, label, annotation and key of a document that no API server accepts. A text with a variable is not checked yet, but
+// after its evaluation.
 func checkNames(d Document, all []Document) []error {
 	c := nameCheck{id: d.ID()}
 	c.name("metadata.name", d.Name(), namingOf(d, all))
@@ -102,8 +104,8 @@ func (c *nameCheck) metadata(field string, metadata map[string]any) {
 	}
 }
 
-// each visits the values of a map of labels or annotations. It refuses keys that are no qualified names and values that are no text. The API server lowers
-// the keys of annotations before it checks them, but not those of labels.
+// each calls visit for the values of a map of labels or annotations. It refuses keys that are no qualified names, and values that are no text. lowered changes
+// a key before the check: the API server checks the keys of annotations in lower case, but not those of labels.
 func (c *nameCheck) each(field string, value any, lowered func(string) string, visit func(at, value string)) {
 	values, isMap := value.(map[string]any)
 	if !isMap {
@@ -124,7 +126,7 @@ func (c *nameCheck) each(field string, value any, lowered func(string) string, v
 	}
 }
 
-// asText returns a value that is text and has no variable in it. It refuses what is neither text nor absent.
+// asText returns a value and true if it is text without a variable. It records a problem for a value that is neither text nor absent.
 func (c *nameCheck) asText(at string, value any) (string, bool) {
 	text, ok := asText(value)
 	if !ok && value != nil {
@@ -133,7 +135,7 @@ func (c *nameCheck) asText(at string, value any) (string, bool) {
 	return text, ok && !open(text)
 }
 
-// data checks the content of a ConfigMap.
+// data checks the keys, values and size of a ConfigMap.
 func (c *nameCheck) data(o map[string]any) {
 	text, binary := at(o, "data"), at(o, "binaryData")
 	size := 0
@@ -171,5 +173,5 @@ func (c *nameCheck) data(o map[string]any) {
 	}
 }
 
-// open reports whether a text has a variable: what it will be is not known yet.
+// open reports whether a text contains a variable, so that its final value is not known yet.
 func open(text string) bool { return strings.Contains(text, "${") }

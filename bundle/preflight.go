@@ -12,10 +12,10 @@ import (
 	"github.com/poundlock/poundlock/internal/issuers"
 )
 
-// ErrNoCore is the error of providers without the core provider. They wait for it.
+// ErrNoCore is the error if the providers lack the core provider. The other providers wait for it.
 var ErrNoCore = errors.New("the core provider's ConfigMap is missing: the other providers wait for it")
 
-// On returns the bundles that are for a platform: those of its name, and those that are for every platform.
+// On returns the bundles for a platform: those that name the platform, and those that name none and so are for every platform.
 func On(platform string, all []Bundle) []Bundle {
 	var out []Bundle
 	for _, b := range all {
@@ -26,8 +26,8 @@ func On(platform string, all []Bundle) []Bundle {
 	return out
 }
 
-// Preflight returns what is wrong with providers that are to run together. Each provider may exist only once. No provider may share an object or a
-// certificate's Secret with another, or have a contract that the core provider does not support.
+// Preflight returns an error for each reason why these providers cannot run together. Each provider may occur only once. Two providers may not have the same
+// object, or the same Secret of a certificate. Each provider's contract must be one that the core provider supports.
 func Preflight(all []Bundle) []error {
 	var problems []error
 	core := slices.IndexFunc(all, func(b Bundle) bool { return b.Provider.Type == Core })
@@ -47,7 +47,7 @@ func Preflight(all []Bundle) []error {
 				label, b.Provider.Version, b.Contract, all[core].Provider.Version, strings.Join(knownContracts(all[core].Contract), ", ")))
 		}
 		for _, d := range b.Documents {
-			if fate, _ := FateOf(d.GroupKind()); fate == Dropped { // nobody applies it: earlier releases have the Namespace in each provider
+			if fate, _ := FateOf(d.GroupKind()); fate == Dropped { // an installer does not apply it: earlier releases have the Namespace in each provider
 				continue
 			}
 			problems = append(problems, claim(claimed, d.Group()+"/"+d.Namespace()+"/"+d.ID(), label, d.ID())...)
@@ -70,7 +70,7 @@ func claim(owners map[string]string, key, label, what string) []error {
 	return []error{fmt.Errorf("%s is in %s and in %s: rename it in one of them", what, owner, label)}
 }
 
-// contracts are Cluster API's, oldest first. A core provider supports its own and the one before.
+// contracts are the contracts of Cluster API, oldest first. A core provider supports its own contract and the one before.
 var contracts = []string{"v1alpha3", "v1alpha4", "v1beta1", "v1beta2"}
 
 func knownContracts(core string) []string {
@@ -81,8 +81,8 @@ func knownContracts(core string) []string {
 	return contracts[i-1 : i+1]
 }
 
-// LostVersions returns the versions in which objects may be stored, by a live definition's status.storedVersions, and which the definition of a bundle no
-// longer has. An API server refuses such a definition: the objects have to be stored in another version first.
+// LostVersions returns the versions in stored that the definition of a bundle no longer has. stored is status.storedVersions of the live definition: objects
+// may be stored in these versions. An API server refuses a definition that lacks one of them. The objects have to be stored in another version first.
 func LostVersions(definition Document, stored []string) []string {
 	var lost []string
 	for _, version := range stored {

@@ -15,13 +15,13 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
-// Where things are.
+// Names of objects in a cluster.
 const (
-	// Namespace is the one in which Cluster API runs.
+	// Namespace is the namespace in which Cluster API runs.
 	Namespace = "openshift-cluster-api"
-	// ImagesConfigMap has the images of the release, in images.json.
+	// ImagesConfigMap is the ConfigMap with the images of the release, in images.json.
 	ImagesConfigMap = "poundlock-images"
-	// VariablesConfigMap has the values of variables.
+	// VariablesConfigMap is the ConfigMap with the values of variables.
 	VariablesConfigMap = "poundlock-provider-variables"
 )
 
@@ -32,14 +32,15 @@ const (
 	TypeLabel     = "provider.cluster.x-k8s.io/type"
 	VersionLabel  = "provider.cluster.x-k8s.io/version"
 
-	// CompressedAnnotation is the upstream contract's: binaryData.components is gzip.
+	// CompressedAnnotation is of the upstream contract. It means that binaryData.components is gzip.
 	CompressedAnnotation = "provider.cluster.x-k8s.io/compressed"
-	// HashAnnotation has the SHA-256 of the whole provider, ShardAnnotation K/N.
+	// HashAnnotation is the SHA-256 of the whole provider. ShardAnnotation is K/N for the K-th of N ConfigMaps (shards) that carry a provider.
 	HashAnnotation  = "poundlock.openshift.io/content-hash"
 	ShardAnnotation = "poundlock.openshift.io/shard"
-	// PlatformAnnotation lists the platforms of the Infrastructure that a provider is for, with commas.
+	// PlatformAnnotation lists the platforms that a provider is for, by their names in the Infrastructure, separated by commas.
 	PlatformAnnotation = "poundlock.openshift.io/platform"
-	// ReleaseAnnotation names the release of a ConfigMap, also on those of images and values. ConfigMaps of two releases are not installed together.
+	// ReleaseAnnotation names the release of a ConfigMap. The ConfigMaps of images and values have it, too. ConfigMaps of two releases are not installed
+	// together.
 	ReleaseAnnotation = "poundlock.openshift.io/release"
 )
 
@@ -54,7 +55,7 @@ const (
 	Infrastructure Type = "infrastructure"
 )
 
-// Types lists them in that order.
+// Types lists the types in the order in which they are installed.
 var Types = []Type{Core, Bootstrap, ControlPlane, Infrastructure}
 
 // Provider identifies a provider.
@@ -62,13 +63,13 @@ type Provider struct {
 	Name    string
 	Type    Type
 	Version string
-	// Platforms are the Infrastructure's names. Empty: every platform.
+	// Platforms are the platforms that the provider is for, by their names in the Infrastructure. Empty means every platform.
 	Platforms []string
 }
 
 const coreName = "cluster-api"
 
-// Label is the value of cluster.x-k8s.io/provider, by which each object of the provider is known.
+// Label returns the value of the label cluster.x-k8s.io/provider, which each object of the provider has.
 func (p Provider) Label() string {
 	if p.Type == Core {
 		return coreName
@@ -76,7 +77,7 @@ func (p Provider) Label() string {
 	return string(p.Type) + "-" + p.Name
 }
 
-// platformsOf are the platforms of the providers that releases have.
+// platformsOf has the platforms of the infrastructure providers that releases contain, by the provider's name.
 var platformsOf = map[string][]string{
 	"aws":       {string(configv1.AWSPlatformType)},
 	"azure":     {string(configv1.AzurePlatformType)},
@@ -96,7 +97,7 @@ var knownPlatforms = []configv1.PlatformType{
 	configv1.AlibabaCloudPlatformType, configv1.ExternalPlatformType,
 }
 
-// Complete checks a provider, gives its version the v, and an infrastructure provider the platforms of its name.
+// Complete validates a provider, and returns it completed: its version begins with v, and an infrastructure provider has the platforms that belong to its name.
 func (p Provider) Complete() (Provider, error) {
 	var problems []error
 	if !slices.Contains(Types, p.Type) {
@@ -112,7 +113,7 @@ func (p Provider) Complete() (Provider, error) {
 	if p.Type == Core && p.Name != coreName {
 		problems = append(problems, fmt.Errorf("name %q is not the core provider's: use %s", p.Name, coreName))
 	}
-	named := p.Version // problems are about what was typed
+	named := p.Version // a problem names what was typed
 	p.Version = "v" + strings.TrimPrefix(named, "v")
 	if _, err := version.ParseSemantic(p.Version); err != nil {
 		problems = append(problems, fmt.Errorf("version %q is no version: use one such as v2.13.0", named))

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Action is what happened to an object.
+// Action is what a transformation did to an object.
 type Action string
 
 // The actions, in the order in which a summary has them.
@@ -20,7 +20,7 @@ const (
 	Noted   Action = "To note"
 )
 
-// Entry is one thing that happened to an object, and which transformation did it.
+// Entry is one thing that happened to an object, with the transformation that did it.
 type Entry struct {
 	Action         Action
 	Transformation string
@@ -28,7 +28,7 @@ type Entry struct {
 	What           string
 }
 
-// Summary is what became of the manifests.
+// Summary describes what Build did to the manifests.
 type Summary struct {
 	Provider  Provider
 	Contract  string
@@ -52,7 +52,7 @@ func summarize(b Bundle, entries []Entry) Summary {
 	return s
 }
 
-// Warnings are the notes of what does not work as it is.
+// Warnings returns the notes about things that do not work unless somebody changes them.
 func (s Summary) Warnings() []string {
 	var out []string
 	for _, entry := range s.Entries {
@@ -63,7 +63,7 @@ func (s Summary) Warnings() []string {
 	return out
 }
 
-// String writes a summary for a person.
+// String returns the summary as text for a person.
 func (s Summary) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s %s, contract %s: %d objects\n", s.Provider.Label(), s.Provider.Version, s.Contract, s.Objects)
@@ -96,7 +96,7 @@ func (v Variable) describe() string {
 	return v.Default + " unless set"
 }
 
-// section lists what one action did, the objects of the same change together.
+// section writes the entries of one action. Objects with the same change are on one line.
 func (s Summary) section(out *strings.Builder, action Action) {
 	title := "\n" + string(action) + "\n"
 	for _, t := range Transformations {
@@ -122,7 +122,7 @@ func (s Summary) section(out *strings.Builder, action Action) {
 	}
 }
 
-// shorten counts objects of a kind where they are many. What is dropped is always named.
+// shorten returns the list of objects on one line. If there are many of one kind, it counts them. Objects that were dropped are always named.
 func shorten(ids []string, action Action) string {
 	const many = 4
 	byKind := map[string]int{}

@@ -17,11 +17,12 @@ const (
 	usualSecretPath = "serving-cert"
 )
 
-// ServingCertificates annotates each Service that a webhook, a conversion or a Certificate names with the Secret that its pods really mount.
+// ServingCertificates annotates Services, so that OpenShift's service CA issues the Service's certificate into the Secret that the Service's pods mount. It
+// annotates each Service that a webhook, a conversion or a Certificate names.
 func ServingCertificates(d *Draft) {
 	called := d.called()
 	owner := map[string]string{}
-	// Services that are called come first: a Secret belongs to one Service.
+	// A Secret belongs to one Service. So the Services that webhooks and conversions call come first.
 	for _, must := range []bool{true, false} {
 		for _, doc := range d.Documents {
 			if !doc.is("", "Service") || called[doc.Name()] != must {
@@ -38,7 +39,7 @@ func ServingCertificates(d *Draft) {
 	d.unissued()
 }
 
-// called are the names of the Services that webhooks and conversions call.
+// called returns the names of the Services that webhooks and conversions call.
 func (d *Draft) called() map[string]bool {
 	out := map[string]bool{}
 	for _, doc := range d.Documents {
@@ -80,7 +81,8 @@ func (d *Draft) issue(service Document, must bool, owner map[string]string) {
 	d.set(service, ensure(service.Object, "metadata", "annotations"), "annotation "+issuers.ServingCert, issuers.ServingCert, secret)
 }
 
-// secretOf finds the Secret with the certificate of a Service: what its pods mount counts, whatever a Certificate names.
+// secretOf returns the Secret for the certificate of a Service, or the problem that prevents it from finding one. Only Secrets that the Service's pods mount
+// count, even if a Certificate names another one. must means that a webhook or a conversion calls the Service: then secretOf also guesses.
 func (d *Draft) secretOf(service Document, must bool) (secret, problem string) {
 	mounted := d.mountedBehind(service)
 	var named, made []string
@@ -119,13 +121,13 @@ func (d *Draft) secretOf(service Document, must bool) (secret, problem string) {
 	return "", "no pod that it selects mounts a Secret with a certificate: check its selector and the volumes of the workload"
 }
 
-// hostOf reports whether a DNS name is that of a Service, which may be written with variables of kustomize.
+// hostOf reports whether a DNS name is that of a Service. It compares only the first label, because the rest may be variables of kustomize.
 func hostOf(name, service string) bool {
 	host, _, _ := strings.Cut(name, ".")
 	return host == service
 }
 
-// mountedBehind are the Secrets that the pods of a Service mount, each with the path.
+// mountedBehind returns the Secrets that the pods of a Service mount, and the path of each.
 func (d *Draft) mountedBehind(service Document) map[string]string {
 	out := map[string]string{}
 	for _, p := range d.pods() {
@@ -161,7 +163,7 @@ func (p pod) mountedSecrets() map[string]string {
 	return out
 }
 
-// unissued refuses workloads that mount the Secret of a Certificate which no Service gets.
+// unissued refuses a workload that mounts the Secret of a Certificate if the service CA does not issue that Secret for any Service.
 func (d *Draft) unissued() {
 	for _, doc := range d.Documents {
 		secret := text(at(doc.Object, "spec"), "secretName")
@@ -176,8 +178,8 @@ func (d *Draft) unissued() {
 	}
 }
 
-// CABundles has the service CA write its CA into webhook configurations and conversions. It removes cert-manager's annotations everywhere, and CA bundles
-// that the manifests bring along. A definition keeps its conversion.
+// CABundles makes OpenShift's service CA write its CA into webhook configurations and conversions. It removes cert-manager's annotations from all objects, and
+// the CA bundles that the manifests contain. A definition keeps its conversion.
 func CABundles(d *Draft) {
 	for _, doc := range d.Documents {
 		annotations := at(doc.Object, "metadata", "annotations")

@@ -12,15 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// exclusion decides which documents are excluded, and why. It also excludes what depends on an excluded document, until nothing more follows.
+// exclusion finds the documents to leave out: first those that the maintainer excludes, and then those that depend on them, until nothing more follows.
 type exclusion struct {
 	*Draft
-	// why is by index of the document.
+	// why has the reason for each excluded document, by the document's index.
 	why map[int]string
 }
 
-// Exclusions leaves out what the maintainer excludes, and what depends on it: custom resources, webhooks, policies and rules of a definition; Services,
-// accounts, budgets and monitors of a workload; webhooks and monitors of a Service; bindings of a role or an account.
+// Exclusions leaves out what the maintainer excludes (Options.Exclude), and what depends on it. Custom resources, webhooks, policies and rules depend on a
+// definition. Services, accounts, budgets and monitors depend on a workload. Webhooks and monitors depend on a Service, and bindings on a role or an account.
 func Exclusions(d *Draft) {
 	if len(d.Exclude) == 0 {
 		return
@@ -66,13 +66,13 @@ func (e *exclusion) match(pattern string) {
 	}
 }
 
-// gone reports whether a document is excluded.
+// gone reports whether there is a document with this group, kind and name, and it is excluded.
 func (e *exclusion) gone(group, kind, name string) bool {
 	return slices.ContainsFunc(e.Documents, func(doc Document) bool { return doc.is(group, kind) && doc.Name() == name }) &&
 		!e.some(true, func(doc Document) bool { return doc.is(group, kind) && doc.Name() == name })
 }
 
-// some reports whether a document that is kept, or one that is excluded, has a property.
+// some reports whether a document has a property. It looks only at documents that are kept or, if kept is false, at excluded ones.
 func (e *exclusion) some(kept bool, has func(Document) bool) bool {
 	for i, doc := range e.Documents {
 		if _, gone := e.why[i]; gone != kept && has(doc) {
@@ -82,12 +82,12 @@ func (e *exclusion) some(kept bool, has func(Document) bool) bool {
 	return false
 }
 
-// only reports whether excluded documents, and no others, have a property.
+// only reports whether an excluded document has a property, and no kept one has it.
 func (e *exclusion) only(has func(Document) bool) bool {
 	return e.some(false, has) && !e.some(true, has)
 }
 
-// follows returns why a document is excluded because of what is excluded already.
+// follows returns why a document must be excluded because others are excluded already; "" if it need not be.
 func (e *exclusion) follows(i int) string {
 	doc := e.Documents[i]
 	spec := at(doc.Object, "spec")
@@ -144,7 +144,8 @@ func (e *exclusion) monitorFollows(doc Document) string {
 	return ""
 }
 
-// policyFollows excludes policies whose kinds are all excluded. A policy without its parameters would deny what it matches.
+// policyFollows returns why an admission policy must be excluded: all its kinds are excluded, or the definition of its parameters is. Without its parameters, a
+// policy would deny everything that it matches.
 func (e *exclusion) policyFollows(spec map[string]any) string {
 	params := Document{at(spec, "paramKind")}
 	if e.defined(params.GroupKind()) {
@@ -184,7 +185,7 @@ func account(w Document) string {
 	return text(at(w.Object, "spec", "template", "spec"), "serviceAccountName")
 }
 
-// goneResource reports whether the definition of a resource, such as things/status of a group, is excluded.
+// goneResource reports whether the definition of a resource is excluded. The resource may have a subresource, such as things/status.
 func (e *exclusion) goneResource(group, resource string) bool {
 	plural, _ := splitOnce(resource)
 	return e.some(false, func(doc Document) bool {
@@ -193,7 +194,7 @@ func (e *exclusion) goneResource(group, resource string) bool {
 	})
 }
 
-// keptRules are the rules, of webhooks or of roles, without resources that are excluded.
+// keptRules returns the rules of a webhook or a role without the resources whose definitions are excluded.
 func (e *exclusion) keptRules(rules []map[string]any) (kept []any, changed bool) {
 	for _, rule := range rules {
 		groups, resources := texts(rule, "apiGroups"), texts(rule, "resources")
@@ -237,7 +238,7 @@ func (e *exclusion) keptWebhooks(doc Document) []any {
 	return kept
 }
 
-// prune removes what is left of excluded documents within those that are kept.
+// prune removes from kept documents the parts about excluded ones: webhooks, subjects and rules.
 func (e *exclusion) prune() {
 	for i, doc := range e.Documents {
 		if _, gone := e.why[i]; gone {
@@ -273,7 +274,7 @@ func (e *exclusion) pruneSubjects(doc Document) {
 	}
 }
 
-// dangling refuses an exclusion of something that a kept document requires.
+// dangling refuses a kept document that needs an excluded one.
 func (e *exclusion) dangling() {
 	for i, doc := range e.Documents {
 		if _, gone := e.why[i]; gone {

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// RefusedKinds refuses what Kinds refuses.
+// RefusedKinds refuses the documents of kinds whose Fate in Kinds is Refused.
 func RefusedKinds(d *Draft) {
 	for _, doc := range d.Documents {
 		if fate, why := FateOf(doc.GroupKind()); fate == Refused {
@@ -20,7 +20,7 @@ func RefusedKinds(d *Draft) {
 	}
 }
 
-// DroppedKinds drops what Kinds drops.
+// DroppedKinds removes the documents of kinds whose Fate in Kinds is Dropped.
 func DroppedKinds(d *Draft) {
 	d.remove(func(doc Document) string {
 		if fate, why := FateOf(doc.GroupKind()); fate == Dropped {
@@ -30,7 +30,7 @@ func DroppedKinds(d *Draft) {
 	})
 }
 
-// remove drops the documents for which a function gives a reason.
+// remove removes the documents for which the function reason returns a reason, and records each.
 func (d *Draft) remove(reason func(Document) string) {
 	var kept []Document
 	for _, doc := range d.Documents {
@@ -43,7 +43,7 @@ func (d *Draft) remove(reason func(Document) string) {
 	d.Documents = kept
 }
 
-// ServerFields removes what the API server writes.
+// ServerFields removes the fields that the API server writes.
 func ServerFields(d *Draft) {
 	for _, doc := range d.Documents {
 		metadata := at(doc.Object, "metadata")
@@ -61,12 +61,12 @@ func (d *Draft) unset(doc Document, o map[string]any, path, key string) {
 		return
 	}
 	delete(o, key)
-	if value != nil { // what controller-gen and kustomize leave empty is no news
+	if value != nil { // empty fields, which controller-gen and kustomize leave, are removed without a record
 		d.changed(doc, "%s%s removed", path, key)
 	}
 }
 
-// TemplatedKeys removes labels and annotations with a variable in their key.
+// TemplatedKeys removes labels and annotations whose key contains a variable.
 func TemplatedKeys(d *Draft) {
 	for _, doc := range d.Documents {
 		for _, at := range []map[string]any{at(doc.Object, "metadata"), at(doc.Object, "spec", "template", "metadata")} {
@@ -90,7 +90,8 @@ func (d *Draft) dropTemplated(doc Document, metadata map[string]any, member stri
 	}
 }
 
-// Namespaces moves all objects, and what refers to their namespace, to the one of Cluster API. It refuses objects of other namespaces.
+// Namespaces moves all objects, and the references to their namespaces, to the namespace of Cluster API. It refuses objects of namespaces that are not the
+// provider's own.
 func Namespaces(d *Draft) {
 	for _, doc := range d.Documents {
 		d.move(doc)
@@ -132,7 +133,7 @@ func (d *Draft) move(doc Document) {
 	}
 }
 
-// mover replaces the provider's own namespaces in references.
+// mover replaces references to the provider's own namespaces by the namespace of Cluster API.
 type mover struct {
 	own   []string
 	moved map[string]bool
@@ -140,7 +141,8 @@ type mover struct {
 
 const nameOfNamespace = corev1.LabelMetadataName
 
-// walk replaces members that are named after a namespace, selectors by name, and words in what a container is started with and in names of hosts.
+// walk replaces the namespaces in a value and below it. They occur in members whose name ends in "namespace", in selectors by a namespace's name, and as words
+// in what a container is started with and in names of hosts. words means that value is of the last kind.
 func (m *mover) walk(value any, words bool) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -177,8 +179,8 @@ func (m *mover) each(list any) {
 	}
 }
 
-// account returns the name of a subject in the new namespace. A subject may name a ServiceAccount as a user, and all ServiceAccounts of a namespace as a
-// group.
+// account returns the name of a subject in the new namespace. A subject may name a ServiceAccount as a user, and all ServiceAccounts of a namespace as a group.
+// Any other name stays.
 func (m *mover) account(subject map[string]any) any {
 	kind, name := text(subject, "kind"), text(subject, "name")
 	user, isUser := strings.CutPrefix(name, "system:serviceaccount:")
@@ -193,7 +195,7 @@ func (m *mover) account(subject map[string]any) any {
 	return subject["name"]
 }
 
-// is reports whether a namespace moves, and notes it.
+// is reports whether a namespace is one of the provider's own. If so, it records that references to it have changed.
 func (m *mover) is(namespace string) bool {
 	if !slices.Contains(m.own, namespace) {
 		return false
@@ -222,7 +224,7 @@ func (m *mover) replaced(value any, whole bool) any {
 	return retype(value, after)
 }
 
-// replaceWord replaces a DNS label where it stands alone. Behind a single slash it is part of a path.
+// replaceWord replaces a word in a text where the word is a whole DNS label. After a single slash it is part of a path, and stays.
 func replaceWord(text, word, by string) string {
 	var out strings.Builder
 	for {
@@ -249,8 +251,8 @@ func inLabel(c byte) bool {
 func endsInLabel(s string) bool   { return s != "" && inLabel(s[len(s)-1]) }
 func beginsInLabel(s string) bool { return s != "" && inLabel(s[0]) }
 
-// Labels writes the provider's label onto each object. A pod template without the label gets it, together with the selectors that match the template: in one
-// namespace, a selector such as control-plane=controller-manager would match the pods of every provider.
+// Labels writes the provider's label to each object. It also adds the label to pod templates without it, and to the selectors that match such a template. This
+// is necessary because all providers share one namespace: a selector such as control-plane=controller-manager would match the pods of every provider.
 func Labels(d *Draft) {
 	label := d.Provider.Label()
 	for _, doc := range d.Documents {
@@ -272,7 +274,7 @@ func Labels(d *Draft) {
 	}
 }
 
-// selectorOf returns the labels by which a document selects pods, or nil.
+// selectorOf returns the labels by which a document selects pods, nil if it selects none.
 func selectorOf(doc Document) map[string]any {
 	spec := at(doc.Object, "spec")
 	switch {
@@ -286,7 +288,7 @@ func selectorOf(doc Document) map[string]any {
 	return nil
 }
 
-// NeededSecrets notes the Secrets that pods need and that neither the bundle nor the service CA creates.
+// NeededSecrets adds a note for each Secret that a pod needs and that neither the bundle nor the service CA creates.
 func NeededSecrets(d *Draft) {
 	for _, p := range d.pods() {
 		needed := map[string]bool{}

@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
 )
 
-// Priority makes the pods system-cluster-critical.
+// Priority gives the pods the priority class system-cluster-critical.
 func Priority(d *Draft) {
 	for _, p := range d.pods() {
 		delete(p.spec, "priority")
@@ -25,7 +25,7 @@ func Priority(d *Draft) {
 
 var leastRequests = []struct{ name, least string }{{"cpu", "10m"}, {"memory", "50Mi"}}
 
-// Requests raises the requests of each container to 10m of CPU and 50Mi of memory, and never lowers one.
+// Requests raises the requests of each container to at least 10m of CPU and 50Mi of memory. It never lowers a request.
 func Requests(d *Draft) {
 	for _, c := range d.containers() {
 		for _, row := range leastRequests {
@@ -62,21 +62,21 @@ func NoLimits(d *Draft) {
 	}
 }
 
-// TerminationMessages has containers end with their last log lines as the message.
+// TerminationMessages makes the last log lines of a container its termination message.
 func TerminationMessages(d *Draft) {
 	for _, c := range d.containers() {
 		d.set(c.Document, c.object, c.field("terminationMessagePolicy"), "terminationMessagePolicy", "FallbackToLogsOnError")
 	}
 }
 
-// PullPolicy has images pulled if they are not present.
+// PullPolicy sets the pull policy IfNotPresent for all images.
 func PullPolicy(d *Draft) {
 	for _, c := range d.containers() {
 		d.set(c.Document, c.object, c.field("imagePullPolicy"), "imagePullPolicy", "IfNotPresent")
 	}
 }
 
-// ManagementWorkload marks the pods for workload partitioning.
+// ManagementWorkload annotates the pods for workload partitioning.
 func ManagementWorkload(d *Draft) {
 	const key = "target.workload.openshift.io/management"
 	for _, p := range d.pods() {
@@ -89,8 +89,8 @@ const (
 	restrictedV2 = "restricted-v2"
 )
 
-// RequiredSCC pins the pods to restricted-v2, and removes the user and group IDs, which that SCC assigns from the namespace's range and otherwise refuses.
-// A workload that names another SCC itself keeps it.
+// RequiredSCC pins the pods to the SCC restricted-v2. It removes their user and group IDs, because that SCC assigns IDs from the namespace's range and refuses
+// others. A workload that names another SCC keeps it.
 func RequiredSCC(d *Draft) {
 	for _, p := range d.pods() {
 		annotations := ensure(p.template, "metadata", "annotations")
@@ -109,14 +109,14 @@ func RequiredSCC(d *Draft) {
 	}
 }
 
-// restrict unsets the users that restricted-v2 refuses: it allows those of the namespace's range, which only the cluster has.
+// restrict removes the user and group IDs of a security context. restricted-v2 allows only IDs of the namespace's range, which only the cluster knows.
 func (d *Draft) restrict(doc Document, context map[string]any, path string) {
 	for _, key := range []string{"runAsUser", "fsGroup"} {
 		d.unset(doc, context, path, key)
 	}
 }
 
-// privileges are what a pod asks for beyond restricted-v2.
+// privileges returns what a pod asks for and restricted-v2 does not allow, as texts.
 func (p pod) privileges() []string {
 	var out []string
 	for _, key := range []string{"hostNetwork", "hostPID", "hostIPC"} {
@@ -145,11 +145,11 @@ func (p pod) privileges() []string {
 
 const gatesFlag = "--feature-gates"
 
-// usualGates are set where a manager has them: the nodes of OpenShift start with Ignition.
+// usualGates are feature gates that are set if a manager already has them. They are needed because OpenShift's nodes start with Ignition.
 var usualGates = map[string]bool{"BootstrapFormatIgnition": true, "KubeadmBootstrapFormatIgnition": true}
 
-// FeatureGates sets feature gates in the commands and arguments of the managers: those that were asked for, which are added if they are missing, and
-// Ignition's.
+// FeatureGates sets feature gates in the commands and arguments of the managers. It adds the gates of Options.FeatureGates if they are missing. The gates for
+// Ignition (usualGates) are only changed.
 func FeatureGates(d *Draft) {
 	all := d.containers()
 	known := slices.ContainsFunc(all, func(c container) bool { return len(c.gates()) > 0 })
@@ -169,13 +169,14 @@ func FeatureGates(d *Draft) {
 	}
 }
 
-// gatesPlace is where a list of feature gates is: an item of command or args.
+// gatesPlace is the position of a list of feature gates: an item of command or args.
 type gatesPlace struct {
 	field string
 	index int
 }
 
-// gates are the places of feature gates. A flag that is there twice counts twice, and of one gate the last.
+// gates returns the positions of the lists of feature gates in a container. If the flag occurs twice, both lists count; if both have the same gate, the last
+// one does.
 func (c container) gates() []gatesPlace {
 	var out []gatesPlace
 	for _, field := range []string{"command", "args"} {
@@ -192,7 +193,7 @@ func (c container) gates() []gatesPlace {
 	return out
 }
 
-// setGates sets feature gates in one place. Those that are missing are added in the last.
+// setGates sets feature gates in one list. If the list is the container's last, it also adds the missing ones.
 func (d *Draft) setGates(c container, place gatesPlace, last bool) {
 	args, _ := c.object[place.field].([]any)
 	i := place.index
@@ -219,7 +220,7 @@ func (d *Draft) setGates(c container, place gatesPlace, last bool) {
 	}
 }
 
-// splitGates splits a list at its commas, but for those within a variable.
+// splitGates splits a list of feature gates at its commas, except for commas inside a variable.
 func splitGates(list string) []string {
 	var out []string
 	depth, from := 0, 0

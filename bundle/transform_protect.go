@@ -13,7 +13,8 @@ import (
 
 const infrastructureGroup = "infrastructure.cluster.x-k8s.io"
 
-// ClusterProtection adds, for each kind of infrastructure cluster, a policy that refuses to delete the object of the cluster itself.
+// ClusterProtection adds an admission policy for each kind of infrastructure cluster. The policy refuses to delete the object that stands for this cluster
+// itself.
 func ClusterProtection(d *Draft) {
 	if d.Provider.Type != Infrastructure {
 		return
@@ -34,7 +35,7 @@ func ClusterProtection(d *Draft) {
 	}
 }
 
-// isInfrastructure reports whether a group is that of infrastructure, or below it, such as vmware.infrastructure.cluster.x-k8s.io.
+// isInfrastructure reports whether a group is the group of infrastructure providers, or a subdomain of it, such as vmware.infrastructure.cluster.x-k8s.io.
 func isInfrastructure(group string) bool {
 	return group == infrastructureGroup || strings.HasSuffix(group, "."+infrastructureGroup)
 }
@@ -42,7 +43,7 @@ func isInfrastructure(group string) bool {
 func protection(group, plural, kind, label string) []Document {
 	name := Namespace + "-protect-" + plural
 	if group != infrastructureGroup {
-		name += "." + group // both groups may have this plural
+		name += "." + group // both groups may have a kind with this plural
 	}
 	metadata := func() map[string]any {
 		return map[string]any{"name": name, "labels": map[string]any{ProviderLabel: label}}
@@ -82,7 +83,7 @@ func protection(group, plural, kind, label string) []Document {
 
 var contractLabel = regexp.MustCompile(`^cluster\.x-k8s\.io/v[0-9][a-z0-9]*$`)
 
-// ContractLabels notes definitions without a label that names their versions for a contract: the core provider does not find them.
+// ContractLabels adds a note for each definition that has no label with its versions for a contract. The core provider does not find such a definition.
 func ContractLabels(d *Draft) {
 	if d.Provider.Type == Core {
 		return

@@ -12,8 +12,9 @@ import (
 	"strings"
 )
 
-// UnmovedNamespaces notes texts that name a namespace that Namespaces moves: string literals of CEL, and URLs that an API server calls. Only the author of
-// such a text can decide which of its words is a namespace. It refuses the URL of a Service, because an API server does not use the cluster's DNS.
+// UnmovedNamespaces adds a note for each text that contains a namespace that Namespaces moves, but cannot be changed: string literals of CEL, and URLs that an
+// API server calls. Only the author of such a text can decide which of its words is a namespace. UnmovedNamespaces refuses the URL of a Service, because an API
+// server does not use the cluster's DNS.
 func UnmovedNamespaces(d *Draft) {
 	for _, doc := range d.Documents {
 		switch {
@@ -30,7 +31,8 @@ var (
 	celLiteral = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`)
 )
 
-// unmoved looks at what is below a value. cel reports whether celMembers are CEL there: in a definition they may be properties.
+// unmoved looks for such texts in a value and below it. cel means that members named like celMembers are CEL there. Elsewhere in a definition, they may be
+// properties of a schema.
 func (d *Draft) unmoved(doc Document, path string, value any, cel bool) {
 	switch value := value.(type) {
 	case []any:
@@ -65,7 +67,7 @@ func (d *Draft) noteUnmoved(doc Document, field, words string) {
 	}
 }
 
-// serviceOf is the Service of a URL such as https://SERVICE.NAMESPACE.svc:443/path.
+// serviceOf returns the Service of a URL such as https://SERVICE.NAMESPACE.svc:443/path, "" if the URL is not that of a Service.
 func serviceOf(text string) (name, namespace string) {
 	u, err := url.Parse(text)
 	if err != nil {

@@ -17,39 +17,40 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Sizes.
+// Limits of the size of ConfigMaps.
 const (
-	// MaxConfigMap is the most that an API server takes as the data of a ConfigMap.
+	// MaxConfigMap is the greatest size of a ConfigMap's data that an API server accepts.
 	MaxConfigMap = 1_048_576
-	// MaxApplied is the most that an API server takes as annotations. After a plain `kubectl apply`, one of the annotations is the whole object.
+	// MaxApplied is the greatest size of an object's annotations that an API server accepts. After a plain `kubectl apply`, one annotation contains the whole
+	// object.
 	MaxApplied = 262_144
-	// MaxContent bounds what is decompressed.
+	// MaxContent is the greatest size of the components after decompression.
 	MaxContent = 16 << 20
 )
 
-// Format is how components are packed.
+// Format is how the components of a bundle are packed.
 type Format string
 
-// The formats. Auto is plain where a plain `kubectl apply` of the ConfigMap works, and gzip otherwise.
+// The formats. Auto means plain text if a plain `kubectl apply` of the ConfigMap works, and gzip otherwise.
 const (
 	Auto      Format = "auto"
 	PlainText Format = "plain"
 	Gzip      Format = "gzip"
 )
 
-// Packing is how ConfigMaps are made.
+// Packing says how ConfigMaps are made of a bundle.
 type Packing struct {
 	Format Format
-	// Whole forbids shards: what does not fit into one ConfigMap is an error.
+	// Whole forbids shards (several ConfigMaps for one provider). A bundle that does not fit into one ConfigMap is then an error.
 	Whole bool
-	// Reserved bytes are left free in each ConfigMap.
+	// Reserved is how many bytes are left free in each ConfigMap.
 	Reserved int
 }
 
-// OwnAnnotations are written by Pack and by nobody else.
+// OwnAnnotations are the annotations that only Pack writes.
 var OwnAnnotations = []string{CompressedAnnotation, HashAnnotation, ShardAnnotation, PlatformAnnotation, ReleaseAnnotation}
 
-// Keys of the data, of the upstream contract but for the last two.
+// Keys of a ConfigMap's data. The first two are those of the upstream contract.
 const (
 	metadataKey   = "metadata"
 	componentsKey = "components"
@@ -57,7 +58,7 @@ const (
 	imagesKey     = "images"
 )
 
-// TooLarge is the error of a provider that fits into no ConfigMap.
+// TooLarge is the error of a provider that does not fit into a ConfigMap.
 type TooLarge struct {
 	Provider     string
 	Actual, Most int
@@ -72,8 +73,8 @@ func (e *TooLarge) Error() string {
 		e.Provider, e.Actual, e.Format, e.Most, e.Remedy, strings.Join(e.Largest, ", "))
 }
 
-// Pack makes the ConfigMaps of a bundle: one, or shards where one is too small. None has more than MaxConfigMap bytes, and equal bundles give equal
-// ConfigMaps.
+// Pack returns the ConfigMaps of a bundle: one, or several (shards) if one is too small. No ConfigMap has more than MaxConfigMap bytes. Equal bundles give
+// equal ConfigMaps.
 func (b Bundle) Pack(p Packing) ([]*corev1.ConfigMap, error) {
 	components, err := Encode(b.Documents)
 	if err != nil {
@@ -109,7 +110,7 @@ func (b Bundle) Pack(p Packing) ([]*corev1.ConfigMap, error) {
 	return b.shards(format, hash, MaxConfigMap-p.Reserved)
 }
 
-// orGzip is the remedy that names gzip, unless gzip it is.
+// orGzip returns the remedy for a format: gzip if the format is gzip already, and otherwise plain, which also recommends gzip.
 func orGzip(format Format, plain, gzip string) string {
 	if format == Gzip {
 		return gzip
@@ -117,7 +118,7 @@ func orGzip(format Format, plain, gzip string) string {
 	return plain
 }
 
-// shards cuts the documents into runs of about the same size, as few as fit into so many bytes each.
+// shards divides the documents into runs of about the same size, one for each ConfigMap. It makes the fewest runs with which no ConfigMap exceeds "most" bytes.
 func (b Bundle) shards(format Format, hash string, most int) ([]*corev1.ConfigMap, error) {
 	sizes := make([]int, len(b.Documents))
 	for i, d := range b.Documents {
@@ -141,7 +142,7 @@ func (b Bundle) shards(format Format, hash string, most int) ([]*corev1.ConfigMa
 				return nil, err
 			}
 			if k > 0 { // the first shard keeps the name, so that it replaces the ConfigMap of an earlier release, which nobody would delete
-				shard.Name = fmt.Sprintf("%s.%d", shard.Name, k+1) // no name of a provider has a dot
+				shard.Name = fmt.Sprintf("%s.%d", shard.Name, k+1) // cannot collide: no name of a provider has a dot
 			}
 			shard.Annotations[ShardAnnotation] = fmt.Sprintf("%d/%d", k+1, len(runs))
 			largest = max(largest, Size(shard))
@@ -157,7 +158,7 @@ func (b Bundle) shards(format Format, hash string, most int) ([]*corev1.ConfigMa
 	}
 }
 
-// cut divides sizes into at most n runs: a run ends where the sum passes the next nth of the whole.
+// cut divides sizes into at most n runs of about the same sum, and returns the bounds of each. The k-th run ends where the sum reaches k/n of the total.
 func cut(sizes []int, n int) [][2]int {
 	total, sum, from := 0, 0, 0
 	for _, size := range sizes {
@@ -216,7 +217,7 @@ func (b Bundle) configMap(components []byte, format Format, hash string) (*corev
 	return cm, nil
 }
 
-// hash is over everything that an installer reads, uncompressed, so that it stays the same when a compressor changes.
+// hash returns the hash of everything that an installer reads. It covers the content before compression, so that it stays the same when a compressor changes.
 func (b Bundle) hash(components []byte) (string, error) {
 	images, err := json.Marshal(b.Images)
 	if err != nil {
@@ -230,7 +231,7 @@ func (b Bundle) hash(components []byte) (string, error) {
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// Size is what counts against MaxConfigMap: the values of the data.
+// Size returns the size that counts against MaxConfigMap: the sum of the data's values.
 func Size(cm *corev1.ConfigMap) int {
 	size := 0
 	for _, value := range cm.Data {
@@ -242,7 +243,7 @@ func Size(cm *corev1.ConfigMap) int {
 	return size
 }
 
-// appliedSize is what counts against MaxApplied after `kubectl apply`: the annotations, and the whole object in one more.
+// appliedSize returns the size that counts against MaxApplied after `kubectl apply`: the annotations, and one more annotation with the whole object.
 func appliedSize(cm *corev1.ConfigMap) int {
 	whole, err := json.Marshal(cm)
 	if err != nil {

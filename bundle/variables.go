@@ -14,30 +14,30 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// Variable is a name that the manifests leave open for the cluster.
+// Variable is a variable of the manifests, whose value the cluster sets.
 type Variable struct {
 	Name string `json:"name"`
-	// Default is the text without a value. Where two places differ it is the first one's.
+	// Default is the text that the variable has without a value. If two places have different defaults, it is that of the first.
 	Default string `json:"default,omitempty"`
-	// Required means that one place has no default.
+	// Required means that at least one place has no default.
 	Required bool `json:"required,omitempty"`
 }
 
-// Values are the only source of values of variables: nothing comes from an environment.
+// Values are the values of variables by name. They are the only source: no value comes from the environment.
 type Values map[string]string
 
 // ErrNoValue is the error of a variable that has neither a value nor a default.
 var ErrNoValue = errors.New("it has no value and no default")
 
-// reference is ${name}, ${name=fallback}, ${name:=fallback}, ${name-fallback} or ${name:-fallback}.
+// reference is a variable in a text: ${name}, ${name=fallback}, ${name:=fallback}, ${name-fallback} or ${name:-fallback}.
 type reference struct {
 	name string
-	// optional means that there is a fallback, emptyIsUnset that it counts for an empty value, too.
+	// optional means that there is a fallback. emptyIsUnset means that the fallback also replaces an empty value.
 	optional, emptyIsUnset bool
 	fallback               []part
 }
 
-// part is literal text, or a reference.
+// part is a part of a text: literal text, or a reference.
 type part struct {
 	literal string
 	ref     *reference
@@ -50,13 +50,13 @@ var (
 	operators    = []string{":=", ":-", "=", "-"}
 )
 
-// Evaluate replaces the variables of a text. $${ stands for the two characters ${, and every other dollar for itself: $(POD) and $$ stay as they are.
+// Evaluate returns a text with its variables replaced. $${ becomes the two characters ${. Every other dollar stays as it is, also in $(POD) and $$.
 func Evaluate(text string, values Values) (string, error) {
 	out, _, err := evaluate(text, values)
 	return out, err
 }
 
-// evaluate also reports whether the text has nothing but defaults in it.
+// evaluate does what Evaluate does. It also reports whether no part of the result comes from values: all of it is the manifest's own text and defaults.
 func evaluate(text string, values Values) (out string, ownWords bool, err error) {
 	parts, err := parse(text)
 	if err != nil {
@@ -98,7 +98,7 @@ func parse(text string) ([]part, error) {
 	return parts, err
 }
 
-// parseUntil reads to the end of the text, or to the brace that closes the reference around it.
+// parseUntil parses a text into parts. Inside of a reference, it stops at the brace that closes the reference. It returns the rest of the text as well.
 func parseUntil(text string, inside bool, depth int) ([]part, string, error) {
 	var parts []part
 	var literal strings.Builder
@@ -171,14 +171,14 @@ func unsupported(text string) error {
 	return fmt.Errorf("%q is no variable: use ${NAME}, ${NAME:=default}, ${NAME=default} or ${NAME:-default}, or $${ for the characters ${ themselves", text)
 }
 
-// hasVariables reports whether variables of a document are evaluated. The prose of a definition never is: its dollars are examples. What is dropped is not
-// either: providers' Secrets are full of variables, and nobody needs to set those.
+// hasVariables reports whether the variables of a document are evaluated. Those of a CustomResourceDefinition are not, because the dollars in its descriptions
+// are examples. Those of a document that is dropped are not either, because providers' Secrets are full of variables that nobody needs to set.
 func (d Document) hasVariables() bool {
 	fate, _ := FateOf(d.GroupKind())
 	return fate != Dropped && !d.isDefinition()
 }
 
-// Evaluate replaces the variables in all text of a document, but not in keys. The document itself stays as it is.
+// Evaluate returns a copy of the document in which all variables are replaced, except for those in keys. The document itself does not change.
 func (d Document) Evaluate(values Values) (Document, []error) {
 	e := evaluation{values: values, verbatim: !d.hasVariables()}
 	out, _ := e.walk(d.Object, "", false).(map[string]any)
@@ -190,12 +190,12 @@ func (d Document) Evaluate(values Values) (Document, []error) {
 
 type evaluation struct {
 	values Values
-	// verbatim keeps all text as it is.
+	// verbatim means that all text stays as it is.
 	verbatim bool
 	problems []error
 }
 
-// areTexts are members whose values are text in the API, at any depth: a number there stays text.
+// areTexts are members whose values are text in the API, at any depth. A value there that looks like a number stays text.
 var areTexts = []string{"labels", "annotations", "matchLabels", "nodeSelector", "data", "binaryData", "args", "command"}
 
 func (e *evaluation) walk(value any, path string, isText bool) any {
@@ -255,8 +255,9 @@ func (e *evaluation) evaluate(text, path string) (string, bool) {
 	return out, ownWords
 }
 
-// resolve gives a scalar without quotes the type that YAML would give it. It stays one scalar, whatever the value has in it. Quotes are removed only if they
-// are the manifest's own, as in ${ROLE:=""}: those of a value belong to the value.
+// resolve returns an evaluated scalar that had no quotes in the manifest, with the type that YAML gives it. isText keeps it text. The result is always one
+// scalar, whatever the values contain. Quotes are removed only if ownWords is true: they are then the manifest's own, as in ${ROLE:=""}. Quotes in a value
+// stay.
 func resolve(text string, isText, ownWords bool) any {
 	var parsed yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &parsed); err != nil || len(parsed.Content) != 1 || parsed.Content[0].Kind != yaml.ScalarNode {
@@ -284,7 +285,7 @@ func resolve(text string, isText, ownWords bool) any {
 	return text
 }
 
-// Variables lists what the documents leave open, by name.
+// Variables returns the variables of the documents, sorted by name.
 func Variables(all []Document) ([]Variable, error) {
 	found := map[string]Variable{}
 	var problems []error
@@ -327,7 +328,7 @@ func collect(parts []part, found map[string]Variable) {
 	}
 }
 
-// source writes parts for a person: a nested variable as its name.
+// source returns parts as text for a person. A variable in it is written as ${NAME}, without its fallback.
 func source(parts []part) string {
 	var b strings.Builder
 	for _, p := range parts {

@@ -18,21 +18,21 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 )
 
-// mostAliased and deepestValue bound what aliases expand to: they multiply, and one may even stand within what it names. kustomize leaves none, and the
-// schemas of providers are nested some 30 deep.
+// mostAliased and deepestValue limit how many values YAML aliases may expand to, and how deep. Aliases multiply, and an alias may even be inside of the value
+// that it names. The output of kustomize has no aliases, and the schemas of providers are nested some 30 deep.
 const (
 	mostAliased  = 100_000
 	deepestValue = 1_000
 )
 
-// reader turns nodes into what a Document holds, within these bounds.
+// reader turns YAML nodes into the values of a Document, within these limits.
 type reader struct {
-	// aliased counts values beneath aliases, within is how many aliases are around.
+	// aliased counts the values beneath aliases. within is the number of aliases around the present value.
 	aliased, within, depth int
 }
 
-// Decode reads a stream of YAML documents. Empty documents are skipped, lists are replaced by their items. Each document is an object with apiVersion, kind
-// and name; a key that stands twice is an error.
+// Decode returns the documents of a YAML stream. It skips empty documents, and replaces lists by their items. Each document must be an object with apiVersion,
+// kind and name. A key that occurs twice is an error.
 func Decode(stream []byte) ([]Document, error) {
 	var all []Document
 	var r reader
@@ -173,7 +173,7 @@ func number(node *yaml.Node) (any, error) {
 	switch v := v.(type) {
 	case int:
 		return int64(v), nil
-	case uint64: // as the decoders of Kubernetes do
+	case uint64: // the decoders of Kubernetes do the same
 		return float64(v), nil
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -183,7 +183,7 @@ func number(node *yaml.Node) (any, error) {
 	return v, nil
 }
 
-// Encode writes documents as one stream of YAML: equal documents give equal bytes.
+// Encode returns documents as one YAML stream. Equal documents give equal bytes.
 func Encode(all []Document) ([]byte, error) {
 	var out bytes.Buffer
 	for i, d := range all {
@@ -199,7 +199,7 @@ func Encode(all []Document) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// YAML writes one document, its keys in order.
+// YAML returns one document as YAML, with sorted keys.
 func (d Document) YAML() ([]byte, error) {
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
@@ -255,7 +255,7 @@ func float(value float64) string {
 	return out
 }
 
-// sexagesimal and oldBools are text that a reader of YAML 1.1 would take for a number or a bool.
+// sexagesimal and oldBools are texts that a reader of YAML 1.1 would mistake for a number or a bool.
 var (
 	sexagesimal = regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)
 	oldBools    = []string{"y", "n", "yes", "no", "on", "off", "true", "false", "null", "~", "="}
@@ -275,7 +275,8 @@ func textNode(value string) *yaml.Node {
 	return n
 }
 
-// block reports whether a text may be a literal block: its first line sets the indentation, and white space at the end of a line gets lost on the way.
+// block reports whether a text may be written as a literal block. White space at its beginning would change the block's indentation, and white space at the end
+// of a line would get lost.
 func block(value string) bool {
 	if strings.ContainsAny(value[:1], " \t\n") || strings.HasSuffix(value, "\n\n") {
 		return false

@@ -10,12 +10,12 @@ import (
 	"github.com/poundlock/poundlock/internal/paragraph"
 )
 
-// consequence is what follows from the writes of others for locks and mirrors.
+// consequence is one rule for locks and mirrors that follows from the writes of other components.
 type consequence struct {
 	sentence string
-	// not is what was decided otherwise than the survey of writers has it; "" for nothing. decisions.md has the reasons.
+	// not is what Poundlock does instead, if it was decided otherwise than the survey of writers has it; "" if not. decisions.md has the reasons.
 	not string
-	// held are the tests that fail without it, as folder/file: names.
+	// held are the tests that fail if the consequence does not hold, by the file that has them.
 	held []held
 }
 
@@ -24,13 +24,13 @@ type held struct {
 	tests []string
 }
 
-// in names tests by the file that has them.
+// in returns the named tests of a file.
 func in(file string, tests ...string) held { return held{file, tests} }
 
-// onTheAPIServer are requests of every other component at each stage of a move, with the webhooks in front of a real API server.
+// onTheAPIServer is the test that sends the requests of every other component at each stage of a move. It runs the webhooks in front of a real API server.
 var onTheAPIServer = in("webhooks/apiserver_test.go", "TestOnAnAPIServer")
 
-// consequences are the fifteen of the survey of writers, in its order.
+// consequences are the fifteen consequences of the survey of writers, in its order.
 var consequences = []consequence{
 	{
 		"The cluster autoscaler writes the Machine API's side. Under Cluster API it may scale that set, and mark Machines and take marks " +
@@ -148,7 +148,7 @@ var consequences = []consequence{
 	},
 }
 
-// consequencesList is the list of the page, Markdown.
+// consequencesList returns the list of the consequences for the page, in Markdown.
 func consequencesList() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n## What follows, and the tests that hold it\n\n%s\n\n", paragraph.Wrapped("",

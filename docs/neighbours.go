@@ -28,7 +28,7 @@ fleet, and TestNeighboursMeetTheLock in test/journeys sends their requests at ea
 Each item lets one identity through one lock, for the fields that it names. *Carried over*: the mirror writes it to the authoritative object too.
 `
 
-// Neighbours is the page of everybody else who writes to the two APIs' objects, Markdown.
+// Neighbours returns the page about all other components that write to the objects of the two APIs, in Markdown.
 func Neighbours() string {
 	var b strings.Builder
 	b.WriteString(neighboursIntro)
@@ -64,7 +64,7 @@ func Neighbours() string {
 	return b.String()
 }
 
-// marked is a writer, with a mark where its row was not read in its source.
+// marked returns the name of a writer, with the mark [u] if its row was not verified in the writer's source code.
 func marked(writer string, unverified bool) string {
 	if unverified {
 		return writer + " [u]"
@@ -79,7 +79,7 @@ func named(identities ...string) string {
 	return " (" + code(identities) + ")"
 }
 
-// sentence begins with a capital letter.
+// sentence returns a text with a capital first letter.
 func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 func code(names []string) string {

@@ -149,7 +149,7 @@ var privateTypesDocuments = map[translation.Document]string{
 	translation.ConversionReviews: "ConversionReview", translation.AdmissionReviews: "AdmissionReview",
 }
 
-// PrivateTypes is the page of private types, Markdown.
+// PrivateTypes returns the page about private types, in Markdown.
 func PrivateTypes() string {
 	var b strings.Builder
 	b.WriteString(privateTypesIntro)

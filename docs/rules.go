@@ -23,7 +23,7 @@ ValidatingAdmissionPolicy as well, while the webhook is down or not yet installe
 
 `
 
-// Rules is the reference of all rules and defaults, Markdown, in the order in which rules answer.
+// Rules returns the reference page of all rules and defaults, in Markdown, in the order in which the rules answer.
 func Rules(set policies.Set, defaulters policies.Defaulters) string {
 	var b strings.Builder
 	b.WriteString(rulesIntro)
@@ -40,7 +40,7 @@ func Rules(set policies.Set, defaulters policies.Defaulters) string {
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// section is every row of one rule.
+// section has all rows of one rule.
 type section struct {
 	id   string
 	rows policies.Set
@@ -89,7 +89,7 @@ func (s section) write(b *strings.Builder) {
 	}
 }
 
-// Scopes returns which requests a rule sees: "UPDATE of Machine API Machine, MachineSet".
+// Scopes returns a text that says which requests a rule sees: "UPDATE of Machine API Machine, MachineSet".
 func Scopes(on []policies.Scope) string {
 	var out []string
 	for _, s := range on {
@@ -108,7 +108,7 @@ func scopeText(s policies.Scope) string {
 	return fmt.Sprintf("%s of %s %s", operationsText(s.Operations), sideText(s.Side), strings.Join(kinds, ", "))
 }
 
-// sidesOf names the APIs whose objects the scopes are about, each once.
+// sidesOf returns the APIs whose objects the scopes are about, each once.
 func sidesOf(on []policies.Scope) string {
 	var out []string
 	for _, s := range on {

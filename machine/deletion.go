@@ -30,17 +30,17 @@ const (
 	ReasonInstanceShared = "InstanceShared"
 )
 
-// HasFinalizer reports whether the Machine has the Machine controller's finalizer. The controller calls no provider before that.
+// HasFinalizer reports whether the Machine has the Machine controller's finalizer. The controller calls no provider before the Machine has the finalizer.
 func HasFinalizer(m *machinev1beta1.Machine) bool {
 	return slices.Contains(m.Finalizers, machinev1beta1.MachineFinalizer)
 }
 
-// Drainable returns whether the Machine's Node may be drained, as far as hooks go. The condition has no time.
+// Drainable returns the condition that says whether the Machine's lifecycle hooks let its Node be drained. The condition has no transition time yet.
 func Drainable(m *machinev1beta1.Machine) machinev1beta1.Condition {
 	return hooked(machinev1beta1.MachineDrainable, "Draining its Node", "preDrain", m.Spec.LifecycleHooks.PreDrain)
 }
 
-// Terminable returns whether the Machine's instance may be removed, as far as hooks go. The condition has no time.
+// Terminable returns the condition that says whether the Machine's lifecycle hooks let its instance be removed. The condition has no transition time yet.
 func Terminable(m *machinev1beta1.Machine) machinev1beta1.Condition {
 	return hooked(machinev1beta1.MachineTerminable, "Removing its instance", "preTerminate", m.Spec.LifecycleHooks.PreTerminate)
 }
@@ -63,20 +63,20 @@ func ExcludesDrain(m *machinev1beta1.Machine) bool {
 	return excluded
 }
 
-// DrainBegun reports whether the drain of the Machine's Node has begun, even if it is complete.
+// DrainBegun reports whether the drain of the Machine's Node has begun. A drain that is complete counts as begun.
 func DrainBegun(m *machinev1beta1.Machine) bool {
 	c := condition(m, machinev1beta1.MachineDrained)
 	return !m.DeletionTimestamp.IsZero() && c.Status != "" && c.Reason != ReasonControlPlane
 }
 
-// ControlPlane reports whether a Node is one of the control plane.
+// ControlPlane reports whether a Node belongs to the control plane.
 func ControlPlane(n *corev1.Node) bool {
 	_, now := n.Labels[machineapi.ControlPlaneRole]
 	_, once := n.Labels[machineapi.MasterRole]
 	return now || once
 }
 
-// Unreachable reports whether a Node's kubelet has fallen silent: nothing reports that its pods have ended.
+// Unreachable reports whether a Node's kubelet no longer reports: the Node's condition Ready is Unknown. Then nothing reports that the Node's pods have ended.
 func Unreachable(n *corev1.Node) bool {
 	for _, c := range n.Status.Conditions {
 		if c.Type == corev1.NodeReady {
@@ -86,12 +86,12 @@ func Unreachable(n *corev1.Node) bool {
 	return false
 }
 
-// True is a condition that holds; it has no time.
+// True returns a condition of a type with the status True. It has no transition time yet.
 func True(kind machinev1beta1.ConditionType, reason, message string) machinev1beta1.Condition {
 	return machinev1beta1.Condition{Type: kind, Status: corev1.ConditionTrue, Reason: reason, Message: message}
 }
 
-// False is a condition that does not hold; it has no time.
+// False returns a condition of a type with the status False. It has no transition time yet.
 func False(kind machinev1beta1.ConditionType, severity machinev1beta1.ConditionSeverity, reason, format string, args ...any) machinev1beta1.Condition {
 	return machinev1beta1.Condition{Type: kind, Status: corev1.ConditionFalse, Severity: severity, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }

@@ -4,8 +4,8 @@
 // Package machine defines the contract of a provider of the Machine API (Actuator, with its typed errors). It also makes
 // the decisions of a Machine's controllers, as pure functions.
 //
-// In go a Machine and what an actuator returned. Out come the Machine's phase, whether it may be deleted, and what its
-// Node takes from it.
+// The functions take a Machine, and what an actuator returned for it. They return the Machine's phase, whether the Machine may be deleted, and what its Node
+// gets from it.
 //
 //	      intent stored      Exists: true      provider ID      Node
 //	""  ──────────────▶ Provisioning ──────────────▶ Provisioned ─────▶ Running

@@ -11,7 +11,7 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 )
 
-// TerminalError is one that no repetition fixes. It becomes the Machine's errorReason and errorMessage.
+// TerminalError is an error that no repetition fixes. It becomes the Machine's errorReason and errorMessage.
 type TerminalError struct {
 	Reason  machinev1beta1.MachineStatusError
 	Message string
@@ -19,12 +19,13 @@ type TerminalError struct {
 
 func (e *TerminalError) Error() string { return e.Message }
 
-// InvalidConfiguration is the error of a Machine whose spec is invalid. The message names the field, what is wrong with its value, and a valid value.
+// InvalidConfiguration returns a TerminalError for a Machine whose spec is invalid. The message names the field, what is wrong with its value, and a valid
+// value.
 func InvalidConfiguration(format string, args ...any) error {
 	return Terminal(machinev1beta1.InvalidConfigurationMachineError, format, args...)
 }
 
-// Terminal is an error that no repetition fixes.
+// Terminal returns a TerminalError: no repetition fixes it.
 func Terminal(reason machinev1beta1.MachineStatusError, format string, args ...any) error {
 	return &TerminalError{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
@@ -35,10 +36,10 @@ func AsTerminal(err error) (*TerminalError, bool) {
 	return t, errors.As(err, &t)
 }
 
-// RequeueAfterError is not a failure: there is something to wait for, and no event reports its end.
+// RequeueAfterError is not a failure. It means that the actuator waits for something whose end no event reports, and wants to be called again later.
 type RequeueAfterError struct {
 	After time.Duration
-	// For is what is waited for: "the instance to shut down".
+	// For is what the actuator waits for: "the instance to shut down".
 	For string
 }
 
@@ -46,12 +47,12 @@ func (e *RequeueAfterError) Error() string {
 	return fmt.Sprintf("waiting for %s: asking again after %s", e.For, e.After)
 }
 
-// RequeueAfter asks to be called again after a time.
+// RequeueAfter returns an error that asks for the actuator's method to be called again after a time.
 func RequeueAfter(after time.Duration, waitingFor string) error {
 	return &RequeueAfterError{After: after, For: waitingFor}
 }
 
-// AsRequeueAfter returns the wish that err is or wraps.
+// AsRequeueAfter returns the RequeueAfterError that err is or wraps.
 func AsRequeueAfter(err error) (*RequeueAfterError, bool) {
 	var r *RequeueAfterError
 	return r, errors.As(err, &r)

@@ -10,7 +10,7 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 )
 
-// Keep copies from an actuator's copy what an actuator may change (Actuator › What may be changed), and nothing else.
+// Keep copies from the actuator's copy of a Machine into m the fields that an actuator may change (Actuator › What may be changed), and nothing else.
 func Keep(m, from *machinev1beta1.Machine) {
 	m.Labels, m.Annotations = maps.Clone(from.Labels), maps.Clone(from.Annotations)
 	m.Spec.ProviderID = from.Spec.ProviderID
@@ -19,8 +19,8 @@ func Keep(m, from *machinev1beta1.Machine) {
 	m.Status.Conditions = keepConditions(m.Status.Conditions, from.Status.Conditions)
 }
 
-// keepConditions returns the controller's conditions with those that an actuator may write taken from theirs. It keeps the order, so that nothing is written
-// where nothing changed.
+// keepConditions merges two lists of conditions: the controller's own types from ours, and the types that an actuator may write from theirs. It keeps the order
+// of ours. So an actuator that changes nothing causes no write.
 func keepConditions(ours, theirs []machinev1beta1.Condition) []machinev1beta1.Condition {
 	var out []machinev1beta1.Condition
 	for _, c := range ours {
@@ -42,7 +42,7 @@ func ofType(kind machinev1beta1.ConditionType) func(machinev1beta1.Condition) bo
 	return func(c machinev1beta1.Condition) bool { return c.Type == kind }
 }
 
-// reserved reports whether a condition is the Machine controller's, or is about authority. An actuator may write neither.
+// reserved reports whether a type of condition belongs to the Machine controller, or is about authority. An actuator may not write either.
 func reserved(kind machinev1beta1.ConditionType) bool {
 	switch kind {
 	case machinev1beta1.InstanceExistsCondition, machinev1beta1.MachineCreated, machinev1beta1.MachineDrainable,

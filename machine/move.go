@@ -9,29 +9,29 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 )
 
-// Move is what is done about a Machine's instance once Exists has answered.
+// Move is what the Machine controller does about a Machine's instance once Exists has answered.
 type Move string
 
 // The moves.
 const (
 	// Create asks the provider for the instance.
 	Create Move = "Create"
-	// Update finds out what has become of it.
+	// Update reads the state of the instance.
 	Update Move = "Update"
-	// Await asks again a little later: the provider has taken the order, and does not show the instance yet.
+	// Await asks again a little later: the provider has accepted the creation, and does not show the instance yet.
 	Await Move = "Await"
-	// GiveUp fails the Machine: its instance is gone, and there is never a second one.
+	// GiveUp fails the Machine, because its instance is gone and a Machine never gets a second one.
 	GiveUp Move = "GiveUp"
 )
 
-// Grace is how long after a creation a provider may be unable to show what it has just made.
+// Grace is how long after a creation a provider may be unable to show the new instance.
 const Grace = 2 * time.Minute
 
-// Missing is the message of a Machine whose instance is gone.
+// Missing is the status message of a Machine whose instance is gone.
 const Missing = "Can't find created instance."
 
-// Next decides what is done about the instance from the answer of Exists. If the provider has accepted a creation and does not show the instance yet, Next
-// waits. If Exists has found the instance before, Next acts on the answer at once.
+// Next returns the Move that follows from the answer of Exists. If the provider has accepted a creation and does not show the instance yet, the Move is Await
+// until Grace has passed. If an earlier Exists has found the instance, there is no such wait: the Move is GiveUp at once.
 func Next(m *machinev1beta1.Machine, exists bool, now time.Time) Move {
 	switch {
 	case exists:
@@ -44,12 +44,12 @@ func Next(m *machinev1beta1.Machine, exists bool, now time.Time) Move {
 	return GiveUp
 }
 
-// created is when Create was answered, the zero time if this is unknown.
+// created returns the time at which Create was answered, the zero time if that is unknown.
 func created(m *machinev1beta1.Machine) time.Time {
 	return condition(m, machinev1beta1.MachineCreated).LastTransitionTime.Time
 }
 
-// Existence is the condition InstanceExists that goes with a move; it has no time.
+// Existence returns the condition InstanceExists that belongs to a Move. The condition has no transition time yet.
 func Existence(m Move) machinev1beta1.Condition {
 	switch m {
 	case Update:

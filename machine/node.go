@@ -18,10 +18,10 @@ import (
 // NodeAnnotation on a Node names its Machine: namespace/name.
 const NodeAnnotation = machineapi.NodeAnnotation
 
-// NodeOf returns that of the Nodes which is the Machine's, nil if none is.
+// NodeOf returns the Node that belongs to the Machine, nil if none of nodes does.
 //
-// The provider ID decides where both have one. An address may be reused by another instance. So addresses decide only where one of the two has no provider ID
-// and no other Machine claims the Node, and not where they match two Nodes.
+// If the Machine and a Node both have a provider ID, the IDs decide. An address proves less, because another instance may reuse it. So addresses decide only if
+// the Machine or the Node has no provider ID, no other Machine claims the Node, and exactly one Node matches.
 func NodeOf(m *machinev1beta1.Machine, nodes []corev1.Node) *corev1.Node {
 	if own := pick(m, nodes, func(n *corev1.Node) bool { return sameProviderID(m, n) }); len(own) > 0 {
 		return own[0]
@@ -32,13 +32,13 @@ func NodeOf(m *machinev1beta1.Machine, nodes []corev1.Node) *corev1.Node {
 	return nil
 }
 
-// Certain reports whether more than an address shows that a Node is the Machine's: its provider ID, or that the Machine was linked with this very Node before.
+// Certain reports whether more than an address shows that a Node is the Machine's: the provider ID, or that the Machine was linked with this very Node before.
 func Certain(m *machinev1beta1.Machine, n *corev1.Node) bool {
 	return sameProviderID(m, n) || n.Annotations[NodeAnnotation] == Name(m) && m.Status.NodeRef != nil && m.Status.NodeRef.UID == n.UID
 }
 
-// pick returns the Nodes that match, each once: first the one that the Machine refers to, then the youngest, which is the one that a kubelet
-// has registered last.
+// pick returns the Nodes that match, each once. The Node that the Machine refers to comes first. The others follow from the youngest to the oldest, because the
+// youngest is the one that a kubelet has registered last.
 func pick(m *machinev1beta1.Machine, nodes []corev1.Node, match func(*corev1.Node) bool) []*corev1.Node {
 	var out []*corev1.Node
 	for i := range nodes {
@@ -63,8 +63,8 @@ func refers(m *machinev1beta1.Machine, n *corev1.Node) bool {
 	return m.Status.NodeRef != nil && m.Status.NodeRef.Name == n.Name
 }
 
-// sameProviderID reports whether a Node and a Machine have the same provider ID, even if they spell it differently: otherwise a Machine that Cluster API
-// created would be deleted without draining its Node. The Node's ID has the platform's scheme, as its cloud has written it.
+// sameProviderID reports whether a Node and a Machine have the same provider ID, even if they spell it differently. Otherwise a Machine that Cluster API
+// created would be deleted without draining its Node. The Node's ID decides which platform's spelling applies, because the platform's cloud provider wrote it.
 func sameProviderID(m *machinev1beta1.Machine, n *corev1.Node) bool {
 	key := instanceid.KeyOn(instanceid.Scheme(n.Spec.ProviderID), providerID(m))
 	return key != "" && key == instanceid.Key(n.Spec.ProviderID)
@@ -81,7 +81,7 @@ func sameAddress(m *machinev1beta1.Machine, n *corev1.Node) bool {
 	return refers(m, n) || slices.ContainsFunc(Addresses(m.Status.Addresses), func(a string) bool { return slices.Contains(theirs, a) })
 }
 
-// Addresses returns the addresses by which a Machine and its Node are known inside the cluster. An outer address may be a gateway's.
+// Addresses returns the addresses by which a Machine and its Node are known inside the cluster. It leaves out external addresses, which may be a gateway's.
 func Addresses(all []corev1.NodeAddress) []string {
 	var out []string
 	for _, a := range all {
@@ -95,7 +95,7 @@ func Addresses(all []corev1.NodeAddress) []string {
 	return out
 }
 
-// Claim is the name of the other Machine of the same namespace in a Node's annotation, "" if there is none.
+// Claim returns the name of the Machine in the Node's annotation, if that is another Machine of the same namespace as m; "" otherwise.
 func Claim(m *machinev1beta1.Machine, n *corev1.Node) string {
 	namespace, name, _ := strings.Cut(n.Annotations[NodeAnnotation], "/")
 	if namespace != m.Namespace || name == m.Name {
@@ -104,12 +104,12 @@ func Claim(m *machinev1beta1.Machine, n *corev1.Node) string {
 	return name
 }
 
-// Name is the Machine's name as its Node has it: namespace/name.
+// Name returns the Machine's name in the form of its Node's annotation: namespace/name.
 func Name(m *machinev1beta1.Machine) string { return m.Namespace + "/" + m.Name }
 
-// Furnish returns the Node with what its Machine gives it: labels and annotations of spec.metadata, taints, and the Machine's name. It removes nothing, so
-// that it need not remember what it gave. A taint of the same key and effect stays as it is, since it may be another's ("this list will not overwrite any
-// other taints", MachineSpec).
+// Furnish returns a copy of the Node with what its Machine gives it: labels and annotations of spec.metadata, taints, and the Machine's name. Furnish removes
+// nothing, so nothing has to remember what it gave. A taint of the same key and effect stays as it is, because another writer may have set it ("this list will
+// not overwrite any other taints", MachineSpec).
 func Furnish(m *machinev1beta1.Machine, n *corev1.Node) *corev1.Node {
 	n = n.DeepCopy()
 	n.Labels = with(n.Labels, m.Spec.Labels)

@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Phase returns the phase that a Machine has reached, from its own spec and status. What is unknown changes no phase. If a provider does not answer, a
-// Running Machine stays Running, and a Machine for which nothing was requested yet has no phase.
+// Phase returns the phase that a Machine has reached, from the Machine's spec and status. If it is unknown whether the instance exists, the phase stays. So if
+// a provider does not answer, a Running Machine stays Running, and a Machine for which nothing was requested yet has no phase.
 func Phase(m *machinev1beta1.Machine) string {
 	switch {
 	case !m.DeletionTimestamp.IsZero():
@@ -28,21 +28,21 @@ func Phase(m *machinev1beta1.Machine) string {
 	return machinev1beta1.PhaseProvisioning
 }
 
-// Failed reports whether the Machine has an error that no repetition fixes. It stays failed until it is deleted: a Machine whose fault was fixed may have
-// left something behind, and a new Machine has not.
+// Failed reports whether the Machine has an error that no repetition fixes. Such a Machine stays failed until it is deleted, even if the fault is fixed: it may
+// have left something behind, which a new Machine has not.
 func Failed(m *machinev1beta1.Machine) bool {
 	return m.Status.ErrorReason != nil || m.Status.ErrorMessage != nil || phase(m) == machinev1beta1.PhaseFailed
 }
 
-// Seen reports whether Exists has answered true when it was last asked.
+// Seen reports whether Exists returned true when it was last called.
 func Seen(m *machinev1beta1.Machine) bool {
 	return condition(m, machinev1beta1.InstanceExistsCondition).Status == corev1.ConditionTrue
 }
 
-// Known reports whether the Machine has ever had a known instance: then it must never get another one.
+// Known reports whether the Machine has ever had a known instance. If it has, it must never get another one.
 //
-// status.providerStatus does not count. It is the provider's own, and actuators write there why a creation failed: a Machine that waits for capacity would be
-// taken for one that has lost its instance.
+// status.providerStatus does not count. It belongs to the provider, and actuators write there why a creation failed. If it counted, a Machine that waits for
+// capacity would be mistaken for one that has lost its instance.
 func Known(m *machinev1beta1.Machine) bool {
 	switch phase(m) {
 	case machinev1beta1.PhaseProvisioned, machinev1beta1.PhaseRunning:
@@ -52,8 +52,8 @@ func Known(m *machinev1beta1.Machine) bool {
 		condition(m, machinev1beta1.MachineCreated).Status == corev1.ConditionTrue
 }
 
-// CreationOpen reports whether Create may have been called and its result is unknown. The phase is stored before the call, and the result after it. Without
-// the phase there was no call, and without the finalizer there is none.
+// CreationOpen reports whether Create may have been called and its result is unknown. The controller stores the phase before the call, and the result after it.
+// So without the phase there was no call. Without the finalizer there was no call either.
 func CreationOpen(m *machinev1beta1.Machine) bool {
 	switch phase(m) {
 	case machinev1beta1.PhaseProvisioning, machinev1beta1.PhaseDeleting:
@@ -62,8 +62,8 @@ func CreationOpen(m *machinev1beta1.Machine) bool {
 	return false
 }
 
-// OpenUntil returns until when an open creation may still show an instance: a call takes no longer than call, and a provider no longer than Grace to show
-// what it created. The time is unknown if the Machine lacks the time of the last call of Create.
+// OpenUntil returns the time until which an open creation (CreationOpen) may still show an instance. It assumes that a call of Create takes no longer than
+// "call", and that a provider takes no longer than Grace to show what it created. known is false if the Machine lacks the time of the last call of Create.
 func OpenUntil(m *machinev1beta1.Machine, call time.Duration) (_ time.Time, known bool) {
 	c := condition(m, machinev1beta1.MachineCreated)
 	until := c.LastTransitionTime.Add(Grace)
@@ -73,7 +73,7 @@ func OpenUntil(m *machinev1beta1.Machine, call time.Duration) (_ time.Time, know
 	return until, c.Status != ""
 }
 
-// Creating is the condition MachineCreated of a Machine whose Create is about to be called; it has no time.
+// Creating returns the condition MachineCreated of a Machine whose Create is about to be called. The condition has no transition time yet.
 func Creating() machinev1beta1.Condition {
 	return machinev1beta1.Condition{
 		Type: machinev1beta1.MachineCreated, Status: corev1.ConditionUnknown, Reason: ReasonCreating,
@@ -81,7 +81,7 @@ func Creating() machinev1beta1.Condition {
 	}
 }
 
-// identified reports whether the provider has named the instance.
+// identified reports whether the provider has identified the instance, by a provider ID or by addresses.
 func identified(m *machinev1beta1.Machine) bool {
 	return providerID(m) != "" || len(m.Status.Addresses) > 0
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// TemplatePatch is the JSON patch that gives the template of a ControlPlaneMachineSet its member for Cluster API, with the value of the union's
-// discriminator. Failure domains and metadata are the published member's own, since a set means the same by them in either. The first member needs no
-// change: it is required where the discriminator names it, and forbidden otherwise.
+// TemplatePatch returns the JSON patch for the CRD of ControlPlaneMachineSet that adds a member for Cluster API to the template, with its value of the union's
+// discriminator (machineType). The new member has the published member's failure domains and metadata, because they mean the same in both. The published member
+// needs no change: it is required if the discriminator names it, and forbidden otherwise.
 func TemplatePatch(target []byte) ([]policies.Operation, error) {
 	crd, err := versionSchema(target)
 	if err != nil {
@@ -41,8 +41,8 @@ func TemplatePatch(target []byte) ([]policies.Operation, error) {
 	}, nil
 }
 
-// StrategyPatch is the JSON patch that lets a ControlPlaneMachineSet have the strategy Recreate, which the published types have and the published CRD has not.
-// Admission refuses it unless a flag of Poundlock allows it.
+// StrategyPatch returns the JSON patch for the CRD of ControlPlaneMachineSet that allows the strategy Recreate. The published Go types have this strategy, but
+// the published CRD does not. Admission refuses the strategy unless a flag of Poundlock allows it.
 func StrategyPatch(target []byte) ([]policies.Operation, error) {
 	crd, err := versionSchema(target)
 	if err != nil {
@@ -60,7 +60,7 @@ func StrategyPatch(target []byte) ([]policies.Operation, error) {
 	return []policies.Operation{{Op: "add", Path: schemaPath + "spec/properties/strategy/properties/type/enum/-", Value: string(machinev1.Recreate)}}, nil
 }
 
-// memberRule is worded as the published one is for the other member.
+// memberRule returns the CEL rule for the new member. Its wording is that of the published rule for the other member.
 func memberRule() map[string]any {
 	name := string(controlplane.ClusterAPIMember)
 	return map[string]any{

@@ -13,16 +13,17 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// The Machine's fields about authority, which the overlays give to the kinds whose published CRDs lack them.
+// The authority fields of the Machine. The overlays add them to the kinds whose published CRDs lack them.
 var (
 	specFields   = []string{"authoritativeAPI"}
 	statusFields = []string{"authoritativeAPI", "synchronizedAPI", "synchronizedGeneration"}
 )
 
-// AuthorityPatch is the JSON patch that gives a CRD of the Machine API the authority fields of the Machine's, with
-// their validation and, unless it is to go bare, their default. Both are the CRDs as JSON, and the Machine's must have the fields.
+// AuthorityPatch returns the JSON patch that adds the authority fields of the Machine's CRD to another CRD of the Machine API (target), with their validation.
+// It also adds their default, unless bare is set. Both CRDs are JSON, and the Machine's must have the fields.
 //
-// A MachineHealthCheck has no default: a release has one, and the cluster-version-operator would see a difference for ever.
+// A MachineHealthCheck gets no default. A release contains a MachineHealthCheck, and with a default the cluster-version-operator would see a difference
+// forever.
 func AuthorityPatch(machine, target []byte, bare bool) ([]policies.Operation, error) {
 	from, err := versionSchema(machine)
 	if err != nil {
@@ -60,7 +61,7 @@ func withoutDefault(raw json.RawMessage) (json.RawMessage, error) {
 
 const schemaPath = "/spec/versions/0/schema/openAPIV3Schema/properties/"
 
-// schema is what is read of a CRD's schema; the rest stays as it is written.
+// schema is the part of a CRD's schema that this package reads. raw is the whole schema, as it is written.
 type schema struct {
 	Properties  map[string]schema `json:"properties"`
 	Validations []any             `json:"x-kubernetes-validations"`
@@ -105,8 +106,9 @@ func addFields(from schema, part string, names []string) ([]policies.Operation, 
 	return out, nil
 }
 
-// addRules carries over the validations of status that speak of the fields, but for their removal: controllers that lack the fields replace the status
-// without them at each look. Poundlock's webhook puts them back, and refuses their removal where anything is lost by it (authority/status-owned).
+// addRules returns operations that copy the validations of status that are about the authority fields. They leave out the validation that forbids removing the
+// fields, because controllers that do not know the fields replace the status without them in each pass. Poundlock's webhook restores the fields, and refuses
+// their removal if something would be lost by it (authority/status-owned).
 func addRules(from, to schema) ([]policies.Operation, error) {
 	var rules []any
 	for _, rule := range from.Validations {
@@ -132,7 +134,7 @@ func addRules(from, to schema) ([]policies.Operation, error) {
 	return out, nil
 }
 
-// whereSet is a validation that holds of a field that the new status has; nil for one that only asks for the field.
+// whereSet returns a validation that is checked only if the new status has the field. It returns nil for a validation that only requires the field.
 func whereSet(rule map[string]any) (map[string]any, error) {
 	const asks, generation = "has(self.authoritativeAPI) || !has(oldSelf.authoritativeAPI)",
 		"(has(self.synchronizedGeneration) && self.synchronizedGeneration >= oldSelf.synchronizedGeneration)"

@@ -10,9 +10,8 @@
 //	overlays/dev            a manager outside the cluster: webhooks by URL, no Deployment
 //	crds                    the authority fields for the kinds whose published CRDs lack them
 //
-// Generated makes from the code whatever follows from it, and a test compares the files. Webhooks follow from
-// webhooks.Routes, roles from the kinds and platforms, CRD patches from the Machine's own schema. Names and namespaces
-// are defaults, which an overlay changes.
+// Generated generates the manifests that follow from the code, and a test compares them with the files. The webhook configurations follow from webhooks.Routes,
+// the roles from the kinds and platforms, and the CRD patches from the Machine's own schema. Names and namespaces are defaults, which an overlay may change.
 //
 // Non-goals:
 //   - what the manager does: see cmd/poundlock

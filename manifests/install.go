@@ -19,18 +19,19 @@ import (
 // Installer is the name of `poundlock install`: its ServiceAccount, Deployment, roles and Lease.
 const Installer = installation.Manager
 
-// ProviderGroups are the API groups of Cluster API and its providers: what a bundle may have objects of, and what is rewritten when a storage version moves.
-// A provider with another group needs a role of its own for the installer.
+// ProviderGroups are the API groups of Cluster API and its providers. A bundle may have objects of these groups, and the installer rewrites such objects when a
+// storage version changes. For a provider with another group, the installer needs one more role.
 var ProviderGroups = []string{
 	"addons.cluster.x-k8s.io", "bootstrap.cluster.x-k8s.io", "cluster.x-k8s.io", "clusterctl.cluster.x-k8s.io", "controlplane.cluster.x-k8s.io",
 	"infrastructure.cluster.x-k8s.io", "ipam.cluster.x-k8s.io", "ipam.metal3.io", "metal3.io", "runtime.cluster.x-k8s.io",
 	"vmware.infrastructure.cluster.x-k8s.io",
 }
 
-// own is what the installer does with a kind that it applies.
+// own are the verbs that the installer needs for a kind that it applies.
 var own = []string{"create", "delete", "get", "list", "patch", "watch"}
 
-// installRoles grant what the installer reads and applies. escalate and bind stand in for the rights of all providers' roles.
+// installRoles returns the roles for what the installer reads and applies. The verbs escalate and bind let the installer create the providers' roles without
+// having all rights of these roles itself.
 func installRoles() []any {
 	return installer([]any{
 		role(ClusterAPINamespace, Installer, installerRules()...),
@@ -40,7 +41,7 @@ func installRoles() []any {
 	})
 }
 
-// installer has bindings name the installer's ServiceAccount, and objects its labels.
+// installer makes bindings name the installer's ServiceAccount, and gives all objects the installer's labels.
 func installer(all []any) []any {
 	for i := range all {
 		switch o := all[i].(type) {
@@ -61,7 +62,7 @@ func installer(all []any) []any {
 	return all
 }
 
-// InstallerLabels stand on everything of the installer.
+// InstallerLabels returns the labels of all objects of the installer.
 func InstallerLabels() map[string]string {
 	return map[string]string{"app.kubernetes.io/name": Installer, "app.kubernetes.io/part-of": Name}
 }
@@ -69,9 +70,9 @@ func InstallerLabels() map[string]string {
 func installerRules() []rbacv1.PolicyRule {
 	rules := appliedRules(bundle.Namespaced)
 	return append(rules,
-		// Its inventories and the content that became ready last.
+		// For its inventories, and for the content that became ready last.
 		rule("", []string{"update"}, "configmaps"),
-		// Whether the service CA has written a certificate.
+		// To see whether the service CA has written a certificate.
 		rule("", []string{"list"}, "secrets"),
 		rule("discovery.k8s.io", []string{"list"}, "endpointslices"),
 		rule("coordination.k8s.io", []string{"create"}, "leases"),
@@ -88,21 +89,21 @@ func installerClusterRules() []rbacv1.PolicyRule {
 	}
 	rules := appliedRules(bundle.Cluster)
 	return append(rules,
-		// A definition is never deleted. Its list of stored versions is trimmed.
+		// A definition is never deleted, but its list of stored versions is trimmed.
 		rule("apiextensions.k8s.io", slices.DeleteFunc(slices.Clone(own), func(verb string) bool { return verb == "delete" }), "customresourcedefinitions"),
 		rule("apiextensions.k8s.io", []string{"get", "patch"}, "customresourcedefinitions/status"),
 		rule("config.openshift.io", read, "infrastructures"),
-		rule("config.openshift.io", append([]string{"create"}, read...), "clusteroperators"), // a name cannot limit create
+		rule("config.openshift.io", append([]string{"create"}, read...), "clusteroperators"), // resourceNames cannot limit create
 		named(rule("config.openshift.io", amend, "clusteroperators/status"), installation.OperatorName),
-		// Whether the namespace is being deleted. A role in it would go with it.
+		// To see whether the namespace is being deleted. A Role in the namespace would be deleted with it, so this is a ClusterRole.
 		named(rule("", []string{"get"}, "namespaces"), ClusterAPINamespace),
-		// Whether OpenShift's own installer runs, in either of its namespaces.
+		// To see whether OpenShift's own installer runs, in either of its namespaces.
 		named(rule("apps", []string{"get"}, "deployments"), rivals...),
 		rbacv1.PolicyRule{APIGroups: ProviderGroups, Resources: []string{"*"}, Verbs: own},
 	)
 }
 
-// appliedRules follow from the list of kinds that bundles may have.
+// appliedRules returns the rules for the kinds that bundles may have (bundle.Kinds), of one scope.
 func appliedRules(scope bundle.Scope) []rbacv1.PolicyRule {
 	resources := map[string][]string{}
 	var groups []string

@@ -11,7 +11,7 @@ import (
 	"github.com/poundlock/poundlock/policies/cel"
 )
 
-// celPolicies are the CEL twins of the rules that need no lookup, and those with parameters, each followed by its binding.
+// celPolicies returns the policies in CEL, each followed by its binding. They correspond to the rules that need no lookup, and to the rules with parameters.
 func celPolicies() ([]any, error) {
 	o := cel.Options{Identities: authority.OpenShiftIdentities(), Pairs: authority.Pairs{Pair()}, Labels: Labels()}
 	for _, p := range platforms.List() {

@@ -24,7 +24,7 @@ var (
 	amend = []string{"get", "patch", "update"}
 )
 
-// roles grant what the reconcilers write and the webhooks read, and nothing beside.
+// roles returns the roles and bindings for what the reconcilers write and the webhooks read, and nothing else.
 func roles() []any {
 	return []any{
 		role(MachineAPINamespace, Name, machineAPIRules()...),
@@ -35,28 +35,29 @@ func roles() []any {
 			rule("coordination.k8s.io", []string{"create"}, "leases"),
 			named(rule("coordination.k8s.io", []string{"get", "update"}, "leases"), Name)),
 		binding(ClusterAPINamespace, Name+"-leader-election"),
-		// Nodes: their conditions decide a health check's verdict, and whether a control plane's Machine is ready.
+		// Nodes, because their conditions decide a health check's verdict, and whether a Machine of the control plane is ready.
 		clusterRole(Name, rule(configv1.GroupName, read, "featuregates", "infrastructures"), rule("", read, "nodes"),
-			// The cluster's TLS profile.
+			// For the cluster's TLS security profile.
 			named(rule(configv1.GroupName, []string{"get"}, "apiservers"), "cluster"),
-			// The cloud provider's configuration, which has the cluster's subscription on Azure, and no credentials.
+			// For the cloud provider's configuration. On Azure it has the cluster's subscription; it has no credentials.
 			named(rule("", []string{"get"}, "configmaps"), "cloud-provider-config"),
-			// Whether OpenShift's own migration would refuse what Poundlock writes.
+			// To see whether OpenShift's own migration would refuse what Poundlock writes.
 			named(rule(admissionregistrationv1.GroupName, []string{"get"}, "validatingadmissionpolicies"), authority.RivalPolicies()...),
-			// By their metadata alone: whether Cluster API and its provider are installed.
+			// Only their metadata: to see whether Cluster API and its provider are installed.
 			rule(apiextensionsv1.GroupName, []string{"list", "watch"}, "customresourcedefinitions"),
-			// Whether what mirrors live in is being deleted, and its mark.
+			// To see whether a definition that mirrors depend on is being deleted, and to annotate the definition.
 			named(rule(apiextensionsv1.GroupName, []string{"get", "patch"}, "customresourcedefinitions"), definitions()...)),
 		clusterBinding(Name),
 	}
 }
 
-// controlPlaneRoles are what the operator of ControlPlaneMachineSets needs beside: to report in its ClusterOperator, and to see whether OpenShift's own runs.
+// controlPlaneRoles returns the further rights of the operator of ControlPlaneMachineSets: to report in its ClusterOperator, and to see whether OpenShift's own
+// operator runs.
 func controlPlaneRoles() []any {
 	group := configv1.GroupName
 	return []any{
 		clusterRole(Name+"-control-plane",
-			rule(group, append([]string{"create"}, read...), "clusteroperators"), // a name cannot limit create
+			rule(group, append([]string{"create"}, read...), "clusteroperators"), // resourceNames cannot limit create
 			named(rule(group, amend, "clusteroperators/status"), controlplane.OperatorName),
 			named(rule("apps", []string{"get"}, "deployments"), controlplane.OtherOperator)),
 		clusterBinding(Name + "-control-plane"),
@@ -69,7 +70,7 @@ func machineAPIRules() []rbacv1.PolicyRule {
 	for _, k := range authority.Kinds() {
 		group, plural = k.MachineAPI.Group, append(plural, k.Resource)
 	}
-	// The control plane's set has no twin. It is read as an owner, generated, and rolled out.
+	// The ControlPlaneMachineSet has no counterpart in Cluster API. Poundlock reads it as an owner, generates it, and rolls it out.
 	return slices.Concat(objectRules(group, append(plural, controlplane.Resource)), namespaceRules(MachineAPINamespace), eventRules())
 }
 
@@ -80,22 +81,24 @@ func clusterAPIRules() []rbacv1.PolicyRule {
 		group, core = k.ClusterAPI.Group, append(core, k.Resource)
 	}
 	rules := append(objectRules(group, core), infraRules()...)
-	// An owner reference that blocks its owner's deletion asks for update of the owner's finalizers.
+	// To set an owner reference that blocks its owner's deletion, a client needs update of the owner's finalizers.
 	rules = append(rules, rule(group, append([]string{"patch"}, read...), "clusters"), rule(group, []string{"update"}, "clusters/finalizers"))
-	// Whether OpenShift's own migration runs.
+	// To see whether OpenShift's own migration runs.
 	rules = append(rules, rule("apps", []string{"list"}, "deployments"))
-	// A set that a MachineDeployment owns: whether that is being deleted. One that moves: which would make it its own.
+	// For a MachineSet that a MachineDeployment owns, to see whether the MachineDeployment is being deleted. For a MachineSet that moves, to see which
+	// MachineDeployment would adopt it.
 	rules = append(rules, rule(group, []string{"get", "list"}, "machinedeployments"))
-	// Whether the template of a check that moves is there. Of another remediator's the request's warning has to leave that open.
+	// To see whether the template of a MachineHealthCheck that moves exists. For the template of any other remediator, the warning about the request has to
+	// leave that open.
 	for _, template := range remediationTemplates {
 		rules = append(rules, rule(template.Group, []string{"get"}, template.Resource))
 	}
-	// The Lease that is never stored: a dry run asks whether Poundlock answers for this pair.
+	// A dry run creates a Lease to find out whether Poundlock answers for this pair of namespaces. The Lease is never stored.
 	rules = append(rules, rule("coordination.k8s.io", []string{"create"}, "leases"))
 	return slices.Concat(rules, namespaceRules(ClusterAPINamespace), eventRules())
 }
 
-// remediationTemplates are those of the remediators that OpenShift's documentation names.
+// remediationTemplates are the templates of the remediators that OpenShift's documentation names.
 var remediationTemplates = []metav1.GroupResource{
 	{Group: "fence-agents-remediation.medik8s.io", Resource: "fenceagentsremediationtemplates"},
 	{Group: clusterv1.GroupVersionInfrastructure.Group, Resource: "metal3remediationtemplates"},
@@ -103,7 +106,7 @@ var remediationTemplates = []metav1.GroupResource{
 	{Group: "self-node-remediation.medik8s.io", Resource: "selfnoderemediationtemplates"},
 }
 
-// definitions are the CRDs that mirrors live in, on every platform.
+// definitions returns the names of the CRDs that mirrors depend on, on every platform.
 func definitions() []string {
 	out := authority.Definitions()
 	for _, p := range platforms.List() {
@@ -112,29 +115,32 @@ func definitions() []string {
 	return out
 }
 
-// namespaceRules let a Role's namespace itself be read and marked: to an API server it lies in itself.
+// namespaceRules lets the Role's own namespace be read and annotated. A Role can grant that, because to an API server a Namespace object is in itself.
 func namespaceRules(name string) []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{named(rule("", []string{"get", "patch"}, "namespaces"), name)}
 }
 
-// infraRules name every platform's resources: one manifest for all clusters, and what a cluster does not have nobody can be let into.
+// infraRules returns the rules for the infrastructure resources of every platform, because one manifest serves all clusters. A rule for a resource that a
+// cluster does not have grants nothing.
 func infraRules() []rbacv1.PolicyRule {
 	var objects, clusters, instances []string
 	group := ""
 	for _, p := range platforms.List() {
-		group = p.InfraMachine.Group // Cluster API's contract has providers share it
+		group = p.InfraMachine.Group // all platforms have the same group, by Cluster API's contract
 		objects, clusters = append(objects, p.InfraMachine.Plural, p.InfraMachineTemplate.Plural), append(clusters, p.InfraCluster.Plural)
 		if i := p.InfraInstance; !i.Empty() {
 			instances = append(instances, i.Plural)
 		}
 	}
-	// What a provider keeps for an instance is made where it could not find that one otherwise, paused, and with its machine deleted.
+	// Some providers keep an object of their own for each instance. Poundlock creates this object, paused, if the provider could not find the instance
+	// otherwise. It deletes the object together with the machine.
 	rules := append(objectRules(group, objects), rule(group, append([]string{"create", "delete", "patch"}, read...), instances...))
-	// A control plane's failure domains are reflected into the status of an infrastructure cluster that is managed by somebody else.
+	// Poundlock copies a control plane's failure domains into the status of an infrastructure cluster that somebody else manages.
 	return append(rules, rule(group, append([]string{"patch"}, read...), clusters...), rule(group, amend, suffixed(clusters, "/status")...))
 }
 
-// objectRules are for resources that Poundlock mirrors: all of them, their status, and their finalizers as an owner's.
+// objectRules returns the rules for resources that Poundlock mirrors: the objects, their status, and their finalizers, which it needs for owner references to
+// them.
 func objectRules(group string, plural []string) []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		rule(group, write, plural...),

@@ -16,15 +16,15 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// The ClusterRoles of people who use the plugin. Each has the rights of the one before, and is aggregated to a role that every cluster has.
+// The ClusterRoles of people who use the plugin. Each has the rights of the previous one, and is aggregated to a ClusterRole that every cluster has.
 const (
 	Viewer        = Name + "-viewer"
 	Migrator      = Name + "-migrator"
 	Administrator = Name + "-administrator"
 )
 
-// userRoles grant what each command of the plugin needs: the viewer's status, check, diff, convert and controlplane plan; the migrator's
-// migrate and controlplane activate; the administrator's cleanup.
+// userRoles returns the roles for the commands of the plugin. The viewer may run status, check, diff, convert and controlplane plan. The migrator may also run
+// migrate and controlplane activate. The administrator may also run cleanup. admission are the names of Poundlock's policies and webhook configurations.
 func userRoles(admission []string) []any {
 	views, moves := viewerRules(), migratorRules()
 	return []any{
@@ -37,13 +37,13 @@ func userRoles(admission []string) []any {
 func aggregated(to, name string, rules ...rbacv1.PolicyRule) any {
 	role, is := clusterRole(name, rules...).(rbacv1.ClusterRole)
 	if !is {
-		return nil // it is one
+		return nil // cannot happen: clusterRole returns a ClusterRole
 	}
 	role.Labels["rbac.authorization.k8s.io/aggregate-to-"+to] = "true"
 	return role
 }
 
-// kindsOf are the groups of the two APIs, and the resources that are mirrored.
+// kindsOf returns the groups of the two APIs, and the names of the resources that are mirrored.
 func kindsOf() (machineAPI, clusterAPI string, core []string) {
 	for _, k := range authority.Kinds() {
 		machineAPI, clusterAPI, core = k.MachineAPI.Group, k.ClusterAPI.Group, append(core, k.Resource)
@@ -59,19 +59,19 @@ func viewerRules() []rbacv1.PolicyRule {
 		provided(read),
 		rule(configv1.GroupName, []string{"get", "list"}, "infrastructures", "clusteroperators"),
 		rule("apps", []string{"get", "list"}, "deployments"),
-		// Whether a manager leads.
+		// To see whether a manager holds the Lease.
 		named(rule("coordination.k8s.io", []string{"get"}, "leases"), Name),
 		rule("", []string{"get", "list"}, "nodes"),
 		named(rule("", []string{"get"}, "configmaps"), "cloud-provider-config"),
 		named(rule(admissionregistrationv1.GroupName, []string{"get"}, "validatingadmissionpolicies"), authority.RivalPolicies()...),
-		// What status begins with: that a webhook configuration does not exist, that the feature gate is off, that a namespace is being deleted.
+		// The command status first reports a webhook configuration that does not exist, a feature gate that is off, and a namespace that is being deleted.
 		named(rule(admissionregistrationv1.GroupName, []string{"get"}, "mutatingwebhookconfigurations", "validatingwebhookconfigurations"), Name),
 		named(rule(configv1.GroupName, []string{"get"}, "featuregates"), "cluster"),
 		named(rule("", []string{"get"}, "namespaces"), MachineAPINamespace, ClusterAPINamespace),
 	}
 }
 
-// provided is a rule for what Cluster API's providers have on all platforms: the contract gives them one group.
+// provided returns a rule for the resources of Cluster API's providers on all platforms. One rule is enough, because the contract gives them one group.
 func provided(verbs []string) rbacv1.PolicyRule {
 	var plural []string
 	group := ""
@@ -84,7 +84,8 @@ func provided(verbs []string) rbacv1.PolicyRule {
 	return rule(group, verbs, plural...)
 }
 
-// migratorRules: a migration is a change of spec.authoritativeAPI. The Lease is never stored: a dry run asks whether Poundlock answers.
+// migratorRules returns the rules for a migration. A migration is a change of spec.authoritativeAPI. Before it, a dry run creates a Lease, which is never
+// stored, to find out whether Poundlock answers.
 func migratorRules() []rbacv1.PolicyRule {
 	machineAPI, _, core := kindsOf()
 	return []rbacv1.PolicyRule{
@@ -93,7 +94,8 @@ func migratorRules() []rbacv1.PolicyRule {
 	}
 }
 
-// administratorRules let finalizers and marks be taken off all that is mirrored or that mirrors live in, and the admission of these names be deleted.
+// administratorRules returns the rules for cleanup. They let it remove Poundlock's finalizers and annotations from the mirrored objects and the objects that
+// mirrors depend on, and delete the policies and webhook configurations named in admission.
 func administratorRules(admission []string) []rbacv1.PolicyRule {
 	machineAPI, clusterAPI, core := kindsOf()
 	var statuses []string
@@ -102,7 +104,7 @@ func administratorRules(admission []string) []rbacv1.PolicyRule {
 	}
 	amendable := []string{"patch", "update"}
 	return []rbacv1.PolicyRule{
-		rule(machineAPI, []string{"patch"}, statuses...), // a move that cannot end is taken back
+		rule(machineAPI, []string{"patch"}, statuses...), // to take back a move that cannot end
 		rule(clusterAPI, amendable, append(slices.Clone(core), "clusters")...),
 		provided(amendable),
 		rule("coordination.k8s.io", []string{"get"}, "leases"),
@@ -113,7 +115,7 @@ func administratorRules(admission []string) []rbacv1.PolicyRule {
 	}
 }
 
-// admissionResources are what cleanup takes down.
+// admissionResources are the resources for admission whose objects cleanup deletes.
 var admissionResources = []string{
 	"mutatingwebhookconfigurations", "validatingadmissionpolicies", "validatingadmissionpolicybindings", "validatingwebhookconfigurations",
 }

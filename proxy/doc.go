@@ -3,16 +3,15 @@
 
 // Package proxy runs beside a client of Cluster API and lets it work on private types under their standard names.
 //
-// In go the client's requests, in plain HTTP on loopback. Out go the same requests to the API server, with the pod's
-// identity. Their answers come back. Package translation decides what to translate, and how. This package moves the
-// bytes, in constant memory, and counts.
+// The proxy takes the client's requests, in plain HTTP on loopback. It sends the same requests to the API server, with the pod's identity, and returns the
+// answers. Package translation decides what to translate, and how. This package moves the bytes, in constant memory, and counts requests and errors.
 //
 //	client ──HTTP──▶ Host filter ──▶ request ──TLS──▶ API server
 //	       ◀──────────────────────── response ◀──────
 //
-// An answer that cannot be translated becomes an error with a Status, or ends in a broken connection if its beginning
-// has been sent. It never ends in a shorter answer that looks complete. The proxy does not ask for compressed, protobuf and CBOR answers. It refuses a request
-// that cannot be translated, with a Status.
+// An answer that cannot be translated becomes an error with a Status. If its beginning has been sent already, the connection breaks. It never becomes a shorter
+// answer that looks complete. The proxy does not ask the API server for answers that are compressed, protobuf or CBOR. It answers a request that cannot be
+// translated with an error, also as a Status.
 //
 // Non-goals:
 //   - caching, state, and repeating requests

@@ -17,17 +17,17 @@ import (
 	"github.com/poundlock/poundlock/translation"
 )
 
-// form is a form other than JSON in which a client asks for an answer. The API server has each of these forms, too, but the proxy asks it for JSON, because
-// only JSON can be translated.
+// form is a form other than JSON in which a client asks for an answer. The API server could answer in this form, too, but the proxy asks for JSON, because only
+// JSON can be translated.
 type form struct {
 	media string
 	of    func(document []byte) ([]byte, error)
-	// largest is how many bytes the JSON document may have.
+	// largest is how many bytes the JSON document may have to be converted to the form.
 	largest int
 }
 
-// binary is the form in which client-go reads version 2 of OpenAPI. It is not a valid media type, so the API server answers with another name for it. An API
-// server with hundreds of definitions has a document of some 10 MB.
+// binary is the form in which client-go reads version 2 of OpenAPI. The media type that client-go asks for is not a valid one, so the API server answers with
+// another name for it. The document of an API server with hundreds of definitions has some 10 MB.
 var binary = &form{"application/com.github.proto-openapi.spec.v2.v1.0+protobuf", func(document []byte) ([]byte, error) {
 	parsed, err := openapi_v2.ParseDocument(document)
 	if err != nil {
@@ -38,15 +38,15 @@ var binary = &form{"application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
 
 const binaryAsked = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 
-// written is YAML, which people ask for, and which takes many times the memory of its document.
+// written is YAML, for which people ask. The conversion takes many times the memory of its document.
 var written = &form{"application/yaml", yaml.JSONToYAML, 1 << 20}
 
-// wanted is the form other than JSON that a client asks for, if it takes no JSON.
+// wanted returns the form for which a client asks, if that is not JSON; nil otherwise.
 func wanted(r *http.Request, e *exchange) *form {
 	accept := strings.Join(r.Header.Values("Accept"), ",")
 	first, _, _ := strings.Cut(accept, ",")
 	switch {
-	case r.Method != http.MethodGet || e.Opaque || e.watch: // a write must not be reported as refused afterwards, only because its answer is too long
+	case r.Method != http.MethodGet || e.Opaque || e.watch: // only for a GET: a write must not be reported as refused because its answer is too long
 	case r.URL.Path == "/openapi/v2" && strings.Contains(accept, binaryAsked) && !strings.Contains(accept, "json"):
 		return binary
 	case mediaType(first) == written.media:
@@ -55,7 +55,7 @@ func wanted(r *http.Request, e *exchange) *form {
 	return nil
 }
 
-// whole puts a translated answer into another form. It needs the whole document in memory, so it runs for one answer at a time.
+// whole converts a translated answer to another form. It needs the whole document in memory, so it runs for only one answer at a time.
 func (p *Proxy) whole(r *http.Response, translated *translation.Reader, f *form) error {
 	p.oneForm.Lock()
 	defer p.oneForm.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/translation"
 )
 
-// metrics have the names that private-capi-types › Metrics gives to them.
+// metrics are the metrics of the proxy. private-capi-types › Metrics fixes their names.
 type metrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
@@ -26,7 +26,7 @@ type metrics struct {
 	seen map[string]bool
 }
 
-// resources is how many values the label "resource" has at most: a client may ask for anything.
+// resources is how many values the label "resource" may have. The limit is needed because a client may ask for anything.
 const resources = 200
 
 // The values of the label "error_type".
@@ -80,7 +80,7 @@ func (m *metrics) Collect(values chan<- prometheus.Metric) {
 	m.errors.Collect(values)
 }
 
-// resource is the label's value for a request.
+// resource returns the value of the label "resource" for a request.
 func (m *metrics) resource(e *exchange) string {
 	name := e.Resource
 	if name == "" {
@@ -107,13 +107,13 @@ func (m *metrics) answered(method string, e *exchange, code int, took time.Durat
 	}
 	m.requests.WithLabelValues(method, e.resource, strconv.Itoa(code)).Inc()
 	if e.watch || e.upgrade != "" || e.Opaque && e.Subresource != "" {
-		return // lasts for as long as it is wanted
+		return // takes as long as the client wants
 	}
 	m.duration.WithLabelValues(method, e.resource).Observe(took.Seconds())
 	m.overhead.WithLabelValues(method).Observe(max(0, took-time.Duration(e.waited.Load())).Seconds())
 }
 
-// untranslated counts an error by its type.
+// untranslated counts an error about a body that could not be translated, and returns the value of the label "error_type" for it.
 func (m *metrics) untranslated(err error) string {
 	kind := unsupportedResource
 	if translation.Malformed(err) {

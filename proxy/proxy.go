@@ -28,28 +28,28 @@ import (
 
 // Options are the parameters of New.
 type Options struct {
-	// Upstream is the API server, and the identity that requests have there.
+	// Upstream has the address of the API server, and the identity of the proxy's requests to it.
 	Upstream *rest.Config
-	// Registerer takes the metrics. Nil means nobody.
+	// Registerer is where the metrics are registered. Nil means nowhere.
 	Registerer prometheus.Registerer
 	Log        *slog.Logger
 }
 
-// Proxy is a handler for the client's requests.
+// Proxy is the HTTP handler for the client's requests.
 type Proxy struct {
 	base     *url.URL
 	reverse  httputil.ReverseProxy
 	multiple http.RoundTripper // HTTP/2
-	upgraded http.RoundTripper // HTTP/1.1, which alone can become another protocol
+	upgraded http.RoundTripper // HTTP/1.1: only it can switch to another protocol
 	metrics  *metrics
 	log      *slog.Logger
-	// oneForm is held while another form is made of a whole answer, which takes several times the memory of the document.
+	// oneForm is held while a whole answer is converted to another form, which takes several times the memory of the document.
 	oneForm sync.Mutex
-	drained context.Context // done once watches shall end
+	drained context.Context // done once watches have to end
 	drain   context.CancelFunc
 }
 
-// New makes a proxy. It does not connect.
+// New returns a Proxy. It does not connect to the API server.
 func New(o Options) (*Proxy, error) {
 	base, _, err := rest.DefaultServerUrlFor(o.Upstream)
 	if err != nil {
@@ -75,7 +75,8 @@ func New(o Options) (*Proxy, error) {
 	return p, nil
 }
 
-// transport is client-go's, which reads tokens and certificates again when they change. Answers are not compressed: they are translated.
+// transport returns client-go's transport, which reads tokens and certificates again when they change. It asks for no compression, because the proxy translates
+// the answers.
 func transport(upstream *rest.Config, protocols ...string) (http.RoundTripper, error) {
 	c := rest.CopyConfig(upstream)
 	c.DisableCompression, c.Timeout, c.NextProtos = true, 0, protocols
@@ -90,11 +91,12 @@ func transport(upstream *rest.Config, protocols ...string) (http.RoundTripper, e
 	return t, nil
 }
 
-// ahead is how much of an answer the API server may send before it is read. net/http's 4 MB would be held for each client that reads slowly.
+// ahead is how many bytes of an answer the API server may send before the proxy reads them. net/http's default of 4 MB would be held for each client that reads
+// slowly.
 const ahead = 128 << 10
 
-// bounded sets ahead as the limit, on a transport that nobody else has. The option is read for each connection, and copied when the transport is replaced
-// because of another CA.
+// bounded sets the limit "ahead" on a transport. The transport must not be shared. The option is read for each connection. It is copied when the transport is
+// replaced because of another CA.
 func bounded(t http.RoundTripper) {
 	for {
 		wrapped, is := t.(utilnet.RoundTripperWrapper)
@@ -112,15 +114,15 @@ func bounded(t http.RoundTripper) {
 type exchange struct {
 	translation.Endpoint
 	watch    bool
-	form     *form        // what is to be made of the answer's JSON, if anything
-	upgrade  string       // the protocol that the connection shall go over to
-	resource string       // as the metrics have it
-	warning  string       // about the request, for its answer
-	left     int          // how much of a whole answer has not been written yet
-	waited   atomic.Int64 // nanoseconds for the API server and the client; headers may be flushed while the body is waited for
+	form     *form        // the form to which the answer's JSON is converted, nil for none
+	upgrade  string       // the protocol to which the connection should switch
+	resource string       // the value of the metrics' label
+	warning  string       // a warning about the request, to be sent with its answer
+	left     int          // how many bytes of a whole answer are not written yet
+	waited   atomic.Int64 // nanoseconds of waiting for the API server and the client; atomic, because headers may be flushed while the proxy waits for the body
 }
 
-// waits adds the time since then to the time spent waiting for the API server or the client.
+// waits adds the time that has passed since "since" to the time spent waiting for the API server or the client.
 func (e *exchange) waits(since time.Time) { e.waited.Add(int64(time.Since(since))) }
 
 type exchangeKey struct{}
@@ -135,7 +137,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e := &exchange{Endpoint: translation.EndpointOf(r.URL.Path), upgrade: r.Header.Get("Upgrade")}
 	e.watch = e.Resource != "" && (e.Watch || e.Name == "" && r.Method == http.MethodGet && r.URL.RawQuery != "" && watched(r.URL.Query()))
 	if !e.streams() {
-		e.upgrade = "" // an offer that an API server does not accept, such as h2c
+		e.upgrade = "" // an API server does not accept this offer, such as h2c
 		r.Header.Del("Upgrade")
 	}
 	e.form = wanted(r, e)
@@ -162,21 +164,21 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.reverse.ServeHTTP(recorded, r)
 }
 
-// streams reports whether an API server may take up the client's offer of another protocol: it has WebSocket for watches, and SPDY, too, for what is behind an
-// object.
+// streams reports whether an API server may accept the client's offer of another protocol. An API server has WebSocket for watches, and both WebSocket and SPDY
+// for subresources of an object.
 func (e *exchange) streams() bool {
 	websocket := strings.EqualFold(e.upgrade, "websocket")
 	return e.Opaque || e.watch && websocket || e.Subresource != "" && (websocket || strings.HasPrefix(strings.ToUpper(e.upgrade), "SPDY/"))
 }
 
-// watched reports whether an API server takes the query for a watch, by the parameter `watch`. Only a resource can be watched: discovery ignores the
-// parameter.
+// watched reports whether an API server treats a request with this query as a watch, because of the parameter `watch`. The caller checks that the path is that
+// of a resource: discovery ignores the parameter.
 func watched(query url.Values) bool {
 	values, has := query["watch"]
 	return has && !strings.EqualFold(values[0], "false") && values[0] != "0"
 }
 
-// refuse is the answer to a request that never reaches the API server.
+// refuse returns the answer to a request that must not reach the API server, nil for any other request.
 func (p *Proxy) refuse(r *http.Request, e *exchange) *refusal {
 	switch {
 	case !loopback(r.Host):
@@ -190,8 +192,8 @@ func (p *Proxy) refuse(r *http.Request, e *exchange) *refusal {
 	return nil
 }
 
-// loopback reports whether a host is a loopback address. It keeps a page in a browser from using the proxy by a name that resolves to it: the page's requests
-// have another host.
+// loopback reports whether a host is a loopback address. The check protects against a web page that uses a DNS name that resolves to the proxy's address: the
+// page's requests have that name as their host.
 func loopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -200,14 +202,15 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// rewrite directs a request to the API server.
+// rewrite makes the request to the API server from the client's request.
 func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	e := exchangeOf(r.In.Context())
 	out := r.Out
 	out.Host, out.URL.Host, out.URL.Scheme = "", p.base.Host, p.base.Scheme
-	// The path gets one spelling. In the client's own spelling, an encoded path might have no group for the proxy, but have one for the API server.
+	// The path is sent in one canonical spelling. With the client's spelling, an encoded path might have no group for the proxy, but have one for the API
+	// server.
 	out.URL.Path, out.URL.RawPath = strings.TrimSuffix(p.base.Path, "/")+e.Path, ""
-	if e.Opaque { // the server behind the path may distinguish an encoded slash from a plain one
+	if e.Opaque { // the server that gets the path may distinguish an encoded slash from a plain one
 		out.URL.RawPath = strings.TrimSuffix(p.base.EscapedPath(), "/") + r.In.URL.EscapedPath()
 	}
 	out.URL.RawQuery = e.Query(r.In.URL.RawQuery)
@@ -216,17 +219,17 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 			out.Header.Del(name)
 		}
 	}
-	out.Header.Del("Authorization") // the pod's identity counts
+	out.Header.Del("Authorization") // only the pod's identity counts
 	out.Header.Del("Accept-Encoding")
 	if !e.Opaque {
-		out.Header.Del("Range") // a range of the untranslated answer would be meaningless
+		out.Header.Del("Range") // a range would count bytes of the untranslated answer
 	}
 	if accept := out.Header["Accept"]; len(accept) > 0 && !e.Opaque && (len(accept) > 1 || accept[0] != usual) {
 		out.Header.Set("Accept", accepted(accept))
 	}
 }
 
-// accepted returns the media types to ask for. It replaces each that cannot be translated by JSON, with the same parameters.
+// accepted returns the media types to ask the API server for. It replaces each media type that cannot be translated by JSON, and keeps its parameters.
 func accepted(accept []string) string {
 	var out []string
 	for a := range strings.SplitSeq(strings.Join(accept, ","), ",") {
@@ -254,7 +257,7 @@ func (p *Proxy) RoundTrip(r *http.Request) (*http.Response, error) {
 	return p.multiple.RoundTrip(r)
 }
 
-// failed answers what could not be passed on.
+// failed sends the client an error for a request that could not be passed on.
 func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 	var refused *refusal
 	switch {
@@ -262,7 +265,7 @@ func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, context.Canceled) && p.drained.Err() != nil:
 		refused = &refusal{http.StatusServiceUnavailable, "the proxy is stopping: ask again"}
 	case errors.Is(err, context.Canceled) && r.Context().Err() != nil:
-		refused = &refusal{499, "the client closed the connection"} // nobody reads this answer: it is for the metrics
+		refused = &refusal{499, "the client closed the connection"} // only for the metrics: nobody reads this answer
 	case errors.Is(err, errAnswer):
 		p.untranslated(r, err)
 		refused = &refusal{http.StatusBadGateway, err.Error()}
@@ -276,7 +279,7 @@ func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 	p.write(w, refused)
 }
 
-// untranslated counts an error and logs it.
+// untranslated counts an error about a body that could not be translated, and logs it.
 func (p *Proxy) untranslated(r *http.Request, err error) {
 	if p.metrics.untranslated(err) == unsupportedResource {
 		p.log.Warn("Unsupported resource type", "method", r.Method, "path", r.URL.Path, "error", err)
@@ -285,7 +288,7 @@ func (p *Proxy) untranslated(r *http.Request, err error) {
 	p.log.Error("Translation error", "method", r.Method, "path", r.URL.Path, "error", err)
 }
 
-// buffers are httputil.ReverseProxy's.
+// buffers is the pool of buffers for httputil.ReverseProxy.
 type buffers struct{ pool sync.Pool }
 
 func (b *buffers) Get() []byte {
@@ -297,7 +300,7 @@ func (b *buffers) Get() []byte {
 
 func (b *buffers) Put(buffer []byte) { b.pool.Put(&buffer) }
 
-// unpassed logs the error of httputil.ReverseProxy when an answer breaks off, under the name that such things have here.
+// unpassed logs httputil.ReverseProxy's error when an answer breaks off, with the message that the proxy has for such errors.
 type unpassed struct{ slog.Handler }
 
 func (u unpassed) Handle(ctx context.Context, r slog.Record) error {
@@ -306,32 +309,32 @@ func (u unpassed) Handle(ctx context.Context, r slog.Record) error {
 	return u.Handler.Handle(ctx, r)
 }
 
-// recorder remembers the code of an answer, and how long the client took to receive it.
+// recorder records the status code of an answer, and how long the client took to receive it.
 type recorder struct {
 	http.ResponseWriter
 	exchange *exchange
 	code     int
 }
 
-// Write also flushes the end of a whole answer: the client need not wait until the request is cleared away.
+// Write also flushes after the last byte of a whole answer. So the client need not wait until the request is cleaned up.
 func (r *recorder) Write(b []byte) (int, error) {
 	defer r.exchange.waits(time.Now())
 	n, err := r.ResponseWriter.Write(b)
 	if r.exchange.left > 0 && err == nil {
 		if r.exchange.left -= n; r.exchange.left == 0 {
-			_ = http.NewResponseController(r.ResponseWriter).Flush() // what cannot be written now cannot be written later
+			_ = http.NewResponseController(r.ResponseWriter).Flush() // ignore an error: a later write would fail, too
 		}
 	}
 	return n, err
 }
 
-// FlushError is for http.ResponseController.
+// FlushError implements flushing for http.ResponseController.
 func (r *recorder) FlushError() error {
 	defer r.exchange.waits(time.Now())
 	return http.NewResponseController(r.ResponseWriter).Flush()
 }
 
-// received is the body of an answer. Reading it waits for the API server.
+// received is the body of an answer. It counts the time of a Read as waiting for the API server.
 type received struct {
 	io.ReadCloser
 	exchange *exchange
@@ -349,5 +352,5 @@ func (r *recorder) WriteHeader(code int) {
 	r.ResponseWriter.WriteHeader(code)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap returns the wrapped ResponseWriter, for http.ResponseController.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// most is how many bytes a body may have that is translated as a whole: an API server takes 3 MB.
+	// most is how many bytes a body may have that is translated as a whole. It is what an API server accepts: 3 MB.
 	most = 3 << 20
-	// small is how many bytes a body may have so that it is translated before the request is sent. A malformed body of that size then never reaches the API
-	// server, and the request can have a Content-Length.
+	// small is how many bytes a body may have so that it is translated before the request is sent. Then a malformed body never reaches the API server, and the
+	// request can have a Content-Length.
 	small = 256 << 10
 )
 
-// request translates the body of a request.
+// request replaces the body of a client's request by its translation, or by a reader that translates it.
 func (p *Proxy) request(r *http.Request, e *exchange) error {
 	if e.Opaque || r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
 		return nil
@@ -55,11 +55,11 @@ func (p *Proxy) request(r *http.Request, e *exchange) error {
 		r.ContentLength = -1
 		r.Header.Del("Content-Length")
 	}
-	return nil // the API server has no other, and refuses it
+	return nil // the API server refuses any other media type
 }
 
-// fromYAML translates YAML, and JSON that is called YAML. The translated JSON no longer shows names that occur twice, so the API server's validation of
-// fields cannot find them. fromYAML treats them as that validation would.
+// fromYAML returns the translation of a body with the media type of YAML, which may contain JSON. The result is JSON, which no longer shows names that occur
+// twice. So the API server's validation of fields cannot find such names, and fromYAML treats them as that validation would.
 func fromYAML(r *http.Request, e *exchange, body []byte) ([]byte, error) {
 	if !translation.IsJSON(body) || !json.Valid(body) {
 		became, twice, err := translation.YAML(body)
@@ -72,7 +72,7 @@ func fromYAML(r *http.Request, e *exchange, body []byte) ([]byte, error) {
 				return nil, &refusal{http.StatusBadRequest, "strict decoding error: " + twice.Error()}
 			case metav1.FieldValidationIgnore:
 			default:
-				e.warning = strings.Join(strings.Fields(twice.Error()), " ") // a header is a line
+				e.warning = strings.Join(strings.Fields(twice.Error()), " ") // the text of a header is one line
 			}
 		}
 		body = became
@@ -89,7 +89,7 @@ func scanned(doc translation.Document, body []byte) ([]byte, error) {
 	return s.Finish(out)
 }
 
-// replace translates a whole body before the request is sent.
+// replace reads the whole body of a request, and replaces it by what translate returns, before the request is sent.
 func replace(r *http.Request, e *exchange, translate func([]byte) ([]byte, error)) error {
 	begin := time.Now()
 	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, most))

@@ -20,10 +20,10 @@ import (
 	"github.com/poundlock/poundlock/translation"
 )
 
-// errAnswer is wrapped by an error about an answer in a form that was not asked for.
+// errAnswer is wrapped by an error about an answer that cannot be translated, such as one in a form that the proxy did not ask for.
 var errAnswer = errors.New("the API server's answer cannot be translated")
 
-// response translates the headers of an answer, and its body as it passes.
+// response translates the headers of an answer, and replaces its body by one that is translated while it passes.
 func (p *Proxy) response(r *http.Response) error {
 	e := exchangeOf(r.Request.Context())
 	for i, w := range r.Header["Warning"] {
@@ -31,7 +31,7 @@ func (p *Proxy) response(r *http.Response) error {
 	}
 	if !e.Opaque {
 		r.Header.Del("Accept-Ranges")
-		if to := r.Header.Get("Location"); to != "" { // of a document of OpenAPI that has changed since its index was read
+		if to := r.Header.Get("Location"); to != "" { // of an OpenAPI document that has changed since the client read the index
 			r.Header.Set("Location", translation.ToStandard.Path(to))
 		}
 	}
@@ -41,14 +41,14 @@ func (p *Proxy) response(r *http.Response) error {
 		}
 	}
 	if r.Request.Method == http.MethodHead {
-		r.Header.Del("Content-Length") // as for Range in a request
+		r.Header.Del("Content-Length") // it would be the length of the untranslated answer
 		return nil
 	}
 	if r.StatusCode == http.StatusSwitchingProtocols || r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
 		return nil
 	}
 	length := r.ContentLength
-	r.ContentLength = -1 // to httputil.ReverseProxy: pass each piece on as it comes, whether or not the header has a length
+	r.ContentLength = -1 // makes httputil.ReverseProxy pass on each piece as it comes, even if the header has a length
 	if e.Opaque {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (p *Proxy) response(r *http.Response) error {
 	media := mediaType(r.Header.Get("Content-Type"))
 	switch {
 	case media == usual:
-	case media == "text/plain" && e.Document == translation.OpenAPI && r.StatusCode == http.StatusOK: // the index is JSON, and called text
+	case media == "text/plain" && e.Document == translation.OpenAPI && r.StatusCode == http.StatusOK: // the index of OpenAPI is JSON, but has this media type
 	case (media == "text/plain" || media == "text/html") && r.StatusCode >= http.StatusMultipleChoices:
 		return sentence(r)
 	case strings.Contains(media, "protobuf"), strings.Contains(media, "cbor"), strings.Contains(media, "yaml"):
@@ -71,7 +71,7 @@ func (p *Proxy) response(r *http.Response) error {
 	switch method := r.Request.Method; {
 	case e.watch && r.StatusCode == http.StatusOK:
 		scanner, frames = translation.NewFrameScanner, true
-	case e.Name == "" && (method == http.MethodGet || method == http.MethodDelete): // deleting a collection is answered with what was deleted
+	case e.Name == "" && (method == http.MethodGet || method == http.MethodDelete): // the answer to the deletion of a collection is the list of deleted objects
 		scanner = translation.NewListScanner
 	}
 	translated := translation.NewReader(r.Body, scanner(translation.ToStandard, e.Document))
@@ -86,8 +86,9 @@ func (p *Proxy) response(r *http.Response) error {
 	return leading(r, e, translated)
 }
 
-// lead is how much of a document is translated before the client gets any of it: a client cannot use a part. A shorter document is sent in one piece and with
-// its length, which costs client and proxy less than pieces do. If it cannot be translated, the client gets an error instead of an answer that breaks off.
+// lead is how many bytes of a document are translated before the client gets any of them. A client cannot use a part of a document. A document shorter than
+// lead is sent in one piece and with its length, which costs client and proxy less than several pieces. If it cannot be translated, the client gets an error
+// instead of an answer that breaks off.
 const lead = 16 << 10
 
 func leading(r *http.Response, e *exchange, translated *translation.Reader) error {
@@ -108,7 +109,7 @@ func leading(r *http.Response, e *exchange, translated *translation.Reader) erro
 // usual is the media type of nearly all bodies.
 const usual = "application/json"
 
-// mediaType is a media type without its parameters.
+// mediaType returns a media type without its parameters.
 func mediaType(whole string) string {
 	if whole == usual {
 		return usual
@@ -117,10 +118,10 @@ func mediaType(whole string) string {
 	return media
 }
 
-// longest is how long an error in plain text may be: an API server's is a sentence.
+// longest is how many bytes an error in plain text may have. An API server's error is one sentence.
 const longest = 64 << 10
 
-// sentence translates an error or a redirection that the API server answers in plain text.
+// sentence translates the body of an error or a redirection that the API server answers in plain text.
 func sentence(r *http.Response) error {
 	text, err := io.ReadAll(io.LimitReader(r.Body, longest+1))
 	if err = errors.Join(err, r.Body.Close()); err != nil {
@@ -143,7 +144,7 @@ func setLength(r *http.Response, length int) {
 	r.Header.Set("Content-Length", strconv.Itoa(length))
 }
 
-// body is an answer's. An error that comes from it breaks the connection to the client.
+// body is the translated body of an answer. If a Read returns an error, the connection to the client breaks.
 type body struct {
 	proxy   *Proxy
 	request *http.Request
@@ -161,7 +162,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// within turns an error of the connection into one about the answer, if the API server broke off within a document.
+// within returns an error about the answer if the API server broke off within a document. It returns any other error unchanged.
 func within(r *translation.Reader, err error) error {
 	if middle := r.Whole(); middle != nil && !translation.Malformed(err) {
 		return fmt.Errorf("%w: %w", middle, err)
@@ -171,7 +172,7 @@ func within(r *translation.Reader, err error) error {
 
 func (b *body) Close() error { return b.reader.Close() }
 
-// refusal is an error that is answered with a Status.
+// refusal is an error that the client gets as a Status.
 type refusal struct {
 	code    int
 	message string

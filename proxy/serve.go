@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Serve serves clients on one listener. On another it serves `/healthz`, `/readyz` and the paths of others. When ctx is done, it ends watches, lets other
-// requests complete within the time of grace, and returns nil.
+// Serve serves the client's requests on the listener clients. On the listener health it serves `/healthz` and `/readyz`, and passes other paths to the handler
+// others. When ctx is done, it ends watches, waits for other requests for the time grace, and returns nil.
 func (p *Proxy) Serve(ctx context.Context, clients, health net.Listener, others http.Handler, grace time.Duration) error {
 	main := &http.Server{Handler: p, ReadHeaderTimeout: 30 * time.Second}
 	mux := http.NewServeMux()
@@ -40,8 +40,7 @@ func (p *Proxy) Serve(ctx context.Context, clients, health net.Listener, others 
 	return errors.Join(err, main.Close(), side.Close())
 }
 
-// ready reports whether requests are answered. It stays true if the API server cannot be reached: otherwise the client would only be restarted because of
-// that.
+// ready answers whether the proxy serves requests. The answer stays positive if the API server cannot be reached, because restarting the client would not help.
 func (p *Proxy) ready(w http.ResponseWriter, _ *http.Request) {
 	if p.drained.Err() != nil {
 		http.Error(w, "draining", http.StatusServiceUnavailable)

@@ -10,29 +10,29 @@ import (
 	"sync"
 )
 
-// An automaton is Rows compiled for one document, with a node for each place. So a Scanner keeps one number for each open container, and checks nothing in
-// places that no row can reach (node 0).
+// An automaton is the table Rows, compiled for one Document. It has a node for each position in the document. So a Scanner keeps only one number for each open
+// container, and checks nothing at positions that no row can reach (node 0).
 type automaton struct {
 	nodes []node
 	start uint16
-	// hideFrames reports that a whole frame may be left out.
+	// hideFrames means that a whole watch frame may be left out.
 	hideFrames bool
 }
 
-// dead is the node beneath which nothing is translated.
+// dead is the node of all positions at which, and beneath which, nothing is translated.
 const dead = 0
 
 type node struct {
-	// value is the form of text at this place, keys that of the names of its members.
+	// value is the form of the text at this position. keys is the form of the names of its members.
 	value, keys Value
-	// hide reports that its elements, or members, may be left out.
+	// hide means that elements or members of this container may be left out.
 	hide bool
-	// hides reports that the text here decides whether an element is left out.
+	// hides means that the text at this position decides whether the element around it is left out.
 	hides bool
-	// edges lead on by a member's name, other by any other name, element into a list.
+	// edges lead to the nodes of members by their names, other to the node of members with any other name, element to the node of a list's elements.
 	edges          []edge
 	other, element uint16
-	// kinds are the nodes in place of this one once the object's kind is known.
+	// kinds are the nodes that replace this one once the object's kind is known, by kind.
 	kinds []edge
 }
 
@@ -41,7 +41,7 @@ type edge struct {
 	to   uint16
 }
 
-// follow is where the member of that name leads.
+// follow returns the node of the member with a name.
 func (n *node) follow(name []byte) uint16 {
 	for i := range n.edges {
 		if e := &n.edges[i]; string(name) == e.name {
@@ -51,10 +51,10 @@ func (n *node) follow(name []byte) uint16 {
 	return n.other
 }
 
-// segment is one element of a pattern.
+// segment is one step of a path, such as a member's name or [].
 type segment struct {
 	form segmentForm
-	name string // a member's, or a kind
+	name string // of a member, or a kind
 }
 
 type segmentForm uint8
@@ -65,7 +65,7 @@ const (
 	anyName             // {}
 	names               // {key}, the last segment
 	depth               // **
-	ofKind              // the rest holds for one kind
+	ofKind              // the rest of the path holds only for objects of one kind
 )
 
 type pattern struct {
@@ -75,7 +75,7 @@ type pattern struct {
 	never    bool
 }
 
-// segments reads the path of a Row.
+// segments splits the path of a Row into its steps.
 func segments(path string) []segment {
 	var out []segment
 	for _, s := range strings.FieldsFunc(strings.NewReplacer("[]", ".[]", "{key}", ".{key}", "{}", ".{}").Replace(path), func(r rune) bool { return r == '.' }) {
@@ -95,7 +95,7 @@ func segments(path string) []segment {
 	return out
 }
 
-// patterns are the rows of a document, and what is never translated there. A frame of a watch has them beneath `object`.
+// patterns returns the rows that hold for a document, and the positions in it that are never translated. In a watch frame, the document is the member `object`.
 func patterns(doc Document, s shape) []pattern {
 	var out []pattern
 	var frame []segment
@@ -130,7 +130,7 @@ func patterns(doc Document, s shape) []pattern {
 	return out
 }
 
-// item is a pattern, and how many of its segments have been taken.
+// item is a pattern, and how many of its segments have been followed.
 type item struct{ pattern, taken int }
 
 type compiler struct {
@@ -139,7 +139,7 @@ type compiler struct {
 	nodes    []node
 }
 
-// compile makes nodes of sets of items, as many as are reachable.
+// compile makes an automaton of patterns. Each node stands for a set of items, and only the reachable sets get a node.
 func compile(patterns []pattern) *automaton {
 	c := &compiler{patterns: patterns, known: map[string]uint16{}, nodes: make([]node, 1)}
 	all := make([]item, len(patterns))
@@ -150,7 +150,7 @@ func compile(patterns []pattern) *automaton {
 	return &automaton{nodes: c.nodes, start: start, hideFrames: slices.ContainsFunc(patterns, pattern.hidesFrame)}
 }
 
-// closed adds what is reached without a step: ** may be no depth at all.
+// closed adds the items that are reached without a step, because ** also matches no step at all. It returns the items sorted, each once.
 func (c *compiler) closed(items []item) []item {
 	for i := 0; i < len(items); i++ {
 		it := items[i]
@@ -192,7 +192,7 @@ func (c *compiler) node(items []item) uint16 {
 	return at
 }
 
-// never reports whether a place is one of Never. A row that ends at the very same place has precedence, because a Status has a message, too.
+// never reports whether the position is listed in Never. A row that ends at exactly the same position takes precedence: a Status has a message, too.
 func (c *compiler) never(items []item) bool {
 	found := false
 	for _, it := range items {
@@ -208,7 +208,7 @@ func (c *compiler) never(items []item) bool {
 	return found
 }
 
-// describe is what a place itself has: its value, its names, and whether it hides.
+// describe returns the node of a position without its edges: the forms of its text and names, and what may be left out.
 func (c *compiler) describe(items []item) node {
 	var n node
 	for _, it := range items {
@@ -227,7 +227,7 @@ func (c *compiler) describe(items []item) node {
 	return n
 }
 
-// followed are the names by which a pattern goes on.
+// followed returns the names of members by which a pattern continues.
 func (c *compiler) followed(items []item) []string {
 	var out []string
 	for _, it := range items {
@@ -238,7 +238,7 @@ func (c *compiler) followed(items []item) []string {
 	return out
 }
 
-// after returns the items after one step that matches by. An item at ** matches every step, and also stays.
+// after returns the items after one step. The function "by" reports whether a segment matches the step. An item at ** matches every step, and also stays at **.
 func (c *compiler) after(items []item, by func(segment) bool) []item {
 	var out []item
 	for _, it := range items {
@@ -264,7 +264,7 @@ func (c *compiler) awaited(items []item) []string {
 	return out
 }
 
-// ofKind is the same place, once it is known to be in an object of that kind.
+// ofKind returns the items for the same position, once it is known that the object around it is of a kind.
 func (c *compiler) ofKind(items []item, kind string) []item {
 	var out []item
 	for _, it := range items {
@@ -279,7 +279,7 @@ func (c *compiler) ofKind(items []item, kind string) []item {
 	return out
 }
 
-// kindNode is the place of an object's kind.
+// kindNode returns the node of the member `kind` of an object.
 func (c *compiler) kindNode() uint16 {
 	const key = "kind"
 	at, ok := c.known[key]
@@ -291,23 +291,23 @@ func (c *compiler) kindNode() uint16 {
 	return at
 }
 
-// hidesFrame reports whether the pattern decides about a whole frame: it hides, and is in no list.
+// hidesFrame reports whether the pattern decides that a whole watch frame is left out: the pattern hides, and is not inside of a list.
 func (p pattern) hidesFrame() bool {
 	return p.hide && p.segments[0].name == "object" && !slices.ContainsFunc(p.segments, func(s segment) bool { return s.form == element || s.form == names })
 }
 
-// shape is how the documents of a body are arranged.
+// shape says how many documents a body has, and of what sort.
 type shape uint8
 
 const (
 	single    shape = iota // one document, which is no list
 	listed                 // one document, which may be a list
 	framed                 // frames of a watch, one after the other
-	operation              // an operation of a JSON patch: its value's place is its path
+	operation              // an operation of a JSON patch: its path says where its value belongs
 	shapes
 )
 
-// compiled are the automata of all documents. Each is made when it is first used.
+// compiled has the automata of all documents and shapes. Each is made when it is first used.
 var compiled = func() (out [documents][shapes]func() *automaton) {
 	for doc := range documents {
 		for _, s := range []shape{single, listed, framed} {

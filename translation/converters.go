@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// Converter is where the standard groups that equal Suffix or end in it are converted.
+// Converter is the URL of a conversion webhook. It converts the standard groups that equal Suffix or end in it.
 type Converter struct{ Suffix, URL string }
 
-// Converters are sorted: the longest suffix first.
+// Converters are sorted by their suffix, longest first.
 type Converters []Converter
 
-// ParseConverters reads a value of `--upstream`: SUFFIX=URL.
+// ParseConverters returns the Converters of the values of `--upstream`, which have the form SUFFIX=URL.
 func ParseConverters(flags []string) (Converters, error) {
 	if len(flags) == 0 {
 		return nil, errors.New("no upstream is given: --upstream cluster.x-k8s.io=https://SERVICE.NAMESPACE.svc/convert")
@@ -41,7 +41,7 @@ func ParseConverters(flags []string) (Converters, error) {
 	return out, nil
 }
 
-// Of finds the converter of a standard group.
+// Of returns the converter of a standard group. It is the one with the longest matching suffix.
 func (c Converters) Of(group string) (Converter, bool) {
 	i := slices.IndexFunc(c, func(c Converter) bool { return group == c.Suffix || strings.HasSuffix(group, "."+c.Suffix) })
 	if i < 0 {

@@ -11,24 +11,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Endpoint is what follows from the path of a client's request.
+// Endpoint is what the path of a client's request says about the request.
 type Endpoint struct {
-	// Path is the path of the request to the API server, without percent-encoding. Its group, and the name of a definition, are those of the store.
+	// Path is the path of the request to the API server, without percent-encoding. A group in it, and the name of a CustomResourceDefinition, have their stored
+	// names.
 	Path string
 	// Document is the form of the bodies of request and response.
 	Document Document
-	// Opaque reports that bodies have a form that is not translated: they pass in both directions as they are.
+	// Opaque means that the bodies have a form that is not translated. They pass unchanged in both directions.
 	Opaque bool
-	// Watch reports that the path has the old form of a watch, /watch/.
+	// Watch means that the path has the old form of a watch, /watch/.
 	Watch bool
-	// Group, Resource, Name and Subresource are the client's, and empty where the path has none.
+	// Group, Resource, Name and Subresource have the names that the client uses. One that the path does not have is "".
 	Group, Resource, Name, Subresource string
 }
 
 const definitions = "customresourcedefinitions"
 
-// EndpointOf reads the path of a request after its percent-encoding was undone, as an API server does: there, `%2F` separates like a slash. It looks at the
-// names of objects only for definitions.
+// EndpointOf parses the path of a request. The path has no percent-encoding any more, as in an API server: there, `%2F` separates like a slash. EndpointOf
+// translates the name of an object only if the object is a CustomResourceDefinition.
 func EndpointOf(path string) Endpoint {
 	e := Endpoint{Path: path}
 	whole := strings.Split(path, "/")
@@ -61,7 +62,7 @@ func EndpointOf(path string) Endpoint {
 	return e
 }
 
-// request translates one of the segments of a path.
+// request translates one segment of a path. segment points into path.
 func (e *Endpoint) request(path []string, segment *string, v Value) {
 	if becomes := requested(*segment, v); becomes != *segment {
 		*segment = becomes
@@ -69,7 +70,7 @@ func (e *Endpoint) request(path []string, segment *string, v Value) {
 	}
 }
 
-// resource reads what stands behind the version.
+// resource parses the segments that follow the version, from the index "from" on.
 func (e *Endpoint) resource(segments []string, from int) {
 	rest := segments[min(from, len(segments)):]
 	if len(rest) > 0 && rest[0] == "watch" {
@@ -102,8 +103,8 @@ func (e *Endpoint) document() Document {
 	return Objects
 }
 
-// requested returns the store's name of what a client asks for. If the client asks by one of the store's own names, it returns a group that is never served.
-// A client reaches its own objects by their standard names, and the platform's objects not at all.
+// requested returns the stored name for a name that a client asks for. If the client asks by a stored name itself, requested returns a name of a group that is
+// never served. So a client reaches its own objects only by their standard names, and the platform's objects not at all.
 func requested(name string, v Value) string {
 	switch becomes := ToPrivate.text(v, name); {
 	case becomes != name:
@@ -114,9 +115,9 @@ func requested(name string, v Value) string {
 	return name
 }
 
-// Query translates the query of a client's request. Only one parameter has names of groups: a field selector, of definitions and events. Everything else
-// stays as it is: labels are the same in the store. But a Table of definitions without their metadata would not show which definitions are the platform's, so
-// Query asks for the metadata.
+// Query returns the query of a client's request, translated. Only one parameter has names of groups: the field selector of CustomResourceDefinitions and
+// Events. Labels and everything else are the same in the store, and stay. There is one exception: a Table of definitions without their metadata would not show
+// which definitions are the platform's, so Query asks for the metadata.
 func (e *Endpoint) Query(query string) string {
 	if e.Document != Definitions && e.Document != Events {
 		return query
@@ -143,7 +144,7 @@ func (e *Endpoint) Query(query string) string {
 	return strings.Join(parameters, "&")
 }
 
-// fieldSelector translates the terms that compare a definition's name, or the apiVersion of what an event is about.
+// fieldSelector translates the terms of a field selector that compare a definition's name, or the apiVersion of the object that an Event is about.
 func (e *Endpoint) fieldSelector(selector string) string {
 	terms := strings.Split(selector, ",")
 	for i, term := range terms {

@@ -10,7 +10,7 @@ import (
 
 type state uint8
 
-// The states before inText may have blanks.
+// The states of the Scanner: what may follow. In the states before inText, white space may follow, too.
 const (
 	atValue   state = iota // a value must follow
 	atElement              // a value or the end of a list
@@ -34,7 +34,7 @@ const (
 	inExponent
 )
 
-// value reads what may stand for a value, or the end of a list.
+// value reads the first byte at which a value may begin, or the end of a list.
 func (s *Scanner) value(i int, st state) (int, state, error) {
 	c := s.src[i]
 	if st == atElement {
@@ -62,8 +62,8 @@ func (s *Scanner) value(i int, st state) (int, state, error) {
 	return i, st, err
 }
 
-// member reads a name, or the end of an object. If the name has a text, a number or a word that no row is about, member continues with the next name, and so
-// on.
+// member reads a member's name, or the end of an object. If the value is a text, number or word that no row names, member reads the value too, and goes on to
+// the next name.
 func (s *Scanner) member(i int, st state) (int, state, error) {
 	c := s.src[i]
 	if c == '}' && st == atMember {
@@ -100,7 +100,7 @@ func (s *Scanner) member(i int, st state) (int, state, error) {
 	}
 }
 
-// between reads what stands behind a value in a container.
+// between reads what follows a value inside of a container: a comma, or the end of the container.
 func (s *Scanner) between(i int) (int, state, error) {
 	list := s.top&isList != 0
 	switch c := s.src[i]; {
@@ -122,7 +122,7 @@ func (s *Scanner) between(i int) (int, state, error) {
 	return i, afterValue, s.malformed(i, "a value is followed neither by a comma nor by an end")
 }
 
-// frame begins a frame, which may have to be left out.
+// frame begins a watch frame, and holds it if it may have to be left out.
 func (s *Scanner) frame(i int) (int, state, error) {
 	s.held.space = false
 	s.next = s.automaton.start
@@ -134,7 +134,7 @@ func (s *Scanner) frame(i int) (int, state, error) {
 	return s.value(i, atValue)
 }
 
-// inText goes on to the end of a text, or to an escape.
+// inText reads to the end of a text, or to the next escape.
 func (s *Scanner) inText(i int) (int, state, error) {
 	i = plain(s.src, i)
 	if i == len(s.src) {
@@ -157,7 +157,7 @@ func (s *Scanner) inText(i int) (int, state, error) {
 	return i + 1, st, err
 }
 
-// inEscape reads one byte behind a backslash.
+// inEscape reads one byte of an escape, after the backslash.
 func (s *Scanner) inEscape(i int, st state) (int, state, error) {
 	c := s.src[i]
 	switch {
@@ -187,7 +187,8 @@ func (s *Scanner) inWord(i int) (int, state, error) {
 	return i + 1, st, err
 }
 
-// number goes on with a number, or ends it with afterValue. Any other state without more is an error.
+// number returns the state after the byte c, and true if c belongs to the number. If c does not belong to it, the state is afterValue for a complete number,
+// and any other state for an incomplete one, which is an error.
 func number(st state, c byte) (state, bool) {
 	digit := c >= '0' && c <= '9'
 	switch st {
@@ -235,12 +236,12 @@ func hexadecimal(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
 }
 
-// simple are the bytes that make an escape with one backslash.
+// simple has the bytes that form an escape together with one backslash.
 var simple = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
 
 // plain returns the index of the next byte in text that needs attention (a quote, a backslash, a control character), or the length of src. It checks eight
-// bytes at a time. Each of its two conditions sets the highest bit of the first byte that meets it. It first flips the bit in which a quote differs from a
-// blank. After that, the quote and the control characters are exactly the bytes that are not above a blank.
+// bytes at a time, with two conditions. Each condition sets the highest bit of the first byte that meets it. The first condition flips the bit in which a quote
+// differs from a blank. After that, the quote and the control characters are exactly the bytes that are not above a blank.
 func plain(src []byte, i int) int {
 	const ones, highest = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(src); i += 8 {
@@ -256,7 +257,7 @@ func plain(src []byte, i int) int {
 	return i
 }
 
-// scan reads all of src, and stops at what is not JSON.
+// scan reads all of src. It stops with an error at the first byte that is not JSON.
 func (s *Scanner) scan() (err error) {
 	st := s.state
 	for i := 0; i < len(s.src) && err == nil; {

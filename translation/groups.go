@@ -5,31 +5,32 @@ package translation
 
 import "bytes"
 
-// The three names of Cluster API's group. Each also has every group beneath it, such as infrastructure.cluster.x-k8s.io.
+// The three names of Cluster API's group. The groups beneath it, such as infrastructure.cluster.x-k8s.io, have three names in the same way.
 const (
 	// Standard is the group that clients use.
 	Standard = "cluster.x-k8s.io"
-	// Private is what the API server stores.
+	// Private is the group that the API server stores.
 	Private = "cluster.hypershift.openshift.io"
-	// Foreign is how a client sees a reference to a Standard object of the platform, which is none of the client's objects. Without a third name, a client that
-	// reads such an owner and writes it back would turn it into a Private owner. That owner does not exist, and the garbage collector deletes the dependents of
-	// such an owner.
+	// Foreign is the group that a client sees in a reference to a Standard object of the platform. Such an object is none of the client's. Without a third
+	// name, a client that reads an owner reference to it and writes that back would turn it into a reference to a Private owner. That owner does not exist, and
+	// the garbage collector deletes the dependents of an owner that does not exist.
 	Foreign = "cluster.platform.poundlock.openshift.io"
 )
 
-// Excluded are the labels before the base of groups that have no private twin: the programs that own them never run behind a proxy.
+// Excluded are the labels directly before cluster.x-k8s.io in groups that have no private counterpart, such as operator.cluster.x-k8s.io. The programs that own
+// these groups never run behind a proxy.
 var Excluded = []string{"clusterctl", "operator"}
 
-// Direction is where a document goes.
+// Direction is the direction in which a document passes.
 type Direction uint8
 
-// ToPrivate is from a client to the API server (and from the shim to it), ToStandard is back.
+// ToPrivate is the direction from a client, or from the shim, to the API server. ToStandard is the direction back.
 const (
 	ToPrivate Direction = iota
 	ToStandard
 )
 
-// base is the group that another one equals or lies beneath.
+// base is which of the three names (Standard, Private, Foreign) a group equals or lies beneath.
 type base uint8
 
 const (
@@ -41,7 +42,7 @@ const (
 
 var baseNames = [...]string{standard: Standard, private: Private, foreign: Foreign}
 
-// split finds the base of a group, and how many bytes stand before it. The base of a group that is not translated is noBase.
+// split returns the base of a group, and how many bytes of the group come before the base. The base is noBase for a group that is not translated.
 func split(group []byte) (base, int) {
 	if len(group) < len(Standard) || group[len(group)-1] != 'o' {
 		return noBase, 0
@@ -72,7 +73,7 @@ func excluded(labels []byte) bool {
 	return false
 }
 
-// own returns the name that replaces b in the client's own text. Each direction replaces one name, and keeps the others.
+// own returns the base that replaces b in text that is about the client's own objects. Each direction replaces one base, and keeps the others.
 func (d Direction) own(b base) base {
 	switch {
 	case d == ToPrivate && b == standard:
@@ -83,19 +84,19 @@ func (d Direction) own(b base) base {
 	return b
 }
 
-// Group translates the name of a group.
+// Group returns the translation of the name of a group.
 func (d Direction) Group(group string) string { return d.text(Group, group) }
 
-// APIVersion translates an apiVersion: a group, a slash, a version.
+// APIVersion returns the translation of an apiVersion (GROUP/VERSION).
 func (d Direction) APIVersion(apiVersion string) string { return d.text(APIVersion, apiVersion) }
 
-// Definition translates the name of a CustomResourceDefinition: a plural, a dot, a group.
+// Definition returns the translation of the name of a CustomResourceDefinition (PLURAL.GROUP).
 func (d Direction) Definition(name string) string { return d.text(DefinitionName, name) }
 
-// Path translates the group in the path of a request.
+// Path returns the path of a request with its group translated.
 func (d Direction) Path(path string) string { return d.text(Path, path) }
 
-// Prose translates the names of groups in a sentence that a person reads.
+// Prose returns a sentence with the names of groups translated. It is for text that people read.
 func (d Direction) Prose(sentence string) string { return d.text(Prose, sentence) }
 
 func (d Direction) text(v Value, s string) string {

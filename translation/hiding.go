@@ -3,16 +3,16 @@
 
 package translation
 
-// hold is an element that may be left out.
+// hold is the element that the Scanner holds back because it may have to be left out.
 type hold struct {
-	depth    int // of the container that it is in; 0: nothing is held
+	depth    int // of the container around the element; 0: nothing is held
 	bytes    []byte
-	dropping bool // it is left out
-	kept     bool // an earlier element of the same container was not
-	space    bool // what stands between frames goes with the one before it
+	dropping bool // the element is left out
+	kept     bool // an earlier element of the same container was not left out
+	space    bool // a frame was left out, so the white space after it is, too
 }
 
-// hold begins an element that may be left out, with the comma before it.
+// hold begins to hold an element that may be left out, together with the comma before it.
 func (s *Scanner) hold(i int) error {
 	if s.held.dropping {
 		return nil
@@ -24,7 +24,7 @@ func (s *Scanner) hold(i int) error {
 	return nil
 }
 
-// decide decides whether the held element is left out. It is called with the name on which that depends.
+// decide decides whether the held element is left out. name is the name on which that depends, v its form.
 func (s *Scanner) decide(name []byte, v Value) error {
 	if _, platform := ToPrivate.value(nil, name, v); platform {
 		s.held.dropping, s.held.bytes = true, s.held.bytes[:0]
@@ -37,7 +37,7 @@ func (s *Scanner) decide(name []byte, v Value) error {
 	return nil
 }
 
-// keep writes the held element, as far as it has been read. The first element that is kept has no comma before it.
+// keep writes the held element, as far as it has been read, and stops holding it. The first element that is kept in a container gets no comma.
 func (s *Scanner) keep() {
 	b := s.held.bytes
 	if len(b) > 0 && b[0] == ',' && !s.held.kept {
@@ -47,7 +47,7 @@ func (s *Scanner) keep() {
 	s.held.depth, s.held.kept, s.held.bytes = 0, true, s.held.bytes[:0]
 }
 
-// release ends the held element, whose last byte is before src[to].
+// release ends the held element, which ends before src[to].
 func (s *Scanner) release(to int) error {
 	if err := s.write(to); err != nil {
 		return err

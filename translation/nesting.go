@@ -5,7 +5,7 @@ package translation
 
 import "encoding/json"
 
-// frame is an open container: its node, and two bits.
+// frame is an open container: the number of its node, and two bits, isList and isHide.
 type frame uint32
 
 const (
@@ -15,10 +15,10 @@ const (
 	outside frame = isList // around the whole document
 )
 
-// chosen is an edge to a node that the Scanner's user sets: the value of an operation of a JSON patch.
+// chosen is an edge that leads to the node in Scanner.choice. Patch sets the choice, for the value of an operation of a JSON patch.
 const chosen = 1<<16 - 1
 
-// begin begins the value whose first byte is c.
+// begin begins the value whose first byte is c, at src[i].
 func (s *Scanner) begin(i int, c byte) (state, error) {
 	switch c {
 	case '"':
@@ -51,7 +51,7 @@ func (s *Scanner) begin(i int, c byte) (state, error) {
 	return atEnd, s.malformed(i, "no value")
 }
 
-// open goes into a container.
+// open enters the container that begins at src[i].
 func (s *Scanner) open(i int, list frame) error {
 	if len(s.stack) == maxDepth {
 		return s.malformed(i, "more than 10000 levels")
@@ -64,7 +64,7 @@ func (s *Scanner) open(i int, list frame) error {
 	return nil
 }
 
-// openHiding goes into a container some of whose elements may be left out. It is never left out itself.
+// openHiding enters a container that has elements which may be left out. The container itself is never left out, so it is held no longer.
 func (s *Scanner) openHiding(i int) error {
 	s.top |= isHide
 	if s.held.depth != 0 && !s.held.dropping {
@@ -84,7 +84,7 @@ func (s *Scanner) closed(i int) (state, error) {
 	return s.after(i + 1)
 }
 
-// after is behind a value that ends before src[to].
+// after ends a value, which ends before src[to].
 func (s *Scanner) after(to int) (state, error) {
 	if s.held.depth == len(s.stack)+1 {
 		if err := s.release(to); err != nil {
@@ -100,7 +100,7 @@ func (s *Scanner) after(to int) (state, error) {
 	return atEnd, nil
 }
 
-// ended is behind held text: src[i] is the quote.
+// ended ends a text that was held: src[i] is the closing quote.
 func (s *Scanner) ended(i int) (state, error) {
 	text, carried := s.src[s.text:i], len(s.token)
 	if carried > 0 {
@@ -131,7 +131,7 @@ func (s *Scanner) ended(i int) (state, error) {
 	return s.after(i + 1)
 }
 
-// unescaped is the text between two quotes without escapes.
+// unescaped returns the text between two quotes with its escapes decoded.
 func unescaped(text []byte) []byte {
 	if plain(text, 0) == len(text) {
 		return text
@@ -143,8 +143,8 @@ func unescaped(text []byte) []byte {
 	return []byte(out)
 }
 
-// turn continues with the rows of the object's kind. Only the API server sends these kinds, and it writes the kind first. An object of a definition that has
-// a kind of the same name begins with its apiVersion.
+// turn switches to the rows of the object's kind. Only the API server sends objects of these kinds, and it writes the kind first. A custom resource whose kind
+// has the same name begins with its apiVersion.
 func (s *Scanner) turn(kind []byte) {
 	for _, k := range s.automaton.nodes[s.top>>shift].kinds {
 		if k.name == string(kind) {
@@ -153,7 +153,8 @@ func (s *Scanner) turn(kind []byte) {
 	}
 }
 
-// translate writes the translation of held text, if it has one. earlier is the part of the text that came with earlier input, and has not been written yet.
+// translate writes the translation of a held text, if there is one. earlier is the part of the text that came with earlier input and is not written yet.
+// decides means that the text decides whether the held element is left out.
 func (s *Scanner) translate(i int, text, earlier []byte, v Value, decides bool) error {
 	if decides && s.held.depth != 0 && !s.held.dropping {
 		if err := s.decide(text, v); err != nil {
@@ -162,7 +163,7 @@ func (s *Scanner) translate(i int, text, earlier []byte, v Value, decides bool) 
 	}
 	becomes, changed := s.direction.value(s.spare[:0], text, v)
 	if !changed {
-		return s.put(earlier) // the rest is written with what follows
+		return s.put(earlier) // the rest of the text is written with what follows it
 	}
 	s.spare = becomes
 	if s.escape {

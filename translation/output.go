@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// write passes on src[from:to].
+// write passes on src[from:to], unchanged.
 func (s *Scanner) write(to int) error {
 	err := s.put(s.src[s.from:to])
 	s.from = to
@@ -28,7 +28,7 @@ func (s *Scanner) put(b []byte) error {
 	return nil
 }
 
-// suspend writes what is before the end of the input, but for held text.
+// suspend ends a call of Append: it writes everything up to the end of src, except for a text that is held.
 func (s *Scanner) suspend() error {
 	if !s.wanted {
 		return s.write(len(s.src))
@@ -43,7 +43,7 @@ func (s *Scanner) suspend() error {
 	return nil
 }
 
-// giveUp writes text that is too long to be a group's name untranslated. Prose is the exception: it is translated in pieces.
+// giveUp writes a held text untranslated, because it is too long for a group's name. Prose is the exception: it is translated in pieces.
 func (s *Scanner) giveUp() error {
 	text := append(s.token, s.src[s.text:]...)
 	s.token = text[:0]
@@ -65,7 +65,7 @@ func (s *Scanner) giveUp() error {
 	return s.put(text)
 }
 
-// divide finds where prose may be divided: not in a name, nor in an escape.
+// divide returns an index at which prose may be divided, because it is neither in a name nor in an escape; 0 if there is none.
 func divide(text []byte) int {
 	for cut := len(text) - 512; cut > 6; cut-- {
 		if !label(text[cut]) && text[cut] != '.' && text[cut] != '/' && bytes.IndexByte(text[cut-6:cut+1], '\\') < 0 {

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Patch translates a JSON patch (RFC 6902) of a document. The path of an operation shows what its value is, and is never translated itself. Patches of the
-// other types have the form of the document: use a Scanner for them.
+// Patch returns a JSON patch (RFC 6902) of a document, translated. The path of each operation shows where the operation's value belongs, and is never
+// translated itself. Patches of other types have the form of the document: use a Scanner for them.
 func (d Direction) Patch(doc Document, patch []byte) ([]byte, error) {
 	var operations []json.RawMessage
 	if err := json.Unmarshal(patch, &operations); err != nil {
@@ -40,7 +40,7 @@ func (d Direction) Patch(doc Document, patch []byte) ([]byte, error) {
 	return append(out, patch...), nil
 }
 
-// path returns the path of an operation; if it cannot be read, a path that leads nowhere.
+// path returns the path of an operation. If the path cannot be read, it returns a path that leads to no node.
 func path(operation json.RawMessage) string {
 	var members map[string]json.RawMessage
 	var out string
@@ -50,7 +50,7 @@ func path(operation json.RawMessage) string {
 	return out
 }
 
-// at is the node to which a JSON pointer leads.
+// at returns the node to which a JSON pointer leads.
 func (a *automaton) at(pointer string) uint16 {
 	at := a.start
 	if pointer == "" {
@@ -71,13 +71,13 @@ func (a *automaton) at(pointer string) uint16 {
 
 var unpointed = strings.NewReplacer("~1", "/", "~0", "~")
 
-// index reports whether an API server takes a part of a path for an index of a list: it counts from the end, too, and allows a sign.
+// index reports whether an API server reads a part of a path as the index of a list. An API server also accepts an index with a sign, and counts from the end.
 func index(part string) bool {
 	_, err := strconv.Atoi(part)
 	return part == "-" || err == nil
 }
 
-// IsJSON reports whether a body is JSON whatever its media type is: clients send JSON as application/apply-patch+yaml.
+// IsJSON reports whether a body is JSON. The media type does not show that, because clients send JSON as application/apply-patch+yaml.
 func IsJSON(body []byte) bool {
 	for _, c := range body {
 		if !blank(c) {
@@ -87,8 +87,8 @@ func IsJSON(body []byte) bool {
 	return false
 }
 
-// YAML converts a document that a client sent as YAML to JSON, since a Scanner reads JSON alone. If a name occurs twice in a mapping, the last one counts, as
-// for an API server. twice then has these names, because the JSON no longer shows them.
+// YAML returns the JSON of a YAML document that a client sent, because a Scanner reads only JSON. If a name occurs twice in a mapping, the last one counts, as
+// in an API server. twice is then an error that names it, because the JSON no longer shows it.
 func YAML(document []byte) (out []byte, twice, err error) {
 	if out, err = yaml.YAMLToJSON(document); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrMalformed, err)

@@ -11,19 +11,19 @@ import (
 	"strings"
 )
 
-// Field is a place in a protobuf message where a group's name is translated. Clients send built-in kinds as protobuf, and the proxy cannot prevent that.
+// Field is a field of a protobuf message in which a group's name is translated. Clients send built-in kinds as protobuf, and the proxy cannot prevent that.
 type Field struct {
 	In Document
-	// At are the numbers of the fields, from the message down.
+	// At has the numbers of the fields that lead to this one, from the message down.
 	At []int
 	Is Value
-	// Kind is the kind that has the field, if only one has, with its group for a kind that two groups have: Event.events.k8s.io.
+	// Kind is the kind that has the field, if only one kind has it. If two groups have that kind, Kind includes the group: Event.events.k8s.io.
 	Kind string
-	// Row is the place in Rows that it is.
+	// Row is the path in Rows that names the same field.
 	Row string
 }
 
-// Fields is the whole table. The apiVersion of the object itself is in the envelope.
+// Fields has all fields that are translated, except for the apiVersion of the object itself, which is in the envelope.
 var Fields = []Field{
 	{In: Objects, At: []int{1, 13, 5}, Is: Reference, Row: "metadata.ownerReferences[].apiVersion"},
 	{In: Objects, At: []int{1, 17, 3}, Is: APIVersion, Row: "metadata.managedFields[].apiVersion"},
@@ -43,13 +43,13 @@ var Fields = []Field{
 	{In: AccessReviews, At: []int{3, 1, 2}, Is: Group, Kind: "SelfSubjectRulesReview.authorization.k8s.io", Row: "status.resourceRules[].apiGroups[]"},
 }
 
-// magic begins each body in protobuf.
+// magic is how each body in protobuf begins.
 const magic = "k8s\x00"
 
 // ErrProtobuf is wrapped by each error about a body that is not protobuf as Kubernetes writes it.
 var ErrProtobuf = errors.New("malformed protobuf")
 
-// Protobuf translates one object, or one list, in the envelope that Kubernetes has for it.
+// Protobuf returns a body with one object or one list, translated. The object is in the envelope that Kubernetes puts around protobuf.
 func (d Direction) Protobuf(doc Document, body []byte) ([]byte, error) {
 	if !bytes.HasPrefix(body, []byte(magic)) {
 		return nil, fmt.Errorf("%w: the body does not begin with k8s and a zero byte", ErrProtobuf)
@@ -70,7 +70,7 @@ func (d Direction) Protobuf(doc Document, body []byte) ([]byte, error) {
 	})
 }
 
-// envelope is what stands around an object: which it is.
+// envelope has the apiVersion and kind of an object, from the envelope around it.
 type envelope struct{ apiVersion, kind string }
 
 func envelopeOf(unknown []byte) (e envelope, err error) {
@@ -99,10 +99,10 @@ type place struct {
 	is Value
 }
 
-// fields are those that an object has.
+// fields returns the fields to translate in an object of the envelope's kind.
 func (e envelope) fields(doc Document) []place {
 	if strings.HasSuffix(e.kind, "Options") {
-		return nil // the one kind of body without metadata in its first field
+		return nil // Options are the only kind of body without metadata in its first field
 	}
 	var out []place
 	kind, list := strings.CutSuffix(e.kind, "List")
@@ -121,7 +121,7 @@ func (e envelope) fields(doc Document) []place {
 	return out
 }
 
-// walk translates the places in a message.
+// walk appends a message to dst, with the given fields translated.
 func (d Direction) walk(dst, message []byte, places []place) ([]byte, error) {
 	return d.message(dst, message, func(number int, content []byte) ([]byte, error) {
 		var deeper []place
@@ -143,7 +143,7 @@ func (d Direction) walk(dst, message []byte, places []place) ([]byte, error) {
 	})
 }
 
-// message copies a message, with what becomes of its fields that have a length.
+// message appends a copy of a message to dst. It replaces the content of each field that has a length by the result of "becomes".
 func (d Direction) message(dst, message []byte, becomes func(number int, content []byte) ([]byte, error)) ([]byte, error) {
 	err := each(message, func(number int, content, whole []byte) error {
 		if content == nil {
@@ -155,7 +155,7 @@ func (d Direction) message(dst, message []byte, becomes func(number int, content
 			return err
 		}
 		if bytes.Equal(out, content) {
-			dst = append(dst, whole...) // the length may have been written in more bytes than necessary
+			dst = append(dst, whole...) // copy the field as it is: its length may have more bytes than necessary
 			return nil
 		}
 		dst = binary.AppendUvarint(dst, uint64(number)<<3|2)
@@ -166,7 +166,8 @@ func (d Direction) message(dst, message []byte, becomes func(number int, content
 	return dst, err
 }
 
-// each reads the fields of a message: the content of one that has a length, else nil, and the whole of it.
+// each calls read for each field of a message. content is the content of a field that has a length, and nil for other fields. whole is the field with its
+// number.
 func each(message []byte, read func(number int, content, whole []byte) error) error {
 	for len(message) > 0 {
 		key, n := binary.Uvarint(message)

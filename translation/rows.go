@@ -3,26 +3,26 @@
 
 package translation
 
-// Document is a form that a body may have. It follows from the path of a request: see EndpointOf.
+// Document is a form that a body may have. EndpointOf finds it from the path of a request.
 type Document uint8
 
-// The documents. Each but the last five may also be a list, a Table, a watch frame or a Status.
+// The documents. A body of each of them, except for the last five, may also be a list, a Table, a watch frame or a Status.
 const (
-	// Objects are objects of any group: only their metadata names groups.
+	// Objects are objects of a group that is not translated. Only their metadata names groups.
 	Objects Document = iota
-	// ClusterAPI are objects of a translated group: their references name groups too, at any depth.
+	// ClusterAPI are objects of a translated group. Their references name groups, too, at any depth.
 	ClusterAPI
-	// Definitions are CustomResourceDefinitions. The platform's own of the standard groups are hidden.
+	// Definitions are CustomResourceDefinitions. The platform's own definitions of standard groups are hidden from the client.
 	Definitions
 	// Events refer to the objects that they are about.
 	Events
 	// AccessReviews ask what somebody may do.
 	AccessReviews
-	// Discovery is what `/apis` and the paths one and two segments below it answer, in the old form and the aggregated one.
+	// Discovery is the answer to `/apis`, and to the paths one and two segments below it, in the old form and in the aggregated form.
 	Discovery
-	// Roots is what `/` answers: the paths that the API server serves.
+	// Roots is the answer to `/`: the list of paths that the API server serves.
 	Roots
-	// OpenAPI is the index of version 3, its documents, and the document of version 2.
+	// OpenAPI is the index of OpenAPI version 3, each of its documents, and the document of version 2.
 	OpenAPI
 	// ConversionReviews carry objects to a conversion webhook and back.
 	ConversionReviews
@@ -32,23 +32,24 @@ const (
 	documents
 )
 
-// Row is a place where a group's name is translated.
+// Row names a position in a document at which a group's name is translated.
 type Row struct {
 	In Document
-	// At is a path: members by name, [] for each element, {} for each member, ** for any depth; {key} is the name of each member itself.
+	// At is the position's path: members by their names, [] for each element, {} for each member, ** for any depth. {key} means the names of the members
+	// themselves.
 	At string
-	// Is is the form of the value there.
+	// Is is the form of the value at that position.
 	Is Value
-	// Kind is the kind of the object that has this place, if only one kind has it. The kind must be the object's first member, as it is in what an API server
-	// sends of its own kinds. A row with a Kind counts only in that direction.
+	// Kind is the kind of the objects that have this position, if only one kind has it. The kind must be the object's first member. It is the first in objects
+	// of the API server's own kinds that the API server sends. So a row with a Kind counts only on the way to a client.
 	Kind string
-	// Hide reports that an element (or frame) is left out on the way to a client if a standard group is here: the element is the platform's.
+	// Hide means that an element (or frame) is left out on the way to a client if this position has a standard group. The element is then the platform's.
 	Hide bool
 	// Why is a sentence for the documentation.
 	Why string
 }
 
-// Rows is the whole table: what no row names is not translated.
+// Rows has all positions that are translated. Nothing else is translated.
 var Rows = []Row{
 	{In: Objects, At: "apiVersion", Is: APIVersion, Why: "The API server refuses a body whose group is not the path's."},
 	{In: Objects, At: "metadata.ownerReferences[].apiVersion", Is: Reference,
@@ -112,7 +113,7 @@ var Rows = []Row{
 	{In: AdmissionReviews, At: "response.status.details.causes[].message", Is: Prose, Why: "People read it."},
 }
 
-// Untouched is a place whose text looks like a group's name, or has one in it, and is not translated.
+// Untouched names a position whose text looks like a group's name, or contains one, and is not translated.
 type Untouched struct {
 	In  Document
 	At  string
@@ -148,20 +149,20 @@ var Never = []Untouched{
 	{AdmissionReviews, "response.patch", "A patch in base64 is text."},
 }
 
-// part is a place within a document where objects of a kind of their own begin.
+// part is a position within a document at which an object of another Document begins.
 type part struct {
 	prefix string
 	rows   Document
-	kind   string // of the document that has this place, or ""
-	list   bool   // only what is asked for as a list has this place: an object may have a member of that name
+	kind   string // of the object that has this position, or ""
+	list   bool   // only an answer to a list request has this position: an object may have a member of that name
 }
 
-// anyBody is an object, a list or a Table.
+// anyBody returns the parts of a body that may be an object, a list or a Table.
 func anyBody(rows Document) []part {
 	return []part{{rows: rows}, {prefix: "items[]", rows: rows, list: true}, {prefix: "rows[].object", rows: rows, kind: "Table"}}
 }
 
-// parts returns which rows hold where in a document. Each document of objects has the rows of Objects too.
+// parts returns which rows hold at which positions of a document. All documents of objects have the rows of Objects, too.
 func (doc Document) parts() []part {
 	switch doc {
 	case Objects:
@@ -181,7 +182,7 @@ func (doc Document) parts() []part {
 			{prefix: "request.oldObject", rows: Objects}, {prefix: "request.oldObject", rows: ClusterAPI},
 		}
 	case Discovery, Roots, OpenAPI:
-		return []part{{rows: doc}, {rows: Objects}} // a Status, where a group is not served or a path is forbidden
+		return []part{{rows: doc}, {rows: Objects}} // Objects for a Status: the answer if a group is not served or a path is forbidden
 	}
 	return []part{{rows: doc}}
 }

@@ -8,23 +8,23 @@ import (
 	"fmt"
 )
 
-// Limits of what a Scanner holds. None depends on the length of a body.
+// Limits of the memory of a Scanner. None depends on the length of a body.
 const (
-	// maxToken is how much of one name or value is held. A longer one has no group's name as a whole.
+	// maxToken is how many bytes of one name or value are held. A longer text is no group's name.
 	maxToken = 64 << 10
-	// maxHeld is how much of one object is held until it is known whether it is hidden: more than an API server stores.
+	// maxHeld is how many bytes of one object are held until it is known whether the object is hidden. It is more than an API server stores.
 	maxHeld = 8 << 20
-	// maxDepth is encoding/json's.
+	// maxDepth is the greatest depth of nesting, which is that of encoding/json.
 	maxDepth = 10000
 )
 
-// ErrMalformed is wrapped by each error about a body that is not what it should be, truncated bodies included.
+// ErrMalformed is wrapped by each error about a body that is not valid, or is truncated.
 var ErrMalformed = errors.New("malformed body")
 
-// ErrTooLarge is wrapped by an error about one object that exceeds what may be held.
+// ErrTooLarge is wrapped by an error about an object that is larger than maxHeld.
 var ErrTooLarge = errors.New("the object is too large to be translated")
 
-// A Scanner translates JSON as it passes. It is not for use by several goroutines.
+// A Scanner translates JSON while it passes. Only one goroutine at a time may use it.
 type Scanner struct {
 	direction Direction
 	automaton *automaton
@@ -32,27 +32,27 @@ type Scanner struct {
 
 	state  state
 	top    frame   // the innermost open container
-	stack  []frame // those around it, outermost first; the first is none
+	stack  []frame // the containers around top, outermost first; the first is none
 	next   uint16  // the node of the value that follows
 	name   bool    // the text that is being read is a member's name
-	first  bool    // the last name was its object's first
+	first  bool    // the last name was the first of its object
 	wanted bool    // the text that is being read is held
-	escape bool    // and has an escape
-	hex    int     // digits of an escape that are missing
-	word   string  // what is missing of true, false or null
-	token  []byte  // the beginning of held text, from earlier input
-	spare  []byte  // for translations
+	escape bool    // the held text has an escape
+	hex    int     // how many digits of an escape are missing
+	word   string  // the rest of true, false or null that must follow
+	token  []byte  // the beginning of the held text, from earlier input
+	spare  []byte  // memory for translations
 	held   hold
-	choice uint16 // where the edge `chosen` leads
-	offset int64  // of the input so far
+	choice uint16 // the node to which the edge `chosen` leads
+	offset int64  // how many bytes were read before src
 	err    error
 
-	// Of one call of Append:
+	// These belong to one call of Append:
 	dst, src []byte
-	from     int // what is before it in src has been written or left out
-	text     int // where the held text begins in src
+	from     int // src[:from] has been written or left out
+	text     int // src[text:] is where the held text begins
 
-	room struct { // where stack and spare begin: most documents need no more
+	room struct { // the first memory of stack and spare: most documents need no more
 		stack [16]frame
 		spare [128]byte
 	}
@@ -65,17 +65,17 @@ func newScanner(direction Direction, doc Document, arranged shape) *Scanner {
 	return s
 }
 
-// NewScanner translates one document, which is no list: what a client sends, and the answer about one object.
+// NewScanner returns a Scanner for one document that is no list: a request, or the answer about one object.
 func NewScanner(direction Direction, doc Document) *Scanner {
 	return newScanner(direction, doc, single)
 }
 
-// NewListScanner translates one document, which may be a list.
+// NewListScanner returns a Scanner for one document that may be a list.
 func NewListScanner(direction Direction, doc Document) *Scanner {
 	return newScanner(direction, doc, listed)
 }
 
-// NewFrameScanner translates the frames of a watch: documents one after the other.
+// NewFrameScanner returns a Scanner for the frames of a watch, which are documents one after the other.
 func NewFrameScanner(direction Direction, doc Document) *Scanner {
 	return newScanner(direction, doc, framed)
 }
@@ -92,12 +92,12 @@ func (s *Scanner) Reset() {
 	s.offset, s.err = 0, nil
 }
 
-// malformed is the error about the byte at src[i].
+// malformed returns an error about the byte at src[i].
 func (s *Scanner) malformed(i int, what string) error {
 	return fmt.Errorf("%w: %s at byte %d", ErrMalformed, what, s.offset+int64(i))
 }
 
-// Append translates what is known of src and appends it to dst. After an error the Scanner translates nothing any more.
+// Append reads src, and appends to dst as much of the translation as is known. After an error, the Scanner translates nothing any more.
 func (s *Scanner) Append(dst, src []byte) ([]byte, error) {
 	if s.err != nil {
 		return dst, s.err
@@ -111,7 +111,7 @@ func (s *Scanner) Append(dst, src []byte) ([]byte, error) {
 	return dst, s.err
 }
 
-// Finish is called at the end of the input, and appends what is left. It returns an error if the document is not complete.
+// Finish ends the input, and appends the rest of the translation to dst. It returns an error if the document is not complete.
 func (s *Scanner) Finish(dst []byte) ([]byte, error) {
 	if s.err != nil {
 		return dst, s.err

@@ -3,7 +3,7 @@
 
 package translation
 
-// called reads the name that begins at src[i], behind the quote.
+// called reads the name that begins at src[i], after its quote. It returns the index and state after what it has read.
 func (s *Scanner) called(i int) (int, state) {
 	at := s.top >> shift
 	if at == dead {
@@ -22,8 +22,8 @@ func (s *Scanner) called(i int) (int, state) {
 	return i, inText
 }
 
-// skim passes over a container in which nothing is translated. It returns the place after the container, or the first place that it leaves to scan: the end of
-// src, a blank or an error.
+// skim passes over a container in which nothing is translated. It returns the index after the container, or an earlier index from which scan has to continue:
+// the end of src, white space or an error.
 func (s *Scanner) skim(i int, st state) (int, state, error) {
 	src, stack, top := s.src, s.stack, s.top
 	outer := len(stack)
@@ -43,7 +43,7 @@ skimming:
 				break skimming
 			}
 			i, st = end+1, atValue
-			if i+1 < len(src) && src[i] == '{' && src[i+1] == '}' { // as most in managed fields
+			if i+1 < len(src) && src[i] == '{' && src[i+1] == '}' { // an empty object, as most are in managed fields
 				i, st = i+2, afterValue
 			}
 		case c == '}' && (st == afterValue || st == atMember) && top&isList == 0, c == ']' && (st == afterValue || st == atElement) && top&isList != 0:
@@ -75,7 +75,7 @@ skimming:
 	return i, st, nil
 }
 
-// scalar is the end of the text, word or number at src[i], or 0 if that is not known yet, or is none.
+// scalar returns the index after the text, word or number at src[i]. It returns 0 if there is none, or if its end is not known yet.
 func scalar(src []byte, i int) int {
 	switch c := src[i]; {
 	case c == '"':
@@ -97,7 +97,8 @@ func scalar(src []byte, i int) int {
 	return 0
 }
 
-// whole is the index behind the text that begins at src[i], its quote included, or 0 if it has no end here or an escape with digits.
+// whole returns the index after the closing quote of the text that begins at src[i]. It returns 0 if src does not have the end, or if the text has an escape
+// with digits.
 func whole(src []byte, i int) int {
 	for {
 		i = plain(src, i)

@@ -9,37 +9,37 @@ import (
 	"sync"
 )
 
-// size of the piece that a Reader takes at a time.
+// size is how many bytes a Reader reads at a time.
 const size = 32 << 10
 
 // window is the memory of a Reader.
 type window struct {
 	piece [size]byte
-	out   []byte // translated and not yet read
+	out   []byte // translated, but not read by the caller yet
 }
 
-// largest is how much translated memory a window keeps for the next Reader. More is seldom needed: it was only needed while a large object was held until it
-// was known whether it is hidden.
+// largest is how much memory for translated bytes a window keeps for the next Reader. More memory is seldom needed. It is needed only while a large object is
+// held until it is known whether the object is hidden.
 const largest = 4 * size
 
 var windows = sync.Pool{New: func() any { return &window{} }}
 
-// Reader reads what a Scanner makes of another reader's bytes. It returns what it has as soon as it has some, and does not wait for more.
+// Reader reads from another reader, and returns the bytes translated. It returns bytes as soon as it has some, and does not wait for more.
 type Reader struct {
-	mu      sync.Mutex // held by Read: an HTTP client may close the body of a request while it reads it
+	mu      sync.Mutex // held by Read: an HTTP client may close a request's body while it reads the body
 	scanner *Scanner
 	source  io.Reader
 	window  *window
-	rest    []byte // of the window's out
+	rest    []byte // the part of window.out that the caller has not read
 	err     error
 }
 
-// NewReader translates what source has. Close gives its memory back, and closes source if that can be closed.
+// NewReader returns a Reader that translates the bytes of source. Close releases its memory, and closes source if source has a Close.
 func NewReader(source io.Reader, scanner *Scanner) *Reader {
 	return &Reader{scanner: scanner, source: source, window: windows.Get().(*window)}
 }
 
-// Read implements io.Reader. At the end of a source whose document is not complete it returns an error that wraps ErrMalformed, and never io.EOF.
+// Read implements io.Reader. If source ends before its document is complete, Read returns an error that wraps ErrMalformed, and never io.EOF.
 func (r *Reader) Read(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,8 +57,8 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Lead reads until more than limit bytes are translated or the source has ended, which makes whole true. It returns how many bytes the first calls of Read will
-// have without waiting. It is for before the first Read.
+// Lead reads until more than limit bytes are translated or the source has ended. whole is true if the source has ended. length is how many bytes the next calls
+// of Read will return without waiting. Call it before the first Read.
 func (r *Reader) Lead(limit int) (length int, whole bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,7 +71,7 @@ func (r *Reader) Lead(limit int) (length int, whole bool, err error) {
 	return len(r.rest), whole, err
 }
 
-// fill translates the next piece, and puts it behind what is kept.
+// fill reads and translates the next piece of the source. It keeps the first "kept" bytes of window.out, and appends to them.
 func (r *Reader) fill(kept int) {
 	if r.window == nil {
 		r.err = io.ErrClosedPipe
@@ -89,7 +89,7 @@ func (r *Reader) fill(kept int) {
 	r.window.out, r.rest, r.err = out, out, err
 }
 
-// Whole returns an error that wraps ErrMalformed if the source has ended or broken off within a document. It is for after the last Read.
+// Whole returns an error that wraps ErrMalformed if the source has ended or broken off within a document. Call it after the last Read.
 func (r *Reader) Whole() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,7 +97,7 @@ func (r *Reader) Whole() error {
 	return err
 }
 
-// Close implements io.Closer. It does not wait for a Read: a Read that still runs keeps its memory, which then goes to no other Reader.
+// Close implements io.Closer. It does not wait for a Read that is still running. That Read keeps its memory, which then goes to no other Reader.
 func (r *Reader) Close() error {
 	if r.mu.TryLock() {
 		if r.window != nil {
@@ -114,14 +114,14 @@ func (r *Reader) Close() error {
 	return nil
 }
 
-// Writer writes what a Scanner makes of the bytes that are written to it.
+// Writer translates the bytes that are written to it, and writes the translation to another writer.
 type Writer struct {
 	scanner *Scanner
 	target  io.Writer
 	out     []byte
 }
 
-// NewWriter translates what is written to it, and writes that to target.
+// NewWriter returns a Writer whose translation goes to target.
 func NewWriter(target io.Writer, scanner *Scanner) *Writer {
 	return &Writer{scanner: scanner, target: target}
 }
@@ -143,7 +143,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close writes what is left, and returns an error if the document is not complete. It does not close the target.
+// Close writes the rest of the translation, and returns an error if the document is not complete. It does not close the target.
 func (w *Writer) Close() error {
 	out, err := w.scanner.Finish(w.out[:0])
 	if err != nil {
@@ -153,7 +153,7 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// Malformed reports whether an error is about a body that cannot be translated, and not about where it came from.
+// Malformed reports whether an error means that a body cannot be translated. Errors of the body's source do not count.
 func Malformed(err error) bool {
 	return errors.Is(err, ErrMalformed) || errors.Is(err, ErrTooLarge) || errors.Is(err, ErrProtobuf)
 }

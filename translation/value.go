@@ -8,31 +8,31 @@ import (
 	"strings"
 )
 
-// Value is the form in which text has a group's name.
+// Value is the form in which a text contains a group's name.
 type Value uint8
 
-// The forms. A test has each of them in each direction.
+// The forms. A test covers each of them in each direction.
 const (
 	// Nothing is text without a group's name.
 	Nothing Value = iota
 	// APIVersion is `cluster.x-k8s.io/v1beta2`.
 	APIVersion
-	// Reference is an apiVersion too, of an object that may be the platform's: what a client reads and writes back is stored as it was.
+	// Reference is an apiVersion, too, of an object that may be the platform's. If a client reads it and writes it back, it is stored as it was.
 	Reference
 	// Group is `cluster.x-k8s.io`.
 	Group
 	// DefinitionName is `machines.cluster.x-k8s.io`.
 	DefinitionName
-	// Path is `/apis/cluster.x-k8s.io/v1beta2`, with or without the slash, behind `/openapi/v3` or not.
+	// Path is `/apis/cluster.x-k8s.io/v1beta2`. The first slash may be missing, and `/openapi/v3` may come before it.
 	Path
 	// SchemaName is `io.x-k8s.cluster.v1beta2.Machine`, the name of a schema in OpenAPI.
 	SchemaName
-	// SchemaReference is `#/components/schemas/` (in version 2 `#/definitions/`) and a SchemaName.
+	// SchemaReference is a SchemaName after `#/components/schemas/` (in version 2, after `#/definitions/`).
 	SchemaReference
-	// Prose is a sentence with whole names in it. It is for reading: nobody writes it back.
+	// Prose is a sentence that contains whole names of groups. People read it, and nobody writes it back.
 	Prose
 
-	// kind is not translated: it decides which rows hold for the rest of the object.
+	// kind is not translated. It decides which rows hold for the rest of the object.
 	kind
 )
 
@@ -67,7 +67,7 @@ func (d Direction) value(dst, text []byte, v Value) ([]byte, bool) {
 	return dst, false
 }
 
-// named translates the group text[from:to].
+// named appends text to dst with the group text[from:to] translated. reference means that the text is of the form Reference.
 func (d Direction) named(dst, text []byte, from, to int, reference bool) ([]byte, bool) {
 	was, before := split(text[from:to])
 	becomes := d.own(was)
@@ -82,8 +82,8 @@ func (d Direction) named(dst, text []byte, from, to int, reference bool) ([]byte
 	return append(dst, text[to:]...), true
 }
 
-// reference returns the name that replaces b in a reference that may be to an object of the platform. The exchange is a permutation. So what a client reads
-// and writes back is stored as it was, whichever of the three names it had.
+// reference returns the base that replaces b in a reference that may be to an object of the platform. Each direction permutes the three bases. So what a client
+// reads and writes back is stored as it was, whichever of the three names it had.
 func (d Direction) reference(b base) base {
 	switch {
 	case b == noBase:
@@ -94,8 +94,8 @@ func (d Direction) reference(b base) base {
 	return (b+1)%foreign + 1
 }
 
-// groupInPath finds the group in the path of a request or in a key of OpenAPI's index. Only the segment behind `apis` is a group: names of objects may look
-// like one.
+// groupInPath returns the bounds of the group in the path of a request or in a key of OpenAPI's index. Only the segment after `apis` is a group. Other
+// segments, such as names of objects, may look like one.
 func groupInPath(path []byte) (int, int) {
 	from := 0
 	if len(path) > 0 && path[0] == '/' {
@@ -114,10 +114,10 @@ func groupInPath(path []byte) (int, int) {
 	return from, len(path)
 }
 
-// schemaReferences stand before the name of a schema, in version 3 and in version 2.
+// schemaReferences are what comes before the name of a schema, in version 3 and in version 2.
 var schemaReferences = [...]string{"#/components/schemas/", "#/definitions/"}
 
-// reversed are the bases as the names of schemas have them: labels in reverse order.
+// reversed are the bases in the form in which names of schemas have them, with the labels in reverse order.
 var reversed = [...]string{standard: reverse(Standard), private: reverse(Private), foreign: reverse(Foreign)}
 
 func reverse(group string) string {
@@ -128,7 +128,7 @@ func reverse(group string) string {
 	return strings.Join(labels, ".")
 }
 
-// schema translates the name of a schema that begins at text[from].
+// schema appends text to dst with the name of a schema translated, which begins at text[from].
 func (d Direction) schema(dst, text []byte, from int) ([]byte, bool) {
 	for b := standard; b <= foreign; b++ {
 		name := text[from:]
@@ -136,7 +136,7 @@ func (d Direction) schema(dst, text []byte, from int) ([]byte, bool) {
 		if becomes == b || len(name) <= len(reversed[b]) || string(name[:len(reversed[b])]) != reversed[b] || name[len(reversed[b])] != '.' {
 			continue
 		}
-		rest := name[len(reversed[b]):] // .infrastructure.v1beta2.AWSMachine
+		rest := name[len(reversed[b]):] // such as .infrastructure.v1beta2.AWSMachine
 		if label, _, more := bytes.Cut(rest[1:], []byte(".")); more && excluded(label) {
 			return dst, false
 		}
@@ -147,8 +147,8 @@ func (d Direction) schema(dst, text []byte, from int) ([]byte, bool) {
 	return dst, false
 }
 
-// prose replaces each whole name of a group in a sentence. A name before a slash is replaced only if a version, a resource of a path or nothing that could
-// be the key of a label follows: cluster.x-k8s.io/cluster-name is a label on both sides.
+// prose appends a sentence to dst with each whole name of a group replaced. On the way to the API server, a name before a slash is replaced only if a version
+// follows the slash. Otherwise the name may belong to the key of a label, which is the same on both sides, such as cluster.x-k8s.io/cluster-name.
 func (d Direction) prose(dst, text []byte) ([]byte, bool) {
 	from := standard
 	if d == ToStandard {
@@ -178,7 +178,7 @@ func (d Direction) prose(dst, text []byte) ([]byte, bool) {
 	return append(dst, text...), true
 }
 
-// whole reports whether text[at:end] is a group, or the end of one, and not a part of a longer name.
+// whole reports whether text[at:end] is the name of a group, or its end, and not a part of a longer name.
 func (d Direction) whole(text []byte, at, end int) bool {
 	if end < len(text) {
 		if label(text[end]) || text[end] == '.' && end+1 < len(text) && label(text[end+1]) {

@@ -4,7 +4,7 @@
 // Package meanings explains what Poundlock prints: reasons, conditions, events, alerts, metrics, phases and annotations.
 // Its tables are what runbooks.md and signals.md show, and what `kubectl poundlock explain` prints.
 //
-// A table names the reasons by the constants of the code where those are exported.
+// A table names a reason by the code's constant for it, if the constant is exported.
 //
 // Non-goals:
 //   - rules and fields: their own rows explain them

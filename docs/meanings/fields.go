@@ -3,7 +3,7 @@
 
 package meanings
 
-// FieldsSection is the table of paths. Explain also knows their last names.
+// FieldsSection is the heading of the table of fields, which names each field by its path. explain also finds a field by the last name of its path.
 const FieldsSection = "Fields"
 
 var authorityFields = Table{

@@ -84,7 +84,8 @@ var slowMachine = Table{
 	},
 }
 
-// noInstance has the reasons that Cluster API's providers give for a Machine that authority.Fails finds, as the conditions of a Machine repeat them.
+// noInstance explains the reasons that Cluster API's providers give for a Machine that has no instance (authority.Fails), and that the conditions of the
+// Machine repeat.
 var noInstance = Table{
 	Section: "Cluster API reports that a Machine has no instance",
 	Head:    [3]string{"reason", "what it means", "what to do"},

@@ -16,23 +16,23 @@ import (
 type Table struct {
 	// Section is the heading above the table, and in the output of explain.
 	Section string
-	// Head has the three headings of the columns. A table without them is written as a paragraph for each name, and one with a row that is wider than a page as
-	// a list.
+	// Head has the headings of the three columns. A table without headings is written as one paragraph for each name. A table with a row that is wider than a
+	// page is written as a list.
 	Head [3]string
 	Rows []Row
 }
 
-// Row explains one name, or some that mean the same.
+// Row explains one name, or several names with the same meaning.
 type Row struct {
 	Names []string
-	// Means and Do are Markdown on one line. Do may be empty. Do of a metric lists its labels.
+	// Means and Do are Markdown on one line. Do may be empty. For a metric, Do lists the labels.
 	Means, Do string
 }
 
 // Entry is one explained name.
 type Entry struct {
 	Name, Section string
-	// Means and Do are Markdown without links, as a terminal shows none.
+	// Means and Do are Markdown without links, because a terminal shows none.
 	Means, Do string
 }
 
@@ -44,12 +44,12 @@ func Runbooks() []Table {
 	}
 }
 
-// Signals returns the tables of signals.md, in its order: conditions, events, alerts, metrics and what else has a name.
+// Signals returns the tables of signals.md, in its order: conditions, events, alerts, metrics and further names.
 func Signals() []Table {
 	return []Table{conditions, events, alerts, metrics, errorTypes, phases, authorityFields, annotations, others}
 }
 
-// Entries lists each name of the tables, in their order.
+// Entries returns an entry for each name in the tables, in the order of the tables.
 func Entries(tables []Table) []Entry {
 	var out []Entry
 	for _, t := range tables {
@@ -72,8 +72,8 @@ func (t Table) begin() string {
 	return fmt.Sprintf("<!-- Generated from docs/meanings: %s -->\n", t.Section)
 }
 
-// Fill replaces what is between the markers of each table in a page, and leaves the rest of the page as it is. It fails if a
-// table has no place in the page, or a place has no table: otherwise a section would disappear unnoticed.
+// Fill returns a page in which each table replaces what is between its markers. The rest of the page stays as it is. It fails if the page has no markers for a
+// table, or markers without a table. Otherwise a section would disappear unnoticed.
 func Fill(page string, tables []Table) (string, error) {
 	if places := strings.Count(page, "<!-- Generated from docs/meanings: "); places != len(tables) {
 		return "", fmt.Errorf("the page has places for %d tables, and there are %d tables", places, len(tables))
@@ -92,7 +92,8 @@ func Fill(page string, tables []Table) (string, error) {
 	return b.String() + rest, nil
 }
 
-// markdown is a table, or a list if a row is wider than a page: a terminal and a review show no table then.
+// markdown returns the table as Markdown. If a row is wider than a page, it returns a list instead, because a terminal or a review would not show the table
+// well.
 func (t Table) markdown() string {
 	var b strings.Builder
 	if t.Head == [3]string{} {

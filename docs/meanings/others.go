@@ -14,10 +14,10 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// OthersSection is the table whose third column is what Poundlock does with a name.
+// OthersSection is the heading of the table of others' names. Its third column is what Poundlock does with a name.
 const OthersSection = "Others' names"
 
-// AnyBelow ends a name that stands for all that begin with it.
+// AnyBelow at the end of a name stands for all names that begin with what comes before it.
 const AnyBelow = "/*"
 
 const machineFinalizer = "never removes it while the instance may exist. It warns a person who removes the finalizer by hand from a Machine that is being " +

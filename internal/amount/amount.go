@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Of returns n and the name of n things, from the name of one.
+// Of returns a number with the name of the things counted. one is the name of one thing; Of makes its plural unless n is 1.
 func Of[N int | int32 | int64](n N, one string) string {
 	switch {
 	case n == 1:

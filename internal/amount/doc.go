@@ -3,9 +3,9 @@
 
 // Package amount writes a number of things as people do: "1 Machine", "2 Machines".
 //
-// In go a number and the name of one thing. Out comes a text.
+// Of takes a number and the name of one thing. It returns a text.
 //
 // Non-goals:
-//   - names whose plural is none of the usual ones
+//   - names with an irregular plural
 //   - the verb that follows
 package amount

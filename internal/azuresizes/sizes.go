@@ -10,8 +10,8 @@ import (
 
 var form = regexp.MustCompile(`^(?i)(standard|basic)_([a-z]+)([0-9][-0-9a-z]*)((?:_[0-9a-z]+)*?)(_v[0-9]+)?((?:_promo)?)$`)
 
-// Listed is a size's name as Azure lists it: Standard_, the family in capitals, what the size adds in small letters, and the version: Standard_NV4ads_V710_v5.
-// What stands before the version, such as the accelerator, is left as it is, and so is a name of another form.
+// Listed returns the name of a size as Azure lists it: Standard_, the family in capitals, the size's features in small letters, and the version, such as
+// Standard_NV4ads_V710_v5. The part between features and version, such as the accelerator (V710), stays as it is. A name of another form also stays as it is.
 func Listed(name string) string {
 	parts := form.FindStringSubmatch(name)
 	if parts == nil {

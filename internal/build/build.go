@@ -17,7 +17,7 @@ var Version string
 // Info is what Go records about a build.
 type Info struct{ Version, Revision, Go string }
 
-// Read takes the version from the linker, or else from the Go module.
+// Read returns the Info of this process. The version is the linker's, or else the Go module's.
 func Read() Info {
 	out := Info{Version: Version, Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()
@@ -36,7 +36,7 @@ func Read() Info {
 	return out
 }
 
-// String is a line such as "v1.2.0, revision 0123abc, go1.26.1".
+// String returns the Info as a line such as "v1.2.0, revision 0123abc, go1.26.1".
 func (i Info) String() string {
 	out := cmp.Or(i.Version, "(devel)")
 	if i.Revision != "" {
@@ -45,7 +45,7 @@ func (i Info) String() string {
 	return out + ", " + i.Go
 }
 
-// Metric is 1, with the build as its labels.
+// Metric returns the metric poundlock_build_info: its value is 1, and the Info is in its labels.
 func (i Info) Metric() prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "poundlock_build_info", Help: "1, with the build of the process as labels.",

@@ -15,13 +15,13 @@ import (
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
 )
 
-// Of returns a copy of an object's conditions, because an object of a cache must not be changed; nil if there are none.
+// Of returns a copy of an object's conditions, nil if there are none. It is a copy because an object of a cache must not be changed.
 func Of(o *unstructured.Unstructured) []any {
 	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	return list
 }
 
-// New returns a condition without a time, which Set adds.
+// New returns a condition without lastTransitionTime. Set adds the time.
 func New(kind string, status metav1.ConditionStatus, reason, message string) map[string]any {
 	return map[string]any{"type": kind, "status": string(status), "reason": reason, "message": message}
 }
@@ -35,14 +35,15 @@ func Find(list []any, kind string) map[string]any {
 	return nil
 }
 
-// Text is the text of a member, empty where there is none.
+// Text returns the text of a condition's member, "" if it has none.
 func Text(condition map[string]any, member string) string {
 	s, _ := condition[member].(string)
 	return s
 }
 
-// Set adds a condition, or replaces the one of its type; the order of the list is kept. A condition without a lastTransitionTime gets now if its status is
-// new, or else the former time. changed is false if the list has the condition already. Set does not change the list itself.
+// Set returns the list with the wanted condition, which replaces the condition of its type or is added at the end. Set keeps the order of the list. If wanted
+// has no lastTransitionTime, it gets now if its status is new, or else the former time. changed is false if the list has the condition already. Set does not
+// change list itself.
 func Set(list []any, wanted map[string]any, now time.Time) (merged []any, changed bool) {
 	i := index(list, Text(wanted, "type"))
 	var before map[string]any
@@ -67,7 +68,7 @@ func Set(list []any, wanted map[string]any, now time.Time) (merged []any, change
 	return merged, true
 }
 
-// Without is the list without the condition of a type.
+// Without returns the list without the condition of a type.
 func Without(list []any, kind string) []any {
 	if i := index(list, kind); i >= 0 {
 		return slices.Delete(slices.Clone(list), i, i+1)
@@ -82,7 +83,8 @@ func index(list []any, kind string) int {
 	})
 }
 
-// has reports whether a condition equals the wanted one in all that people read. Members that the wanted one lacks belong to another writer.
+// has reports whether a condition has every member of the wanted condition, and the same reason, message and severity. Other members, which wanted lacks, do
+// not count, because they belong to another writer.
 func has(condition, wanted map[string]any) bool {
 	for member, value := range wanted {
 		if !jsonnumbers.Equal(value, condition[member]) && !reflect.DeepEqual(value, condition[member]) {

@@ -14,8 +14,8 @@ import (
 	"github.com/poundlock/poundlock/internal/metricsregistry"
 )
 
-// Gauge has one series for each object with a condition that is False: its reason is a label, its value the time of its last transition in Unix seconds.
-// Other objects have no series, so the number of series is the number of problems.
+// Gauge has one series for each object whose condition is False. The condition's reason is a label, and the value is the time of the condition's last
+// transition in Unix seconds. Other objects have no series, so the number of series is the number of problems.
 type Gauge struct {
 	since     *prometheus.GaugeVec
 	condition string
@@ -35,7 +35,7 @@ func New(r prometheus.Registerer, name, help, condition string) (*Gauge, error) 
 	return &Gauge{since: since, condition: condition, shown: map[object]string{}}, err
 }
 
-// Show sets the series to the object's condition; nil: there is none, or it is outdated.
+// Show sets the series for an object to the object's condition. If o is nil, because the object is gone or its status is outdated, Show deletes the series.
 func (g *Gauge) Show(kind string, key types.NamespacedName, o *unstructured.Unstructured) {
 	reason, since := g.read(o)
 	at := object{kind, key}
@@ -52,7 +52,7 @@ func (g *Gauge) Show(kind string, key types.NamespacedName, o *unstructured.Unst
 	g.since.WithLabelValues(kind, key.Namespace, key.Name, reason).Set(float64(since.Unix()))
 }
 
-// read returns the zero time unless the condition is False.
+// read returns the condition's reason, and the time of its last transition if it is False. Otherwise the time is zero.
 func (g *Gauge) read(o *unstructured.Unstructured) (reason string, since time.Time) {
 	if o == nil {
 		return "", time.Time{}

@@ -1,9 +1,8 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package connections decides what TLS connections to Poundlock's servers are like: by the settings, by the cluster's profile (OpenShift's
-// apiservers.config.openshift.io), and by what Poundlock never serves. In go settings and a profile, out come a least version and cipher suites.
-//
+// Package connections decides the TLS parameters of connections to Poundlock's servers: the minimum version and the cipher suites. They follow from the
+// settings, from the cluster's TLS security profile (OpenShift's apiservers.config.openshift.io), and from what Poundlock never serves.
 // Non-goals:
 //   - Certificates: package certs.
 //   - Connections that Poundlock makes: client-go decides them.

@@ -12,15 +12,15 @@ import (
 	"github.com/openshift/library-go/pkg/crypto"
 )
 
-// TLS has the parameters of connections. The zero value is TLS 1.2 and later, with forward secrecy and authenticated ciphers.
+// TLS has the TLS parameters of connections. The zero value means TLS 1.2 and later, with cipher suites that have forward secrecy and authenticated encryption.
 type TLS struct {
-	// MinVersion is a version of crypto/tls, 0 is 1.2.
+	// MinVersion is a version number of crypto/tls. 0 means TLS 1.2.
 	MinVersion uint16
-	// CipherSuites are those of TLS 1.2, by their numbers; later versions have their own. Empty: those without CBC.
+	// CipherSuites are the suites of TLS 1.2, by their numbers. TLS 1.3 has its own suites. Empty means all suites that Poundlock serves, which have no CBC.
 	CipherSuites []uint16
 }
 
-// suites returns the suites of TLS 1.2 with forward secrecy and authenticated ciphers, so without CBC.
+// suites returns the suites of TLS 1.2 that Poundlock serves: those with forward secrecy and authenticated encryption, so without CBC.
 func suites() []uint16 {
 	return []uint16{
 		tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
@@ -29,7 +29,7 @@ func suites() []uint16 {
 	}
 }
 
-// Apply sets these parameters, with HTTP/1.1.
+// Apply sets these parameters in config, and HTTP/1.1 as the only protocol.
 func (t TLS) Apply(config *tls.Config) {
 	config.MinVersion, config.CipherSuites = t.MinVersion, t.CipherSuites
 	if config.MinVersion == 0 {
@@ -38,14 +38,14 @@ func (t TLS) Apply(config *tls.Config) {
 	if len(config.CipherSuites) == 0 {
 		config.CipherSuites = suites()
 	}
-	config.NextProtos = []string{"http/1.1"} // API servers use nothing else here, and a stream of HTTP/2 has buffers of its own
+	config.NextProtos = []string{"http/1.1"} // API servers use only HTTP/1.1 for webhooks, and an HTTP/2 stream would have buffers of its own
 }
 
 // Complete reports whether the settings leave nothing to a profile.
 func (t TLS) Complete() bool { return t.MinVersion != 0 && len(t.CipherSuites) != 0 }
 
-// Choose takes from a cluster's profile what the settings leave open. No profile means Intermediate, as in OpenShift. Of the profile's suites, only those
-// are used that Poundlock serves. If none is left, connections use TLS 1.3, whose suites cannot be chosen.
+// Choose returns the settings, completed from a cluster's TLS security profile. No profile means Intermediate, as in OpenShift. Of the profile's suites, Choose
+// takes those that Poundlock serves. If the profile has none of them, connections use TLS 1.3, whose suites cannot be chosen.
 func Choose(settings TLS, profile *configv1.TLSSecurityProfile) TLS {
 	spec, out := specOf(profile), settings
 	if len(out.CipherSuites) == 0 {
@@ -71,13 +71,13 @@ func specOf(profile *configv1.TLSSecurityProfile) configv1.TLSProfileSpec {
 	return *configv1.TLSProfiles[crypto.DefaultTLSProfileType]
 }
 
-// served are the suites of a profile that Poundlock serves, by their numbers.
+// served returns, by their numbers, those of a profile's suites that Poundlock serves. openSSL are the profile's suites by their names in OpenSSL.
 func served(openSSL []string) []uint16 {
 	listed := crypto.OpenSSLToIANACipherSuites(openSSL)
 	return slices.DeleteFunc(suites(), func(id uint16) bool { return !slices.Contains(listed, tls.CipherSuiteName(id)) })
 }
 
-// leastVersion returns the version of a name, but at least 1.2. It takes an unknown name for a version that is newer than this code.
+// leastVersion returns the number of a TLS version, but at least TLS 1.2. For an unknown name it returns TLS 1.3, because the name may be newer than this code.
 func leastVersion(name configv1.TLSProtocolVersion) uint16 {
 	version, err := crypto.TLSVersion(string(name))
 	if err != nil {
@@ -86,26 +86,26 @@ func leastVersion(name configv1.TLSProtocolVersion) uint16 {
 	return max(version, tls.VersionTLS12)
 }
 
-// Live has parameters of connections that can change.
+// Live has TLS parameters that may change while servers run.
 type Live struct{ now atomic.Pointer[TLS] }
 
-// NewLive begins with t.
+// NewLive returns a Live whose first parameters are t.
 func NewLive(t TLS) *Live {
 	l := &Live{}
 	l.now.Store(&t)
 	return l
 }
 
-// Set sets the parameters of later connections, and reports whether they change. Only one goroutine at a time may call it.
+// Set replaces the parameters for later connections, and reports whether they differ from the present ones. Only one goroutine at a time may call it.
 func (l *Live) Set(t TLS) bool {
 	if now := l.now.Load(); now.MinVersion == t.MinVersion && slices.Equal(now.CipherSuites, t.CipherSuites) {
-		return false // a server's session tickets last for as long as its config
+		return false // keep the config: a server's session tickets last only as long as its config
 	}
 	l.now.Store(&t)
 	return true
 }
 
-// Apply gives each new connection the parameters of the time. The server may change config until it listens.
+// Apply makes config give each new connection the parameters that l has at that time. The server may still change config until it listens.
 func (l *Live) Apply(config *tls.Config) {
 	type made struct {
 		of     *TLS

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Longest is how many bytes of a text fit into a note. The API server allows 1,024, and Longest leaves room for words around it.
+// Longest is how many bytes of a text Poundlock puts into an event's note. The API server allows 1,024. The difference leaves room for words around the text.
 const Longest = 900
 
-// Cut shortens a text to a number of bytes, between two characters.
+// Cut shortens a text to a number of bytes, without splitting a character, and adds " …".
 func Cut(text string, longest int) string {
 	if len(text) <= longest {
 		return text
@@ -19,7 +19,8 @@ func Cut(text string, longest int) string {
 	return strings.ToValidUTF8(text[:longest], "") + " …"
 }
 
-// Join lists items after some words, as many as fit into a number of bytes, and counts the others. The first item is always included, cut if necessary.
+// Join returns words followed by as many items as fit into longest bytes, and by the number of the items that do not fit. The first item is always included,
+// cut if necessary.
 func Join(words string, items []string, separator string, longest int) string {
 	const room = len(" and 1000000 more")
 	out := words

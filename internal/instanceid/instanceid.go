@@ -9,14 +9,14 @@ import (
 	"unicode"
 )
 
-// byPath are the schemes of platforms on which an instance's name is unique only below the segments before it: a resource group, or a project's zone.
-// Elsewhere the last segment alone names the instance, as a UUID or an ID of the cloud's. AWS's zone, OpenStack's region, and PowerVS's region, zone and
-// workspace do not belong to the name: not every controller writes them, and controllers act by the last segment alone. AWS's provider also ignores the
-// scheme.
+// byPath are the schemes of platforms on which the last segment of a provider ID does not identify the instance: the name is unique only together with the
+// segments before it (a resource group, or a project's zone). On other platforms the last segment identifies the instance, as a UUID or an ID of the cloud.
+// Some of those platforms have more segments: AWS's zone, OpenStack's region, and PowerVS's region, zone and workspace. These do not identify the instance,
+// because not every controller writes them, and controllers act by the last segment only. AWS's provider also ignores the scheme.
 var byPath = []string{"azure", "gce"}
 
-// Key returns the part that all spellings of one instance's provider ID share; "" for an ID that names nothing. It ignores case, white space, and slashes
-// that are doubled or at an end. Some controllers ignore these, too, so a Machine with another spelling would be a second Machine of the same instance.
+// Key returns the part that all spellings of one instance's provider ID share; "" for an ID that names nothing. It ignores case, white space, and doubled,
+// leading and trailing slashes. Some controllers ignore these, too, so a Machine with another spelling would be a second Machine of the same instance.
 func Key(id string) string {
 	scheme, segments := parse(id)
 	switch {
@@ -28,8 +28,8 @@ func Key(id string) string {
 	return segments[len(segments)-1]
 }
 
-// KeyOn returns the Key of an ID as controllers on the platform of a scheme read it. They ignore the scheme of the ID itself, so that an ID with another
-// cloud's scheme still names an instance. For an empty scheme, KeyOn equals Key.
+// KeyOn returns the Key of an ID, in the way in which controllers on a platform read the ID. platform is the platform's scheme, which replaces the scheme of
+// the ID: the controllers ignore the latter, so an ID with another cloud's scheme still names an instance. For an empty platform, KeyOn equals Key.
 func KeyOn(platform, id string) string {
 	_, segments := parse(id)
 	switch {
@@ -41,8 +41,8 @@ func KeyOn(platform, id string) string {
 	return segments[len(segments)-1]
 }
 
-// Tail returns the end that an instance's ID shares with its provider ID; "" for an ID that names nothing. Several provider IDs may have the same end: Names
-// decides which of them names the instance.
+// Tail returns the last segment of an ID, with a slash before it; "" for an ID that names nothing. An instance's ID and its provider ID have the same Tail. But
+// provider IDs of several instances may have the same Tail, too: Names decides which of them names the instance.
 func Tail(id string) string {
 	_, segments := parse(id)
 	if len(segments) == 0 {
@@ -51,13 +51,13 @@ func Tail(id string) string {
 	return "/" + segments[len(segments)-1]
 }
 
-// Scheme is what precedes :// in an ID, in lower case; "" where nothing does.
+// Scheme returns what precedes :// in an ID, in lower case; "" if the ID has no ://.
 func Scheme(id string) string {
 	scheme, _ := parse(id)
 	return scheme
 }
 
-// Names reports whether an ID, as a provider's status has it, is that of a provider ID's instance.
+// Names reports whether id, from a provider's status, and providerID name the same instance.
 func Names(id, providerID string) bool {
 	scheme, segments := parse(id)
 	switch {
@@ -69,7 +69,7 @@ func Names(id, providerID string) bool {
 	return strings.HasSuffix("/"+join(parse(providerID)), "/"+join("", segments))
 }
 
-// parse returns the scheme, if there is one, and the segments after it.
+// parse returns the scheme of an ID, "" if there is none, and the segments after it, all in lower case.
 func parse(id string) (scheme string, segments []string) {
 	id = strings.ToLower(strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || !unicode.IsGraphic(r) {

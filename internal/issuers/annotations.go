@@ -9,7 +9,7 @@ const (
 	ServingCert = "service.beta.openshift.io/serving-cert-secret-name"
 	// OriginatingService, on a Secret, names the Service of its certificate.
 	OriginatingService = "service.beta.openshift.io/originating-service-name"
-	// InjectCABundle has the service CA write its CA into an object.
+	// InjectCABundle on an object makes the service CA write its CA into the object.
 	InjectCABundle = "service.beta.openshift.io/inject-cabundle"
 )
 
@@ -17,7 +17,7 @@ const (
 const (
 	// CertificateName, on a Secret, names the Certificate for which it was issued.
 	CertificateName = "cert-manager.io/certificate-name"
-	// InjectCAFrom, InjectCAFromSecret and InjectAPIServerCA have cert-manager write a CA into an object.
+	// InjectCAFrom, InjectCAFromSecret and InjectAPIServerCA on an object make cert-manager write a CA into the object.
 	InjectCAFrom       = "cert-manager.io/inject-ca-from"
 	InjectCAFromSecret = "cert-manager.io/inject-ca-from-secret"
 	InjectAPIServerCA  = "cert-manager.io/inject-apiserver-ca"

@@ -4,5 +4,5 @@
 // Package jsonnumbers compares numbers by value, and finds those in a JSON text that would keep a parser busy.
 //
 // Non-goals:
-//   - what a number counts
+//   - the meaning of a number
 package jsonnumbers

@@ -10,11 +10,11 @@ import (
 	"strconv"
 )
 
-// exact is the first number from which a float64 may mean more than one integer.
+// exact is the first integer that a float64 does not distinguish from every other integer.
 const exact = 1 << 53
 
-// Equal compares two scalars from decoded JSON. Numbers are equal by value, in any of the types of encoding/json and of unstructured objects: 1.0 equals 1.
-// Integers beyond 2^53 are compared digit by digit, because several of them would be the same float64.
+// Equal reports whether two scalars from decoded JSON are equal. Numbers are compared by value, in any of the types of encoding/json and of unstructured
+// objects: 1.0 equals 1. Integers beyond 2^53 are compared digit by digit, because several of them have the same float64.
 func Equal(a, b any) bool {
 	x, xs := Integer(a)
 	y, ys := Integer(b)
@@ -29,7 +29,7 @@ func Equal(a, b any) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// Integer is the value of a number that is an integer.
+// Integer returns the value of a number that is an integer. The second result is false for any other value.
 func Integer(v any) (int64, bool) {
 	switch n := v.(type) {
 	case int:

@@ -13,13 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// MaxDigits is far more than a number needs, and far less than what takes time.
+// MaxDigits is the limit for the digits of a number: far more than a number needs, and far fewer than take long to parse.
 const MaxDigits = 128
 
 var tiny = regexp.MustCompile(`(^|[\s":,\[])[+-]?[0-9.]+[eE]-[0-9]{4,}($|[\s",\]}])`)
 
-// Endless reports whether a number would keep its parser (as a quantity) busy for minutes, as do 1e-999999999 and a hundred thousand digits. Anybody who
-// may create a Machine may write one.
+// Endless reports whether a JSON text has a number that would keep its parser (as a quantity) busy for minutes, such as 1e-999999999 or a hundred thousand
+// digits. Anybody who may create a Machine may write such a number.
 func Endless(raw []byte) bool {
 	digits := 0
 	for _, b := range raw {
@@ -33,7 +33,8 @@ func Endless(raw []byte) bool {
 	return likeTiny(raw) && tiny.Match(raw)
 }
 
-// likeTiny spares almost every text the expression: many names have an "e-", and few a digit before it and four after it.
+// likeTiny reports whether a text may match the regular expression tiny. Almost no text does, so the slow expression rarely runs: many names contain "e-", but
+// few with a digit before it and four digits after it.
 func likeTiny(raw []byte) bool {
 	for from := 0; ; {
 		i := bytes.IndexByte(raw[from:], '-')
@@ -51,16 +52,16 @@ func likeTiny(raw []byte) bool {
 	}
 }
 
-// MaxExponent is far more than a quantity needs, and far less than what takes time.
+// MaxExponent is the limit for the exponent of a quantity: far more than a quantity needs, and far less than takes long to compute.
 const MaxExponent = 99
 
-// TooVast is what is wrong with a quantity that FindVast finds.
+// TooVast is the message about a quantity that FindVast finds.
 const TooVast = "has an exponent above 99: no platform takes such a quantity"
 
-// Exponents reports whether a text contains something like a number with an exponent above MaxExponent. A commit's hash may look like one, so the caller has
-// to check whether the quantity that is read from it is Vast.
+// Exponents reports whether a text contains something like a number with an exponent above MaxExponent. The hash of a commit may look like one. So the caller
+// has to check whether the quantity that is parsed from the text is Vast.
 func Exponents(raw []byte) bool {
-	digits := -1 // after an e that follows a digit; -1: there is none
+	digits := -1 // how many digits follow an e that follows a digit; -1 outside of such an exponent
 	for i, b := range raw {
 		switch {
 		case (b == 'e' || b == 'E') && i > 0 && (isDigit(raw[i-1]) || raw[i-1] == '.'):
@@ -79,13 +80,14 @@ func Exponents(raw []byte) bool {
 
 func isDigit(b byte) bool { return '0' <= b && b <= '9' }
 
-// Vast reports whether a quantity has so large an exponent that comparing or writing it would take minutes: 1e999999999 does.
+// Vast reports whether a quantity has such a large exponent, as 1e999999999 has, that comparing or writing the quantity would take minutes.
 func Vast(q resource.Quantity) bool {
 	scale := q.AsDec().Scale()
 	return scale < -MaxExponent || scale > MaxExponent
 }
 
-// ParseQuantity is resource.ParseQuantity, but refuses a text that would keep it, or a comparison with what it returns, busy for minutes.
+// ParseQuantity parses a quantity like resource.ParseQuantity. It refuses a text that would take minutes to parse, or whose quantity would take minutes to
+// compare.
 func ParseQuantity(text string) (resource.Quantity, error) {
 	if Exponents([]byte(text)) || Endless([]byte(text)) {
 		return resource.Quantity{}, fmt.Errorf("%.40s: it has too many digits, or an exponent beyond 99", text)
@@ -93,7 +95,7 @@ func ParseQuantity(text string) (resource.Quantity, error) {
 	return resource.ParseQuantity(text)
 }
 
-// FindVast is the path of the first Vast quantity in a typed value that was decoded from JSON.
+// FindVast returns the path of the first Vast quantity in a typed value. raw is the JSON from which the value was decoded.
 func FindVast(raw []byte, typed any) (path string, found bool) {
 	if !Exponents(raw) {
 		return "", false

@@ -12,14 +12,14 @@ import (
 	"github.com/poundlock/poundlock/internal/jsonnumbers"
 )
 
-// Path is the path of a value; nil is the root's. Most of a tree is equal, so a path is turned into text only when needed.
+// Path is the path of a value in a tree; nil is the path of the root. It is turned into text only when needed, because most of a tree is equal.
 type Path struct {
 	above *Path
-	name  string // of a member; "" of an item
+	name  string // of a member; "" for an item of a list
 	index int
 }
 
-// At is the path of a member.
+// At returns the path of the member with a name below p.
 func (p *Path) At(name string) *Path { return &Path{above: p, name: name} }
 
 // Through reports whether the path contains a member with one of these names.
@@ -27,10 +27,10 @@ func (p *Path) Through(names ...string) bool {
 	return p != nil && (p.name != "" && slices.Contains(names, p.name) || p.above.Through(names...))
 }
 
-// String is the path with the items' places: spec.items[0].a.
+// String returns the path with the index of each item: spec.items[0].a.
 func (p *Path) String() string { return p.spell(func(i int) string { return strconv.Itoa(i) }) }
 
-// Unnumbered is the path without the items' places: spec.items[].a.
+// Unnumbered returns the path without the index of an item: spec.items[].a.
 func (p *Path) Unnumbered() string { return p.spell(func(int) string { return "" }) }
 
 func (p *Path) spell(item func(int) string) string {
@@ -43,29 +43,29 @@ func (p *Path) spell(item func(int) string) string {
 	return strings.TrimPrefix(p.above.spell(item)+"."+p.name, ".")
 }
 
-// Lack is a place where an object has not what is wanted.
+// Lack is a difference: a path at which the live object does not have what is wanted.
 type Lack struct {
 	Path         *Path
 	Wanted, Live any
 }
 
-// Comparison selects what counts as equal. Objects are compared member by member, and lists item by item; lists of different lengths are one place.
+// Comparison selects what counts as equal. Objects are compared member by member, and lists item by item. Lists of different lengths are one difference.
 type Comparison struct {
-	// Same compares two values that are not both objects, and not both lists; nil: they are equal, numbers by value.
+	// Same compares two values that are not both objects, and not both lists. nil compares them by jsonnumbers.Equal.
 	Same func(at *Path, wanted, live any) bool
-	// ByName finds the items of lists by their names where each has one: others may have added items.
+	// ByName compares two lists by the names of their items, if every item has a name. Then items that others have added do not count.
 	ByName bool
-	// Empty requires an object or list that is wanted empty to exist.
+	// Empty means that an object or list that is wanted empty must exist.
 	Empty bool
 }
 
-// Has reports whether live has all of what is wanted.
+// Has reports whether live has everything that is wanted, by the zero Comparison.
 func Has(wanted, live any) bool { return Comparison{}.Has(wanted, live) }
 
-// Has reports whether live has all of what is wanted.
+// Has reports whether live has everything that is wanted.
 func (c Comparison) Has(wanted, live any) bool { return len(c.Lacking(nil, wanted, live)) == 0 }
 
-// Lacking lists the differences, in the order of paths. An absent object or list counts as the wanted empty one, unless Empty is set.
+// Lacking returns the differences, in the order of their paths. at is the path of both values. Unless Empty is set, an absent object or list counts as empty.
 func (c Comparison) Lacking(at *Path, wanted, live any) []Lack {
 	switch w := wanted.(type) {
 	case map[string]any:

@@ -4,7 +4,7 @@
 // Package licences gathers the licences and notices of a program's parts: of each Go module that it is compiled from,
 // and of Go itself.
 //
-// In go the packages of the program and a platform. Out comes one text, the same for the same build. print.go prints it.
+// Of takes the packages of the program and a platform, and Text returns one text, which is equal for equal builds. print.go prints that text.
 //
 // Non-goals:
 //   - judging a licence

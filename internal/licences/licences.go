@@ -17,19 +17,20 @@ import (
 	"strings"
 )
 
-// own is the module whose LICENSE and NOTICE are beside the text.
+// own is the module of Poundlock itself. Its LICENSE and NOTICE are distributed beside the text.
 const own = "github.com/poundlock/poundlock"
 
-// File is a file with a licence or a notice, and its module.
+// File is a file with a licence or a notice, and the module that it is from.
 type File struct {
-	// Name is relative to the module.
+	// Name is the file's path relative to the module.
 	Module, Name string
 	Text         []byte
 }
 
 var names = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice|patents)([-._].*)?$`)
 
-// Of lists the files of all modules that are compiled into packages of the checkout at root, for one platform. A module without any is an error.
+// Of returns the licence files of all modules that are compiled into some packages of the checkout at root, for one platform. A module without such a file is
+// an error.
 func Of(ctx context.Context, root, system, arch string, packages ...string) ([]File, error) {
 	const form = `{{if .Standard}}go{{"\t"}}{{else}}{{with .Module}}{{.Path}} {{.Version}}{{"\t"}}{{.Dir}}{{end}}{{"\t"}}{{.Dir}}{{end}}`
 	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-deps", "-f", form}, packages...)...)
@@ -107,7 +108,7 @@ func goLicence(ctx context.Context) (File, error) {
 	return File{Module: "Go", Name: "LICENSE", Text: text}, err
 }
 
-// Text returns one document with all files. Modules with equal files share one copy, below their names.
+// Text returns one document with the content of all files. Modules with equal files share one copy, below their names.
 func Text(files []File) []byte {
 	var order []string
 	same := map[string][]File{}

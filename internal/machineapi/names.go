@@ -9,10 +9,10 @@ import clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 const (
 	// MachineSetLabel names the MachineSet that a Machine belongs to.
 	MachineSetLabel = "machine.openshift.io/cluster-api-machineset"
-	// RoleLabel and TypeLabel are the purpose of a Machine's Node, such as worker.
+	// RoleLabel and TypeLabel name the purpose of a Machine's Node, such as worker.
 	RoleLabel = "machine.openshift.io/cluster-api-machine-role"
 	TypeLabel = "machine.openshift.io/cluster-api-machine-type"
-	// SystemLabel marks Machines that do not run Red Hat's CoreOS, with the name of their system.
+	// SystemLabel marks a Machine that does not run Red Hat's CoreOS. Its value names the Machine's operating system.
 	SystemLabel = "machine.openshift.io/os-id"
 )
 
@@ -21,17 +21,17 @@ const (
 	InstanceTypeLabel = "machine.openshift.io/instance-type"
 	RegionLabel       = "machine.openshift.io/region"
 	ZoneLabel         = "machine.openshift.io/zone"
-	// InterruptibleLabel marks a Machine whose instance the cloud may terminate at any time. The controllers write it to the Machine's spec.metadata too, for
-	// its Node.
+	// InterruptibleLabel marks a Machine whose instance the cloud may terminate at any time. The controllers also write it to the Machine's spec.metadata, so
+	// that the Node gets it.
 	InterruptibleLabel = "machine.openshift.io/interruptible-instance"
 )
 
 // Annotations of a Machine.
 const (
-	// DeleteAnnotation, with any value, has a Machine deleted before others when its set is scaled down. OldDeleteAnnotation is its older name.
+	// DeleteAnnotation, with any value, makes a Machine the first to be deleted when its set is scaled down. OldDeleteAnnotation is the older name.
 	DeleteAnnotation    = "machine.openshift.io/delete-machine"
 	OldDeleteAnnotation = "machine.openshift.io/cluster-api-delete-machine"
-	// ExcludeDrainAnnotation, with any value, has a Machine deleted without a drain of its Node.
+	// ExcludeDrainAnnotation, with any value, makes the controllers delete a Machine without draining its Node.
 	ExcludeDrainAnnotation = "machine.openshift.io/exclude-node-draining"
 )
 
@@ -41,8 +41,8 @@ const (
 	AutoscalerMaxSizeAnnotation = "machine.openshift.io/cluster-api-autoscaler-node-group-max-size"
 )
 
-// AutoscalerOperatorAnnotations lists the annotations that the cluster-autoscaler-operator writes to a MachineSet of the Machine API besides the limits: its
-// MachineAutoscaler, and older names for the capacity of a machine.
+// AutoscalerOperatorAnnotations lists further annotations that the cluster-autoscaler-operator writes to a MachineSet of the Machine API, besides the limits:
+// the set's MachineAutoscaler, and older names for the capacity of a machine.
 func AutoscalerOperatorAnnotations() []string {
 	return []string{
 		"autoscaling.openshift.io/machineautoscaler",
@@ -58,7 +58,7 @@ const RemediationStrategyAnnotation = "machine.openshift.io/remediation-strategy
 // NodeAnnotation of a Node names its Machine: namespace/name.
 const NodeAnnotation = "machine.openshift.io/machine"
 
-// Labels of Nodes by their role.
+// Labels of a Node that name its role.
 const (
 	ControlPlaneRole = clusterv1.NodeRoleLabelPrefix + "/control-plane"
 	// MasterRole is the older name of ControlPlaneRole. Nodes of OpenShift have both.

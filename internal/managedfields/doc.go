@@ -4,5 +4,5 @@
 // Package managedfields reads and writes the fields of an entry of metadata.managedFields as the API server does: as sets of paths.
 //
 // Non-goals:
-//   - whose fields they are to be: see policies/ownership and installation
+//   - which manager should own which fields: see policies/ownership and installation
 package managedfields

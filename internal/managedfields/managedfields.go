@@ -11,11 +11,12 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// MarksManager is the field manager of Poundlock's marks on what its mirrors live in: namespaces, definitions and Clusters, which are others'.
+// MarksManager is the field manager with which Poundlock writes annotations to objects of others that its mirrors depend on: namespaces,
+// CustomResourceDefinitions and Clusters.
 const MarksManager = "poundlock-surroundings"
 
-// Read returns the fields of an entry; empty where it has none. Path elements of a kind that this build does not know are omitted, as the API server omits
-// them.
+// Read returns the fields of an entry; an empty set if it has none. Path elements of a kind that this build does not know are omitted. The API server omits
+// them, too.
 func Read(e metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	set := fieldpath.NewSet()
 	if e.FieldsV1 == nil {
@@ -27,7 +28,7 @@ func Read(e metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	return set, nil
 }
 
-// Write returns a set in the form of an entry.
+// Write returns a set of fields in the form in which an entry has it.
 func Write(set *fieldpath.Set) (*metav1.FieldsV1, error) {
 	raw, err := set.ToJSON()
 	if err != nil {
@@ -38,7 +39,7 @@ func Write(set *fieldpath.Set) (*metav1.FieldsV1, error) {
 	return out, nil
 }
 
-// Path is a path of names: spec, replicas.
+// Path returns a path made of field names, such as spec, replicas.
 func Path(names ...string) fieldpath.Path {
 	out := make(fieldpath.Path, len(names))
 	for i, name := range names {
@@ -47,7 +48,7 @@ func Path(names ...string) fieldpath.Path {
 	return out
 }
 
-// Holds reports whether a set has a field, or a part of it.
+// Holds reports whether a set has the field at a path, or a field below it.
 func Holds(set *fieldpath.Set, path fieldpath.Path) bool {
 	last := len(path) - 1
 	for _, step := range path[:last] {
@@ -61,7 +62,7 @@ func Holds(set *fieldpath.Set, path fieldpath.Path) bool {
 	return parts || set.Members.Has(path[last])
 }
 
-// EntryHolds reports whether an entry has a field, or a part of it; false for an entry that cannot be read.
+// EntryHolds reports whether an entry has the field at a path, or a field below it. It returns false for an entry that cannot be read.
 func EntryHolds(e metav1.ManagedFieldsEntry, path fieldpath.Path) bool {
 	set, err := Read(e)
 	return err == nil && Holds(set, path)

@@ -10,10 +10,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// gauges has every collector that was added. Clear does not reset counters.
+// gauges has every collector that was added. Clear resets those that are gauges, and no counter.
 var gauges sync.Map
 
-// Clear resets every gauge that was added, when nothing runs in the process any more.
+// Clear resets every gauge that was added. Call it only after all managers of the process have stopped.
 func Clear() {
 	gauges.Range(func(g, _ any) bool {
 		switch g := g.(type) {
@@ -26,7 +26,7 @@ func Clear() {
 	})
 }
 
-// Add registers a collector and returns it, or the registered one of the same name.
+// Add registers a collector and returns it. If a collector of the same name is registered already, Add returns that one.
 func Add[C prometheus.Collector](r prometheus.Registerer, c C) (C, error) {
 	err := r.Register(c)
 	var again prometheus.AlreadyRegisteredError

@@ -11,8 +11,8 @@ import (
 	"github.com/openshift/library-go/pkg/config/clusteroperator/v1helpers"
 )
 
-// Merge replaces the conditions of the same types. lastTransitionTime changes with the status only. The list itself is not changed, because it may belong
-// to a cache.
+// Merge returns the conditions now, with those in want replacing the ones of the same types. A condition's lastTransitionTime changes only if its status does.
+// changed reports whether there is anything to write. Merge does not change the list now itself, because that may belong to a cache.
 func Merge(now, want []configv1.ClusterOperatorStatusCondition, at time.Time) (merged []configv1.ClusterOperatorStatusCondition, changed bool) {
 	merged = slices.Clone(now)
 	for _, c := range want {
@@ -21,7 +21,7 @@ func Merge(now, want []configv1.ClusterOperatorStatusCondition, at time.Time) (m
 	return merged, !slices.Equal(now, merged)
 }
 
-// instant is a clock with one time, for all conditions of one pass.
+// instant is a clock that always shows one time. So all conditions of one pass get the same time.
 type instant time.Time
 
 func (i instant) Now() time.Time                  { return time.Time(i) }

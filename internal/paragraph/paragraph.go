@@ -9,10 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// Columns is how wide a page is.
+// Columns is the greatest length of a line.
 const Columns = 160
 
-// Wrapped breaks a paragraph between words. A mark stands before its first line, as "- " of a list, and the others are indented below it.
+// Wrapped returns a paragraph broken into lines between words. The first line begins with mark, such as the "- " of a list. The others are indented by its
+// length.
 func Wrapped(mark, text string) string {
 	var b strings.Builder
 	b.WriteString(mark)
@@ -34,10 +35,11 @@ func Wrapped(mark, text string) string {
 	return b.String()
 }
 
-// begins is a word that would begin a list, a heading or a quotation if it were the first one of a line.
+// begins matches a word that would begin a list, a heading or a quotation if it stood first in a line.
 var begins = regexp.MustCompile(`^([-+*>]|#+|\d+[.)])$`)
 
-// unbroken are the words of a text. A code span is one word, and so is a word with one after it that must not begin a line.
+// unbroken splits a text into the parts between which a line may be broken. A part is a word, a whole code span, or a word together with a following word that
+// must not begin a line.
 func unbroken(text string) []string {
 	var out []string
 	open := false

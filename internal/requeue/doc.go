@@ -4,5 +4,5 @@
 // Package requeue decides when a controller reconciles an object again: after a failure, and after a conflict.
 //
 // Non-goals:
-//   - kinds and errors
+//   - which errors a kind's reconciler may meet
 package requeue

@@ -12,12 +12,12 @@ import (
 	"github.com/poundlock/poundlock/internal/versioned"
 )
 
-// AfterConflict is when to requeue after a conflict: by then a watch has brought what the other writer wrote.
+// AfterConflict is the time until the requeue after a conflict. By then, the watch has usually delivered what the other writer wrote.
 const AfterConflict = 200 * time.Millisecond
 
-// Result is the result of a pass that has to be requeued after next; 0 for not before an event. A conflict is no failure: somebody else wrote first, and
-// the object is requeued shortly without an error in the log. passing adds further errors of this kind. An object that is not found is not one by default,
-// because a namespace that does not exist would be retried forever without a log line.
+// Result returns the result of a pass. Without an error, the object is requeued after next, or only by an event if next is 0. A conflict is no failure, because
+// somebody else wrote first: the object is requeued after AfterConflict, without an error in the log. passing adds tests for further errors that are no
+// failures. NotFound is not one of them by default, because a namespace that does not exist would be retried forever without a log line.
 func Result(next time.Duration, err error, passing ...func(error) bool) (reconcile.Result, error) {
 	for _, is := range append(passing, versioned.Overtaken) {
 		if is(err) {
@@ -31,7 +31,7 @@ func Result(next time.Duration, err error, passing ...func(error) bool) (reconci
 }
 
 // Quietly returns the result and error of a pass, except for two errors that are no failures. After a conflict, the object is requeued after next, because
-// somebody else wrote first. For an object that is gone, nothing more is done.
+// somebody else wrote first. If the object is not found, nothing more is done.
 func Quietly(next time.Duration, result reconcile.Result, err error) (reconcile.Result, error) {
 	switch {
 	case apierrors.IsConflict(err):

@@ -3,12 +3,12 @@
 
 // Package reread repeats a read that the API server could not answer.
 //
-// A pass reads up to a dozen objects from the API server, and starts again if one read fails. If a server fails one request in ten, two passes of three
-// would fail.
+// One pass of a reconciler reads up to a dozen objects from the API server, and starts again if one read fails. If the API server failed one request in ten,
+// two passes out of three would fail.
 //
-// An http.RoundTripper goes in, for rest.Config.Wrap; one comes out.
+// Transport wraps an http.RoundTripper, for rest.Config.Wrap.
 //
 // Non-goals:
-//   - writes: whether one was stored is read by the next pass
+//   - writes: the next pass reads whether a write was stored
 //   - 429, and 503 with Retry-After: client-go repeats those itself
 package reread

@@ -15,12 +15,13 @@ import (
 // pauses are the waits before the second and the third try.
 var pauses = wait.Backoff{Duration: 50 * time.Millisecond, Factor: 3, Jitter: 0.5, Steps: 2}
 
-// Transport sends a GET that is not a watch up to three times, as long as the server answers that it failed, or the connection is lost.
+// Transport returns a RoundTripper that sends a GET up to three times while the server answers with a failure or the connection is lost. It never repeats a
+// watch.
 func Transport(next http.RoundTripper) http.RoundTripper { return transport{next} }
 
 type transport struct{ next http.RoundTripper }
 
-// RoundTrip sends a request. If the request's context ends in between, it returns the last answer.
+// RoundTrip sends a request, repeatedly if necessary. If the request's context ends between two attempts, RoundTrip returns the last answer.
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	left := pauses
 	for {
@@ -40,7 +41,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// WrappedRoundTripper is the next RoundTripper.
+// WrappedRoundTripper returns the wrapped RoundTripper.
 func (t transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 var _ utilnet.RoundTripperWrapper = transport{}
@@ -49,7 +50,7 @@ func reads(r *http.Request) bool {
 	return r.Method == http.MethodGet && (r.Body == nil || r.Body == http.NoBody) && !r.URL.Query().Has("watch")
 }
 
-// answered reports whether the server has answered the read, or has set a Retry-After.
+// answered reports whether an answer must not be followed by another attempt: it is no failure of the server, or it has a Retry-After, which client-go obeys.
 func answered(response *http.Response, err error) bool {
 	if err != nil {
 		return false

@@ -25,10 +25,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// definitions are the objects whose creation and deletion is followed.
+// definitions is the kind CustomResourceDefinition. The cache watches these objects to learn when kinds appear and disappear.
 var definitions = schema.GroupVersionKind{Group: apiextensionsv1.GroupName, Version: "v1", Kind: "CustomResourceDefinition"}
 
-// New is a cache.NewCacheFunc.
+// New returns the cache. It is a cache.NewCacheFunc.
 func New(cfg *rest.Config, o cache.Options) (cache.Cache, error) {
 	real, err := cache.New(cfg, o)
 	if err != nil {
@@ -41,33 +41,33 @@ func New(cfg *rest.Config, o cache.Options) (cache.Cache, error) {
 	return &served{Cache: real, lister: lister, kinds: map[schema.GroupVersionKind]*kind{}, installed: map[string]bool{}, wakes: make(chan struct{}, 1)}, nil
 }
 
-// served is the cache. Its lock is held while a kind is opened or closed, but never while waiting for a list.
+// served is the cache that New makes. Its lock is held while a kind is opened or closed, but never while waiting for a list.
 type served struct {
-	cache.Cache // of the kinds that are served, and of what is built in
+	cache.Cache // the cache of the kinds that are served, and of built-in kinds
 
 	lister discovery.ServerResourcesInterface
 
 	mu sync.Mutex
-	// kinds are those that were requested.
+	// kinds are the unstructured kinds that somebody has requested.
 	kinds map[schema.GroupVersionKind]*kind
-	// installed are the names of the CustomResourceDefinitions, such as machines.cluster.x-k8s.io.
+	// installed has the names of the CustomResourceDefinitions that exist, such as machines.cluster.x-k8s.io.
 	installed map[string]bool
-	// changed are called one after the other.
+	// changed are called after a kind was opened or closed, each in a goroutine of its own.
 	changed []*listener
-	// wakes has a value for the loop that opens kinds that appear.
+	// wakes gets a value when a CustomResourceDefinition has appeared. The value wakes the loop that opens kinds (follow).
 	wakes chan struct{}
 }
 
 // listener is called after a kind was opened or closed.
 type listener struct{ call func() }
 
-// Missing reports whether an error is that the API server does not serve the kind: from the cache, from a mapper, or from a live read by an outdated
-// mapping.
+// Missing reports whether an error means that the API server does not serve the kind. The error may come from the cache, from a RESTMapper, or from a live read
+// with an outdated mapping.
 func Missing(err error) bool {
 	return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// Get reads an object of a kind that is served.
+// Get reads an object. If the API server does not serve its kind, Get fails at once (Missing).
 func (c *served) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	u, ok := o.(*unstructured.Unstructured)
 	if !ok {
@@ -76,7 +76,7 @@ func (c *served) Get(ctx context.Context, key client.ObjectKey, o client.Object,
 	return c.whileServed(ctx, u.GroupVersionKind(), func(ctx context.Context) error { return c.Cache.Get(ctx, key, o, opts...) })
 }
 
-// List lists objects of a kind that is served.
+// List lists objects. If the API server does not serve their kind, List fails at once (Missing).
 func (c *served) List(ctx context.Context, l client.ObjectList, opts ...client.ListOption) error {
 	u, ok := l.(*unstructured.UnstructuredList)
 	if !ok {
@@ -87,7 +87,7 @@ func (c *served) List(ctx context.Context, l client.ObjectList, opts ...client.L
 	return c.whileServed(ctx, gvk, func(ctx context.Context) error { return c.Cache.List(ctx, l, opts...) })
 }
 
-// whileServed reads. If the kind disappears, it stops waiting for the kind's first list.
+// whileServed calls read while the API server serves the kind. If the kind disappears, whileServed stops waiting for the kind's first list and fails (Missing).
 func (c *served) whileServed(ctx context.Context, gvk schema.GroupVersionKind, read func(context.Context) error) error {
 	k, err := c.kind(ctx, gvk)
 	if err != nil {
@@ -106,7 +106,7 @@ func (c *served) whileServed(ctx context.Context, gvk schema.GroupVersionKind, r
 	return err
 }
 
-// GetInformer returns an informer that outlives its kind.
+// GetInformer returns an informer that stays valid when its kind disappears and appears again.
 func (c *served) GetInformer(ctx context.Context, o client.Object, opts ...cache.InformerGetOption) (cache.Informer, error) {
 	u, ok := o.(*unstructured.Unstructured)
 	if !ok {
@@ -124,7 +124,7 @@ func (c *served) GetInformer(ctx context.Context, o client.Object, opts ...cache
 	return &informer{cache: c, kind: k}, nil
 }
 
-// IndexField keeps an index for as long as the process runs. Parts of a process that add an index of the same name share it.
+// IndexField adds an index that exists as long as the process, even if the kind disappears. Parts of a process that add an index of the same name share it.
 func (c *served) IndexField(ctx context.Context, o client.Object, field string, of client.IndexerFunc) error {
 	u, ok := o.(*unstructured.Unstructured)
 	if !ok {
@@ -146,7 +146,7 @@ func (c *served) IndexField(ctx context.Context, o client.Object, field string, 
 	return c.Cache.IndexField(ctx, k.object(), field, of)
 }
 
-// kind returns the entry of a kind. At the first request it asks the API server for the kind.
+// kind returns the cache's entry for a kind. At the first request, it asks the API server whether it serves the kind.
 func (c *served) kind(ctx context.Context, gvk schema.GroupVersionKind) (*kind, error) {
 	c.mu.Lock()
 	k, known := c.kinds[gvk]
@@ -170,18 +170,18 @@ func (c *served) kind(ctx context.Context, gvk schema.GroupVersionKind) (*kind, 
 		}
 	}
 	c.kinds[gvk] = k
-	c.wake() // its definition may have come since
+	c.wake() // the kind's definition may have appeared since
 	return k, nil
 }
 
-// closed is the context of a kind that is not served.
+// closed returns a context that is done. It is the context gone of a kind that is not served.
 func closed() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
 }
 
-// serves asks the API server for the resource name of a kind; "" if it does not serve the kind.
+// serves asks the API server for the resource name of a kind. It returns "" if the API server does not serve the kind.
 func (c *served) serves(gvk schema.GroupVersionKind) (plural string, err error) {
 	found, err := c.lister.ServerResourcesForGroupVersion(gvk.GroupVersion().String())
 	if apierrors.IsNotFound(err) {
@@ -242,7 +242,7 @@ func (c *served) Start(ctx context.Context) error {
 	if _, err := all.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 		AddFunc: func(o any) { c.appeared(name(o)) },
 		UpdateFunc: func(was, now any) {
-			if uid(was) != uid(now) { // deleted and created anew between two lists
+			if uid(was) != uid(now) { // deleted and recreated between two lists
 				c.disappeared(ctx, name(was))
 			}
 			c.appeared(name(now))
@@ -269,7 +269,7 @@ func (c *served) wake() {
 	}
 }
 
-// disappeared closes the kind of a deleted definition at once: its list would never come.
+// disappeared closes the kind of a deleted definition at once. Otherwise reads would wait for a list that never comes.
 func (c *served) disappeared(ctx context.Context, definition string) {
 	c.mu.Lock()
 	delete(c.installed, definition)
@@ -287,14 +287,14 @@ func (c *served) disappeared(ctx context.Context, definition string) {
 	}
 }
 
-// How soon discovery is asked again for a kind whose definition exists. The API server serves it a moment later, or serves another version than this build
-// reads.
+// The shortest and the longest time until discovery is asked again about a kind that has a definition but is not served. The API server may serve the kind only
+// a moment after its definition appears, or may serve another version than this build reads.
 const (
 	atFirst = 200 * time.Millisecond
 	atMost  = 30 * time.Second
 )
 
-// follow opens kinds that appear, until ctx is done.
+// follow opens kinds as they appear, until ctx is done.
 func (c *served) follow(ctx context.Context) {
 	var again <-chan time.Time
 	delay := atFirst
@@ -314,7 +314,8 @@ func (c *served) follow(ctx context.Context) {
 	}
 }
 
-// look opens the kinds that are served now, and reports whether a definition is installed whose kind is not served.
+// look opens the requested kinds that the API server serves by now. It reports whether it has to be called again, because a definition exists whose kind is not
+// served yet.
 func (c *served) look(ctx context.Context) (unserved bool) {
 	opened := false
 	for _, k := range c.awaited() {
@@ -338,7 +339,7 @@ func (c *served) look(ctx context.Context) (unserved bool) {
 	return unserved
 }
 
-// awaited are the kinds whose definition is installed and that are not open.
+// awaited returns the requested kinds whose definition exists and that are not open.
 func (c *served) awaited() []*kind {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -364,7 +365,7 @@ func name(o any) string { return objectOf(o).GetName() }
 
 func uid(o any) string { return string(objectOf(o).GetUID()) }
 
-// objectOf is the object of an informer's event, even of a deletion that was found by a list.
+// objectOf returns the object of an informer's event, also of a deletion that the informer noticed only by a list.
 func objectOf(o any) metav1.Object {
 	if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
 		o = gone.Obj

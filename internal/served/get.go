@@ -24,7 +24,7 @@ func Get(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, 
 	return o, err
 }
 
-// Read is Get, but returns an error (see Missing) if the kind is not served.
+// Read does what Get does, but returns an error (see Missing) if the kind is not served.
 func Read(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(kind)

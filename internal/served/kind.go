@@ -16,14 +16,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// kind is a requested kind, with all that was requested for it. The cache's lock guards it.
+// kind is a kind that somebody has requested, with the indices and handlers for it. The cache's lock guards it.
 type kind struct {
 	gvk schema.GroupVersionKind
-	// plural is the resource's name, set when the API server has served it once.
+	// plural is the name of the kind's resource. It is set once the API server has served the kind.
 	plural string
-	// real is the informer, nil while the kind is not served.
+	// real is the informer of the wrapped cache, nil while the kind is not served.
 	real cache.Informer
-	// gone is done while the kind is not served; close cancels it.
+	// gone is a context that is done while the kind is not served. close cancels it.
 	gone     context.Context
 	close    context.CancelFunc
 	indices  []index
@@ -35,7 +35,7 @@ type index struct {
 	of    client.IndexerFunc
 }
 
-// state is the present informer, and a context that is done once the kind is not served.
+// state returns the present informer, and a context that is done as soon as the kind is not served.
 func (k *kind) state(mu *sync.Mutex) (cache.Informer, context.Context) {
 	mu.Lock()
 	defer mu.Unlock()
@@ -52,7 +52,7 @@ func (k *kind) object() *unstructured.Unstructured {
 	return o
 }
 
-// definition is the name of the kind's CustomResourceDefinition. If the kind was never served, it is guessed with an English plural.
+// definition returns the name of the kind's CustomResourceDefinition. If the kind was never served, the name is a guess with an English plural.
 func (k *kind) definition() string {
 	plural := k.plural
 	if plural == "" {
@@ -62,24 +62,24 @@ func (k *kind) definition() string {
 	return plural + "." + k.gvk.Group
 }
 
-// informer is the informer of a kind, served or not.
+// informer is the informer that the cache returns for a kind, whether the kind is served or not.
 type informer struct {
 	cache *served
 	kind  *kind
 }
 
-// AddEventHandler adds a handler that outlives the kind.
+// AddEventHandler adds a handler that stays when the kind disappears and appears again.
 func (i *informer) AddEventHandler(h toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
 	return i.AddEventHandlerWithOptions(h, toolscache.HandlerOptions{})
 }
 
-// AddEventHandlerWithResyncPeriod adds a handler that outlives the kind.
+// AddEventHandlerWithResyncPeriod adds a handler that stays when the kind disappears and appears again.
 func (i *informer) AddEventHandlerWithResyncPeriod(h toolscache.ResourceEventHandler, every time.Duration) (toolscache.ResourceEventHandlerRegistration,
 	error) {
 	return i.AddEventHandlerWithOptions(h, toolscache.HandlerOptions{ResyncPeriod: &every})
 }
 
-// AddEventHandlerWithOptions adds a handler that outlives the kind.
+// AddEventHandlerWithOptions adds a handler that stays when the kind disappears and appears again.
 func (i *informer) AddEventHandlerWithOptions(h toolscache.ResourceEventHandler, o toolscache.HandlerOptions) (toolscache.ResourceEventHandlerRegistration,
 	error) {
 	i.cache.mu.Lock()
@@ -111,7 +111,7 @@ func (i *informer) RemoveEventHandler(handle toolscache.ResourceEventHandlerRegi
 	return nil
 }
 
-// AddIndexers passes indexers to the real informer. Those of a cache go through IndexField, which keeps them.
+// AddIndexers passes indexers to the real informer. They are lost when the kind disappears. An index of the cache is added by IndexField, which keeps it.
 func (i *informer) AddIndexers(indexers toolscache.Indexers) error {
 	if real := i.real(); real != nil {
 		return real.AddIndexers(indexers)
@@ -119,13 +119,13 @@ func (i *informer) AddIndexers(indexers toolscache.Indexers) error {
 	return i.kind.missing()
 }
 
-// HasSynced is true of a kind that is not served: there is nothing to list.
+// HasSynced reports whether the first list is complete. It is true for a kind that is not served, because there is nothing to list.
 func (i *informer) HasSynced() bool {
 	real := i.real()
 	return real == nil || real.HasSynced()
 }
 
-// HasSyncedChecker is done for a kind that is not served.
+// HasSyncedChecker returns a checker that is done when the first list is complete. For a kind that is not served, it is done at once.
 func (i *informer) HasSyncedChecker() toolscache.DoneChecker {
 	if real := i.real(); real != nil {
 		return real.HasSyncedChecker()
@@ -133,7 +133,7 @@ func (i *informer) HasSyncedChecker() toolscache.DoneChecker {
 	return done{}
 }
 
-// IsStopped is false of a kind that is not served: it may appear.
+// IsStopped reports whether the informer has stopped. It is false for a kind that is not served, because the kind may appear.
 func (i *informer) IsStopped() bool {
 	real := i.real()
 	return real != nil && real.IsStopped()
@@ -144,7 +144,7 @@ func (i *informer) real() cache.Informer {
 	return real
 }
 
-// registration is a handler, and its registration in the real informer while the kind is served.
+// registration is a handler. While the kind is served, it also has the handler's registration in the real informer.
 type registration struct {
 	cache   *served
 	handler toolscache.ResourceEventHandler
@@ -157,13 +157,13 @@ func (r *registration) attach(real cache.Informer) (err error) {
 	return err
 }
 
-// HasSynced is true while the kind is not served.
+// HasSynced reports whether the handler has received the first list. It is true while the kind is not served.
 func (r *registration) HasSynced() bool {
 	real := r.attached()
 	return real == nil || real.HasSynced()
 }
 
-// HasSyncedChecker is done while the kind is not served.
+// HasSyncedChecker returns a checker that is done when the handler has received the first list. While the kind is not served, it is done at once.
 func (r *registration) HasSyncedChecker() toolscache.DoneChecker {
 	if real := r.attached(); real != nil {
 		return real.HasSyncedChecker()
@@ -180,10 +180,10 @@ func (r *registration) attached() toolscache.ResourceEventHandlerRegistration {
 // done is a DoneChecker that is done from the beginning.
 type done struct{}
 
-// Name describes it.
+// Name returns the text that describes this checker in logs.
 func (done) Name() string { return "a kind that is not served" }
 
-// Done is closed.
+// Done returns a channel that is closed.
 func (done) Done() <-chan struct{} {
 	closed := make(chan struct{})
 	close(closed)

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// Changes queues what of returns each time that a kind of c appears or disappears, until the controller stops. For a cache that New did not make, and that
-// wraps no such cache, nothing is queued.
+// Changes returns a source that calls "of" and queues its requests each time that a kind of the cache c appears or disappears, until the controller stops. If c
+// is not a cache that New made, and does not wrap one, the source queues nothing.
 func Changes(c cache.Cache, of func(context.Context) []reconcile.Request) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		if w, ok := c.(interface{ Unwrap() cache.Cache }); ok {

@@ -18,14 +18,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// Watcher has a controller watch unstructured kinds through a cache.
+// Watcher makes a controller watch unstructured kinds through a cache.
 type Watcher struct {
 	Controller controller.Controller
 	Cache      cache.Cache
 	once       sync.Map
 }
 
-// Watch maps the changes of a kind to requests, if every predicate passes them; nil passes all.
+// Watch starts a watch of a kind. It maps each change to requests by "to", if every predicate in "only" lets the change pass. A nil predicate lets all pass.
 func (w *Watcher) Watch(kind schema.GroupVersionKind, to handler.MapFunc, only ...predicate.Predicate) error {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(kind)
@@ -36,7 +36,7 @@ func (w *Watcher) Watch(kind schema.GroupVersionKind, to handler.MapFunc, only .
 	return nil
 }
 
-// Once begins the watches of a key, such as a kind or a platform that is known late, unless they have begun. After an error they have not.
+// Once calls watches for a key, unless an earlier call for the same key succeeded. The key may be a kind, or a platform that is known only after the start.
 func (w *Watcher) Once(key any, watches func() error) error {
 	if _, begun := w.once.LoadOrStore(key, true); begun {
 		return nil

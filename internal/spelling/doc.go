@@ -3,8 +3,8 @@
 
 // Package spelling finds the word that a person meant by a word that does not exist.
 //
-// In go that word and the words that exist. Out comes the nearest, if one is near enough.
+// Nearest takes that word and the words that exist. It returns the nearest of them, if one is near enough.
 //
 // Non-goals:
-//   - what the words name
+//   - the meaning of the words
 package spelling

@@ -11,8 +11,8 @@ import (
 // maxWord is longer than the name of any field. A longer word is no typing error, and comparing it would cost its length squared.
 const maxWord = 64
 
-// Nearest is the known word that is meant by a misspelt one: at most a third of its letters are wrong, missing or too many. One that differs only in case
-// comes first. Of two that are equally near, it is the first in the alphabet; "" where none is near.
+// Nearest returns the known word that is nearest to a misspelt one; "" if none is near. A known word is near if at most a third of the letters (at least one)
+// are wrong, missing or too many. Case does not count. If two known words are equally near, Nearest returns the first in the alphabet.
 func Nearest(word string, known []string) string {
 	if len(word) > maxWord {
 		return ""
@@ -30,8 +30,8 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// Distance is how many letters must be inserted, removed or changed to turn one word into the other. Two swapped letters count as one (Damerau and
-// Levenshtein, each letter changed once).
+// Distance returns how many letters must be inserted, removed or changed to turn one word into the other. A swap of two neighbouring letters counts as one
+// (Damerau-Levenshtein, with each letter changed once).
 func Distance(a, b string) int {
 	before, row := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

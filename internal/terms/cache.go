@@ -15,12 +15,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// lender shares the process's cache with each term.
+// lender lends the process's cache to one term after the other.
 type lender struct {
 	cache cache.Cache
 
 	mu sync.Mutex
-	// indices are those that terms have added, by object and field. They stay.
+	// indices are the indices that terms have added, by object and field. They stay after the term.
 	indices map[string]bool
 }
 
@@ -28,7 +28,7 @@ func newLender(c cache.Cache) *lender { return &lender{cache: c, indices: map[st
 
 func (l *lender) lend() *lent { return &lent{Cache: l.cache, lender: l} }
 
-// lent is the cache for one term. After the term, the term's handlers are removed from it.
+// lent is the process's cache as one term sees it. After the term, the term's handlers are removed from the cache.
 type lent struct {
 	cache.Cache
 	lender *lender
@@ -41,13 +41,13 @@ type lent struct {
 // Unwrap returns the process's cache.
 func (c *lent) Unwrap() cache.Cache { return c.Cache }
 
-// Start only waits, because the process has started the cache.
+// Start only waits until ctx is done, because the process has started the cache.
 func (c *lent) Start(ctx context.Context) error {
 	<-ctx.Done()
 	return nil
 }
 
-// IndexField adds an index, unless an earlier term has.
+// IndexField adds an index, unless an earlier term has added it.
 func (c *lent) IndexField(ctx context.Context, o client.Object, field string, of client.IndexerFunc) error {
 	c.lender.mu.Lock()
 	defer c.lender.mu.Unlock()
@@ -62,7 +62,7 @@ func (c *lent) IndexField(ctx context.Context, o client.Object, field string, of
 	return nil
 }
 
-// GetInformer returns an informer whose handlers receive nothing after the term.
+// GetInformer returns an informer whose handlers receive nothing after the end of the term.
 func (c *lent) GetInformer(ctx context.Context, o client.Object, opts ...cache.InformerGetOption) (cache.Informer, error) {
 	i, err := c.Cache.GetInformer(ctx, o, opts...)
 	if err != nil {
@@ -71,13 +71,13 @@ func (c *lent) GetInformer(ctx context.Context, o client.Object, opts ...cache.I
 	return &informer{Informer: i, term: c}, nil
 }
 
-// giveBack removes the handlers of the term.
+// giveBack removes the handlers of the term from the process's cache.
 func (c *lent) giveBack() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.over = true
 	for _, remove := range c.back {
-		_ = remove() // of a kind that has gone meanwhile
+		_ = remove() // fails only for a kind that has disappeared meanwhile
 	}
 }
 
@@ -86,18 +86,18 @@ type informer struct {
 	term *lent
 }
 
-// AddEventHandler adds a handler for the term.
+// AddEventHandler adds a handler until the term ends.
 func (i *informer) AddEventHandler(h toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
 	return i.AddEventHandlerWithOptions(h, toolscache.HandlerOptions{})
 }
 
-// AddEventHandlerWithResyncPeriod adds a handler for the term.
+// AddEventHandlerWithResyncPeriod adds a handler until the term ends.
 func (i *informer) AddEventHandlerWithResyncPeriod(h toolscache.ResourceEventHandler, every time.Duration) (toolscache.ResourceEventHandlerRegistration,
 	error) {
 	return i.AddEventHandlerWithOptions(h, toolscache.HandlerOptions{ResyncPeriod: &every})
 }
 
-// AddEventHandlerWithOptions adds a handler for the term.
+// AddEventHandlerWithOptions adds a handler until the term ends.
 func (i *informer) AddEventHandlerWithOptions(h toolscache.ResourceEventHandler, o toolscache.HandlerOptions) (toolscache.ResourceEventHandlerRegistration,
 	error) {
 	i.term.mu.Lock()

@@ -27,19 +27,20 @@ import (
 
 // Options are the parameters of Add.
 type Options struct {
-	// Namespace and Name are the Lease's.
+	// Namespace and Name are those of the Lease.
 	Namespace, Name string
-	// Lease is how long others wait before they take a Lease that is not renewed, Renew how long its holder tries to renew it, Retry how often.
+	// Lease is how long other processes wait before they take a Lease that is not renewed. Renew is how long its holder tries to renew it. Retry is the time
+	// between two attempts.
 	Lease, Renew, Retry time.Duration
-	// Client is how the client of a term reads.
+	// Client has the options of a term's client: which objects it reads from the cache.
 	Client client.Options
 	// Setup adds the controllers of a term to its manager.
 	Setup func(ctrl.Manager) error
-	// After is called when they have stopped.
+	// After is called at the end of a term, when its controllers have stopped.
 	After func()
 }
 
-// Add has the manager compete for the Lease, in one term after the other.
+// Add makes the manager compete for the Lease, and run the controllers of one term after the other.
 func Add(mgr manager.Manager, o Options) error {
 	lock, err := ctrlelection.NewResourceLock(mgr.GetConfig(), mgr, ctrlelection.Options{
 		LeaderElection: true, LeaderElectionNamespace: o.Namespace, LeaderElectionID: o.Name, RenewDeadline: o.Renew,
@@ -57,10 +58,10 @@ type office struct {
 	lender *lender
 }
 
-// NeedLeaderElection is false, because it does the election.
+// NeedLeaderElection is false, because the office does the leader election itself.
 func (*office) NeedLeaderElection() bool { return false }
 
-// Start serves one term after the other until ctx is done or a term fails.
+// Start runs one term after the other, until ctx is done or a term fails.
 func (o *office) Start(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if err := o.term(ctx); err != nil {
@@ -70,7 +71,7 @@ func (o *office) Start(ctx context.Context) error {
 	return nil
 }
 
-// term waits for the Lease, and runs until ctx is done or the Lease is lost.
+// term waits for the Lease, and then runs the controllers until ctx is done or the Lease is lost.
 func (o *office) term(ctx context.Context) error {
 	acting, end := context.WithCancel(ctx)
 	defer end()
@@ -85,7 +86,7 @@ func (o *office) term(ctx context.Context) error {
 	}
 	lock.leads = elector.IsLeader
 
-	// The Lease is renewed until the controllers have stopped, even after ctx is done.
+	// Keep renewing the Lease until the controllers have stopped, even after ctx is done.
 	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	over := make(chan struct{})
 	go func() {
@@ -107,7 +108,7 @@ func (o *office) term(ctx context.Context) error {
 	return err
 }
 
-// act runs the controllers until ctx is done.
+// act runs the controllers of a term until ctx is done. Their client writes only while held returns true.
 func (o *office) act(ctx context.Context, held func() bool) error {
 	cfg := rest.CopyConfig(o.mgr.GetConfig())
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return fence{next: next, held: held} })
@@ -119,7 +120,7 @@ func (o *office) act(ctx context.Context, held func() bool) error {
 		MapperProvider:          func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return o.mgr.GetRESTMapper(), nil },
 		NewCache:                func(*rest.Config, cache.Options) (cache.Cache, error) { return reads, nil },
 		Metrics:                 metricsserver.Options{BindAddress: "0"},
-		Controller:              config.Controller{SkipNameValidation: new(true)}, // the former term's have the same names
+		Controller:              config.Controller{SkipNameValidation: new(true)}, // the controllers of the previous term have the same names
 		GracefulShutdownTimeout: &inTime,
 	})
 	if err != nil {
@@ -130,18 +131,18 @@ func (o *office) act(ctx context.Context, held func() bool) error {
 	}
 	defer o.After()
 	err = mgr.Start(ctx)
-	if ctx.Err() != nil && !errors.Is(err, context.DeadlineExceeded) { // the latter: it still runs
+	if ctx.Err() != nil && !errors.Is(err, context.DeadlineExceeded) { // DeadlineExceeded: a controller still runs
 		return nil
 	}
 	return err
 }
 
-// held reports whether no other process can hold the Lease now.
+// held returns a function that reports whether this process holds the Lease now, so that no other process can hold it.
 func (o *office) held(elector *leaderelection.LeaderElector, lock *watched) func() bool {
 	return func() bool { return !lock.lost.Load() && elector.IsLeader() && elector.Check(o.Renew-o.Lease) == nil }
 }
 
-// release lets another process get the Lease at once. If that fails, the Lease expires.
+// release gives up the Lease, so that another process can get it at once. If that fails, the Lease expires.
 func (o *office) release() {
 	ctx, cancel := context.WithTimeout(context.Background(), o.Renew)
 	defer cancel()
@@ -155,16 +156,17 @@ func (o *office) release() {
 	}
 }
 
-// watched is a lock whose holder notices at once that another process has it. The elector itself would try to renew it until its deadline.
+// watched is a lock that ends the term as soon as a read shows that another process holds the Lease, or that the Lease is gone. The elector itself would try to
+// renew the Lease until its deadline.
 type watched struct {
 	resourcelock.Interface
 	leads func() bool
 	end   func()
-	// lost is set before end is called, because the elector relies on its former record until Get returns.
+	// lost is set before end is called, because the elector relies on its former record until Get returns. Without lost, the term could still write in between.
 	lost atomic.Bool
 }
 
-// Get reads the Lease.
+// Get reads the Lease, and ends the term if the Lease is lost.
 func (w *watched) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := w.Interface.Get(ctx)
 	if w.leads() && (apierrors.IsNotFound(err) || err == nil && record.HolderIdentity != w.Identity()) {
@@ -174,13 +176,13 @@ func (w *watched) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, 
 	return record, raw, err
 }
 
-// fence refuses to change anything without the Lease.
+// fence is a RoundTripper that sends a request that changes something only while this process holds the Lease.
 type fence struct {
 	next http.RoundTripper
 	held func() bool
 }
 
-// RoundTrip sends a request that only reads in any case, and others while the Lease is held.
+// RoundTrip sends a GET always, and any other request only while the Lease is held.
 func (f fence) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodGet || f.held() {
 		return f.next.RoundTrip(r)

@@ -1,10 +1,10 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package unread lists the members of a providerSpec that Machine API's controllers do not read. The conversion leaves them out,
-// and a ControlPlaneMachineSet replaces no Machine for them.
+// Package unread lists the members of a providerSpec that the Machine API's controllers do not read. The conversion leaves these members out. A
+// ControlPlaneMachineSet replaces no Machine because of them.
 //
-// A platform's name goes in; paths of members come out.
+// Members takes the name of a platform and returns the paths of the members.
 //
 // Non-goals:
 //   - what the other members mean: see the platforms of package conversion

@@ -3,7 +3,7 @@
 
 package unread
 
-// Members are their paths in a platform's providerSpec, with [] after the name of a list for its items.
+// Members returns the paths of the unread members in a platform's providerSpec. [] after the name of a list stands for each of its items.
 func Members(platform string) []string {
 	if platform == "OpenStack" {
 		return []string{

@@ -11,14 +11,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Changed is a conflict that is found before the API server can find it: the object has changed since the decision.
+// Changed returns a conflict error for an object that has changed since the decision. The caller has noticed the change before the API server could.
 func Changed(o client.Object) error {
 	kind := o.GetObjectKind().GroupVersionKind()
 	return apierrors.NewConflict(schema.GroupResource{Group: kind.Group, Resource: kind.Kind}, o.GetName(), errors.New("it changed since it was read"))
 }
 
-// Outdated reports whether an object has changed since it was read, or is gone.
+// Outdated reports whether an error of a write means that the object has changed since it was read, or is gone.
 func Outdated(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
 
-// Overtaken reports whether somebody else was faster, and has written to the object or created it.
+// Overtaken reports whether an error of a write means that somebody else was faster, and has changed the object or created it.
 func Overtaken(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Patch sends a merge patch, and replaces the object with the answer.
+// Patch sends a merge patch with the object's resourceVersion, and replaces the object with the answer.
 func Patch(ctx context.Context, to client.Writer, o client.Object, body map[string]any, options ...client.PatchOption) error {
 	patch, err := of(o, body)
 	if err != nil {
@@ -22,7 +22,7 @@ func Patch(ctx context.Context, to client.Writer, o client.Object, body map[stri
 	return to.Patch(ctx, o, patch, options...)
 }
 
-// PatchStatus sends a merge patch of the status, and replaces the object with the answer.
+// PatchStatus sends a merge patch of the status with the object's resourceVersion, and replaces the object with the answer.
 func PatchStatus(ctx context.Context, to client.StatusClient, o client.Object, body map[string]any, options ...client.SubResourcePatchOption) error {
 	patch, err := of(o, body)
 	if err != nil {
@@ -31,14 +31,14 @@ func PatchStatus(ctx context.Context, to client.StatusClient, o client.Object, b
 	return to.Status().Patch(ctx, o, patch, options...)
 }
 
-// PatchFrom sends a merge patch of the differences from before to after, in metadata and spec, and replaces after with the answer. Without differences it
-// sends nothing. It reports whether it wrote. A merge patch replaces whole lists, so it carries the resourceVersion: otherwise it could remove another
-// writer's finalizer.
+// PatchFrom sends a merge patch of the differences from before to after, in metadata and spec, and replaces after with the answer. Without differences, it
+// sends nothing. It reports whether it wrote. The patch carries the resourceVersion, because a merge patch replaces whole lists and could otherwise remove
+// another writer's finalizer.
 func PatchFrom(ctx context.Context, to client.Writer, before, after client.Object) (bool, error) {
 	return from(before, after, func(p client.Patch) error { return to.Patch(ctx, after, p) })
 }
 
-// PatchStatusFrom is PatchFrom for the status. It sends a patch, because a full update would erase the fields of other writers.
+// PatchStatusFrom does the same as PatchFrom, for the status. It sends a patch and not an update, because an update would erase the fields of other writers.
 func PatchStatusFrom(ctx context.Context, to client.StatusClient, before, after client.Object) (bool, error) {
 	return from(before, after, func(p client.Patch) error { return to.Status().Patch(ctx, after, p) })
 }
@@ -54,13 +54,14 @@ func from(before, after client.Object, write func(client.Patch) error) (bool, er
 	return true, nil
 }
 
-// Delete deletes exactly this object, and no other of its name. It returns an error if there is none, which the caller may ignore.
+// Delete deletes exactly this object, as it was read, and no other object of the same name. If the object does not exist, Delete returns an error, which the
+// caller may ignore.
 func Delete(ctx context.Context, to client.Writer, o client.Object, options ...client.DeleteOption) error {
 	uid, version := o.GetUID(), o.GetResourceVersion()
 	return to.Delete(ctx, o, append(options, client.Preconditions{UID: &uid, ResourceVersion: &version})...)
 }
 
-// of adds the version to a merge patch, which itself is not changed.
+// of returns a merge patch of body with the object's resourceVersion. It does not change body itself.
 func of(o client.Object, body map[string]any) (client.Patch, error) {
 	metadata, _ := body["metadata"].(map[string]any)
 	if metadata = maps.Clone(metadata); metadata == nil {

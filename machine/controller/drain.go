@@ -21,10 +21,10 @@ import (
 	"github.com/poundlock/poundlock/machine"
 )
 
-// drain empties the Node, as far as one pass gets.
+// drain evicts the pods of the Node, as far as one pass can.
 //
-// The library decides what is evicted, what may stay, and how. Its own loop is not used, because it would occupy a worker until the last pod is gone: it
-// keeps asking for pods that a budget holds. Here a pass asks once for each pod and reports those that are left, and the next pass continues.
+// The drain library decides what is evicted, what may stay, and how. The library's own loop is not used, because it would occupy a worker until the last pod is
+// gone: it keeps asking for pods that a disruption budget protects. drain asks once for each pod and reports the pods that are left. The next pass continues.
 func (c *machines) drain(ctx context.Context, p *pass) (*stop, error) {
 	done, _ := conditionOfType(p.machine.Status.Conditions, machinev1beta1.MachineDrained)
 	switch {
@@ -56,8 +56,8 @@ func (c *machines) drain(ctx context.Context, p *pass) (*stop, error) {
 	return nil, nil
 }
 
-// outdated reports whether a completed drain no longer counts. A hook may hold the Machine for long after the drain. Meanwhile its Node may register, or
-// somebody may uncordon the Node, as the Machine Config Operator does after an update. Then new pods run on it.
+// outdated reports whether a completed drain no longer counts, because new pods may run on the Node. A hook may hold the Machine for long after the drain.
+// Meanwhile its Node may register, or somebody may uncordon the Node, as the Machine Config Operator does after an update.
 func outdated(done machinev1beta1.Condition, node *corev1.Node) bool {
 	switch {
 	case node == nil:
@@ -68,7 +68,7 @@ func outdated(done machinev1beta1.Condition, node *corev1.Node) bool {
 	return done.Reason == machine.ReasonDrained && !node.Spec.Unschedulable
 }
 
-// beginDrain stores that the drain has begun before it begins, so that another process that takes over lets this drain finish first (takeTurn).
+// beginDrain stores that the drain has begun, before the first eviction. So another process that takes over lets this drain finish first (takeTurn).
 func (c *machines) beginDrain(ctx context.Context, p *pass) error {
 	if machine.DrainBegun(p.machine) {
 		return nil
@@ -78,7 +78,7 @@ func (c *machines) beginDrain(ctx context.Context, p *pass) error {
 	return c.store(ctx, p)
 }
 
-// evict cordons the Node, asks for evictions, and returns the pods that are left, and why.
+// evict cordons the Node and asks for an eviction of each pod. It returns the pods that are left, each with the reason.
 func (c *machines) evict(ctx context.Context, node *corev1.Node) ([]leftover, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.pace.evict)
 	defer cancel()
@@ -100,22 +100,22 @@ func (c *machines) evict(ctx context.Context, node *corev1.Node) ([]leftover, er
 	return left, nil
 }
 
-// drainer returns what is evicted: everything but the pods of DaemonSets and static pods. Pods without a controller are evicted too, and data in emptyDir is
-// lost, because the instance is deleted.
+// drainer returns the drain library's helper, set up for one Node. It evicts everything but the pods of DaemonSets and static pods. It also evicts pods without
+// a controller, and data in emptyDir is lost, because the instance is deleted.
 func (c *machines) drainer(ctx context.Context, node *corev1.Node) *drain.Helper {
 	h := &drain.Helper{
 		Ctx: ctx, Client: c.pods, Force: true, IgnoreAllDaemonSets: true, DeleteEmptyDirData: true,
-		GracePeriodSeconds: -1, // each pod's own
+		GracePeriodSeconds: -1, // each pod's own grace period
 		Out:                io.Discard, ErrOut: io.Discard,
 	}
 	if machine.Unreachable(node) {
-		// No kubelet will report that a pod has ended. Budgets are still obeyed, but pods that are being deleted are not waited for.
+		// No kubelet will report that a pod has ended. So pods that are being deleted are not waited for. Disruption budgets are still obeyed.
 		h.GracePeriodSeconds, h.SkipWaitForDeleteTimeoutSeconds = 1, 1
 	}
 	return h
 }
 
-// leftover is a pod that is left, and why.
+// leftover is a pod that an eviction has not removed yet. why is the reason, refused means that the API server refused the eviction.
 type leftover struct {
 	pod, why string
 	refused  bool
@@ -139,7 +139,7 @@ func evictPod(ctx context.Context, h *drain.Helper, pod corev1.Pod) (_ leftover,
 	return l, true
 }
 
-// refusal is the API server's reason against an eviction. For a disruption budget it also returns the name and the numbers.
+// refusal returns the API server's reason against an eviction. If a disruption budget is the reason, the text has the budget's name and numbers.
 func refusal(err error) string {
 	why := err.Error()
 	var status apierrors.APIStatus
@@ -164,7 +164,7 @@ func drainFailed(node *corev1.Node, err error) machinev1beta1.Condition {
 	return machine.False(machinev1beta1.MachineDrained, machinev1beta1.ConditionSeverityWarning, machinev1beta1.MachineDrainError, "Node %s: %s", node.Name, err)
 }
 
-// mostNamed is how many pods a condition names, refused ones first.
+// mostNamed is how many of the remaining pods a condition names. Refused pods are named first.
 const mostNamed = 10
 
 func named(left []leftover) string {

@@ -15,12 +15,12 @@ import (
 	"github.com/poundlock/poundlock/machine"
 )
 
-// turns lets one control plane Node drain at a time, of those whose Machines are being deleted. The next one begins when the Node of the last one is gone,
-// because until then etcd may lack a member.
+// turns lets only one Node of the control plane drain at a time, among those whose Machines are being deleted. The next drain begins when the Node of the
+// previous one is gone, because until then etcd may lack a member.
 //
-// Within a process, the lock and the holder decide, so the cache may lag. A process that takes over reads from the objects which drain has begun (beginDrain
-// stores it before the first eviction). Two replicas do not work at once: they use leader election, and one that has lost the lease ends after at most one
-// pass of evictions.
+// Within a process, the lock and holder decide, so the cache may lag. A process that takes over reads from the Machines which drain has begun (beginDrain
+// stores that before the first eviction). Two replicas do not drain at once: they use leader election, and a replica that has lost the lease ends after at most
+// one pass of evictions.
 type turns struct {
 	mu     sync.Mutex
 	key    client.ObjectKey
@@ -47,7 +47,7 @@ func (c *machines) takeTurn(ctx context.Context, p *pass) (*stop, error) {
 		"One Node of the control plane is drained at a time: waiting until Machine %s and its Node are gone", first)}, nil
 }
 
-// whoseTurn names the Machine that has to be waited for; "" if there is none.
+// whoseTurn returns the name of the Machine whose drain has to end before m's Node is drained; "" if there is none.
 func (c *machines) whoseTurn(ctx context.Context, m *machinev1beta1.Machine) (string, error) {
 	holder, err := c.turnHolder(ctx)
 	if err != nil || holder != "" {
@@ -69,8 +69,8 @@ func (c *machines) whoseTurn(ctx context.Context, m *machinev1beta1.Machine) (st
 	return "", nil
 }
 
-// turnHolder names the Machine to which this process has given the turn, if that still has it. It reads the Machine live, because the cache may not show yet
-// that the Machine is being deleted.
+// turnHolder returns the name of the Machine to which this process has given the turn, if that Machine still has its control plane Node; "" otherwise. It reads
+// the Machine live, because the cache may not show yet that the Machine is being deleted.
 func (c *machines) turnHolder(ctx context.Context) (string, error) {
 	if c.turns.holder == "" {
 		return "", nil
@@ -89,13 +89,14 @@ func (c *machines) turnHolder(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// holdsNode reports whether a Machine still has a Node of the control plane.
+// holdsNode reports whether a Machine still has a Node that belongs to the control plane.
 func (c *machines) holdsNode(ctx context.Context, m *machinev1beta1.Machine) (bool, error) {
 	node, err := c.nodeFor(ctx, m)
 	return node != nil && machine.ControlPlane(node), err
 }
 
-// before decides which Machine goes first if two drains had begun before this process started: the one that was deleted earlier.
+// before reports whether Machine a drains before Machine b, if both drains had begun before this process started. The Machine that was deleted earlier drains
+// first.
 func before(a, b *machinev1beta1.Machine) bool {
 	if !a.DeletionTimestamp.Equal(b.DeletionTimestamp) {
 		return a.DeletionTimestamp.Before(b.DeletionTimestamp)

@@ -22,14 +22,14 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// subject is an object as its controller reads it: typed for its work, and its fields of authority.
+// subject is an object as its controller reads it: the typed object, its fields of authority (shape), and its conditions.
 type subject[T client.Object] struct {
 	object     T
 	shape      authority.Shape
 	conditions []machinev1beta1.Condition
 }
 
-// shapeOf is what the gate decides from, for a kind whose Go type has the fields.
+// shapeOf returns what the gate (authority.GateOf) decides from, for a kind whose Go type has the fields of authority.
 func shapeOf(requested, current machinev1beta1.MachineAuthority, conditions []machinev1beta1.Condition) authority.Shape {
 	s := authority.Shape{Requested: authority.API(requested), Current: authority.API(current)}
 	for _, c := range conditions {
@@ -40,7 +40,7 @@ func shapeOf(requested, current machinev1beta1.MachineAuthority, conditions []ma
 	return s
 }
 
-// gated is the frame of every controller: read the object, ask the gate, work.
+// gated is the common reconciler of every controller in this package: it reads the object, asks the gate (authority.GateOf), and works if the gate lets it.
 type gated[T client.Object] struct {
 	client client.Client
 	clock  clock.PassiveClock
@@ -48,16 +48,16 @@ type gated[T client.Object] struct {
 	on bool
 	// read returns the object, or a NotFound error.
 	read func(context.Context, types.NamespacedName) (subject[T], error)
-	// work is everything that the controller does for the object, when it may act.
+	// work does everything that the controller does for the object. It is called only if the gate lets the controller act.
 	work func(context.Context, T) (reconcile.Result, error)
 	// finish completes, before a pause is acknowledged, what earlier passes have left unfinished. A non-zero result means that something is still unfinished.
-	// nil: every pass of this controller finishes what it begins. finish is not called again if the pause is acknowledged and only the message changes
-	// (ClusterAPI, Migrating), because nothing was done since.
+	// If every pass of a controller finishes what it begins, finish is nil. finish is not called again if the pause is acknowledged already and only the
+	// message changes (ClusterAPI, Migrating), because nothing was done since.
 	finish func(context.Context, T) (reconcile.Result, error)
 }
 
-// Reconcile is one pass. If the object lacks its acknowledgement or its authority, that is stored, and the pass ends. The event of that write causes the
-// next pass, which acts on the stored state.
+// Reconcile is one pass over an object. If the object lacks the controller's acknowledgement or its authoritativeAPI, Reconcile stores that and ends the pass.
+// The event of this write causes the next pass, which acts on the stored state.
 func (g *gated[T]) Reconcile(ctx context.Context, key reconcile.Request) (reconcile.Result, error) {
 	s, err := g.read(ctx, key.NamespacedName)
 	if err != nil {
@@ -75,13 +75,13 @@ func (g *gated[T]) Reconcile(ctx context.Context, key reconcile.Request) (reconc
 	return reconcile.Result{}, nil
 }
 
-// acknowledge stores the acknowledgement, or which API is authoritative for a new object.
+// acknowledge stores the condition Paused and, for a new object, which API is authoritative. Before it acknowledges a pause, it lets finish complete its work.
 func (g *gated[T]) acknowledge(ctx context.Context, s subject[T], gate authority.Gate) (reconcile.Result, error) {
 	if gate.Paused.Status == metav1.ConditionTrue && s.shape.Condition(authority.ConditionPaused).Status != metav1.ConditionTrue && g.finish != nil {
 		if result, err := g.finish(ctx, s.object); err != nil || !result.IsZero() {
 			return result, err
 		}
-		// finish has written to the object: the next pass finds nothing in flight and acknowledges.
+		// If finish has written to the object, the next pass finds nothing unfinished and acknowledges.
 		if fresh, err := g.read(ctx, client.ObjectKeyFromObject(s.object)); err != nil || fresh.object.GetResourceVersion() != s.object.GetResourceVersion() {
 			return reconcile.Result{RequeueAfter: soon}, err
 		}
@@ -102,13 +102,13 @@ func conditionOf(c authority.Condition) machinev1beta1.Condition {
 		Type: machinev1beta1.ConditionType(c.Type), Status: corev1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message,
 	}
 	if c.Status == metav1.ConditionFalse {
-		out.Severity = machinev1beta1.ConditionSeverityInfo // it acts: nothing is wrong
+		out.Severity = machinev1beta1.ConditionSeverityInfo // the controller acts: nothing is wrong
 	}
 	return out
 }
 
-// withCondition returns the conditions with c added, or replacing the one of its type. The time is that of the last change of status. If nothing changes,
-// it returns the same conditions.
+// withCondition returns a copy of the conditions in which c replaces the condition of its type, or is added. c's time is now if its status has changed, and
+// otherwise stays. If nothing changes, the result equals conditions.
 func withCondition(conditions []machinev1beta1.Condition, c machinev1beta1.Condition, now time.Time) []machinev1beta1.Condition {
 	out := append([]machinev1beta1.Condition(nil), conditions...)
 	c.LastTransitionTime = metav1.NewTime(now).Rfc3339Copy()
@@ -125,10 +125,10 @@ func withCondition(conditions []machinev1beta1.Condition, c machinev1beta1.Condi
 	return append(out, c)
 }
 
-// soon is the time until the next pass for a change that no event reports at once.
+// soon is the time until the next pass if no event reports at once what the pass waits for.
 const soon = time.Second
 
-// patchStatusFields writes members of the status by name, for fields that a kind's Go type does not have.
+// patchStatusFields patches the named fields of the object's status. It serves fields that a kind's Go type does not have.
 func patchStatusFields(ctx context.Context, c client.Client, o client.Object, status map[string]any) error {
 	if err := versioned.PatchStatus(ctx, c, o.DeepCopyObject().(client.Object), map[string]any{"status": status}); err != nil {
 		return fmt.Errorf("patching the status of %s: %w", client.ObjectKeyFromObject(o), err)

@@ -29,8 +29,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// healthChecks is the controller of MachineHealthChecks. It reads them untyped: their published Go type has no authority, and a typed cache would fail for
-// all checks if one has a duration that cannot be parsed.
+// healthChecks is the controller of MachineHealthChecks. It reads the checks untyped, for two reasons: the published Go type has no fields of authority, and a
+// typed cache would fail for all checks if one check has a duration that cannot be parsed.
 type healthChecks struct {
 	client.Client
 	// checks reads MachineHealthChecks from the cache; live reads anything from the API server.
@@ -42,7 +42,7 @@ type healthChecks struct {
 	kinds        requestKinds
 }
 
-// AddHealthChecks adds the controller of MachineHealthChecks to a manager. It does not use Options.Actuator and Node.
+// AddHealthChecks adds the controller of MachineHealthChecks to a manager. It ignores Options.Actuator and Options.Node.
 func AddHealthChecks(m manager.Manager, o Options) error {
 	o, err := o.filled()
 	if err != nil {
@@ -76,7 +76,7 @@ func (r *healthChecks) read(ctx context.Context, key types.NamespacedName) (subj
 	return s, err
 }
 
-// finish withdraws the check's requests before a pause is acknowledged: the other API's check makes its own.
+// finish deletes the check's remediation requests before a pause is acknowledged, because Cluster API's check makes its own requests.
 func (r *healthChecks) finish(ctx context.Context, o *unstructured.Unstructured) (reconcile.Result, error) {
 	return reconcile.Result{}, r.withdrawAll(ctx, client.ObjectKeyFromObject(o), o, kindsOf(o), "the check is moving to Cluster API, or has moved")
 }
@@ -101,7 +101,7 @@ func readCheck(ctx context.Context, from client.Reader, key types.NamespacedName
 	return s, err
 }
 
-// conditionsOfCheck reads a check's conditions separately from its spec. So if the spec cannot be read, no condition of another writer is lost.
+// conditionsOfCheck reads a check's conditions separately from its spec. So no condition of another writer is lost if the spec cannot be read.
 func conditionsOfCheck(o *unstructured.Unstructured) ([]machinev1beta1.Condition, error) {
 	var status struct {
 		Conditions []machinev1beta1.Condition `json:"conditions"`
@@ -113,7 +113,7 @@ func conditionsOfCheck(o *unstructured.Unstructured) ([]machinev1beta1.Condition
 	return status.Conditions, nil
 }
 
-// check is a MachineHealthCheck in one pass.
+// check is a MachineHealthCheck during one pass.
 type check struct {
 	stored     *unstructured.Unstructured
 	spec       machinev1beta1.MachineHealthCheckSpec
@@ -121,7 +121,8 @@ type check struct {
 	selector   labels.Selector
 }
 
-// work judges the Machines and remediates. It does neither while the check has the paused annotation, which people set before they upgrade a cluster.
+// work judges the Machines and remediates the unhealthy ones. It does not remediate while the check has the paused annotation, which people set before they
+// upgrade a cluster.
 func (r *healthChecks) work(ctx context.Context, o *unstructured.Unstructured) (reconcile.Result, error) {
 	if o.GetDeletionTimestamp() != nil {
 		return reconcile.Result{}, r.withdrawAll(ctx, client.ObjectKeyFromObject(o), o, kindsOf(o), "the check is being deleted")
@@ -155,7 +156,7 @@ func (r *healthChecks) work(ctx context.Context, o *unstructured.Unstructured) (
 	return reconcile.Result{RequeueAfter: sooner(done.again, j.Next)}, failure
 }
 
-// judge lists the Machines that the check selects, all of the namespace if its selector is empty, and judges them now.
+// judge lists the Machines that the check selects, and judges them now. An empty selector selects all Machines of the namespace.
 func (r *healthChecks) judge(ctx context.Context, machines client.Reader, c *check) (health.Judgement, error) {
 	l := &machinev1beta1.MachineList{}
 	err := machines.List(ctx, l, client.InNamespace(c.stored.GetNamespace()), client.MatchingLabelsSelector{Selector: c.selector}, client.UnsafeDisableDeepCopy)
@@ -178,15 +179,15 @@ func (r *healthChecks) judge(ctx context.Context, machines client.Reader, c *che
 	return j, nil
 }
 
-// nodeLook reads the Nodes of some Machines.
+// nodeLook finds the Nodes of Machines. It reads a Node by its name with the reader "from".
 type nodeLook struct {
 	*healthChecks
 	from client.Reader
-	// instances are all Nodes of the cache by their instance, read once a Node has to be searched for.
+	// instances are all Nodes of the cache by the key of their instance. They are listed once, as soon as a Node is not found by its name.
 	instances map[string]*corev1.Node
 }
 
-// target adds the Machine's Node, to be read only.
+// target returns the Machine together with its Node. Both may be shared with the cache: do not change them.
 func (l *nodeLook) target(ctx context.Context, m *machinev1beta1.Machine) (health.Target, error) {
 	t := health.Target{Machine: m}
 	if m.Status.NodeRef == nil {
@@ -204,8 +205,8 @@ func (l *nodeLook) target(ctx context.Context, m *machinev1beta1.Machine) (healt
 	return t, nil
 }
 
-// renamed returns the Node as which a Machine's instance has registered again, under another name than the one that the Machine refers to; nil if there is
-// none. The Machine controller updates the reference a moment later.
+// renamed returns the Node of a Machine's instance if the instance has registered again under another name than status.nodeRef has; nil if there is none. The
+// Machine controller updates the reference a moment later.
 func (l *nodeLook) renamed(ctx context.Context, m *machinev1beta1.Machine) (*corev1.Node, error) {
 	instance := instanceKeyOf(m)
 	if instance == "" {
@@ -224,16 +225,16 @@ func (l *nodeLook) renamed(ctx context.Context, m *machinev1beta1.Machine) (*cor
 	return l.instances[instance], nil
 }
 
-// remediated is the result of a judgement.
+// remediated is the result of one attempt to remediate: when to requeue, and the conditions to report.
 type remediated struct {
 	again      time.Duration
 	conditions []machinev1beta1.Condition
 }
 
-// invalidCheck is an error in the check's spec, so that no retry helps.
+// invalidCheck is an error about the check's spec. No retry helps.
 type invalidCheck struct{ error }
 
-// parse reads the spec. The error is a sentence about the field that is wrong.
+// parse reads the spec into c.spec and c.selector. The error is a sentence about the field that is wrong.
 func (c *check) parse() error {
 	content, _, _ := unstructured.NestedMap(c.stored.Object, "spec")
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &c.spec); err != nil {

@@ -24,10 +24,11 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// checkAnnotation on a remediation request names the check that made it. Another check that finds the Machine healthy leaves the request alone.
+// checkAnnotation on a remediation request names the check that made the request. Another check does not delete that request, even if it finds the Machine
+// healthy.
 const checkAnnotation = authority.Domain + "/health-check"
 
-// afterExternal is the time until the next pass for changes without an event: a template that is created, or a request that its own controller deletes.
+// afterExternal is the time until the next pass if no event reports the change: a template is created, or a remediator deletes its request.
 const afterExternal = time.Minute
 
 func validTemplate(namespace string, ref *corev1.ObjectReference) error {
@@ -51,9 +52,9 @@ func requestKind(ref *corev1.ObjectReference) schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(ref.APIVersion, strings.TrimSuffix(ref.Kind, "Template"))
 }
 
-// external asks a remediator to remediate. Each unhealthy Machine gets one request, named after the Machine and made from the template. external deletes the
-// request of a Machine that is healthy again, even if the template is gone. It reads the template and the requests live in two reads, however many Machines
-// there are.
+// external asks a remediator to remediate, by a remediation request. Each unhealthy Machine gets one request, named after the Machine and made from the
+// template. external deletes the request of a Machine that is healthy again, even if the template is gone. It reads the template and the requests live, with
+// two reads however many Machines there are.
 func (r *healthChecks) external(ctx context.Context, c *check, j health.Judgement) (remediated, error) {
 	template, missing := r.template(ctx, c)
 	requests, err := r.requests(ctx, c.stored.GetNamespace(), requestKind(c.spec.RemediationTemplate))
@@ -83,8 +84,8 @@ func (r *healthChecks) external(ctx context.Context, c *check, j health.Judgemen
 	return done, nil
 }
 
-// unavailable reports in a condition what is missing. A template or kind that does not exist may still be created, so that is no error. Any other error is
-// also returned, and retried.
+// unavailable returns a condition with what is missing. A template or kind that does not exist may still be created, so that is no error. A conflict is no
+// error either, and is tried again soon. Any other error is also returned, and retried.
 func (r *healthChecks) unavailable(kind machinev1beta1.ConditionType, reason string, err error) (remediated, error) {
 	done := remediated{again: afterExternal, conditions: []machinev1beta1.Condition{{
 		Type: kind, Status: corev1.ConditionFalse, Severity: machinev1beta1.ConditionSeverityError, Reason: reason, Message: err.Error(),
@@ -108,7 +109,7 @@ func (r *healthChecks) template(ctx context.Context, c *check) (*unstructured.Un
 	return t, nil
 }
 
-// requests are the existing requests, by name.
+// requests returns the existing remediation requests of a kind, by name.
 func (r *healthChecks) requests(ctx context.Context, namespace string, kind schema.GroupVersionKind) (map[string]*metav1.PartialObjectMetadata, error) {
 	l := &metav1.PartialObjectMetadataList{}
 	l.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
@@ -123,8 +124,8 @@ func (r *healthChecks) requests(ctx context.Context, namespace string, kind sche
 	return out, nil
 }
 
-// request creates missing requests. An existing request of the same name for another Machine (which had the name before) blocks it until the collector
-// deletes it.
+// request creates the missing requests. A request for an earlier Machine of the same name blocks the new request until the garbage collector deletes the old
+// one.
 func (r *healthChecks) request(ctx context.Context, c *check, j health.Judgement, template *unstructured.Unstructured,
 	requests map[string]*metav1.PartialObjectMetadata) error {
 	missing := func(v health.Assessment) bool { return requests[v.Machine.Name] == nil }

@@ -19,16 +19,16 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// The strategy of remediation that a check can name in an annotation, and the annotation by which a bare metal host's controller is asked to restart the
-// Machine's host. Such a Machine is deleted only if it has failed, because a deletion would wipe the host.
+// strategyAnnotation on a check names the strategy of remediation; strategyBareMetal is the only one. rebootAnnotation on a Machine asks the controller of its
+// bare metal host to restart the host. With this strategy, a Machine is deleted only if it has failed, because a deletion would wipe the host.
 const (
 	strategyAnnotation = machineapi.RemediationStrategyAnnotation
 	strategyBareMetal  = "external-baremetal"
 	rebootAnnotation   = "host.metal3.io/external-remediation"
 )
 
-// remediate acts if the cache shows that something is due. What it then does is decided from a live read of the check and of all its Machines, and then from
-// a live read of each Machine's Node.
+// remediate remediates if the cache shows that a Machine needs it. Before it acts, it reads the check, all its Machines, and then each Machine's Node live, and
+// decides again from them.
 func (r *healthChecks) remediate(ctx context.Context, c *check, j health.Judgement) (remediated, error) {
 	if c.spec.RemediationTemplate != nil {
 		return r.external(ctx, c, j)
@@ -43,7 +43,8 @@ func (r *healthChecks) remediate(ctx context.Context, c *check, j health.Judgeme
 	return remediated{}, r.each(ctx, c, j.Remediate, r.cure)
 }
 
-// confirm judges again from a live read. It returns false if the check has changed, or if the Machine API is no longer authoritative for it.
+// confirm judges again from live reads of the check and its Machines. It returns false if the check has changed, or if the controller may no longer act on the
+// check (for example, because the Machine API is no longer authoritative for it).
 func (r *healthChecks) confirm(ctx context.Context, c *check) (health.Judgement, bool, error) {
 	now, err := readCheck(ctx, r.live, client.ObjectKeyFromObject(c.stored))
 	if err != nil {
@@ -60,7 +61,7 @@ func (r *healthChecks) confirm(ctx context.Context, c *check) (health.Judgement,
 	return j, err == nil, err
 }
 
-// each reads each Machine's Node live before it acts on the Machine: if the Node has just recovered, or just appeared, it does not act.
+// each calls act for each Machine that is still unhealthy by a live read of its Node. It skips a Machine whose Node has just recovered or just appeared.
 func (r *healthChecks) each(ctx context.Context, c *check, assessments []health.Assessment, act func(context.Context, *check, health.Assessment) error) error {
 	var failures error
 	nodes := &nodeLook{healthChecks: r, from: r.live}
@@ -77,7 +78,7 @@ func (r *healthChecks) each(ctx context.Context, c *check, assessments []health.
 	return failures
 }
 
-// cure deletes exactly the Machine that was judged, or asks for a restart of its host.
+// cure remediates a Machine without a template: it deletes exactly the Machine that was judged, or asks for a restart of the Machine's bare metal host.
 func (r *healthChecks) cure(ctx context.Context, c *check, v health.Assessment) error {
 	if c.stored.GetAnnotations()[strategyAnnotation] == strategyBareMetal && v.Cause != health.MachineFailed {
 		return r.reboot(ctx, c, v)
@@ -85,7 +86,7 @@ func (r *healthChecks) cure(ctx context.Context, c *check, v health.Assessment) 
 	version := v.Machine.ResourceVersion
 	err := r.Delete(ctx, v.Machine, client.Preconditions{UID: &v.Machine.UID, ResourceVersion: &version})
 	if apierrors.IsNotFound(err) {
-		return nil // somebody else's deletion was faster
+		return nil // somebody else has deleted it already
 	}
 	return r.remediated(ctx, c, v, "Deleted", "delete", err)
 }
@@ -99,12 +100,12 @@ func (r *healthChecks) reboot(ctx context.Context, c *check, v health.Assessment
 		after.Annotations = map[string]string{}
 	}
 	after.Annotations[rebootAnnotation] = ""
-	delete(after.Annotations, health.MarkAnnotation) // the mark is removed: otherwise it would have the host restarted after each restart
+	delete(after.Annotations, health.MarkAnnotation) // otherwise MarkAnnotation would have the host restarted after each restart
 	_, err := versioned.PatchFrom(ctx, r, v.Machine, after)
 	return r.remediated(ctx, c, v, "Annotated", "reboot", err)
 }
 
-// remediated reports what was done about a Machine, on the Machine and on the check, and counts it.
+// remediated reports a remediation by an event on the Machine and one on the check, and counts it. If err is set, it only returns the error, wrapped.
 func (r *healthChecks) remediated(ctx context.Context, c *check, v health.Assessment, past, action string, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s of Machine %s: %w", action, v.Machine.Name, err)

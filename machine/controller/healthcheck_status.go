@@ -16,10 +16,10 @@ import (
 	"github.com/poundlock/poundlock/machine/health"
 )
 
-// reasonInvalid is why a check with an invalid spec remediates nothing.
+// reasonInvalid is the reason of the condition RemediationAllowed of a check whose spec is invalid.
 const reasonInvalid = "InvalidConfiguration"
 
-// report stores the numbers and conditions if they changed.
+// report stores the numbers and conditions of a judgement in the check's status, if they changed. more are further conditions.
 func (r *healthChecks) report(ctx context.Context, c *check, j health.Judgement, more []machinev1beta1.Condition) error {
 	r.meters.judged(c.stored, j)
 	allowed := machinev1beta1.Condition{Type: machinev1beta1.RemediationAllowedCondition, Status: corev1.ConditionTrue}
@@ -31,7 +31,7 @@ func (r *healthChecks) report(ctx context.Context, c *check, j health.Judgement,
 	}, append(more, allowed))
 }
 
-// refuse reports the error in the check. It keeps its numbers, but sets the allowed remediations to 0.
+// refuse reports in the check's status that the check is invalid. It keeps the check's numbers, but sets remediationsAllowed to 0.
 func (r *healthChecks) refuse(ctx context.Context, c *check, why error) error {
 	return r.write(ctx, c, map[string]any{"remediationsAllowed": int64(0)},
 		[]machinev1beta1.Condition{prevented(reasonInvalid, "Nothing is remediated: "+why.Error())})
@@ -44,7 +44,7 @@ func prevented(reason, message string) machinev1beta1.Condition {
 	}
 }
 
-// write stores what differs, and makes an event of a condition that has become False.
+// write stores the fields and conditions that differ from the stored status. Then it writes an event for each condition that has become False.
 func (r *healthChecks) write(ctx context.Context, c *check, status map[string]any, conditions []machinev1beta1.Condition) error {
 	stored, _, _ := unstructured.NestedMap(c.stored.Object, "status")
 	for name, value := range status {
@@ -70,7 +70,7 @@ func (r *healthChecks) write(ctx context.Context, c *check, status map[string]an
 	return nil
 }
 
-// withoutExternal omits the conditions of a template that the check no longer names.
+// withoutExternal returns the check's conditions. If the check names no remediation template, it leaves out the conditions about a template.
 func (c *check) withoutExternal() []machinev1beta1.Condition {
 	if c.spec.RemediationTemplate != nil {
 		return c.conditions
@@ -80,7 +80,7 @@ func (c *check) withoutExternal() []machinev1beta1.Condition {
 	})
 }
 
-// with is withCondition, but keeps an equal condition as it is.
+// with returns the conditions with c set (withCondition). If the stored condition equals c apart from the time, with returns the conditions unchanged.
 func (r *healthChecks) with(conditions []machinev1beta1.Condition, c machinev1beta1.Condition) []machinev1beta1.Condition {
 	old, ok := conditionOfType(conditions, c.Type)
 	if ok && old.Status == c.Status && old.Severity == c.Severity && old.Reason == c.Reason && old.Message == c.Message {
@@ -89,7 +89,7 @@ func (r *healthChecks) with(conditions []machinev1beta1.Condition, c machinev1be
 	return withCondition(conditions, c, r.clock.Now())
 }
 
-// announce makes an event of each condition that has become False, or False for another reason.
+// announce writes an event for each condition that has become False, or that is False for another reason than before.
 func (r *healthChecks) announce(ctx context.Context, c *check, before, conditions []machinev1beta1.Condition) {
 	for _, now := range conditions {
 		was, _ := conditionOfType(before, now.Type)

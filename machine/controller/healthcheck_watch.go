@@ -87,7 +87,7 @@ func (r *healthChecks) checksOfNode(ctx context.Context, o client.Object) []reco
 	return out
 }
 
-// nodeHealth passes changes that affect a verdict or a number: a Node reports every few minutes that nothing has changed.
+// nodeHealth selects the Node updates that may change a verdict or a number. It is needed because a Node reports every few minutes that nothing has changed.
 func nodeHealth() predicate.Predicate {
 	return changed(func(o client.Object) any {
 		var out []corev1.NodeCondition
@@ -98,8 +98,8 @@ func nodeHealth() predicate.Predicate {
 	})
 }
 
-// machineHealth passes changes that affect a verdict, a number, or the set and the API that the Machine belongs to: its controllers write to it far more
-// often.
+// machineHealth selects the Machine updates that may change a verdict, a number, or the set and the API to which the Machine belongs. It is needed because the
+// Machine's controllers write to the Machine far more often.
 func machineHealth() predicate.Predicate {
 	return changed(func(o client.Object) any {
 		m := o.(*machinev1beta1.Machine)
@@ -113,7 +113,7 @@ func changed(of func(client.Object) any) predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return !reflect.DeepEqual(of(e.ObjectOld), of(e.ObjectNew)) }}
 }
 
-// healthMeters are what the Machine API publishes about its checks, under the names that dashboards and alerts use.
+// healthMeters are the metrics about MachineHealthChecks. They have the Machine API's published names, which dashboards and alerts use.
 type healthMeters struct {
 	covered, shortCircuit *prometheus.GaugeVec
 	remediations          *prometheus.CounterVec
@@ -149,7 +149,7 @@ func (m healthMeters) remediated(check client.Object) {
 	m.remediations.WithLabelValues(check.GetName(), check.GetNamespace()).Inc()
 }
 
-// forget deletes the metrics of a check that is gone: an alert on them would never end.
+// forget deletes the metrics of a check that is gone. Otherwise an alert on them would never end.
 func (m healthMeters) forget(key types.NamespacedName) {
 	m.covered.DeleteLabelValues(key.Name, key.Namespace)
 	m.shortCircuit.DeleteLabelValues(key.Name, key.Namespace)

@@ -24,9 +24,9 @@ import (
 	"github.com/poundlock/poundlock/machine/health"
 )
 
-// requestKinds remember the kinds of a check's requests, for the time when the check no longer names them: it is deleted, or has another template. Requests
-// from before this process started are withdrawn by the next check whose requests are of the same kind (gone). Without such a check, they are deleted with
-// their Machines.
+// requestKinds remembers the kinds of each check's remediation requests. The kinds are needed when the check no longer names them, because it is deleted or has
+// another template. They are lost when the process ends. Requests of a check that is gone by then are withdrawn by the next check whose requests are of the
+// same kind (gone). Without such a check, the requests are deleted with their Machines.
 type requestKinds struct {
 	mu  sync.Mutex
 	all map[types.NamespacedName][]schema.GroupVersionKind
@@ -38,7 +38,7 @@ func (k *requestKinds) of(key types.NamespacedName) []schema.GroupVersionKind {
 	return slices.Clone(k.all[key])
 }
 
-// set replaces the kinds of a check; no kind removes it.
+// set replaces the remembered kinds of a check. Without kinds, it forgets the check.
 func (k *requestKinds) set(key types.NamespacedName, kinds []schema.GroupVersionKind) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -50,7 +50,7 @@ func (k *requestKinds) set(key types.NamespacedName, kinds []schema.GroupVersion
 	}
 }
 
-// kindsOf is the kind of the requests that a stored check asks for, none if it names no template that one can be made from.
+// kindsOf returns the kind of the requests that a stored check asks for. It returns none if the check names no template, or an invalid one.
 func kindsOf(o *unstructured.Unstructured) []schema.GroupVersionKind {
 	content, ok, err := unstructured.NestedMap(o.Object, "spec", "remediationTemplate")
 	ref := &corev1.ObjectReference{}
@@ -60,7 +60,7 @@ func kindsOf(o *unstructured.Unstructured) []schema.GroupVersionKind {
 	return []schema.GroupVersionKind{requestKind(ref)}
 }
 
-// withdraw deletes the requests for Machines that the check does not, or no longer, want remediated.
+// withdraw deletes those of the requests that the check does not need (unneeded), or whose check was deleted (gone).
 func (r *healthChecks) withdraw(ctx context.Context, c *check, j health.Judgement, requests map[string]*metav1.PartialObjectMetadata) error {
 	var failures error
 	for _, name := range slices.Sorted(maps.Keys(requests)) {
@@ -76,13 +76,13 @@ func (r *healthChecks) withdraw(ctx context.Context, c *check, j health.Judgemen
 	return failures
 }
 
-// gone reports whether another check made a request and was deleted while no process ran that could withdraw it.
+// gone reports whether another check made the request and was deleted while no process ran that could withdraw the request.
 func (r *healthChecks) gone(ctx context.Context, check *unstructured.Unstructured, request *metav1.PartialObjectMetadata) (bool, error) {
 	by, named := request.Annotations[checkAnnotation]
 	if !named || by == check.GetName() || !request.DeletionTimestamp.IsZero() {
 		return false, nil
 	}
-	for _, from := range []client.Reader{r.checks, r.live} { // a cache may lag
+	for _, from := range []client.Reader{r.checks, r.live} { // the cache may lag
 		o := &unstructured.Unstructured{}
 		o.SetGroupVersionKind(healthCheckKind)
 		switch err := from.Get(ctx, types.NamespacedName{Namespace: request.Namespace, Name: by}, o); {
@@ -95,8 +95,8 @@ func (r *healthChecks) gone(ctx context.Context, check *unstructured.Unstructure
 	return true, nil
 }
 
-// unneeded returns why a request has to be withdrawn, "" if it stays. gone reports that another check made the request and was deleted. A request without the
-// name of a check was made by an earlier version of this controller, and is withdrawn only for a healthy Machine.
+// unneeded returns why a request has to be withdrawn, "" if it stays. gone means that another check made the request and was deleted. A request that names no
+// check was made by an earlier version of this controller. It is withdrawn only if its Machine is healthy or has SkipAnnotation.
 func unneeded(request *metav1.PartialObjectMetadata, c *check, j health.Judgement, gone bool) string {
 	by, named := request.Annotations[checkAnnotation]
 	if gone {
@@ -122,8 +122,8 @@ func unneeded(request *metav1.PartialObjectMetadata, c *check, j health.Judgemen
 	return ""
 }
 
-// whilePaused only withdraws requests that are no longer needed. Otherwise a Node that has recovered would be fenced as long as the check is paused. valid
-// reports that the check could be read.
+// whilePaused withdraws the requests that a paused check no longer needs, and makes none. Otherwise a Node that has recovered would stay fenced as long as the
+// check is paused. valid means that the check's spec could be read; if not, whilePaused does nothing.
 func (r *healthChecks) whilePaused(ctx context.Context, c *check, valid bool) error {
 	if !valid {
 		return nil
@@ -142,7 +142,7 @@ func (r *healthChecks) whilePaused(ctx context.Context, c *check, valid bool) er
 	return r.withdraw(ctx, c, j, requests)
 }
 
-// withdrawFormer withdraws the requests that the check has made from a template of another kind, and remembers the present kind.
+// withdrawFormer withdraws the requests that the check has made from a template of another kind than its current one. Then it remembers the current kind.
 func (r *healthChecks) withdrawFormer(ctx context.Context, c *check) error {
 	key, present := client.ObjectKeyFromObject(c.stored), kindsOf(c.stored)
 	former := slices.DeleteFunc(r.kinds.of(key), func(k schema.GroupVersionKind) bool { return slices.Contains(present, k) })
@@ -153,7 +153,7 @@ func (r *healthChecks) withdrawFormer(ctx context.Context, c *check) error {
 	return nil
 }
 
-// withdrawAll withdraws every request of a check, of these kinds and of those that are remembered. check is nil where it is gone.
+// withdrawAll withdraws every request of a check: those of the given kinds and of the remembered kinds (requestKinds). check is nil if the check is gone.
 func (r *healthChecks) withdrawAll(ctx context.Context, key types.NamespacedName, check *unstructured.Unstructured, kinds []schema.GroupVersionKind,
 	why string) error {
 	for _, k := range r.kinds.of(key) {
@@ -186,7 +186,7 @@ func (r *healthChecks) withdrawKinds(ctx context.Context, key types.NamespacedNa
 	return failures
 }
 
-// ignoreNoKind ignores that a kind is no longer served: it has no objects.
+// ignoreNoKind returns nil for the error that a kind is not served, because such a kind has no objects. It returns any other error unchanged.
 func ignoreNoKind(err error) error {
 	if meta.IsNoMatchError(err) {
 		return nil
@@ -194,7 +194,7 @@ func ignoreNoKind(err error) error {
 	return err
 }
 
-// ignoreInvalid ignores an invalid check: it has nothing to withdraw.
+// ignoreInvalid returns nil for an error about the check's spec, because an invalid check has nothing to withdraw. It returns any other error unchanged.
 func ignoreInvalid(err error) error {
 	if invalid(err) {
 		return nil

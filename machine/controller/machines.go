@@ -25,14 +25,14 @@ import (
 
 // machines is the Machine controller (machine-controller › Machine Controller Semantics).
 //
-// The document's step 0, the Machine's Cluster, is obsolete: the published API has no such object, and an actuator finds all that it needs about the
-// cluster in spec.providerSpec.
+// The document's step 0, which reads the Machine's Cluster, is obsolete: the published API has no such object, and an actuator finds all that it needs about
+// the cluster in spec.providerSpec.
 type machines struct {
 	actuator machine.Actuator
 	// client reads from the cache; live reads from the API server.
 	client client.Client
 	live   client.Reader
-	// pods is what the drain library works with.
+	// pods is the client that the drain library uses.
 	pods     kubernetes.Interface
 	recorder events.EventRecorder
 	meters   machineMeters
@@ -45,17 +45,17 @@ type machines struct {
 	wishes wishes
 }
 
-// pace is after how long a pass follows another without an event.
+// pace has the times between passes that no event causes, and the time limits of calls.
 type pace struct {
-	// idle is the time while everything is done: no event reports that an instance disappears.
+	// idle is the time if everything is done. Passes go on, because no event reports that an instance disappears.
 	idle time.Duration
-	// boot is the time while an instance boots: no event reports that it gets its addresses, either.
+	// boot is the time while an instance boots, because no event reports that the instance gets its addresses.
 	boot time.Duration
-	// drain is the time while pods end, which takes as long as they need.
+	// drain is the time while pods end. Pods may take as long as they need.
 	drain time.Duration
-	// held is the time while another Machine has the turn, or while a person has something to do elsewhere.
+	// held is the time while another Machine has the turn to drain, or while a person has to do something elsewhere.
 	held time.Duration
-	// call is the limit of one call of the actuator, evict of the evictions in one pass.
+	// call is the time limit of one call of the actuator, evict that of the evictions in one pass.
 	call, evict time.Duration
 }
 
@@ -87,7 +87,7 @@ func AddMachines(m manager.Manager, o Options) error {
 
 func newMachines(m manager.Manager, o Options) (*machines, error) {
 	config := rest.CopyConfig(m.GetConfig())
-	config.QPS = -1 // the API server paces evictions itself
+	config.QPS = -1 // the API server limits the rate of evictions itself
 	pods, err := kubernetes.NewForConfigAndClient(config, m.GetHTTPClient())
 	if err != nil {
 		return nil, err
@@ -99,8 +99,9 @@ func newMachines(m manager.Manager, o Options) (*machines, error) {
 	}, err
 }
 
-// read reads the Machine from the API server, because everything that follows, above all a creation, depends on which API is authoritative now. Every write
-// of the pass has the resourceVersion of this read or of the pass's own last write, so that it gets a conflict if the object has changed.
+// read reads the Machine from the API server and not from the cache, because everything that follows, above all a creation, depends on which API is
+// authoritative now. Every write of a pass has the resourceVersion of this read or of the pass's own last write. So the write gets a conflict if the Machine
+// has changed.
 func (c *machines) read(ctx context.Context, key types.NamespacedName) (subject[*machinev1beta1.Machine], error) {
 	m := &machinev1beta1.Machine{}
 	if err := c.live.Get(ctx, key, m); err != nil {
@@ -113,19 +114,19 @@ func shapeOfMachine(m *machinev1beta1.Machine) authority.Shape {
 	return shapeOf(m.Spec.AuthoritativeAPI, m.Status.AuthoritativeAPI, m.Status.Conditions)
 }
 
-// passStep is one thing that a pass does.
+// passStep is one step of a pass.
 type passStep struct {
 	name string
 	take func(context.Context, *pass) (*stop, error)
-	// alone reports that the steps after this one are taken even if it fails.
+	// alone means that the pass continues with the next step even if this step fails.
 	alone bool
 }
 
-// stop ends the pass after a step; nil continues.
+// stop is the result of a step that ends the pass. If a step returns nil instead, the pass continues.
 type stop struct {
 	// after is when to requeue without an event; 0 for never.
 	after time.Duration
-	// waits is the condition to wait for, if a person should know about it.
+	// waits is the condition to report, if a person should know what the pass waits for.
 	waits machinev1beta1.Condition
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// leaving is a pass over a Machine that is being deleted.
+// leaving returns the steps of a pass over a Machine that is being deleted.
 func (c *machines) leaving() []passStep {
 	return []passStep{
 		{name: "WithoutFinalizer", take: c.withoutFinalizer},
@@ -36,7 +36,8 @@ func (c *machines) leaving() []passStep {
 	}
 }
 
-// withoutFinalizer: "if the Machine is being deleted, and there is no finalizer, we're done" (machine-controller › Logic sequence).
+// withoutFinalizer ends the pass if the Machine has no finalizer: "if the Machine is being deleted, and there is no finalizer, we're done" (machine-controller
+// › Logic sequence).
 func (c *machines) withoutFinalizer(_ context.Context, p *pass) (*stop, error) {
 	if machine.HasFinalizer(p.machine) {
 		return nil, nil
@@ -54,7 +55,8 @@ func (c *machines) findNode(ctx context.Context, p *pass) (_ *stop, err error) {
 	return nil, err
 }
 
-// keepOwnNode: "one reason a Machine may not be deleted is if it corresponds to the node running the Machine controller" (machine-controller, note 1).
+// keepOwnNode stops the deletion if the Machine's Node runs this process: "one reason a Machine may not be deleted is if it corresponds to the node running the
+// Machine controller" (machine-controller, note 1).
 func (c *machines) keepOwnNode(_ context.Context, p *pass) (*stop, error) {
 	ref := p.machine.Status.NodeRef
 	if c.ownNode == "" || (p.node == nil || p.node.Name != c.ownNode) && (ref == nil || ref.Name != c.ownNode) {
@@ -64,8 +66,8 @@ func (c *machines) keepOwnNode(_ context.Context, p *pass) (*stop, error) {
 		"This Machine controller runs on Node %s, and cannot delete its own Node. Restart its pod on another Node to continue the deletion", c.ownNode)}, nil
 }
 
-// keepShared keeps an instance that another Machine has too, such as the Machine from which this one was copied: nobody has asked to terminate that instance
-// or to drain its Node. If both Machines are being deleted, the instance is deleted with the first.
+// keepShared stops the deletion if another Machine that is not being deleted names the same instance, such as the Machine from which this one was copied.
+// Nobody has asked to terminate that instance or to drain its Node. If both Machines are being deleted, the instance is deleted with the first.
 func (c *machines) keepShared(ctx context.Context, p *pass) (*stop, error) {
 	other, err := c.sharer(ctx, c.client, p.machine)
 	if err != nil || other == "" {
@@ -78,7 +80,7 @@ func (c *machines) keepShared(ctx context.Context, p *pass) (*stop, error) {
 		providerIDOf(p.machine), other, machinev1beta1.MachineFinalizer, p.machine.Namespace, p.machine.Name)}, nil
 }
 
-// sharer names another Machine that has the same instance and is not being deleted; "" if there is none.
+// sharer returns the name of another Machine that has the same instance and is not being deleted; "" if there is none.
 func (c *machines) sharer(ctx context.Context, from client.Reader, m *machinev1beta1.Machine) (string, error) {
 	id := instanceKeyOf(m)
 	if id == "" {
@@ -100,7 +102,7 @@ func (c *machines) sharer(ctx context.Context, from client.Reader, m *machinev1b
 	return "", nil
 }
 
-// instanceKeyOf is the key of a Machine's ID, as controllers on its platform read that.
+// instanceKeyOf returns the key of the Machine's provider ID, in the way in which controllers on the Machine's platform read the ID; "" if there is none.
 func instanceKeyOf(m *machinev1beta1.Machine) string {
 	var spec []byte
 	if v := m.Spec.ProviderSpec.Value; v != nil {
@@ -109,10 +111,11 @@ func instanceKeyOf(m *machinev1beta1.Machine) string {
 	return authority.InstanceKeyIn(spec, providerIDOf(m))
 }
 
-// preDrain and preTerminate wait without a time: removing a hook changes the Machine, which causes the next pass.
+// preDrain ends the pass while the Machine has preDrain hooks. Like preTerminate, it sets no time to requeue, because the removal of a hook changes the Machine
+// and so causes the next pass.
 func (c *machines) preDrain(_ context.Context, p *pass) (*stop, error) {
 	if p.node == nil && p.machine.Status.NodeRef == nil {
-		return nil, nil // it never had a Node: there is nothing to drain, and nothing that the hook protects
+		return nil, nil // the Machine never had a Node: there is nothing to drain, and nothing that the hook protects
 	}
 	return heldBy(machine.Drainable(p.machine))
 }
@@ -128,7 +131,7 @@ func heldBy(may machinev1beta1.Condition) (*stop, error) {
 	return &stop{waits: may}, nil
 }
 
-// delete has the actuator delete the instance; nil reports that nothing is left.
+// delete calls the actuator to delete the instance. It returns nil, nil if nothing is left, so that the pass continues.
 func (c *machines) delete(ctx context.Context, p *pass) (*stop, error) {
 	if left := c.wishes.left(p.machine, p.now()); left > 0 {
 		return &stop{after: left}, nil
@@ -143,8 +146,8 @@ func (c *machines) delete(ctx context.Context, p *pass) (*stop, error) {
 	return nil, nil
 }
 
-// deleteNode deletes the Node of an instance that is gone, because other controllers may take long. The UID protects a Node that has registered under the
-// same name since.
+// deleteNode deletes the Node of an instance that is gone. It does not wait for other controllers, which may take long to do so. The UID protects a Node that
+// has registered under the same name since.
 func (c *machines) deleteNode(ctx context.Context, p *pass) (*stop, error) {
 	if p.node == nil {
 		return nil, nil

@@ -26,8 +26,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// callError is the error of an actuator's method. It hides the errors that it wraps, except for those of the contract. A conflict that an actuator got is not
-// about this controller's write, and a Secret that the actuator did not find is not this controller's Machine.
+// callError is the error of an actuator's method. It hides the wrapped errors, except for those of the contract. A conflict that an actuator got is not about
+// this controller's write, and a Secret that the actuator did not find must not count as a missing Machine.
 type callError struct {
 	err error
 }
@@ -42,8 +42,8 @@ func (e *callError) As(target any) bool {
 	return ok
 }
 
-// call calls the actuator with its own copy of the Machine, and takes over the fields that the contract lets it change. wished reports that it wants to be
-// called again later, which is no failure.
+// call calls a method of the actuator with a copy of the Machine. Then it takes from the copy the fields that the contract lets an actuator change. wished
+// means that the actuator wants to be called again later, which is no failure.
 func (c *machines) call(ctx context.Context, p *pass, method func(context.Context, *machinev1beta1.Machine) error) (wished bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.pace.call)
 	defer cancel()
@@ -67,8 +67,8 @@ func (c *machines) call(ctx context.Context, p *pass, method func(context.Contex
 	return false, nil
 }
 
-// disown removes from the provider's status each instance that another Machine has. An actuator would find that instance, and delete it together with this
-// Machine.
+// disown removes from status.providerStatus of m each instance that is another Machine's. Otherwise an actuator would find that instance, and delete it
+// together with m.
 func (c *machines) disown(ctx context.Context, p *pass, m *machinev1beta1.Machine) error {
 	if m.Status.ProviderStatus == nil {
 		return nil
@@ -76,7 +76,7 @@ func (c *machines) disown(ctx context.Context, p *pass, m *machinev1beta1.Machin
 	ids := authority.StatusIDs(m.Status.ProviderStatus.Raw)
 	maps.DeleteFunc(ids, func(_, id string) bool { return instanceid.Names(id, ptr.Deref(m.Spec.ProviderID, "")) })
 	if len(ids) == 0 {
-		return nil // the usual case, in which nothing is read
+		return nil // the usual case: nothing is listed
 	}
 	others := &machinev1beta1.MachineList{}
 	if err := c.client.List(ctx, others, client.InNamespace(m.Namespace)); err != nil {
@@ -105,7 +105,7 @@ func (c *machines) disown(ctx context.Context, p *pass, m *machinev1beta1.Machin
 	return nil
 }
 
-// living is a pass over a Machine that is not being deleted.
+// living returns the steps of a pass over a Machine that is not being deleted.
 func (c *machines) living() []passStep {
 	return []passStep{
 		{name: "ForgetError", take: c.forgetError},
@@ -122,9 +122,9 @@ func (c *machines) living() []passStep {
 	}
 }
 
-// forgetError removes an error without the phase Failed. This controller stores the two at once, so such an error is what Cluster API reported while it was
-// authoritative. The pass then looks for the instance and decides anew, like OpenShift's controllers. It does not do so for a Machine in phase Failed. With
-// the error kept, the condition InstanceExists would stay as Cluster API had it.
+// forgetError removes the error of a Machine that is not in phase Failed. This controller stores error and phase at once, so an error without the phase is what
+// Cluster API reported while it was authoritative. The pass then looks for the instance and decides anew, like OpenShift's controllers. If the error were kept,
+// the condition InstanceExists would stay as Cluster API had it.
 func (c *machines) forgetError(_ context.Context, p *pass) (*stop, error) {
 	if s := &p.machine.Status; ptr.Deref(s.Phase, "") != machinev1beta1.PhaseFailed {
 		s.ErrorReason, s.ErrorMessage = nil, nil
@@ -132,21 +132,21 @@ func (c *machines) forgetError(_ context.Context, p *pass) (*stop, error) {
 	return nil, nil
 }
 
-// addFinalizer adds the finalizer before any call, because what a provider creates for a Machine is deleted only while the Machine exists. Admission refuses
-// the finalizer while another API is authoritative (authority/finalizer-fence). That also stops a controller whose feature gate is off.
+// addFinalizer adds the finalizer before any call of the actuator, because what a provider creates for a Machine is deleted only while the Machine exists.
+// Admission refuses the finalizer while another API is authoritative (authority/finalizer-fence). That also stops a controller whose feature gate is off.
 func (c *machines) addFinalizer(ctx context.Context, p *pass) (*stop, error) {
 	if !controllerutil.AddFinalizer(p.machine, machinev1beta1.MachineFinalizer) {
 		return nil, nil
 	}
 	if err := c.store(ctx, p); err != nil {
-		p.over = true // a Machine that another API runs gets no status from here
+		p.over = true // a Machine that another API reconciles gets no status from this controller
 		return nil, err
 	}
 	p.log.Info("Added the finalizer")
 	return nil, nil
 }
 
-// reportHooks reports at all times the hooks that a deletion will wait for.
+// reportHooks sets the conditions about the hooks that a deletion will wait for. It does so in every pass, also before a deletion.
 func (c *machines) reportHooks(_ context.Context, p *pass) (*stop, error) {
 	p.is(machine.Drainable(p.machine))
 	p.is(machine.Terminable(p.machine))
@@ -160,7 +160,7 @@ func (c *machines) leaveFailed(_ context.Context, p *pass) (*stop, error) {
 	return nil, nil
 }
 
-// exists asks whether there is an instance, unless the actuator asked not to be called for a while.
+// exists asks the actuator whether there is an instance (ask), unless the actuator asked not to be called for a while.
 func (c *machines) exists(ctx context.Context, p *pass) (*stop, error) {
 	if left := c.wishes.left(p.machine, p.now()); left > 0 {
 		p.lookAgain(left)
@@ -169,7 +169,7 @@ func (c *machines) exists(ctx context.Context, p *pass) (*stop, error) {
 	return nil, c.ask(ctx, p)
 }
 
-// ask asks whether there is an instance, and decides what follows from that.
+// ask calls Exists, and sets the pass's move and the condition InstanceExists by the answer.
 func (c *machines) ask(ctx context.Context, p *pass) error {
 	there := false
 	wished, err := c.call(ctx, p, func(ctx context.Context, m *machinev1beta1.Machine) (err error) {
@@ -193,11 +193,11 @@ func (c *machines) ask(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// create asks for the instance, in a pass whose Exists returned false, for a Machine that never had an instance.
+// create asks the actuator for the instance, in a pass whose Exists returned false, for a Machine that never had an instance.
 //
-// The attempt and its time are stored first, with the resourceVersion that this pass has read or written last. If authority, or anything else, has changed
-// since, that write gets a conflict and no instance is created. If two processes attempt it at the same time, only one write succeeds. After a crash
-// between the write and the call, the next pass finds the phase, and calls Exists.
+// create first stores the attempt and its time, with the resourceVersion that this pass has read or written last. If authority, or anything else, has changed
+// since, that write gets a conflict and no instance is created. If two processes attempt a creation at the same time, only one write succeeds. If the process
+// crashes between the write and the call, the next pass finds the phase, and calls Exists.
 func (c *machines) create(ctx context.Context, p *pass) (*stop, error) {
 	if p.move != machine.Create {
 		return nil, nil
@@ -225,7 +225,7 @@ func (c *machines) create(ctx context.Context, p *pass) (*stop, error) {
 	return &stop{after: c.pace.boot}, nil
 }
 
-// update reads the state of the instance. A failure does not keep the pass from the Node.
+// update calls the actuator's Update, which reads the state of the instance. If that fails, the pass still goes on to the Node.
 func (c *machines) update(ctx context.Context, p *pass) (*stop, error) {
 	if p.move != machine.Update {
 		return nil, nil
@@ -234,7 +234,7 @@ func (c *machines) update(ctx context.Context, p *pass) (*stop, error) {
 	return nil, err
 }
 
-// findInstance marks a Machine as failed if its instance is gone, or waits if the provider may only be slow to show it.
+// findInstance fails the Machine if its instance is gone. If the provider may only be slow to show the instance, it requeues.
 func (c *machines) findInstance(_ context.Context, p *pass) (*stop, error) {
 	switch p.move {
 	case machine.Await:
@@ -245,7 +245,7 @@ func (c *machines) findInstance(_ context.Context, p *pass) (*stop, error) {
 	return nil, nil
 }
 
-// rest returns when to requeue a Machine for which everything is done, unless the actuator has returned a time.
+// rest ends a pass that has done everything, and returns when to requeue. If the actuator has asked not to be called for a while, that time counts instead.
 func (c *machines) rest(_ context.Context, p *pass) (*stop, error) {
 	if p.wish > 0 || c.wishes.left(p.machine, p.now()) > 0 {
 		return &stop{}, nil
@@ -258,10 +258,11 @@ func (c *machines) rest(_ context.Context, p *pass) (*stop, error) {
 
 // resolveCreation finds out, before a pause is acknowledged, the result of a creation whose answer was lost.
 //
-// If there is an instance, resolveCreation stores its data. If Exists returns false, the provider may be slow to list the instance: the contract lets Exists
-// be wrong as long as a second Create would find the first one's instance, but no Create is allowed here. So Exists must still return false later: when the
-// last call must have ended and the provider has had its time to show what it created. After that, nothing that this controller or its predecessor has asked
-// for can appear. (The caller stores the times. They are right if the clocks of the replicas agree.)
+// If there is an instance, resolveCreation stores the instance's data. If Exists returns false, the provider may only be slow to list the instance. The
+// contract lets Exists be wrong as long as a second Create would find the first one's instance, but a pass before a pause may not call Create. So Exists must
+// still return false later: when the last call of Create must have ended and the provider has had its time to show what it created (machine.OpenUntil). After
+// that, nothing that this controller or its predecessor has asked for can appear. The caller stores the times; they are right if the clocks of the replicas
+// agree.
 func (c *machines) resolveCreation(ctx context.Context, m *machinev1beta1.Machine) (reconcile.Result, error) {
 	if !machine.CreationOpen(m) {
 		return reconcile.Result{}, nil
@@ -275,7 +276,7 @@ func (c *machines) resolveCreation(ctx context.Context, m *machinev1beta1.Machin
 		return c.takeOver(ctx, p)
 	case p.move == "":
 		return reconcile.Result{RequeueAfter: p.wish}, nil
-	case !known || until.Sub(p.now()) > c.pace.call+2*machine.Grace: // another controller's work, or that of one whose clock was ahead: count from now
+	case !known || until.Sub(p.now()) > c.pace.call+2*machine.Grace: // another controller made the attempt, or its clock was ahead: count from now
 		p.begins(machine.Creating())
 		return reconcile.Result{RequeueAfter: soon}, c.store(ctx, p)
 	case p.now().Before(until):
@@ -284,7 +285,7 @@ func (c *machines) resolveCreation(ctx context.Context, m *machinev1beta1.Machin
 	return reconcile.Result{}, nil
 }
 
-// takeOver stores the data of an instance that was found, so that the next authoritative API finds it, too.
+// takeOver stores the data of an instance that resolveCreation has found, so that the next authoritative API finds the instance, too.
 func (c *machines) takeOver(ctx context.Context, p *pass) (reconcile.Result, error) {
 	wished, err := c.call(ctx, p, c.actuator.Update)
 	if err != nil {
@@ -296,11 +297,11 @@ func (c *machines) takeOver(ctx context.Context, p *pass) (reconcile.Result, err
 	return reconcile.Result{RequeueAfter: p.wish}, nil
 }
 
-// wishes keep what actuators asked for by RequeueAfter. A wish holds whatever event causes the next pass, until its time has passed, the Machine's spec
-// changes or the Machine is deleted.
+// wishes keeps, for each Machine, how long its actuator asked not to be called (RequeueAfter). No event shortens that time. A wish ends when its time has
+// passed, when the Machine's spec changes, or when the Machine is deleted.
 //
-// A pass that does not call the actuator because of a wish requeues itself after the remaining time. The requeue of an earlier pass is lost as soon as an
-// event causes a pass (the work queue holds an item once), and at the end of this pass the wish may be over.
+// A pass that does not call the actuator because of a wish requeues itself after the remaining time. Otherwise nothing would: an event that causes a pass
+// replaces the requeue of an earlier pass (the work queue holds an item once), and at the end of this pass the wish may be over.
 type wishes struct {
 	mu sync.Mutex
 	of map[types.UID]wish
@@ -328,7 +329,7 @@ func (w *wishes) grant(m *machinev1beta1.Machine, now time.Time, after time.Dura
 	w.of[m.UID] = wish{m.Generation, now.Add(after)}
 }
 
-// left is how long the actuator must not be called.
+// left returns how long the actuator must not be called for this Machine; 0 if it may be called.
 func (w *wishes) left(m *machinev1beta1.Machine, now time.Time) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/poundlock/poundlock/internal/metricsregistry"
 )
 
-// machineMeters count failures at the provider.
+// machineMeters counts failures at the provider.
 type machineMeters struct{ failures *prometheus.CounterVec }
 
 func newMachineMeters() (machineMeters, error) {

@@ -20,9 +20,9 @@ import (
 	"github.com/poundlock/poundlock/machine"
 )
 
-// keepAnswer stores the result of Create although somebody has changed the Machine meanwhile, or, worse, deleted it. The next pass could not be certain to
-// find the instance again: a provider may be slow to show a new instance, and the deletion of a Machine without an ID would leave it behind. cause is why the
-// pass itself could not store the result.
+// keepAnswer stores the result of Create although somebody has changed the Machine meanwhile or, worse, deleted it. Without the stored result, the next pass
+// might not find the instance again: a provider may be slow to show a new instance, and the deletion of a Machine without a provider ID would leave the
+// instance behind. cause is why the pass itself could not store the result. keepAnswer returns cause, or the error of its own write.
 func (c *machines) keepAnswer(ctx context.Context, p *pass, cause error) error {
 	if !p.asked || !apierrors.IsConflict(cause) {
 		return cause
@@ -35,7 +35,7 @@ func (c *machines) keepAnswer(ctx context.Context, p *pass, cause error) error {
 			return client.IgnoreNotFound(err)
 		}
 		answered := now.DeepCopy()
-		if id := p.machine.Spec.ProviderID; id != nil { // a Create that failed proves nothing about what is stored
+		if id := p.machine.Spec.ProviderID; id != nil { // a failed Create proves nothing about a stored ID
 			answered.Spec.ProviderID = id
 		}
 		if _, err := versioned.PatchFrom(ctx, c.client, now, answered); err != nil {
@@ -54,9 +54,9 @@ func (c *machines) keepAnswer(ctx context.Context, p *pass, cause error) error {
 	return cause
 }
 
-// takeBack deletes the instance that this pass has just created, if the Machine is gone although it had the finalizer. Either somebody removed the finalizer
-// by hand, or the deletion had begun before the finalizer was added, which an API server does not notice. No later pass would delete the instance. If another
-// Machine names the instance by now, it stays. cause is why nothing could be stored. takeBack returns it, with further errors.
+// takeBack deletes the instance that this pass has just created, if the Machine is gone although it had the finalizer. Either somebody removed the finalizer by
+// hand, or the deletion had begun before the finalizer was added, which an API server does not notice. No later pass would delete the instance. If another
+// Machine names the instance by now, the instance stays. cause is why the pass could not store its result. takeBack returns cause, with further errors.
 func (c *machines) takeBack(ctx context.Context, p *pass, cause error) error {
 	if !p.asked || !versioned.Outdated(cause) {
 		return cause
@@ -90,7 +90,7 @@ func (c *machines) takeBack(ctx context.Context, p *pass, cause error) error {
 	}
 }
 
-// vanished reports whether the Machine is gone, or another one has its name.
+// vanished reports whether the Machine is gone, or another Machine has its name.
 func (c *machines) vanished(ctx context.Context, m *machinev1beta1.Machine) (bool, error) {
 	now := &machinev1beta1.Machine{}
 	err := c.live.Get(ctx, client.ObjectKeyFromObject(m), now)
@@ -100,7 +100,7 @@ func (c *machines) vanished(ctx context.Context, m *machinev1beta1.Machine) (boo
 	return now.UID != m.UID && err == nil, err
 }
 
-// linger waits as long as the actuator asked for, or a moment; an error means that the time is up.
+// linger waits before the next attempt: as long as the actuator asked for, or a second. An error means that ctx has ended.
 func linger(ctx context.Context, err error) error {
 	after := soon
 	if r, ok := machine.AsRequeueAfter(err); ok && r.After > 0 {

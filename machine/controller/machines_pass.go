@@ -25,25 +25,25 @@ import (
 
 // pass is the state of one pass over a Machine.
 type pass struct {
-	// machine is the Machine as the pass wants it, stored as the API server has it, found as it was when the pass began.
+	// machine is the Machine as the pass wants it, stored is the Machine as the API server has it, found is the Machine as it was when the pass began.
 	machine, stored, found *machinev1beta1.Machine
-	// node is the Machine's, nil if it has none.
+	// node is the Machine's Node, nil if it has none.
 	node *corev1.Node
-	// move is what is done about the instance; "" for nothing.
+	// move is what the pass does about the instance; "" for nothing.
 	move machine.Move
 	now  func() time.Time
 	log  logr.Logger
 
-	// halt is the stop of the step that the pass ended with, nil if all were taken; failures are in order.
+	// halt is the stop of the step that ended the pass, nil if all steps were taken. failures are the steps' errors, in order.
 	halt     *stop
 	failures []failure
-	// again is when to requeue without an event, 0 for never: the shortest that a step wants.
+	// again is when to requeue without an event, 0 for never. It is the shortest time that a step wants.
 	again time.Duration
 	// wish is how long the actuator asked not to be called; 0 if it did not.
 	wish time.Duration
 	// asked reports that this pass has called Create.
 	asked bool
-	// over reports that there is nothing to store: the Machine is gone, or no longer this controller's.
+	// over means that the pass must store nothing: the Machine is gone, or no longer this controller's.
 	over bool
 }
 
@@ -73,7 +73,8 @@ func (p *pass) lookAgain(after time.Duration) {
 	}
 }
 
-// is sets a condition. Its time is that of the last stored change of status. If a pass sets a condition twice, it changes once, or not at all.
+// is sets a condition of the Machine. Its time is now if the status differs from the stored one, and otherwise the stored time. So if a pass sets a condition
+// twice, the stored condition changes once, or not at all.
 func (p *pass) is(c machinev1beta1.Condition) {
 	at := p.now()
 	c.Message = cut(c.Message, longestMessage)
@@ -88,7 +89,7 @@ func (p *pass) is(c machinev1beta1.Condition) {
 	p.machine.Status.Conditions = withCondition(p.machine.Status.Conditions, c, at)
 }
 
-// begins sets a condition as of now, even if it had that status before.
+// begins sets a condition of the Machine with the time now, even if the stored condition has the same status.
 func (p *pass) begins(c machinev1beta1.Condition) {
 	p.is(c)
 	for i := range p.machine.Status.Conditions {
@@ -107,7 +108,7 @@ func conditionOfType(all []machinev1beta1.Condition, kind machinev1beta1.Conditi
 	return machinev1beta1.Condition{}, false
 }
 
-// conclude is the one place that turns what the steps returned into conditions, phase, events, metrics, and the time of the next pass.
+// conclude ends a pass. It is the only place that turns what the steps returned into conditions, phase, events, metrics, and the time of the next pass.
 func (c *machines) conclude(ctx context.Context, p *pass) (reconcile.Result, error) {
 	if p.halt != nil && p.halt.waits.Type != "" {
 		c.reportWait(p, p.halt.waits)
@@ -133,7 +134,8 @@ func (c *machines) conclude(ctx context.Context, p *pass) (reconcile.Result, err
 	return reconcile.Result{RequeueAfter: p.again}, nil
 }
 
-// reportWait sets the condition with what the pass waits for. Events report when the wait begins, and when it begins to matter.
+// reportWait sets the condition that names what the pass waits for. It writes an event when the wait begins, and another one when
+// the Machine's deletion begins, because only then the wait matters.
 func (c *machines) reportWait(p *pass, waits machinev1beta1.Condition) {
 	old, _ := conditionOfType(p.found.Status.Conditions, waits.Type)
 	if old.Status != waits.Status || old.Reason != waits.Reason || ptr.Deref(p.found.Status.Phase, "") != machinev1beta1.PhaseDeleting {
@@ -142,7 +144,8 @@ func (c *machines) reportWait(p *pass, waits machinev1beta1.Condition) {
 	p.is(waits)
 }
 
-// reportFailure reports an error, and returns the one to retry with.
+// reportFailure reports a step's error by an event, and counts it if it is the provider's or terminal. It returns the error to retry with. It returns nil
+// for a terminal error, which becomes the Machine's error, and for the error that another writer has changed the object first.
 func (c *machines) reportFailure(p *pass, f failure) error {
 	var call *callError
 	theirs := errors.As(f.err, &call)
@@ -168,13 +171,13 @@ func (c *machines) recordEvent(p *pass, kind, reason, action, note string) {
 	c.recorder.Eventf(p.machine, nil, kind, reason, action, "%s", cut(note, longestNote))
 }
 
-// longestNote is the limit of an Event's note; longestMessage that of a Machine's message, because some providers answer with a page of HTML.
+// longestNote is the limit of an Event's note. longestMessage is the limit of a Machine's message, because some providers answer with a page of HTML.
 const (
 	longestNote    = 1024
 	longestMessage = 4096
 )
 
-// cut shortens a text to a number of bytes.
+// cut shortens a text to a number of bytes. A shortened text ends in "…".
 func cut(s string, to int) string {
 	if len(s) <= to {
 		return s
@@ -182,8 +185,8 @@ func cut(s string, to int) string {
 	return strings.ToValidUTF8(s[:to-len("…")], "") + "…"
 }
 
-// store writes what the pass has changed: metadata and spec, then the status with the phase that follows. It finishes even if the process is asked to stop:
-// otherwise the provider's last answer would be lost.
+// store writes what the pass has changed: metadata and spec first, then the status with the phase that follows from it. store finishes even if the process is
+// asked to stop. Otherwise the provider's last answer would be lost.
 func (c *machines) store(ctx context.Context, p *pass) error {
 	if p.over {
 		return nil
@@ -208,7 +211,8 @@ func (c *machines) store(ctx context.Context, p *pass) error {
 
 const storeTime = 10 * time.Second
 
-// setPhase sets the phase, and lastUpdated only if it changes: a MachineHealthCheck measures from it how long a Node has been missing.
+// setPhase sets the phase. It sets lastUpdated only if the phase changes, because a MachineHealthCheck measures from lastUpdated how long a Node has been
+// missing.
 func (p *pass) setPhase(phase string) {
 	if s := &p.machine.Status; phase != "" && (s.Phase == nil || *s.Phase != phase) {
 		p.log.Info("Phase", "phase", phase)
@@ -216,5 +220,5 @@ func (p *pass) setPhase(phase string) {
 	}
 }
 
-// spread adds a random part, so that passes do not all come at once.
+// spread adds up to a fifth to a time, at random, so that the passes of many Machines do not come at once.
 func spread(d time.Duration) time.Duration { return wait.Jitter(d, 0.2) }

@@ -28,14 +28,15 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// The indexes: by what a Machine and its Node may have in common, and of Machines that are being deleted.
+// The indexes. nodeKeys and machineNodes have what a Node and its Machine may have in common (keysOfNode, machineKeys). machineLeaving has the Machines that
+// are being deleted.
 const (
 	nodeKeys       = "machine/machine-keys"
 	machineNodes   = "machine/node-keys"
 	machineLeaving = "machine/leaving"
 )
 
-// firstRetry and lastRetry are the limits of the time until a retry. A provider should not be asked more often than after firstRetry.
+// firstRetry and lastRetry are the shortest and the longest time until a retry. A provider should not be asked more often than after firstRetry.
 const (
 	firstRetry = 500 * time.Millisecond
 	lastRetry  = 5 * time.Minute
@@ -82,15 +83,15 @@ func leaving(o client.Object) []string {
 	return []string{"true"}
 }
 
-// machineKeys, like keysOfNode, returns what a Machine and its Node may have in common: the provider ID, an address, and the Node's name once the Machine
-// refers to it.
+// machineKeys returns what a Machine may have in common with its Node: the provider ID, each address, and the Node's name once the Machine refers to the Node.
+// keysOfNode returns the same for a Node.
 func machineKeys(m *machinev1beta1.Machine) []string {
 	name := ""
 	if m.Status.NodeRef != nil {
 		name = m.Status.NodeRef.Name
 	}
 	keys := keysOf(ptr.Deref(m.Spec.ProviderID, ""), name, m.Status.Addresses)
-	if key := instanceKeyOf(m); key != "" && !slices.Contains(keys, "id/"+key) { // the key of an ID that has another cloud's scheme
+	if key := instanceKeyOf(m); key != "" && !slices.Contains(keys, "id/"+key) { // an ID with another cloud's scheme: its key on the Machine's platform
 		keys = append(keys, "id/"+key)
 	}
 	return keys
@@ -114,7 +115,7 @@ func keysOf(id, name string, addresses []corev1.NodeAddress) []string {
 	return keys
 }
 
-// machinesOf are the Machines that a Node concerns.
+// machinesOf returns the Machines that a Node concerns, because they have a key in common with it.
 func (c *machines) machinesOf(ctx context.Context, o client.Object) []reconcile.Request {
 	var out []reconcile.Request
 	add := func(key client.ObjectKey) {
@@ -134,8 +135,8 @@ func (c *machines) machinesOf(ctx context.Context, o client.Object) []reconcile.
 	return out
 }
 
-// machineChanged reports whether a change of a Machine concerns its controller. Most changes of a status are the controller's own or the mirror's: a pass for
-// each of them would call the provider each time.
+// machineChanged reports whether an update of a Machine needs a pass of the Machine controller. Most updates of a status are the controller's own or the
+// mirror's. A pass for each of them would call the provider each time.
 func machineChanged(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld.(*machinev1beta1.Machine), e.ObjectNew.(*machinev1beta1.Machine)
 	return before.ResourceVersion == after.ResourceVersion || // a resync
@@ -147,8 +148,8 @@ func machineChanged(e event.UpdateEvent) bool {
 		!slices.Contains(after.Finalizers, machinev1beta1.MachineFinalizer) && synchronizedOf(before) != synchronizedOf(after)
 }
 
-// synchronizedOf returns the mirror's report. Admission may have refused a Machine its finalizer because another Machine of its name exists in Cluster API.
-// When the mirror's report changes, that other Machine may be gone.
+// synchronizedOf returns reason and message of the mirror's condition Synchronized. Admission may have refused a Machine its finalizer because another Machine
+// of the same name exists in Cluster API. When the mirror's report changes, that other Machine may be gone.
 func synchronizedOf(m *machinev1beta1.Machine) string {
 	c, _ := conditionOfType(m.Status.Conditions, authority.ConditionSynchronized)
 	return c.Reason + c.Message
@@ -159,7 +160,8 @@ func pausedOf(m *machinev1beta1.Machine) corev1.ConditionStatus {
 	return c.Status
 }
 
-// nodeChanged ignores heartbeats, images and usage: a Node is written more often than anything else.
+// nodeChanged reports whether an update of a Node needs a pass over its Machine. It ignores heartbeats, images and usage, because a Node is written more often
+// than any other object.
 func nodeChanged(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld.(*corev1.Node), e.ObjectNew.(*corev1.Node)
 	return before.UID != after.UID || before.Spec.ProviderID != after.Spec.ProviderID ||

@@ -24,10 +24,10 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// machineSets is the controller of MachineSets. A pass finishes what it begins, so it acknowledges a pause at once.
+// machineSets is the controller of MachineSets. Each pass finishes what it begins, so the controller acknowledges a pause at once.
 type machineSets struct {
 	client.Client
-	// live reads from the API server: decisions depend on the count there.
+	// live reads from the API server. Decisions depend on how many Machines exist there.
 	live     client.Reader
 	clock    clock.PassiveClock
 	on       bool
@@ -35,7 +35,7 @@ type machineSets struct {
 	meters   setMeters
 }
 
-// AddMachineSets adds the controller of MachineSets to a manager. It does not use Options.Actuator and Node.
+// AddMachineSets adds the controller of MachineSets to a manager. It ignores Options.Actuator and Options.Node.
 func AddMachineSets(m manager.Manager, o Options) error {
 	o, err := o.filled()
 	if err != nil {
@@ -68,10 +68,11 @@ func shapeOfSet(set *machinev1beta1.MachineSet) authority.Shape {
 	return shapeOf(set.Spec.AuthoritativeAPI, set.Status.AuthoritativeAPI, set.Status.Conditions)
 }
 
-// work keeps the set's number of Machines. The cache shows whether there is anything to do. A live read decides what is done.
+// work keeps as many Machines as the set wants, and reports the numbers. The cache shows whether there is anything to do. A live read then decides what is
+// done.
 func (r *machineSets) work(ctx context.Context, set *machinev1beta1.MachineSet) (reconcile.Result, error) {
 	if !set.DeletionTimestamp.IsZero() {
-		return reconcile.Result{}, nil // the garbage collector takes its Machines
+		return reconcile.Result{}, nil // the garbage collector deletes its Machines
 	}
 	selector, err := scaling.Selector(set)
 	if err != nil {
@@ -89,7 +90,7 @@ func (r *machineSets) work(ctx context.Context, set *machinev1beta1.MachineSet) 
 	return reconcile.Result{RequeueAfter: sooner(again, next)}, errors.Join(failure, err)
 }
 
-// sooner returns the shorter of two waits. 0 is no wait.
+// sooner returns the shorter of two times to requeue. 0 means no requeue.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -99,8 +100,8 @@ func sooner(a, b time.Duration) time.Duration {
 
 type machinesOf func(context.Context, *machinev1beta1.MachineSet, labels.Selector) ([]*machinev1beta1.Machine, error)
 
-// plan plans what the set does with its Machines. It uses the set's UID as the seed: two passes that read the same choose the same Machines, even if the
-// second does not see the first one's changes.
+// plan returns what the set does about its Machines. It uses the set's UID as the seed. So two passes that read the same Machines choose the same ones, even if
+// the second pass does not see the changes of the first.
 func (r *machineSets) plan(ctx context.Context, from client.Reader, machines machinesOf, set *machinev1beta1.MachineSet, selector labels.Selector) (
 	scaling.Plan, error) {
 	found, err := machines(ctx, set, selector)
@@ -111,7 +112,8 @@ func (r *machineSets) plan(ctx context.Context, from client.Reader, machines mac
 	return scaling.PlanFor(set, selector, found, shared, string(set.UID)), err
 }
 
-// shared reports which Machines another set selects too. It reads the sets only if a matching Machine has no controller.
+// shared returns a function that reports whether another set selects a Machine too; nil if every Machine that the set
+// selects has a controller. In that case, shared does not read the other sets.
 func (r *machineSets) shared(ctx context.Context, from client.Reader, set *machinev1beta1.MachineSet, selector labels.Selector,
 	found []*machinev1beta1.Machine) (func(*machinev1beta1.Machine) bool, error) {
 	if !slices.ContainsFunc(found, func(m *machinev1beta1.Machine) bool {
@@ -136,7 +138,7 @@ func (r *machineSets) shared(ctx context.Context, from client.Reader, set *machi
 	}, nil
 }
 
-// known are the set's Machines and those without a controller, from the cache: the cost does not grow with other sets.
+// known returns the set's Machines and those without a controller, from the cache. The index makes the cost independent of other sets.
 func (r *machineSets) known(ctx context.Context, set *machinev1beta1.MachineSet, _ labels.Selector) ([]*machinev1beta1.Machine, error) {
 	var out []*machinev1beta1.Machine
 	for _, owner := range []string{string(set.UID), noController} {

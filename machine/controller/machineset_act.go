@@ -23,14 +23,14 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// batch is how many Machines a pass creates at most: a set that wants a thousand does not delay other sets, and may change in between.
+// batch is how many Machines a pass creates at most. So a set that wants a thousand does not delay other sets, and its spec may change in between.
 const batch = 50
 
-// longestRequest is the limit of one creation, webhooks included; the API server has the same limit.
+// longestRequest is the time limit of one creation, webhooks included. The API server has the same limit.
 const longestRequest = time.Minute
 
-// act plans again from a live read of the set and its Machines, so that a lagging cache never creates or deletes one too many. It returns how soon to
-// continue, 0 if all is done.
+// act plans again from a live read of the set and its Machines, and carries the plan out. So a lagging cache never makes the set create or delete one Machine
+// too many. act returns how soon to continue, 0 if all is done.
 func (r *machineSets) act(ctx context.Context, seen *machinev1beta1.MachineSet, selector labels.Selector) (time.Duration, error) {
 	set := &machinev1beta1.MachineSet{}
 	if err := r.live.Get(ctx, client.ObjectKeyFromObject(seen), set); err != nil {
@@ -46,22 +46,23 @@ func (r *machineSets) act(ctx context.Context, seen *machinev1beta1.MachineSet, 
 	return r.carryOut(ctx, set, plan)
 }
 
-// stored are the Machines that match, from the API server.
+// stored returns the Machines that match the selector, from the API server.
 func (r *machineSets) stored(ctx context.Context, set *machinev1beta1.MachineSet, selector labels.Selector) ([]*machinev1beta1.Machine, error) {
 	l := &machinev1beta1.MachineList{}
 	err := r.live.List(ctx, l, client.InNamespace(set.Namespace), client.MatchingLabelsSelector{Selector: selector})
 	return pointers(l.Items), err
 }
 
-// sameToAct reports whether the stored set is the one that was seen, and this controller still acts on it. A changed spec may have another selector.
+// sameToAct reports whether the stored set has the UID and generation of the set that was seen, and this controller still acts on it. A changed spec may have
+// another selector.
 func (r *machineSets) sameToAct(seen, stored *machinev1beta1.MachineSet) bool {
 	shape := shapeOfSet(stored)
 	gate := authority.GateOf(shape, r.on)
 	return stored.UID == seen.UID && stored.Generation == seen.Generation && stored.DeletionTimestamp.IsZero() && gate.Act && gate.AlreadyWritten(shape)
 }
 
-// carryOut carries out the plan. If a Machine cannot be adopted, only the deletion of that Machine is skipped. If a Machine has changed meanwhile, another
-// controller may own it by now. Then there may be no surplus any more, so carryOut stops and the next pass plans again.
+// carryOut carries out the plan, and returns how soon to continue. If a Machine cannot be adopted, only the deletion of that Machine is skipped. If a Machine
+// has changed meanwhile, another controller may own it by now. Then there may be no surplus any more, so carryOut stops and the next pass plans again.
 func (r *machineSets) carryOut(ctx context.Context, set *machinev1beta1.MachineSet, plan scaling.Plan) (time.Duration, error) {
 	var failures error
 	for _, m := range plan.Adopt {
@@ -98,8 +99,8 @@ func (r *machineSets) adopt(ctx context.Context, set *machinev1beta1.MachineSet,
 	return r.done(ctx, set, m, "adopt", err)
 }
 
-// create creates a Machine. It may run on for the time of one request after the process was asked to end: a creation that was cut off might be stored after
-// another process has counted the Machines.
+// create creates a Machine. It may run on for the time of one request after the process was asked to stop. Otherwise the API server might store an interrupted
+// creation after another process has counted the Machines.
 func (r *machineSets) create(ctx context.Context, set *machinev1beta1.MachineSet) error {
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestRequest)
 	defer cancel()
@@ -107,11 +108,12 @@ func (r *machineSets) create(ctx context.Context, set *machinev1beta1.MachineSet
 	return r.done(ctx, set, m, "create", r.Create(finish, m))
 }
 
-// machineFrom returns a Machine as the set's template has it, with its authority: Cluster API may be authoritative from the creation on (converting ›
-// Creation of new Machines).
+// machineFrom returns a new Machine from the set's template. The template also says which API is authoritative: Cluster API may be authoritative from the
+// creation on (converting › Creation of new Machines).
 //
-// A Machine of the Machine API has its finalizer from the creation on. If an object without finalizers is deleted, the API server deletes it even if a
-// finalizer was added while admission was called. So a finalizer that is added later might not hold the Machine, and its instance would be left behind.
+// If the template does not name Cluster API, the Machine has the Machine controller's finalizer from the creation on. A finalizer that is added later might not
+// hold the Machine: if an object without finalizers is deleted, the API server deletes it even if a finalizer was added while admission was called. The
+// Machine's instance would be left behind.
 func machineFrom(set *machinev1beta1.MachineSet) *machinev1beta1.Machine {
 	template := set.Spec.Template.DeepCopy()
 	m := &machinev1beta1.Machine{
@@ -127,17 +129,17 @@ func machineFrom(set *machinev1beta1.MachineSet) *machinev1beta1.Machine {
 	return m
 }
 
-// delete deletes exactly the Machine that was read, not another of the same name. It also deletes a Machine for which Cluster API is authoritative: that
-// Machine belongs to the set, and the mirror propagates the deletion.
+// delete deletes exactly the Machine that was read, not another of the same name. It also deletes a Machine for which Cluster API is authoritative, because
+// that Machine belongs to the set, and the mirror propagates the deletion.
 func (r *machineSets) delete(ctx context.Context, set *machinev1beta1.MachineSet, m *machinev1beta1.Machine) error {
 	err := r.Delete(ctx, m, client.Preconditions{UID: &m.UID, ResourceVersion: &m.ResourceVersion})
 	if apierrors.IsNotFound(err) {
-		return nil // it is gone already
+		return nil // the Machine is gone already
 	}
 	return r.done(ctx, set, m, "delete", err)
 }
 
-// done reports what was done, or why it failed.
+// done counts a write and reports it by an event and a log line. If err is set, it returns the error, wrapped.
 func (r *machineSets) done(ctx context.Context, set *machinev1beta1.MachineSet, m *machinev1beta1.Machine, verb string, err error) error {
 	r.meters.count(verb, err)
 	name := m.Name

@@ -21,7 +21,7 @@ import (
 // longestSelector is the API's limit for status.labelSelector.
 const longestSelector = 4096
 
-// report stores the numbers if they changed, and returns how soon time alone will change them again.
+// report stores the set's numbers if they changed. It returns how soon they will change again only because time passes.
 func (r *machineSets) report(ctx context.Context, seen *machinev1beta1.MachineSet, selector labels.Selector,
 	machines []*machinev1beta1.Machine) (time.Duration, error) {
 	set := seen.DeepCopy()
@@ -30,24 +30,24 @@ func (r *machineSets) report(ctx context.Context, seen *machinev1beta1.MachineSe
 	s.Replicas, s.FullyLabeledReplicas, s.ReadyReplicas, s.AvailableReplicas = n.Replicas, n.FullyLabeled, n.Ready, n.Available
 	s.ObservedGeneration, s.ErrorReason, s.ErrorMessage = set.Generation, nil, nil
 	if s.LabelSelector = selector.String(); len(s.LabelSelector) > longestSelector {
-		s.LabelSelector = "" // nobody can scale by it; the set works
+		s.LabelSelector = "" // nothing can scale the set by its selector then; everything else works
 	}
 	_, err := versioned.PatchStatusFrom(ctx, r, seen, set)
 	return n.Next, err
 }
 
-// node returns the Node of a name from the cache, to be read only.
+// node returns a function that returns the Node with a name from the cache, nil if there is none. The Node is shared with the cache: do not change it.
 func (r *machineSets) node(ctx context.Context) func(string) *corev1.Node {
 	return func(name string) *corev1.Node {
 		n := &corev1.Node{}
 		if err := r.Get(ctx, types.NamespacedName{Name: name}, n, client.UnsafeDisableDeepCopy); err != nil {
-			return nil // not there; the cache has no other failure once it runs
+			return nil // not found; the cache has no other failure once it runs
 		}
 		return n
 	}
 }
 
-// refuse reports once the error in the set. It keeps its numbers.
+// refuse reports in the set's status that the set is invalid. It keeps the set's numbers. It writes an event only if the message is new.
 func (r *machineSets) refuse(ctx context.Context, seen *machinev1beta1.MachineSet, why error) error {
 	set := seen.DeepCopy()
 	reason, message := machinev1beta1.InvalidConfigurationMachineSetError, why.Error()

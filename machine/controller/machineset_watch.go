@@ -26,7 +26,7 @@ import (
 	"github.com/poundlock/poundlock/internal/requeue"
 )
 
-// The indexes that MachineSets read by: a Machine's controller, by UID, and its Node, by name.
+// The indexes of Machines: controllerIndex by the UID of a Machine's controller (noController if there is none), setNodeIndex by the name of its Node.
 const (
 	controllerIndex = "machineset/controller"
 	setNodeIndex    = "machineset/node"
@@ -64,7 +64,7 @@ func nodeOf(o client.Object) []string {
 	return nil
 }
 
-// setsOf maps a Machine to its set, and one without a controller to every set that might adopt it.
+// setsOf maps a Machine to its set, and a Machine without a controller to every set that might adopt it.
 func (r *machineSets) setsOf(ctx context.Context, o client.Object) []reconcile.Request {
 	if owner := metav1.GetControllerOfNoCopy(o); owner != nil {
 		if owner.Kind != machineSetKind.Kind {
@@ -100,7 +100,7 @@ func (r *machineSets) setsOfNode(ctx context.Context, o client.Object) []reconci
 	return out
 }
 
-// setMeters count what the sets do.
+// setMeters counts the Machines that sets create, delete and adopt.
 type setMeters struct{ writes *prometheus.CounterVec }
 
 func newSetMeters() (setMeters, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/poundlock/poundlock/machine"
 )
 
-// nodeFor finds the Machine's Node in the cache; nil if there is none or it may be another Machine's. Its cost does not depend on the size of the fleet.
+// nodeFor returns the Machine's Node from the cache; nil if there is none or it may be another Machine's. Its cost does not depend on the number of Machines.
 func (c *machines) nodeFor(ctx context.Context, m *machinev1beta1.Machine) (*corev1.Node, error) {
 	node, err := c.likelyNode(ctx, m)
 	if err != nil || node == nil {
@@ -28,9 +28,9 @@ func (c *machines) nodeFor(ctx context.Context, m *machinev1beta1.Machine) (*cor
 	return node, nil
 }
 
-// rival names another Machine to which this Node may belong; "" if there is none. An address may be reused by another instance, whose Node may have no
-// provider ID for a while, or never on some platforms: a Machine that only shares an address with it would drain and delete that Node. A failed Machine
-// claims no Node, because its addresses may be those of an instance that is gone.
+// rival returns the name of another Machine to which this Node may belong; "" if there is none. Another instance may reuse an address, and that instance's Node
+// may have no provider ID for a while, or never on some platforms. Then a Machine that only shares an address with the Node would drain and delete it. A failed
+// Machine claims no Node, because its addresses may be those of an instance that is gone.
 func (c *machines) rival(ctx context.Context, m *machinev1beta1.Machine, n *corev1.Node) (string, error) {
 	if machine.Certain(m, n) {
 		return "", nil
@@ -49,7 +49,7 @@ func (c *machines) rival(ctx context.Context, m *machinev1beta1.Machine, n *core
 	return "", nil
 }
 
-// likelyNode finds the Node by what the two have in common.
+// likelyNode returns the Node that has a provider ID, an address or a name in common with the Machine (machine.NodeOf); nil if there is none.
 func (c *machines) likelyNode(ctx context.Context, m *machinev1beta1.Machine) (*corev1.Node, error) {
 	var candidates []corev1.Node
 	for _, by := range machineKeys(m) {
@@ -62,8 +62,8 @@ func (c *machines) likelyNode(ctx context.Context, m *machinev1beta1.Machine) (*
 	return machine.NodeOf(m, candidates), nil
 }
 
-// linkNode stores the reference to the Node. If the Node is gone, the reference stays, and the Machine stays Running. That is how the Machine API behaves,
-// and by the reference a MachineHealthCheck distinguishes a deleted Node from one that has not registered yet.
+// linkNode stores the reference to the Node in status.nodeRef. If the Node is gone, the reference stays, and the Machine stays Running. That is how the Machine
+// API behaves. A MachineHealthCheck needs the reference to distinguish a deleted Node from one that has not registered yet.
 func (c *machines) linkNode(ctx context.Context, p *pass) (_ *stop, err error) {
 	p.node, err = c.likelyNode(ctx, p.machine)
 	if err != nil || p.node == nil {
@@ -80,7 +80,7 @@ func (c *machines) linkNode(ctx context.Context, p *pass) (_ *stop, err error) {
 	return nil, nil
 }
 
-// disputed refuses a Node to which another Machine refers: the two would keep overwriting each other's labels.
+// disputed returns an error if the Node may belong to another Machine as well. The two Machines would keep overwriting each other's labels.
 func (c *machines) disputed(ctx context.Context, m *machinev1beta1.Machine, n *corev1.Node) error {
 	name := machine.Claim(m, n)
 	if name == "" {
@@ -102,8 +102,8 @@ func (c *machines) disputed(ctx context.Context, m *machinev1beta1.Machine, n *c
 	return err
 }
 
-// furnishNode writes the Machine's labels, annotations and taints to the Node. It is part of this pass and not a controller of its own, so that it is behind
-// the same gate, and complete when a pause is acknowledged.
+// furnishNode writes the Machine's labels, annotations and taints to the Node. It is a step of this pass and not a controller of its own. So the gate covers
+// it, and it is complete when a pause is acknowledged.
 func (c *machines) furnishNode(ctx context.Context, p *pass) (*stop, error) {
 	if p.node == nil {
 		return nil, nil

@@ -18,17 +18,17 @@ type Options struct {
 	Actuator machine.Actuator
 	// Gated reports that the feature gate MachineAPIMigration is on. With the gate off, the controllers ignore which API is authoritative.
 	Gated bool
-	// Node is the name of the Node that this process runs on, so that it does not delete that one; "" if it is not on a Node of this cluster.
+	// Node is the name of the Node that this process runs on; "" if that is no Node of this cluster. The Machine controller does not delete this Node.
 	Node string
-	// Concurrency is how many objects of a kind are reconciled at a time; 10 if 0.
+	// Concurrency is how many objects of a kind are reconciled at a time. 0 means 10.
 	Concurrency int
-	// Clock is the system's if nil.
+	// Clock is the clock of the controllers; nil means the system's.
 	Clock clock.PassiveClock
 	// AnyName lets several managers of one process have controllers of the same name, as tests do.
 	AnyName bool
 }
 
-// Add adds every controller to a manager. Its scheme must have the types of the Machine API and of the core, and its cache should be limited to the
+// Add adds all three controllers to a manager. The manager's scheme must have the types of the Machine API and of the core. Its cache should be limited to the
 // Machines' namespace. The controllers use leader election if the manager does.
 func Add(m manager.Manager, o Options) error {
 	return errors.Join(AddMachines(m, o), AddMachineSets(m, o), AddHealthChecks(m, o))

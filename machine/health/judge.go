@@ -18,34 +18,35 @@ import (
 )
 
 // SkipAnnotation on a Machine, with any value, keeps every check from remediating the Machine; the Machine still counts. The annotation is Cluster API's.
-// Poundlock also reads it on the Machine API's Machines, so that no check remediates the Machine, whichever API the check belongs to.
+// Poundlock also reads it on the Machine API's Machines. So no check of either API remediates the Machine.
 const SkipAnnotation = clusterv1.MachineSkipRemediationAnnotation
 
-// MarkAnnotation on a Machine, with any value, has a check remediate the Machine whatever its Node reports. It is Cluster API's annotation, too.
+// MarkAnnotation on a Machine, with any value, makes a check remediate the Machine whatever its Node reports. The annotation is Cluster API's.
 const MarkAnnotation = clusterv1.RemediateMachineAnnotation
 
-// Judgement is what a check finds at a moment.
+// Judgement is what a check finds about its Machines at one time.
 type Judgement struct {
-	// Expected is how many Machines there are, Healthy how many of them are healthy.
+	// Expected is how many Machines the check selects, Healthy how many of them are healthy.
 	Expected, Healthy int
-	// MaxUnhealthy is how many of them may be other than healthy, in Machines.
+	// MaxUnhealthy is how many of the selected Machines may be not healthy without stopping remediation. It is a number of Machines, also if the spec has a
+	// percentage.
 	MaxUnhealthy int
-	// Assessments are on every Machine, in the order in which they were given.
+	// Assessments has one entry for every Machine, in the order in which the Machines were given.
 	Assessments []Assessment
-	// Remediate are the Machines to remediate now, in the same order. They are unhealthy, the caller's own and not spared. There are none if the check is
-	// restricted.
+	// Remediate are the assessments of the Machines to remediate now, in the same order. These Machines are unhealthy, not spared, and the caller remediates
+	// them. The list is empty if the check is restricted.
 	Remediate []Assessment
-	// Next is how long it takes from now until another Machine is unhealthy if nothing changes; 0 for never.
+	// Next is the time from now until another Machine becomes unhealthy if nothing changes; 0 for never.
 	Next time.Duration
 }
 
-// Unhealthy is how many Machines are not healthy: unhealthy ones, those that are on the way there, and those being deleted.
+// Unhealthy returns how many Machines are not healthy: unhealthy ones, those whose fault has not lasted long enough, and those being deleted.
 func (j Judgement) Unhealthy() int { return j.Expected - j.Healthy }
 
-// Restricted reports whether so many Machines are not healthy that none may be remediated: the fault is then likelier to be elsewhere.
+// Restricted reports whether so many Machines are not healthy that none may be remediated. The fault is then more likely to be outside the Machines.
 func (j Judgement) Restricted() bool { return j.Unhealthy() > j.MaxUnhealthy }
 
-// Allowed is how many more Machines may become unhealthy and still be remediated.
+// Allowed returns how many more Machines may become unhealthy and still be remediated.
 func (j Judgement) Allowed() int { return max(0, j.MaxUnhealthy-j.Unhealthy()) }
 
 // Restriction returns, in a sentence, why a restricted check remediates nothing.
@@ -54,8 +55,8 @@ func (j Judgement) Restriction() string {
 		j.Unhealthy(), amount.Of(j.Expected, "Machine"), j.MaxUnhealthy)
 }
 
-// Judge judges all Machines that the check selects. mine selects the Machines that the caller remediates; nil selects all. The error is a sentence about a
-// field of the spec with an invalid value. The caller may then remediate nothing.
+// Judge judges all Machines that the check selects, at the time now. mine selects the Machines that the caller remediates; nil selects all. The error is a
+// sentence that names a field of the spec with an invalid value. With an error, the caller must not remediate anything.
 func Judge(spec *machinev1beta1.MachineHealthCheckSpec, targets []Target, now time.Time, mine func(*machinev1beta1.Machine) bool) (Judgement, error) {
 	j := Judgement{Expected: len(targets)}
 	var err error
@@ -93,9 +94,10 @@ func due(assessments []Assessment, mine func(*machinev1beta1.Machine) bool) []As
 	return out
 }
 
-// spared returns why an unhealthy Machine is not remediated. "MachineHealthChecks only remediate Machines that have owners" (converting › MachineHealthCheck
-// remediates Machine): nobody would replace a Machine without an owner. A Machine of the control plane is no special case: it has an owner where a
-// ControlPlaneMachineSet manages it. A remediation template does not delete the Machine, so it also applies to Machines without an owner.
+// spared returns why an unhealthy Machine is not remediated, "" if it is. "MachineHealthChecks only remediate Machines that have owners" (converting ›
+// MachineHealthCheck remediates Machine), because nothing would replace a deleted Machine without an owner. A Machine of the control plane is no special case:
+// it has an owner if a ControlPlaneMachineSet manages it. A check with a remediation template does not delete the Machine, so it also remediates Machines
+// without an owner.
 func spared(spec *machinev1beta1.MachineHealthCheckSpec, v Assessment) string {
 	if !v.Unhealthy() {
 		return ""
@@ -113,7 +115,8 @@ func spared(spec *machinev1beta1.MachineHealthCheckSpec, v Assessment) string {
 	return ""
 }
 
-// MaxUnhealthy is how many of total Machines may be other than healthy. A percentage is rounded down and capped at 100%; absent is 100%.
+// MaxUnhealthy returns how many of total Machines may be not healthy without stopping remediation. value is spec.maxUnhealthy: a number, or a percentage, which
+// is rounded down and capped at 100%. nil means 100%.
 func MaxUnhealthy(value *intstr.IntOrString, total int) (int, error) {
 	if value == nil {
 		return total, nil

@@ -11,15 +11,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// DefaultStartupTimeout is how long a Machine may be without a Node where the check does not say.
+// DefaultStartupTimeout is how long a Machine may have no Node if the check does not set nodeStartupTimeout.
 const DefaultStartupTimeout = 10 * time.Minute
 
 // Cause is why a Machine is not healthy, in CamelCase for events and metrics.
 type Cause string
 
-// The causes, in the order in which they are looked for.
+// The causes, in the order in which Of checks for them.
 const (
-	// Marked: a person asks for it (MarkAnnotation).
+	// Marked: a person asks for the remediation with MarkAnnotation.
 	Marked         Cause = "HasRemediateAnnotation"
 	MachineFailed  Cause = "MachineFailed"
 	NodeGone       Cause = "NodeGone"
@@ -27,7 +27,7 @@ const (
 	NodeCondition  Cause = "UnhealthyNode"
 )
 
-// Target is a Machine as it was found, with its Node: nil where the Machine names none, or where the Node that it names is not there.
+// Target is a Machine and its Node, as they were read. The Node is nil if the Machine names none, or if the named Node does not exist.
 type Target struct {
 	Machine *machinev1beta1.Machine
 	Node    *corev1.Node
@@ -36,7 +36,7 @@ type Target struct {
 // Deleting reports whether the Machine is being deleted. A Machine that is being deleted needs no other remediation, whatever is wrong with it.
 func (t Target) Deleting() bool { return !t.Machine.DeletionTimestamp.IsZero() }
 
-// Skipped reports whether no check is to remediate the Machine.
+// Skipped reports whether the Machine has SkipAnnotation, so that no check remediates it.
 func (t Target) Skipped() bool {
 	_, skip := t.Machine.Annotations[SkipAnnotation]
 	return skip
@@ -49,19 +49,20 @@ type Assessment struct {
 	Cause Cause
 	// Message is the reason in a sentence without a full stop.
 	Message string
-	// In is how long it takes from now until the Machine is unhealthy if nothing changes; 0 if it is, or if nothing is wrong.
+	// In is the time from now until the Machine becomes unhealthy if nothing changes. It is 0 if the Machine is unhealthy already, or if nothing is wrong.
 	In time.Duration
-	// Spared is why an unhealthy Machine is not remediated nevertheless, "" if nothing prevents it.
+	// Spared is why an unhealthy Machine is not remediated, "" if nothing prevents the remediation.
 	Spared string
 }
 
-// Unhealthy reports whether the fault has lasted long enough.
+// Unhealthy reports whether the Machine has a fault that has lasted long enough to be remediated.
 func (v Assessment) Unhealthy() bool { return v.Cause != "" && v.In == 0 }
 
-// Healthy reports whether nothing is wrong. A Machine may be neither, while its fault has not lasted long enough.
+// Healthy reports whether nothing is wrong with the Machine and it is not being deleted. While a fault has not lasted long enough, a Machine is neither Healthy
+// nor Unhealthy.
 func (v Assessment) Healthy() bool { return v.Cause == "" && !v.Deleting() }
 
-// Of judges one Machine by the check's conditions and startup timeout. Its Spared is empty: Judge fills it in.
+// Of judges one Machine by the check's conditions and startup timeout. It leaves the Assessment's Spared empty: Judge fills that in.
 func Of(spec *machinev1beta1.MachineHealthCheckSpec, t Target, now time.Time) Assessment {
 	_, marked := t.Machine.Annotations[MarkAnnotation]
 	switch m := t.Machine; {
@@ -98,9 +99,9 @@ func starting(spec *machinev1beta1.MachineHealthCheckSpec, t Target, now time.Ti
 	}
 }
 
-// begun returns since when a Machine has been starting: since it was created, or since its phase last changed. A Machine that has moved to Cluster API
-// without an instance has no time of its phase until Cluster API's controllers report one. It starts now, however old it is, because its instance is about to
-// be created.
+// begun returns since when a Machine has been starting: since its creation, or since the last change of its phase, whichever is later. A Machine that has moved
+// to Cluster API without an instance has no time for its phase until Cluster API's controllers report one. For such a Machine, begun returns now, however old
+// the Machine is, because its instance is about to be created.
 func begun(m *machinev1beta1.Machine, now time.Time) time.Time {
 	changed := m.Status.LastUpdated
 	switch {
@@ -112,7 +113,8 @@ func begun(m *machinev1beta1.Machine, now time.Time) time.Time {
 	return m.CreationTimestamp.Time
 }
 
-// conditions names the condition that is due first: the check's conditions are combined by a logical or.
+// conditions returns the Assessment by the conditions of the Machine's Node. One unhealthy condition is enough. If several hold, the Assessment names the one
+// whose timeout ends first.
 func conditions(spec *machinev1beta1.MachineHealthCheckSpec, t Target, now time.Time) Assessment {
 	first := Assessment{Target: t}
 	for _, named := range spec.UnhealthyConditions {
@@ -140,7 +142,7 @@ func conditionOf(n *corev1.Node, kind corev1.NodeConditionType) (corev1.NodeCond
 	return corev1.NodeCondition{}, false
 }
 
-// remaining is how long it takes until something has lasted for a timeout, 0 if it has.
+// remaining returns the time until something that began at "since" has lasted for timeout, 0 if it has already.
 func remaining(since time.Time, timeout time.Duration, now time.Time) time.Duration {
 	return max(0, since.Add(timeout).Sub(now))
 }

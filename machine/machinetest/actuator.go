@@ -22,17 +22,17 @@ import (
 	"github.com/poundlock/poundlock/machine"
 )
 
-// Actuator is an actuator over a simulated cloud. Set Cloud; the rest may be left at zero.
+// Actuator is an actuator for a simulated cloud. Set Cloud; the other fields may be left at zero.
 //
-// An instance is found by the Machine's provider ID or, until that is known, by the token that it was asked for with, which is the Machine's
-// UID. A Machine has one instance in its life: one that names an instance never gets another.
+// The actuator finds an instance by the Machine's provider ID or, until that is known, by the token with which the instance was requested, which is the
+// Machine's UID. A Machine has one instance in its life: a Machine that names an instance never gets another.
 type Actuator struct {
 	Cloud API
-	// Provider is whose providerSpec it reads, and whose status it writes; AWS if zero.
+	// Provider is the platform whose providerSpec the actuator reads, and whose providerStatus it writes; AWS if zero.
 	Provider Provider
-	// ListedWithin is how long the cloud may take to list what it was asked to make: until then, "there is none" is not believed.
+	// ListedWithin is how long the cloud may take to list a requested instance. Until then, the actuator does not believe the cloud that there is no instance.
 	ListedWithin time.Duration
-	// Poll is how soon to ask again; a quarter of a second if 0.
+	// Poll is how soon to call the cloud again while something is unfinished; a quarter of a second if 0.
 	Poll time.Duration
 	// Now is the clock; the system's if nil.
 	Now func() time.Time
@@ -54,7 +54,7 @@ func (a *Actuator) Exists(ctx context.Context, m *machinev1beta1.Machine) (bool,
 	return found && !i.Gone(), nil
 }
 
-// Create asks for the Machine's instance, or finds the one that was asked for before.
+// Create asks the cloud for the Machine's instance, or finds the one that was requested before.
 func (a *Actuator) Create(ctx context.Context, m *machinev1beta1.Machine) error {
 	if id := a.provider().named(m); id != "" {
 		return a.adopt(ctx, m, id)
@@ -71,7 +71,7 @@ func (a *Actuator) Create(ctx context.Context, m *machinev1beta1.Machine) error 
 	return a.made(m, i)
 }
 
-// orderOf reads what the Machine requests, and returns what of it is impossible.
+// orderOf returns the instance that the Machine's providerSpec requests, or an error that names what is invalid in it.
 func (p Provider) orderOf(m *machinev1beta1.Machine) (Order, error) {
 	if p.order != nil {
 		return p.order(m)
@@ -83,7 +83,7 @@ func (p Provider) orderOf(m *machinev1beta1.Machine) (Order, error) {
 	if err := json.Unmarshal(m.Spec.ProviderSpec.Value.Raw, &spec); err != nil {
 		return Order{}, machine.InvalidConfiguration("%s cannot be read as a %s: %v: correct it", at, p.Spec.Kind, err)
 	}
-	read := func(path string) string { // "" of no path
+	read := func(path string) string { // "" if the path is ""
 		text, _, _ := unstructured.NestedString(spec, strings.Split(path, ".")...)
 		return text
 	}
@@ -96,7 +96,7 @@ func (p Provider) orderOf(m *machinev1beta1.Machine) (Order, error) {
 	return Order{Token: string(m.UID), Zone: read(p.Zone), Type: read(p.Type), Image: read(p.Image)}, nil
 }
 
-// adopt is what to create a Machine comes to that names an instance already: no other one is asked for.
+// adopt does what Create does for a Machine that names an instance already: it looks for that instance, and requests no other.
 func (a *Actuator) adopt(ctx context.Context, m *machinev1beta1.Machine, id string) error {
 	i, found, err := a.find(ctx, m)
 	if err != nil {
@@ -125,7 +125,7 @@ func lost(m *machinev1beta1.Machine, id string) error {
 		"the instance %s of Machine %s was ended, and a Machine gets one in its life: delete the Machine, and its MachineSet makes another", id, m.Name)
 }
 
-// Update reports what has become of the instance. It asks nothing of the providerSpec: what was made stays as it is.
+// Update writes the state of the instance into the Machine. It does not read the providerSpec, because the instance stays as it was created.
 func (a *Actuator) Update(ctx context.Context, m *machinev1beta1.Machine) error {
 	i, found, err := a.find(ctx, m)
 	if err != nil {
@@ -148,15 +148,14 @@ func (a *Actuator) Update(ctx context.Context, m *machinev1beta1.Machine) error 
 	return nil
 }
 
-// Delete ends the instance and waits until nothing is left. It asks nothing of the providerSpec, which may have become
-// unreadable.
+// Delete terminates the instance, and returns RequeueAfter until nothing is left. It does not read the providerSpec, which may have become unreadable.
 func (a *Actuator) Delete(ctx context.Context, m *machinev1beta1.Machine) error {
 	i, found, err := a.find(ctx, m)
 	switch {
 	case err != nil:
 		return err
 	case !found:
-		return a.awaitListing(m) // what was asked for a moment ago may still come
+		return a.awaitListing(m) // an instance that was requested a moment ago may still appear
 	case i.Gone():
 		a.provider().writeInstance(m, i)
 		return nil
@@ -183,8 +182,8 @@ func (a *Actuator) find(ctx context.Context, m *machinev1beta1.Machine) (Instanc
 	return i, true, nil
 }
 
-// awaitListing requeues while an instance that was asked for lately may still come to be seen. When it was asked for stands in the
-// provider's status and, where the answer could not be stored, in the condition that the Machine controller stores before it calls Create.
+// awaitListing returns RequeueAfter while a recently requested instance may still appear, and nil after that. The time of the request is in the provider's
+// status. If the answer to the request could not be stored, the time is in the condition that the Machine controller stores before it calls Create.
 func (a *Actuator) awaitListing(m *machinev1beta1.Machine) error {
 	asked := time.Time{}
 	if all := readStatus(m).Conditions; slices.ContainsFunc(all, isCreation) {
@@ -215,12 +214,12 @@ func (a *Actuator) now() time.Time {
 	return a.Now()
 }
 
-// subject is how a call to the cloud names a Machine.
+// subject returns the Machine as a call to the cloud names it.
 func subject(m *machinev1beta1.Machine) Machine {
 	return Machine{Namespace: m.Namespace, Name: m.Name, UID: m.UID}
 }
 
-// provider is AWS by default.
+// provider returns the actuator's Provider, AWS by default.
 func (a *Actuator) provider() Provider {
 	if a.Provider.Platform == "" {
 		return AWS()
@@ -228,8 +227,8 @@ func (a *Actuator) provider() Provider {
 	return a.Provider
 }
 
-// named is the ID that the Machine itself gives for its instance: in the provider ID, which the other API writes too, else
-// in the provider's status.
+// named returns the ID that the Machine gives for its instance, "" if it gives none. The ID comes from spec.providerID, which the other API writes too, or else
+// from the provider's status.
 func (p Provider) named(m *machinev1beta1.Machine) string {
 	if m.Spec.ProviderID != nil && *m.Spec.ProviderID != "" {
 		return InstanceID(*m.Spec.ProviderID)
@@ -238,7 +237,7 @@ func (p Provider) named(m *machinev1beta1.Machine) string {
 	return id
 }
 
-// writeInstance writes what the cloud returned of the instance. It leaves an equal value unchanged.
+// writeInstance writes into the Machine what the cloud returned about the instance. It leaves an equal providerStatus unchanged.
 func (p Provider) writeInstance(m *machinev1beta1.Machine, i Instance) {
 	id, state := i.ProviderID(), p.Word(i.State)
 	m.Spec.ProviderID = &id
@@ -261,7 +260,7 @@ func (p Provider) writeInstance(m *machinev1beta1.Machine, i Instance) {
 	})
 }
 
-// region is set where a zone's name contains it.
+// region returns the region of a zone, "" on platforms whose zone names do not contain the region.
 func (p Provider) region(zone string) string {
 	if p.Platform != "AWS" {
 		return ""
@@ -269,7 +268,8 @@ func (p Provider) region(zone string) string {
 	return strings.TrimRight(zone, "abcdefghijklmnopqrstuvwxyz")
 }
 
-// condition reports how the creation went. Its time is when it was last tried, to the second, rounded up: see awaitListing.
+// condition reports in the provider's status how the creation went. The condition's time is that of the last attempt, rounded up to a second: awaitListing
+// reads it.
 func (a *Actuator) condition(m *machinev1beta1.Machine, status metav1.ConditionStatus, reason, message string) {
 	c := metav1.Condition{
 		Type: string(machinev1beta1.MachineCreation), Status: status, Reason: reason, Message: message,
@@ -288,26 +288,26 @@ func (a *Actuator) condition(m *machinev1beta1.Machine, status metav1.ConditionS
 
 func isCreation(c metav1.Condition) bool { return c.Type == string(machinev1beta1.MachineCreation) }
 
-// report changes the provider's status and keeps its other fields; the raw bytes are touched only if they come to
-// mean something else, since the server orders their keys in its own way.
+// report changes the provider's status and keeps its other fields. It replaces the raw bytes only if their meaning changes, because the API server orders the
+// keys in its own way.
 func (p Provider) report(m *machinev1beta1.Machine, change func(*knowledge)) {
 	s := readStatus(m)
 	kind := p.Status
 	s.rest["apiVersion"], s.rest["kind"] = kind.GroupVersion().String(), kind.Kind
 	change(&s)
 	if now := s.content(); !equality.Semantic.DeepEqual(readStatus(m).content(), now) {
-		raw, _ := json.Marshal(now) // of what was read as JSON, of texts and times
+		raw, _ := json.Marshal(now) // cannot fail: what was read as JSON, texts and times
 		m.Status.ProviderStatus = &runtime.RawExtension{Raw: raw}
 	}
 }
 
-// knowledge is a provider's status: the conditions, which all providers have alike, and the rest.
+// knowledge is a provider's status: the conditions, which have the same form on all platforms, and the other fields.
 type knowledge struct {
 	Conditions []metav1.Condition `json:"conditions"`
 	rest       map[string]any
 }
 
-// readStatus reads as much as can be read, and treats the rest as empty.
+// readStatus returns the provider's status. What cannot be read is empty.
 func readStatus(m *machinev1beta1.Machine) knowledge {
 	s := knowledge{rest: map[string]any{}}
 	if m.Status.ProviderStatus == nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/poundlock/poundlock/machine"
 )
 
-// checks are the contract, sentence by sentence: a promise more is a line more.
+// checks are the sentences of the contract (machine.Actuator), each with the function that checks it. A new promise of the contract is a new line.
 var checks = []check{
 	{"Exists is false where nothing was created", nil, existsOfNothing},
 	{"Exists changes nothing", nil, existsOnly},
@@ -54,7 +54,7 @@ var checks = []check{
 	{"Machines do not get in each other's way", nil, together},
 }
 
-// part is one of the Subject's optional ones, by its name.
+// part is an optional field of the Subject. there reports whether a Subject has set it.
 type part struct {
 	name  string
 	there func(Subject) bool
@@ -170,7 +170,7 @@ func createLost(l *life) {
 	}
 }
 
-// createDelayed asks twice: with what was stored of the first Create, and with nothing of it, as after a crash.
+// createDelayed calls Create again, first with what was stored after the first Create, and then with nothing of that, as after a crash.
 func createDelayed(l *life) {
 	l.Delay()
 	err := l.create(l.Context())
@@ -280,7 +280,7 @@ func updateTwice(l *life) {
 	}
 }
 
-// reported is everything of a Machine that an actuator writes.
+// reported returns as text everything of a Machine that an actuator writes.
 func reported(m *machinev1beta1.Machine) string {
 	status := ""
 	if m.Status.ProviderStatus != nil {
@@ -299,7 +299,7 @@ func deleteInvalid(l *life) {
 	for _, what := range slices.Sorted(maps.Keys(l.Invalid)) {
 		spoilt := l.another("conform-invalid", "conform-uid-invalid")
 		l.Invalid[what](spoilt.m)
-		_ = spoilt.create(l.Context()) // what comes of it is another check's
+		_ = spoilt.create(l.Context()) // another check looks at this error
 		l.Rest()
 		if err := spoilt.delete(l.Context()); err != nil {
 			l.Errorf("%s: Delete() = %v: the Machine can never be deleted", what, err)
@@ -345,7 +345,7 @@ func deleteLost(l *life) {
 	l.alive(0, "when Delete was done")
 }
 
-// deleteDelayed deletes before anything can be seen of what was created, with its answer and without.
+// deleteDelayed calls Delete before the provider shows what was created: once with the answer of Create, and once after that answer was lost.
 func deleteDelayed(l *life) {
 	for n, lose := range []func(){func() {}, l.LoseAnswer} {
 		if lose == nil {
@@ -376,7 +376,7 @@ func nameComesBack(l *life) {
 	if providerID(next.m) == providerID(l.m) {
 		l.Errorf("two Machines of the same name have the instance %s", providerID(l.m))
 	}
-	l.end() // a late pass over the first must not touch the second's
+	l.end() // a late pass over the first Machine must not touch the second Machine's instance
 	next.alive(1, "after a late Delete of the first")
 }
 
@@ -399,7 +399,7 @@ func foreign(l *life) {
 	l.alive(0, "when Delete was done")
 }
 
-// changesOwn fills the Machine with what others write, and follows it through its life.
+// changesOwn fills the Machine with what other writers write, calls each method of the actuator, and checks that the actuator changes nothing of that.
 func changesOwn(l *life) {
 	furnish(l.m)
 	steps := []struct {
@@ -438,7 +438,7 @@ func furnish(m *machinev1beta1.Machine) {
 	}
 }
 
-// trespasses lists what was changed between two readings that is not an actuator's to change.
+// trespasses lists the changes between before and after that an actuator may not make.
 func trespasses(before, after *machinev1beta1.Machine) []string {
 	var wrong []string
 	for key, value := range before.Labels {
@@ -494,7 +494,7 @@ func contextEnds(l *life) {
 	}
 }
 
-// hangs returns what is wrong with how a call ends whose provider does not answer.
+// hangs makes a call whose provider does not answer, and ends the call's context. It returns what is wrong with how the call then ends, "" if nothing is.
 func (l *life) hangs(call func(context.Context) error) string {
 	ctx, cancel := context.WithTimeout(l.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -519,7 +519,7 @@ func together(l *life) {
 	for n := range lives {
 		lives[n] = l.another(fmt.Sprint("conform-many-", n), types.UID(fmt.Sprint("conform-uid-many-", n)))
 		running.Go(func() {
-			for range enough { // no Rest here: it is one for all of them
+			for range enough { // no Rest here: all the Machines share it
 				_ = lives[n].pass()
 			}
 		})

@@ -15,17 +15,17 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// API is the cloud as the controllers of one API see it. Each call is in the ledger under that API's name.
+// API is the cloud as the controllers of one API (Machine API or Cluster API) see it. The ledger has each call under that API's name.
 type API interface {
-	// Launch makes an instance, or returns the one that was ever made with the same token, whatever has become of it.
+	// Launch creates an instance. If an instance was ever created with the same token, Launch returns that one, whatever has become of it.
 	Launch(context.Context, Machine, Order) (Instance, error)
 	// Describe returns an instance. For an instance that does not exist, or that the cloud does not show yet, it returns an error for which IsNotFound holds.
 	Describe(context.Context, Machine, Key) (Instance, error)
-	// Terminate ends an instance, which takes time. To end it again changes nothing.
+	// Terminate ends an instance, which takes time. A second Terminate of the same instance changes nothing.
 	Terminate(ctx context.Context, m Machine, id string) error
 }
 
-// Key names an instance: by its ID, or by the token that it was asked for with.
+// Key names an instance: by its ID, or by the token with which it was requested.
 type Key struct {
 	ID    string `json:"id,omitempty"`
 	Token string `json:"token,omitempty"`
@@ -38,25 +38,25 @@ func (k Key) String() string {
 	return "token " + k.Token
 }
 
-// Panel is the cloud as a person and a test see it: all of it, at once, and in no ledger. A Cloud and a Client are panels.
+// Panel is the cloud as a person and a test see it: all of the cloud, without delay, and without an entry in the ledger. A Cloud and a Client are panels.
 type Panel interface {
-	// As is the cloud as that API's controllers see it.
+	// As returns the cloud as that API's controllers see it.
 	As(authority.API) API
-	// Instances returns every instance there ever was, the terminated included, in the order of their launch.
+	// Instances returns every instance that ever existed, also the terminated ones, in the order of their launch.
 	Instances(context.Context) ([]Instance, error)
-	// Ledger returns the calls that are kept, oldest first.
+	// Ledger returns the calls that the ledger keeps, oldest first.
 	Ledger(context.Context) ([]Call, error)
-	// Audit is an error that lists everything that should not have happened; nil if there is nothing.
+	// Audit returns an error that lists everything that should not have happened; nil if there is nothing.
 	Audit(context.Context) error
-	// Act does by hand what no controller asked for.
+	// Act does to an instance, by hand, what no controller asked for.
 	Act(ctx context.Context, id string, act Act) error
-	// Inject adds faults to those that wait for their call.
+	// Inject adds faults. Each fault waits for a call to which it applies.
 	Inject(context.Context, ...Fault) error
-	// Faults are those that wait.
+	// Faults returns the faults that still wait for a call.
 	Faults(context.Context) ([]Fault, error)
-	// Heal takes all faults away. A call that hangs ends with an error that passes.
+	// Heal removes all faults. A call that hangs then ends with a transient error.
 	Heal(context.Context) error
-	// Settings and Configure read and replace what the cloud is like.
+	// Settings and Configure read and replace the settings of the cloud: its times and limits.
 	Settings(context.Context) (Settings, error)
 	Configure(context.Context, Settings) error
 }
@@ -66,35 +66,36 @@ var (
 	_ Panel = (*Client)(nil)
 )
 
-// Act is what a person does at the cloud's console.
+// Act is what a person does to an instance at the cloud's console.
 type Act string
 
-// What can be done by hand.
+// The acts.
 const (
 	Stop Act = "stop"
 	Boot Act = "start"
 	End  Act = "terminate"
 )
 
-// Options of a cloud. The zero value is one in memory, in which everything happens at once.
+// Options of a cloud. The zero value makes a cloud in memory, in which everything happens at once.
 type Options struct {
 	Settings
-	// File, if set, keeps instances and ledger over a restart. Settings and faults are not kept.
+	// File, if set, is where the cloud keeps its instances and ledger over a restart. Settings and faults are not kept.
 	File string
-	// Witness, if set, is asked at every call whether the caller may make it.
+	// Witness, if set, is asked at every call whether the caller may make the call.
 	Witness Witness
-	// Census, if set, is asked at every audit which Machines there are.
+	// Census, if set, is asked at every audit which Machines exist.
 	Census Census
-	// Now and Wait are the clock; the system's if nil. Wait returns early, with its error, when the context ends.
+	// Now and Wait are the clock; nil means the system's. Wait returns early, with the context's error, when the context ends.
 	Now  func() time.Time
 	Wait func(context.Context, time.Duration) error
-	// ProviderID is the provider ID that a platform gives to the instance of a name in a zone; what follows its last slash is the instance's ID. nil is EC2.
+	// ProviderID returns the provider ID of an instance with a name in a zone, in the form of a platform. What follows the last slash is the instance's ID. nil
+	// means EC2's form.
 	ProviderID func(zone, name string) string
-	// Keep is how many calls the ledger keeps; 5000 if 0. It always keeps a call that has an objection.
+	// Keep is how many calls the ledger keeps; 5000 if 0. The ledger always keeps a call that has an objection.
 	Keep int
 }
 
-// Cloud is the simulated cloud. Use New. Its methods may be called from several goroutines.
+// Cloud is the simulated cloud. Make one with New. Its methods may be called from several goroutines.
 type Cloud struct {
 	file    string
 	keep    int
@@ -115,7 +116,7 @@ type Cloud struct {
 	dirty     bool
 }
 
-// New returns an empty cloud, or the one that the file holds.
+// New returns an empty cloud, or the cloud that the file of the Options holds.
 func New(o Options) (*Cloud, error) {
 	c := &Cloud{file: o.File, keep: o.Keep, witness: o.Witness, census: o.Census, now: o.Now, wait: o.Wait, providerID: o.ProviderID, settings: o.Settings,
 		healed: make(chan struct{})}
@@ -145,7 +146,7 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Instances returns every instance there ever was, the terminated included, in the order of their launch.
+// Instances returns every instance that ever existed, also the terminated ones, in the order of their launch.
 func (c *Cloud) Instances(context.Context) ([]Instance, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -156,7 +157,7 @@ func (c *Cloud) Instances(context.Context) ([]Instance, error) {
 	return out, nil
 }
 
-// Act does by hand what no controller asked for.
+// Act does to an instance, by hand, what no controller asked for.
 func (c *Cloud) Act(_ context.Context, id string, act Act) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -181,10 +182,10 @@ func (c *Cloud) Act(_ context.Context, id string, act Act) error {
 	return c.save()
 }
 
-// As is the cloud as that API's controllers see it.
+// As returns the cloud as that API's controllers see it.
 func (c *Cloud) As(caller authority.API) API { return account{c, caller} }
 
-// account is an API of a cloud in the same process.
+// account is the API through which one caller uses a Cloud in the same process.
 type account struct {
 	cloud  *Cloud
 	caller authority.API
@@ -209,7 +210,7 @@ func (a account) Terminate(ctx context.Context, m Machine, id string) error {
 	return err
 }
 
-// call puts a call into the ledger, lets it take its time and meet its fault, and carries it out. do is called under the lock.
+// call writes a call to the ledger, applies the call's latency and its fault, and carries the call out. It holds the lock while it calls do.
 func (c *Cloud) call(ctx context.Context, call Call, do func(Testimony) (Instance, error)) (Instance, error) {
 	if err := ctx.Err(); err != nil {
 		return Instance{}, err // the call was never sent
@@ -254,7 +255,7 @@ func (c *Cloud) delay(ctx context.Context, fault Fault, verb Verb, healed <-chan
 	return c.wait(ctx, latency)
 }
 
-// ofAnother is why a caller may not terminate an instance that was launched for another Machine than it names, "" for nothing.
+// ofAnother returns why the caller may not terminate an instance that was launched for another Machine than the call names, "" if it may.
 func (c *Cloud) ofAnother(ctx context.Context, call Call) string {
 	if call.Verb != Terminate {
 		return ""
@@ -277,7 +278,8 @@ func (c *Cloud) ofAnother(ctx context.Context, call Call) string {
 	return ""
 }
 
-// late asks the Witness again when a call took time: another API may be authoritative when the call is carried out, or given up, than when it began.
+// late asks the Witness a second time after a call that took time, and returns its objection. Another API may be authoritative when the call is carried out, or
+// given up, than when the call began.
 func (c *Cloud) late(ctx context.Context, call Call) string {
 	if call.Objection != "" {
 		return ""
@@ -301,7 +303,7 @@ func (c *Cloud) carryOut(fault Fault, verb Verb, t Testimony, do func(Testimony)
 	return i, err
 }
 
-// launch keeps what the settings allow, and marks what is one too many.
+// launch creates an instance if the quota lets it. It marks an instance with an objection if a Machine must not have it beside an earlier one (second).
 func (c *Cloud) launch(want Instance) (Instance, error) {
 	now := c.now()
 	alive := 0
@@ -326,7 +328,7 @@ func (c *Cloud) launch(want Instance) (Instance, error) {
 	return want.at(now, c.settings), c.save()
 }
 
-// name gives a new instance its IDs.
+// name sets the ID and provider ID of a new instance.
 func (c *Cloud) name(i *Instance) {
 	number := len(c.instances) + 1
 	if c.providerID == nil {
@@ -344,7 +346,7 @@ func hash(s string) uint32 {
 	return h.Sum32()
 }
 
-// find returns an instance as a cloud shows it that reports late: for a while a new instance is not there yet, or a terminated one still exists.
+// find returns an instance as a cloud shows it that reports late (Settings.Lag): for a while, a new instance is not found, and a terminated one still exists.
 func (c *Cloud) find(k Key) (Instance, error) {
 	now := c.now()
 	for _, i := range c.instances {

@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// Code is what kind of error the cloud answered with, in the words of EC2 where it has one.
+// Code is the kind of error that the cloud answered with, in the words of EC2 if EC2 has the kind.
 type Code string
 
 // The codes.
@@ -20,7 +20,7 @@ const (
 	Malformed      Code = "MalformedRequest"
 )
 
-// Error is what the cloud answers when it does not do what it was asked for. All but NotFound pass, or are the caller's own mistake.
+// Error is the cloud's answer to a call that it does not carry out. Every error but NotFound is transient, or the caller's own mistake.
 type Error struct {
 	Code    Code   `json:"code"`
 	Message string `json:"message"`
@@ -34,7 +34,7 @@ func refuse(code Code, format string, args ...any) error {
 
 func notFound(k Key) error { return refuse(NotFound, "there is no instance with %s", k) }
 
-// IsNotFound reports whether the cloud finds no such instance. The cloud may also not show it yet.
+// IsNotFound reports whether err means that the cloud finds no such instance. The instance may also be too new for the cloud to show it.
 func IsNotFound(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Code == NotFound

@@ -10,29 +10,29 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Mishap is what goes wrong with a call.
+// Mishap is what a Fault does to a call.
 type Mishap string
 
-// What can go wrong.
+// The mishaps.
 const (
-	// Refuse: nothing is done, and the caller gets an error that passes.
+	// Refuse: nothing is done, and the caller gets a transient error.
 	Refuse Mishap = "refuse"
 	// LoseAnswer: the call is carried out, and the caller gets an error.
 	LoseAnswer Mishap = "lose-answer"
-	// Hang: nothing is done, and the caller waits until its context ends, or until Heal.
+	// Hang: nothing is done, and the caller waits until its context ends, or until Heal is called.
 	Hang Mishap = "hang"
 )
 
-// Fault waits for a call and spoils it.
+// Fault waits for a call that it applies to, and then makes the call go wrong.
 type Fault struct {
 	Do Mishap `json:"do"`
-	// Verb, Machine (by its name) and Caller narrow it down to certain calls; each may be empty.
+	// Verb, Machine (a name) and Caller select the calls to which the fault applies. An empty one selects all.
 	Verb    Verb          `json:"verb,omitempty"`
 	Machine string        `json:"machine,omitempty"`
 	Caller  authority.API `json:"caller,omitempty"`
-	// Times is how many calls it spoils: one if 0, all until Heal if negative.
+	// Times is to how many calls the fault applies: one if 0, all until Heal if negative.
 	Times int `json:"times,omitempty"`
-	// Message is the error that the caller gets. If empty, it is a sentence with the arranged fault.
+	// Message is the error that the caller gets. If empty, the error is a sentence that names the mishap and says that a fault arranged it.
 	Message string `json:"message,omitempty"`
 }
 
@@ -67,7 +67,7 @@ func (f Fault) err(verb Verb) error {
 	return refuse(Unavailable, "%s", message)
 }
 
-// Inject adds faults to those that wait for their call.
+// Inject adds faults. Each fault waits for a call to which it applies.
 func (c *Cloud) Inject(_ context.Context, faults ...Fault) error {
 	for i := range faults {
 		if err := faults[i].check(); err != nil {
@@ -83,14 +83,14 @@ func (c *Cloud) Inject(_ context.Context, faults ...Fault) error {
 	return nil
 }
 
-// Faults are those that wait.
+// Faults returns the faults that still wait for a call.
 func (c *Cloud) Faults(context.Context) ([]Fault, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.faults), nil
 }
 
-// Heal takes all faults away. A call that hangs ends with an error that passes.
+// Heal removes all faults. A call that hangs then ends with a transient error.
 func (c *Cloud) Heal(context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +100,7 @@ func (c *Cloud) Heal(context.Context) error {
 	return nil
 }
 
-// take returns the first fault that applies to the call, and counts it as used once. Without one it returns a Fault that does nothing.
+// take returns the first fault that applies to the call, and uses up one of its Times. If no fault applies, it returns the zero Fault, which does nothing.
 func (c *Cloud) take(call Call) Fault {
 	n := slices.IndexFunc(c.faults, func(f Fault) bool { return f.meets(call) })
 	if n < 0 {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// kept is the form of the file.
+// kept is the content of the cloud's file.
 type kept struct {
 	Instances []Instance `json:"instances"`
 	Ledger    []Call     `json:"ledger"`
@@ -41,8 +41,8 @@ func (c *Cloud) load() error {
 	return nil
 }
 
-// Flush writes to the file what the ledger has gained since the last write. Instances are written at once, since a cloud that forgets an instance creates it
-// twice. The many calls that only ask are written here.
+// Flush writes the ledger's new entries to the file. Instances are written at once, because a cloud that forgets an instance would create a second one. The
+// many calls that only read are written by Flush.
 func (c *Cloud) Flush() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,7 +52,7 @@ func (c *Cloud) Flush() error {
 	return c.save()
 }
 
-// Keep flushes every period until the context ends, and then once more. It passes failures to report.
+// Keep flushes once every period until the context ends, and then once more. It passes each failure to report.
 func (c *Cloud) Keep(ctx context.Context, period time.Duration, report func(error)) {
 	for c.wait(ctx, period) == nil {
 		if err := c.Flush(); err != nil {
@@ -64,7 +64,7 @@ func (c *Cloud) Keep(ctx context.Context, period time.Duration, report func(erro
 	}
 }
 
-// save replaces the file whole, so that a kill in the middle leaves the older one. It is called under the lock.
+// save replaces the whole file by a rename. So if the process is killed while it writes, the older file stays. save is called under the lock.
 func (c *Cloud) save() error {
 	if c.file == "" {
 		return nil
@@ -84,7 +84,7 @@ func (c *Cloud) save() error {
 	return nil
 }
 
-// strictly reads JSON that people write: a misspelt field is an error that names it.
+// strictly decodes JSON that people write. An unknown field is an error that names the field.
 func strictly(raw []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.DisallowUnknownFields()

@@ -119,7 +119,7 @@ func (c *Cloud) reconfigure(r *http.Request) (page, error) {
 	return likeness(s), c.Configure(r.Context(), s)
 }
 
-// readFaults takes one or a list of them.
+// readFaults reads one fault, or a list of faults, from the body of a request.
 func readFaults(r *http.Request) ([]Fault, error) {
 	raw, err := body(r)
 	if err != nil {
@@ -151,7 +151,7 @@ func body(r *http.Request) ([]byte, error) {
 	return bytes.TrimSpace(raw), nil
 }
 
-// shown answers with a page, or with the error that there is instead.
+// shown returns a handler that answers with a page, or with the error of get.
 func shown(get func(*http.Request) (page, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p, err := get(r)
@@ -172,7 +172,7 @@ func shown(get func(*http.Request) (page, error)) http.Handler {
 	})
 }
 
-// status is the code in HTTP.
+// status returns the HTTP status for a Code.
 func (c Code) status() int {
 	switch c {
 	case NotFound:
@@ -195,27 +195,27 @@ func asError(err error) *Error {
 	return &Error{Code: Unavailable, Message: err.Error()}
 }
 
-// Client is a cloud in another process. Use Dial.
+// Client is a cloud in another process. Make one with Dial.
 type Client struct {
 	url  string
 	http *http.Client
 }
 
-// Dial returns the cloud that serves at an address, such as 127.0.0.1:7000. It does not call.
+// Dial returns a Client of the cloud that serves at an address, such as 127.0.0.1:7000. It makes no call.
 func Dial(address string) *Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.Proxy = nil // the cloud is on this machine
+	transport.Proxy = nil // the cloud runs on this host
 	transport.MaxIdleConnsPerHost = 16
 	return &Client{url: "http://" + address, http: &http.Client{Transport: transport}}
 }
 
-// URL is where a person finds it.
+// URL returns the address at which a person finds the cloud's pages.
 func (c *Client) URL() string { return c.url }
 
-// As is the cloud as that API's controllers see it.
+// As returns the cloud as that API's controllers see it.
 func (c *Client) As(caller authority.API) API { return line{c, caller} }
 
-// line is an API of a cloud in another process.
+// line is the API through which one caller uses a cloud in another process.
 type line struct {
 	client *Client
 	caller authority.API
@@ -240,19 +240,19 @@ func (l line) call(ctx context.Context, verb Verb, in request) (Instance, error)
 	return i, err
 }
 
-// Instances returns every instance there ever was, the terminated included, in the order of their launch.
+// Instances returns every instance that ever existed, also the terminated ones, in the order of their launch.
 func (c *Client) Instances(ctx context.Context) (all []Instance, err error) {
 	err = c.do(ctx, http.MethodGet, "/instances", nil, &all)
 	return all, err
 }
 
-// Ledger returns the calls that are kept, oldest first.
+// Ledger returns the calls that the ledger keeps, oldest first.
 func (c *Client) Ledger(ctx context.Context) (all []Call, err error) {
 	err = c.do(ctx, http.MethodGet, "/ledger", nil, &all)
 	return all, err
 }
 
-// Audit is an error that lists everything that should not have happened; nil if there is nothing.
+// Audit returns an error that lists everything that should not have happened; nil if there is nothing.
 func (c *Client) Audit(ctx context.Context) error {
 	var wrong []string
 	if err := c.do(ctx, http.MethodGet, "/audit", nil, &wrong); err != nil {
@@ -261,28 +261,28 @@ func (c *Client) Audit(ctx context.Context) error {
 	return accusation(wrong)
 }
 
-// Act does by hand what no controller asked for.
+// Act does to an instance, by hand, what no controller asked for.
 func (c *Client) Act(ctx context.Context, id string, act Act) error {
 	return c.do(ctx, http.MethodPost, "/instances/"+url.PathEscape(id)+"/"+url.PathEscape(string(act)), nil, nil)
 }
 
-// Inject adds faults to those that wait for their call.
+// Inject adds faults. Each fault waits for a call to which it applies.
 func (c *Client) Inject(ctx context.Context, faults ...Fault) error {
 	return c.do(ctx, http.MethodPost, "/faults", faults, nil)
 }
 
-// Faults are those that wait.
+// Faults returns the faults that still wait for a call.
 func (c *Client) Faults(ctx context.Context) (all []Fault, err error) {
 	err = c.do(ctx, http.MethodGet, "/faults", nil, &all)
 	return all, err
 }
 
-// Heal takes all faults away. A call that hangs ends with an error that passes.
+// Heal removes all faults. A call that hangs then ends with a transient error.
 func (c *Client) Heal(ctx context.Context) error {
 	return c.do(ctx, http.MethodDelete, "/faults", nil, nil)
 }
 
-// Settings are what the cloud is like.
+// Settings returns the settings of the cloud: its times and limits.
 func (c *Client) Settings(ctx context.Context) (s Settings, err error) {
 	err = c.do(ctx, http.MethodGet, "/settings", nil, &s)
 	return s, err

@@ -15,10 +15,10 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// State is an instance's, in the words of EC2.
+// State is the state of an instance, in the words of EC2.
 type State string
 
-// The states of an instance. Stopped is reached, and left, only by a person at the cloud's console (Cloud.Act).
+// The states of an instance. Only a person at the cloud's console (Cloud.Act) stops an instance, and starts a stopped one.
 const (
 	Pending      State = "pending"
 	Running      State = "running"
@@ -27,45 +27,45 @@ const (
 	Terminated   State = "terminated"
 )
 
-// Machine is the object that a call is made for, as its caller names it: what goes into the tags of a real request.
+// Machine is the object for which a call is made, as the caller names it. In a real request, it goes into the tags.
 type Machine struct {
 	Namespace string    `json:"namespace,omitempty"`
 	Name      string    `json:"name"`
 	UID       types.UID `json:"uid,omitempty"`
 }
 
-// Order is what an instance is asked for with.
+// Order is the request for an instance.
 type Order struct {
-	// Token makes asking twice the same as asking once, as EC2's ClientToken does. Two orders without one make two instances.
+	// Token makes two requests with the same token create one instance, like EC2's ClientToken. Two orders without a token create two instances.
 	Token string `json:"token,omitempty"`
 	Zone  string `json:"zone"`
 	Type  string `json:"type"`
 	Image string `json:"image,omitempty"`
 }
 
-// Instance is one machine of the cloud.
+// Instance is one instance of the cloud.
 type Instance struct {
 	ID    string `json:"id"`
 	State State  `json:"state"`
-	// Provider is its provider ID, and Number distinguishes it from all others; EC2 has both in the ID and the zone.
+	// Provider is the instance's provider ID, and Number distinguishes the instance from all others. Both are zero on EC2, whose zone and ID give the same.
 	Provider string `json:"providerID,omitempty"`
 	Number   int    `json:"number,omitempty"`
 	Order
-	// Machine is whom it was made for.
+	// Machine is the Machine for which the instance was created.
 	Machine Machine `json:"machine"`
-	// CreatedBy is the API whose controller asked for it.
+	// CreatedBy is the API whose controller asked for the instance.
 	CreatedBy authority.API `json:"createdBy"`
 	Launched  time.Time     `json:"launched"`
-	// Stopped and Ended are when a call asked it to stop and to terminate; zero if none did.
+	// Stopped and Ended are when the instance was asked to stop and to terminate; zero if it was not.
 	Stopped time.Time `json:"stopped,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
-	// Incarnation is the UIDs of the objects, of either API, that represented the Machine when the instance was created, as the Witness read them.
+	// Incarnation has the UIDs of the objects, of either API, that represented the Machine when the instance was created, as the Witness read them.
 	Incarnation []types.UID `json:"incarnation,omitempty"`
-	// Objection is why it should not have been made; "" if there is nothing against it.
+	// Objection is why the instance should not have been created; "" if there is nothing against it.
 	Objection string `json:"objection,omitempty"`
 }
 
-// ProviderID is how both APIs and the Node name the instance.
+// ProviderID returns the provider ID by which both APIs and the Node name the instance.
 func (i Instance) ProviderID() string {
 	if i.Provider != "" {
 		return i.Provider
@@ -73,7 +73,8 @@ func (i Instance) ProviderID() string {
 	return "aws:///" + i.Zone + "/" + i.ID
 }
 
-// IP is the instance's private address. It follows from the number or, on EC2, from the end of the ID, which counts the instances: no two share one.
+// IP returns the instance's private address. No two instances share one: the address follows from Number or, on EC2, from the end of the ID, which counts the
+// instances.
 func (i Instance) IP() string {
 	n := uint64(i.Number)
 	if n == 0 {
@@ -82,10 +83,10 @@ func (i Instance) IP() string {
 	return fmt.Sprintf("10.%d.%d.%d", n>>16&0xff, n>>8&0xff, n&0xff)
 }
 
-// countDigits is how many digits of an ID count the instances; those before distinguish the tokens.
+// countDigits is how many digits at the end of an EC2 ID count the instances. The digits before them distinguish the tokens.
 const countDigits = 9
 
-// DNS is the instance's private name, and its Node's.
+// DNS returns the private name of the instance, which is also its Node's.
 func (i Instance) DNS() string {
 	domain := ".ec2.internal"
 	if i.Provider != "" {
@@ -94,15 +95,15 @@ func (i Instance) DNS() string {
 	return "ip-" + strings.ReplaceAll(i.IP(), ".", "-") + domain
 }
 
-// Gone reports whether nothing is left of it.
+// Gone reports whether the instance is terminated.
 func (i Instance) Gone() bool { return i.State == Terminated }
 
-// InstanceID reads the instance's ID out of a provider ID, "" where there is none.
+// InstanceID returns the instance's ID in a provider ID: what follows the last slash.
 func InstanceID(providerID string) string {
 	return providerID[strings.LastIndexByte(providerID, '/')+1:]
 }
 
-// at is the instance in the state that it has reached by now.
+// at returns the instance with the state that it has reached by now.
 func (i Instance) at(now time.Time, s Settings) Instance {
 	switch {
 	case !i.Ended.IsZero() && now.Sub(i.Ended) >= s.ShutdownTime:
@@ -119,12 +120,12 @@ func (i Instance) at(now time.Time, s Settings) Instance {
 	return i
 }
 
-// second returns why an instance is one too many beside an earlier one of the same name, "" if it is not.
+// second returns why the Machine must not have instance i beside an earlier one, "" if it may.
 //
-// A name may be used again: a Machine that is deleted and recreated is another one, and gets another instance. And the two APIs' twins have UIDs of their own
-// but are one Machine, whose mirror may be recreated under yet another UID. So no single UID identifies a Machine. The second instance is one too many in
-// three cases: something is left of the first, the same object asked for both, or an object that represented the Machine when the first was created, on
-// either side, still does.
+// A name may be used again: a Machine that is deleted and recreated is another Machine, and gets another instance. And the objects of the two APIs have UIDs of
+// their own but are one Machine, whose mirror may be recreated with yet another UID. So no single UID identifies a Machine. A second instance is wrong in three
+// cases: the first is not terminated yet, one object asked for both, or an object of either API that represented the Machine when the first was created still
+// represents it.
 func (i Instance) second(earlier Instance) string {
 	if earlier.Machine.Name != i.Machine.Name {
 		return ""

@@ -12,9 +12,9 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Call is one entry of the ledger: who asked the cloud for what, when, and what came of it.
+// Call is one entry of the ledger: who called the cloud for what, when, and with what result.
 type Call struct {
-	// Seq counts the calls, from 1; it has no gaps but where old calls were dropped.
+	// Seq numbers the calls from 1. Its only gaps are dropped calls.
 	Seq int       `json:"seq"`
 	At  time.Time `json:"at"`
 	// Caller is the API whose controller called.
@@ -22,9 +22,9 @@ type Call struct {
 	Verb     Verb          `json:"verb"`
 	Machine  Machine       `json:"machine"`
 	Instance string        `json:"instance,omitempty"`
-	// Outcome is "done", or the error that the caller got instead; "" while the call is under way.
+	// Outcome is "done", or the error that the caller got; "" while the call is in progress.
 	Outcome string `json:"outcome,omitempty"`
-	// Objection is why the caller should not have called, "" if there is nothing against it.
+	// Objection is why the caller should not have made the call, "" if there is nothing against it.
 	Objection string `json:"objection,omitempty"`
 }
 
@@ -32,15 +32,15 @@ func (c Call) String() string {
 	return fmt.Sprintf("%s %s of Machine %s by %s", c.At.Format(time.StampMilli), c.Verb, c.Machine.Name, c.Caller.Text())
 }
 
-// Ledger returns the calls that are kept, oldest first.
+// Ledger returns the calls that the ledger keeps, oldest first.
 func (c *Cloud) Ledger(context.Context) ([]Call, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.ledger), nil
 }
 
-// Audit checks what must always hold: each Machine has at most one instance, ever; no API that was not authoritative made a call; and no instance runs on
-// when its Machine is gone.
+// Audit returns an error with every violation of three rules: a Machine never has more than one instance, an API that is not authoritative makes no call, and
+// no instance runs on when its Machine is gone.
 func (c *Cloud) Audit(ctx context.Context) error {
 	left := c.leftBehind(ctx)
 	c.mu.Lock()
@@ -59,10 +59,10 @@ func (c *Cloud) Audit(ctx context.Context) error {
 	return accusation(append(wrong, left...))
 }
 
-// leftBehind lists the instances that nobody has terminated, and whose Machine neither API has any more. If an API server does not answer, it lists none.
+// leftBehind lists the instances that nobody has terminated and whose Machine neither API has any more. If an API server does not answer, it lists none.
 func (c *Cloud) leftBehind(ctx context.Context) []string {
 	c.mu.Lock()
-	before := len(c.instances) // an instance that is launched during the census may have a Machine that the census has missed
+	before := len(c.instances) // leave out instances launched during the census: it may have missed their Machines
 	c.mu.Unlock()
 	if before == 0 || c.census == nil {
 		return nil
@@ -94,7 +94,7 @@ func (c *Cloud) begin(call Call) (seq int, fault Fault, healed <-chan struct{}, 
 	return call.Seq, c.take(call), c.healed, c.settings.Latency[call.Verb]
 }
 
-// trim drops the oldest call that nobody objects to.
+// trim drops the oldest call without an objection if the ledger is too long.
 func (c *Cloud) trim() {
 	if len(c.ledger) <= c.keep {
 		return
@@ -110,7 +110,7 @@ func (c *Cloud) end(seq int, instance, outcome, late string) {
 	c.close(seq, instance, outcome, late)
 }
 
-// close reports what came of a call. It is called under the lock.
+// close writes the outcome of a call to the ledger. It is called under the lock.
 func (c *Cloud) close(seq int, instance, outcome, late string) {
 	n, found := slices.BinarySearchFunc(c.ledger, seq, func(call Call, seq int) int { return call.Seq - seq })
 	if !found {

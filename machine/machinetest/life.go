@@ -13,20 +13,20 @@ import (
 	"github.com/poundlock/poundlock/machine"
 )
 
-// life is that of one Machine. It calls the actuator as a Machine controller does: with copies. It keeps from a copy what an actuator
-// may change.
+// life is one Machine during a check. Like a Machine controller, it calls the actuator with copies of the Machine, and keeps from a copy what an actuator may
+// change.
 type life struct {
 	T
 	Subject
 	m *machinev1beta1.Machine
 }
 
-// another is the life of another Machine at the same provider.
+// another returns the life of another Machine at the same provider.
 func (l *life) another(name string, uid types.UID) *life {
 	return &life{T: l.T, Subject: l.Subject, m: l.Machine(name, uid)}
 }
 
-// stale is the same Machine as an old cache has it: nothing that was stored since it was made is there.
+// stale returns the life of the same Machine as an old cache has it: without anything that was stored since the Machine was created.
 func (l *life) stale() *life { return l.another(l.m.Name, l.m.UID) }
 
 func (l *life) exists(ctx context.Context) (is bool, err error) {
@@ -53,7 +53,7 @@ func (l *life) delete(ctx context.Context) (err error) {
 	return err
 }
 
-// keep calls with a copy and stores of it what may be changed, whatever the call returned.
+// keep passes a copy of the Machine to "call". Then it stores from the copy what an actuator may change, whatever the actuator returned.
 func (l *life) keep(call func(*machinev1beta1.Machine)) {
 	m := l.m.DeepCopy()
 	call(m)
@@ -62,10 +62,10 @@ func (l *life) keep(call func(*machinev1beta1.Machine)) {
 	l.m.Status.Addresses, l.m.Status.ProviderStatus, l.m.Status.Conditions = m.Status.Addresses, m.Status.ProviderStatus, m.Status.Conditions
 }
 
-// enough passes is more than any provider needs that comes to rest in between.
+// enough is how many passes are more than any provider needs, if the provider comes to rest (Rest) between them.
 const enough = 20
 
-// bring creates the Machine's instance and reports it, as passes of a controller do.
+// bring calls the actuator like a controller, until the Machine's instance runs and is reported.
 func (l *life) bring() {
 	l.Helper()
 	var err error
@@ -82,7 +82,7 @@ func (l *life) bring() {
 	l.Fatalf("after %d passes the Machine is not made: %v", enough, err)
 }
 
-// pass is one pass of a controller over a Machine that is there to stay.
+// pass is one pass of a controller over a Machine that is not being deleted.
 func (l *life) pass() error {
 	is, err := l.exists(l.Context())
 	switch {
@@ -94,7 +94,7 @@ func (l *life) pass() error {
 	return l.create(l.Context())
 }
 
-// end deletes until nothing is reported to be left.
+// end calls Delete until Delete reports that nothing is left.
 func (l *life) end() {
 	l.Helper()
 	var err error
@@ -115,7 +115,7 @@ func (l *life) alive(want int, when string) {
 	}
 }
 
-// must ends the check with what is wrong, if anything is.
+// must fails the check if wrong is not "". doing names what was done.
 func (l *life) must(wrong string, doing string) {
 	l.Helper()
 	if wrong != "" {
@@ -123,7 +123,7 @@ func (l *life) must(wrong string, doing string) {
 	}
 }
 
-// passing returns what speaks against an error being one that passes, or none at all.
+// passing returns why err is not a transient error, "" if it is transient or nil.
 func passing(err error) string {
 	if terminal, is := machine.AsTerminal(err); is {
 		return "the error is terminal (" + string(terminal.Reason) + "), want one that passes: " + err.Error()

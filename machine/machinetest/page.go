@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// help is the first page; HERE becomes the address under which it was asked for.
+// help is the first page. HERE is replaced by the address at which the page was requested.
 const help = `This is Poundlock's simulated cloud: the instances behind the Machines of both APIs.
 
   curl HERE/instances            every instance there ever was; ?machine=NAME narrows it down
@@ -33,7 +33,7 @@ To change what it is like, and what goes wrong:
 JSON for who asks for it: -H 'Accept: application/json', or ?output=json.
 `
 
-// page is an answer in both forms.
+// page is an answer in both forms: text for people and JSON.
 type page interface {
 	text() string
 	data() any
@@ -95,7 +95,7 @@ func (l faults) text() string {
 	})
 }
 
-// auditPage is what an audit found.
+// auditPage is the page with what an audit found.
 type auditPage struct{ err error }
 
 func (v auditPage) text() string {
@@ -117,7 +117,7 @@ const (
 	between = "\n  "
 )
 
-// accusation is the error of an audit that found something.
+// accusation returns the error of an audit with its findings, nil if it found nothing.
 func accusation(wrong []string) error {
 	if len(wrong) == 0 {
 		return nil

@@ -13,24 +13,24 @@ import (
 	"github.com/poundlock/poundlock/machine"
 )
 
-// Provider is what differs between the platforms' actuators: what they read of a providerSpec, and where they write the state.
+// Provider has the differences between the platforms' actuators: what they read of a providerSpec, and where they write the state of the instance.
 type Provider struct {
-	// Platform is the Infrastructure's name for it, such as "Azure".
+	// Platform is the platform's name in the cluster's Infrastructure, such as "Azure".
 	Platform string
 	// Spec and Status are the kinds of providerSpec and providerStatus.
 	Spec, Status schema.GroupVersionKind
-	// Needs is what a providerSpec must have; Type, Zone and Image are its fields for what to make and where, on platforms that have them.
+	// Needs is a field that a providerSpec must have. Type, Zone and Image are the fields for what to create and where; "" on platforms without them.
 	Needs, Type, Zone, Image string
-	// ID and State are the fields of the providerStatus that describe the instance; State is "" where none does.
+	// ID and State are the fields of the providerStatus for the instance's ID and state. State is "" if the platform has no such field.
 	ID, State string
-	// Words are the platform's for the states of an instance; nil, EC2's.
+	// Words are the platform's words for the states of an instance; nil means EC2's.
 	Words map[State]string
 
-	// order reads more exactly what is asked for; nil reads the above.
+	// order reads the request of a Machine more exactly; nil means that the fields above are read.
 	order func(*machinev1beta1.Machine) (Order, error)
 }
 
-// AWS is the default provider of an Actuator.
+// AWS returns the default Provider of an Actuator.
 func AWS() Provider {
 	return Provider{
 		Platform: "AWS", Spec: kind("AWSMachineProviderConfig"), Status: kind("AWSMachineProviderStatus"),
@@ -38,7 +38,7 @@ func AWS() Provider {
 	}
 }
 
-// Word is the platform's for a state.
+// Word returns the platform's word for a state.
 func (p Provider) Word(s State) string {
 	if word, ok := p.Words[s]; ok {
 		return word
@@ -50,10 +50,10 @@ func kind(name string) schema.GroupVersionKind {
 	return machinev1beta1.GroupVersion.WithKind(name)
 }
 
-// at is where a Machine has its providerSpec.
+// at is the path of the providerSpec in a Machine.
 const at = "spec.providerSpec.value"
 
-// awsOrder reads what the Machine requests, and returns what of it is impossible.
+// awsOrder returns the instance that the Machine's providerSpec requests, or an error that names what is invalid in it.
 func awsOrder(m *machinev1beta1.Machine) (Order, error) {
 	spec := &machinev1beta1.AWSMachineProviderConfig{}
 	if m.Spec.ProviderSpec.Value == nil || len(m.Spec.ProviderSpec.Value.Raw) == 0 {
@@ -77,7 +77,7 @@ func awsOrder(m *machinev1beta1.Machine) (Order, error) {
 	return Order{Token: string(m.UID), Zone: zone, Type: spec.InstanceType, Image: image(spec.AMI)}, nil
 }
 
-// zoneOf lets the cloud choose where nothing is asked for: it chooses the first.
+// zoneOf returns the zone in which the cloud creates the instance: the requested one, or the first of the region.
 func zoneOf(p machinev1beta1.Placement) string {
 	switch {
 	case p.AvailabilityZone != "":

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Verb is a call of the API.
+// Verb is the name of a call of the API.
 type Verb string
 
 // The verbs.
@@ -20,21 +20,21 @@ const (
 	Terminate Verb = "Terminate"
 )
 
-// Settings are what the cloud is like. They may be changed while it runs.
+// Settings are the cloud's times and limits. They may be changed while it runs.
 type Settings struct {
 	// BootTime is how long an instance is pending.
 	BootTime time.Duration
-	// ShutdownTime is how long it shuts down.
+	// ShutdownTime is how long an instance is shutting down.
 	ShutdownTime time.Duration
-	// Lag is how long Describe and Terminate do not see a launch, and Describe not an end.
+	// Lag is how long Describe and Terminate do not find a launched instance, and how long Describe does not show that an instance was terminated.
 	Lag time.Duration
-	// Latency is how long a call takes, by its verb.
+	// Latency is how long a call takes, by the call's verb.
 	Latency map[Verb]time.Duration
-	// Quota is how many instances may be there at a time, those that shut down included; 0 is any number.
+	// Quota is how many instances may exist at a time, including those that shut down; 0 means any number.
 	Quota int
 }
 
-// settings is the form of Settings in JSON: durations are texts, as in "1m30s".
+// settings is the JSON form of Settings. Durations are texts, such as "1m30s".
 type settings struct {
 	BootTime     string          `json:"bootTime"`
 	ShutdownTime string          `json:"shutdownTime"`
@@ -52,7 +52,7 @@ func (s Settings) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON changes what is named and leaves the rest.
+// UnmarshalJSON changes the settings that are in raw, and leaves the others.
 func (s *Settings) UnmarshalJSON(raw []byte) error {
 	var in settings
 	if err := strictly(raw, &in); err != nil {
@@ -115,7 +115,7 @@ func (s Settings) check() error {
 
 func (v Verb) known() bool { return v == Launch || v == Describe || v == Terminate }
 
-// Settings are what the cloud is like.
+// Settings returns the settings of the cloud: its times and limits.
 func (c *Cloud) Settings(context.Context) (Settings, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

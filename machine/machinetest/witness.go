@@ -17,21 +17,21 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Witness reads, when a call begins, the objects that the call is made for. It is called again at the end of a call that took time.
+// Witness reads the objects for which a call is made, when the call begins. It is called again at the end of a call that took time.
 type Witness func(ctx context.Context, caller authority.API, m Machine) Testimony
 
 // Testimony is what a Witness saw.
 type Testimony struct {
-	// Objection is why the caller may not call, "" for nothing.
+	// Objection is why the caller may not make the call, "" if it may.
 	Objection string
-	// Incarnation is the UIDs of the objects that stand for the Machine in either API and are not being deleted.
+	// Incarnation has the UIDs of the objects, of either API, that represent the Machine and are not being deleted.
 	Incarnation []types.UID
 }
 
-// Census lists the Machines of both APIs, and returns whether one of them has a Machine's name. It is taken anew for each audit.
+// Census lists the Machines of both APIs, and returns a function that reports whether one of them has the name of a given Machine. It is called for each audit.
 type Census func(context.Context) (func(Machine) bool, error)
 
-// LiveCensus lists what the API server has. live must not be a cache.
+// LiveCensus returns a Census that lists what the API server has. live must not be a cache.
 func LiveCensus(live client.Reader, pairs authority.Pairs) Census {
 	return func(ctx context.Context) (func(Machine) bool, error) {
 		found := map[client.ObjectKey]bool{}
@@ -54,10 +54,10 @@ func LiveCensus(live client.Reader, pairs authority.Pairs) Census {
 	}
 }
 
-// LiveWitness asks the API server which API is authoritative for the Machine. live must not be a cache.
+// LiveWitness returns a Witness that reads from the API server which API is authoritative for the Machine. live must not be a cache.
 //
-// While authority is moving, the API that was authoritative may still finish what it has begun, until it acknowledges that it is paused. The next
-// authoritative API may do nothing.
+// While authority is moving, the API that was authoritative may still finish what it has begun, until it acknowledges that it is paused. The next authoritative
+// API must not do anything.
 func LiveWitness(live client.Reader, pairs authority.Pairs) Witness {
 	return func(ctx context.Context, caller authority.API, m Machine) Testimony {
 		pair, ok := pairs.Of(m.Namespace)
@@ -65,12 +65,12 @@ func LiveWitness(live client.Reader, pairs authority.Pairs) Witness {
 			return Testimony{Objection: fmt.Sprintf("no pair of namespaces has %q", m.Namespace)}
 		}
 		var t Testimony
-		// An error but "not found" means that the server shuts down. It proves nothing.
+		// Any error but "not found" means that the server shuts down. It proves nothing.
 		old := &machinev1beta1.Machine{}
 		if live.Get(ctx, client.ObjectKey{Namespace: pair.MachineAPI, Name: m.Name}, old) == nil {
 			t.Objection = objection(caller, old.Spec.AuthoritativeAPI, old.Status)
 			t.stands(old)
-		} // otherwise only one side has the Machine, and cannot conflict with the other
+		} // otherwise only one API has the Machine, and cannot conflict with the other
 		twin := &clusterv1.Machine{}
 		if live.Get(ctx, client.ObjectKey{Namespace: pair.ClusterAPI, Name: m.Name}, twin) == nil {
 			t.stands(twin)
@@ -79,7 +79,7 @@ func LiveWitness(live client.Reader, pairs authority.Pairs) Witness {
 	}
 }
 
-// stands records the UID of an object that is not being deleted. While an object is being deleted, a new Machine may soon have its name.
+// stands adds the UID of an object to the Incarnation, unless the object is being deleted: a new Machine may soon have the name of a deleted one.
 func (t *Testimony) stands(o client.Object) {
 	if o.GetDeletionTimestamp().IsZero() {
 		t.Incarnation = append(t.Incarnation, o.GetUID())
@@ -92,15 +92,15 @@ func objection(caller authority.API, requested machinev1beta1.MachineAuthority, 
 	case current == caller:
 		return ""
 	case current == authority.Unset && (authority.API(requested) == caller || requested == "" && caller == authority.MachineAPI):
-		return "" // a new object: it will be this side's
+		return "" // a new object: the caller's API will be authoritative for it
 	case current == authority.Migrating && authority.API(status.SynchronizedAPI) == caller && !acknowledgedPause(caller, status):
 		return ""
 	}
 	return fmt.Sprintf("status.authoritativeAPI was %q, coming from %q", current, status.SynchronizedAPI)
 }
 
-// acknowledgedPause reports whether a controller of the Machine API has acknowledged its pause. Cluster API's acknowledgement is on objects of its own. The
-// switch from Migrating, which the Witness checks, comes after that.
+// acknowledgedPause reports whether the Machine API's controller has acknowledged its pause. For Cluster API it returns false: the acknowledgement is on other
+// objects, and the switch from Migrating, which the Witness checks, comes after it.
 func acknowledgedPause(caller authority.API, status machinev1beta1.MachineStatus) bool {
 	if caller != authority.MachineAPI {
 		return false

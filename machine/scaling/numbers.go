@@ -11,15 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Numbers are those of a set's status.
+// Numbers are the counts that a set reports in its status, and when they will change.
 type Numbers struct {
 	Replicas, FullyLabeled, Ready, Available int32
-	// Next is how long it takes from now until another Machine is available if nothing changes; 0 for never.
+	// Next is the time from now until another Machine becomes available if nothing changes; 0 for never.
 	Next time.Duration
 }
 
-// Count counts the set's Machines at a moment. node returns the Node of a name, nil if there is none. A Machine is ready "when the node has been created and
-// is Ready", and available when it has been ready for minReadySeconds.
+// Count counts the set's Machines at the time now. node returns the Node with a name, nil if there is none. A Machine is ready "when the node has been created
+// and is Ready", and available when it has been ready for minReadySeconds.
 func Count(set *machinev1beta1.MachineSet, machines []*machinev1beta1.Machine, node func(name string) *corev1.Node, now time.Time) Numbers {
 	n := Numbers{Replicas: int32(len(machines))}
 	template := labels.SelectorFromSet(set.Spec.Template.Labels)
@@ -38,8 +38,8 @@ func Count(set *machinev1beta1.MachineSet, machines []*machinev1beta1.Machine, n
 	return n
 }
 
-// ready counts a ready Machine. in is the time until the Machine is available, zero or negative if it is available already. wait is minReadySeconds. Without
-// minReadySeconds, in does not count, because the clock of a Node may be ahead of this process'.
+// ready counts one ready Machine. "in" is the time until that Machine is available, zero or negative if it is available already. wait is minReadySeconds. If
+// wait is zero, ready ignores "in" and counts the Machine as available, because the clock of a Node may be ahead of this process' clock.
 func (n *Numbers) ready(in, wait time.Duration) {
 	n.Ready++
 	if in <= 0 || wait <= 0 {

@@ -14,29 +14,29 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Plan is what a set does about its Machines.
+// Plan is what a set does about its Machines: adopt, create and delete.
 type Plan struct {
-	// Members are the Machines that count, in the order in which they were given.
+	// Members are the Machines that count as the set's replicas, in the order in which they were given. Shared Machines that the set adopts come last.
 	Members []*machinev1beta1.Machine
-	// Adopt are those Members that nobody controls and that the set may adopt: Machine API is authoritative for them. If Cluster API is authoritative for a
-	// Machine, Cluster API gives it its owner.
+	// Adopt are those Members that have no controller and that the set may adopt, because the Machine API is authoritative for them. If Cluster API is
+	// authoritative for a Machine, Cluster API sets its owner.
 	Adopt []*machinev1beta1.Machine
-	// Create is how many are missing.
+	// Create is how many Machines are missing.
 	Create int
-	// Delete are the Machines that are too many, in the order of their deletion. Members that the set neither controls nor adopts stay, and no other Machine is
-	// deleted in their place: they may never become the set's.
+	// Delete are the surplus Machines, in the order of their deletion. Members that the set neither controls nor adopts are never deleted, because they may
+	// never become the set's. No other Machine is deleted in their place.
 	Delete []*machinev1beta1.Machine
 }
 
 // Idle reports whether there is nothing to do.
 func (p Plan) Idle() bool { return len(p.Adopt) == 0 && p.Create == 0 && len(p.Delete) == 0 }
 
-// PlanFor plans for a set that is valid (Selector), out of the Machines of its namespace. Equal input gives an equal plan, whatever the order of
-// the Machines: under the policy Random the seed decides who goes.
+// PlanFor returns the plan for a set whose spec is valid (Selector). machines are the Machines of the set's namespace. Equal input gives an equal plan,
+// whatever the order of the Machines: under the policy Random, the seed decides which Machines are deleted.
 //
-// shared reports, of a Machine that nobody controls, whether another set selects it too; nil: no Machine is shared. The set adopts shared Machines as long as
-// it lacks some, and never counts them as too many: nothing shows which set they belong to, and the set with fewer replicas would delete what the other
-// needs.
+// shared reports whether another set also selects a Machine that has no controller; nil means that no Machine is shared. The set adopts shared Machines only as
+// long as it has too few, and never counts them as surplus. Nothing shows which set a shared Machine belongs to, and the set with fewer replicas would delete
+// what the other set needs.
 func PlanFor(set *machinev1beta1.MachineSet, selector labels.Selector, machines []*machinev1beta1.Machine, shared func(*machinev1beta1.Machine) bool,
 	seed string) Plan {
 	var p Plan
@@ -68,7 +68,7 @@ func PlanFor(set *machinev1beta1.MachineSet, selector labels.Selector, machines 
 	return p
 }
 
-// ofMachineAPI reports whether the Machine API is authoritative, or neither status nor spec names an API.
+// ofMachineAPI reports whether the Machine API is authoritative for the Machine. A Machine whose status and spec name no API counts as the Machine API's.
 func ofMachineAPI(m *machinev1beta1.Machine) bool {
 	switch cmp.Or(m.Status.AuthoritativeAPI, m.Spec.AuthoritativeAPI) {
 	case "", machinev1beta1.MachineAuthorityMachineAPI:
@@ -77,7 +77,7 @@ func ofMachineAPI(m *machinev1beta1.Machine) bool {
 	return false
 }
 
-// Replicas is how many Machines the set wants: 1 where the field is absent.
+// Replicas returns how many Machines the set wants: 1 if spec.replicas is absent.
 func Replicas(set *machinev1beta1.MachineSet) int {
 	if set.Spec.Replicas == nil {
 		return 1
@@ -85,8 +85,8 @@ func Replicas(set *machinev1beta1.MachineSet) int {
 	return int(*set.Spec.Replicas)
 }
 
-// Selector returns the set's selector. The error has a sentence for each problem of the spec that no repetition fixes. With an error, the set may neither
-// create nor release a Machine.
+// Selector returns the set's selector. It also validates the set: the error has a sentence for each problem of the spec that no repetition fixes. With an
+// error, the set must neither create nor release a Machine.
 func Selector(set *machinev1beta1.MachineSet) (labels.Selector, error) {
 	selector, err := metav1.LabelSelectorAsSelector(&set.Spec.Selector)
 	switch {

@@ -13,22 +13,22 @@ import (
 	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
-// Annotations that mark a Machine as the first to go, whatever the value, as in Cluster API, to which they are mirrored; the
-// second is the older name.
+// Each of these annotations on a Machine, with any value, makes the Machine the first to be deleted, as in Cluster API. The mirror copies them to Cluster API.
+// OldDeleteAnnotation is the older name.
 const (
 	DeleteAnnotation    = machineapi.DeleteAnnotation
 	OldDeleteAnnotation = machineapi.OldDeleteAnnotation
 )
 
-// candidate is a Machine with its place under the policy Random.
+// candidate is a Machine that may be deleted. lot is its rank if nothing else decides; it is a hash of the seed and the Machine's UID.
 type candidate struct {
 	*machinev1beta1.Machine
 	lot uint64
 }
 
-// order compares Machines that are equal in standing: the lesser is deleted first. It returns nil for an unknown policy. For all three policies the API
-// documents that marked Machines and unhealthy Machines are deleted before any other. For the rest, Random leaves the choice open, so order chooses a Machine
-// that runs nothing yet, if there is one. Newest and Oldest do not leave it open.
+// order returns how a policy compares two Machines of equal standing: the lesser is deleted first. It returns nil for an unknown policy. The API documents for
+// all three policies that marked Machines and unhealthy Machines are deleted before any other (standing). For the rest, the policy Random leaves the choice
+// open, so order prefers a Machine that has no Node yet. Newest and Oldest do not leave the choice open.
 func order(policy machinev1beta1.MachineSetDeletePolicy) func(a, b candidate) int {
 	switch policy {
 	case machinev1beta1.RandomMachineSetDeletePolicy:
@@ -47,7 +47,8 @@ func policyOf(set *machinev1beta1.MachineSet) machinev1beta1.MachineSetDeletePol
 	return cmp.Or(machinev1beta1.MachineSetDeletePolicy(set.Spec.DeletePolicy), machinev1beta1.RandomMachineSetDeletePolicy)
 }
 
-// first returns the n Machines to delete first, fewer if there are fewer. No two have the same rank: where nothing else distinguishes them, the seed decides.
+// first returns the n Machines to delete first, or all of them if there are fewer than n. No two Machines rank the same: if nothing else distinguishes them,
+// the seed decides.
 func first(machines []*machinev1beta1.Machine, policy machinev1beta1.MachineSetDeletePolicy, seed string, n int) []*machinev1beta1.Machine {
 	candidates := make([]candidate, 0, len(machines))
 	for _, m := range machines {
@@ -64,7 +65,7 @@ func first(machines []*machinev1beta1.Machine, policy machinev1beta1.MachineSetD
 	return out
 }
 
-// standing is 0 for a marked Machine, 1 for an unhealthy one, 2 for any other.
+// standing returns the priority of a Machine's deletion, lowest first: 0 for a marked Machine, 1 for an unhealthy one, 2 for any other.
 func standing(m candidate) int {
 	_, marked := m.Annotations[DeleteAnnotation]
 	_, markedOld := m.Annotations[OldDeleteAnnotation]

@@ -15,14 +15,14 @@ import (
 	"github.com/poundlock/poundlock/translation"
 )
 
-// Standard reports whether a definition is of a group that has a private twin.
+// Standard reports whether a CustomResourceDefinition belongs to a group that has a private counterpart.
 func Standard(crd *unstructured.Unstructured) bool {
 	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
 	return crd.GetKind() == "CustomResourceDefinition" && translation.ToPrivate.Group(group) != group
 }
 
-// Definition is the private twin of a standard definition. Labels are kept, contracts' among them. Annotations are not, as they have others write into the
-// definition, or prune it. More than one version means a conversion by the shim.
+// Definition returns the private counterpart of a standard CustomResourceDefinition. It keeps the labels, which include those of contracts. It drops the
+// annotations, because they make other components write into the definition, or prune it. If the definition has more than one version, the shim converts them.
 func Definition(standard *unstructured.Unstructured, o Options) (*unstructured.Unstructured, error) {
 	if !Standard(standard) {
 		return nil, fmt.Errorf("%s %s: it is no definition of %s or a group beneath it", standard.GetKind(), standard.GetName(), translation.Standard)
@@ -46,7 +46,7 @@ func Definition(standard *unstructured.Unstructured, o Options) (*unstructured.U
 	private.SetGroupVersionKind(standard.GroupVersionKind())
 	private.SetName(translation.ToPrivate.Definition(standard.GetName()))
 	private.SetLabels(standard.GetLabels())
-	if len(versions) > 1 { // else there is nothing to convert, and a converter would be one more thing that can be away
+	if len(versions) > 1 { // with one version, a converter would have nothing to convert, and could only fail
 		spec["conversion"] = o.conversion()
 		if o.CABundle == nil {
 			private.SetAnnotations(map[string]string{issuers.InjectCABundle: "true"})
@@ -69,7 +69,7 @@ func (o Options) conversion() map[string]any {
 	return map[string]any{"strategy": "Webhook", "webhook": map[string]any{"clientConfig": client, "conversionReviewVersions": []any{"v1", "v1beta1"}}}
 }
 
-// WithoutContract reports whether Cluster API's core manager would not find the version of a definition: those of providers need a label for it.
+// WithoutContract reports whether a definition lacks the label by which Cluster API's core manager finds its version. Only definitions of providers need it.
 func WithoutContract(crd *unstructured.Unstructured) bool {
 	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
 	prefix, _, _ := strings.Cut(group, ".")

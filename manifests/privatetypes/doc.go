@@ -3,7 +3,7 @@
 
 // Package privatetypes generates the objects that a cluster needs for private types of Cluster API.
 //
-// In go CustomResourceDefinitions of standard groups, and Deployments of clients. Out come:
+// The functions take CustomResourceDefinitions of standard groups, and Deployments of clients. They return:
 //
 //   - definitions of the private groups, with the conversion shim as their webhook
 //   - the shim's own objects, which are the files of this folder

@@ -25,7 +25,7 @@ import (
 // Shim is the name of the conversion shim's Service, Deployment and so on.
 const Shim = "capi-conversion-webhook-shim"
 
-// What belongs to an installation has this label.
+// The label of every object that belongs to an installation, and its value.
 const (
 	PartOf = "app.kubernetes.io/part-of"
 	Name   = "poundlock-private-types"
@@ -34,20 +34,20 @@ const (
 //go:embed *.yaml
 var files embed.FS
 
-// Options are where and what is installed.
+// Options say where private types are installed, and with which parts.
 type Options struct {
 	Namespace, Image string
-	// Upstreams are the shim's, SUFFIX=URL.
+	// Upstreams are the converters that the shim calls, in the form SUFFIX=URL.
 	Upstreams []string
-	// URL is of a shim that runs outside of the cluster. Then there is none within.
+	// URL is the URL of a shim that runs outside of the cluster. If it is set, no shim is installed in the cluster.
 	URL string
-	// CABundle signed the shim's certificate. Nil means that the service CA does, and writes its own.
+	// CABundle is the CA that signed the shim's certificate. Nil means that OpenShift's service CA signs it, and writes its own CA into the definitions.
 	CABundle []byte
-	// Clients are ServiceAccounts that get the rights under the private names, NAMESPACE/NAME.
+	// Clients are ServiceAccounts (NAMESPACE/NAME) that get rights for the objects under their private names.
 	Clients []string
 }
 
-// check refuses what the API server or the shim would.
+// check returns an error for options that the API server or the shim would refuse.
 func (o Options) check() error {
 	if len(o.Upstreams) > 0 {
 		if o.URL != "" {
@@ -66,7 +66,8 @@ func (o Options) check() error {
 	return nil
 }
 
-// Kinds are those of the objects, in the order in which they are applied. Optional ones are left out where their definition is missing.
+// Kinds are the kinds of the objects, in the order in which the objects are applied. Objects of an Optional kind are left out if the kind's definition is
+// missing.
 var Kinds = []struct {
 	GroupVersionKind schema.GroupVersionKind
 	Resource         string
@@ -86,7 +87,7 @@ var Kinds = []struct {
 	{schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1", Kind: "PrometheusRule"}, "prometheusrules", true, true},
 }
 
-// Objects are those of an installation but for the definitions, in the order of Kinds.
+// Objects returns the objects of an installation, except for the definitions, in the order of Kinds.
 func Objects(o Options) ([]*unstructured.Unstructured, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -122,12 +123,12 @@ func Objects(o Options) ([]*unstructured.Unstructured, error) {
 	return out, nil
 }
 
-// ofShim reports whether an object is of no use without a shim in the cluster. Who monitors it finds it elsewhere, too.
+// ofShim reports whether an object is useless without a shim in the cluster. Objects for monitoring count, too: a shim elsewhere is monitored there.
 func ofShim(o *unstructured.Unstructured) bool {
 	return strings.HasPrefix(o.GetName(), Shim)
 }
 
-// read parses the files.
+// read returns the objects in this folder's files.
 func read() ([]*unstructured.Unstructured, error) {
 	names, err := files.ReadDir(".")
 	if err != nil {
@@ -154,7 +155,7 @@ func read() ([]*unstructured.Unstructured, error) {
 	return out, nil
 }
 
-// Parse reads the documents of a stream of YAML or JSON, and the items of lists.
+// Parse returns the objects in a stream of YAML or JSON documents. It replaces lists by their items.
 func Parse(text []byte) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
 	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096); ; {
@@ -209,8 +210,8 @@ func (o Options) binding(client string) (*unstructured.Unstructured, error) {
 	return b, nil
 }
 
-// Migrate allows clients to write into definitions: Cluster API moves objects to another stored version, and notes in the definition that it has. The Role that
-// Cluster API comes with names the standard definitions, and RBAC is not translated.
+// Migrate adds a rule to the clients' ClusterRole that lets them change definitions. Cluster API moves objects to another storage version, and records that in
+// the definition. The Role that Cluster API comes with names the standard definitions, and RBAC is not translated.
 func Migrate(objects []*unstructured.Unstructured, definitions []string) error {
 	i := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool {
 		return o.GetKind() == "ClusterRole" && o.GetName() == Name+"-client"
@@ -233,7 +234,7 @@ func Migrate(objects []*unstructured.Unstructured, definitions []string) error {
 	return unstructured.SetNestedSlice(objects[i].Object, rules, "rules")
 }
 
-// start gives the shim's Deployment its image and upstreams.
+// start sets the image and the upstreams in the shim's Deployment.
 func (o Options) start(deployment *unstructured.Unstructured) error {
 	containers, _, err := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers")
 	if err != nil || len(containers) != 1 {

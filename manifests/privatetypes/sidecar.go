@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Names that the document fixes, and that monitoring looks for.
+// Proxy and ProxyLabel are names that the document fixes, and that monitoring looks for.
 const (
 	Proxy      = "kube-apiserver-proxy"
 	ProxyLabel = "poundlock.openshift.io/kube-apiserver-proxy"
@@ -25,14 +25,14 @@ const (
 	kubeconfig = folder + "/kubeconfig"
 )
 
-// ignorant are programs that do not read $KUBECONFIG, and the flag by which they find the cluster that they manage.
+// ignorant are programs that do not read $KUBECONFIG. flag is the flag that takes the kubeconfig of the cluster that the program manages.
 var ignorant = []struct{ program, flag string }{
 	{"cluster-autoscaler", "--cloud-config"},
 	{"machine-approver", "--management-cluster-kubeconfig"},
 }
 
-// Sidecar puts the proxy beside a Deployment's containers, as a native sidecar, and has them use it. Init containers run before it, and go on to reach the API
-// server themselves. It changes nothing the second time. The ConfigMap has the kubeconfig, and belongs beside the Deployment.
+// Sidecar adds the proxy to a Deployment as a native sidecar, and makes the Deployment's containers use it. Init containers that run before it still reach the
+// API server directly. A second call changes nothing. The returned ConfigMap has the kubeconfig, and has to be applied together with the Deployment.
 func Sidecar(d *appsv1.Deployment, image string) (*corev1.ConfigMap, error) {
 	pod := &d.Spec.Template.Spec
 	if len(pod.Containers) == 0 {
@@ -92,7 +92,7 @@ func container(image string, client, health int) corev1.Container {
 	}
 }
 
-// use has a container connect to the proxy.
+// use makes a container connect to the proxy.
 func use(c *corev1.Container) {
 	c.VolumeMounts = slices.DeleteFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == Proxy })
 	c.VolumeMounts = append(c.VolumeMounts, corev1.VolumeMount{Name: Proxy, MountPath: folder, ReadOnly: true})
@@ -108,7 +108,7 @@ func use(c *corev1.Container) {
 	c.Env = append(c.Env, corev1.EnvVar{Name: "KUBECONFIG", Value: kubeconfig})
 }
 
-// free is the first port from one on that no container of the pod seems to use.
+// free returns the first port, counted from "from", that no container of the pod seems to use.
 func free(pod *corev1.PodSpec, from int) int {
 	for slices.ContainsFunc(slices.Concat(pod.InitContainers, pod.Containers), func(c corev1.Container) bool { return uses(&c, from) }) {
 		from++
@@ -116,7 +116,7 @@ func free(pod *corev1.PodSpec, from int) int {
 	return from
 }
 
-// uses reports whether a container seems to use a port: by its ports, its probes, or its command line.
+// uses reports whether a container seems to use a port, by its ports, its probes, or its command line.
 func uses(c *corev1.Container, port int) bool {
 	number := strconv.Itoa(port)
 	probed := func(p *corev1.Probe) bool {

@@ -3,11 +3,11 @@
 
 // Program image builds Poundlock's container image without a container engine.
 //
-// The source tree goes in, built to static binaries for two platforms, from scratch. An OCI layout with both comes out, and an
-// archive of each that `podman load` and `docker load` take. It reads both again to validate them; -push sends the image to a
+// It builds static binaries for two platforms from the source tree, and images from scratch with them. It writes an OCI layout with both images, and an archive
+// of each that `podman load` and `docker load` accept. It reads the layout and the archives again to validate them. The flag -push sends the image to a
 // registry.
 //
 // Non-goals:
 //   - signatures
-//   - anything in the image but the binary and the licences
+//   - any content of the image except for the binary and the licences
 package main

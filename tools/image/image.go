@@ -28,7 +28,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// file is one of the image's, owned by root and written by nobody.
+// file is one file of the image. It is owned by root, and nobody may write to it.
 type file struct {
 	name string
 	mode int64
@@ -40,7 +40,7 @@ type platformImage struct {
 	v1.Image
 }
 
-// user is nobody that any host has; OpenShift gives a pod another one.
+// user is a user ID that no host uses. OpenShift gives a pod another one.
 const user = "65532:65532"
 
 const layoutDir = "oci"
@@ -49,7 +49,7 @@ func archive(p v1.Platform) string {
 	return fmt.Sprintf("poundlock-%s-%s.tar", p.OS, p.Architecture)
 }
 
-// assemble makes an image from scratch.
+// assemble returns an image from scratch that has one layer with the files.
 func assemble(p v1.Platform, version, commit string, created time.Time, files []file) (v1.Image, error) {
 	content, err := pack(files)
 	if err != nil {
@@ -79,14 +79,14 @@ func assemble(p v1.Platform, version, commit string, created time.Time, files []
 func configured(i v1.Image, with func(*v1.ConfigFile)) *v1.ConfigFile {
 	c, err := i.ConfigFile()
 	if err != nil {
-		c = &v1.ConfigFile{} // mutate reports it
+		c = &v1.ConfigFile{} // mutate reports the error
 	}
 	c = c.DeepCopy()
 	with(c)
 	return c
 }
 
-// pack makes a layer that is the same for the same files.
+// pack returns a layer with the files. Equal files give equal bytes.
 func pack(files []file) ([]byte, error) {
 	out := &bytes.Buffer{}
 	w := tar.NewWriter(out)
@@ -109,7 +109,7 @@ func pack(files []file) ([]byte, error) {
 	return out.Bytes(), w.Close()
 }
 
-// write writes the layout and the archives, and validates what it reads of them.
+// write writes the OCI layout and the archives. Then it reads and validates them.
 func write(dir, version string, images []platformImage) (v1.ImageIndex, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, i := range images {
@@ -139,7 +139,7 @@ func write(dir, version string, images []platformImage) (v1.ImageIndex, error) {
 	return index, validated(dir, tag, images)
 }
 
-// validated reads everything again.
+// validated returns an error if the layout or an archive, read again, is not valid.
 func validated(dir string, tag name.Tag, images []platformImage) error {
 	index, err := layout.ImageIndexFromPath(filepath.Join(dir, layoutDir))
 	if err != nil {
@@ -159,7 +159,7 @@ func validated(dir string, tag name.Tag, images []platformImage) error {
 	return nil
 }
 
-// digests compares each blob with its name: validation reads manifests without.
+// digests returns an error if the name of a blob is not its digest. The library's validation does not check that for manifests.
 func digests(dir string) error {
 	blobs, err := filepath.Glob(filepath.Join(dir, "blobs", "sha256", "*"))
 	errs := []error{err}
@@ -173,7 +173,7 @@ func digests(dir string) error {
 	return errors.Join(errs...)
 }
 
-// static fails for a binary that asks for a loader or a library: from scratch there is none.
+// static returns an error for a binary that needs a loader or a shared library, because an image from scratch has neither.
 func static(binary string) error {
 	f, err := elf.Open(binary)
 	if err != nil {

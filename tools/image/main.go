@@ -37,7 +37,7 @@ func main() {
 }
 
 type options struct {
-	// root is the checkout, dir where everything is written.
+	// root is the checkout. dir is where everything is written.
 	root, dir     string
 	version, push string
 	platforms     []string
@@ -100,7 +100,7 @@ func (o options) run(ctx context.Context) error {
 	return nil
 }
 
-// files builds the binary, and gathers what lies beside it in the image.
+// files builds the binary, and returns it together with the other files of the image.
 func (o options) files(ctx context.Context, p v1.Platform) ([]file, error) {
 	binary := filepath.Join(o.dir, p.OS+"-"+p.Architecture, "poundlock")
 	to, err := filepath.Abs(binary)
@@ -138,7 +138,7 @@ func (o options) files(ctx context.Context, p v1.Platform) ([]file, error) {
 	return out, nil
 }
 
-// committed is when: the same commit makes the same image.
+// committed returns the time of the commit. It is the image's creation time, so that the same commit makes the same image.
 func (o options) committed(ctx context.Context) (time.Time, error) {
 	text, err := o.git(ctx, "log", "-1", "--format=%cI")
 	if err != nil {
