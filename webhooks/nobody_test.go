@@ -88,11 +88,12 @@ func TestNobodyAnswers(t *testing.T) {
 		{"and for one that moves, whose pause it has acknowledged", "poundlock-create-for-set", p.makes("left")},
 
 		{"a VSphereVM is created with the UUID of a Machine's instance", unanswered, p.creates(keptManifest("new", "4210-1"))},
+		{"a person creates a VSphereVM of no instance", unanswered, p.creates(keptManifest("new", ""))},
 		{"it is created paused", unanswered, p.creates(strings.Replace(keptManifest("new", "4210-1"), "name: new", "name: new"+pausedText, 1))},
 		{"a VSphereVM gets it", unanswered, p.patch(keptMachine, "of-nobody", `{"spec":{"biosUUID":"4210-1"}}`)},
 		{"a VSphereVM that has it from before is deleted", "poundlock-delete-kept", p.deletes(keptMachine, "of-another")},
 
-		{"a VSphereVM of no instance is created", "", p.creates(keptManifest("new", ""))},
+		{"a person creates a VSphereVM of no instance, paused", "", p.creates(strings.Replace(keptManifest("new", ""), "name: new", "name: new"+pausedText, 1))},
 		{"a VSphereVM is edited", "", p.patch(keptMachine, "of-another", `{"metadata":{"labels":{"a":"b"}}}`)},
 		{"a VSphereVM is paused", "", p.patch(keptMachine, "of-another", `{"metadata":{"annotations":{"cluster.x-k8s.io/paused":""}}}`)},
 		{"a VSphereVM that has an instance of no Machine is deleted", "", p.deletes(keptMachine, "of-its-own")},

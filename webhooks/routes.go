@@ -179,10 +179,10 @@ func Routes(c Catalog) []Route {
 		},
 		{
 			// Requests of OpenStack's provider do not reach this webhook. Those of vSphere's provider do, because it has no account of its own
-			// (authority.OpenShiftIdentities). Its new instances have no ID yet and must not wait for Poundlock, so only a creation with an ID fails closed. An object
-			// that another user creates without an ID during an outage is paused as soon as Poundlock runs.
+			// (authority.OpenShiftIdentities). Its new objects have no ID yet and must not wait for Poundlock. So only two creations fail closed: one with an ID, and
+			// a person's of an object that is not paused. What another ServiceAccount creates without an ID during an outage is paused as soon as Poundlock runs.
 			Name: "infrastructure-instance-create", Side: policies.SideInfrastructure, Subjects: instancesOf(infra), Operations: ops(create), FailurePolicy: fail,
-			closed:     binds,
+			closed:     binds + " || " + cel.CreatesUnpaused(c.Identities),
 			Conditions: conditions("is-not-the-providers", cel.NotByProvider(c.Identities)),
 		},
 		// The deletions by Kubernetes' own controllers are excluded, because no rule refuses one (authority.Grants). A namespace that is being deleted must not wait

@@ -168,3 +168,9 @@ func ByOthers(identities policies.Identities) string {
 func ByPersons(identities policies.Identities) string {
 	return fmt.Sprintf("%s && !request.userInfo.username.startsWith(%q)", ByOthers(identities), policies.ServiceAccounts)
 }
+
+// CreatesUnpaused returns an expression that is true if a person creates an object that is not paused. Providers create theirs as ServiceAccounts.
+func CreatesUnpaused(identities policies.Identities) string {
+	return fmt.Sprintf(`request.operation == "CREATE" && %s && !(%q in %s)`,
+		ByPersons(identities), authority.PausedAnnotation, object("dyn(object).metadata", "annotations"))
+}

@@ -120,7 +120,7 @@ func going(f *inventory.Fleet, p inventory.Pair, leaving Leaving) *Obstacle {
 		return nil // the authoritative object's own controller finishes that object's deletion
 	case side == authority.ClusterAPI:
 		what = "the Machine of Cluster API is paused, so its deletion would never end. If somebody unpaused it, Cluster API would terminate the instance, " +
-			"which the Machine API runs, which the Machine API runs"
+			"which the Machine API runs"
 		remedy = start + "the deletion then ends"
 	case controlled(mirror):
 		what = "Poundlock has not deleted the Machine of Cluster API yet, so its instance would keep running"
