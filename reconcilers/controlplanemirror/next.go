@@ -45,7 +45,7 @@ type write struct {
 }
 
 // next returns the next write, nil if there is none. Cluster API's side is written first. Only then is it reported to be equal. For a set that is gone, next
-// only deletes templates that nobody uses.
+// only deletes templates that nobody uses. For a set that is being deleted, it returns nil (handover.Next returns Rest).
 func (r reporting) next(s *state) *write {
 	if s.set == nil {
 		return s.staleTemplate()
@@ -123,8 +123,8 @@ func (s *state) domains() []string {
 	return slices.Compact(out)
 }
 
-// managed reports whether somebody other than the provider's controller manages the infrastructure cluster. Then this controller may write the status that the
-// provider's controller would write otherwise.
+// managed reports whether the infrastructure cluster has the annotation managed-by. Then somebody other than the provider's controller manages it, and writes
+// the status that the provider's controller would write.
 func (s *state) managed() bool {
 	_, managed := s.infraCluster.GetAnnotations()[clusterv1.ManagedByAnnotation]
 	return managed

@@ -38,8 +38,8 @@ type Options struct {
 	Enabled func(authority.Kind) bool
 	// Now is the clock for the conditions; nil means time.Now.
 	Now func() time.Time
-	// Compared reports whether the mirror of this process has found or made a pair equal in this authority.Edition (the state of its objects). key names the
-	// pair's Machine API object. Until Compared returns true, no move begins or completes. nil means yes.
+	// Compared reports whether the mirror of this process has found or made a pair equal in this authority.Edition (a hash of what the mirror is made from). key
+	// names the pair's Machine API object. Until Compared returns true, no move begins or completes. nil means yes.
 	Compared func(kind string, key types.NamespacedName, edition uint64) bool
 	// Concurrency is how many pairs of a kind are reconciled at a time; 0: 10. Ten workers here and ten in the mirror mirrored 1,000 Machines on two
 	// cores in 32.1 s; four and four took 43.4 s (docs/benchmarks.md).

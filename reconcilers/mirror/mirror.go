@@ -41,8 +41,8 @@ type Options struct {
 	Gate func(context.Context) (authority.Migration, error)
 	// NodeSync is the configuration of Cluster API's manager that conversions need.
 	NodeSync conversion.NodeSync
-	// Compared is called for each pair that a pass has found or made equal, with the key of its Machine API object and the authority.Edition (the state of its
-	// objects). It is also called for a pair whose Machine API object does not exist. nil means that nobody needs it.
+	// Compared is called for each pair that a pass has found or made equal, with the key of its Machine API object and the authority.Edition (a hash of what the
+	// mirror is made from). It is also called for a pair whose Machine API object does not exist. nil means that nobody needs it.
 	Compared func(kind string, key types.NamespacedName, edition uint64, exists bool)
 }
 
