@@ -55,7 +55,7 @@ func of(gvk schema.GroupVersionKind) client.Object {
 	return o
 }
 
-// same maps a check, of either side, to the pair of its name.
+// same maps a check, of either API, to the pair of the same name.
 func (r *reconciler) same(_ context.Context, o client.Object) []reconcile.Request {
 	pair, ok := r.pairs.Of(o.GetNamespace())
 	if !ok {
@@ -64,8 +64,8 @@ func (r *reconciler) same(_ context.Context, o client.Object) []reconcile.Reques
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: pair.MachineAPI, Name: o.GetName()}}}
 }
 
-// checks maps a Machine to the checks of its pair for which Cluster API is authoritative, and a Node, which has no namespace, to those of all pairs. There
-// are few.
+// checks maps a Machine or MachineSet to the checks of its pair for which Cluster API is authoritative. It maps a Node, which has no namespace, to those of all
+// pairs. There are few checks.
 func (r *reconciler) checks(ctx context.Context, o client.Object) []reconcile.Request {
 	var out []reconcile.Request
 	for _, pair := range r.pairs {
@@ -85,7 +85,7 @@ func (r *reconciler) checks(ctx context.Context, o client.Object) []reconcile.Re
 	return out
 }
 
-// changed passes changes that affect a verdict, or which controller acts on it.
+// changed returns a predicate for changes that affect a verdict, or that affect which controller acts on it: changes of what the function of returns.
 func changed(of func(client.Object) any) predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return !reflect.DeepEqual(of(e.ObjectOld), of(e.ObjectNew)) }}
 }
@@ -114,7 +114,7 @@ func setAuthority(o client.Object) any {
 	return []any{current, paused, u.GetDeletionTimestamp()}
 }
 
-// nodeHealth leaves out the time at which a Node last reported that nothing has changed.
+// nodeHealth returns a Node's conditions without the time at which the Node last reported that nothing has changed.
 func nodeHealth(o client.Object) any {
 	n, ok := o.(*corev1.Node)
 	if !ok {
