@@ -40,7 +40,7 @@ type pair struct {
 
 func (p *pair) state() authority.State { return p.objects.State() }
 
-// gather is the function that reads a pair. The handoff reads nothing of the pair before.
+// gather reads everything about a pair that every pass needs. What only some steps need is read by decide.
 func (r *reconciler) gather(ctx context.Context, from client.Reader, key types.NamespacedName) (*pair, error) {
 	p := &pair{kind: r.kind, objects: authority.Objects{Kind: r.kind, Enabled: r.enabled(r.kind)}}
 	namespaces, ok := r.pairs.Of(key.Namespace)
