@@ -58,8 +58,8 @@ func (s steps) foreignKept() string {
 		why, command(o, "delete", "--wait=false"))
 }
 
-// pauseKept pauses the object of foreignKept if that object names no instance. The object's controller may find this Machine's instance by the name, and would
-// terminate that instance when the object is deleted.
+// pauseKept returns the write that pauses the object of foreignKept if that object names no instance. The object's controller may find this Machine's instance
+// by the name, and would terminate that instance when the object is deleted.
 func (s steps) pauseKept() *pairs.Write {
 	o := s.InfraInstance
 	if s.foreignKept() == "" || pairs.IsPaused(o) || authority.KeptInstance(pairs.ObjectOf(o)) != "" {
@@ -70,9 +70,10 @@ func (s steps) pauseKept() *pairs.Write {
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.PausedAnnotation: "true"}})}
 }
 
-// standOff annotates a Machine API object that has a foreign object (one that is not its mirror) beside it (BesideForeignAnnotation), in two cases. It
-// annotates a Machine until the Machine has begun, so that the Machine does not begin even while no replica of Poundlock answers (cel.BeginsBesideForeign). It
-// annotates a MachineSet that was created at the same moment as one of Cluster API, so that at most one of the two sets begins (cel.ForSetPolicies).
+// standOff returns the write that annotates a Machine API object that has a foreign object (one that is not its mirror) beside it (BesideForeignAnnotation), in
+// two cases. It annotates a Machine until the Machine has begun, so that the Machine does not begin even while no replica of Poundlock answers
+// (cel.BeginsBesideForeign). It annotates a MachineSet that was created at the same moment as one of Cluster API, so that at most one of the two sets begins
+// (cel.ForSetPolicies).
 func (s steps) standOff() *pairs.Write {
 	if s.Source() != authority.MachineAPI || pairs.PresenceOf(s.MachineAPI) != authority.Present {
 		return nil
@@ -111,7 +112,7 @@ func (s steps) setActs() string {
 		pairs.Describe(s.Core), both, authority.KeepOneSet(pairs.ObjectOf(s.MachineAPI), pairs.ObjectOf(s.Core)), pause)
 }
 
-// standOffNoMore removes the annotation that standOff adds.
+// standOffNoMore returns the write that removes the annotation that standOff adds.
 func (s steps) standOffNoMore() *pairs.Write {
 	if _, has := s.MachineAPI.GetAnnotations()[authority.BesideForeignAnnotation]; !has {
 		return nil
@@ -313,7 +314,7 @@ func (s steps) keepsFor(infra *unstructured.Unstructured) bool {
 		slices.ContainsFunc(s.InfraInstance.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == infra.GetUID() })
 }
 
-// let returns the commands that delete an object without waiting for its controllers.
+// let returns the commands that delete an object without waiting for its controllers: the second one removes the finalizers.
 func let(o *unstructured.Unstructured) []string {
 	if o == nil {
 		return nil

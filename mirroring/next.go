@@ -166,8 +166,9 @@ func (s steps) lingers() string {
 		pairs.Describe(s.Infra), strings.Join(others, ", "), s.Infra.GetNamespace(), resource(s.Infra), s.Infra.GetName())
 }
 
-// firstCore creates a Machine's Cluster API object before its infrastructure machine, so that the infrastructure machine names its owner from the beginning.
-// Both are created paused. It does nothing for a MachineSet, because a template belongs to the Cluster and must exist before a set refers to it.
+// firstCore returns the write that creates a Machine's Cluster API object before its infrastructure machine, so that the infrastructure machine names its owner
+// from the beginning. Both are created paused. It returns nil for a MachineSet, because a template belongs to the Cluster and must exist before a set refers to
+// it.
 func (s steps) firstCore(want *unstructured.Unstructured) *pairs.Write {
 	if s.Core != nil || s.Kind.Infra != authority.InfraMachine || s.Source() != authority.MachineAPI {
 		return nil
@@ -232,9 +233,9 @@ func (s steps) toMachineAPI() *pairs.Write {
 	)
 }
 
-// failsFromClusterAPI reports why the Machine API mirror cannot be made equal. It still keeps those fields of the mirror correct that other controllers act on:
-// the status of a Machine, the instance that it has, and the wanted replicas of a set. For example, the autoscaler counts a Machine without a Node as one that
-// does not start, and a Machine with an error as failed, and then shrinks the set.
+// failsFromClusterAPI returns the next write for a pair whose Machine API mirror cannot be made equal. It first keeps those fields of the mirror correct that
+// other controllers act on: the status of a Machine, the instance that it has, and the wanted replicas of a set. For example, the autoscaler counts a Machine
+// without a Node as one that does not start, and a Machine with an error as failed, and then shrinks the set. After these writes, it reports the reason.
 func (s steps) failsFromClusterAPI(reason, message string) *pairs.Write {
 	return pairs.First(
 		func() *pairs.Write {
@@ -252,9 +253,10 @@ func (s steps) infraMissing() string {
 	return s.Kind.NoInfra(fmt.Sprintf("%s %s/%s", s.InfraKind().Kind, s.Pair.ClusterAPI, s.InfraName()), s.InstanceKnown())
 }
 
-// reflect creates the Machine API twin of a Machine that a mirrored Cluster API MachineSet has created: "if, and only if, the Cluster API MachineSet has a
-// Machine API equivalent" (converting › Creation of new Machines). First it puts the sync finalizer on the Cluster API Machine (enrol). If that Machine were
-// deleted before it has the finalizer, its twin would outlive it, and Poundlock would recreate the Machine. does reports whether the pair is such a Machine.
+// reflect returns the next write by which the Machine API twin of a Machine is created that a mirrored Cluster API MachineSet has created: "if, and only if,
+// the Cluster API MachineSet has a Machine API equivalent" (converting › Creation of new Machines). does reports whether the pair is such a Machine. The first
+// write puts the sync finalizer on the Cluster API Machine (enrol). If that Machine were deleted before it has the finalizer, its twin would outlive it, and
+// Poundlock would recreate the Machine.
 func (s steps) reflect() (w *pairs.Write, does bool) {
 	if s.MachineAPI != nil || !s.reflected() {
 		return nil, false
@@ -281,7 +283,8 @@ func (s steps) reflected() bool {
 		pairs.PresenceOf(parent) == authority.Present && authority.Source(pairs.ShapeOf(parent)) == authority.ClusterAPI
 }
 
-// enrol puts the sync finalizer, and the given annotations, on the authoritative object. It is called only once the twin can be made.
+// enrol returns the write that adds the sync finalizer and the given annotations to the authoritative object; nil if it has them. It is called only once the
+// twin can be made.
 func (s steps) enrol(o *unstructured.Unstructured, annotations map[string]string) *pairs.Write {
 	metadata := map[string]any{}
 	if !slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) {
@@ -299,8 +302,9 @@ func (s steps) enrol(o *unstructured.Unstructured, annotations map[string]string
 		Note: pairs.Describe(o) + " has a twin from now on"}
 }
 
-// recognize marks Cluster API objects as the mirror of a Machine API Machine that is being deleted before it was mirrored, because a backup was restored. These
-// objects would have become the mirror: they have the Machine's instance, and are paused. Because they are paused, nobody else would complete their deletion.
+// recognize returns the next write that marks Cluster API objects as the mirror of a Machine API Machine. It is for a Machine that is being deleted before it
+// was mirrored, because a backup was restored. The Cluster API objects would have become the mirror: they have the Machine's instance, and are paused. Because
+// they are paused, nobody else would complete their deletion.
 func (s steps) recognize() *pairs.Write {
 	if s.Kind.Infra != authority.InfraMachine || s.Core == nil || pairs.PresenceOf(s.MachineAPI) != authority.Deleting || s.Surroundings != authority.Stay ||
 		s.Shape().Requested != authority.MachineAPI || s.Source() == authority.ClusterAPI || s.Shape().Current == authority.Migrating ||
@@ -318,8 +322,8 @@ func (s steps) recognize() *pairs.Write {
 	return s.mark(s.Core)
 }
 
-// markInfra marks the infrastructure machine of a pair as the mirror's, so that the locks on it hold when Machine API becomes authoritative. It does not mark a
-// template, because several sets may share one, and a template belongs to a user unless the mirror made it.
+// markInfra returns the write that marks the infrastructure machine of a pair as the mirror's, so that the locks on it hold when Machine API becomes
+// authoritative. It does not mark a template, because several sets may share one, and a template belongs to a user unless the mirror made it.
 func (s steps) markInfra() *pairs.Write {
 	if s.Infra == nil || s.Kind.Infra != authority.InfraMachine || s.IsMirror(s.Infra) {
 		return nil
@@ -332,8 +336,9 @@ func (s steps) mark(o *unstructured.Unstructured) *pairs.Write {
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.MirrorAnnotation: s.Mark()}})}
 }
 
-// claimInfra makes the Machine the owner of its infrastructure machine. Cluster API does this itself, but not while the Machine is paused. And the provider's
-// controller does not acknowledge the pause of a machine without an owner, so a Machine that was made for Cluster API would never be released.
+// claimInfra returns the write that makes the Machine the owner of its infrastructure machine. Cluster API does this itself, but not while the Machine is
+// paused. And the provider's controller does not acknowledge the pause of a machine without an owner, so a Machine that was made for Cluster API would never be
+// released.
 func (s steps) claimInfra() *pairs.Write {
 	if s.Kind.Infra != authority.InfraMachine || pairs.PresenceOf(s.Infra) != authority.Present || pairs.ControllerOf(s.Infra) != nil {
 		return nil
@@ -342,7 +347,7 @@ func (s steps) claimInfra() *pairs.Write {
 		Patch: pairs.MetadataPatch(map[string]any{"ownerReferences": append(pairs.OwnersWithout(s.Infra, s.Core), pairs.OwnedBy(s.Core, true))})}
 }
 
-// reattach removes the annotation DetachedAnnotation from an object that has a MachineSet again.
+// reattach returns the write that removes the annotation DetachedAnnotation from an object that has a MachineSet again.
 func (s steps) reattach() *pairs.Write {
 	owner, set := pairs.ControllerOf(s.MachineAPI), s.Parents[authority.MachineAPI]
 	if _, marked := s.MachineAPI.GetAnnotations()[authority.DetachedAnnotation]; !marked || owner == nil || pairs.PresenceOf(set) != authority.Present ||

@@ -39,8 +39,9 @@ func (s steps) vanished() string {
 		s.Kind.Name, s.Pair.ClusterAPI, s.Name, s.Pair.MachineAPI, s.Kind.Resource, s.Kind.MachineAPI.Group, end, lost, api)
 }
 
-// keepsChildren puts the sync finalizer on a set that has lost its authoritative object and also the finalizer (kubectl poundlock cleanup). So the deletion of
-// the set waits until Poundlock has detached the Machines that Machine API runs. Otherwise the garbage collector would delete them with their instances.
+// keepsChildren returns the write that puts the sync finalizer on a set that has lost its authoritative object and also the finalizer (kubectl poundlock
+// cleanup). So the deletion of the set waits until Poundlock has detached the Machines that Machine API runs. Otherwise the garbage collector would delete them
+// with their instances.
 func (s steps) keepsChildren() *pairs.Write {
 	if _, ok := s.Kind.Children(); !ok {
 		return nil

@@ -33,7 +33,7 @@ import (
 // infrastructure names the object in which OpenShift describes the cluster's platform.
 var infrastructure = Ref{GroupVersionKind: configv1.GroupVersion.WithKind("Infrastructure"), Name: "cluster"}
 
-// conversions tries conversions of authoritative objects into their counterparts.
+// conversions tries to convert authoritative objects into their counterparts, for warnings.
 type conversions struct {
 	cached    Reader
 	envs      envs

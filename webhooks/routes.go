@@ -295,7 +295,7 @@ func (r Route) beside(suffix string) Route {
 	return r
 }
 
-// Suffixes for the names of webhooks that fail open beside one that fails closed.
+// The suffixes in the names of the webhooks that fail open and belong to a route that fails closed (parts).
 const (
 	openSuffix  = "-open"
 	earlySuffix = "-early"

@@ -133,9 +133,9 @@ func (s Pair) lostItsSet(mirror *unstructured.Unstructured) bool {
 		pairs.ControllerOf(mirror) == nil && pairs.ControllerOf(s.MachineAPI) != nil
 }
 
-// Hold puts the sync finalizer on a mirror that is about to be deleted; nil if the mirror has the finalizer. It is missing if it was removed together with
-// Poundlock. Without it, the deletion would not wait for Poundlock: nobody would release a Cluster API object that is still paused, and its deletion would
-// never end.
+// Hold returns the write that puts the sync finalizer on a mirror that is about to be deleted; nil if the mirror has the finalizer. It is missing if it was
+// removed together with Poundlock. Without it, the deletion would not wait for Poundlock: nobody would release a Cluster API object that is still paused, and
+// its deletion would never end.
 func Hold(mirror *unstructured.Unstructured) *pairs.Write {
 	if slices.Contains(mirror.GetFinalizers(), authority.SyncFinalizer) {
 		return nil
@@ -164,9 +164,10 @@ func Adopters(machines []*unstructured.Unstructured, mirror *unstructured.Unstru
 	return out
 }
 
-// detachNext detaches the next child. It does not detach a child that another MachineSet would adopt, because that set deletes the Machine if it has too many.
-// If the surroundings (the namespace, CRD or Cluster of the pair) are being deleted, the other set is deleted with them, so every child is detached. If the
-// authoritative set is being deleted as well, such a child still waits: the adopting set would delete its surplus, whichever Machine it chooses.
+// detachNext returns the write that detaches the next child. It does not detach a child that another MachineSet would adopt, because that set deletes the
+// Machine if it has too many. If the surroundings (the namespace, CRD or Cluster of the pair) are being deleted, the other set is deleted with them, so every
+// child is detached. If the authoritative set is being deleted as well, such a child still waits: the adopting set would delete its surplus, whichever Machine
+// it chooses.
 func (s Pair) detachNext(side authority.API) *pairs.Write {
 	stay := s.Surroundings == authority.Stay && (s.On(side.Other()) != nil || side == authority.MachineAPI)
 	for _, child := range s.Children {
@@ -189,8 +190,8 @@ func (s Pair) Held() string {
 		"or delete MachineSet %[3]s if nobody needs it. To delete the Machine, delete it", side.Text(), s.Name, s.Adopters[child], child)
 }
 
-// detach protects a child from the garbage collector. It marks a Machine API object whose machine Cluster API runs, so that the deletion of the object is not
-// propagated. From any other child it removes the reference to its owner.
+// detach returns the write that protects a child from the garbage collector. A Machine API object whose machine Cluster API runs gets a mark, so that the
+// deletion of the object is not propagated. Any other child loses the reference to its owner.
 func (s Pair) detach(child *unstructured.Unstructured, side authority.API) *pairs.Write {
 	w := &pairs.Write{Verb: pairs.Patch, Object: child, Reason: "Detached",
 		Note: "detached " + pairs.Describe(child) + " from its " + s.Kind.Name + ", which is being deleted while its twin stays"}
@@ -208,8 +209,8 @@ func (s Pair) detach(child *unstructured.Unstructured, side authority.API) *pair
 	return w
 }
 
-// releaseMirror removes the finalizers of Poundlock and of the mirror's controllers from a mirror that is being deleted. The controllers are paused and would
-// never remove their own finalizers.
+// releaseMirror returns the write that removes the finalizers of Poundlock and of the mirror's controllers from a mirror that is being deleted. The controllers
+// are paused and would never remove their own finalizers.
 func (s Pair) releaseMirror(side authority.API) *pairs.Write {
 	if side == authority.MachineAPI {
 		return pairs.First(s.leftoverInfra, func() *pairs.Write {
@@ -221,8 +222,8 @@ func (s Pair) releaseMirror(side authority.API) *pairs.Write {
 	})
 }
 
-// leftoverInfra removes the mirrored infrastructure machine of a Machine API object that is being deleted, once no instance is left. As long as the Machine API
-// object stays, the infrastructure machine stays, too: a provider's controller must never find it deleted.
+// leftoverInfra returns the write that removes the mirrored infrastructure machine of a Machine API object that is being deleted, once no instance is left. As
+// long as the Machine API object stays, the infrastructure machine stays, too: a provider's controller must never find it deleted.
 func (s Pair) leftoverInfra() *pairs.Write {
 	if s.Kind.Infra == authority.InfraMachine && pairs.PresenceOf(s.MachineAPI) == authority.Deleting {
 		// The object that the provider keeps for the instance is deleted first. The infrastructure machine that owns it may have no finalizer. Once that machine is
@@ -253,9 +254,9 @@ func (s Pair) unheld() bool {
 		!slices.Contains(s.Core.GetFinalizers(), s.Kind.ClusterAPIFinalizer) && !s.InstanceLeft()
 }
 
-// ReleaseInfra removes the provider's finalizer from an idle infrastructure machine that is being deleted while it is paused. The mirror recreates the
-// machine if it is still wanted. ReleaseInfra waits while authority moves, because nobody knows yet which API will run the instance. If the Machine is being
-// deleted, the move is taken back first, or Cluster API completes the deletion.
+// ReleaseInfra returns the write that removes the provider's finalizer from an idle infrastructure machine that is being deleted while it is paused. The mirror
+// recreates the machine if it is still wanted. ReleaseInfra waits while authority moves, because nobody knows yet which API will run the instance. If the
+// Machine is being deleted, the move is taken back first, or Cluster API completes the deletion.
 func (s Pair) ReleaseInfra(infra *unstructured.Unstructured) *pairs.Write {
 	if w := s.ReleaseInfraInstance(); w != nil {
 		return w // this comes first: once the machine that owns it is gone, nothing leads to this object
@@ -272,9 +273,10 @@ func (s Pair) endsInstance() bool {
 	return s.InfraInstance != nil && !pairs.IsPaused(s.InfraInstance) && s.Source() == authority.MachineAPI && pairs.PresenceOf(s.MachineAPI) == authority.Present
 }
 
-// Replace deletes the provider's machine of a mirror if the API server refuses to change that machine. The mirror then recreates the machine with the right
-// content. Providers make most of its fields immutable, and Machine API's own webhook may add to a Machine a default of a later release that nobody can remove
-// again. The provider's machine is paused, so no controller acts on it. Replace returns nil while anything else of the pair changes, such as the authority.
+// Replace returns the write that deletes the provider's machine of a mirror if the API server refuses to change that machine. The mirror then recreates the
+// machine with the right content. Providers make most of its fields immutable, and Machine API's own webhook may add to a Machine a default of a later release
+// that nobody can remove again. The first write only marks the machine (ReplacedAnnotation). The machine is paused, so no controller acts on it. Replace
+// returns nil while anything else of the pair changes, such as the authority.
 func (s Pair) Replace(refused *pairs.Write) *pairs.Write {
 	if refused.Verb != pairs.Apply || s.Kind.Infra != authority.InfraMachine || s.Infra == nil || refused.Object.GetUID() != s.Infra.GetUID() {
 		return nil
@@ -296,9 +298,9 @@ func (s Pair) Replace(refused *pairs.Write) *pairs.Write {
 	return w
 }
 
-// WithdrawReplacement removes the annotation that Replace has put on a provider's machine (ReplacedAnnotation), once the machine no longer needs to be
-// replaced. A deletion by a former leader may still be on its way, and could arrive after the Machine has moved. Removing the annotation changes the version of
-// the object, so that such a deletion fails.
+// WithdrawReplacement returns the write that removes the annotation that Replace has put on a provider's machine (ReplacedAnnotation), once the machine no
+// longer needs to be replaced. A deletion by a former leader may still be on its way, and could arrive after the Machine has moved. Removing the annotation
+// changes the version of the object, so that such a deletion fails.
 func (s Pair) WithdrawReplacement() *pairs.Write {
 	if s.Infra == nil {
 		return nil
@@ -318,8 +320,8 @@ func (s Pair) markReplaced(value any) *pairs.Write {
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.ReplacedAnnotation: value}})}
 }
 
-// releasePaused removes the provider's finalizer from an object that is being deleted while it is paused. The provider's controller does not act on a paused
-// object and would never remove the finalizer.
+// releasePaused returns the write that removes the provider's finalizer from an object that is being deleted while it is paused. The provider's controller does
+// not act on a paused object and would never remove the finalizer.
 func releasePaused(infra *unstructured.Unstructured) *pairs.Write {
 	if !pairs.IsPaused(infra) {
 		return nil
@@ -327,8 +329,8 @@ func releasePaused(infra *unstructured.Unstructured) *pairs.Write {
 	return release(infra, authority.InfraFinalizer(infra.GroupVersionKind().Group, infra.GetKind()))
 }
 
-// ReleaseInfraInstance deletes the object that a provider keeps for an instance, when the provider's machine is being deleted. The instance itself stays:
-// Machine API runs it, or has terminated it.
+// ReleaseInfraInstance returns the write that deletes the object that a provider keeps for an instance, when the provider's machine is being deleted. The
+// instance itself stays: Machine API runs it, or has terminated it.
 func (s Pair) ReleaseInfraInstance() *pairs.Write {
 	goes := pairs.PresenceOf(s.Infra) == authority.Deleting && s.idle(s.Infra) && pairs.IsPaused(s.Infra)
 	if goes || pairs.PresenceOf(s.InfraInstance) == authority.Deleting {
@@ -337,8 +339,8 @@ func (s Pair) ReleaseInfraInstance() *pairs.Write {
 	return nil
 }
 
-// endInfraInstance deletes the object that a provider keeps for an instance, and then removes the finalizer of that object. The instance stays, because the
-// object is paused and Machine API is authoritative.
+// endInfraInstance returns the write that deletes the object that a provider keeps for an instance, or, if it is being deleted, the write that removes its
+// finalizer. The instance stays, because the object is paused and Machine API is authoritative.
 func (s Pair) endInfraInstance(cause string) *pairs.Write {
 	if s.InfraInstance == nil || !s.instanceIsOurs() || s.Authoritative() != authority.MachineAPI || s.Shape().Current == authority.Migrating ||
 		!pairs.IsPaused(s.InfraInstance) {
@@ -377,8 +379,8 @@ func (s Pair) instanceIsOurs() bool {
 	return true
 }
 
-// keepInfra removes the owner reference to the Cluster API Machine from the infrastructure machine before that Machine is released to be recreated. Otherwise
-// the garbage collector would delete the infrastructure machine.
+// keepInfra returns the write that removes the owner reference to the Cluster API Machine from the infrastructure machine before that Machine is released to be
+// recreated. Otherwise the garbage collector would delete the infrastructure machine.
 func (s Pair) keepInfra() *pairs.Write {
 	if s.Infra == nil || s.Core == nil || len(pairs.OwnersWithout(s.Infra, s.Core)) == len(s.Infra.GetOwnerReferences()) ||
 		pairs.PresenceOf(s.MachineAPI) != authority.Present {
@@ -388,7 +390,7 @@ func (s Pair) keepInfra() *pairs.Write {
 		Reason: "Detached", Note: "detached " + pairs.Describe(s.Infra) + " from its Machine, which is deleted to be recreated"}
 }
 
-// release removes finalizers; nil if o carries none of them.
+// release returns the write that removes finalizers; nil if o carries none of them.
 func release(o *unstructured.Unstructured, finalizers ...string) *pairs.Write {
 	if o == nil {
 		return nil
@@ -401,8 +403,8 @@ func release(o *unstructured.Unstructured, finalizers ...string) *pairs.Write {
 		Reason: "Released", Note: "removed the finalizers that kept " + pairs.Describe(o)}
 }
 
-// Forget removes the finalizer and the marks (annotations) of the mirror from an object that acts on its own from now on. From a paused set or check it removes
-// only the finalizer.
+// Forget returns the write that removes the finalizer and the marks (annotations) of the mirror from an object that acts on its own from now on. From a paused
+// set or check it removes only the finalizer.
 func (s Pair) Forget() *pairs.Write {
 	if s.MachineAPI != nil {
 		return pairs.First(func() *pairs.Write { return s.unmark(s.Core) }, func() *pairs.Write { return s.unmark(s.MachineAPI) })
@@ -463,9 +465,10 @@ func (s Pair) ended(o *unstructured.Unstructured) string {
 	return alone + ". It is being deleted: create its Machine API object again when it is gone"
 }
 
-// ReleaseUnserved releases a mirror that is being deleted while a kind of the pair is not served. It propagates nothing to the authoritative object: the
-// deletion of the mirror's CRD may be waiting for the mirror, or the mirror's owner was deleted with a CRD. It does not release a Machine API object in three
-// cases: while authority moves, while Cluster API has yet to be released, and if the kind that is not served has nothing to do with the object's deletion.
+// ReleaseUnserved returns the write that releases a mirror that is being deleted while a kind of the pair is not served. It propagates nothing to the
+// authoritative object: the deletion of the mirror's CRD may be waiting for the mirror, or the mirror's owner was deleted with a CRD. It does not release a
+// Machine API object in three cases: while authority moves, while Cluster API has yet to be released, and if the kind that is not served has nothing to do with
+// the object's deletion.
 func (s Pair) ReleaseUnserved() *pairs.Write {
 	mirror, side := s.Mirror()
 	switch {
@@ -481,8 +484,8 @@ func (s Pair) ReleaseUnserved() *pairs.Write {
 	return s.releaseMirror(side)
 }
 
-// StaleTemplate deletes a template of the mirror that nothing refers to: no MachineSet, and no machine that was made from it. It spares the template that the
-// pair will refer to next, because that template is created before anything refers to it.
+// StaleTemplate returns the write that deletes a template of the mirror that nothing refers to: no MachineSet, and no machine that was made from it. It spares
+// the template that the pair will refer to next, because that template is created before anything refers to it.
 func (s Pair) StaleTemplate() *pairs.Write {
 	for _, t := range s.Templates {
 		if !s.IsTemplate(t) || s.Used == nil || s.Used.Has(t.GetName()) || t.GetDeletionTimestamp() != nil || s.Core != nil && t.GetName() == s.InfraName() {
@@ -503,9 +506,9 @@ func (s Pair) unlessOwner(w *pairs.Write) *pairs.Write {
 	return w
 }
 
-// GivenToCluster makes the Cluster, which is being deleted, the owner of a mirror that lost its owner because its set was deleted first. Cluster API's
-// controller deletes what the Cluster owns, and waits for everything else. A conversion would set the same owner, but it may no longer be possible, because the
-// infrastructure cluster is gone.
+// GivenToCluster returns the write that makes the Cluster, which is being deleted, the owner of a mirror that lost its owner because its set was deleted first.
+// Cluster API's controller deletes what the Cluster owns, and waits for everything else. A conversion would set the same owner, but it may no longer be
+// possible, because the infrastructure cluster is gone.
 func (s Pair) GivenToCluster() *pairs.Write {
 	if pairs.PresenceOf(s.Cluster) != authority.Deleting || s.Source() != authority.MachineAPI || !s.IsMirror(s.Core) ||
 		pairs.PresenceOf(s.Core) != authority.Present || len(s.Core.GetOwnerReferences()) > 0 {
@@ -515,9 +518,9 @@ func (s Pair) GivenToCluster() *pairs.Write {
 		Reason: "Released", Note: "made the Cluster, which is being deleted, the owner of " + pairs.Describe(s.Core) + ", so that Cluster API deletes it"}
 }
 
-// LeftBySet removes the label of the former MachineSet from a Cluster API Machine that lost this set before the Cluster was deleted, so that the Machine is
-// deleted with the Cluster. While the Machine has the label, Cluster API waits for the set to own the Machine, and the Cluster waits for the Machine. It
-// returns nil for every other Machine, and while a set may still come to own the Machine.
+// LeftBySet returns the write that removes the label of the former MachineSet from a Cluster API Machine that lost this set before the Cluster was deleted, so
+// that the Machine is deleted with the Cluster. While the Machine has the label, Cluster API waits for the set to own the Machine, and the Cluster waits for
+// the Machine. It returns nil for every other Machine, and while a set may still come to own the Machine.
 func (s Pair) LeftBySet() *pairs.Write {
 	if s.Kind.Infra != authority.InfraMachine || s.Source() != authority.ClusterAPI || pairs.PresenceOf(s.Cluster) != authority.Deleting ||
 		pairs.PresenceOf(s.Core) != authority.Present || pairs.ControllerOf(s.Core) != nil || pairs.PresenceOf(s.Parents[authority.ClusterAPI]) == authority.Present {
@@ -531,10 +534,10 @@ func (s Pair) LeftBySet() *pairs.Write {
 		Reason: "Released", Note: "removed the label of its former MachineSet from " + pairs.Describe(s.Core) + ", so that it is deleted with the Cluster"}
 }
 
-// LetGoOfSet removes the owner reference to a MachineSet that is gone from a Cluster API Machine that is being deleted. Cluster API's controller first reads
-// the set that a Machine refers to, and without the set it never ends the deletion. Usually the Machine is gone before the set, because a set that is being
-// deleted waits for the Machines that its selector selects. It does not wait for a Machine that it owns but no longer selects, because somebody has removed a
-// label. The garbage collector deletes that Machine after the set.
+// LetGoOfSet returns the write that removes the owner reference to a MachineSet that is gone from a Cluster API Machine that is being deleted. Cluster API's
+// controller first reads the set that a Machine refers to, and without the set it never ends the deletion. Usually the Machine is gone before the set, because
+// a set that is being deleted waits for the Machines that its selector selects. It does not wait for a Machine that it owns but no longer selects, because
+// somebody has removed a label. The garbage collector deletes that Machine after the set.
 func (s Pair) LetGoOfSet() *pairs.Write {
 	kind, ok := authority.KindNamed(s.Kind.Parent)
 	owner := pairs.ControllerOf(s.Core)

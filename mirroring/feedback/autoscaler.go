@@ -74,7 +74,8 @@ func (f stream) there(key string) string {
 	return key
 }
 
-// limited copies the annotations of a set that their writer has set on the mirror, and removes those that the writer has removed from it.
+// limited returns the write that copies the annotations of a set that their writer has set on the mirror, and removes those that the writer has removed from
+// it.
 func (f stream) limited() *pairs.Write {
 	for _, g := range authority.Annotated(f.side) {
 		if g.Manager == "" || !slices.Contains(g.Kinds, f.Kind.Name) {
@@ -111,7 +112,7 @@ func (f stream) annotated(g authority.Grant, key string) (value any, changed boo
 
 func annotationPath(key string) []string { return []string{"metadata", "annotations", key} }
 
-// annotate writes annotations to the authoritative object, under the field manager for what is copied from the mirror (CarriedManager).
+// annotate returns the write of annotations of the authoritative object. Its field manager is that of what is copied from the mirror (CarriedManager).
 func (f stream) annotate(changes map[string]any, fields []string, note string) *pairs.Write {
 	return &pairs.Write{Verb: pairs.Patch, By: ownership.CarriedManager, Object: f.source, Reason: "AutoscalerFollowed", Fields: fields, Note: note,
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": changes})}
@@ -190,8 +191,8 @@ func (f stream) contested(path []string) bool {
 
 var replicasPath = []string{"spec", "replicas"}
 
-// scaled copies the replicas of a set. If the set is to have fewer replicas, it first copies the marks of the set's Machines, because without the marks the set
-// would delete other Machines.
+// scaled returns the write that copies the replicas of a set. If the set is to have fewer replicas, scaled first returns the writes that copy the marks of the
+// set's Machines, because without the marks the set would delete other Machines.
 func (f stream) scaled() *pairs.Write {
 	asked, has := pairs.Replicas(f.mirror)
 	now, _ := pairs.Replicas(f.source)
@@ -264,8 +265,8 @@ func MarkOf(o *unstructured.Unstructured, side policies.Side) (key, value string
 	return "", ""
 }
 
-// LastChosen copies the mark of a Machine whose Machine API mirror is being deleted and will be recreated without the mark. Without the mark, the set would
-// delete another Machine when it gets fewer replicas.
+// LastChosen returns the write that copies the mark of a Machine whose Machine API mirror is being deleted and will be recreated without the mark. Without the
+// mark, the set would delete another Machine when it gets fewer replicas.
 func LastChosen(s *pairs.State) *pairs.Write {
 	f := stream{s, s.MachineAPI, s.Core, policies.SideMachineAPI}
 	if s.Kind.Infra != authority.InfraMachine || s.Source() != authority.ClusterAPI ||
@@ -285,7 +286,8 @@ func (f stream) sourceSide() policies.Side {
 	return policies.SideMachineAPI
 }
 
-// chosen copies to the authoritative Machine that the autoscaler has marked its mirror, or that the autoscaler has removed the mark.
+// chosen returns the write that marks the authoritative Machine because the autoscaler has marked its mirror, or that removes the mark because the autoscaler
+// has removed it.
 func (f stream) chosen() *pairs.Write {
 	to := marks(f.sourceSide())
 	key, value := MarkOf(f.mirror, f.side)
@@ -300,7 +302,7 @@ func (f stream) chosen() *pairs.Write {
 	return nil
 }
 
-// unmark removes every mark from the authoritative object, if each of them came from the mirror.
+// unmark returns the write that removes every mark from the authoritative object. It returns nil if one of the marks did not come from the mirror.
 func (f stream) unmark(names []string) *pairs.Write {
 	gone, fields := map[string]any{}, []string(nil)
 	for _, name := range names {
@@ -317,9 +319,9 @@ func (f stream) unmark(names []string) *pairs.Write {
 		"mirror")
 }
 
-// markedFor copies the mark of a Machine to the side that is authoritative for its set, before the set gets fewer replicas. side is the side to which the
-// autoscaler writes. Another API may be authoritative for the Machine than for its set, and the Machine may not convert. In that case its mirror gets only the
-// mark.
+// markedFor returns the write that copies the mark of a Machine to the side that is authoritative for its set, before the set gets fewer replicas. side is the
+// side to which the autoscaler writes. Another API may be authoritative for the Machine than for its set, and the Machine may not convert. In that case its
+// mirror gets only the mark.
 func markedFor(s *pairs.State, side policies.Side) *pairs.Write {
 	from, to, origin := s.MachineAPI, s.Core, authority.MachineAPI
 	other := policies.SideClusterAPI

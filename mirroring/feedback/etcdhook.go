@@ -73,7 +73,7 @@ func (s hook) next() *pairs.Write {
 	return nil
 }
 
-// carryHook writes to Cluster API's Machine what etcd's operator did to the mirror.
+// carryHook returns the write by which Cluster API's Machine gets the change that etcd's operator made to the mirror.
 func (s hook) carryHook(value any, what string) *pairs.Write {
 	return &pairs.Write{Verb: pairs.Patch, By: etcdHookManager, Object: s.Core, Reason: "EtcdHookFollowed",
 		Fields: []string{"metadata.annotations." + authority.EtcdHookAnnotation},
@@ -81,8 +81,8 @@ func (s hook) carryHook(value any, what string) *pairs.Write {
 		Note:   fmt.Sprintf(what, authority.EtcdHookName, pairs.Describe(s.Core)) + ", as etcd's operator has done in the Machine API"}
 }
 
-// dropHook removes from the mirror a hook that the authoritative object no longer has. It removes the record in the same write: if only the hook were removed,
-// the record would look like the proof that the operator removed the hook.
+// dropHook returns the write that removes from the mirror a hook that the authoritative object no longer has. It removes the record in the same write: if only
+// the hook were removed, the record would look like the proof that the operator removed the hook.
 func (s hook) dropHook() *pairs.Write {
 	w := s.recordHook(nil)
 	others := slices.DeleteFunc(slices.Clone(preDrainHooks(s.MachineAPI)), isEtcdHook)
@@ -99,8 +99,9 @@ func (s hook) recordHook(value any) *pairs.Write {
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.EtcdHookSeenAnnotation: value}})}
 }
 
-// recordFirst records the hook before Cluster API's Machine is created with it. Once that Machine exists, the Machine API object may be deleted, and lose the
-// hook, before the mirror reads it again. An object that is deleted before it has a twin needs no record, because its hook delays nothing.
+// recordFirst returns the write that records the hook before Cluster API's Machine is created with it. Once that Machine exists, the Machine API object may be
+// deleted, and lose the hook, before the mirror reads it again. An object that is deleted before it has a twin needs no record, because its hook delays
+// nothing.
 func (s hook) recordFirst(record string) *pairs.Write {
 	uid := string(s.MachineAPI.GetUID())
 	if seen, _ := authority.ReadEtcdHookRecord(record, uid); seen || !hasEtcdHook(s.MachineAPI) || pairs.PresenceOf(s.MachineAPI) != authority.Present ||

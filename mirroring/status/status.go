@@ -33,7 +33,7 @@ var ownConditions = []string{authority.ConditionPaused, authority.ConditionSynch
 // passing are keys of status that may disappear again. If the authoritative object no longer has such a key, the mirror must not have it either.
 var passing = []string{"addresses", "errorMessage", "errorReason", "failureMessage", "failureReason", "lastUpdated", "nodeRef"}
 
-// Report mirrors status to an object; nil if the object has that status already.
+// Report returns the write that mirrors status to an object; nil if the object has that status already.
 func (r Reporter) Report(live *unstructured.Unstructured, wanted map[string]any) *pairs.Write {
 	if live == nil {
 		return nil
@@ -99,8 +99,8 @@ func (r Reporter) conditions(wanted, live []any) (merged []any, changed bool) {
 	return merged, changed
 }
 
-// Synchronized reports success: the mirror equals the source in this generation. If Cluster API is the source, wanted is the status that Cluster API reports,
-// and is written in the same patch.
+// Synchronized returns the write that reports success: the mirror equals the source in this generation. If Cluster API is the source, wanted is the status that
+// Cluster API reports, and is written in the same patch.
 func (r Reporter) Synchronized(s *pairs.State, generation int64, wanted map[string]any) *pairs.Write {
 	live := pairs.Below(s.MachineAPI.Object, "status")
 	status := r.statusPatch(wanted, live)
@@ -155,7 +155,7 @@ func synchronizedCondition(status metav1.ConditionStatus, reason, message string
 	return c
 }
 
-// Fails reports why the pair cannot be mirrored; nil if the condition already has this report. The mirror stays as it is.
+// Fails returns the write that reports why the pair cannot be mirrored; nil if the condition already has this report. The mirror stays as it is.
 func (r Reporter) Fails(s *pairs.State, reason, message string) *pairs.Write {
 	if s.MachineAPI == nil {
 		return nil
@@ -167,12 +167,12 @@ func (r Reporter) Fails(s *pairs.State, reason, message string) *pairs.Write {
 	return w
 }
 
-// Refused reports that the API server refuses the mirror, for this reason; nil if the condition already has this report.
+// Refused returns the write that reports that the API server refuses the mirror, for this reason; nil if the condition already has this report.
 func Refused(s *pairs.State, why string, now time.Time) *pairs.Write {
 	return Reporter{Now: now}.Fails(s, "MirrorRefused", why)
 }
 
-// Observe mirrors only the status. This happens while the authoritative API's controller deletes the machine.
+// Observe returns the write that mirrors only the status. This happens while the authoritative API's controller deletes the machine.
 func (r Reporter) Observe(s *pairs.State) *pairs.Write {
 	if s.Source() == authority.ClusterAPI {
 		status := core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: s.Infra}, s.Env)
@@ -209,7 +209,7 @@ const (
 	reasonNoProvider   = "ProviderNotInstalled"
 )
 
-// Waits reports on the Machine API object for which kind the pair waits; nil if the condition already has this report.
+// Waits returns the write that reports on the Machine API object for which kind the pair waits; nil if the condition already has this report.
 func (r Reporter) Waits(s *pairs.State) *pairs.Write {
 	if s.MachineAPI == nil || s.Source() == authority.Unset {
 		return nil
@@ -226,8 +226,8 @@ func (r Reporter) Waits(s *pairs.State) *pairs.Write {
 			s.Unserved.Kind, s.Unserved.GroupVersion(), s.Kind.Name, what))
 }
 
-// Exists stores that the Cluster API object exists, which is authoritative and may act already; nil if this is stored. This write comes before anything else
-// about the object is known, because Poundlock was away when the pair was adopted, and may be away again before its first report.
+// Exists returns the write that records that the authoritative Cluster API object exists, and so may act already; nil if this is recorded. This write comes
+// before anything else about the object is known, because Poundlock was away when the pair was adopted, and may be away again before its first report.
 func Exists(s *pairs.State) *pairs.Write {
 	if !unrecorded(s) || pairs.IsPaused(s.Core) {
 		return nil
@@ -241,7 +241,7 @@ func unrecorded(s *pairs.State) bool {
 	return s.Source() == authority.ClusterAPI && s.Core != nil && !s.Shape().Recorded
 }
 
-// withCondition writes the condition Synchronized to the Machine API object; nil if the object has this condition already.
+// withCondition returns the write of the condition Synchronized to the Machine API object; nil if the object has this condition already.
 func (r Reporter) withCondition(s *pairs.State, status metav1.ConditionStatus, reason, message string) *pairs.Write {
 	patch := map[string]any{}
 	if merged, changed := conditionlist.Set(conditionlist.Of(s.MachineAPI), synchronizedCondition(status, reason, message), r.Now); changed {

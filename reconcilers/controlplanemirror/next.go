@@ -70,7 +70,7 @@ func (s *state) handover(side handover.Side) handover.State {
 	}
 }
 
-// reflectTemplate creates or updates the Cluster API template to which the set's template converts.
+// reflectTemplate returns the write that creates or updates the Cluster API template to which the set's template converts.
 func (s *state) reflectTemplate() *write {
 	if s.template == nil {
 		return nil
@@ -100,7 +100,7 @@ func hasFields(live, want *unstructured.Unstructured) bool {
 	return (jsontree.Comparison{Empty: true}).Has(want.Object["spec"], live.Object["spec"]) && len(ownership.Added(fieldManager, want, live)) == 0
 }
 
-// staleTemplate deletes a template that was made for the set and that nothing refers to.
+// staleTemplate returns the write that deletes a template that was made for the set and that nothing refers to.
 func (s *state) staleTemplate() *write {
 	for _, t := range s.templates {
 		if !mine(t) || s.wants(t) || s.used == nil || s.used.Has(t.GetName()) || t.GetDeletionTimestamp() != nil {
@@ -158,8 +158,8 @@ func lists(infraCluster *unstructured.Unstructured, domain string) bool {
 	return false
 }
 
-// reflectDomains adds the set's failure domains to those of the infrastructure cluster. It does not change other domains, and never removes a domain, because
-// Machines may be in it.
+// reflectDomains returns the write that adds the set's failure domains to those of the infrastructure cluster. It does not change other domains, and never
+// removes a domain, because Machines may be in it.
 func (s *state) reflectDomains() *write {
 	missing := s.unlisted()
 	if len(missing) == 0 || !s.managed() {

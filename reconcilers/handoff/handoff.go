@@ -41,7 +41,7 @@ type Options struct {
 	// Compared reports whether the mirror of this process has found or made a pair equal in this authority.Edition (a hash of what the mirror is made from). key
 	// names the pair's Machine API object. Until Compared returns true, no move begins or completes. nil means yes.
 	Compared func(kind string, key types.NamespacedName, edition uint64) bool
-	// Concurrency is how many pairs of a kind are reconciled at a time; 0: 10. Ten workers here and ten in the mirror mirrored 1,000 Machines on two
+	// Concurrency is how many pairs of a kind are reconciled at the same time; 0 means 10. Ten workers here and ten in the mirror mirrored 1,000 Machines on two
 	// cores in 32.1 s; four and four took 43.4 s (docs/benchmarks.md).
 	Concurrency int
 }
@@ -123,8 +123,8 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err != nil {
 		return result(r.blind(ctx, req.NamespacedName, err))
 	}
-	// An adoption for the Machine API depends on the Machine API object alone, and the API server refuses its patches if that object has changed. So it needs no
-	// live read. An adoption for Cluster API stores whether the Cluster API object exists.
+	// An adoption for the Machine API depends only on the Machine API object, and the API server refuses its patches if that object has changed. So it needs no
+	// live read. An adoption for Cluster API also stores whether the Cluster API object exists, so it needs one.
 	doubt := step.Action.Acts() && (step.Action != authority.Adopt || step.To == authority.ClusterAPI)
 	if doubt {
 		// According to the cache, it must change which API may act. The cache may be out of date, so the API server decides.

@@ -34,7 +34,7 @@ type Options struct {
 	Pairs authority.Pairs
 	// Now is the clock for the conditions; nil means time.Now.
 	Now func() time.Time
-	// Concurrency is how many pairs of a kind are mirrored at a time; 0: 10. Ten workers here and ten in the handoff mirrored 1,000 Machines on two
+	// Concurrency is how many pairs of a kind are mirrored at the same time; 0 means 10. Ten workers here and ten in the handoff mirrored 1,000 Machines on two
 	// cores in 32.1 s; four and four took 43.4 s (docs/benchmarks.md).
 	Concurrency int
 	// Gate reads the feature gate from the API server; nil means that the gate is on and always was.

@@ -109,7 +109,8 @@ func (s *state) ownerPaused(m *machinev1beta1.Machine) bool {
 	return paused && current == string(authority.MachineAPI)
 }
 
-// authoritative returns the object whose deletion deletes the Machine, nil for a Machine that moves.
+// authoritative returns the object whose deletion deletes the Machine: the Cluster API object if Cluster API is authoritative for the Machine, else the Machine
+// API object.
 func (s *state) authoritative(m *machinev1beta1.Machine) *unstructured.Unstructured {
 	if m.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityClusterAPI {
 		return s.clusterAPI[m.Name]
