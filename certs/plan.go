@@ -213,7 +213,7 @@ func whyServing(m material, newAuthority string, want Names, now time.Time) stri
 	return ""
 }
 
-// missingFrom lists the names that the certificate does not cover.
+// missingFrom returns the names that the certificate does not cover.
 func (n Names) missingFrom(leaf *x509.Certificate) []string {
 	var missing []string
 	for _, host := range n.hosts() {

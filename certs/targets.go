@@ -121,7 +121,8 @@ func (i injection) err() error {
 	return notTrusted{err}
 }
 
-// inject patches the caBundles that are not as wanted. A missing target only affects readiness, because an object that does not exist calls nobody.
+// inject patches the caBundles that are not as wanted, and returns the state of the targets after that. A missing target only affects readiness, because an
+// object that does not exist calls nobody.
 func (s *SelfManaged) inject(ctx context.Context, targets []target, w writing) injection {
 	result := injection{trusted: true}
 	for _, t := range targets {

@@ -86,21 +86,21 @@ func index(ctx context.Context, cache client.FieldIndexer, machines schema.Group
 // Nobody is the key, in the index by owner, of the objects that have no controller.
 const Nobody types.UID = "nobody"
 
-// OwnedBy selects the Machines or MachineSets whose controller has the UID owner. With Nobody, it selects those without a controller.
+// OwnedBy returns the list option for the Machines or MachineSets whose controller has the UID owner. With Nobody, it selects those without a controller.
 func OwnedBy(owner types.UID) client.ListOption { return client.MatchingFields{byOwner: string(owner)} }
 
-// OfControlPlane selects the Machines of the control plane.
+// OfControlPlane returns the list option for the Machines of the control plane.
 func OfControlPlane() client.ListOption { return client.MatchingFields{byRole: controlPlaneRole} }
 
 const controlPlaneRole = "control-plane"
 
-// OfInstance selects the Machines that may belong to an instance. id is the instance's ID, its authority.InstanceKey or its authority.InstanceTail. OfInstance
-// selects all Machines with the same tail, and the caller checks which of them belong to the instance.
+// OfInstance returns the list option for the Machines that may belong to an instance. id is the instance's ID, its authority.InstanceKey or its
+// authority.InstanceTail. The option selects all Machines with the same tail, and the caller checks which of them belong to the instance.
 func OfInstance(id string) client.ListOption {
 	return client.MatchingFields{byInstance: instanceid.Tail(id)}
 }
 
-// OfInfra selects the Machines of other names that refer to the infrastructure machine with this name.
+// OfInfra returns the list option for the Machines of other names that refer to the infrastructure machine with this name.
 func OfInfra(name string) client.ListOption { return client.MatchingFields{byInfra: name} }
 
 // OwnerOf returns the UID of an object's controller, as a list of one; nil if the object has no controller.

@@ -54,7 +54,7 @@ func asNumber(value any) (float64, bool) {
 	return 0, false
 }
 
-// sameQuantity compares amounts of resources. The API server has its own spelling for them: 1000m becomes 1.
+// sameQuantity reports whether two amounts of resources are equal. The API server has its own spelling for them: 1000m becomes 1.
 func sameQuantity(a, b any) bool {
 	x, errX := quantity(a)
 	y, errY := quantity(b)

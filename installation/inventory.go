@@ -188,7 +188,7 @@ const (
 	LeftOver             // the object belongs to somebody else by now: remove it from the inventory
 )
 
-// FateOf decides what happens to an obsolete object. A CustomResourceDefinition is never deleted, because all objects of its kind would be deleted with it.
+// FateOf returns what happens to an obsolete object. A CustomResourceDefinition is never deleted, because all objects of its kind would be deleted with it.
 func FateOf(item Item, live *unstructured.Unstructured) Fate {
 	switch {
 	case live == nil:

@@ -38,7 +38,7 @@ func (c *Collision) Error() string {
 	return fmt.Sprintf("%s belongs to %s: remove it there, or let the installer take it over with the annotation %s=true", c.Object, c.Owner, AdoptAnnotation)
 }
 
-// ClaimOf decides to whom a live object belongs. It belongs to the installer if at least two of three proofs exist: the label, the field manager, and the UID
+// ClaimOf returns to whom a live object belongs. It belongs to the installer if at least two of three proofs exist: the label, the field manager, and the UID
 // in the inventory. Each proof alone can be lost: a user removes a label, a client clears managed fields, or the process ends before it has stored a UID.
 func ClaimOf(live *unstructured.Unstructured, recorded types.UID) Claim {
 	if live == nil {

@@ -30,7 +30,8 @@ func Next(s *pairs.State, now time.Time) *pairs.Write {
 
 // next returns the write of the first step that has something to write. The order of the steps matters:
 //   - If the API server does not serve a kind, the absence of objects of this kind proves nothing, so nothing else is concluded.
-//   - The finding of a MachineHealthCheck under the other API is removed before a deletion is propagated, because with that finding a set deletes even a paused Machine.
+//   - The finding of a MachineHealthCheck under the other API is removed before a deletion is propagated, because with that finding a set deletes even a
+//     paused Machine.
 //   - Deletions come before the copy.
 func (s steps) next() *pairs.Write {
 	if s.WaitsForKind() {

@@ -263,8 +263,8 @@ func (r liveControlPlane) Resolved(ctx context.Context, pair authority.Pair, set
 // answer before the API server's timeout (TimeoutSeconds).
 const forTrials = 2 * time.Second
 
-// Try sends a dry run of each Machine, without its owner reference. The set under review may not be stored yet, and whether Poundlock may refer to the set does
-// not matter for the Machine. A trial without an answer is marked as such.
+// Try returns the results of a dry run for each Machine. It leaves out the owner reference, because the set under review may not be stored yet, and because it
+// does not matter for the Machine whether Poundlock may refer to the set. A trial without an answer is marked as such.
 func (r liveControlPlane) Try(ctx context.Context, trials []controlplane.Trial) []policies.Trial {
 	defer r.metrics.lookup("live", time.Now())
 	ctx, cancel := context.WithTimeout(ctx, forTrials)

@@ -92,8 +92,8 @@ func (l Lookups) uncounted(ctx context.Context, c policies.Change) ([]policies.U
 	return out, nil
 }
 
-// definitions reads the CRD of the Machines' kind in each API in which a Machine has no object, and stores in the roster whether the CRD exists. Each CRD is
-// read once.
+// definitions reads the CRD of the Machines' kind in each API in which a Machine has no object, and stores in the roster whether the CRD exists. It reads each
+// CRD only once.
 func (l Lookups) definitions(ctx context.Context, child authority.Kind, machine map[authority.API]*policies.Object, roster authority.Roster) error {
 	for api := range roster.Sets {
 		if _, read := roster.Definitions[api]; read || machine[api] != nil || l.Live == nil {

@@ -102,7 +102,7 @@ func (h *handler) answer(ctx context.Context, req *request) (response *admission
 	return h.judge(ctx, c)
 }
 
-// judge looks up the facts that the route's rules need, and evaluates the rules.
+// judge returns the answer of a validating route: it looks up the facts that the route's rules need, and evaluates the rules.
 func (h *handler) judge(ctx context.Context, c policies.Change) *admissionv1.AdmissionResponse {
 	c, doubts, err := h.facts(ctx, c, h.route.Rules.Needs(c))
 	if err != nil {
@@ -113,7 +113,7 @@ func (h *handler) judge(ctx context.Context, c policies.Change) *admissionv1.Adm
 	return judged(c, verdicts, doubts)
 }
 
-// fill looks up the facts that the route's defaulters need, and evaluates the defaulters.
+// fill returns the answer of a mutating route: it looks up the facts that the route's defaulters need, and evaluates the defaulters.
 func (h *handler) fill(ctx context.Context, c policies.Change) *admissionv1.AdmissionResponse {
 	c, _, err := h.facts(ctx, c, h.route.Defaulters.Needs(c))
 	if err != nil {
@@ -160,7 +160,7 @@ func (h *handler) facts(ctx context.Context, c policies.Change, needs policies.N
 	return c, doubts, err
 }
 
-// unknown answers a review if a fact is missing on which the decision depends. On a route that fails open, it admits the request with a warning, else it
+// unknown returns the answer if a fact is missing on which the decision depends. On a route that fails open, it admits the request with a warning, else it
 // refuses the request. Two kinds of requests are refused on every route: those that add the finalizer after which a controller has an instance created
 // (authority.Begins), and the first Machine of a MachineSet if the MachineSets could not be read (errNotBegun).
 func (h *handler) unknown(c policies.Change, err error) *admissionv1.AdmissionResponse {
@@ -205,7 +205,7 @@ func clients(err error) bool {
 // open reports whether the API server admits a request that this route does not answer.
 func (h *handler) open() bool { return h.route.FailurePolicy == admissionregistrationv1.Ignore }
 
-// undecided admits a request with a warning if open is true, and else refuses the request.
+// undecided returns an answer that admits a request with a warning if open is true, and else refuses the request.
 func (h *handler) undecided(open bool, failure string, code int32, reason metav1.StatusReason, text string) *admissionv1.AdmissionResponse {
 	h.metrics.failures.WithLabelValues(h.route.Name, failure).Inc()
 	if open {
@@ -214,7 +214,7 @@ func (h *handler) undecided(open bool, failure string, code int32, reason metav1
 	return refused(code, reason, text)
 }
 
-// refused answers that no decision could be made, with a sentence for the user.
+// refused returns the answer that refuses a request because no decision could be made, with a sentence for the user.
 func refused(code int32, reason metav1.StatusReason, text string) *admissionv1.AdmissionResponse {
 	return &admissionv1.AdmissionResponse{Result: &metav1.Status{
 		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: text,

@@ -62,7 +62,7 @@ func invalid(c policies.Change, j policies.Judgement) *metav1.Status {
 	return s
 }
 
-// message joins the sentences of the groups as long as they fit into maxPart, and ends with the number of the others.
+// message returns the sentences of the groups, joined, as long as they fit into maxPart, and then the number of the others.
 func message(groups []denial) string {
 	var parts []string
 	left := maxPart
@@ -109,7 +109,8 @@ type denial struct {
 	count int
 }
 
-// group joins those findings of one rule that have the same text and concern different fields. It keeps the order of the rules.
+// group returns the denials of the rules: it joins those findings of one rule that have the same text and concern different fields. It keeps the order of the
+// rules.
 func group(j policies.Judgement) []denial {
 	type key struct {
 		rule, detail string
@@ -146,7 +147,7 @@ func short(e *field.Error) *field.Error {
 	return &out
 }
 
-// shortened shortens a text to n runes. It keeps the beginning and the end of the text, because the end has the command.
+// shortened returns a text of at most n runes. It keeps the beginning and the end of a longer text, because the end has the command.
 func shortened(text string, n int) string {
 	if runes(text) <= n {
 		return text

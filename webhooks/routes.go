@@ -90,7 +90,7 @@ const (
 	remove = admissionv1.Delete
 )
 
-// Routes lists every webhook: its path, its requests, and what happens if it does not answer.
+// Routes returns every webhook: its path, its requests, and what happens if it does not answer.
 func Routes(c Catalog) []Route {
 	fail, ignore := admissionregistrationv1.Fail, admissionregistrationv1.Ignore
 	mapi, capi, scaled := coreSubjects(func(k authority.Kind) schema.GroupVersion { return k.MachineAPI }),

@@ -57,8 +57,8 @@ func runes(texts ...string) int {
 // sentence is the text of a rule's finding, with the id of the rule.
 type sentence struct{ text, rule string }
 
-// parts splits the sentence into up to maxParts texts of at most n runes, each with the rule's id. It splits at the end of a sentence or at a comma if the
-// whole sentence fits in this way. Else it splits at a word, and if possible before a command. A sentence that is too long is cut at a word.
+// parts returns the sentence as up to maxParts texts of at most n runes, each with the rule's id. It splits at the end of a sentence or at a comma if the whole
+// sentence fits in this way. Else it splits at a word, and if possible before a command. A sentence that is too long is cut at a word.
 func (s sentence) parts(n int) []string {
 	parts, whole := s.split(n, true)
 	if !whole {

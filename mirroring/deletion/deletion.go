@@ -110,8 +110,8 @@ func (s Pair) Restores() bool {
 	return then.Next() == authority.DeleteAuthority && now.Next() == authority.ReleaseMirror
 }
 
-// explained adds to the event of a mirror's release why deleting the mirror did not delete the Machine. It does so in the two cases in which a person may have
-// wanted to delete the Machine: the gate was off (Restores), or the mirror had lost its MachineSet (lostItsSet).
+// explained returns the write w of a mirror's release. To its event it adds why deleting the mirror did not delete the Machine, in the two cases in which a
+// person may have wanted to delete the Machine: the gate was off (Restores), or the mirror had lost its MachineSet (lostItsSet).
 func (s Pair) explained(w *pairs.Write, mirror *unstructured.Unstructured) *pairs.Write {
 	if w != nil && w.Object == mirror && s.Restores() {
 		w.Note += ". Its Machine keeps running, and Poundlock recreates this object, because it was deleted while the feature gate MachineAPIMigration was off, " +
@@ -352,8 +352,9 @@ func (s Pair) endInfraInstance(cause string) *pairs.Write {
 	return deleted(s.InfraInstance, "MirrorDeleted", "deleted "+pairs.Describe(s.InfraInstance)+", because "+cause+" is being deleted")
 }
 
-// namingInstance adds a warning to the release of an object that the provider kept for another instance than the Machine's. Afterwards no object names that
-// instance. The instance may belong to a Machine that is not Poundlock's, and whose provider's machine was deleted without the provider's finalizer.
+// namingInstance returns the write w, which releases the object that the provider keeps for an instance. If that is not the Machine's own instance, it adds a
+// warning, because afterwards no object names the instance. The instance may belong to a Machine that is not Poundlock's, and whose provider's machine was
+// deleted without the provider's finalizer.
 func (s Pair) namingInstance(w *pairs.Write) *pairs.Write {
 	if w == nil {
 		return nil
@@ -496,8 +497,8 @@ func (s Pair) StaleTemplate() *pairs.Write {
 	return nil
 }
 
-// unlessOwner makes the last write to a MachineSet that is being deleted conditional. The write waits if a Machine has joined the set since the Machines of the
-// set were listed.
+// unlessOwner returns w. If w is the last write to a MachineSet that is being deleted, it makes w conditional: the write waits if a Machine has joined the set
+// since the Machines of the set were listed.
 func (s Pair) unlessOwner(w *pairs.Write) *pairs.Write {
 	if w == nil || len(s.Children) > 0 || s.Kind.Name != "MachineSet" {
 		return w

@@ -66,7 +66,7 @@ func (r *reconciler) watchPlatform(p conversion.Platform) error {
 	})
 }
 
-// sets maps an object to the set of its pair. It maps an object without a namespace to the sets of all pairs.
+// sets returns the request for the set of an object's pair. For an object without a namespace it returns those for the sets of all pairs.
 func (r *reconciler) sets(_ context.Context, o client.Object) []reconcile.Request {
 	var out []reconcile.Request
 	for _, pair := range r.pairs {

@@ -52,7 +52,7 @@ type watched struct {
 	only  []predicate.Predicate
 }
 
-// theSet maps each interesting object to the one set.
+// theSet returns a function that maps each interesting object to the request for the one set.
 func (r *reconciler) theSet(interesting func(client.Object) bool) handler.MapFunc {
 	return func(_ context.Context, o client.Object) []reconcile.Request {
 		if !interesting(o) {

@@ -56,8 +56,8 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 	return err
 }
 
-// above maps a Machine to the pair of the MachineSet that owns it. A Machine without an owner is mapped to the set that its label names. That set counts the
-// Machine once the same API is authoritative for both.
+// above returns the request for the pair of the MachineSet that owns a Machine. For a Machine without an owner it returns the set that the Machine's label
+// names. That set counts the Machine once the same API is authoritative for both.
 func (r *reconciler) above(_ context.Context, o client.Object) []reconcile.Request {
 	namespaces, ok := r.pairs.Of(o.GetNamespace())
 	ref := metav1.GetControllerOfNoCopy(o)
@@ -71,8 +71,8 @@ func (r *reconciler) above(_ context.Context, o client.Object) []reconcile.Reque
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespaces.MachineAPI, Name: set}}}
 }
 
-// behind maps an object of either API to the Machine API object of its pair, which has the same name. A provider's object may also belong to the object that
-// its mirror annotation names, or whose twin owns it.
+// behind returns the requests for the pairs to which an object of either API may belong: the pair of the same name. For a provider's object it also returns the
+// pair that the object's mirror annotation names, and the pair whose twin owns the object.
 func (r *reconciler) behind(_ context.Context, o client.Object) []reconcile.Request {
 	namespaces, ok := r.pairs.Of(o.GetNamespace())
 	if !ok {

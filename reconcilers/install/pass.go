@@ -56,7 +56,7 @@ func (r *reconciler) pass(ctx context.Context) *done {
 	return out
 }
 
-// unread stores in d an error of reading something that every provider depends on, and marks the pass as Unread: nothing else was judged.
+// unread returns d with an error of reading something that every provider depends on. It marks the pass as Unread, because nothing else was judged.
 func (d *done) unread(err error) *done {
 	d.Err, d.Unread = err, true
 	return d

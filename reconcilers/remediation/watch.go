@@ -55,7 +55,7 @@ func of(gvk schema.GroupVersionKind) client.Object {
 	return o
 }
 
-// same maps a check, of either API, to the pair of the same name.
+// same returns the request for the pair with the name of a check, of either API.
 func (r *reconciler) same(_ context.Context, o client.Object) []reconcile.Request {
 	pair, ok := r.pairs.Of(o.GetNamespace())
 	if !ok {
@@ -64,8 +64,8 @@ func (r *reconciler) same(_ context.Context, o client.Object) []reconcile.Reques
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: pair.MachineAPI, Name: o.GetName()}}}
 }
 
-// checks maps a Machine or MachineSet to the checks of its pair for which Cluster API is authoritative. It maps a Node, which has no namespace, to those of all
-// pairs. There are few checks.
+// checks returns the requests for the checks that an object affects: for a Machine or MachineSet those of its pair, for a Node, which has no namespace, those
+// of all pairs. It returns only checks for which Cluster API is authoritative. There are few checks.
 func (r *reconciler) checks(ctx context.Context, o client.Object) []reconcile.Request {
 	var out []reconcile.Request
 	for _, pair := range r.pairs {

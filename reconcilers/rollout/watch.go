@@ -60,7 +60,7 @@ func (r *reconciler) request() reconcile.Request {
 	return reconcile.Request{NamespacedName: client.ObjectKey{Namespace: r.pair.MachineAPI, Name: controlplane.Name}}
 }
 
-// all maps every object to the one set, except Machines that do not concern the set, because a cluster may have thousands of workers.
+// all returns the request for the one set. For a Machine that does not concern the set it returns none, because a cluster may have thousands of workers.
 func (r *reconciler) all(ctx context.Context, o client.Object) []reconcile.Request {
 	if o.GetObjectKind().GroupVersionKind().Kind == machineKind.Kind && !r.concerns(ctx, o) {
 		return nil
