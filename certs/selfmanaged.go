@@ -196,9 +196,9 @@ func (s *SelfManaged) once(ctx context.Context) (time.Duration, error) {
 	return s.serve(m, injected.trusted, now), errors.Join(unstored, injected.err())
 }
 
-// unstored returns the material that only this process serves while the Secret cannot exist: the material that it served before, or that of a new CA. Without
-// it, no webhook would answer while the Secret's namespace is being deleted, and webhooks that fail closed would prevent that deletion. From the caBundles it
-// adopts the CA of another replica or of an earlier process, as it does for the CA of a deleted Secret.
+// unstored returns the material that this process serves from its memory while the Secret cannot exist: the material that it served before, or that of a new
+// CA. Otherwise no webhook would answer while the Secret's namespace is being deleted, and webhooks that fail closed would prevent that deletion. The process
+// adopts from the caBundles the CA of another replica or of an earlier process, in the same way as the CA of a deleted Secret.
 func (s *SelfManaged) unstored(st state, now time.Time) (material, error) {
 	p := decide(s.kept, st.trusted(), s.name, s.o.Names, s.o.Lifetimes, now)
 	if !p.changed {

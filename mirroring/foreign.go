@@ -70,10 +70,9 @@ func (s steps) pauseKept() *pairs.Write {
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.PausedAnnotation: "true"}})}
 }
 
-// standOff returns the write that annotates a Machine API object that has a foreign object (one that is not its mirror) beside it (BesideForeignAnnotation), in
-// two cases. It annotates a Machine until the Machine has begun, so that the Machine does not begin even while no replica of Poundlock answers
-// (cel.BeginsBesideForeign). It annotates a MachineSet that was created at the same moment as one of Cluster API, so that at most one of the two sets begins
-// (cel.ForSetPolicies).
+// standOff returns the write that adds BesideForeignAnnotation to a Machine API object beside a foreign object (one that is not its mirror). It does so in two
+// cases. A Machine has the annotation until it has begun, so that it does not begin even while no replica of Poundlock answers (cel.BeginsBesideForeign). A
+// MachineSet has it if it was created at the same moment as one of Cluster API, so that at most one of the two sets begins (cel.ForSetPolicies).
 func (s steps) standOff() *pairs.Write {
 	if s.Source() != authority.MachineAPI || pairs.PresenceOf(s.MachineAPI) != authority.Present {
 		return nil
@@ -224,8 +223,8 @@ func (s steps) foreign(o *unstructured.Unstructured) string {
 	return ""
 }
 
-// commands returns the commands that a user must run, in this order, to delete the object in the way. They are needed if deleting the object is not enough,
-// because its controllers delete nothing while it is paused. It returns "" if nothing is paused.
+// commands returns the commands by which a user deletes the object in the way, in the order in which they must run. They are needed if a deletion is not
+// enough, because the object's controllers delete nothing while it is paused. It returns "" if nothing is paused.
 func (s steps) commands(o *unstructured.Unstructured) string {
 	if s.hasOwnInstance(o) || o == s.Core && s.hasOwnInstance(s.stranger(s.Infra)) {
 		return fmt.Sprintf(". Leave the Cluster API object paused, because its controllers would terminate this Machine's instance, and remove the controllers' "+
@@ -365,8 +364,8 @@ func keep(infra *unstructured.Unstructured) (kept *unstructured.Unstructured, co
 	return hold(infra)
 }
 
-// hold returns the command that adds the provider's finalizer to an object that is paused and lacks it, and the object as it is after that command. An object
-// that is not paused needs no command, because its controllers add the finalizer.
+// hold returns the command that adds the provider's finalizer to a paused object without it, and the object as it is after that command. An object that is not
+// paused needs no command, because its controllers add the finalizer.
 func hold(o *unstructured.Unstructured) (held *unstructured.Unstructured, commands []string) {
 	own := authority.InfraFinalizer(o.GroupVersionKind().Group, o.GetKind())
 	if o.GetDeletionTimestamp() != nil || !pairs.IsPaused(o) || slices.Contains(o.GetFinalizers(), own) {

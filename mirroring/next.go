@@ -254,8 +254,8 @@ func (s steps) infraMissing() string {
 	return s.Kind.NoInfra(fmt.Sprintf("%s %s/%s", s.InfraKind().Kind, s.Pair.ClusterAPI, s.InfraName()), s.InstanceKnown())
 }
 
-// reflect returns the next write by which the Machine API twin of a Machine is created that a mirrored Cluster API MachineSet has created: "if, and only if,
-// the Cluster API MachineSet has a Machine API equivalent" (converting › Creation of new Machines). does reports whether the pair is such a Machine. The first
+// reflect returns the next write of a Machine that a mirrored Cluster API MachineSet has created and that gets a Machine API twin: "if, and only if, the
+// Cluster API MachineSet has a Machine API equivalent" (converting › Creation of new Machines). does reports whether the pair is such a Machine. The first
 // write puts the sync finalizer on the Cluster API Machine (enrol). If that Machine were deleted before it has the finalizer, its twin would outlive it, and
 // Poundlock would recreate the Machine.
 func (s steps) reflect() (w *pairs.Write, does bool) {

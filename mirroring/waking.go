@@ -51,8 +51,8 @@ func OfInfra(kind authority.Kind, isMachine bool, o metav1.Object) (names []stri
 	return names, template
 }
 
-// OfInfraInstance returns two names for an object that a provider keeps for an instance: its own name, and the name of the provider's machine that owns it. One
-// of them is the pair's name.
+// OfInfraInstance returns the names that the pair of an object may have that a provider keeps for an instance: the object's own name, and the name of the
+// provider's machine that owns the object.
 func OfInfraInstance(kind string, o metav1.Object) []string {
 	names := []string{o.GetName()}
 	for _, ref := range o.GetOwnerReferences() {

@@ -313,8 +313,8 @@ func mastersOf(all listing) Listing {
 	})
 }
 
-// sets lists the MachineSets that a review needs: for a Machine that moves, those of the API to which it moves; for a Machine that is created, those of its own
-// API; for a MachineDeployment, those that it may adopt.
+// sets lists the MachineSets that a review needs. For a Machine that moves, these are the sets of the API to which it moves. For a Machine that is created,
+// they are the sets of its own API. For a MachineDeployment, they are the sets that it may adopt.
 func (l Lookups) sets(ctx context.Context, c policies.Change) ([]*policies.Object, error) {
 	if c.Kind == authority.MachineDeployment {
 		return l.Sets.All(ctx, coreKind(policies.SideClusterAPI, "MachineSet"), c.Namespace)

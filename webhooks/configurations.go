@@ -121,9 +121,9 @@ func rules(r Route) []admissionregistrationv1.RuleWithOperations {
 	return out
 }
 
-// versions returns the versions of requests that a webhook matches. For a provider's objects it returns every version. The reason is that an API server
-// converts a request only to a version that the CRD serves. A CRD that does not serve the version that Poundlock reads would leave the lock open. Such a
-// request is judged in its own version: locks compare the whole spec, and each version has providerID in the same place.
+// versions returns the versions of requests that a webhook matches. For a provider's objects it returns every version. An API server converts a request only to
+// a version that the CRD serves. So a CRD that does not serve the version that Poundlock reads would leave the lock open. With every version, a request is
+// judged in its own version: locks compare the whole spec, and each version has providerID in the same place.
 func (s Subject) versions() string {
 	if slices.Contains([]string{authority.InfraMachine, authority.InfraMachineTemplate, authority.InfraInstance, authority.InfraCluster}, s.Kind) {
 		return "*"

@@ -98,12 +98,13 @@ type Lookups struct {
 	Owned Owned
 	// Holding lists the Machines of both APIs that have a given instance ID.
 	Holding Holding
-	// Sets lists all MachineSets or Machines of a namespace. If it is nil, the facts lack the set that would adopt a Machine, and the Machines that are deleted
-	// with their namespace.
+	// Sets lists all MachineSets or Machines of a namespace. If it is nil, the facts do not have the set that would adopt a Machine, and the Machines that are
+	// deleted with their namespace.
 	Sets Listing
-	// Masters lists the control plane Machines in an API's namespace, from the API server. If it is nil, the facts lack how many of these Machines stay.
+	// Masters lists the control plane Machines in an API's namespace, from the API server. If it is nil, the facts do not have the number of control plane
+	// Machines that stay.
 	Masters Listing
-	// Deployments lists all MachineDeployments of a namespace. If it is nil, the facts lack the MachineDeployment that would adopt a MachineSet.
+	// Deployments lists all MachineDeployments of a namespace. If it is nil, the facts do not have the MachineDeployment that would adopt a MachineSet.
 	Deployments Listing
 	Platforms   []conversion.Platform
 	// Pairs are the pairs of namespaces that mirror each other.

@@ -238,8 +238,8 @@ func (s Pair) leftoverInfra() *pairs.Write {
 	return s.ReleaseInfra(s.Infra)
 }
 
-// idle reports whether infra is a mirror behind which Cluster API runs no instance. That is the case if Machine API is authoritative, if the Cluster API
-// Machine was never created, or if that Machine is being deleted before any controller acted on it (unheld).
+// idle reports whether infra is a mirror, and Cluster API runs no instance for it. The second holds in three cases: Machine API is authoritative, the Cluster
+// API Machine was never created, or that Machine is being deleted before any controller acted on it (unheld).
 func (s Pair) idle(infra *unstructured.Unstructured) bool {
 	if !s.IsMirror(infra) {
 		return false
@@ -485,8 +485,8 @@ func (s Pair) ReleaseUnserved() *pairs.Write {
 	return s.releaseMirror(side)
 }
 
-// StaleTemplate returns the write that deletes a template of the mirror that nothing refers to: no MachineSet, and no machine that was made from it. It spares
-// the template that the pair will refer to next, because that template is created before anything refers to it.
+// StaleTemplate returns the write that deletes one of the mirror's templates that nothing refers to any more: no MachineSet, and no machine that was made from
+// it. It spares the template that the pair will refer to next, because that template is created before anything refers to it.
 func (s Pair) StaleTemplate() *pairs.Write {
 	for _, t := range s.Templates {
 		if !s.IsTemplate(t) || s.Used == nil || s.Used.Has(t.GetName()) || t.GetDeletionTimestamp() != nil || s.Core != nil && t.GetName() == s.InfraName() {
@@ -507,9 +507,9 @@ func (s Pair) unlessOwner(w *pairs.Write) *pairs.Write {
 	return w
 }
 
-// GivenToCluster returns the write that makes the Cluster, which is being deleted, the owner of a mirror that lost its owner because its set was deleted first.
-// Cluster API's controller deletes what the Cluster owns, and waits for everything else. A conversion would set the same owner, but it may no longer be
-// possible, because the infrastructure cluster is gone.
+// GivenToCluster returns the write that makes the Cluster the owner of a mirror while the Cluster is being deleted. The mirror has lost its owner, because its
+// set was deleted first. Cluster API's controller deletes what the Cluster owns, and waits for everything else. A conversion would set the same owner, but it
+// may no longer be possible, because the infrastructure cluster is gone.
 func (s Pair) GivenToCluster() *pairs.Write {
 	if pairs.PresenceOf(s.Cluster) != authority.Deleting || s.Source() != authority.MachineAPI || !s.IsMirror(s.Core) ||
 		pairs.PresenceOf(s.Core) != authority.Present || len(s.Core.GetOwnerReferences()) > 0 {
@@ -519,9 +519,9 @@ func (s Pair) GivenToCluster() *pairs.Write {
 		Reason: "Released", Note: "made the Cluster, which is being deleted, the owner of " + pairs.Describe(s.Core) + ", so that Cluster API deletes it"}
 }
 
-// LeftBySet returns the write that removes the label of the former MachineSet from a Cluster API Machine that lost this set before the Cluster was deleted, so
-// that the Machine is deleted with the Cluster. While the Machine has the label, Cluster API waits for the set to own the Machine, and the Cluster waits for
-// the Machine. It returns nil for every other Machine, and while a set may still come to own the Machine.
+// LeftBySet returns the write that removes the label of the former MachineSet from a Cluster API Machine, so that the Machine is deleted with the Cluster. The
+// Machine lost this set before the Cluster was deleted. While the Machine has the label, Cluster API waits for the set to own the Machine, and the Cluster
+// waits for the Machine. LeftBySet returns nil for every other Machine, and while a set may still come to own the Machine.
 func (s Pair) LeftBySet() *pairs.Write {
 	if s.Kind.Infra != authority.InfraMachine || s.Source() != authority.ClusterAPI || pairs.PresenceOf(s.Cluster) != authority.Deleting ||
 		pairs.PresenceOf(s.Core) != authority.Present || pairs.ControllerOf(s.Core) != nil || pairs.PresenceOf(s.Parents[authority.ClusterAPI]) == authority.Present {
@@ -535,10 +535,10 @@ func (s Pair) LeftBySet() *pairs.Write {
 		Reason: "Released", Note: "removed the label of its former MachineSet from " + pairs.Describe(s.Core) + ", so that it is deleted with the Cluster"}
 }
 
-// LetGoOfSet returns the write that removes the owner reference to a MachineSet that is gone from a Cluster API Machine that is being deleted. Cluster API's
-// controller first reads the set that a Machine refers to, and without the set it never ends the deletion. Usually the Machine is gone before the set, because
-// a set that is being deleted waits for the Machines that its selector selects. It does not wait for a Machine that it owns but no longer selects, because
-// somebody has removed a label. The garbage collector deletes that Machine after the set.
+// LetGoOfSet returns the write that removes the owner reference to a MachineSet that is gone. It is for a Cluster API Machine that is being deleted. Cluster
+// API's controller first reads the set that the Machine refers to, and without the set it never ends the deletion. Usually the Machine is gone before its set:
+// a set that is being deleted waits for the Machines that its selector selects. But it does not wait for a Machine that it owns and no longer selects, because
+// somebody has removed a label. The garbage collector deletes such a Machine after the set.
 func (s Pair) LetGoOfSet() *pairs.Write {
 	kind, ok := authority.KindNamed(s.Kind.Parent)
 	owner := pairs.ControllerOf(s.Core)

@@ -127,16 +127,16 @@ func (f stream) wrote(manager string, path, there []string) bool {
 	})
 }
 
-// since reports whether an entry of managed fields is later than the mirror's last write. Times are in seconds. Within the same second the owner decides,
-// because each apply by the mirror would have taken the field.
+// since reports whether an entry of managed fields is later than the mirror's last write. there is the path of the field on the authoritative object. Times are
+// in seconds. Within the same second the owner decides, because each apply by the mirror would have taken the field.
 //
 // Before the mirror has been made equal in this direction for the first time, its last write was the switch of authority. Then an entry also counts as later if
-// the authoritative object still has at there what Poundlock copied to it from the object that is now the mirror, or has nothing at there. In that case
+// the authoritative object still has in this field what Poundlock copied from the object that is now the mirror, or if it lacks the field. In that case
 // Poundlock may not have read the mirror again before the switch: a move waits for a generation, which no annotation changes.
 //
-// An entry of /scale has no time, because the API server leaves it out. It is later if the mirror has claimed the field. Before the first synchronization it is
-// later if the mirror from before the switch still owns the field on the authoritative object: both sides were equal then, so the side of the mirror has
-// changed since.
+// An entry of /scale has no time, because the API server leaves it out. Such an entry is later if the mirror has claimed the field. Before the first
+// synchronization, it is later if the mirror from before the switch still owns the field on the authoritative object. Both sides were equal then, so the side
+// of the mirror has changed since.
 func (f stream) since(e metav1.ManagedFieldsEntry, there []string) bool {
 	before, claimed := f.Shape().SynchronizedGeneration == 0, ownership.Claimed(f.mirror)
 	switch {
@@ -165,8 +165,8 @@ func (f stream) onAuthority(path []string) bool {
 }
 
 // withdrawn reports whether a field that the mirror lacks was removed from the mirror. Nobody owns an absent field, so the field of the authoritative object is
-// the proof. If Poundlock wrote the field there, and nobody has written it since, its value came from the object that is now the mirror, either as the mirror
-// or as the authoritative object of that time. Admission ensures who removed the field, because its lock exempts only that writer.
+// the proof. The proof holds if Poundlock wrote the field there, and nobody has written it since. Then its value came from the object that is now the mirror,
+// either as the mirror or as the authoritative object of that time. Admission ensures who removed the field, because its lock exempts only that writer.
 func (f stream) withdrawn(there []string) bool {
 	if f.Shape().SynchronizedGeneration == 0 {
 		return f.Shape().Condition(authority.ConditionSynchronized).Status == metav1.ConditionUnknown && ownedByUs(f.source, there)

@@ -193,8 +193,9 @@ func (s *State) InfraKind() schema.GroupVersionKind {
 	return s.Env.Platform.InfraMachine.GroupVersionKind
 }
 
-// InfraName returns the name of the infrastructure object to which Core refers. An infrastructure machine that is yet to be created has its Machine's name. It
-// returns "" while Core is not the mirror's own (a user made it, paused), because Poundlock may not overwrite the object that such a Core refers to.
+// InfraName returns the name of the infrastructure object to which Core refers. An infrastructure machine that is yet to be created has its Machine's name.
+// Core may not be the mirror's own yet, because a user made it, paused. Poundlock may not overwrite the object to which such a Core refers. In that case
+// InfraName returns the Machine's name, or "" for a MachineSet.
 func (s *State) InfraName() string {
 	switch {
 	case s.Kind.Infra == "":
@@ -280,7 +281,8 @@ func (s *State) SetParent(side authority.API, p authority.Presence) {
 	s.Parent.ClusterAPI = p
 }
 
-// Detached reports whether the object o stays when its former owner is deleted: o has no reference to the owner, or is marked as detached.
+// Detached reports whether the object o stays when its former owner is deleted. It stays if it has no reference to the owner. A Machine API object also stays
+// if it is marked as detached and Cluster API is authoritative for it (Runs is false).
 func Detached(o, owner *unstructured.Unstructured, side authority.API) bool {
 	ownedBy := slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() })
 	_, marked := o.GetAnnotations()[authority.DetachedAnnotation]
@@ -305,11 +307,11 @@ func (s *State) Shape() authority.Shape {
 // Source returns the API from which the pair is mirrored, Unset if that is not settled yet.
 func (s *State) Source() authority.API { return authority.Source(s.Shape()) }
 
-// Authoritative returns the API whose object a deletion is about. That is the source. Before the source is settled, it is Cluster API if an adoption by Cluster
-// API was requested. Otherwise a Cluster API Machine that is deleted at once would be recreated from its twin.
+// Authoritative returns the API whose object a deletion is about. That is the source. Before the source is settled, it returns Cluster API if an adoption by
+// Cluster API was requested. Otherwise a Cluster API Machine that is deleted at once would be recreated from its twin.
 //
-// If a Machine API object is deleted before the source is settled, as after a restore, it is Machine API, so that the former mirror is deleted too. The mark
-// shows that the mirror belonged to the Machine API object, and no controller would delete a mirror that is paused.
+// If a Machine API object is deleted before the source is settled, as after a restore, Authoritative returns Machine API, so that the former mirror is deleted
+// too. The mark shows that the mirror belonged to the Machine API object. The mirror is paused, so no controller would delete it.
 func (s *State) Authoritative() authority.API {
 	switch api := s.Source(); {
 	case api != authority.Unset:
@@ -394,9 +396,9 @@ func (s *State) Complete() bool {
 		(s.Kind.Infra == "" || PresenceOf(s.Infra) == authority.Present)
 }
 
-// Begins reports whether w is the first write to a pair that has never been mirrored, as far as this pass has read. The API server then checks what the pass
-// has read, even if that came from a stale cache: the sync finalizer is added to the Machine API object only at the version that was read, and the mirror's
-// objects are created only if they do not exist.
+// Begins reports whether w is the first write to a pair that has never been mirrored, as far as this pass has read. For such a write the API server checks what
+// the pass has read, even if that came from a stale cache. It adds the sync finalizer to the Machine API object only at the version that was read, and creates
+// the mirror's objects only if they do not exist.
 func (s *State) Begins(w *Write) bool {
 	return PresenceOf(s.MachineAPI) == authority.Present && s.Shape().Current == authority.MachineAPI && s.Shape().SynchronizedGeneration == 0 &&
 		!s.Marked(s.MachineAPI) && s.Core == nil && s.Infra == nil && s.InfraInstance == nil && len(s.Templates) == 0 &&

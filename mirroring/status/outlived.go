@@ -16,9 +16,9 @@ import (
 // reasonOutlived is the reason of the condition on a Cluster API MachineSet that has no mirror any more.
 const reasonOutlived = "MachineSetDeleted"
 
-// Outlived returns the write that reports on a Cluster API MachineSet that the Machine API's MachineSet was deleted, and that this MachineSet continues. It
-// returns nil if this is reported already, or if there is nothing to report. The user who deleted that MachineSet may have expected its instances to be
-// terminated, as before Poundlock, and a fleet manager does not read the warnings of an API server.
+// Outlived returns the write of a report on a Cluster API MachineSet: the Machine API's MachineSet was deleted, and this one continues. It returns nil if this
+// is reported already, or if there is nothing to report. The user who deleted the Machine API's MachineSet may have expected its instances to be terminated, as
+// before Poundlock, and a fleet manager does not read the warnings of an API server.
 func (r Reporter) Outlived(s *pairs.State) *pairs.Write {
 	if !s.Kind.Scales || s.MachineAPI != nil || pairs.PresenceOf(s.Core) != authority.Present || !s.IsMirror(s.Core) || pairs.IsPaused(s.Core) {
 		return nil

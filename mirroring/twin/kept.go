@@ -53,9 +53,9 @@ func (s Twin) keptSpec(core, infra *unstructured.Unstructured) map[string]any {
 	return s.Env.Platform.InstanceSpec(&s.Env, machine, pairs.Nested(core, "spec", "failureDomain"))
 }
 
-// hold adds Poundlock's hook to the mirror of a Machine that has an instance, if the provider is to create the object for that instance and has not put its
-// finalizer on that object yet (InstanceHeld, authority.InstanceHookAnnotation). Because of the hook, Cluster API deletes the provider's machine only once the
-// object has the finalizer. While the mirror is paused, the hook has no effect.
+// hold adds Poundlock's hook (authority.InstanceHookAnnotation) to the mirror of a Machine that has an instance, if the provider is to create the object for
+// that instance and that object does not have the provider's finalizer yet (InstanceHeld). Because of the hook, Cluster API deletes the provider's machine only
+// once the object has the finalizer. While the mirror is paused, the hook has no effect.
 func (s Twin) hold(want, infra *unstructured.Unstructured) {
 	if s.Env.Platform.InfraInstance.Empty() || s.InstanceHeld() || s.InstancesUnserved || s.Kind.Infra != authority.InfraMachine ||
 		s.Source() != authority.MachineAPI || pairs.Nested(want, "spec", "providerID") == "" || s.keptSpec(want, infra) != nil {

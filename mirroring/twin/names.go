@@ -34,8 +34,8 @@ func (s Twin) selects(label string) bool {
 	return false
 }
 
-// LeaveOut removes from a converted object the labels and annotations that the mirror does not copy, and returns their names. These are the names by which
-// somebody recognizes the object that has them (authority.Theirs). selects reports whether a MachineSet selects the object by a label. Such a label stays.
+// LeaveOut removes from a converted object the labels and annotations that the mirror does not copy, and returns their names. By these labels and annotations,
+// somebody else recognizes the object that has them (authority.Theirs). selects reports whether a MachineSet selects the object by a label. Such a label stays.
 func LeaveOut(kind authority.Kind, o *unstructured.Unstructured, selects func(label string) bool) []string {
 	var out []string
 	leave := func(names map[string]string, stays func(string) bool, set func(map[string]string)) {
@@ -72,9 +72,9 @@ func content(o *unstructured.Unstructured) map[string]any {
 }
 
 // leave keeps on the Machine API mirror the labels and annotations that others write to it whichever API is authoritative (authority.LeftAlone). On a set they
-// say how large a machine of the set is, and on a Machine they have its zone and the state of its instance. Cluster API's copy of them is older, and is used
-// only if the mirror has none. It also keeps the names by which somebody else recognizes an object (authority.Theirs), if the mirror owned them before, because
-// there may be no other copy.
+// say how large its machines are. On a Machine they say its zone and the state of its instance. Cluster API's copy of them is older, and is used only if the
+// mirror has none. leave also keeps the labels and annotations by which somebody else recognizes an object (authority.Theirs), if the mirror owned them before,
+// because there may be no other copy.
 func (s Twin) leave(want *unstructured.Unstructured) {
 	for _, of := range []string{"labels", "annotations"} {
 		others := authority.LeftAlone(s.Kind.Name, "metadata."+of)

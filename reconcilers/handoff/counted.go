@@ -23,8 +23,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// machinesOf lists the Machines that a set may count: those that it owns, and Machines without an owner that it may adopt. From the cache it uses the index by
-// owner, and from the API server it uses the set's selector.
+// machinesOf lists the Machines that a set may count: those that it owns, and Machines without an owner that it may adopt. In the cache it finds them by the
+// index by owner, and in the API server by the set's selector.
 func (r *reconciler) machinesOf(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, set *policies.Object) ([]*policies.Object, error) {
 	which := []client.ListOption{client.MatchingLabelsSelector{Selector: authority.SelectorOf(set)}}
 	if from == r.cache && r.indexed {
@@ -141,8 +141,8 @@ func (r *reconciler) explain(ctx context.Context, p *pair, child authority.Kind,
 	return nil
 }
 
-// childDefinitions reads from the API server, once, the CRD of the Machines' kind in each API in which a Machine has no object, and stores its state in the
-// roster. That a condition of a Machine reports the deletion of the CRD does not prove that the CRD still exists.
+// childDefinitions reads the CRD of the Machines' kind from the API server, once, for each API in which a Machine has no object, and stores the CRD's state in
+// the roster. A Machine may have a condition that reports the deletion of the CRD. That does not prove that the CRD still exists.
 func (r *reconciler) childDefinitions(ctx context.Context, child authority.Kind, machine map[authority.API]*policies.Object, roster authority.Roster) error {
 	for _, api := range apis() {
 		if _, read := roster.Definitions[api]; read || machine[api] != nil {
