@@ -37,8 +37,8 @@ func (s steps) inTheWay() string {
 	return s.foreignKept()
 }
 
-// foreignKept returns why an object with the name of the one that the provider would keep for the Machine's instance does not become the mirror's: somebody
-// else made it, and its spec is not that of the Machine. It returns "" if there is no such object.
+// foreignKept returns why an object does not become the mirror's although it has the name of the object that the provider keeps for the Machine's instance:
+// somebody else made the object, and its spec is not that of the Machine. It returns "" if there is no such object.
 func (s steps) foreignKept() string {
 	o := s.InfraInstance
 	if s.Source() != authority.MachineAPI || !authority.ForeignKept(pairs.ObjectOf(o), pairs.ObjectOf(s.MachineAPI)) {
@@ -283,8 +283,8 @@ func (s steps) endInfra(core, infra *unstructured.Unstructured) []string {
 	return append([]string{await(infra)}, unpause(infra)...)
 }
 
-// unknownToProvider returns the beginning of the way out if the provider cannot find the instance: the provider finds an instance only through the object that
-// it keeps for the instance, and that object does not exist or does not name the instance. The provider would leave the instance behind, or search for one by
+// unknownToProvider returns the beginning of the way out if the provider cannot find the instance. The provider finds an instance only through the object that
+// it keeps for the instance. If that object does not exist or does not name the instance, the provider would leave the instance behind, or search for one by
 // the name, which is also the name of this Machine's instance. It returns "" in all other cases.
 func (s steps) unknownToProvider(infra *unstructured.Unstructured) string {
 	if infra == nil || s.InstancesUnserved || !pairs.IsPaused(infra) || authority.KeptInstance(pairs.ObjectOf(s.InfraInstance)) != "" {

@@ -125,9 +125,9 @@ func (l Lookups) gather(ctx context.Context, c policies.Change, needs policies.N
 	return c, l.advisory(ctx, &c, needs), nil
 }
 
-// emptiesNamespace reports whether the object's namespace must be read, because the request comes from the namespace controller, which deletes everything in a
-// namespace that is being deleted. No rule requests the namespace by a Need: a policy in CEL gets the namespace with each request, and a rule with a Need has
-// no counterpart in CEL.
+// emptiesNamespace reports whether the object's namespace must be read. That is so if the request comes from the namespace controller, which deletes everything
+// in a namespace that is being deleted. No rule requests the namespace by a Need: a policy in CEL gets the namespace with each request, and a rule with a Need
+// has no counterpart in CEL.
 func emptiesNamespace(c policies.Change) bool {
 	return c.Side == policies.Surroundings && c.Actor == policies.NamespaceController && c.Namespace != ""
 }

@@ -345,8 +345,8 @@ func (r Reader) marked(ctx context.Context, from client.Reader, s *pairs.State) 
 	return nil
 }
 
-// Surroundings reads from the API server whether a part of the pair is being deleted or is missing because the namespace, CRD or Cluster that it lives in is
-// being deleted. It reads nothing for a complete pair.
+// Surroundings reads from the API server whether the namespace, CRD or Cluster that a pair lives in is being deleted. It does so for a pair with a part that is
+// missing or is being deleted, because that may be the reason. It reads nothing for a complete pair.
 func (r Reader) Surroundings(ctx context.Context, s *pairs.State) error {
 	if s.Complete() {
 		return nil

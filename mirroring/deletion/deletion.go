@@ -133,9 +133,9 @@ func (s Pair) lostItsSet(mirror *unstructured.Unstructured) bool {
 		pairs.ControllerOf(mirror) == nil && pairs.ControllerOf(s.MachineAPI) != nil
 }
 
-// Hold returns the write that puts the sync finalizer on a mirror that is about to be deleted; nil if the mirror has the finalizer. It is missing if it was
-// removed together with Poundlock. Without it, the deletion would not wait for Poundlock: nobody would release a Cluster API object that is still paused, and
-// its deletion would never end.
+// Hold returns the write that adds the sync finalizer to a mirror that is about to be deleted; nil if the mirror has the finalizer. The finalizer is missing if
+// it was removed together with Poundlock. Without the finalizer, the deletion would not wait for Poundlock: nobody would release a Cluster API object that is
+// still paused, and its deletion would never end.
 func Hold(mirror *unstructured.Unstructured) *pairs.Write {
 	if slices.Contains(mirror.GetFinalizers(), authority.SyncFinalizer) {
 		return nil

@@ -74,8 +74,8 @@ func (f stream) there(key string) string {
 	return key
 }
 
-// limited returns the write that copies the annotations of a set that their writer has set on the mirror, and removes those that the writer has removed from
-// it.
+// limited returns the write that copies the annotations of a set from its mirror: those that their writer has set on the mirror get the same value, and those
+// that the writer has removed are removed.
 func (f stream) limited() *pairs.Write {
 	for _, g := range authority.Annotated(f.side) {
 		if g.Manager == "" || !slices.Contains(g.Kinds, f.Kind.Name) {
@@ -96,8 +96,8 @@ func (f stream) limited() *pairs.Write {
 	return nil
 }
 
-// annotated returns the value to which a writer has changed an annotation of the mirror, nil if the writer has removed it, and whether the writer has changed
-// it.
+// annotated returns the value that a writer has given to an annotation of the mirror; nil if the writer has removed the annotation. changed reports whether the
+// writer has changed it at all.
 func (f stream) annotated(g authority.Grant, key string) (value any, changed bool) {
 	asked, has := f.mirror.GetAnnotations()[key]
 	now, known := f.source.GetAnnotations()[f.there(key)]

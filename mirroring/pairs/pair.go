@@ -53,8 +53,8 @@ type State struct {
 	// MachineAPI and Core are the two objects of the pair: the Machine API object and the Cluster API object. Infra is the infrastructure object that Core refers
 	// to, or would refer to if it existed.
 	MachineAPI, Core, Infra *unstructured.Unstructured
-	// Referrer is the name of another Cluster API Machine that refers to an infrastructure machine by the name that Infra, which does not exist yet, will have; ""
-	// if there is no such Machine.
+	// Referrer is the name of another Cluster API Machine that already refers to an infrastructure machine with the name that Infra will have. Infra does not
+	// exist yet. Referrer is "" if there is no such Machine.
 	Referrer string
 	// InfraInstance is the object that the provider keeps for the instance in addition to Infra, such as a VSphereVM.
 	InfraInstance *unstructured.Unstructured
@@ -67,8 +67,8 @@ type State struct {
 	// Parents are the MachineSets that own the objects of the pair, by API.
 	Parents map[authority.API]*unstructured.Unstructured
 	Parent  authority.Parent
-	// Unchecked reports two things: a MachineHealthCheck of Cluster API has marked the Machine for its Cluster API MachineSet, which is paused, and no check acts
-	// any more that would remove the mark.
+	// Unchecked reports two things. A MachineHealthCheck of Cluster API has marked the Machine for deletion by its Cluster API MachineSet, which is paused. And no
+	// check acts any more that would remove the mark.
 	Unchecked bool
 	// Made is the UID of the object that this pass has just created.
 	Made types.UID

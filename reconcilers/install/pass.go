@@ -208,8 +208,8 @@ func (r *reconciler) blocked(in *inputs, out *done, err error) {
 	out.Waits, out.WaitsSince = err.Error(), r.waitsSince
 }
 
-// waitingSince returns when the wait with the reason why began. If the ClusterOperator already reports this wait, that is when its condition Progressing became
-// true, so that a new process continues to count from there. Otherwise it is now.
+// waitingSince returns since when the pass has waited for the reason why. If the ClusterOperator already reports this wait, it returns when the condition
+// Progressing became true, so that a new process continues to count from there. Otherwise it returns now.
 func (in *inputs) waitingSince(why string, now time.Time) time.Time {
 	if in.operator != nil {
 		for _, c := range in.operator.Status.Conditions {

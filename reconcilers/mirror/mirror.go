@@ -100,7 +100,8 @@ type reconciler struct {
 	watcher  *served.Watcher
 	refusals answers.Refusals
 	kept     answers.Kept
-	// owners is held during a write that depends on whether a set and its Machine belong together, from the check of that until the API server's answer.
+	// owners is locked during a write that depends on whether a set and its Machine belong together. It is locked from the check of that condition until the API
+	// server has answered the write.
 	owners   *sync.Mutex
 	now      func() time.Time
 	compared func(kind string, key types.NamespacedName, edition uint64, exists bool)
