@@ -83,7 +83,7 @@ func (f ConverterFunc) Unconvertible(ctx context.Context, c policies.Change) (fi
 
 // Mirrored returns nil: a function converts no object into a Machine.
 func (f ConverterFunc) Mirrored(context.Context, policies.Change) (*machinev1beta1.Machine, error) {
-	return nil, nil //nolint:nilnil // what cannot be converted
+	return nil, nil //nolint:nilnil // what does not convert
 }
 
 // Lookups are the sources of facts.
