@@ -65,7 +65,8 @@ func (f ReferrersFunc) MachineSets(ctx context.Context, namespace, template stri
 	return f(ctx, namespace, template)
 }
 
-// Converter tries to convert the object under review into the other API. Its counterpart and its infrastructure object are facts of the change.
+// Converter tries to convert the object under review into the other API. Its counterpart and its infrastructure object are facts of the change. Unconvertible
+// returns every field that the other API cannot express. Its error means that the conversion could not be tried.
 type Converter interface {
 	Unconvertible(ctx context.Context, c policies.Change) (field.ErrorList, error)
 	// Mirrored returns the Machine API Machine that the mirror would make from the object under review, which is a Cluster API Machine or a provider's machine. It
