@@ -20,7 +20,7 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// stream copies from a mirror to its authoritative object those fields that other writers may write to the mirror.
+// stream is a pair, with the steps that copy from its mirror to its authoritative object those fields that other writers may write to the mirror.
 type stream struct {
 	*pairs.State
 	mirror, source *unstructured.Unstructured
@@ -112,7 +112,7 @@ func (f stream) annotated(g authority.Grant, key string) (value any, changed boo
 
 func annotationPath(key string) []string { return []string{"metadata", "annotations", key} }
 
-// annotate returns the write of annotations of the authoritative object. Its field manager is that of what is copied from the mirror (CarriedManager).
+// annotate returns the write of annotations to the authoritative object, under the field manager of everything that is copied from a mirror (CarriedManager).
 func (f stream) annotate(changes map[string]any, fields []string, note string) *pairs.Write {
 	return &pairs.Write{Verb: pairs.Patch, By: ownership.CarriedManager, Object: f.source, Reason: "AutoscalerFollowed", Fields: fields, Note: note,
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": changes})}

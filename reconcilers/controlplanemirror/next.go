@@ -31,7 +31,7 @@ const (
 // write is one request to the API server.
 type write struct {
 	verb verb
-	// object is the object to create or its replacement. For a patch or a deletion it is the object as it was read.
+	// object is the object to create, or the changed object of an update. For a patch or a deletion it is the object as it was read.
 	object *unstructured.Unstructured
 	// patch is a JSON merge patch of the status.
 	patch map[string]any

@@ -85,7 +85,8 @@ func (r *reconciler) checks(ctx context.Context, o client.Object) []reconcile.Re
 	return out
 }
 
-// changed returns a predicate for changes that affect a verdict, or that affect which controller acts on it: changes of what the function of returns.
+// changed returns a predicate for updates after which the result of the function "of" differs: updates that affect a verdict, or that affect which controller
+// acts on it.
 func changed(of func(client.Object) any) predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return !reflect.DeepEqual(of(e.ObjectOld), of(e.ObjectNew)) }}
 }
