@@ -23,17 +23,17 @@ import (
 	"github.com/poundlock/poundlock/internal/issuers"
 )
 
-// Kind is a kind of object that carries caBundles.
+// Kind is the name of a kind whose objects have caBundles.
 type Kind string
 
-// The kinds that the API server calls a webhook for.
+// The kinds in which the API server finds the webhooks that it calls.
 const (
 	ValidatingWebhooks        Kind = "ValidatingWebhookConfiguration"
 	MutatingWebhooks          Kind = "MutatingWebhookConfiguration"
 	CustomResourceDefinitions Kind = "CustomResourceDefinition"
 )
 
-// kindRow is how to read and write a kind. The next kind is the next row.
+// kindRow says how to read and write objects of a kind. To support another kind, add a row to kindRows.
 type kindRow struct {
 	kind          Kind
 	gvk           schema.GroupVersionKind
@@ -65,7 +65,7 @@ func admission(kind Kind) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: admissionregistrationv1.GroupName, Version: "v1", Kind: string(kind)}
 }
 
-// webhookClientConfigs returns the live maps, to be written through.
+// webhookClientConfigs returns the clientConfigs in the object itself, not copies, so that callers can change them.
 func webhookClientConfigs(object map[string]any) []map[string]any {
 	webhooks, _ := object["webhooks"].([]any)
 	var configs []map[string]any
@@ -92,7 +92,7 @@ func appendMap(list []map[string]any, item any) []map[string]any {
 	return list
 }
 
-// host returns the name that a clientConfig calls. A certificate must have that name for the call to succeed.
+// host returns the host name that a clientConfig calls. The call succeeds only if the certificate has that name.
 func host(clientConfig map[string]any) string {
 	if address, _ := clientConfig["url"].(string); address != "" {
 		parsed, err := url.Parse(address)
@@ -110,7 +110,7 @@ func host(clientConfig map[string]any) string {
 	return name + "." + namespace + ".svc"
 }
 
-// ours returns the clientConfigs of an object that call a name of leaf. The others belong to somebody else.
+// ours returns the clientConfigs of an object that call one of the names in leaf. The remaining clientConfigs belong to other servers.
 func (row kindRow) ours(object *unstructured.Unstructured, leaf *x509.Certificate) []map[string]any {
 	var configs []map[string]any
 	for _, config := range row.clientConfigs(object.Object) {
@@ -130,7 +130,7 @@ func caBundle(clientConfig map[string]any) []byte {
 	return decoded
 }
 
-// writing is what the caBundles are filled from, at an instant.
+// writing has what the caBundles are filled from, and the time at which this happens.
 type writing struct {
 	material
 	name string
@@ -138,8 +138,8 @@ type writing struct {
 	now  time.Time
 }
 
-// merged returns what a caBundle should be: Poundlock's CAs, and then those CAs of others that are still valid. It returns a bundle that has just these, in
-// any order, unchanged.
+// merged returns the wanted content of a caBundle: Poundlock's CAs, and then the CAs of others that are still valid. If present has exactly these, in any
+// order, it is returned unchanged.
 func (w writing) merged(present []byte) []byte {
 	have, err := readCertificates(present)
 	want := distinct(w.trust(w.now), w.leaving(have), foreign(have, w.name, w.now))
@@ -149,7 +149,7 @@ func (w writing) merged(present []byte) []byte {
 	return encodeCertificates(want...)
 }
 
-// leaving are the retired CAs that a replica with a slow clock may still put back. They stay in the bundle for a while.
+// leaving returns the retired CAs that a replica with a slow clock may still add again. They stay in the bundle for one skew.
 func (w writing) leaving(have []*x509.Certificate) []*x509.Certificate {
 	var keep []*x509.Certificate
 	for _, cert := range have {
@@ -170,7 +170,7 @@ func foreign(certs []*x509.Certificate, name string, now time.Time) []*x509.Cert
 	return keep
 }
 
-// inject writes the merged bundle into each of our entries and reports whether anything is different now.
+// inject writes the merged bundle into each of Poundlock's entries, and reports whether it has changed any.
 func (row kindRow) inject(object *unstructured.Unstructured, w writing) bool {
 	changed := false
 	for _, config := range row.ours(object, w.leaf()) {
@@ -183,7 +183,7 @@ func (row kindRow) inject(object *unstructured.Unstructured, w writing) bool {
 	return changed
 }
 
-// trusted returns the CAs in the caBundles of an object, also those of others.
+// trusted returns all CAs in the caBundles of an object, including those of others.
 func (row kindRow) trusted(object *unstructured.Unstructured) []*x509.Certificate {
 	var all []*x509.Certificate
 	for _, config := range row.clientConfigs(object.Object) {
@@ -193,7 +193,7 @@ func (row kindRow) trusted(object *unstructured.Unstructured) []*x509.Certificat
 	return all
 }
 
-// obstacle returns why the API server could not call us through this object, or "". leaf is what we mean to serve.
+// obstacle returns why the API server could not call Poundlock through this object; "" if it can. leaf is the certificate that Poundlock will serve.
 func (row kindRow) obstacle(object *unstructured.Unstructured, leaf *x509.Certificate) string {
 	configs := row.clientConfigs(object.Object)
 	if len(configs) > 0 && len(row.ours(object, leaf)) == 0 {
@@ -213,7 +213,8 @@ func hostsOf(leaf *x509.Certificate) []string {
 	return Names{DNS: leaf.DNSNames, IPs: leaf.IPAddresses}.hosts()
 }
 
-// otherInjector names the annotation by which another component fills in caBundles. Two of them would overwrite each other for ever.
+// otherInjector returns the annotation by which another component fills in caBundles; "" if there is none. Two such components would overwrite each other for
+// ever.
 func otherInjector(annotations map[string]string) string {
 	for _, name := range []string{
 		issuers.InjectCAFrom,

@@ -21,13 +21,13 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// FilesOptions is where the certificate is. Everything but Dir has a default.
+// FilesOptions say where the certificate is. Everything but Dir has a default.
 type FilesOptions struct {
-	// Dir holds tls.crt and tls.key, PEM. It may appear later.
+	// Dir is the folder with tls.crt and tls.key, in PEM. The folder may be created later.
 	Dir string
-	// Interval is how often the folder is read without a notification, in case a file system sends none; 10 s.
+	// Interval is how often the folder is read without a notification, in case the file system sends none; 10 s by default.
 	Interval time.Duration
-	// Quiet is how long the folder must be still before it is read, so that a pair that is being written is not judged; 100 ms.
+	// Quiet is how long the folder must be unchanged before it is read, so that a pair of files that is still being written is not read; 100 ms by default.
 	Quiet time.Duration
 
 	Clock   clock.PassiveClock
@@ -35,16 +35,16 @@ type FilesOptions struct {
 	Log     logr.Logger
 }
 
-// Files serves tls.crt and tls.key of a folder and follows their changes. Kubelet swaps a whole generation of a mounted
-// Secret by one rename of the link ..data: the folder is watched, not the files, so no swap is missed. A pair that does
-// not fit together, is cut off, or is not valid now is never served while a better one is loaded.
+// Files serves the certificate in tls.crt and tls.key of a folder, and follows changes of these files. Kubelet replaces a whole generation of a mounted Secret
+// by one rename of the link ..data. So the folder is watched, and not the files, and no replacement is missed. A pair that does not fit together, is cut off,
+// or is not valid now is never served while a better one is loaded.
 type Files struct {
 	served
 	o      FilesOptions
 	failed atomic.Pointer[error]
 }
 
-// NewFiles checks the options. The folder is read by Start.
+// NewFiles returns a source with these options, or an error if they are invalid. The folder is read by Start.
 func NewFiles(o FilesOptions) (*Files, error) {
 	if o.Dir == "" {
 		return nil, errors.New("the folder of the serving certificate is not set")
@@ -77,7 +77,7 @@ func (f *Files) Start(ctx context.Context) error {
 	f.load(watcher)
 	wake := time.NewTimer(f.o.Interval)
 	defer wake.Stop()
-	var stirred time.Time // when the first change came that is not read yet
+	var stirred time.Time // when the first change came that has not been read yet
 	for {
 		select {
 		case <-ctx.Done():
@@ -99,7 +99,7 @@ func (f *Files) Start(ctx context.Context) error {
 	}
 }
 
-// load reads the folder once. Adding the watch again costs nothing, and finds a folder that was replaced.
+// load reads the folder once. It also adds the watch again, which costs nothing and finds a folder that was replaced.
 func (f *Files) load(watcher *fsnotify.Watcher) {
 	watchErr := watcher.Add(f.o.Dir)
 	pair, err := f.read()
@@ -114,7 +114,7 @@ func (f *Files) load(watcher *fsnotify.Watcher) {
 	f.serve(pair)
 }
 
-// read takes both files from one generation: the link ..data, where there is one, is resolved once for the two.
+// read reads both files from the same generation: if there is a link ..data, it is resolved once for both.
 func (f *Files) read() (*tls.Certificate, error) {
 	dir := f.o.Dir
 	if real, err := filepath.EvalSymlinks(filepath.Join(dir, "..data", keyServing)); err == nil {
@@ -135,7 +135,7 @@ func (f *Files) read() (*tls.Certificate, error) {
 	return pair, nil
 }
 
-// usable refuses a certificate that is not valid now.
+// usable returns an error for a certificate that is not valid now.
 func (f *Files) usable(pair *tls.Certificate) error {
 	if validAt(pair.Leaf, f.o.Clock.Now()) {
 		return nil
@@ -155,7 +155,7 @@ func (f *Files) serve(pair *tls.Certificate) {
 	f.o.Log.Info("Serving another certificate", "folder", f.o.Dir, "serial", pair.Leaf.SerialNumber.Text(16), "expires", pair.Leaf.NotAfter)
 }
 
-// report keeps the last outcome for Ready, and logs a failure once.
+// report stores the last outcome for Ready, and logs each failure once.
 func (f *Files) report(err error) {
 	if err != nil {
 		f.o.Metrics.failed(reasonReload)
@@ -169,7 +169,7 @@ func (f *Files) report(err error) {
 	f.o.Metrics.setReady(f.Ready(nil) == nil)
 }
 
-// Ready is nil while a valid certificate is in service, even if the folder has become unreadable since.
+// Ready returns nil while a valid certificate is served, even if the folder cannot be read any more.
 func (f *Files) Ready(*http.Request) error {
 	held := f.current.Load()
 	switch {

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// Names are what clients call the server by: DNS names for a Service, names or addresses for a server outside the cluster.
+// Names are the names by which clients call the server: DNS names for a Service, names or addresses for a server outside the cluster.
 type Names struct {
 	DNS []string
 	IPs []net.IP
@@ -67,7 +67,7 @@ func newAuthority(name string, life time.Duration, now time.Time) (*authority, e
 	return &authority{cert: cert, key: key}, err
 }
 
-// serving signs a new key for names; the certificate never outlives its CA.
+// serving makes a new key and signs a certificate for names. The certificate never outlives its CA.
 func (a *authority) serving(names Names, life time.Duration, now time.Time) (*tls.Certificate, error) {
 	template := &x509.Certificate{
 		Subject:     pkix.Name{Organization: []string{"poundlock"}, CommonName: "poundlock-webhooks"},
@@ -88,7 +88,7 @@ func (a *authority) serving(names Names, life time.Duration, now time.Time) (*tl
 	return &tls.Certificate{Certificate: [][]byte{leaf.Raw}, PrivateKey: key, Leaf: leaf}, nil
 }
 
-// made carries a plan out in memory.
+// made returns the material that results from a plan, without writing it to the Secret.
 func made(m material, p plan, name string, life Lifetimes, now time.Time) (material, error) {
 	next := material{ca: m.ca, serving: m.serving, previous: p.previous, retire: p.retire}
 	var err error
@@ -105,7 +105,7 @@ func made(m material, p plan, name string, life Lifetimes, now time.Time) (mater
 	return next, nil
 }
 
-// valid starts the life a little in the past, for API servers whose clocks are behind.
+// valid sets the time during which a certificate is valid. It begins a little in the past, for API servers whose clocks are behind.
 func valid(template *x509.Certificate, life time.Duration, now time.Time) {
 	template.NotBefore = now.Add(-min(time.Hour, life/10))
 	template.NotAfter = now.Add(life)
@@ -119,7 +119,7 @@ func issue(template, parent *x509.Certificate, public crypto.PublicKey, signer c
 	return x509.ParseCertificate(der)
 }
 
-// due is when a certificate is replaced: at two thirds of its life.
+// due returns when a certificate must be replaced: at two thirds of its life.
 func due(cert *x509.Certificate) time.Time {
 	return cert.NotBefore.Add(cert.NotAfter.Sub(cert.NotBefore) / 3 * 2)
 }
@@ -139,7 +139,7 @@ func encodeCertificates(certs ...*x509.Certificate) []byte {
 	return out.Bytes()
 }
 
-// readCertificates reads what it can of a bundle and returns what it could not.
+// readCertificates returns the certificates of a bundle that it can read, and an error about the rest.
 func readCertificates(bundle []byte) ([]*x509.Certificate, error) {
 	var (
 		certs []*x509.Certificate
@@ -163,8 +163,8 @@ func readCertificates(bundle []byte) ([]*x509.Certificate, error) {
 	return certs, errors.Join(errs...)
 }
 
-// readPair reads a certificate chain and its key. It is stricter than the standard library: a chain that was cut off in
-// the middle of an intermediate is an error, not a shorter chain.
+// readPair reads a certificate chain and its key. It is stricter than the standard library: a chain that is cut off in the middle of an intermediate
+// certificate is an error, and not a shorter chain.
 func readPair(chain, key []byte) (*tls.Certificate, error) {
 	if len(chain) == 0 || len(key) == 0 {
 		return nil, errors.New("the certificate or its key is empty")

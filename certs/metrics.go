@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics counts and dates what a source does. It is a prometheus.Collector: register it where the others are.
+// Metrics counts what a source does, and has the times at which its certificates expire. It is a prometheus.Collector, to be registered with the others.
 type Metrics struct {
 	expiry    *prometheus.GaugeVec
 	rotations *prometheus.CounterVec
@@ -27,7 +27,7 @@ const (
 	reasonInject = "inject" // a caBundle cannot be read or written
 )
 
-// NewMetrics makes the metrics of one source.
+// NewMetrics returns the metrics of one source.
 func NewMetrics() *Metrics {
 	m := &Metrics{
 		expiry: prometheus.NewGaugeVec(prometheus.GaugeOpts{

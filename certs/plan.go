@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// material is what the Secret holds, as far as it can be read.
+// material is the content of the Secret, as far as it can be read.
 type material struct {
 	ca       *authority          // nil if it cannot sign
-	previous []*x509.Certificate // CAs that still may have valid leaves; an unusable current CA's certificate is here too
+	previous []*x509.Certificate // CAs that may still have valid leaves, and the certificate of a current CA that cannot sign
 	retire   time.Time           // when the previous CAs' last leaves have expired; zero if unknown
 	serving  *tls.Certificate
-	damage   []string // sentences: what could not be read, or is not ours
+	damage   []string // sentences about what could not be read or is not Poundlock's
 }
 
 func (m material) leaf() *x509.Certificate {
@@ -30,7 +30,7 @@ func (m material) leaf() *x509.Certificate {
 	return m.serving.Leaf
 }
 
-// trust lists the CAs that a caBundle must hold at an instant, the signing one first.
+// trust returns the CAs that a caBundle must hold at the instant now, the signing one first.
 func (m material) trust(now time.Time) []*x509.Certificate {
 	trust := m.signing()
 	for _, cert := range m.previous {
@@ -48,12 +48,12 @@ func (m material) signing() []*x509.Certificate {
 	return []*x509.Certificate{m.ca.cert}
 }
 
-// retired reports whether no leaf of a replaced CA can be valid any more. If that date is unknown, only the CA's own expiry counts.
+// retired reports whether a replaced CA can have no valid leaf any more. If the date for that (retire) is unknown, only the CA's own expiry counts.
 func (m material) retired(cert *x509.Certificate, now time.Time) bool {
 	return !now.Before(cert.NotAfter) || !m.retire.IsZero() && !now.Before(m.retire)
 }
 
-// readMaterial never fails: what is unreadable is absent, and named in damage.
+// readMaterial reads the content of the Secret. It never fails: what cannot be read is left out, and is named in damage.
 func readMaterial(data map[string][]byte, retire, name string) material {
 	m := material{}
 	m.ca, m.previous = readAuthority(data, name, &m.damage)
@@ -72,7 +72,8 @@ func readMaterial(data map[string][]byte, retire, name string) material {
 	return m
 }
 
-// readAuthority returns the CA if it can sign; if only its certificate is left, that must stay trusted.
+// readAuthority returns the CA if it can sign. If only the CA's certificate is left, it returns that certificate in the second result, because it must stay
+// trusted.
 func readAuthority(data map[string][]byte, name string, damage *[]string) (*authority, []*x509.Certificate) {
 	certs, err := readCertificates(data[keyCA])
 	if err != nil || len(certs) != 1 {
@@ -96,7 +97,7 @@ func readAuthority(data map[string][]byte, name string, damage *[]string) (*auth
 	return &authority{cert: certs[0], key: signer}, nil
 }
 
-// own reports whether a CA was made by Poundlock for the Secret that name stands for.
+// own reports whether Poundlock made a CA for the Secret for which name stands (authorityName).
 func own(cert *x509.Certificate, name string) bool {
 	return cert.IsCA && cert.Subject.CommonName == name
 }
@@ -111,21 +112,21 @@ func ownOnly(certs []*x509.Certificate, name string) []*x509.Certificate {
 	return mine
 }
 
-// plan is what has to change in the Secret. The zero value: nothing.
+// plan says what must change in the Secret. The zero value means that nothing must change.
 type plan struct {
 	authority string              // why a new CA is made; "" if none is
 	serving   string              // why a new serving certificate is signed; "" if none is
-	names     Names               // of the new serving certificate
-	previous  []*x509.Certificate // replaced CAs
-	retire    time.Time           // when previous leave the caBundles
+	names     Names               // the names of the new serving certificate
+	previous  []*x509.Certificate // the replaced CAs that stay in the Secret
+	retire    time.Time           // when the CAs in previous leave the caBundles
 	changed   bool                // the Secret must be written
 }
 
-// decide judges what the Secret holds at an instant. trusted is what the caBundles hold.
+// decide returns what must change in the Secret at the instant now. trusted are the CAs in the caBundles.
 //
-// The Secret is written before the caBundles when a CA is added, and after them when a CA is removed. So it always has every CA of Poundlock's that a
-// caBundle has. If it lacks one, that CA was lost (the Secret was deleted, or an older one restored). Replicas may serve leaves of a lost CA, so it is
-// adopted until these have expired.
+// When a CA is added, the Secret is written before the caBundles. When a CA is removed, it is written after them. So the Secret always has every CA of
+// Poundlock's that a caBundle has. If it lacks one, that CA was lost, because the Secret was deleted or an older one was restored. Replicas may serve leaves of
+// a lost CA, so the CA is adopted until these leaves have expired.
 func decide(m material, trusted []*x509.Certificate, name string, want Names, life Lifetimes, now time.Time) plan {
 	p := plan{names: want, retire: m.retire}
 	p.authority = whyAuthority(m.ca, now)
@@ -145,7 +146,7 @@ func decide(m material, trusted []*x509.Certificate, name string, want Names, li
 	return p
 }
 
-// with adds the names of leaf, so that replicas with different names, in the middle of an upgrade, agree on the union.
+// with returns n together with the names of leaf. So replicas with different names, in the middle of an upgrade, agree on the union of their names.
 func (n Names) with(leaf *x509.Certificate) Names {
 	if leaf == nil {
 		return n
@@ -163,11 +164,11 @@ func (n Names) with(leaf *x509.Certificate) Names {
 	return n
 }
 
-// skew is how far the clocks of two replicas may differ without them undoing each other's work. Once a CA has retired, no replica adds it any more. One skew
-// later it is removed from the caBundles, and two skews later from the Secret.
+// skew returns how far the clocks of two replicas may differ without the replicas undoing each other's work. Once a CA has retired, no replica adds it any
+// more. One skew later it is removed from the caBundles, and two skews later from the Secret.
 func (l Lifetimes) skew() time.Duration { return l.Serving / 10 }
 
-// stillNamed is what stays in the Secret: each CA that has not retired for long, or that a caBundle still holds.
+// stillNamed returns the replaced CAs that stay in the Secret: those that have not been retired for two skews, and those that a caBundle still holds.
 func stillNamed(m material, trusted []*x509.Certificate, life Lifetimes, now time.Time) []*x509.Certificate {
 	var named []*x509.Certificate
 	for _, cert := range distinct(m.previous) {
@@ -212,7 +213,7 @@ func whyServing(m material, newAuthority string, want Names, now time.Time) stri
 	return ""
 }
 
-// missingFrom lists the names that the certificate does not cover.
+// missingFrom returns the names that the certificate does not cover.
 func (n Names) missingFrom(leaf *x509.Certificate) []string {
 	var missing []string
 	for _, host := range n.hosts() {
@@ -223,7 +224,7 @@ func (n Names) missingFrom(leaf *x509.Certificate) []string {
 	return missing
 }
 
-// latest is when no leaf of a replaced CA can be valid any more.
+// latest returns the time after which no leaf of a replaced CA can be valid: t, or the end of leaf if that is later.
 func latest(t time.Time, leaf *x509.Certificate) time.Time {
 	if leaf != nil && leaf.NotAfter.After(t) {
 		return leaf.NotAfter
@@ -267,8 +268,8 @@ func holds(certs []*x509.Certificate, cert *x509.Certificate) bool {
 	return contains(certs, cert, func(a, b *x509.Certificate) bool { return bytes.Equal(a.Raw, b.Raw) })
 }
 
-// mayServe reports whether a replica may replace the certificate that it serves by the one that the Secret offers. trustedFor is how long the CA of the
-// offered certificate has been seen in every caBundle, negative if it is not in every one.
+// mayServe reports whether a replica may replace the certificate that it serves (held) by the one that the Secret offers (offered). trustedFor is how long the
+// CA of the offered certificate has been in every caBundle, negative if it is not in every one.
 func mayServe(held, offered *tls.Certificate, ca *x509.Certificate, trustedFor, delay time.Duration, now time.Time) bool {
 	switch {
 	case held == nil || !validAt(held.Leaf, now):

@@ -24,7 +24,7 @@ import (
 	"github.com/poundlock/poundlock/internal/issuers"
 )
 
-// The keys of the Secret. ca.crt, tls.crt and tls.key are named as everybody names them.
+// The keys of the Secret. ca.crt, tls.crt and tls.key have their usual names.
 const (
 	keyCA         = "ca.crt"
 	keyCAKey      = "ca.key"
@@ -32,13 +32,13 @@ const (
 	keyServing    = "tls.crt"
 	keyServingKey = "tls.key"
 
-	// labelOurs marks the Secret as written by SelfManaged. Without it a Secret that holds something is somebody else's.
+	// labelOurs marks the Secret as written by SelfManaged. A Secret that has data but not this label belongs to somebody else.
 	labelOurs = "poundlock.openshift.io/certificates"
-	// annotationRetire is when the CAs in ca-previous.crt may leave the caBundles, RFC 3339.
+	// annotationRetire has the time at which the CAs in ca-previous.crt may leave the caBundles, in the format of RFC 3339.
 	annotationRetire = "poundlock.openshift.io/previous-ca-retires"
 )
 
-// store writes what was decided, and returns what the Secret holds after.
+// store writes what was decided, and returns the content of the Secret after that.
 func (s *SelfManaged) store(ctx context.Context, st state, p plan, now time.Time) (material, error) {
 	foreign, err := s.mine(st)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *SelfManaged) store(ctx context.Context, st state, p plan, now time.Time
 	return m, nil
 }
 
-// mine reports whether the Secret holds somebody else's data; it is an error if that somebody keeps writing it.
+// mine reports whether the Secret has data of another owner (foreign). It returns an error if this owner keeps writing the Secret.
 func (s *SelfManaged) mine(st state) (foreign bool, err error) {
 	if st.secret == nil || len(st.secret.Data) == 0 || st.secret.Labels[labelOurs] != "" || st.material.ca != nil {
 		return false, nil
@@ -84,7 +84,7 @@ func (s *SelfManaged) mine(st state) (foreign bool, err error) {
 	return true, nil
 }
 
-// complain names what is wrong with a Secret that is about to be repaired.
+// complain reports what is wrong with a Secret that is about to be repaired.
 func (s *SelfManaged) complain(st state, foreign bool) {
 	var trouble string
 	switch {
@@ -113,7 +113,8 @@ func (s *SelfManaged) announce(p plan) {
 	}
 }
 
-// keepCopy saves what is taken over, under a name that its content decides, so that two replicas make one copy.
+// keepCopy saves the data of another owner's Secret before Poundlock replaces the data. The name of the copy is derived from its content, so that two replicas
+// make only one copy.
 func (s *SelfManaged) keepCopy(ctx context.Context, secret *corev1.Secret) error {
 	saved := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: secret.Namespace, Name: copyName(secret)},
@@ -134,7 +135,7 @@ func copyName(secret *corev1.Secret) string {
 	return fmt.Sprintf("%s-was-%.8x", secret.Name, hash.Sum(nil)[:4])
 }
 
-// write creates the Secret, or updates the very version that was read.
+// write creates the Secret, or updates it if it still has the version that was read.
 func (s *SelfManaged) write(ctx context.Context, old *corev1.Secret, m material) error {
 	data, err := encode(m)
 	if err != nil {

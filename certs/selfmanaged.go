@@ -26,35 +26,35 @@ import (
 	"github.com/poundlock/poundlock/internal/versioned"
 )
 
-// FieldOwner is the field manager of what is written to Secrets and caBundles.
+// FieldOwner is the field manager of Poundlock's writes to Secrets and caBundles.
 const FieldOwner = "poundlock"
 
-// Lifetimes of what SelfManaged signs. Each is replaced when two thirds of its life have passed.
+// Lifetimes are the lifetimes of what SelfManaged signs. A CA or certificate is replaced when two thirds of its life have passed.
 type Lifetimes struct {
-	// CA is how long a CA is valid; a year.
+	// CA is how long a CA is valid; a year by default.
 	CA time.Duration
-	// Serving is how long a serving certificate is valid, and how long a replaced CA stays in the caBundles; 30 days.
-	// At most a third of CA, so that a replaced CA outlives its last certificate.
+	// Serving is how long a serving certificate is valid, and how long a replaced CA stays in the caBundles; 30 days by default. It must be at most a third of CA,
+	// so that a replaced CA outlives its last certificate.
 	Serving time.Duration
 }
 
-// SelfManagedOptions is what to certify, and where the CA is kept and trusted. Client, Secret and Names are required.
+// SelfManagedOptions say what to certify, and where the CA is kept and trusted. Client, Secret and Names are required.
 type SelfManagedOptions struct {
-	// Client must read from the API server and not from a cache: a pass must never read an old version. If it is a client.WithWatch, a change to the Secret or
-	// to a target starts a pass at once. Otherwise the next Interval finds it.
+	// Client must read from the API server and not from a cache, because a pass must never read an old version. If Client is a client.WithWatch, a change to the
+	// Secret or to a target starts a pass at once. Otherwise the pass after the next Interval finds the change.
 	Client client.Client
 	// Secret holds the CA and the serving certificate of all replicas. It is created if it is absent.
 	Secret types.NamespacedName
 	// Names are what the API server calls: `name.namespace.svc`, or host names and addresses outside the cluster.
 	Names Names
-	// Targets are the objects whose caBundles are kept.
+	// Targets are the objects whose caBundles are kept up to date.
 	Targets []Target
 
 	Lifetimes Lifetimes
-	// TrustDelay is how long a new CA must have been in every caBundle before a certificate of it is served: longer than an
-	// API server takes to see a change of its configuration; 5 s.
+	// TrustDelay is how long a new CA must have been in every caBundle before a certificate of that CA is served; 5 s by default. It must be longer than an API
+	// server takes to see a change of its configuration.
 	TrustDelay time.Duration
-	// Interval between two passes when nothing happens; 30 s.
+	// Interval is the time between two passes when nothing happens; 30 s by default.
 	Interval time.Duration
 
 	Clock   clock.Clock
@@ -63,28 +63,28 @@ type SelfManagedOptions struct {
 	Log     logr.Logger
 }
 
-// SelfManaged is a source that is its own CA. The package comment draws its states.
+// SelfManaged is a source of certificates that is its own CA. The package comment shows its states.
 type SelfManaged struct {
 	served
 	o     SelfManagedOptions
-	name  string // of our CAs
+	name  string // the common name of Poundlock's CAs for this Secret
 	kicks chan struct{}
 
-	// Only the goroutine of Start touches these. kept is the material of the last pass, of the Secret or of this process alone.
+	// Only the goroutine of Start uses these two fields. kept is the material that the last pass served: that of the Secret, or that of this process only.
 	trust trust
 	kept  material
 
 	condition atomic.Pointer[string] // why it is not ready; empty if it is
-	reported  string                 // the last trouble that was reported
+	reported  string                 // the last problem that was reported
 }
 
-// trust is since when a CA has been in every caBundle without a gap, as far as this replica saw.
+// trust says since when a CA has been in every caBundle without a gap, as far as this replica has seen.
 type trust struct {
 	ca    *x509.Certificate
 	since time.Time
 }
 
-// NewSelfManaged checks the options. Nothing is read or written before Start.
+// NewSelfManaged returns a source with these options, or an error if the options are invalid. It reads and writes nothing before Start.
 func NewSelfManaged(o SelfManagedOptions) (*SelfManaged, error) {
 	o.Lifetimes.CA = orDefault(o.Lifetimes.CA, 365*24*time.Hour)
 	o.Lifetimes.Serving = orDefault(o.Lifetimes.Serving, 30*24*time.Hour)
@@ -102,8 +102,8 @@ func NewSelfManaged(o SelfManagedOptions) (*SelfManaged, error) {
 	return s, o.validate()
 }
 
-// authorityName marks a CA as the one of this Secret, so that a caBundle can be cleaned of ours and of nobody else's.
-// A hash, because a common name has room for 64 characters only.
+// authorityName returns the common name of the CAs for a Secret. By this name, Poundlock's CAs can be removed from a caBundle without removing any other CA. It
+// contains a hash, because a common name has at most 64 characters.
 func authorityName(secret types.NamespacedName) string {
 	return fmt.Sprintf("poundlock-ca@%x", sha256.Sum256([]byte(secret.String())))[:13+16]
 }
@@ -127,7 +127,7 @@ func (o SelfManagedOptions) validate() error {
 	return nil
 }
 
-// Start passes over Secret and caBundles at once, whenever one of them changes, and at intervals.
+// Start runs a pass over the Secret and the caBundles at once, whenever one of them changes, and at intervals.
 func (s *SelfManaged) Start(ctx context.Context) error {
 	s.watch(ctx)
 	for {
@@ -143,7 +143,7 @@ func (s *SelfManaged) Start(ctx context.Context) error {
 	}
 }
 
-// Ready is nil when a valid certificate is in service whose CA is in every caBundle.
+// Ready returns nil if a valid certificate is served and its CA is in every caBundle. Otherwise it returns why not.
 func (s *SelfManaged) Ready(*http.Request) error {
 	held := s.current.Load()
 	switch why := *s.condition.Load(); {
@@ -157,7 +157,7 @@ func (s *SelfManaged) Ready(*http.Request) error {
 	return nil
 }
 
-// pass takes the next step, and returns when the next pass is due.
+// pass takes the next step, and returns how long to wait for the next pass.
 func (s *SelfManaged) pass(ctx context.Context) time.Duration {
 	wait, err := s.once(ctx)
 	if ctx.Err() != nil {
@@ -174,7 +174,7 @@ func (s *SelfManaged) pass(ctx context.Context) time.Duration {
 	return wait
 }
 
-// once gathers, decides and applies.
+// once reads the state, decides what to change, and applies the change. It returns how long to wait for the next pass.
 func (s *SelfManaged) once(ctx context.Context) (time.Duration, error) {
 	now := s.o.Clock.Now()
 	state, err := s.gather(ctx)
@@ -196,9 +196,9 @@ func (s *SelfManaged) once(ctx context.Context) (time.Duration, error) {
 	return s.serve(m, injected.trusted, now), errors.Join(unstored, injected.err())
 }
 
-// unstored returns what this process alone serves while no Secret can exist: what it had, or a CA of its own. Without it, no webhook would answer while the
-// Secret's namespace is being deleted, and webhooks that fail closed would keep the namespace from being deleted. It adopts the CA of another replica, or of
-// a former process, from the caBundles, like the CA of a deleted Secret.
+// unstored returns the material that this process serves from its memory while the Secret cannot exist: the material that it served before, or that of a new
+// CA. Otherwise no webhook would answer while the Secret's namespace is being deleted, and webhooks that fail closed would prevent that deletion. The process
+// adopts from the caBundles the CA of another replica or of an earlier process, in the same way as the CA of a deleted Secret.
 func (s *SelfManaged) unstored(st state, now time.Time) (material, error) {
 	p := decide(s.kept, st.trusted(), s.name, s.o.Names, s.o.Lifetimes, now)
 	if !p.changed {
@@ -212,12 +212,13 @@ func (s *SelfManaged) unstored(st state, now time.Time) (material, error) {
 	return m, nil
 }
 
-// unstored returns short lifetimes: each process that starts adds a CA to the caBundles, which is removed when it expires.
+// unstored returns short lifetimes for CAs that are not stored. Each process that starts adds such a CA to the caBundles, and the CA is removed when it
+// expires.
 func (l Lifetimes) unstored() Lifetimes {
 	return Lifetimes{CA: min(l.CA, 3*time.Hour), Serving: min(l.Serving, time.Hour)}
 }
 
-// state is what one pass reads.
+// state is what one pass has read.
 type state struct {
 	targets  []target
 	secret   *corev1.Secret // nil if absent
@@ -232,7 +233,7 @@ func (s state) trusted() []*x509.Certificate {
 	return all
 }
 
-// gather reads the targets before the Secret, so that the Secret is at least as new as what the targets hold of it.
+// gather reads the targets and then the Secret. In this order, the Secret is at least as new as the CAs of the Secret that the targets hold.
 func (s *SelfManaged) gather(ctx context.Context) (state, error) {
 	targets, err := s.readTargets(ctx)
 	if err != nil {
@@ -253,7 +254,8 @@ func (s *SelfManaged) gather(ctx context.Context) (state, error) {
 	return state{targets, secret, readMaterial(secret.Data, secret.Annotations[annotationRetire], s.name)}, nil
 }
 
-// serve replaces the served certificate by the one that the Secret offers if it may, and returns when the next pass is due.
+// serve replaces the certificate that is served by the one that the Secret offers, if this is allowed (mayServe). It returns how long to wait for the next
+// pass.
 func (s *SelfManaged) serve(m material, trusted bool, now time.Time) time.Duration {
 	s.trust = s.trust.after(m.ca.cert, trusted, now)
 	held, offered := s.current.Load(), m.serving
@@ -282,7 +284,7 @@ func (t trust) after(ca *x509.Certificate, trusted bool, now time.Time) trust {
 	return trust{ca: ca, since: now}
 }
 
-// lasted returns how long the CA has been in every caBundle; negative if it is not.
+// lasted returns how long the CA has been in every caBundle; negative if it is not in every one.
 func (t trust) lasted(now time.Time) time.Duration {
 	if t.ca == nil {
 		return -1
@@ -290,13 +292,14 @@ func (t trust) lasted(now time.Time) time.Duration {
 	return now.Sub(t.since)
 }
 
-// reasonTrouble is the reason of the event about a certificate that needs attention; longestTrouble leaves its note place for the remedy.
+// reasonTrouble is the reason of the event about a certificate that needs attention. longestTrouble is the maximum length of the problem in that event, so that
+// the remedy fits in too.
 const (
 	reasonTrouble  = "CertificateTrouble"
 	longestTrouble = 800
 )
 
-// reportOnce makes the outcome of a pass the condition of readiness, and reports it once, in log and event.
+// reportOnce stores the outcome of a pass as the reason why the source is not ready, and reports the outcome once, in log and event.
 func (s *SelfManaged) reportOnce(err error) {
 	sentence, ready := "", ""
 	if err != nil {
@@ -305,7 +308,7 @@ func (s *SelfManaged) reportOnce(err error) {
 	switch {
 	case s.current.Load() == nil || isNotTrusted(err) || sentence == "":
 		s.condition.Store(&sentence)
-	case isNotStored(err): // it is served all the same
+	case isNotStored(err): // the certificate is served nevertheless
 		s.condition.Store(&ready)
 	}
 	if sentence != "" && sentence != s.reported {
@@ -315,7 +318,7 @@ func (s *SelfManaged) reportOnce(err error) {
 	s.reported = sentence
 }
 
-// troubleNote fits into an event, whose note an API server takes up to 1024 bytes.
+// troubleNote returns the note of the event about a problem. It is short enough for an event, because an API server accepts notes of up to 1024 bytes.
 func troubleNote(sentence string) string {
 	return eventnote.Cut(sentence, longestTrouble) + ". Poundlock retries by itself. More: kubectl poundlock explain " + reasonTrouble
 }
@@ -328,10 +331,10 @@ func (s *SelfManaged) event(kind, reason, note string) {
 	s.o.Events.Eventf(about, nil, kind, reason, "Certify", "%s", note)
 }
 
-// lostRace reports that another replica wrote first. The next pass reads what it wrote.
+// lostRace is the error that another replica wrote first. The next pass reads what that replica wrote.
 type lostRace struct{ error }
 
-// notTrusted reports that the API server does not trust what we serve.
+// notTrusted is the error that the API server does not trust the certificate that Poundlock serves.
 type notTrusted struct{ error }
 
 func (n notTrusted) Unwrap() error { return n.error }
@@ -341,7 +344,7 @@ func isNotTrusted(err error) bool {
 	return errors.As(err, &n)
 }
 
-// notStored reports that there can be no Secret.
+// notStored is the error that the Secret cannot exist.
 type notStored struct{ error }
 
 func (n notStored) Unwrap() error { return n.error }
@@ -351,8 +354,8 @@ func isNotStored(err error) bool {
 	return errors.As(err, &n)
 }
 
-// noPlace returns the error that no Secret can exist: its namespace is being deleted or is gone, or the Role that lets Poundlock write the Secret is gone
-// with the namespace.
+// noPlace returns the error (notStored) that the Secret cannot exist. Its namespace is being deleted or is gone, or the Role that lets Poundlock write the
+// Secret is gone with the namespace.
 func (s *SelfManaged) noPlace(doing string, err error) error {
 	return notStored{fmt.Errorf("%s Secret %s: %w. This replica serves its own certificate until it can write the Secret. If the namespace %s is not being "+
 		"deleted, restore the Role that lets Poundlock write the Secret",

@@ -11,18 +11,17 @@ import (
 	"sync/atomic"
 )
 
-// Source is what a TLS server needs of its certificate. Its methods fit, in this order: [tls.Config].GetCertificate,
-// a controller-runtime Runnable that every replica runs, and a healthz Checker.
+// Source provides the certificate of a TLS server. Its methods fit, in this order: [tls.Config].GetCertificate, a controller-runtime Runnable that every
+// replica runs, and a healthz Checker.
 type Source interface {
-	// GetCertificate returns the certificate to serve now. It never blocks; it fails only before the first
-	// certificate is loaded.
+	// GetCertificate returns the certificate to serve now. It never blocks, and fails only before the first certificate is loaded.
 	GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error)
-	// Start keeps the certificate current until ctx is done, and then returns nil. Ready,
-	// metrics and the log report an error meanwhile, and Start retries: the last good certificate stays in service.
+	// Start keeps the certificate current until ctx is done, and then returns nil. If an error occurs, Ready, metrics and the log report it, and Start retries.
+	// The last good certificate is still served.
 	Start(ctx context.Context) error
-	// NeedLeaderElection is false: each replica serves.
+	// NeedLeaderElection returns false, because each replica serves.
 	NeedLeaderElection() bool
-	// Ready is nil when a client that trusts the current caBundle completes a handshake; else it names what is missing.
+	// Ready returns nil if a client that trusts the current caBundle can complete a handshake. Otherwise it returns what is missing.
 	Ready(*http.Request) error
 }
 
@@ -31,10 +30,10 @@ var (
 	_ Source = (*Files)(nil)
 )
 
-// errNoCertificate is what a client's handshake fails with before the first certificate is loaded.
+// errNoCertificate is the error of a client's handshake before the first certificate is loaded.
 var errNoCertificate = errors.New("no serving certificate is loaded yet; /readyz shows what Poundlock waits for")
 
-// served is the one certificate in service. The zero value has none.
+// served holds the certificate that is served now. The zero value has none.
 type served struct {
 	current atomic.Pointer[tls.Certificate]
 }
@@ -46,5 +45,5 @@ func (s *served) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	return nil, errNoCertificate
 }
 
-// NeedLeaderElection is false: each replica serves.
+// NeedLeaderElection returns false, because each replica serves.
 func (*served) NeedLeaderElection() bool { return false }

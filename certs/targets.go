@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Target names objects whose caBundles are kept: one by Name, or all that carry Labels.
+// Target names the objects whose caBundles are kept up to date: one object by Name, or all objects that have Labels.
 type Target struct {
 	Kind   Kind
 	Name   string
@@ -46,14 +46,14 @@ func (t Target) selection() client.ListOption {
 	return t.Labels
 }
 
-// target is an object as it was read; object is empty if there is none of that name.
+// target is an object as it was read. If no object was found, missing is set and object is empty.
 type target struct {
 	row     kindRow
 	missing string // the Target that nothing was found for
 	object  *unstructured.Unstructured
 }
 
-// readTargets reads objects by name, live. A name that is not there yet is a target to wait for.
+// readTargets reads all targets from the API server. A name for which there is no object yet is returned as a missing target.
 func (s *SelfManaged) readTargets(ctx context.Context) ([]target, error) {
 	var found []target
 	for _, wanted := range s.o.Targets {
@@ -106,7 +106,7 @@ func (row kindRow) newList() *unstructured.UnstructuredList {
 	return list
 }
 
-// injection is how the targets stand after a pass.
+// injection is the state of the targets after a pass.
 type injection struct {
 	trusted bool // every target that exists holds the CA
 	missing []error
@@ -121,7 +121,8 @@ func (i injection) err() error {
 	return notTrusted{err}
 }
 
-// inject patches the caBundles that differ. A target that does not exist calls nobody, so a missing target only affects readiness.
+// inject patches the caBundles that are not as wanted, and returns the state of the targets after that. A missing target only affects readiness, because an
+// object that does not exist calls nobody.
 func (s *SelfManaged) inject(ctx context.Context, targets []target, w writing) injection {
 	result := injection{trusted: true}
 	for _, t := range targets {
@@ -138,14 +139,15 @@ func (s *SelfManaged) inject(ctx context.Context, targets []target, w writing) i
 	return result
 }
 
-// fail counts an error, unless another replica was only faster.
+// fail counts an error, unless the error only is that another replica was faster.
 func (s *SelfManaged) fail(reason string, err error) {
 	if !cameSecond(err) {
 		s.o.Metrics.failed(reason)
 	}
 }
 
-// watch kicks a pass when the Secret or a target changes. It is an accelerator: the interval finds what a watch misses.
+// watch starts a pass when the Secret or a target changes. It only makes changes take effect sooner: the pass after the next interval finds what a watch
+// misses.
 func (s *SelfManaged) watch(ctx context.Context) {
 	watching, ok := s.o.Client.(client.WithWatch)
 	if !ok {
@@ -160,7 +162,7 @@ func (s *SelfManaged) watch(ctx context.Context) {
 	}
 }
 
-// follow watches again some seconds after a watch ends, or is not allowed.
+// follow watches objects, and watches again some seconds after a watch ends or is not allowed.
 func (s *SelfManaged) follow(ctx context.Context, watching client.WithWatch, list client.ObjectList, options ...client.ListOption) {
 	wait.JitterUntilWithContext(ctx, func(ctx context.Context) {
 		changes, err := watching.Watch(ctx, list, options...)
@@ -174,7 +176,7 @@ func (s *SelfManaged) follow(ctx context.Context, watching client.WithWatch, lis
 	}, 5*time.Second, 0.5, true)
 }
 
-// kick asks for a pass. One waiting request is enough for any number of changes.
+// kick requests a pass. One waiting request is enough for any number of changes.
 func (s *SelfManaged) kick() {
 	select {
 	case s.kicks <- struct{}{}:

@@ -18,10 +18,10 @@ import (
 	"github.com/poundlock/poundlock/internal/served"
 )
 
-// Accounts reads which account of the cloud the cluster is in. It reads the ConfigMap that the Infrastructure's spec.cloudConfig names, which requires no
-// right to read Secrets. It keeps an answer for some minutes, because the account changes no more than the cluster's name. A nil Accounts returns none.
+// Accounts reads which account of the cloud the cluster is in, from the ConfigMap that the Infrastructure's spec.cloudConfig names. So it needs no right to
+// read Secrets. It caches the answer for some minutes, because the account changes no more than the cluster's name. A nil Accounts returns no account.
 type Accounts struct {
-	// Reader reads ConfigMaps live: a cache would hold all of a namespace.
+	// Reader reads ConfigMaps from the API server, because a cache would hold all ConfigMaps of a namespace.
 	Reader client.Reader
 
 	mu      sync.Mutex
@@ -29,13 +29,13 @@ type Accounts struct {
 	until   time.Time
 }
 
-// How long an answer is used before it is read again: one with an account (known), and one without (unknown).
+// How long an answer is cached: one with an account (known), and one without (unknown).
 const (
 	known   = 10 * time.Minute
 	unknown = time.Minute
 )
 
-// Of returns the account; empty where the platform's conversions need none, and where nothing that may be read has it.
+// Of returns the account. It returns "" if the platform's conversions need none, or if no object that Poundlock may read has it.
 func (a *Accounts) Of(ctx context.Context, platform conversion.Platform, infrastructure map[string]any) (string, error) {
 	name, _, _ := unstructured.NestedString(infrastructure, "spec", "cloudConfig", "name")
 	if a == nil || platform.Account == nil || name == "" {
@@ -61,11 +61,11 @@ func (a *Accounts) Of(ctx context.Context, platform conversion.Platform, infrast
 	return a.account, nil
 }
 
-// mostAsked is how many Machines are searched for the account, however large the fleet is: the ID of any instance has it.
+// mostAsked is how many Machines are searched for the account, even in a larger fleet, because the ID of any instance has it.
 const mostAsked = 100
 
-// accountOfMachines returns the account that the ID of any Machine's instance has, read from a cache. It is empty where none of the first Machines has an
-// instance, and where the kind is not served.
+// accountOfMachines returns the account from the instance ID of any Machine. It reads the Machines from a cache. It returns "" if none of the first Machines
+// has an instance, or if the kind is not served.
 func accountOfMachines(ctx context.Context, cache client.Reader, namespace string, account func(providerID string) string) (string, error) {
 	found, err := served.List(ctx, cache, machineKind(), namespace, client.Limit(mostAsked), client.UnsafeDisableDeepCopy)
 	if err != nil && !served.Missing(err) {

@@ -26,7 +26,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// ControlPlane reads the control plane whose Machines a selector selects in a namespace. now is the time of the reading.
+// ControlPlane reads the control plane, whose Machines a selector selects in a namespace. now is the time of the reading.
 func ControlPlane(ctx context.Context, r client.Reader, namespace string, selector labels.Selector, now time.Time) (*policies.ControlPlane, error) {
 	out := &policies.ControlPlane{Now: now}
 	machines := schema.GroupVersionKind{Group: machinev1beta1.GroupName, Version: "v1beta1", Kind: "Machine"}
@@ -57,7 +57,7 @@ func nodes(ctx context.Context, r client.Reader, out *policies.ControlPlane) err
 	return otherNodes(ctx, r, out)
 }
 
-// otherNodes reads the Nodes that Machines refer to and that do not have the role. Usually there are none, and nothing is read.
+// otherNodes reads the Nodes without the role to which Machines refer. Usually there are none, and it reads nothing.
 func otherNodes(ctx context.Context, r client.Reader, out *policies.ControlPlane) error {
 	for _, m := range out.Machines {
 		ref := m.Status.NodeRef
@@ -76,8 +76,8 @@ func otherNodes(ctx context.Context, r client.Reader, out *policies.ControlPlane
 	return nil
 }
 
-// unselected reads the Machines of Nodes to which no selected Machine refers. Usually there are none, and nothing is read. A Node whose Machine Cluster API
-// has created may name no Machine.
+// unselected reads the Machines of those Nodes to which no selected Machine refers. Usually there are none, and it reads nothing. A Node may name no Machine if
+// Cluster API created its Machine.
 func unselected(ctx context.Context, r client.Reader, namespace string, kind schema.GroupVersionKind, out *policies.ControlPlane) error {
 	all := sync.OnceValues(func() (all []machinev1beta1.Machine, err error) {
 		return all, listInto(ctx, r, &all, kind, client.InNamespace(namespace))
@@ -128,7 +128,7 @@ func infrastructure(ctx context.Context, r client.Reader, out *policies.ControlP
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out.Infrastructure)
 }
 
-// listInto lists objects of a kind as their Go type.
+// listInto lists objects of a kind, and appends them to into as values of their Go type.
 func listInto[T any](ctx context.Context, r client.Reader, into *[]T, kind schema.GroupVersionKind, options ...client.ListOption) error {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))

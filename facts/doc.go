@@ -1,10 +1,10 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package facts reads the facts that a policy judges by. It also reads what several parts of Poundlock must read
-// alike.
+// Package facts reads the facts from which a policy decides. It also has the reads that several parts of Poundlock must
+// do in the same way.
 //
-// In go a reader and a key. Out come values.
+// The input is a reader and a key. The output is values.
 //
 // Non-goals:
 //   - deciding and writing

@@ -13,17 +13,17 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Environment reads what conversions need of the cluster.
+// Environment reads what conversions need to know about the cluster.
 type Environment struct {
 	NodeSync conversion.NodeSync
 	Accounts *Accounts
-	// Masters is the cache from which the Machines of the control plane are read, and the account where nothing else has it. IndexByRole must have been called
-	// on it. nil: no Machine is compared with the others.
+	// Masters is the cache from which the control plane Machines are read, and also the account if nothing else has it. IndexByRole must have been called on this
+	// cache. If Masters is nil, no Machine is compared with the others.
 	Masters client.Reader
 }
 
-// Read returns what a conversion between the namespaces of a pair needs of the cluster, except the platform's infrastructure cluster. provided reports
-// whether a provider's object belongs to the kind. If something is missing, that is no error: it may be created later.
+// Read returns what a conversion between the namespaces of a pair needs to know about the cluster, except the platform's infrastructure cluster. provided
+// reports whether the kind has a provider's object. A missing object is no error, because it may be created later.
 func (e Environment) Read(ctx context.Context, get environment.Get, pair authority.Pair, provided bool) (env conversion.Env,
 	missing conversion.Missing, err error) {
 	env = conversion.Env{MachineAPINamespace: pair.MachineAPI, ClusterAPINamespace: pair.ClusterAPI, NodeSync: e.NodeSync}

@@ -18,8 +18,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// The indices of a cache of Machines. The index by owner is also one of Cluster API's MachineSets. Reviews and reconcilers share the indices: an entry takes
-// some 300 bytes, and the cache keeps two for each value.
+// The names of a cache's indexes of Machines. The index by owner also has Cluster API's MachineSets. Reviews and reconcilers share the indexes, because an
+// entry takes some 300 bytes, and the cache keeps two for each value.
 const (
 	byInstance = "poundlock.instance"
 	byOwner    = "poundlock.owner"
@@ -27,7 +27,7 @@ const (
 	byInfra    = "poundlock.infra"
 )
 
-// IndexByOwner has a cache find Machines or MachineSets by their owner, before it is started.
+// IndexByOwner adds an index to a cache by which Machines or MachineSets are found by their owner. It must be called before the cache is started.
 func IndexByOwner(ctx context.Context, cache client.FieldIndexer, kind schema.GroupVersionKind) error {
 	return index(ctx, cache, kind, byOwner, func(o client.Object) []string {
 		if owner := OwnerOf(o); owner != nil {
@@ -37,12 +37,13 @@ func IndexByOwner(ctx context.Context, cache client.FieldIndexer, kind schema.Gr
 	})
 }
 
-// IndexByInstance has a cache find Machines, or what a provider keeps for instances, by the instance.
+// IndexByInstance adds an index to a cache by which Machines, or the objects that a provider keeps for instances, are found by the instance.
 func IndexByInstance(ctx context.Context, cache client.FieldIndexer, machines schema.GroupVersionKind) error {
 	return index(ctx, cache, machines, byInstance, instanceOf)
 }
 
-// IndexByRole has a cache find the Machine API's Machines of the control plane, before it is started. No other Machine is in the index.
+// IndexByRole adds an index to a cache by which the Machine API Machines of the control plane are found. No other Machine is in the index. It must be called
+// before the cache is started.
 func IndexByRole(ctx context.Context, cache client.FieldIndexer) error {
 	return index(ctx, cache, machineKind(), byRole, func(o client.Object) []string {
 		if authority.OfControlPlane(o.GetLabels()) {
@@ -52,8 +53,8 @@ func IndexByRole(ctx context.Context, cache client.FieldIndexer) error {
 	})
 }
 
-// IndexByInfra has a cache find the Cluster API Machines that refer to an infrastructure machine of another name than their own, before the cache is started.
-// A mirror refers to the infrastructure machine of its own name, so hardly a Machine is in the index.
+// IndexByInfra adds an index to a cache by which those Cluster API Machines are found that refer to an infrastructure machine with another name than their own.
+// It must be called before the cache is started. A mirror refers to the infrastructure machine of its own name, so hardly any Machine is in the index.
 func IndexByInfra(ctx context.Context, cache client.FieldIndexer, machines schema.GroupVersionKind) error {
 	return index(ctx, cache, machines, byInfra, func(o client.Object) []string {
 		u, ok := o.(*unstructured.Unstructured)
@@ -68,11 +69,11 @@ func IndexByInfra(ctx context.Context, cache client.FieldIndexer, machines schem
 	})
 }
 
-// conflict is in the error of controller-runtime's cache for the second index of the same name. The error has no type of its own.
+// conflict is a part of the error text of controller-runtime's cache for a second index of the same name. That error has no type of its own.
 const conflict = "indexer conflict"
 
-// index adds an index, unless another part of the process has added it: an index of a name and a kind is always the same. Package served's cache shares them
-// by itself.
+// index adds an index, unless another part of the process has added it. That is no error, because all indexes of the same name and kind are the same. The cache
+// of package served shares them by itself.
 func index(ctx context.Context, cache client.FieldIndexer, machines schema.GroupVersionKind, name string, of client.IndexerFunc) error {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(machines)
@@ -82,27 +83,27 @@ func index(ctx context.Context, cache client.FieldIndexer, machines schema.Group
 	return nil
 }
 
-// Nobody stands for the owner of the Machines that have no controller.
+// Nobody is the key, in the index by owner, of the objects that have no controller.
 const Nobody types.UID = "nobody"
 
-// OwnedBy selects the Machines or MachineSets whose controller has the UID, or that are Nobody's.
+// OwnedBy returns the list option for the Machines or MachineSets whose controller has the UID owner. With Nobody, it selects those without a controller.
 func OwnedBy(owner types.UID) client.ListOption { return client.MatchingFields{byOwner: string(owner)} }
 
-// OfControlPlane selects the Machines of the control plane.
+// OfControlPlane returns the list option for the Machines of the control plane.
 func OfControlPlane() client.ListOption { return client.MatchingFields{byRole: controlPlaneRole} }
 
 const controlPlaneRole = "control-plane"
 
-// OfInstance selects the Machines that may belong to an instance, by its ID, its authority.InstanceKey or its authority.InstanceTail. It selects all with the
-// same tail, and the caller checks which of them belong to the instance.
+// OfInstance returns the list option for the Machines that may belong to an instance. id is the instance's ID, its authority.InstanceKey or its
+// authority.InstanceTail. The option selects all Machines with the same tail, and the caller checks which of them belong to the instance.
 func OfInstance(id string) client.ListOption {
 	return client.MatchingFields{byInstance: instanceid.Tail(id)}
 }
 
-// OfInfra selects the Machines of other names that refer to an infrastructure machine.
+// OfInfra returns the list option for the Machines of other names that refer to the infrastructure machine with this name.
 func OfInfra(name string) client.ListOption { return client.MatchingFields{byInfra: name} }
 
-// OwnerOf is the UID of an object's controller, nothing where it has none.
+// OwnerOf returns the UID of an object's controller, as a list of one; nil if the object has no controller.
 func OwnerOf(o client.Object) []string {
 	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
 		return []string{string(ref.UID)}
@@ -110,7 +111,7 @@ func OwnerOf(o client.Object) []string {
 	return nil
 }
 
-// instanceFields are where an object of a kind has the ID of its instance (authority.KeptInstance).
+// instanceFields returns the paths at which an object of a kind may have the ID of its instance (authority.KeptInstance).
 func instanceFields(kind string) [][]string {
 	if authority.KeepsInstances(kind) {
 		return [][]string{{"spec", "biosUUID"}, {"status", "instanceID"}}

@@ -19,9 +19,9 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// InfraInstance reads the object that a provider keeps for the instance of its machine (authority.InfraInstanceKind), nil for none. If the object need not
-// have the machine's name (authority.InfraInstanceNamedAlike), it searches all objects of the kind. The machine may be gone already: then infraMachine is
-// nil, and key is the machine's name.
+// InfraInstance reads the object that a provider keeps for the instance of its machine (authority.InfraInstanceKind), nil if there is none. If the object may
+// have another name than the machine (authority.InfraInstanceNamedAlike), it searches all objects of the kind. If the machine is already gone, infraMachine is
+// nil, and key has the machine's name.
 func InfraInstance(ctx context.Context, from client.Reader, kind schema.GroupVersionKind, key client.ObjectKey, infraMachine *unstructured.Unstructured) (
 	*unstructured.Unstructured, error) {
 	if infraMachine == nil {

@@ -21,8 +21,8 @@ func machineKind() schema.GroupVersionKind {
 	return kind.MachineAPIGVK()
 }
 
-// masters reads the control plane's Machines of a namespace, which are few, from a cache that IndexByRole was called on. Callers must not change what it
-// returns, because it belongs to the cache. If the kind is not served, there are none.
+// masters reads the control plane's Machines of a namespace, which are few. It reads them from a cache on which IndexByRole was called. Callers must not change
+// the result, which belongs to the cache. If the kind is not served, it returns none.
 func masters(ctx context.Context, cache client.Reader, namespace string) ([]conversion.Master, error) {
 	found, err := served.List(ctx, cache, machineKind(), namespace, OfControlPlane(), client.UnsafeDisableDeepCopy)
 	if err != nil && !served.Missing(err) {

@@ -14,7 +14,8 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// OtherOperator returns the Deployment of OpenShift's own operator of ControlPlaneMachineSets, if that is to run in a namespace; "" otherwise.
+// OtherOperator returns the name of the Deployment of OpenShift's own operator of ControlPlaneMachineSets, if that operator is to run in a namespace; ""
+// otherwise.
 func OtherOperator(ctx context.Context, r client.Reader, namespace string) (string, error) {
 	d, err := served.Get(ctx, r, appsv1.SchemeGroupVersion.WithKind("Deployment"), namespace, controlplane.OtherOperator)
 	if err != nil || d == nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Rival reads live whether OpenShift's own migration runs beside Poundlock, in the words of authority.Rival; "" for no.
+// Rival reads from the API server whether OpenShift's own migration runs beside Poundlock. It returns the text of authority.Rival; "" if it does not run.
 func Rival(ctx context.Context, r client.Reader, pairs authority.Pairs) (string, error) {
 	platform, err := platformOf(ctx, r)
 	if err != nil {

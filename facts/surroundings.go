@@ -17,7 +17,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// The kinds of surroundings that every pair has.
+// The kinds of the surroundings (the objects that a pair lives in) that every pair has.
 var (
 	NamespaceKind  = schema.GroupVersionKind{Version: "v1", Kind: authority.Namespace}
 	DefinitionKind = schema.GroupVersionKind{Group: apiextensionsv1.GroupName, Version: "v1", Kind: authority.Definition}
@@ -28,7 +28,7 @@ var surroundingKinds = map[string]schema.GroupVersionKind{
 	authority.Namespace: NamespaceKind, authority.Definition: DefinitionKind, authority.Cluster: ClusterKind,
 }
 
-// Leaving returns a sentence about an object that is being deleted, or that is gone already; "": it stays. Its kind is one of those above.
+// Leaving returns a sentence about a surrounding that is being deleted, or that is gone already (gone); "" if it stays. Its kind must be one of those above.
 func Leaving(ctx context.Context, from client.Reader, s authority.Surrounding) (why string, gone bool, err error) {
 	o := &metav1.PartialObjectMetadata{}
 	o.SetGroupVersionKind(surroundingKinds[s.Kind])
@@ -48,7 +48,7 @@ func Leaving(ctx context.Context, from client.Reader, s authority.Surrounding) (
 	return "", false, nil
 }
 
-// FirstLeaving returns the sentence about the first object that is being deleted, or that is gone and counts as such; "" where all stay.
+// FirstLeaving returns the sentence about the first of the surroundings that is being deleted or gone and for which counts returns true; "" if there is none.
 func FirstLeaving(ctx context.Context, from client.Reader, all []authority.Surrounding, counts func(s authority.Surrounding, gone bool) bool) (string, error) {
 	for _, s := range all {
 		why, gone, err := Leaving(ctx, from, s)

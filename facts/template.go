@@ -18,16 +18,16 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// Getter gets objects through a reader, as conversions want them.
+// Getter returns a function that reads objects through a reader, in the form that conversions need.
 func Getter(ctx context.Context, r client.Reader) environment.Get {
 	return func(kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
 		return served.Get(ctx, r, kind, namespace, name)
 	}
 }
 
-// Resolved reads a set from its JSON, with the template in the form of the Machine API, whichever member of the union the set's template has. It takes the
-// JSON and not the published type, which has no member for Cluster API. Where the template has the member for Machine API, Resolved reads nothing from the
-// cluster. accounts has the account of the cloud that the cluster is in.
+// Resolved reads a set from its JSON. It returns the set's template in the form of the Machine API, whether the template is for Machine API or for Cluster API.
+// It takes the JSON and not the published Go type, which has no member for Cluster API. For a template for Machine API, it reads nothing from the cluster.
+// accounts has the account of the cloud in which the cluster runs.
 func Resolved(ctx context.Context, r client.Reader, accounts *Accounts, pair authority.Pair, set []byte) (controlplane.Resolved, error) {
 	return controlplanetemplate.Resolve(Getter(ctx, r), func(platform conversion.Platform, infrastructure map[string]any) (string, error) {
 		return accounts.Of(ctx, platform, infrastructure)

@@ -28,11 +28,11 @@ type Creator interface {
 	Create(ctx context.Context, o client.Object, options ...client.CreateOption) error
 }
 
-// atOnce is how many dry runs there are at a time.
+// atOnce is how many dry runs are sent at the same time.
 const atOnce = 8
 
-// Try asks the API server with a dry run whether it would accept each Machine. Nothing is stored. The error is about answers that a later attempt may get.
-// Where a dry run is impossible, there is neither an answer nor an error.
+// Try returns for each Machine whether the API server would accept it, which it finds out by a dry run. Nothing is stored. The error is about answers that a
+// later attempt may get. If a dry run is impossible, there is neither an answer nor an error.
 func Try(ctx context.Context, c Creator, trials []controlplane.Trial) ([]policies.Trial, error) {
 	out, errs := make([]policies.Trial, len(trials)), make([]error, len(trials))
 	slots := make(chan struct{}, atOnce)
@@ -70,7 +70,7 @@ func try(ctx context.Context, c Creator, t controlplane.Trial) (policies.Trial, 
 	return out, fmt.Errorf("trying to create a Machine with a dry run: %w", err)
 }
 
-// Unstructured returns a Machine as it is created: without a status, which nobody but its controllers writes.
+// Unstructured returns a Machine in the form in which it is created: without a status, which only its controllers write.
 func Unstructured(m *machinev1beta1.Machine) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(m)
 	if err != nil {
@@ -82,15 +82,15 @@ func Unstructured(m *machinev1beta1.Machine) (*unstructured.Unstructured, error)
 	return out, nil
 }
 
-// undryable reports whether an error is about the dry run and not about the Machine: the API server does not dry-run requests for a webhook with side
-// effects, and Poundlock may lack the right to create Machines.
+// undryable reports whether an error is about the dry run and not about the Machine. The API server sends no dry run to a webhook with side effects, and
+// Poundlock may lack the right to create Machines.
 func undryable(err error) bool {
 	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run") ||
 		apierrors.IsForbidden(err) && strings.Contains(err.Error(), `cannot create resource "machines"`)
 }
 
-// Refusal returns the API server's reason for refusing a Machine; "" where the API server did not answer, or its answer is not about the Machine. It leaves
-// out the Machine's name, which is another one at each attempt.
+// Refusal returns the API server's reason for refusing a Machine; "" if the API server did not answer, or if its answer is not about the Machine. The reason
+// does not contain the Machine's name, because each attempt uses another name.
 func Refusal(name string, err error) string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || undryable(err) {

@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// UsedTemplates are the names of the platform's templates in a namespace of Cluster API that a MachineSet refers to, or that a machine was made from.
+// UsedTemplates returns the names of the platform's templates in a namespace of Cluster API to which a MachineSet refers, or from which a machine was made.
 func UsedTemplates(ctx context.Context, from client.Reader, p conversion.Platform, namespace string) (sets.Set[string], error) {
 	used := sets.New[string]()
 	for _, users := range []struct {
@@ -45,7 +45,7 @@ func UsedTemplates(ctx context.Context, from client.Reader, p conversion.Platfor
 	return used, nil
 }
 
-// TemplateOfControlPlane is the name of the template that the ControlPlaneMachineSet of a namespace refers to, "" for none.
+// TemplateOfControlPlane returns the name of the template to which the ControlPlaneMachineSet of a namespace refers, "" if there is none.
 func TemplateOfControlPlane(ctx context.Context, from client.Reader, namespace string) (string, error) {
 	set, err := served.Get(ctx, from, machinev1.GroupVersion.WithKind(controlplane.Kind), namespace, controlplane.Name)
 	if err != nil || set == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/generator"
 )
 
-// World reads what a ControlPlaneMachineSet is generated from in a namespace.
+// World reads everything in a namespace from which a ControlPlaneMachineSet is generated.
 func World(ctx context.Context, r client.Reader, namespace string) (generator.World, error) {
 	out := generator.World{Namespace: namespace}
 	kind := machinev1beta1.GroupVersion.WithKind

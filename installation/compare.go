@@ -16,13 +16,14 @@ import (
 	"github.com/poundlock/poundlock/internal/jsontree"
 )
 
-// Applied reports whether a live object already is what would be applied, so that no request is needed. want is sealed.
+// Applied reports whether a live object already equals what would be applied, so that no request is needed. want must be sealed (Seal).
 func Applied(want, live *unstructured.Unstructured) bool {
 	return live != nil && managed(live) && live.GetAnnotations()[AppliedAnnotation] == want.GetAnnotations()[AppliedAnnotation] &&
 		comparison.Has(want.Object, live.Object)
 }
 
-// comparison is how a live object is compared with what would be applied. The API server adds defaults, and others fields and items that are none of ours.
+// comparison says how a live object is compared with what would be applied. The live object may have more: defaults of the API server, and fields and items of
+// others.
 var comparison = jsontree.Comparison{Same: same, ByName: true}
 
 func same(at *jsontree.Path, want, live any) bool {
@@ -53,7 +54,7 @@ func asNumber(value any) (float64, bool) {
 	return 0, false
 }
 
-// sameQuantity compares amounts of resources, which the API server writes in its own way: 1000m becomes 1.
+// sameQuantity reports whether two amounts of resources are equal. The API server has its own spelling for them: 1000m becomes 1.
 func sameQuantity(a, b any) bool {
 	x, errX := quantity(a)
 	y, errY := quantity(b)
@@ -68,7 +69,7 @@ func quantity(value any) (resource.Quantity, error) {
 	return jsonnumbers.ParseQuantity(s)
 }
 
-// Differences are the fields of an object that are not as they would be applied, for a person.
+// Differences returns, for people, the fields of an object that are not as they would be applied.
 func Differences(want, live *unstructured.Unstructured) []string {
 	var out []string
 	for _, lack := range comparison.Lacking(nil, want.Object, live.Object) {

@@ -15,22 +15,22 @@ import (
 	"github.com/poundlock/poundlock/internal/managedfields"
 )
 
-// legacyManagers wrote objects before the installer did. What they set in metadata goes, too, unless the manifests still have it. The first two are the API
-// server's and csaupgrade's names for a client-side apply.
+// legacyManagers are the field managers that wrote objects before the installer did. What they set in metadata is removed as well, unless the manifests still
+// have it. The first two are the names that the API server and csaupgrade use for a client-side apply.
 var legacyManagers = []string{
 	"kubectl-client-side-apply", "before-first-apply", "kubectl", "clusterctl", "cluster-api-operator", "cluster-capi-operator", "capi-installer",
 	"cluster-version-operator", "capi-operator.openshift.io/installer",
 }
 
-// Allowed is a field that others may set on the installer's objects, and why.
+// Allowed is a field that others may set on the installer's objects, and the reason.
 type Allowed struct {
-	Kind string // "" for each
+	Kind string // "" for every kind
 	Path []string
 	Why  string
 }
 
-// AllowedFields lists the fields that others may set. A * stands for any one element, such as an item of a list. What is beneath a path is allowed, too.
-// Labels, annotations, finalizers and owners in metadata belong to others unless the manifests have them.
+// AllowedFields lists the fields that others may set, with everything beneath them. A * stands for any one element, such as an item of a list. Labels,
+// annotations, finalizers and owners in metadata belong to others unless the manifests have them.
 var AllowedFields = []Allowed{
 	{"", []string{"metadata"}, "others label and annotate objects"},
 	{"", []string{"status"}, "controllers write it"},
@@ -48,13 +48,13 @@ var AllowedFields = []Allowed{
 
 const restartedAt = "kubectl.kubernetes.io/restartedAt"
 
-// guarded reports whether additions by others to a field of an object are drift.
+// guarded reports whether a field of an object counts as drift if others have added it.
 func guarded(o *unstructured.Unstructured, path fieldpath.Path) bool {
 	if bundle.StageOf(o.GroupVersionKind().GroupKind()) == bundle.Rest {
-		return false // controllers complete custom resources
+		return false // controllers add fields to custom resources
 	}
 	if o.GetKind() == "ClusterRole" && at(o.Object, "aggregationRule") != nil && elements(path)[0] == "rules" {
-		return false // the aggregation controller writes it
+		return false // the aggregation controller writes the rules
 	}
 	for _, a := range AllowedFields {
 		if (a.Kind == "" || a.Kind == o.GetKind()) && begins(elements(path), a.Path) {
@@ -64,8 +64,8 @@ func guarded(o *unstructured.Unstructured, path fieldpath.Path) bool {
 	return !onTheWay(o, path)
 }
 
-// onTheWay reports whether a path only leads to an allowed field, like the map around the field. A path to an item of a list is more than that, and does not
-// count.
+// onTheWay reports whether a path only leads to an allowed field, as the path of the map that contains the field does. The path of an item of a list does not
+// count, because such an item is more than the way to a field.
 func onTheWay(o *unstructured.Unstructured, path fieldpath.Path) bool {
 	all := elements(path)
 	if len(all) == 0 || path[len(path)-1].FieldName == nil {
@@ -88,7 +88,7 @@ func begins(path, prefix []string) bool {
 	return true
 }
 
-// elements writes a path as names; an item of a list is a *.
+// elements returns a path as names of fields, with * for an item of a list.
 func elements(path fieldpath.Path) []string {
 	out := make([]string, len(path))
 	for i, element := range path {
@@ -102,14 +102,14 @@ func elements(path fieldpath.Path) []string {
 
 // Drift is what others added to an object.
 type Drift struct {
-	// Fields are the paths, for a person, each with who set it.
+	// Fields are the paths of the added fields, in a form for people, each with the field manager that set it.
 	Fields []string
-	// Managed are the managed fields in which all of this is the installer's, so that its next apply removes it.
+	// Managed are the managed fields of the object in which the installer owns all these fields, so that its next apply removes them.
 	Managed []metav1.ManagedFieldsEntry
 }
 
-// DriftOf finds what others added to an object of the installer's. A plain server-side apply would leave it: an apply removes only fields that its manager
-// has owned.
+// DriftOf returns what others added to an object of the installer. A plain server-side apply would leave these fields, because an apply removes only fields
+// that its manager has owned.
 func DriftOf(live *unstructured.Unstructured, adopting bool) (Drift, error) {
 	entries := live.GetManagedFields()
 	own, ours, err := ownEntry(live, entries)
@@ -146,7 +146,7 @@ func DriftOf(live *unstructured.Unstructured, adopting bool) (Drift, error) {
 	return d, nil
 }
 
-// shares are an entry's fields, and those of them that the installer takes.
+// shares are the fields of an entry of managed fields (theirs), and those among them that the installer takes (take).
 type shares struct{ theirs, take *fieldpath.Set }
 
 func take(live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry, adopting bool) ([]metav1.ManagedFieldsEntry, []shares, error) {
@@ -166,8 +166,8 @@ func take(live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry, 
 	return foreign, all, nil
 }
 
-// addedItems returns the items of lists that somebody added. Everything in them is removed, also what others have set in them: otherwise an API server would
-// keep the item with the rest.
+// addedItems returns the paths of the items of lists that others added. Everything in such an item is removed, including fields that yet others have set in it.
+// Otherwise an API server would keep the item with the remaining fields.
 func addedItems(all []shares, ours *fieldpath.Set) []fieldpath.Path {
 	var out []fieldpath.Path
 	for _, s := range all {
@@ -202,14 +202,14 @@ func ownEntry(live *unstructured.Unstructured, entries []metav1.ManagedFieldsEnt
 	}, fieldpath.NewSet(), nil
 }
 
-// takeFrom are the fields of an entry that the installer takes. Of a legacy manager it takes metadata, too, when it adopts.
+// takeFrom returns the fields of an entry that the installer takes. While it adopts an object, it also takes metadata from a legacy manager.
 func takeFrom(live *unstructured.Unstructured, e metav1.ManagedFieldsEntry, theirs *fieldpath.Set, adopting bool) *fieldpath.Set {
 	take := fieldpath.NewSet()
 	if e.Subresource != "" && e.Subresource != "scale" {
 		return take
 	}
 	if e.Subresource == "scale" && e.Manager == "kube-controller-manager" {
-		return take // a HorizontalPodAutoscaler
+		return take // a HorizontalPodAutoscaler scales the workload
 	}
 	legacy := adopting && slices.Contains(legacyManagers, e.Manager)
 	theirs.Iterate(func(path fieldpath.Path) {
@@ -220,13 +220,13 @@ func takeFrom(live *unstructured.Unstructured, e metav1.ManagedFieldsEntry, thei
 	return take
 }
 
-// ofManifests are the parts of metadata that an earlier installer took from manifests.
+// ofManifests reports whether a path belongs to metadata that an earlier installer took from manifests: a label or an annotation.
 func ofManifests(path fieldpath.Path) bool {
 	names := elements(path)
 	return len(names) > 2 && names[0] == "metadata" && (names[1] == "labels" || names[1] == "annotations") && names[2] != AdoptAnnotation
 }
 
-// describe names what was added: of a whole item its first path alone.
+// describe returns the paths that were added, each with its manager. For a whole item it returns only the item's own path.
 func describe(added *fieldpath.Set, manager string) []string {
 	var out []string
 	var last fieldpath.Path

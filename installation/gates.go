@@ -17,13 +17,13 @@ import (
 	"github.com/poundlock/poundlock/internal/issuers"
 )
 
-// Facts are what gates ask for beside the objects themselves.
+// Facts are what gates check in addition to the objects of the stage.
 type Facts struct {
 	// Live returns an object as the API server has it, nil for none.
 	Live func(Key) *unstructured.Unstructured
-	// Certificates are the Secrets with a certificate and its key, by name.
+	// Certificates are the Secrets that have a certificate and its key, by the name of the Secret.
 	Certificates map[string]Certificate
-	// Endpoints counts ready endpoints by Service.
+	// Endpoints has the number of ready endpoints by the name of the Service.
 	Endpoints map[string]int
 	// Serves reports whether discovery lists a resource, such as machines, in a group and version.
 	Serves func(schema.GroupVersionResource) bool
@@ -38,13 +38,13 @@ func Stages() []bundle.Stage {
 	return out
 }
 
-// WaitsForCore reports whether the other providers begin a stage only when the core provider has passed it: their definitions and webhooks build on the core
-// provider's.
+// WaitsForCore reports whether the other providers begin a stage only after the core provider has passed it. This holds for stages whose CRDs and webhooks
+// build on those of the core provider.
 func WaitsForCore(stage bundle.Stage) bool {
 	return stage == bundle.Definitions || stage == bundle.Serving || stage == bundle.Webhooks
 }
 
-// NameOf names a stage for a person.
+// NameOf returns the name of a stage for people.
 func NameOf(stage bundle.Stage) string {
 	names := map[bundle.Stage]string{
 		bundle.Prerequisites: "prerequisites", bundle.Definitions: "definitions", bundle.Accounts: "accounts", bundle.Roles: "roles", bundle.Services: "services",
@@ -53,7 +53,8 @@ func NameOf(stage bundle.Stage) string {
 	return names[stage]
 }
 
-// Waits returns what a stage of a provider waits for after everything in it was applied, as a sentence without an end; "" if the next one may begin.
+// Waits returns what a stage of a provider waits for after everything in it was applied, as a sentence without a full stop. It returns "" if the next stage may
+// begin.
 func Waits(p Provider, stage bundle.Stage, f Facts) string {
 	if stage == bundle.Serving {
 		return waitsForServers(p, f)
@@ -73,7 +74,8 @@ func Waits(p Provider, stage bundle.Stage, f Facts) string {
 	return ""
 }
 
-// waitsFor returns what an object's stage waits for. Admission policies have no gate: a controller that no installation depends on writes their status.
+// waitsFor returns what a stage waits for because of one object; "" for nothing. Admission policies have no gate, because a controller that no installation
+// depends on writes their status.
 func waitsFor(o Object, live *unstructured.Unstructured, f Facts) string {
 	switch o.Stage {
 	case bundle.Definitions:
@@ -88,16 +90,16 @@ func waitsFor(o Object, live *unstructured.Unstructured, f Facts) string {
 	return ""
 }
 
-// Certificate is who wrote the certificate of a Secret, as far as it shows.
+// Certificate says who wrote the certificate of a Secret, as far as the Secret shows it.
 type Certificate struct {
-	// CertManager is the name of cert-manager's Certificate, "" where cert-manager did not write it.
+	// CertManager is the name of cert-manager's Certificate, "" if cert-manager did not write the Secret.
 	CertManager string
-	// Service and ServiceUID are those for which the service CA wrote it, "" where it did not.
+	// Service and ServiceUID identify the Service for which the service CA wrote the Secret. They are "" if the service CA did not write it.
 	Service    string
 	ServiceUID types.UID
 }
 
-// CertificateOf reads who wrote a Secret of a certificate from its annotations.
+// CertificateOf returns who wrote a Secret with a certificate, as the Secret's annotations show.
 func CertificateOf(annotations map[string]string) Certificate {
 	return Certificate{
 		CertManager: annotations[issuers.CertificateName],
@@ -106,16 +108,16 @@ func CertificateOf(annotations map[string]string) Certificate {
 	}
 }
 
-// The prefixes of the service CA's annotations. Earlier releases of OpenShift have the second.
+// The prefixes of the service CA's annotations. Earlier releases of OpenShift use the second prefix.
 const (
 	serviceCA       = "service.beta.openshift.io/"
 	formerServiceCA = "service.alpha.openshift.io/"
 	generationError = "serving-cert-generation-error"
 )
 
-// certificateWaits returns why the Secret does not hold the certificate that the service CA wrote for this Service, "" if it does. With any other certificate
+// certificateWaits returns why the Secret does not hold the certificate that the service CA wrote for this Service; "" if it does. With any other certificate,
 // the CA that the service CA injects verifies nothing, and a webhook that fails closed would refuse everything. The service CA marks each Secret that it
-// writes. It does not overwrite a Secret of somebody else, and writes the reason to the Service.
+// writes. It does not overwrite a Secret of another writer, but writes the reason to the Service.
 func certificateWaits(secret string, service *unstructured.Unstructured, f Facts) string {
 	found, there := f.Certificates[secret]
 	reason := cmp.Or(service.GetAnnotations()[serviceCA+generationError], service.GetAnnotations()[formerServiceCA+generationError])
@@ -169,7 +171,8 @@ func conditionOf(o *unstructured.Unstructured, kind string) (status, message str
 	return "", ""
 }
 
-// rolloutWaits requires that all pods are of the newest content and none of an older one: an older pod does not serve the versions that the next stages use.
+// rolloutWaits returns why the rollout of a workload is not complete; "" if it is. All pods must have the newest content, and no older pod may run: an older
+// pod does not serve the versions that the next stages use.
 func rolloutWaits(live *unstructured.Unstructured) string {
 	spec, status := at(live.Object, "spec"), at(live.Object, "status")
 	if number(status, "observedGeneration") < live.GetGeneration() {
@@ -225,8 +228,8 @@ func counted(want, updated, all, available int64) string {
 	return ""
 }
 
-// caBundleWaits requires a CA in each place that the service CA writes to, and that no webhook is held any more (Held): the service CA may write while an
-// object is being applied.
+// caBundleWaits returns why a webhook configuration or CRD is not ready to be called; "" if it is. Every place that the service CA writes to must have a CA,
+// and no webhook may still be held (Held), because the service CA may write while an object is being applied.
 func caBundleWaits(live *unstructured.Unstructured) string {
 	if !injected(live) {
 		return ""
@@ -244,7 +247,8 @@ func caBundleWaits(live *unstructured.Unstructured) string {
 	return ""
 }
 
-// waitsForServers requires an endpoint behind each Service that a webhook or a conversion calls, and a CA in each definition.
+// waitsForServers returns what the stage Serving waits for; "" for nothing. Each Service that a webhook or a conversion calls must have a ready endpoint, and
+// each CRD must have its CA.
 func waitsForServers(p Provider, f Facts) string {
 	for _, service := range p.Called() {
 		if f.Endpoints[service] < 1 {
@@ -261,7 +265,7 @@ func waitsForServers(p Provider, f Facts) string {
 	return ""
 }
 
-// Called are the Services that webhooks and conversions of a provider call.
+// Called returns the names of the Services that the webhooks and conversions of a provider call.
 func (p Provider) Called() []string {
 	var out []string
 	for _, o := range p.Objects {
@@ -275,11 +279,12 @@ func (p Provider) Called() []string {
 	return out
 }
 
-// unreachable is the name of a match condition that is never true, so that its webhook is never called.
+// unreachable is the name of a match condition that is never true, so that a webhook with this condition is never called.
 const unreachable = "poundlock-waits-for-ca-bundle"
 
-// Held returns a webhook configuration in which no entry that has no CA yet is called (unreachable). An API server could not verify such an entry's server,
-// and an entry that fails closed would refuse every request until the service CA has written. Other objects are returned as they are.
+// Held returns a webhook configuration in which every webhook without a CA has the match condition unreachable, so that it is not called. Otherwise the API
+// server could not verify the server of such a webhook, and a webhook that fails closed would refuse every request until the service CA has written the CA.
+// Other objects are returned unchanged.
 func Held(o, live *unstructured.Unstructured) *unstructured.Unstructured {
 	if !isWebhooks(o) || !injected(o) {
 		return o
@@ -300,8 +305,8 @@ func Held(o, live *unstructured.Unstructured) *unstructured.Unstructured {
 	return out
 }
 
-// Routed returns a Service that keeps the live Service's selector and ports, or nil if both are the same anyway. New content may have new labels for its
-// pods: until these are ready, the webhooks in force need the old pods.
+// Routed returns the Service o with the selector and ports of the live Service, or nil if o has the same ones. New content may have new labels for its pods:
+// until these pods are ready, the webhooks in force need the old pods.
 func Routed(o, live *unstructured.Unstructured) *unstructured.Unstructured {
 	if live == nil || o.GroupVersionKind() != (schema.GroupVersionKind{Version: "v1", Kind: "Service"}) {
 		return nil
@@ -315,8 +320,8 @@ func Routed(o, live *unstructured.Unstructured) *unstructured.Unstructured {
 	return out
 }
 
-// Vanishing returns the positions of those entries of a live webhook configuration that new content lacks. They are removed before the new server runs, which
-// may not serve their paths. o is nil if the whole configuration is removed.
+// Vanishing returns the positions of the entries of a live webhook configuration that the new content lacks, the last one first. These entries are removed
+// before the new server runs, because that server may not serve their paths. o is nil if the whole configuration is removed.
 func Vanishing(o, live *unstructured.Unstructured) []int {
 	if live == nil || !isWebhooks(live) {
 		return nil
@@ -332,9 +337,9 @@ func Vanishing(o, live *unstructured.Unstructured) []int {
 	return out
 }
 
-// Moving returns the positions of those entries of a live webhook configuration that fail closed and that new content has at another place, such as another
-// path. While the servers are replaced, an old and a new one run, and neither answers at both places. Meanwhile such an entry must not refuse a request that
-// reached the wrong server.
+// Moving returns the positions of the entries of a live webhook configuration that fail closed and that call another place in the new content, such as another
+// path. While the servers are replaced, an old and a new one run, and neither answers at both places. During that time such an entry must not refuse a request
+// that reached the wrong server.
 func Moving(o, live *unstructured.Unstructured) []int {
 	if live == nil || !isWebhooks(live) {
 		return nil
@@ -360,7 +365,7 @@ func hooksByName(o *unstructured.Unstructured) map[string]map[string]any {
 	return out
 }
 
-// samePlace reports whether two clientConfigs call the same server in the same way. What the API server has by default may be left out.
+// samePlace reports whether two clientConfigs call the same server in the same way. Either may leave out what the API server sets by default.
 func samePlace(a, b map[string]any) bool {
 	place := func(client map[string]any) string {
 		service, port := at(client, "service"), number(at(client, "service"), "port")

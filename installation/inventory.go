@@ -23,9 +23,9 @@ type Item struct {
 	Namespace string    `json:"namespace,omitempty"`
 	Name      string    `json:"name"`
 	UID       types.UID `json:"uid,omitempty"`
-	// Served marks a workload of content that became ready. It is expected to serve until newer content is ready, even if the newer content lacks it.
+	// Served marks a workload of content that became ready. It is expected to serve until newer content is ready, even if the newer content does not have it.
 	Served bool `json:"served,omitempty"`
-	// Released is a definition that the content no longer has. It stays in the cluster, and here, in case that it comes back.
+	// Released marks a CRD that the content no longer has. It stays in the cluster, and in the inventory in case a later content has it again.
 	Released bool `json:"released,omitempty"`
 }
 
@@ -39,12 +39,13 @@ func (i Item) GroupVersionKind() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: i.Group, Version: i.Version, Kind: i.Kind}
 }
 
-// Inventory lists what the installer wrote for a provider. It is stored before the first apply, so that a crash leaves no object that is in no record.
+// Inventory lists the objects that the installer wrote for a provider. It is stored before the first apply, so that a crash leaves no object that is in no
+// inventory.
 type Inventory struct {
 	Items []Item `json:"items"`
 }
 
-// ParseInventory reads what Text wrote; "" is an empty inventory.
+// ParseInventory reads the result of Text; "" means an empty inventory.
 func ParseInventory(text string) (Inventory, error) {
 	var out Inventory
 	if text == "" {
@@ -56,7 +57,7 @@ func ParseInventory(text string) (Inventory, error) {
 	return out, nil
 }
 
-// Text writes an inventory: equal ones give equal text.
+// Text returns the inventory as text. Equal inventories have equal text.
 func (i Inventory) Text() string {
 	raw, err := json.Marshal(i)
 	if err != nil {
@@ -65,7 +66,7 @@ func (i Inventory) Text() string {
 	return string(raw)
 }
 
-// UID returns the UID that is noted of an object, "" for none.
+// UID returns the stored UID of an object, "" if none is stored.
 func (i Inventory) UID(k Key) types.UID {
 	for _, item := range i.Items {
 		if item.Key() == k {
@@ -75,7 +76,7 @@ func (i Inventory) UID(k Key) types.UID {
 	return ""
 }
 
-// With adds the objects of a provider that are not there yet.
+// With returns the inventory with the objects of a provider added that it does not have yet.
 func (i Inventory) With(p Provider) Inventory {
 	out := Inventory{Items: slices.Clone(i.Items)}
 	for _, o := range p.Objects {
@@ -90,7 +91,7 @@ func (i Inventory) With(p Provider) Inventory {
 	return out
 }
 
-// Noted writes down the UIDs of live objects that are ours by label and field manager.
+// Noted returns the inventory with the UIDs of those live objects that belong to the installer by label and field manager.
 func (i Inventory) Noted(live func(Key) *unstructured.Unstructured) Inventory {
 	out := Inventory{Items: slices.Clone(i.Items)}
 	for n, item := range out.Items {
@@ -101,7 +102,7 @@ func (i Inventory) Noted(live func(Key) *unstructured.Unstructured) Inventory {
 	return out
 }
 
-// Serving marks the workloads of a provider whose content became ready.
+// Serving returns the inventory with the workloads of a provider whose content became ready marked as Served.
 func (i Inventory) Serving(p Provider) Inventory {
 	out := Inventory{Items: slices.Clone(i.Items)}
 	for _, o := range p.In(bundle.Workloads) {
@@ -112,7 +113,7 @@ func (i Inventory) Serving(p Provider) Inventory {
 	return out
 }
 
-// Served returns the workloads of the content that became ready last. There are none for a provider whose content had none, whatever newer content will add.
+// Served returns the workloads of the content that became ready last. If that content had no workloads, it returns none, even if newer content adds some.
 func (i Inventory) Served() []Item {
 	var out []Item
 	for _, item := range i.Items {
@@ -123,12 +124,12 @@ func (i Inventory) Served() []Item {
 	return out
 }
 
-// Without leaves out an object.
+// Without returns the inventory without an object.
 func (i Inventory) Without(k Key) Inventory {
 	return Inventory{Items: slices.DeleteFunc(slices.Clone(i.Items), func(item Item) bool { return item.Key() == k })}
 }
 
-// Letting marks a definition as released.
+// Letting returns the inventory with a CRD marked as released.
 func (i Inventory) Letting(k Key) Inventory {
 	out := Inventory{Items: slices.Clone(i.Items)}
 	for n := range out.Items {
@@ -137,7 +138,7 @@ func (i Inventory) Letting(k Key) Inventory {
 	return out
 }
 
-// Released are the names of definitions that stay though no content has them.
+// Released returns the names of the CRDs that stay in the cluster although no content has them.
 func (i Inventory) Released() []string {
 	var out []string
 	for _, item := range i.Items {
@@ -148,7 +149,7 @@ func (i Inventory) Released() []string {
 	return out
 }
 
-// Obsolete returns what no provider has any more, in the reverse order of stages: webhooks go before their servers, bindings before roles.
+// Obsolete returns the objects that no provider has any more, in the reverse order of stages: webhooks before their servers, bindings before roles.
 func (i Inventory) Obsolete(all []Provider) []Item {
 	wanted := map[Key]bool{}
 	for _, p := range all {
@@ -176,18 +177,18 @@ func (i Inventory) Obsolete(all []Provider) []Item {
 	return out
 }
 
-// Fate is what becomes of an obsolete object.
+// Fate says what happens to an obsolete object.
 type Fate int
 
 // The fates.
 const (
-	Gone     Fate = iota // it is not there: forget it
-	Prune                // delete it
-	Release              // keep it, and take the installer's label away
-	LeftOver             // it is somebody else's by now: forget it
+	Gone     Fate = iota // the object does not exist: remove it from the inventory
+	Prune                // delete the object
+	Release              // keep the object, and remove the installer's label
+	LeftOver             // the object belongs to somebody else by now: remove it from the inventory
 )
 
-// FateOf decides what becomes of an obsolete object. A CustomResourceDefinition is never deleted: all objects of its kind would go with it.
+// FateOf returns what happens to an obsolete object. A CustomResourceDefinition is never deleted, because all objects of its kind would be deleted with it.
 func FateOf(item Item, live *unstructured.Unstructured) Fate {
 	switch {
 	case live == nil:

@@ -14,17 +14,18 @@ import (
 	"github.com/poundlock/poundlock/internal/issuers"
 )
 
-// Marks of what the installer writes.
+// The field manager, labels and annotations by which the installer marks what it writes.
 const (
 	// Manager is the field manager of all content, and the value of InstalledByLabel.
 	Manager = "poundlock-install"
 	// InstalledByLabel is on each object that the installer applies.
 	InstalledByLabel = "poundlock.openshift.io/installed-by"
-	// AdoptAnnotation, with the value "true" on an object of somebody else, lets the installer take it over.
+	// AdoptAnnotation lets the installer take over an object of another owner, if its value is "true".
 	AdoptAnnotation = "poundlock.openshift.io/adopt"
-	// AppliedAnnotation has the hash of what was applied, so that an equal object needs no request.
+	// AppliedAnnotation has the hash of the content that was applied, so that an equal object needs no request.
 	AppliedAnnotation = "poundlock.openshift.io/applied"
-	// RecordLabel is on the installer's own ConfigMaps: an inventory, or last-good content. ForLabel has the provider.
+	// RecordLabel is on the installer's own ConfigMaps. Its value says whether the ConfigMap is an inventory or has content that became ready last. ForLabel has
+	// the provider.
 	RecordLabel = "poundlock.openshift.io/install-record"
 	ForLabel    = "poundlock.openshift.io/provider"
 )
@@ -41,7 +42,7 @@ const (
 	crdKind        = "CustomResourceDefinition"
 )
 
-// hashOf is the same for equal content: JSON has the keys of maps in order.
+// hashOf returns a hash that is the same for equal content, because JSON has the keys of maps in order.
 func hashOf(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {

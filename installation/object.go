@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/bundle"
 )
 
-// Key identifies an object. A version is no part of it: the same object is in each.
+// Key identifies an object. It has no version, because each version shows the same object.
 type Key struct {
 	schema.GroupKind
 	Namespace, Name string
@@ -36,13 +36,13 @@ type Object struct {
 // Key returns the key of the object.
 func (o Object) Key() Key { return KeyOf(o.Unstructured) }
 
-// Provider is a provider as a cluster gets it: rendered, and in the order in which it is applied.
+// Provider is a provider in the form in which it is applied to a cluster: rendered, and with its objects in the order in which they are applied.
 type Provider struct {
 	bundle.Provider
-	// Hash is of all objects: it changes with content, images and variables.
+	// Hash is the hash of all objects. It changes with the content, the images and the variables.
 	Hash    string
 	Objects []Object
-	// Dropped are documents that are not applied, and why: the content has them, and its command would have left them out.
+	// Dropped are the documents of the content that are not applied, and why: the command that packed the content would have left them out.
 	Dropped []bundle.Entry
 }
 
@@ -65,7 +65,7 @@ func Prepare(b bundle.Bundle, needs bundle.Needs) (Provider, error) {
 	return p, nil
 }
 
-// own removes from an object what others write, and marks it.
+// own removes from an object the fields that others write, and adds the label of the installer.
 func own(o *unstructured.Unstructured, scaled map[string]bool) {
 	delete(o.Object, "status")
 	metadata := at(o.Object, "metadata")
@@ -91,7 +91,7 @@ func own(o *unstructured.Unstructured, scaled map[string]bool) {
 	o.SetLabels(labels)
 }
 
-// autoscaled are the workloads whose replicas a HorizontalPodAutoscaler of the provider sets.
+// autoscaled returns the workloads whose replicas a HorizontalPodAutoscaler of the provider sets, as kind/name.
 func autoscaled(documents []bundle.Document) map[string]bool {
 	out := map[string]bool{}
 	for _, d := range documents {
@@ -103,7 +103,7 @@ func autoscaled(documents []bundle.Document) map[string]bool {
 	return out
 }
 
-// clientConfigs are the fields for how a webhook or a conversion is called.
+// clientConfigs returns the fields that say how a webhook or a conversion is called.
 func clientConfigs(o *unstructured.Unstructured) []map[string]any {
 	var out []map[string]any
 	if isWebhooks(o) {
@@ -117,7 +117,7 @@ func clientConfigs(o *unstructured.Unstructured) []map[string]any {
 	return slices.DeleteFunc(out, func(m map[string]any) bool { return m == nil })
 }
 
-// Seal gives an object the hash of itself. It is the last thing that happens to one before it is compared and applied.
+// Seal returns the object with the hash of its content in an annotation. It is the last step before an object is compared and applied.
 func Seal(o *unstructured.Unstructured) *unstructured.Unstructured {
 	out := o.DeepCopy()
 	annotations := out.GetAnnotations()
@@ -141,7 +141,7 @@ func (p Provider) In(stage bundle.Stage) []Object {
 	return out
 }
 
-// Kinds are the kinds of objects of providers, each once, in a fixed order.
+// Kinds returns the kinds of the providers' objects, each once, in a fixed order.
 func Kinds(all []Provider) []schema.GroupVersionKind {
 	seen := map[schema.GroupVersionKind]bool{}
 	var out []schema.GroupVersionKind
@@ -157,8 +157,8 @@ func Kinds(all []Provider) []schema.GroupVersionKind {
 	return out
 }
 
-// CheckScopes compares the scopes of all providers' objects with what an API server serves. namespaced returns whether a kind has a namespace,
-// and known whether the server has the kind at all.
+// CheckScopes returns an error for each object whose namespace does not fit the scope of its kind, or whose kind nobody serves. namespaced returns whether a
+// kind has namespaces, and known, whether the API server serves the kind at all.
 func CheckScopes(all []Provider, namespaced func(schema.GroupVersionKind) (is, known bool)) []error {
 	defined := map[schema.GroupKind]bool{}
 	var objects []Object
@@ -181,7 +181,7 @@ func CheckScopes(all []Provider, namespaced func(schema.GroupVersionKind) (is, k
 	return problems
 }
 
-// define notes the kinds that the definitions of a provider make.
+// define adds to out the kinds that the CRDs of a provider define.
 func (p Provider) define(out map[schema.GroupKind]bool) {
 	for _, o := range p.Objects {
 		if isDefinition(o.Unstructured) {

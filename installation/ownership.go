@@ -16,19 +16,19 @@ import (
 	"github.com/poundlock/poundlock/internal/managedfields"
 )
 
-// Claim is whose a live object is.
+// Claim says to whom a live object belongs, and so what the installer may do with it.
 type Claim int
 
 // The claims.
 const (
 	Absent   Claim = iota
 	Ours           // apply
-	Adopted        // apply, and take over what others set: a person allowed it
+	Adopted        // apply, and take over what others set, because a user allowed this
 	Foreign        // do not touch
 	Deleting       // wait: it is being deleted
 )
 
-// Collision is the error of an object that belongs to somebody else.
+// Collision is the error that an object belongs to somebody else.
 type Collision struct {
 	Object Key
 	Owner  string
@@ -38,8 +38,8 @@ func (c *Collision) Error() string {
 	return fmt.Sprintf("%s belongs to %s: remove it there, or let the installer take it over with the annotation %s=true", c.Object, c.Owner, AdoptAnnotation)
 }
 
-// ClaimOf decides whose a live object is. It is the installer's if two of three prove it: the label, the field manager, and the UID in the inventory. Each of
-// them gets lost by itself: a person removes a label, a client clears managed fields, and a crash comes before a UID is written down.
+// ClaimOf returns to whom a live object belongs. It belongs to the installer if at least two of three proofs exist: the label, the field manager, and the UID
+// in the inventory. Each proof alone can be lost: a user removes a label, a client clears managed fields, or the process ends before it has stored a UID.
 func ClaimOf(live *unstructured.Unstructured, recorded types.UID) Claim {
 	if live == nil {
 		return Absent
@@ -70,7 +70,7 @@ func isOwn(e metav1.ManagedFieldsEntry) bool {
 	return e.Manager == Manager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == ""
 }
 
-// OwnerOf names whose an object is, for a person.
+// OwnerOf returns the owner of an object, in words for people.
 func OwnerOf(live *unstructured.Unstructured) string {
 	var parts []string
 	if owner := metav1.GetControllerOf(live); owner != nil {

@@ -13,13 +13,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Platform is where a cluster runs. At most one of its members is set.
+// Platform is the platform of a cluster. At most one of its fields is set.
 type Platform struct {
-	// Name is Infrastructure.status.platformStatus.type, where a provider may be installed.
+	// Name is Infrastructure.status.platformStatus.type, if providers may be installed on that platform.
 	Name string
-	// Waits is what is missing of the Infrastructure.
+	// Waits is what is missing in the Infrastructure.
 	Waits string
-	// Unsupported is why nothing is installed.
+	// Unsupported is why nothing is installed on this platform.
 	Unsupported string
 }
 
@@ -28,10 +28,10 @@ var supported = []configv1.PlatformType{
 	configv1.BareMetalPlatformType, configv1.PowerVSPlatformType,
 }
 
-// Optional are platforms whose providers are installed only if somebody asks for it.
+// Optional are the platforms whose providers are installed only if somebody asks for this (--enable-platform).
 var Optional = []configv1.PlatformType{configv1.IBMCloudPlatformType, configv1.NutanixPlatformType, configv1.KubevirtPlatformType}
 
-// CheckEnabled checks the names of --enable-platform.
+// CheckEnabled returns an error if a name given to --enable-platform is not one of Optional.
 func CheckEnabled(names []string) error {
 	for _, name := range names {
 		if !slices.Contains(Optional, configv1.PlatformType(name)) {
@@ -49,18 +49,18 @@ func joined(all []configv1.PlatformType) string {
 	return strings.Join(out, ", ")
 }
 
-// why is what keeps new content from being installed, "" if nothing does.
+// why returns what prevents the installation of new content, "" if nothing does.
 func (p Platform) why() string { return cmp.Or(p.Waits, p.Unsupported) }
 
-// Unplaced is the error of an installed set on a cluster whose Infrastructure no longer names the platform, or names another one. That is no request to
-// change what runs: it stays as it is, and nothing of another platform is installed beside it.
+// Unplaced is the error that the Infrastructure of a cluster with an installed set no longer names the set's platform, or names another one. That is no request
+// to change what runs. The installed set stays as it is, and nothing of another platform is installed in addition.
 type Unplaced struct{ Why string }
 
 func (u *Unplaced) Error() string {
 	return u.Why + ". Installed objects stay as they are, and nothing new is applied"
 }
 
-// Placed returns Unplaced if what became ready last is not for the platform.
+// Placed returns Unplaced if the content that became ready last is not for the platform.
 func Placed(platform Platform, kept []corev1.ConfigMap) error {
 	if platform.Name == "" {
 		return &Unplaced{platform.why()}
@@ -76,8 +76,8 @@ func Placed(platform Platform, kept []corev1.ConfigMap) error {
 	return nil
 }
 
-// InstalledOn returns the platform that what became ready last was installed on: the one that all its providers are for. If there is no such platform, it
-// returns the given one.
+// InstalledOn returns the platform on which the content that became ready last was installed: the one that all its providers are for. If there is no such
+// platform, it returns the given one.
 func InstalledOn(platform Platform, all []corev1.ConfigMap) Platform {
 	var common []string
 	for i := range all {
@@ -96,7 +96,8 @@ func InstalledOn(platform Platform, all []corev1.ConfigMap) Platform {
 	return Platform{Name: common[0]}
 }
 
-// PlatformOf reads the Infrastructure, which is nil where there is none. enabled are Optional platforms that somebody asked for.
+// PlatformOf returns the platform that the Infrastructure names. infrastructure is nil if it does not exist. enabled are those Optional platforms that somebody
+// asked for.
 func PlatformOf(infrastructure map[string]any, enabled []string) Platform {
 	if infrastructure == nil {
 		return Platform{Waits: "Infrastructure cluster, which names the platform, does not exist: restore it with its status"}

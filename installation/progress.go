@@ -11,26 +11,26 @@ import (
 	"github.com/poundlock/poundlock/bundle"
 )
 
-// Progress is which stage a provider has reached. Its inventory keeps that for the next process and for `kubectl poundlock providers`.
+// Progress says which stage a provider has reached. It is stored with the provider's inventory, for the next process and for `kubectl poundlock providers`.
 type Progress struct {
 	Version string `json:"version"`
 	Hash    string `json:"hash"`
-	// Ready is the hash that last became ready, ReadyVersion its version.
+	// Ready is the hash of the content that became ready last, ReadyVersion its version.
 	Ready        string `json:"ready,omitempty"`
 	ReadyVersion string `json:"readyVersion,omitempty"`
-	// Stage is the stage that is not passed yet; 0 if all are.
+	// Stage is the stage that the provider has not passed yet; 0 if it has passed all.
 	Stage bundle.Stage `json:"stage,omitempty"`
 	// Since is when that stage began.
 	Since   time.Time `json:"since,omitzero"`
 	Waits   string    `json:"waits,omitempty"`
 	Problem string    `json:"problem,omitempty"`
-	// Trouble is the first text of an error that may pass by itself, while it lasts.
+	// Trouble is the text of an error that may pass by itself, as it was when the error first occurred. It is set as long as the error lasts.
 	Trouble string `json:"trouble,omitempty"`
-	// FailingSince is when the first of several failures was.
+	// FailingSince is when the first failure of the present series of failures was.
 	FailingSince time.Time `json:"failingSince,omitzero"`
 }
 
-// ParseProgress reads what Text wrote; "" is none.
+// ParseProgress reads the result of Text; "" means that there is no progress yet.
 func ParseProgress(text string) (Progress, error) {
 	var out Progress
 	if text == "" {
@@ -42,7 +42,7 @@ func ParseProgress(text string) (Progress, error) {
 	return out, nil
 }
 
-// Text writes a progress: equal ones give equal text.
+// Text returns the progress as text. Equal progress has equal text.
 func (p Progress) Text() string {
 	raw, err := json.MarshalIndent(p, "", " ")
 	if err != nil {
@@ -51,8 +51,8 @@ func (p Progress) Text() string {
 	return string(raw)
 }
 
-// After returns the progress after a pass. It notes an error that may pass only if the pass before failed, too, and keeps the error's first text: the text
-// may differ each time, and each difference is a write.
+// After returns the progress after a pass. It stores an error that may pass only if the pass before failed, too. It keeps the first text of the error, because
+// the text may differ each time, and each difference would be a write.
 func (p Progress) After(o Outcome, failedBefore bool, now time.Time) Progress {
 	out := Progress{
 		Version: o.Wanted.Version, Hash: o.Wanted.Hash, Ready: o.Installed.Hash, ReadyVersion: o.Installed.Version,

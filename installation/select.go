@@ -17,15 +17,16 @@ import (
 	"github.com/poundlock/poundlock/bundle"
 )
 
-// Selection is what a release wants in a cluster.
+// Selection is what the ConfigMaps of a release want to have installed in a cluster.
 type Selection struct {
 	// Bundles are in the order in which they are installed: core, bootstrap, control plane, infrastructure.
 	Bundles []bundle.Bundle
-	// Problems are why no new content is applied, by provider; "" is for the set as a whole.
+	// Problems are the reasons why no new content is applied, by provider; "" is the key for the set as a whole.
 	Problems map[string]error
 }
 
-// Carries reports whether a ConfigMap carries a provider. Objects of a provider have its label, too, and may be ConfigMaps.
+// Carries reports whether a ConfigMap carries a provider. The provider's label is not enough for that: objects of a provider have this label too, and may be
+// ConfigMaps.
 func Carries(cm *corev1.ConfigMap) bool {
 	if cm.Labels[InstalledByLabel] != "" || cm.Labels[RecordLabel] != "" || cm.Labels[bundle.ProviderLabel] == "" {
 		return false
@@ -39,8 +40,8 @@ func Carries(cm *corev1.ConfigMap) bool {
 	return plain || len(cm.BinaryData) > 0
 }
 
-// Select finds the providers that ConfigMaps make on a platform, and what is wrong with them. Nothing new may be applied while there is a problem: a set that
-// was tested together is installed together.
+// Select returns the providers that the ConfigMaps carry for a platform, and what is wrong with these providers. Nothing new may be applied while there is a
+// problem, because a set that was tested together is installed together.
 func Select(all []corev1.ConfigMap, platform string) Selection {
 	s := Selection{Problems: map[string]error{}}
 	pieces, sizes := map[string][]bundle.Piece{}, map[string]int{}
@@ -69,7 +70,7 @@ func Select(all []corev1.ConfigMap, platform string) Selection {
 		}
 	}
 	for _, label := range slices.Sorted(maps.Keys(pieces)) {
-		if s.Problems[label] != nil { // a further missing part follows from this problem, and would be reported as a wait
+		if s.Problems[label] != nil { // a missing part would follow from this problem, and would be reported as a wait
 			continue
 		}
 		merged, err := bundle.Merge(pieces[label])
@@ -86,13 +87,14 @@ func Select(all []corev1.ConfigMap, platform string) Selection {
 	return s
 }
 
-// forPlatform skips ConfigMaps of other platforms before they are read: a broken provider of another cloud is no reason to stop.
+// forPlatform reports whether a ConfigMap may be for this platform. So ConfigMaps of other platforms are skipped before they are read, because a broken
+// provider of another cloud is no reason to stop.
 func forPlatform(cm *corev1.ConfigMap, platform string) bool {
 	p, err := providerOf(cm)
 	return err != nil || len(p.Platforms) == 0 || slices.Contains(p.Platforms, platform)
 }
 
-// providerOf is the provider whose content a ConfigMap is labelled to carry.
+// providerOf returns the provider that a ConfigMap carries according to its labels and annotations.
 func providerOf(cm *corev1.ConfigMap) (bundle.Provider, error) {
 	p := bundle.Provider{Name: cm.Labels[bundle.NameLabel], Type: bundle.Type(cm.Labels[bundle.TypeLabel]), Version: cm.Labels[bundle.VersionLabel]}
 	if cm.Annotations[bundle.PlatformAnnotation] != "" {
@@ -127,7 +129,8 @@ func Order(all []bundle.Bundle) {
 	})
 }
 
-// Remnants returns the providers, by label, whose content became ready and has lost shards since. kept is the content that became ready, by label.
+// Remnants returns the providers whose content became ready and has lost ConfigMaps (shards) since, by label, with the missing shards. kept is the content that
+// became ready, by label.
 func Remnants(all []corev1.ConfigMap, kept map[string][]corev1.ConfigMap) map[string]*bundle.Incomplete {
 	there := map[string][]*corev1.ConfigMap{}
 	for i := range all {
@@ -143,8 +146,8 @@ func Remnants(all []corev1.ConfigMap, kept map[string][]corev1.ConfigMap) map[st
 	return out
 }
 
-// Waiting reports whether an error passes once the release is applied completely, or the Infrastructure names the platform: a shard or the core provider is
-// missing, ConfigMaps are of two releases, or the platform is unknown.
+// Waiting reports whether an error passes by itself once the release is applied completely or the Infrastructure names the platform. In these errors, a shard
+// or the core provider is missing, ConfigMaps belong to two releases, or the platform is unknown.
 func Waiting(err error) bool {
 	var incomplete *bundle.Incomplete
 	var overlap *bundle.Overlap
@@ -153,7 +156,7 @@ func Waiting(err error) bool {
 	return errors.As(err, &unplaced) || errors.As(err, &incomplete) || errors.As(err, &overlap) || errors.As(err, &mixed) || errors.Is(err, bundle.ErrNoCore)
 }
 
-// Mixed is the error of a provider's ConfigMap that is marked for another release than the ConfigMap of images or values.
+// Mixed is the error that a provider's ConfigMap is marked for another release than the ConfigMap of the images or of the values.
 type Mixed struct {
 	Provider, ProviderRelease string
 	Beside, BesideRelease     string
@@ -165,9 +168,9 @@ func (m *Mixed) Error() string {
 		m.Provider, m.ProviderRelease, m.Beside, m.BesideRelease, bundle.ReleaseAnnotation)
 }
 
-// SameRelease returns Mixed if a ConfigMap of a provider for the platform is marked for another release than a ConfigMap beside it: the images, or the values
-// of variables. Each of them may be sound, but nobody has tested them together. A ConfigMap without a mark is valid with each release. So is kept content,
-// which has its own images and values.
+// SameRelease returns Mixed if a provider's ConfigMap for the platform is marked for another release than one of the ConfigMaps in beside: the images, or the
+// values of variables. Each of them may be sound, but nobody has tested them together. A ConfigMap without a mark is valid with every release. So is kept
+// content, which has its own images and values.
 func SameRelease(all []corev1.ConfigMap, platform string, beside []corev1.ConfigMap) error {
 	for i := range all {
 		cm := &all[i]
@@ -184,7 +187,7 @@ func SameRelease(all []corev1.ConfigMap, platform string, beside []corev1.Config
 	return nil
 }
 
-// References reads the images of the release from their ConfigMap, which is nil where there is none.
+// References reads the images of the release from their ConfigMap cm, which is nil if it does not exist.
 func References(cm *corev1.ConfigMap) (bundle.References, error) {
 	const key = "images.json"
 	if cm == nil || cm.Data[key] == "" {

@@ -16,17 +16,17 @@ import (
 	"github.com/poundlock/poundlock/bundle"
 )
 
-// OperatorName is the ClusterOperator's.
+// OperatorName is the name of the ClusterOperator.
 const OperatorName = "cluster-api"
 
-// When an error is shown as Degraded. An error that passes is not shown, because OpenShift pages people for Degraded.
+// These decide when an error is shown as Degraded. An error that passes soon is not shown, because OpenShift pages people for Degraded.
 const (
-	// Passes in a row, and the time since the first of them, after which an error counts.
+	// An error counts after Passes failed passes in a row, if at least Grace has passed since the first of them.
 	Passes = 5
 	Grace  = 2 * time.Minute
-	// FinalPasses in a row count for an error that does not pass by itself.
+	// FinalPasses is the number of failed passes in a row after which an error counts that does not pass by itself.
 	FinalPasses = 2
-	// StageDeadline is how long a stage may wait.
+	// StageDeadline is how long a stage may wait before this counts as an error.
 	StageDeadline = 20 * time.Minute
 )
 
@@ -43,48 +43,49 @@ func IsFinal(err error) bool {
 	return errors.As(err, &final) || errors.As(err, &collision)
 }
 
-// Content is which content of a provider is meant.
+// Content identifies content of a provider by its version and hash.
 type Content struct{ Version, Hash string }
 
 // Outcome is the state of a provider after a pass.
 type Outcome struct {
 	Provider string
-	// Wanted is what the release wants, Installed what last became ready; both may be zero.
+	// Wanted is the content of the release, Installed the content that became ready last. Either may be empty.
 	Wanted, Installed Content
-	// Stage is the stage that is not passed yet, 0 if all are. It began at Since, and waits for Waits or stopped with Err.
+	// Stage is the stage that the provider has not passed yet, 0 if it has passed all. Since is when the stage began. Waits is what the stage waits for, and Err
+	// is the error that stopped it.
 	Stage bundle.Stage
 	Since time.Time
 	Waits string
 	Err   error
-	// Down names a workload of installed content that does not serve.
+	// Down names a workload of the installed content that does not serve, with the reason.
 	Down string
 	// Unseen reports that a workload of installed content cannot be read: whether it serves is unknown.
 	Unseen bool
-	// Stored are definitions with objects in older versions. StoredUnseen reports that a definition was not read.
+	// Stored are the CRDs with objects that are still stored in older versions. StoredUnseen reports that a CRD could not be read.
 	Stored       []string
 	StoredUnseen bool
-	// Released are definitions that the content no longer has. They stay.
+	// Released are the CRDs that the content no longer has. They stay in the cluster.
 	Released []string
 }
 
 func (o Outcome) done() bool { return o.Stage == 0 && o.Err == nil && o.Waits == "" }
 
-// new reports whether this content never became ready.
+// new reports whether the wanted content has never become ready.
 func (o Outcome) new() bool { return o.Wanted.Hash != "" && o.Wanted.Hash != o.Installed.Hash }
 
-// Memory counts failures over passes. The time of the first survives a restart.
+// Memory counts failed passes in a row. First is when the first of them was, and survives a restart of the process.
 type Memory struct {
 	Failures, Finals int
 	First            time.Time
 }
 
-// Pass is everything that a status is made of.
+// Pass has everything that the status of the ClusterOperator is made of.
 type Pass struct {
 	Platform Platform
-	// Missing are providers whose ConfigMaps were deleted: their last content stays.
+	// Missing are the providers whose ConfigMaps were deleted. Their last content stays applied.
 	Missing  []string
 	Outcomes []Outcome
-	// Lacks reports that no provider creates machines on this platform.
+	// Lacks is a sentence if no provider creates machines on this platform, else "".
 	Lacks string
 	// Served reports that a whole set was installed before, and that the installed providers can create machines. Then a further provider that is not installed
 	// yet does not make the set unavailable.
@@ -93,13 +94,13 @@ type Pass struct {
 	Err        error
 	Waits      string
 	WaitsSince time.Time
-	// Unread reports that Err is one of reading what the pass depends on: nothing else was judged.
+	// Unread reports that Err is an error of reading something that the whole pass depends on, so that nothing else was judged.
 	Unread bool
 	// Version is the release.
 	Version string
 }
 
-// problems are errors with the provider in front, and deadlines that have passed.
+// problems returns all errors, with the provider in front, and all deadlines that have passed. final reports that one of the errors does not pass by itself.
 func (p Pass) problems(now time.Time) (all []string, final bool) {
 	if p.Err != nil {
 		all, final = append(all, p.Err.Error()), IsFinal(p.Err)
@@ -128,10 +129,10 @@ func (o Outcome) overdue(now time.Time) bool {
 	return o.Waits != "" && !o.Since.IsZero() && now.Sub(o.Since) > StageDeadline
 }
 
-// Lasts reports that failures have lasted so long that they count as errors that do not pass.
+// Lasts reports whether failures have lasted so long that they count even if each of them could pass by itself.
 func (m Memory) Lasts(now time.Time) bool { return m.Failures >= Passes && now.Sub(m.First) >= Grace }
 
-// Remember counts a pass.
+// Remember returns the memory after one more pass.
 func (m Memory) Remember(p Pass, now time.Time) Memory {
 	problems, final := p.problems(now)
 	if len(problems) == 0 {
@@ -149,7 +150,7 @@ func (m Memory) Remember(p Pass, now time.Time) Memory {
 	return m
 }
 
-// degraded decides whether the ClusterOperator is Degraded. Once it is, it stays so until a whole pass succeeds.
+// degraded reports whether the ClusterOperator is Degraded. was reports whether it was before: once it is Degraded, it stays so until a whole pass succeeds.
 func (p Pass) degraded(m Memory, was bool, now time.Time) bool {
 	overdue := slices.ContainsFunc(p.Outcomes, func(o Outcome) bool { return o.Err == nil && o.overdue(now) }) || p.Waits != "" &&
 		now.Sub(p.WaitsSince) > StageDeadline
@@ -167,7 +168,7 @@ func (p Pass) finished() bool {
 	return p.Err == nil && p.Waits == "" && !slices.ContainsFunc(p.Outcomes, func(o Outcome) bool { return !o.done() })
 }
 
-// Conditions are the ClusterOperator's. was is whether it is degraded so far.
+// Conditions returns the conditions of the ClusterOperator. was reports whether it is Degraded so far.
 func (p Pass) Conditions(m Memory, was bool, now time.Time) []configv1.ClusterOperatorStatusCondition {
 	if p.Platform.Unsupported != "" {
 		return []configv1.ClusterOperatorStatusCondition{
@@ -231,10 +232,10 @@ func (p Pass) available() configv1.ClusterOperatorStatusCondition {
 	return condition(configv1.OperatorAvailable, true, "AsExpected", "")
 }
 
-// sound reports whether the release's content is what is applied.
+// sound reports whether the content that is applied is the release's content.
 func (p Pass) sound() bool { return p.Err == nil && p.Waits == "" }
 
-// why is why the release's content is not applied.
+// why returns the reason for which the release's content is not applied.
 func (p Pass) why() string {
 	if p.Err != nil {
 		return p.Err.Error()
@@ -328,8 +329,9 @@ func (p Pass) released() string {
 	return "no provider has these definitions any more. The definitions and their objects stay: " + strings.Join(all, ", ")
 }
 
-// Versions returns the versions to show. They are new once everything of the release is installed; before that, the earlier ones stay. While the ConfigMaps
-// of a provider are missing, the provider is installed as an earlier release has it, or not at all.
+// Versions returns the versions to show in the ClusterOperator. They are the release's versions once everything of the release is installed. Before that, the
+// earlier versions stay. This includes the time while the ConfigMaps of a provider are missing, because that provider is still installed in the version of an
+// earlier release, or not at all.
 func (p Pass) Versions(before []configv1.OperandVersion) []configv1.OperandVersion {
 	if !p.finished() || len(p.Outcomes) == 0 || len(p.Missing) > 0 || p.Lacks != "" {
 		return before
@@ -344,7 +346,7 @@ func (p Pass) Versions(before []configv1.OperandVersion) []configv1.OperandVersi
 	return out
 }
 
-// Related are the objects that explain a status: all namespaces and definitions of the providers, once each.
+// Related returns the objects that explain a status: the namespaces, CRDs, workloads and webhook configurations of all providers, once each.
 func Related(all []Provider) []configv1.ObjectReference {
 	out := []configv1.ObjectReference{
 		{Resource: "namespaces", Name: bundle.Namespace},
@@ -370,7 +372,8 @@ var related = map[string]string{
 	"MutatingWebhookConfiguration": "mutatingwebhookconfigurations", "ValidatingWebhookConfiguration": "validatingwebhookconfigurations",
 }
 
-// Lacks returns a sentence if core is installed and no infrastructure provider beside it: nothing could create a machine, and no error would show it.
+// Lacks returns a sentence if the core provider is installed without any infrastructure provider, else "". Then nothing could create a machine, and no error
+// would show it.
 func Lacks(platform string, all []Provider) string {
 	is := func(wanted bundle.Type) func(Provider) bool { return func(p Provider) bool { return p.Type == wanted } }
 	if !slices.ContainsFunc(all, is(bundle.Core)) || slices.ContainsFunc(all, is(bundle.Infrastructure)) {

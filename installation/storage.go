@@ -20,7 +20,7 @@ import (
 	"github.com/poundlock/poundlock/internal/managedfields"
 )
 
-// StorageOf returns the version in which a live definition's objects are written, and other versions in which some may be stored still.
+// StorageOf returns the version in which the API server now stores the objects of a live CRD, and the other versions in which some of them may still be stored.
 func StorageOf(live *unstructured.Unstructured) (storage string, older []string) {
 	storage = storageVersion(live)
 	stored, _, _ := unstructured.NestedStringSlice(live.Object, "status", "storedVersions")
@@ -32,8 +32,8 @@ func StorageOf(live *unstructured.Unstructured) (storage string, older []string)
 	return storage, older
 }
 
-// Stored returns the definitions of a provider with objects that may be stored in an older version. unseen reports that a definition was not read, which
-// proves nothing.
+// Stored returns the names of the CRDs of a provider with objects that may be stored in an older version. unseen reports that a CRD was not read, so that
+// nobody knows about its objects.
 func Stored(p Provider, seen func(Key) (live *unstructured.Unstructured, known bool)) (names []string, unseen bool) {
 	for _, o := range p.In(bundle.Definitions) {
 		live, known := seen(o.Key())
@@ -57,20 +57,20 @@ func storageVersion(definition *unstructured.Unstructured) string {
 	return ""
 }
 
-// Rewrites are the definitions whose objects are being rewritten in a new storage version, by name, with the progress of each. They are stored, so that a new
-// process continues.
+// Rewrites are the CRDs whose objects are being rewritten in a new storage version, by name, with the progress of each. They are stored, so that a new process
+// can continue.
 type Rewrites map[string]Rewrite
 
-// Rewrite is the progress of a rewrite. It is valid only for the definition's generation. In another generation, the storage version may have changed back
-// and forth since, and objects may have been stored in another version.
+// Rewrite is the progress of rewriting the objects of one CRD. It is valid only for one generation of the CRD: by another generation, the storage version may
+// have changed back and forth, and objects may have been stored in another version.
 type Rewrite struct {
 	UID        types.UID `json:"uid"`
 	Generation int64     `json:"generation"`
-	// Continue is where the API server's list goes on.
+	// Continue is the continue token with which the API server continues the list of objects.
 	Continue string `json:"continue"`
 }
 
-// ParseRewrites reads what Text wrote; "" is none.
+// ParseRewrites reads the result of Text; "" means that there are none.
 func ParseRewrites(text string) (Rewrites, error) {
 	out := Rewrites{}
 	if text == "" {
@@ -82,7 +82,7 @@ func ParseRewrites(text string) (Rewrites, error) {
 	return out, nil
 }
 
-// Text writes rewrites: equal ones give equal text.
+// Text returns the rewrites as text. Equal rewrites have equal text.
 func (r Rewrites) Text() string {
 	raw, err := json.Marshal(r)
 	if err != nil {
@@ -91,7 +91,7 @@ func (r Rewrites) Text() string {
 	return string(raw)
 }
 
-// At returns where the list of a live definition's objects goes on; "" is at the first.
+// At returns the continue token for the list of a live CRD's objects; "" means that the list begins with the first object.
 func (r Rewrites) At(live *unstructured.Unstructured) string {
 	if at := r[live.GetName()]; at.UID == live.GetUID() && at.Generation == live.GetGeneration() {
 		return at.Continue
@@ -99,7 +99,7 @@ func (r Rewrites) At(live *unstructured.Unstructured) string {
 	return ""
 }
 
-// With notes where the list of a live definition's objects goes on; "" is nowhere.
+// With returns the rewrites with a new continue token for a live CRD; "" means that all objects of the CRD are rewritten.
 func (r Rewrites) With(live *unstructured.Unstructured, next string) Rewrites {
 	out := Rewrites{}
 	maps.Copy(out, r)
@@ -110,14 +110,14 @@ func (r Rewrites) With(live *unstructured.Unstructured, next string) Rewrites {
 	return out
 }
 
-// ResourceOf is what a definition's objects are read and written as, in its storage version.
+// ResourceOf returns the kind with which the objects of a CRD are read and written, in the storage version.
 func ResourceOf(live *unstructured.Unstructured) schema.GroupVersionKind {
 	spec := at(live.Object, "spec")
 	return schema.GroupVersionKind{Group: text(spec, "group"), Version: storageVersion(live), Kind: text(at(spec, "names"), "kind")}
 }
 
-// Lost decides about stored versions that a new definition lacks. first reports that all objects must be rewritten before the definition may change. An error
-// means that the new definition lacks the version in which the API server writes now.
+// Lost checks a new CRD for stored versions that it lacks. first reports that all objects must be rewritten before the CRD may change. It returns an error if
+// the new CRD lacks the version in which the API server stores objects now.
 func Lost(want, live *unstructured.Unstructured) (first bool, err error) {
 	storage, older := StorageOf(live)
 	lost := bundle.LostVersions(bundle.Document{Object: want.Object}, append(older, storage))
@@ -131,8 +131,8 @@ func Lost(want, live *unstructured.Unstructured) (first bool, err error) {
 	return false, nil
 }
 
-// Bridge returns a definition that old and new servers of its conversion can both serve, or nil if none is needed. Objects stay stored as they are, what was
-// served stays served, and the old server still converts. A version that only the new server has is served only if serveNew is true.
+// Bridge returns a form of the CRD that works with old and new servers of its conversion, or nil if none is needed. Objects stay stored in their present
+// version, served versions stay served, and the old server still converts. A version that only the new server has is served only if serveNew is true.
 func Bridge(want, live *unstructured.Unstructured, serveNew bool) *unstructured.Unstructured {
 	if live == nil || !isDefinition(want) || !moves(want, live) {
 		return nil
@@ -163,8 +163,8 @@ func Bridge(want, live *unstructured.Unstructured, serveNew bool) *unstructured.
 	return out
 }
 
-// bridgeConversion keeps the server that converts now, with the CA that the service CA wrote. If no server converts so far, the new server begins when it
-// runs, or, if serveNew is true, at once.
+// bridgeConversion keeps the server that converts now, with the CA that the service CA wrote. If no server converts so far, the new server begins to convert
+// once it runs, or at once if serveNew is true.
 func bridgeConversion(spec map[string]any, live *unstructured.Unstructured, serveNew bool) {
 	conversion := at(live.DeepCopy().Object, "spec", "conversion")
 	if text(conversion, "strategy") != "Webhook" {
@@ -179,7 +179,7 @@ func bridgeConversion(spec map[string]any, live *unstructured.Unstructured, serv
 	spec["conversion"] = conversion
 }
 
-// moves reports whether a definition with a conversion changes what is served or stored, or who converts.
+// moves reports whether a CRD with a conversion changes which versions are served or stored, or which server converts.
 func moves(want, live *unstructured.Unstructured) bool {
 	next, now := at(want.Object, "spec", "conversion"), at(live.Object, "spec", "conversion")
 	if text(next, "strategy") != "Webhook" {
@@ -197,7 +197,7 @@ func shape(definition *unstructured.Unstructured) string {
 	return strings.Join(out, ",")
 }
 
-// Vanished are the versions that a live definition has and a new form of it lacks.
+// Vanished returns the versions that a live CRD has and its new form lacks.
 func Vanished(want, live *unstructured.Unstructured) []string {
 	var out []string
 	for _, version := range items(at(live.Object, "spec"), "versions") {
@@ -208,8 +208,8 @@ func Vanished(want, live *unstructured.Unstructured) []string {
 	return out
 }
 
-// Retire moves managed fields from versions that vanish to a version that stays. An API server refuses each apply to an object that has managed fields in a
-// version that its definition lacks.
+// Retire moves managed fields from versions that vanish to a version that stays, and reports whether it has changed any. An API server refuses every apply to
+// an object that has managed fields in a version that its CRD lacks.
 func Retire(entries []metav1.ManagedFieldsEntry, group string, vanished []string, to string) (out []metav1.ManagedFieldsEntry, changed bool, err error) {
 	for _, e := range entries {
 		if version, found := strings.CutPrefix(e.APIVersion, group+"/"); found && slices.Contains(vanished, version) {

@@ -3,12 +3,13 @@
 
 // Package mirroring decides the next write that brings a mirror closer to its authoritative object.
 //
-// In goes a pairs.State: everything that was read of one pair. Out of Next comes a pairs.Write, or nil if there is nothing
-// to do. The caller sends it, puts what the API server returned into the State (Store), and asks again. It works in both
-// directions, and carries deletions over (DESIGN §5, converting › Synchronisation of resources, › Deletion of Machines).
+// The input is a pairs.State, which is everything that was read of one pair. The output of Next is a pairs.Write, or nil if
+// there is nothing to do. The caller sends the write, stores the API server's answer in the State (Store), and calls Next
+// again. Next works in both directions, and propagates deletions (DESIGN §5, converting › Synchronisation of resources, ›
+// Deletion of Machines).
 //
-// Beside that it decides which pairs an object of a provider wakes (waking.go), what a pair lives in (surroundings.go), and
-// which events a pass records (news.go).
+// In addition, the package decides which pairs an object of a provider requeues (waking.go), in which namespaces, CRDs and
+// Clusters a pair lives (surroundings.go), and which events a pass records (news.go).
 //
 // The package joins conversion (fields) and policies (authority, ownership).
 //

@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// inTheWay returns which object is in the place of the mirror that Poundlock may not write to, with the remedy; "" for none.
+// inTheWay returns a sentence about the object that has the place of the mirror and that Poundlock may not write to, with the remedy; "" if there is none.
 func (s steps) inTheWay() string {
 	if s.Source() == authority.MachineAPI {
 		if why := s.foreign(s.Core); why != "" {
@@ -23,7 +23,7 @@ func (s steps) inTheWay() string {
 		}
 	}
 	if s.Kind.Infra != authority.InfraMachine {
-		return "" // no stranger has a template's name: a template is named after its content
+		return "" // nobody else's template has this name: a template is named after its content
 	}
 	if s.Infra == nil && s.Referrer != "" {
 		return fmt.Sprintf("Machine %s of Cluster API refers to %s %s, which does not exist. If the mirror took that name, that Machine would refer to the "+
@@ -37,8 +37,8 @@ func (s steps) inTheWay() string {
 	return s.foreignKept()
 }
 
-// foreignKept returns why the object in the place of what the provider keeps for the Machine's instance does not become the mirror's: somebody else made it,
-// and its spec is not that of the Machine. "" where there is no such object.
+// foreignKept returns why an object does not become the mirror's although it has the name of the object that the provider keeps for the Machine's instance:
+// somebody else made the object, and its spec is not that of the Machine. It returns "" if there is no such object.
 func (s steps) foreignKept() string {
 	o := s.InfraInstance
 	if s.Source() != authority.MachineAPI || !authority.ForeignKept(pairs.ObjectOf(o), pairs.ObjectOf(s.MachineAPI)) {
@@ -58,8 +58,8 @@ func (s steps) foreignKept() string {
 		why, command(o, "delete", "--wait=false"))
 }
 
-// pauseKept pauses the object of foreignKept where it names no instance. Its controller may find this Machine's instance by the name, and would terminate
-// that instance when the object is deleted.
+// pauseKept returns the write that pauses the object of foreignKept if that object names no instance. The object's controller may find this Machine's instance
+// by the name, and would terminate that instance when the object is deleted.
 func (s steps) pauseKept() *pairs.Write {
 	o := s.InfraInstance
 	if s.foreignKept() == "" || pairs.IsPaused(o) || authority.KeptInstance(pairs.ObjectOf(o)) != "" {
@@ -70,9 +70,9 @@ func (s steps) pauseKept() *pairs.Write {
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.PausedAnnotation: "true"}})}
 }
 
-// standOff marks two kinds of Machine API objects beside a foreign one. It marks a Machine until the Machine has begun, so that it does not begin while no
-// replica of Poundlock answers either (cel.BeginsBesideForeign). It marks a MachineSet that was created together with one of Cluster API's, so that no more
-// than one of the two begins then (cel.ForSetPolicies).
+// standOff returns the write that adds BesideForeignAnnotation to a Machine API object beside a foreign object (one that is not its mirror). It does so in two
+// cases. A Machine has the annotation until it has begun, so that it does not begin even while no replica of Poundlock answers (cel.BeginsBesideForeign). A
+// MachineSet has it if it was created at the same moment as one of Cluster API, so that at most one of the two sets begins (cel.ForSetPolicies).
 func (s steps) standOff() *pairs.Write {
 	if s.Source() != authority.MachineAPI || pairs.PresenceOf(s.MachineAPI) != authority.Present {
 		return nil
@@ -89,14 +89,14 @@ func (s steps) standOff() *pairs.Write {
 	return s.besideForeign("")
 }
 
-// oneSetWaits reports whether admission keeps one MachineSet of the pair from creating its first Machine, because both sets were created at the same moment.
+// oneSetWaits reports whether admission prevents one MachineSet of the pair from creating its first Machine, because both sets were created at the same moment.
 func (s steps) oneSetWaits() bool {
 	machineAPI, clusterAPI := pairs.ObjectOf(s.MachineAPI), pairs.ObjectOf(s.Core)
 	return authority.SetsCreatedTwice(machineAPI, clusterAPI) && !(authority.HasMachines(machineAPI) && authority.HasMachines(clusterAPI))
 }
 
-// setActs returns why Poundlock leaves a MachineSet of Cluster API that acts alone, and the ways out. If it were paused, a set that has Machines would become
-// the mirror, and its Machines would have no Machine API object.
+// setActs returns why Poundlock does not touch a Cluster API MachineSet that acts on its own, and the ways out. If a user paused this set while it has
+// Machines, the set would become the mirror, and its Machines would have no Machine API object.
 func (s steps) setActs() string {
 	both := "Both sets may stay as they are: each API then creates its own Machines, and neither set can migrate"
 	if s.oneSetWaits() {
@@ -111,7 +111,7 @@ func (s steps) setActs() string {
 		pairs.Describe(s.Core), both, authority.KeepOneSet(pairs.ObjectOf(s.MachineAPI), pairs.ObjectOf(s.Core)), pause)
 }
 
-// standOffNoMore removes the mark of standOff.
+// standOffNoMore returns the write that removes the annotation that standOff adds.
 func (s steps) standOffNoMore() *pairs.Write {
 	if _, has := s.MachineAPI.GetAnnotations()[authority.BesideForeignAnnotation]; !has {
 		return nil
@@ -124,8 +124,8 @@ func (s steps) besideForeign(value any) *pairs.Write {
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.BesideForeignAnnotation: value}})}
 }
 
-// runsAnother returns why Poundlock leaves the infrastructure machine of another Machine alone, and the ways out, with the one that terminates nothing first.
-// Deleting that infrastructure machine alone terminates the instance of the other Machine, which still refers to it.
+// runsAnother returns why Poundlock does not touch the infrastructure machine of another Machine, and the ways out. The first way out terminates nothing.
+// Deleting only that infrastructure machine would terminate the instance of the other Machine, which still refers to it.
 func (s steps) runsAnother(owner string) string {
 	its := ""
 	if id := pairs.Nested(s.Infra, "spec", "providerID"); id != "" {
@@ -136,8 +136,8 @@ func (s steps) runsAnother(owner string) string {
 		"migrate it, %[4]s; or delete Machine %[2]s as a whole with its instance", pairs.Describe(s.Infra), owner, its, s.renamed())
 }
 
-// refersToAnothers returns why Poundlock makes nothing of an authoritative Cluster API Machine that refers to another Machine's infrastructure machine.
-// Deleting this Machine is no way out: Cluster API deletes the infrastructure machine that a Machine refers to, even if that belongs to another Machine.
+// refersToAnothers returns why Poundlock does not mirror an authoritative Cluster API Machine that refers to another Machine's infrastructure machine. Deleting
+// this Machine is no way out, because Cluster API deletes the infrastructure machine that a Machine refers to, even if that belongs to another Machine.
 func (s steps) refersToAnothers(owner string) string {
 	return fmt.Sprintf("%s, to which Machine %s of Cluster API refers, belongs to Machine %s, whose instance it runs, %s. Do not delete Machine %[2]s: "+
 		"Cluster API would delete that infrastructure machine with it, and the instance. Delete Machine %[3]s with its instance, or leave both Machines as they "+
@@ -145,7 +145,7 @@ func (s steps) refersToAnothers(owner string) string {
 		pairs.Describe(s.Infra), s.Name, owner, pairs.Nested(s.Infra, "spec", "providerID"))
 }
 
-// renamed returns how a user gives a Machine API Machine another name.
+// renamed returns a sentence that explains how a user gives a Machine API Machine another name.
 func (s steps) renamed() string {
 	if id := pairs.Nested(s.MachineAPI, "spec", "providerID"); id != "" {
 		return fmt.Sprintf("delete Machine %s of the Machine API with its instance %s, and create it under another name", s.Name, id)
@@ -153,7 +153,7 @@ func (s steps) renamed() string {
 	return fmt.Sprintf("delete Machine %s of the Machine API, which has no instance in its spec.providerID, and create it under another name", s.Name)
 }
 
-// ownerOfInfra is the Machine of another name to which the infrastructure machine in the mirror's place belongs; "" for none.
+// ownerOfInfra returns the name of the other Machine to which the infrastructure machine in the mirror's place belongs; "" if there is none.
 func (s steps) ownerOfInfra(o *unstructured.Unstructured) string {
 	if o != s.Infra || s.Kind.Infra != authority.InfraMachine {
 		return ""
@@ -223,8 +223,8 @@ func (s steps) foreign(o *unstructured.Unstructured) string {
 	return ""
 }
 
-// commands returns what a person types, in this order, to delete the object in the way. It returns commands where a deletion alone does not help, because the
-// object's controllers delete nothing while it is paused; "" where nothing is paused.
+// commands returns the commands by which a user deletes the object in the way, in the order in which they must run. They are needed if a deletion is not
+// enough, because the object's controllers delete nothing while it is paused. It returns "" if nothing is paused.
 func (s steps) commands(o *unstructured.Unstructured) string {
 	if s.hasOwnInstance(o) || o == s.Core && s.hasOwnInstance(s.stranger(s.Infra)) {
 		return fmt.Sprintf(". Leave the Cluster API object paused, because its controllers would terminate this Machine's instance, and remove the controllers' "+
@@ -247,12 +247,12 @@ func (s steps) commands(o *unstructured.Unstructured) string {
 	return ". Its controllers delete nothing while that object is paused. To delete it, run in this order: " + strings.Join(commands, "; ")
 }
 
-// hasOwnInstance reports whether an object has the ID of this Machine's instance, in any spelling.
+// hasOwnInstance reports whether an object has the ID of this Machine's instance, in any spelling of the ID.
 func (s steps) hasOwnInstance(o *unstructured.Unstructured) bool {
 	return o != nil && authority.SameInstance(pairs.ObjectOf(o), pairs.ObjectOf(s.MachineAPI))
 }
 
-// stranger is o if Poundlock did not make it, nil otherwise.
+// stranger returns o if Poundlock did not make it, else nil.
 func (s steps) stranger(o *unstructured.Unstructured) *unstructured.Unstructured {
 	if s.IsMirror(o) {
 		return nil
@@ -260,8 +260,8 @@ func (s steps) stranger(o *unstructured.Unstructured) *unstructured.Unstructured
 	return o
 }
 
-// endCore returns the commands that delete the Cluster API Machine, and unpause it where a finalizer keeps it. Admission lets a person remove the pause once
-// the object is being deleted.
+// endCore returns the commands that delete the Cluster API Machine, and unpause it if a finalizer keeps it. Admission lets a user remove the pause once the
+// object is being deleted.
 func (s steps) endCore(core *unstructured.Unstructured) []string {
 	if core == nil {
 		return nil
@@ -269,8 +269,8 @@ func (s steps) endCore(core *unstructured.Unstructured) []string {
 	return append(end(core), unpause(core)...)
 }
 
-// endInfra returns the commands for the infrastructure machine. They wait until Cluster API deletes it with its Machine, which Cluster API drains first, and
-// only then unpause it, so that the provider's controller acts after the drain.
+// endInfra returns the commands that delete the infrastructure machine. If its Machine owns it, the commands wait until Cluster API deletes the infrastructure
+// machine, which happens after Cluster API has drained the Machine. Only then they unpause it, so that the provider's controller acts after the drain.
 func (s steps) endInfra(core, infra *unstructured.Unstructured) []string {
 	switch {
 	case infra == nil:
@@ -283,8 +283,9 @@ func (s steps) endInfra(core, infra *unstructured.Unstructured) []string {
 	return append([]string{await(infra)}, unpause(infra)...)
 }
 
-// unknownToProvider returns the beginning of the way out where the provider finds an instance only by an object that does not exist, or that does not name
-// the instance. The provider would leave the instance behind, or look for one by the name, which is this Machine's, too.
+// unknownToProvider returns the beginning of the way out if the provider cannot find the instance. The provider finds an instance only through the object that
+// it keeps for the instance. If that object does not exist or does not name the instance, the provider would leave the instance behind, or search for one by
+// the name, which is also the name of this Machine's instance. It returns "" in all other cases.
 func (s steps) unknownToProvider(infra *unstructured.Unstructured) string {
 	if infra == nil || s.InstancesUnserved || !pairs.IsPaused(infra) || authority.KeptInstance(pairs.ObjectOf(s.InfraInstance)) != "" {
 		return ""
@@ -297,8 +298,8 @@ func (s steps) unknownToProvider(infra *unstructured.Unstructured) string {
 		"terminate the instance: terminate %s in the cloud. Then delete the objects that are left while they stay paused, in this order: ", kept, id)
 }
 
-// letInstance is let for the object that the provider keeps for the instance of a stranger's machine. The garbage collector deletes that object with the
-// machine.
+// letInstance does what let does, for the object that the provider keeps for the instance of somebody else's machine. It needs no command to delete the object,
+// because the garbage collector deletes it with the machine.
 func (s steps) letInstance(infra *unstructured.Unstructured) []string {
 	if !s.keepsFor(infra) || len(s.InfraInstance.GetFinalizers()) == 0 {
 		return nil
@@ -306,13 +307,13 @@ func (s steps) letInstance(infra *unstructured.Unstructured) []string {
 	return []string{await(s.InfraInstance), free(s.InfraInstance)}
 }
 
-// keepsFor reports whether the object that the provider keeps for an instance belongs to this machine of the provider.
+// keepsFor reports whether the object that the provider keeps for an instance (InfraInstance) belongs to the provider's machine infra.
 func (s steps) keepsFor(infra *unstructured.Unstructured) bool {
 	return infra != nil && s.InfraInstance != nil &&
 		slices.ContainsFunc(s.InfraInstance.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == infra.GetUID() })
 }
 
-// let returns the commands that delete an object without waiting for its controllers.
+// let returns the commands that delete an object without waiting for its controllers: the second one removes the finalizers.
 func let(o *unstructured.Unstructured) []string {
 	if o == nil {
 		return nil
@@ -328,8 +329,8 @@ func free(o *unstructured.Unstructured) string {
 	return command(o, "patch", `--type merge -p '{"metadata":{"finalizers":null}}'`)
 }
 
-// keepInstance is keep for the object that the provider keeps for the instance of a stranger's machine. The provider deletes that object first, and waits
-// until it is gone.
+// keepInstance does what keep does, for the object that the provider keeps for the instance of somebody else's machine. The provider deletes that object first,
+// and waits until it is gone.
 func (s steps) keepInstance(infra *unstructured.Unstructured) (kept *unstructured.Unstructured, commands []string) {
 	if o := s.InfraInstance; s.keepsFor(infra) && (o.GetDeletionTimestamp() == nil || pairs.IsPaused(o)) {
 		return hold(o)
@@ -337,8 +338,8 @@ func (s steps) keepInstance(infra *unstructured.Unstructured) (kept *unstructure
 	return nil, nil
 }
 
-// endKept returns the commands that unpause the object that the provider keeps for an instance, once the provider has deleted it. Before that, admission lets
-// nobody unpause it.
+// endKept returns the commands that unpause the object that the provider keeps for an instance. They wait until the provider has deleted the object, because
+// before that, admission lets nobody unpause it.
 func endKept(o *unstructured.Unstructured) []string {
 	if o == nil || len(unpause(o)) == 0 {
 		return nil
@@ -349,13 +350,13 @@ func endKept(o *unstructured.Unstructured) []string {
 	return append([]string{await(o)}, unpause(o)...)
 }
 
-// await returns the command that waits until somebody deletes an object.
+// await returns the command that waits until an object has a deletion timestamp.
 func await(o *unstructured.Unstructured) string {
 	return fmt.Sprintf("kubectl -n %s wait %s/%s --for=jsonpath='{.metadata.deletionTimestamp}' --timeout=15m", o.GetNamespace(), resource(o), o.GetName())
 }
 
-// keep returns the command that puts the provider's finalizer on a machine that has an instance and lost the finalizer, as in a restore. Without the
-// finalizer Cluster API would take the machine for deleted, and leave the instance behind. It also returns the machine as it is after the command.
+// keep returns the command that adds the provider's finalizer to a machine that has an instance and lost the finalizer, as after a restore. Without the
+// finalizer Cluster API would consider the machine deleted, and leave the instance behind. It also returns the machine as it is after the command.
 func keep(infra *unstructured.Unstructured) (kept *unstructured.Unstructured, commands []string) {
 	if infra == nil || pairs.Nested(infra, "spec", "providerID") == "" {
 		return infra, nil
@@ -363,8 +364,8 @@ func keep(infra *unstructured.Unstructured) (kept *unstructured.Unstructured, co
 	return hold(infra)
 }
 
-// hold returns a provider's object as it is with the provider's finalizer, and the command that adds the finalizer, if the object is paused without it. An
-// object that is not paused needs no command: its controllers add the finalizer.
+// hold returns the command that adds the provider's finalizer to a paused object without it, and the object as it is after that command. An object that is not
+// paused needs no command, because its controllers add the finalizer.
 func hold(o *unstructured.Unstructured) (held *unstructured.Unstructured, commands []string) {
 	own := authority.InfraFinalizer(o.GroupVersionKind().Group, o.GetKind())
 	if o.GetDeletionTimestamp() != nil || !pairs.IsPaused(o) || slices.Contains(o.GetFinalizers(), own) {
@@ -382,8 +383,8 @@ func end(o *unstructured.Unstructured) []string {
 	return []string{command(o, "delete", "--wait=false")}
 }
 
-// unpause returns the command that unpauses an object; nil for an object that is not paused, and for one that no finalizer keeps, which is gone as soon as it
-// is deleted.
+// unpause returns the command that unpauses an object. It returns nil for an object that is not paused, and for one without finalizers, which is gone as soon
+// as it is deleted.
 func unpause(o *unstructured.Unstructured) []string {
 	if !pairs.IsPaused(o) || len(o.GetFinalizers()) == 0 {
 		return nil
@@ -400,8 +401,9 @@ func resource(o *unstructured.Unstructured) string {
 	return strings.ToLower(kind)
 }
 
-// unnamed returns a sentence about a mirror that names an instance which its Machine does not name, as after a restore, or while Machine API's controllers
-// write the Machine anew. If the mirror were overwritten, no object would name the instance. "" where the Machine names it, or the mirror names none.
+// unnamed returns a sentence about a mirror that names an instance that its Machine does not name. This happens after a restore, or while Machine API's
+// controllers rewrite the Machine. If the mirror were overwritten, no object would name the instance. It returns "" if the Machine names the instance, or if
+// the mirror names none.
 func (s steps) unnamed(mirror *unstructured.Unstructured) string {
 	id := pairs.Nested(mirror, "spec", "providerID")
 	if s.Kind.Name != "Machine" || s.Source() != authority.MachineAPI || id == "" || pairs.Nested(s.MachineAPI, "spec", "providerID") != "" ||

@@ -20,13 +20,14 @@ type Event struct {
 	notes   []string
 }
 
-// Text is what the event says.
+// Text returns the message of the event.
 func (n Event) Text() string { return strings.Join(n.notes, "; ") }
 
-// routine are the reasons for what a pass does to make a mirror, or to make it equal. One event has all of these steps, under the reason of the last one.
+// routine are the reasons of the steps by which a pass creates a mirror, or makes it equal. All these steps are combined in one event, with the reason of the
+// last one.
 var routine = []string{"MirrorEnrolled", "MirrorCreated", "MirrorClaimed", "MirrorUpdated", "Synchronized"}
 
-// WithEvent adds what a write has done to the events of a pass: what a person asked for or must know of.
+// WithEvent returns the events of a pass with the event of a write added. A write has an event if a user asked for it or must know about it (Note).
 func WithEvent(all []Event, s *pairs.State, w *pairs.Write) []Event {
 	about := s.MachineAPI
 	if about == nil {

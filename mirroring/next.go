@@ -23,14 +23,15 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Next is the one write that brings the pair closer to being equal, nil if there is none.
+// Next returns the one write that brings the pair closer to being equal, nil if there is none.
 func Next(s *pairs.State, now time.Time) *pairs.Write {
 	return stepsOf(s, now).next()
 }
 
-// next is the first step that has something to write. The order decides:
-//   - Where the API server does not serve a kind, the absence of its objects proves nothing, so nothing else is concluded.
-//   - What a check found under the other API is removed before a deletion is carried over: by that finding, a set deletes even a paused Machine.
+// next returns the write of the first step that has something to write. The order of the steps matters:
+//   - If the API server does not serve a kind, the absence of objects of this kind proves nothing, so nothing else is concluded.
+//   - The finding of a MachineHealthCheck under the other API is removed before a deletion is propagated, because with that finding a set deletes even a
+//     paused Machine.
 //   - Deletions come before the copy.
 func (s steps) next() *pairs.Write {
 	if s.WaitsForKind() {
@@ -52,7 +53,7 @@ func (s steps) next() *pairs.Write {
 	case feedback.Role(s.State) != nil:
 		return feedback.Role(s.State)
 	case hook != nil:
-		return hook // before a deletion is carried over: the hook holds a drain, and the record proves that it did
+		return hook // before a deletion is propagated: the hook delays the drain, and the record proves that it did
 	case step == authority.AwaitAuthority:
 		return s.Observe(s.State)
 	case step == authority.Forget:
@@ -87,7 +88,7 @@ func (s steps) next() *pairs.Write {
 	return s.toMachineAPI()
 }
 
-// steps has a pair, the time of the pass, and the steps that make the pair equal.
+// steps has a pair, the time of the pass, and as methods the steps that make both sides of the pair equal.
 type steps struct {
 	*pairs.State
 	status.Reporter
@@ -98,20 +99,20 @@ func stepsOf(s *pairs.State, now time.Time) steps {
 	return steps{s, status.Reporter{Now: now}, deletion.Of(s)}
 }
 
-// failing is the step that reports why the pair cannot be mirrored.
+// failing returns a step that reports why the pair cannot be mirrored.
 func (s steps) failing(reason, message string) func() *pairs.Write {
 	return func() *pairs.Write { return s.Fails(s.State, reason, message) }
 }
 
-// releaseInfra is the step that releases an idle infrastructure machine that is being deleted.
+// releaseInfra returns the write that releases an idle infrastructure machine that is being deleted, nil if there is none.
 func (s steps) releaseInfra() *pairs.Write { return s.deletion.ReleaseInfra(s.Infra) }
 
-// toClusterAPI mirrors Machine API to Cluster API. It also makes the first Cluster API object of a pair that Cluster
-// API is authoritative for (converting › Summary of the rules: Machine API, ClusterAPI, create, no mirror): paused, like
-// every mirror, until the handoff releases it.
+// toClusterAPI returns the next write that mirrors Machine API to Cluster API. It also creates the first Cluster API object of a pair for which Cluster API is
+// authoritative (converting › Summary of the rules: Machine API, ClusterAPI, create, no mirror). That object is paused, like every mirror, until the handoff
+// unpauses it.
 func (s steps) toClusterAPI() *pairs.Write {
 	if why := s.inTheWay(); why != "" {
-		// What the mirror made may belong to a stranger that is being deleted, and be deleted with it.
+		// An infrastructure machine that the mirror made may belong to somebody else's Machine that is being deleted, and be deleted with it.
 		return pairs.First(s.standOff, s.pauseKept, s.releaseInfra, s.failing(authority.ReasonForeignTwin, why))
 	}
 	if w := s.standOffNoMore(); w != nil {
@@ -144,12 +145,12 @@ func (s steps) toClusterAPI() *pairs.Write {
 		s.deletion.WithdrawReplacement,
 		func() *pairs.Write { return s.Synchronized(s.State, s.MachineAPI.GetGeneration(), nil) },
 		func() *pairs.Write { return fields.Unrecorded(s.State) },
-		func() *pairs.Write { return fields.Yielded(s.MachineAPI) }, // last: until both are equal, what the mirror owns here shows who has changed what (since)
+		func() *pairs.Write { return fields.Yielded(s.MachineAPI) }, // last: until both sides are equal, the mirror's fields show who changed what (since)
 	)
 }
 
-// lingers returns a sentence about an infrastructure machine that is being deleted, and that the finalizers of others keep. Until it is gone, the mirror
-// cannot recreate it with the right content, and Cluster API could not act on it after a move. "" for any other.
+// lingers returns a sentence about an infrastructure machine that is being deleted and that is kept by finalizers of other controllers; "" for any other. Until
+// that machine is gone, the mirror cannot recreate it with the right content, and Cluster API could not act on it after a move.
 func (s steps) lingers() string {
 	if s.Kind.Infra != authority.InfraMachine || pairs.PresenceOf(s.Infra) != authority.Deleting {
 		return ""
@@ -166,8 +167,9 @@ func (s steps) lingers() string {
 		pairs.Describe(s.Infra), strings.Join(others, ", "), s.Infra.GetNamespace(), resource(s.Infra), s.Infra.GetName())
 }
 
-// firstCore creates a Machine's Cluster API object before the infrastructure machine, so that the latter names its owner from the beginning. Both are created
-// paused. A template belongs to the Cluster, and exists before a set refers to it.
+// firstCore returns the write that creates a Machine's Cluster API object before its infrastructure machine, so that the infrastructure machine names its owner
+// from the beginning. Both are created paused. It returns nil for a MachineSet, because a template belongs to the Cluster and must exist before a set refers to
+// it.
 func (s steps) firstCore(want *unstructured.Unstructured) *pairs.Write {
 	if s.Core != nil || s.Kind.Infra != authority.InfraMachine || s.Source() != authority.MachineAPI {
 		return nil
@@ -175,7 +177,7 @@ func (s steps) firstCore(want *unstructured.Unstructured) *pairs.Write {
 	return fields.Become(s.State, want, nil)
 }
 
-// becomeInfra makes the infrastructure object what is wanted, where the kind has one.
+// becomeInfra returns the write that makes the infrastructure object equal to want. It returns nil for a kind without such an object.
 func (s steps) becomeInfra(want *unstructured.Unstructured) *pairs.Write {
 	if want == nil {
 		return nil
@@ -183,7 +185,7 @@ func (s steps) becomeInfra(want *unstructured.Unstructured) *pairs.Write {
 	return fields.Become(s.State, want, s.infraNamed(want.GetName()))
 }
 
-// infraNamed is the infrastructure object of that name, as far as it was read.
+// infraNamed returns the infrastructure object of that name, nil if this pass has not read one.
 func (s steps) infraNamed(name string) *unstructured.Unstructured {
 	if s.Infra != nil && s.Infra.GetName() == name {
 		return s.Infra
@@ -196,7 +198,7 @@ func (s steps) infraNamed(name string) *unstructured.Unstructured {
 	return nil
 }
 
-// toMachineAPI mirrors Cluster API to Machine API.
+// toMachineAPI returns the next write that mirrors Cluster API to Machine API.
 func (s steps) toMachineAPI() *pairs.Write {
 	if w := s.restoreOwner(); w != nil {
 		return w // first: which set owns a Machine does not depend on whether it converts
@@ -225,16 +227,16 @@ func (s steps) toMachineAPI() *pairs.Write {
 		func() *pairs.Write { return fields.Yielded(s.Core) },
 		func() *pairs.Write { return fields.Yielded(s.Infra) },
 		s.reattach,
-		func() *pairs.Write { return s.Report(s.MachineAPI, reported) }, // before the rest, which the API server may refuse
+		func() *pairs.Write { return s.Report(s.MachineAPI, reported) }, // this comes before the spec, which the API server may refuse
 		func() *pairs.Write { return fields.Become(s.State, want, s.MachineAPI) },
 		s.deletion.StaleTemplate,
 		func() *pairs.Write { return s.Synchronized(s.State, s.Core.GetGeneration(), reported) },
 	)
 }
 
-// failsFromClusterAPI reports why the Machine API's mirror cannot be made equal, and keeps correct on it what others act by: the status of a Machine, which
-// instance it has, and how many replicas a set is to have. The autoscaler counts a Machine without a Node as one that does not start, and one with an error
-// as failed, and then shrinks the set.
+// failsFromClusterAPI returns the next write for a pair whose Machine API mirror cannot be made equal. It first keeps those fields of the mirror correct that
+// other controllers act on: the status of a Machine, the instance that it has, and the wanted replicas of a set. For example, the autoscaler counts a Machine
+// without a Node as one that does not start, and a Machine with an error as failed, and then shrinks the set. After these writes, it reports the reason.
 func (s steps) failsFromClusterAPI(reason, message string) *pairs.Write {
 	return pairs.First(
 		func() *pairs.Write {
@@ -246,14 +248,16 @@ func (s steps) failsFromClusterAPI(reason, message string) *pairs.Write {
 	)
 }
 
-// infraMissing returns a sentence about an object that the authoritative Cluster API object refers to and that does not exist. The mirror does not create it.
+// infraMissing returns a sentence about an infrastructure object that does not exist although the authoritative Cluster API object refers to it. The mirror
+// does not create that object.
 func (s steps) infraMissing() string {
 	return s.Kind.NoInfra(fmt.Sprintf("%s %s/%s", s.InfraKind().Kind, s.Pair.ClusterAPI, s.InfraName()), s.InstanceKnown())
 }
 
-// reflect creates the Machine API twin of a Machine that a mirrored Cluster API MachineSet has created: "if, and only if, the Cluster API MachineSet has a
-// Machine API equivalent" (converting › Creation of new Machines). It enrols the Cluster API Machine first. If that were deleted before it has the finalizer,
-// its twin would outlive it, and Poundlock would recreate it.
+// reflect returns the next write of a Machine that a mirrored Cluster API MachineSet has created and that gets a Machine API twin: "if, and only if, the
+// Cluster API MachineSet has a Machine API equivalent" (converting › Creation of new Machines). does reports whether the pair is such a Machine. The first
+// write puts the sync finalizer on the Cluster API Machine (enrol). If that Machine were deleted before it has the finalizer, its twin would outlive it, and
+// Poundlock would recreate the Machine.
 func (s steps) reflect() (w *pairs.Write, does bool) {
 	if s.MachineAPI != nil || !s.reflected() {
 		return nil, false
@@ -270,9 +274,9 @@ func (s steps) reflect() (w *pairs.Write, does bool) {
 	), true
 }
 
-// reflected reports whether a Machine belongs to a Cluster API MachineSet that is authoritative for a mirrored pair, and is not paused. A paused Machine may
-// have been the mirror of a Machine that was deleted, with its instance, while Poundlock was away. With a twin, the handoff would unpause it, which nobody
-// has asked for.
+// reflected reports whether a Machine belongs to a Cluster API MachineSet that is authoritative for a mirrored pair, and whether the Machine is not paused. A
+// paused Machine may have been the mirror of a Machine that was deleted, with its instance, while Poundlock was away. If it got a twin, the handoff would
+// unpause it, and nobody has asked for that.
 func (s steps) reflected() bool {
 	owner, set, parent := pairs.ControllerOf(s.Core), s.Parents[authority.ClusterAPI], s.Parents[authority.MachineAPI]
 	return pairs.PresenceOf(s.Core) == authority.Present && !pairs.IsPaused(s.Core) && s.Infra != nil && s.Missing == "" &&
@@ -280,7 +284,8 @@ func (s steps) reflected() bool {
 		pairs.PresenceOf(parent) == authority.Present && authority.Source(pairs.ShapeOf(parent)) == authority.ClusterAPI
 }
 
-// enrol puts the sync finalizer (and a mark) on the authoritative object, only once its twin can be made.
+// enrol returns the write that adds the sync finalizer and the given annotations to the authoritative object; nil if it has them. It is called only once the
+// twin can be made.
 func (s steps) enrol(o *unstructured.Unstructured, annotations map[string]string) *pairs.Write {
 	metadata := map[string]any{}
 	if !slices.Contains(o.GetFinalizers(), authority.SyncFinalizer) {
@@ -298,8 +303,9 @@ func (s steps) enrol(o *unstructured.Unstructured, annotations map[string]string
 		Note: pairs.Describe(o) + " has a twin from now on"}
 }
 
-// recognize marks Cluster API objects that would have become the mirror of a Machine API Machine: a backup was restored, and the Machine is being deleted
-// before it was mirrored. The objects have the Machine's instance, and are paused, so that nobody else would complete their deletion.
+// recognize returns the next write that marks Cluster API objects as the mirror of a Machine API Machine. It is for a Machine that is being deleted before it
+// was mirrored, because a backup was restored. The Cluster API objects would have become the mirror: they have the Machine's instance, and are paused. Because
+// they are paused, nobody else would complete their deletion.
 func (s steps) recognize() *pairs.Write {
 	if s.Kind.Infra != authority.InfraMachine || s.Core == nil || pairs.PresenceOf(s.MachineAPI) != authority.Deleting || s.Surroundings != authority.Stay ||
 		s.Shape().Requested != authority.MachineAPI || s.Source() == authority.ClusterAPI || s.Shape().Current == authority.Migrating ||
@@ -317,8 +323,8 @@ func (s steps) recognize() *pairs.Write {
 	return s.mark(s.Core)
 }
 
-// markInfra marks the infrastructure machine of a pair, so that the locks on it hold when Machine API is authoritative. It leaves a template as it is:
-// several sets may share it, and it is a user's own unless the mirror made it.
+// markInfra returns the write that marks the infrastructure machine of a pair as the mirror's, so that the locks on it hold when Machine API becomes
+// authoritative. It does not mark a template, because several sets may share one, and a template belongs to a user unless the mirror made it.
 func (s steps) markInfra() *pairs.Write {
 	if s.Infra == nil || s.Kind.Infra != authority.InfraMachine || s.IsMirror(s.Infra) {
 		return nil
@@ -331,8 +337,9 @@ func (s steps) mark(o *unstructured.Unstructured) *pairs.Write {
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.MirrorAnnotation: s.Mark()}})}
 }
 
-// claimInfra makes the Machine the owner of its infrastructure machine. Cluster API does so itself, but not while the Machine is paused. And the provider's
-// controller does not acknowledge the pause of a machine without an owner: a Machine that was made for Cluster API would never be released.
+// claimInfra returns the write that makes the Machine the owner of its infrastructure machine. Cluster API does this itself, but not while the Machine is
+// paused. And the provider's controller does not acknowledge the pause of a machine without an owner, so a Machine that was made for Cluster API would never be
+// released.
 func (s steps) claimInfra() *pairs.Write {
 	if s.Kind.Infra != authority.InfraMachine || pairs.PresenceOf(s.Infra) != authority.Present || pairs.ControllerOf(s.Infra) != nil {
 		return nil
@@ -341,7 +348,7 @@ func (s steps) claimInfra() *pairs.Write {
 		Patch: pairs.MetadataPatch(map[string]any{"ownerReferences": append(pairs.OwnersWithout(s.Infra, s.Core), pairs.OwnedBy(s.Core, true))})}
 }
 
-// reattach removes the mark of a detached object that has a MachineSet again.
+// reattach returns the write that removes the annotation DetachedAnnotation from an object that has a MachineSet again.
 func (s steps) reattach() *pairs.Write {
 	owner, set := pairs.ControllerOf(s.MachineAPI), s.Parents[authority.MachineAPI]
 	if _, marked := s.MachineAPI.GetAnnotations()[authority.DetachedAnnotation]; !marked || owner == nil || pairs.PresenceOf(set) != authority.Present ||

@@ -15,9 +15,10 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// restoreOwner makes a paused MachineSet the owner of an authoritative Machine again. A set that acts adopts its Machines itself, but a paused set adopts
-// none. A Machine has lost its owner if the set was recreated. That the other API's set owns the Machine's mirror shows that the set counts this Machine.
-// Without the owner, a move of the set would wait for ever. A Machine that a person has released does not match the set's selector, and stays released.
+// restoreOwner returns the write that makes a paused MachineSet the owner of an authoritative Machine again. A set that acts adopts its Machines itself, but a
+// paused set adopts none. A Machine loses its owner if the set is recreated. If the set of the other API owns the Machine's mirror, that shows that the set
+// counts this Machine. Without the owner, a move of the set would wait for ever. A Machine that a user has released does not match the set's selector, and
+// stays released.
 func (s steps) restoreOwner() *pairs.Write {
 	side := s.Source()
 	machine, set := s.On(side), s.Parents[side]
@@ -36,9 +37,9 @@ func (s steps) restoreOwner() *pairs.Write {
 	}
 }
 
-// changeOwner gives a Cluster API mirror from one MachineSet to another that has adopted the Machine in the Machine API, as when the first set was deleted
-// there with --cascade=orphan. An apply cannot do that: Cluster API's set has written the reference to itself, too, and an object has at most one controller.
-// The former set no longer counts the Machine, in either API.
+// changeOwner returns the write that changes the owner of a Cluster API mirror from one MachineSet to another, which has adopted the Machine in the Machine
+// API. This happens if the first set was deleted there with --cascade=orphan. An apply cannot change the owner, because Cluster API's set has written the
+// reference to itself, too, and an object has at most one controller. The former set no longer counts the Machine, in either API.
 func (s steps) changeOwner(want *unstructured.Unstructured) *pairs.Write {
 	is, wanted := pairs.ControllerOf(s.Core), pairs.ControllerOf(want)
 	if is == nil || wanted == nil || is.UID == wanted.UID || is.Kind != s.Kind.Parent || wanted.Kind != s.Kind.Parent ||
@@ -54,14 +55,14 @@ func (s steps) changeOwner(want *unstructured.Unstructured) *pairs.Write {
 	}
 }
 
-// countedBy reports whether this set of the mirror's side owns the mirror. Neither of the two may be being deleted.
+// countedBy reports whether a set of the mirror's API owns the mirror, and neither of the two is being deleted.
 func (s steps) countedBy(set *unstructured.Unstructured) bool {
 	mirror, _ := s.Mirror()
 	owner := pairs.ControllerOf(mirror)
 	return pairs.PresenceOf(mirror) == authority.Present && pairs.PresenceOf(set) == authority.Present && owner != nil && owner.UID == set.GetUID()
 }
 
-// adoptsNothing reports whether the set of a side is not being deleted, belongs to the pair, and is paused.
+// adoptsNothing reports whether the set of an API belongs to the pair, is paused, and is not being deleted. Such a set adopts no Machine.
 func (s steps) adoptsNothing(side authority.API) bool {
 	switch set := s.Parents[side]; {
 	case pairs.PresenceOf(set) != authority.Present:
@@ -73,13 +74,13 @@ func (s steps) adoptsNothing(side authority.API) bool {
 	}
 }
 
-// lost reports whether nothing controls the Machine, or its controller is a former set of the same name: only one set of a name exists at a time.
+// lost reports whether nothing controls the Machine, or its controller is a former set with the name of set. Only one set of a name exists at a time.
 func lost(machine, set *unstructured.Unstructured) bool {
 	owner := pairs.ControllerOf(machine)
 	return owner == nil || names(*owner, set) && owner.UID != set.GetUID()
 }
 
-// names reports whether a reference is to an object of this kind and name, whatever its UID.
+// names reports whether a reference names the kind and the name of an object, even if the UID differs.
 func names(r metav1.OwnerReference, o *unstructured.Unstructured) bool {
 	group, _, _ := strings.Cut(r.APIVersion, "/")
 	return group == o.GroupVersionKind().Group && r.Kind == o.GetKind() && r.Name == o.GetName()

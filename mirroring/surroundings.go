@@ -13,7 +13,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// LivesIn lists a pair's surroundings. When one of them is deleted, a part of the pair is deleted with it, without a user's request (DESIGN §3.3).
+// LivesIn returns a pair's surroundings: its namespaces, CRDs and Clusters. If one of them is deleted, a part of the pair is deleted with it, without a user's
+// request (DESIGN §3.3).
 func LivesIn(s *pairs.State) []authority.Surrounding {
 	out := []authority.Surrounding{{Kind: authority.Namespace, Name: s.Pair.MachineAPI}, {Kind: authority.Namespace, Name: s.Pair.ClusterAPI}}
 	for _, name := range append(s.Kind.Definitions(), infraDefinitions(s)...) {
@@ -35,8 +36,8 @@ func LivesIn(s *pairs.State) []authority.Surrounding {
 	return append(out, ownersDefinition(s)...)
 }
 
-// ownersDefinition returns the CRD of the owner of a mirror that is being deleted, where that owner does not exist any more. If the CRD is younger than the
-// mirror, the owner was deleted with an earlier CRD of that name. The garbage collector then deleted the mirror after its owner, without a user's request.
+// ownersDefinition returns the CRD of the owner of a mirror that is being deleted, if that owner does not exist any more. If the CRD is newer than the mirror,
+// the owner was deleted with an earlier CRD of that name. The garbage collector then deleted the mirror after its owner, without a user's request.
 func ownersDefinition(s *pairs.State) []authority.Surrounding {
 	mirror, side := s.Mirror()
 	owner, ok := authority.KindNamed(s.Kind.Parent)

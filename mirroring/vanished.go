@@ -12,15 +12,15 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// reasonVanished is why Poundlock creates nothing from a mirror whose authoritative object is gone.
+// reasonVanished is the reason of the condition if Poundlock creates nothing from a mirror because the mirror's authoritative object is gone.
 const reasonVanished = "AuthoritativeObjectMissing"
 
-// vanished returns a sentence if the authoritative object of Cluster API existed and is gone, although nobody was there to follow its deletion; "" otherwise.
-// The finalizer keeps such an object as long as Poundlock has not been removed (kubectl poundlock cleanup). An object that was deleted meanwhile, as by
-// scaling a set down, would come back with an instance of its own, or the set would delete another Machine in its place.
+// vanished returns a sentence if the authoritative object of Cluster API existed and is gone, although Poundlock has not seen its deletion; "" otherwise. The
+// finalizer keeps such an object as long as Poundlock has not been removed (kubectl poundlock cleanup). The object may have been deleted in the meantime, for
+// example by scaling a set down. If Poundlock recreated it, it would get an instance of its own, or the set would delete another Machine in its place.
 //
 // That the object existed is stored before Cluster API's controllers may act on it: by the switch, by an adoption of an existing object, or by the mirror's
-// first report, for which the handoff waits. Of a new object nothing is stored yet, so its first twin is created.
+// first report, for which the handoff waits. For a new object nothing is stored yet, so its first twin is created.
 func (s steps) vanished() string {
 	if s.Source() != authority.ClusterAPI || s.Core != nil || !s.Shape().Existed() && !s.wasReflected() {
 		return ""
@@ -39,8 +39,9 @@ func (s steps) vanished() string {
 		s.Kind.Name, s.Pair.ClusterAPI, s.Name, s.Pair.MachineAPI, s.Kind.Resource, s.Kind.MachineAPI.Group, end, lost, api)
 }
 
-// keepsChildren puts the sync finalizer on a set that has lost its authoritative object, and the finalizer too (kubectl poundlock cleanup). So the deletion of
-// the set waits until Poundlock has detached the Machines that Machine API runs: the garbage collector would delete them with their instances.
+// keepsChildren returns the write that puts the sync finalizer on a set that has lost its authoritative object and also the finalizer (kubectl poundlock
+// cleanup). So the deletion of the set waits until Poundlock has detached the Machines that Machine API runs. Otherwise the garbage collector would delete them
+// with their instances.
 func (s steps) keepsChildren() *pairs.Write {
 	if _, ok := s.Kind.Children(); !ok {
 		return nil
@@ -48,8 +49,8 @@ func (s steps) keepsChildren() *pairs.Write {
 	return deletion.Hold(s.MachineAPI)
 }
 
-// wasReflected reports whether the mirror created the Machine API object, for a Machine that Cluster API's set had created. Only then does the mirror own
-// spec.authoritativeAPI: if a person copies the object, the person owns the field.
+// wasReflected reports whether the mirror created the Machine API object for a Machine that Cluster API's set had created. Only then does the mirror own
+// spec.authoritativeAPI. If a user copies the object, the user owns the field.
 func (s steps) wasReflected() bool {
 	return s.Shape().Requested == authority.ClusterAPI && ownership.Owns(s.MachineAPI, managedfields.Path("spec", "authoritativeAPI"))
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// MadeFor is the name of the pair of a kind for which the mirror made an object, by its mark; "" for none.
+// MadeFor returns the name of the pair of a kind for which the mirror made an object, according to the object's mark (MirrorAnnotation); "" if the mirror made
+// it for no such pair.
 func MadeFor(kind authority.Kind, o metav1.Object) string {
 	name, made := strings.CutPrefix(o.GetAnnotations()[authority.MirrorAnnotation], kind.Name+"/")
 	if !made {
@@ -25,9 +26,9 @@ func MadeFor(kind authority.Kind, o metav1.Object) string {
 	return name
 }
 
-// OfInfra returns the names of the pairs to which an infrastructure object belongs or belonged: by the mirror's mark, and by its owner. A machine may also
-// belong to the pair of its own name. template is the name of the template that the object is, or was made from: the pairs that refer to it are requeued as
-// well; "" for none.
+// OfInfra returns the names of the pairs to which an infrastructure object belongs or belonged, according to the mirror's mark and to its owner. A machine may
+// also belong to the pair of its own name. template is the name of the template that the object is, or that it was made from, "" if there is none. The pairs
+// that refer to that template are requeued as well.
 func OfInfra(kind authority.Kind, isMachine bool, o metav1.Object) (names []string, template string) {
 	if name := MadeFor(kind, o); name != "" {
 		names = append(names, name)
@@ -39,7 +40,7 @@ func OfInfra(kind authority.Kind, isMachine bool, o metav1.Object) (names []stri
 	}
 	template = o.GetName()
 	if isMachine {
-		if kind.Infra == authority.InfraMachine { // as long as it is nobody's, it is in the way of the mirror of that name
+		if kind.Infra == authority.InfraMachine { // while nobody owns this machine, it prevents the mirror of that name
 			names = append(names, o.GetName())
 		}
 		template = o.GetAnnotations()[clusterv1.TemplateClonedFromNameAnnotation]
@@ -50,7 +51,8 @@ func OfInfra(kind authority.Kind, isMachine bool, o metav1.Object) (names []stri
 	return names, template
 }
 
-// OfInfraInstance returns the name of an object that a provider keeps for an instance, and the name of its machine: one of the two is the pair's name.
+// OfInfraInstance returns the names that the pair of an object may have that a provider keeps for an instance: the object's own name, and the name of the
+// provider's machine that owns the object.
 func OfInfraInstance(kind string, o metav1.Object) []string {
 	names := []string{o.GetName()}
 	for _, ref := range o.GetOwnerReferences() {
@@ -61,7 +63,7 @@ func OfInfraInstance(kind string, o metav1.Object) []string {
 	return names
 }
 
-// InfraClusterChanged reports whether something has changed that conversions read of an infrastructure cluster object outside its spec.
+// InfraClusterChanged reports whether anything outside the spec of an infrastructure cluster object has changed that conversions read.
 func InfraClusterChanged(was, now *unstructured.Unstructured) bool {
 	if !maps.Equal(personsAnnotations(was), personsAnnotations(now)) {
 		return true
@@ -73,7 +75,8 @@ func InfraClusterChanged(was, now *unstructured.Unstructured) bool {
 	})
 }
 
-// personsAnnotations are all annotations but the mark of the surroundings, which Poundlock itself changes while a fleet is scaled.
+// personsAnnotations returns all annotations except the mark of package surroundings (HoldsMirrorsAnnotation), which Poundlock itself changes while a fleet is
+// scaled.
 func personsAnnotations(o metav1.Object) map[string]string {
 	all := maps.Clone(o.GetAnnotations())
 	delete(all, authority.HoldsMirrorsAnnotation)

@@ -25,7 +25,7 @@ import (
 
 // Options are the parameters of the reconcilers.
 type Options struct {
-	// Pairs are the namespaces that mirror each other.
+	// Pairs are the pairs of namespaces that mirror each other.
 	Pairs authority.Pairs
 	// NodeSync is the configuration of Cluster API's manager that conversions need.
 	NodeSync conversion.NodeSync
@@ -33,13 +33,13 @@ type Options struct {
 	Gate func(context.Context) (authority.Migration, error)
 	// Enabled reports whether authority over a kind can move; see handoff.Options.
 	Enabled func(authority.Kind) bool
-	// ControlPlane reports whether this process rolls out and generates ControlPlaneMachineSets: where no other operator does.
+	// ControlPlane reports whether this process generates and rolls out ControlPlaneMachineSets, because no other operator does.
 	ControlPlane bool
-	// MayRecreate allows ControlPlaneMachineSets the strategy Recreate, which leaves etcd without a member for a time.
+	// MayRecreate allows the strategy Recreate for ControlPlaneMachineSets, which leaves etcd without a member for some time.
 	MayRecreate bool
-	// NotReadyGrace is how long a Node of the control plane may be not ready before its set is unavailable.
+	// NotReadyGrace is how long a Node of the control plane may be not ready before its set counts as unavailable.
 	NotReadyGrace time.Duration
-	// Version is the release that the ClusterOperator reports, "" for none.
+	// Version is the release that the ClusterOperator reports; "" for none.
 	Version string
 }
 
@@ -56,9 +56,9 @@ func All(mgr ctrl.Manager, o Options) error {
 	)
 }
 
-// compared has the pairs that the mirror has found or made equal since this process began, each with the edition of the content that the mirror was made
-// from. The condition Synchronized does not suffice for two reasons. An older release may have set it, whose mirror left out fields that this release writes
-// before a move. And the condition does not cover labels and annotations.
+// compared has the pairs that the mirror has found or made equal since this process began, each with the authority.Edition (a hash) of the content from which
+// the mirror was made. The condition Synchronized does not suffice for two reasons. An older release, whose mirror left out fields that this release writes
+// before a move, may have set the condition. And the condition does not cover labels and annotations.
 type compared struct{ pairs sync.Map }
 
 type pairKey struct {
@@ -79,7 +79,7 @@ func (c *compared) has(kind string, key types.NamespacedName, edition uint64) bo
 	return found && last == edition
 }
 
-// ControlPlane adds the reconcilers of ControlPlaneMachineSets that do not need the feature gate of the move to Cluster API.
+// ControlPlane adds those reconcilers of ControlPlaneMachineSets that work without the feature gate of the move to Cluster API.
 func ControlPlane(mgr ctrl.Manager, o Options) error {
 	if !o.ControlPlane {
 		return nil
@@ -94,7 +94,7 @@ func (o Options) rollout() rollout.Options {
 	return rollout.Options{Pairs: o.Pairs, MayRecreate: o.MayRecreate, NotReadyGrace: o.NotReadyGrace, Version: o.Version}
 }
 
-// controlPlaneAuthority adds the reconciler that moves a ControlPlaneMachineSet between the APIs, and keeps Cluster API's side of the set.
+// controlPlaneAuthority adds the reconciler that moves authority over a ControlPlaneMachineSet between the APIs, and keeps Cluster API's side of the set.
 func controlPlaneAuthority(mgr ctrl.Manager, o Options) error {
 	if !o.ControlPlane {
 		return nil

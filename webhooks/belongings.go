@@ -29,8 +29,8 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// Holding lists the objects of a kind that have an instance's ID: Machines, or objects that a provider keeps for instances. key is the ID's
-// authority.InstanceKey or authority.InstanceTail. The cost does not grow with the fleet.
+// Holding lists the objects of a kind that have a given instance ID: Machines, or objects that a provider keeps for instances. key is the ID's
+// authority.InstanceKey or authority.InstanceTail. The cost does not grow with the size of the fleet.
 type Holding interface {
 	With(ctx context.Context, gvk schema.GroupVersionKind, namespace, key string) ([]*policies.Object, error)
 }
@@ -59,14 +59,15 @@ func (r indexHolding) With(ctx context.Context, gvk schema.GroupVersionKind, nam
 	return slices.DeleteFunc(found, func(m *policies.Object) bool { return !hasInstance(m, key) }), err
 }
 
-// hasInstance reports whether a key is that of a Machine's ID. The index also finds Machines whose IDs only have the same end.
+// hasInstance reports whether a key belongs to the instance ID of a Machine. The index also finds Machines whose IDs only have the same end, so its results are
+// checked.
 func hasInstance(m *policies.Object, key string) bool {
 	id := authority.InstanceKeyOf(m)
 	return id == key || instanceid.Tail(id) == key
 }
 
-// belongings looks up who else is concerned: the owners of the object under review, its infrastructure object, objects of the same name, and the other holders
-// of its instance.
+// belongings adds to c the other objects that are concerned: the owners of the object under review, its infrastructure object, objects of the same name, and
+// the other holders of its instance.
 func (l Lookups) belongings(ctx context.Context, c *policies.Change, needs policies.Need) (err error) {
 	if needs.Has(policies.NeedOwners) && c.Operation != admissionv1.Delete {
 		if c.Facts.Owners, err = l.owners(ctx, *c); err != nil {
@@ -104,12 +105,12 @@ func (l Lookups) belongings(ctx context.Context, c *policies.Change, needs polic
 	return err
 }
 
-// errNotBegun marks a failed lookup on which it depends whether a MachineSet without Machines may create its first one. The creation is then refused, even on a
-// route that fails open (unknown).
+// errNotBegun marks a failed lookup that decides whether a MachineSet without Machines may create its first one. The creation is then refused, even on a route
+// that fails open (unknown).
 var errNotBegun = errors.New("looking up the MachineSets of the Machine in both APIs")
 
-// ownerSet reads the MachineSet for which a Machine is created, and the MachineSet of the same name in the other API. If the cache shows that the owning set
-// has Machines already, nothing is read from the API server.
+// ownerSet adds to c the MachineSet for which a Machine is created, and the MachineSet of the same name in the other API. If the cache shows that the owning
+// set already has Machines, it reads nothing from the API server.
 func (l Lookups) ownerSet(ctx context.Context, c *policies.Change) (err error) {
 	other := policies.SideClusterAPI
 	if c.Side == policies.SideClusterAPI {
@@ -128,12 +129,12 @@ func (l Lookups) ownerSet(ctx context.Context, c *policies.Change) (err error) {
 	return err
 }
 
-// owns reports whether an owner reference of an object has the set's UID. A name is not enough, because the cache may have a deleted set of that name.
+// owns reports whether an owner reference of o has the set's UID. The name is not enough, because the cache may have a deleted set of that name.
 func owns(set, o *policies.Object) bool {
 	return slices.ContainsFunc(o.Metadata.OwnerReferences, func(r metav1.OwnerReference) bool { return r.UID == set.Metadata.UID })
 }
 
-// alsoKept names the objects that the provider keeps for the instance of a Machine API Machine and that do not belong to that Machine's pair.
+// alsoKept returns the names of the objects that the provider keeps for the instance of a Machine API Machine and that do not belong to the Machine's pair.
 func (l Lookups) alsoKept(ctx context.Context, c policies.Change) ([]string, error) {
 	kind, id := authority.KeptKindFor(c.Old), authority.InstanceKeyOf(c.Old)
 	i := slices.IndexFunc(l.Platforms, func(p conversion.Platform) bool { return kind != "" && p.InfraInstance.Kind == kind })
@@ -151,8 +152,8 @@ func (l Lookups) alsoKept(ctx context.Context, c policies.Change) ([]string, err
 	return authority.AlsoKept(kept, c.Name, infra), nil
 }
 
-// infraNamed reads the provider's machine of a name, and the object of the same name that the provider keeps for an instance. Each is nil if there is none, or
-// if the cluster's platform is not known or not converted. The Infrastructure comes from the cache, because the platform does not change.
+// infraNamed reads the provider's machine of a name, and the object of the same name that the provider keeps for an instance. Each is nil if it does not exist,
+// or if the cluster's platform is unknown or has no conversion. The Infrastructure comes from the cache, because the platform does not change.
 func (l Lookups) infraNamed(ctx context.Context, namespace, name string) (machine, kept *policies.Object, err error) {
 	about, err := l.Cached.Get(ctx, infrastructure)
 	if err != nil || about == nil {
@@ -163,7 +164,7 @@ func (l Lookups) infraNamed(ctx context.Context, namespace, name string) (machin
 			Type string `json:"type"`
 		} `json:"platformStatus"`
 	}
-	_ = json.Unmarshal(about.Status, &status) // a status that cannot be read names no platform
+	_ = json.Unmarshal(about.Status, &status) // ignored: a status that cannot be read names no platform
 	for _, p := range l.Platforms {
 		if p.Name != status.PlatformStatus.Type {
 			continue
@@ -178,8 +179,8 @@ func (l Lookups) infraNamed(ctx context.Context, namespace, name string) (machin
 }
 
 // owners reads the owners that the requested object names: the sets of either API, the Clusters, the Machines of a provider's machine, and the provider's
-// machine of an object that is kept for its instance. The provider's machine is read in the version of the reference, which the provider serves. The others are
-// read in the version that Poundlock reads.
+// machine of an object that the provider keeps for an instance. The provider's machine is read in the version that the reference names, because the provider
+// serves that version. The other owners are read in the version that Poundlock reads.
 func (l Lookups) owners(ctx context.Context, c policies.Change) ([]*policies.Object, error) {
 	var out []*policies.Object
 	refs := named(coreKind(policies.SideClusterAPI, "Machine"), c.Namespace, authority.MachineOwners(c.New)...)
@@ -216,7 +217,8 @@ func ownerKind(side policies.Side, kind string) schema.GroupVersionKind {
 	return coreKind(side, kind)
 }
 
-// behind returns the Cluster API Machine that owns a deleted provider's object. It reads from the cache, because only a warning depends on the Machine.
+// behind returns the Cluster API Machine that owns a provider's object whose deletion is under review. It reads from the cache, because only a warning depends
+// on the Machine.
 func (l Lookups) behind(ctx context.Context, c policies.Change) ([]*policies.Object, error) {
 	if c.Facts.Twin == nil || c.Kind == authority.InfraMachineTemplate {
 		return nil, nil
@@ -228,7 +230,7 @@ func (l Lookups) behind(ctx context.Context, c policies.Change) ([]*policies.Obj
 	return []*policies.Object{o}, nil
 }
 
-// holders names the other Machines, of both APIs, that have the instance's ID of the object under review.
+// holders returns the names of the other Machines of both APIs that have the same instance ID as the object under review.
 func (l Lookups) holders(ctx context.Context, c policies.Change) ([]string, error) {
 	if l.Holding == nil {
 		return nil, nil
@@ -281,7 +283,7 @@ func (f ListingFunc) All(ctx context.Context, gvk schema.GroupVersionKind, names
 	return f(ctx, gvk, namespace)
 }
 
-// listing lists whole namespaces, from a cache or live. MachineSets can be listed like that, since there are far fewer of them than Machines.
+// listing lists whole namespaces, from a cache or from the API server. This is cheap enough for MachineSets, because there are far fewer of them than Machines.
 type listing struct {
 	client.Reader
 	timeout time.Duration
@@ -301,7 +303,7 @@ func (r listing) labelled(ctx context.Context, gvk schema.GroupVersionKind, name
 	return objectsOf(ctx, r.Reader, gvk, namespace, which)
 }
 
-// mastersOf returns a Listing of the Machines of the control plane alone, which it finds by the labels of either API.
+// mastersOf returns a Listing of only the control plane's Machines. It finds them by the labels of either API.
 func mastersOf(all listing) Listing {
 	return ListingFunc(func(ctx context.Context, gvk schema.GroupVersionKind, namespace string) ([]*policies.Object, error) {
 		if gvk.Group == clusterv1.GroupVersion.Group {
@@ -311,8 +313,8 @@ func mastersOf(all listing) Listing {
 	})
 }
 
-// sets lists MachineSets: for a Machine under review that moves, those of the API to which it moves; for a Machine that is created, those of its own API; for a
-// MachineDeployment, those that it may adopt.
+// sets lists the MachineSets that a review needs. For a Machine that moves, these are the sets of the API to which it moves. For a Machine that is created,
+// they are the sets of its own API. For a MachineDeployment, they are the sets that it may adopt.
 func (l Lookups) sets(ctx context.Context, c policies.Change) ([]*policies.Object, error) {
 	if c.Kind == authority.MachineDeployment {
 		return l.Sets.All(ctx, coreKind(policies.SideClusterAPI, "MachineSet"), c.Namespace)

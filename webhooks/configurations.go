@@ -23,14 +23,15 @@ import (
 type ConfigOptions struct {
 	Platforms []conversion.Platform
 	Pairs     authority.Pairs
-	// Own are Poundlock's exact user names, whose requests are excluded.
+	// Own are the exact user names of Poundlock, whose requests are not sent to most webhooks.
 	Own []string
 	// Identities are the users whose requests fail open although the same requests of others fail closed.
 	Identities policies.Identities
-	// Name is both configurations' name, "" for poundlock.
+	// Name is the name of both configurations; "" means poundlock.
 	Name                string
 	Labels, Annotations map[string]string
-	// Service is how the API server reaches the webhooks in the cluster. URL, if set, replaces the Service: it is the base of the paths, https://host:port.
+	// Service is the Service through which the API server reaches the webhooks in the cluster. URL, if set, replaces the Service: it is the base of all paths,
+	// https://host:port.
 	Service  admissionregistrationv1.ServiceReference
 	URL      string
 	CABundle []byte
@@ -96,7 +97,7 @@ func (o ConfigOptions) clientConfig(r Route) admissionregistrationv1.WebhookClie
 	return admissionregistrationv1.WebhookClientConfig{Service: &service, CABundle: o.CABundle}
 }
 
-// rules has one row for each group and version of the route's subjects.
+// rules returns one rule for each group and version of the route's subjects.
 func rules(r Route) []admissionregistrationv1.RuleWithOperations {
 	var out []admissionregistrationv1.RuleWithOperations
 	for _, s := range r.Subjects {
@@ -120,9 +121,9 @@ func rules(r Route) []admissionregistrationv1.RuleWithOperations {
 	return out
 }
 
-// versions returns the versions of requests that a webhook matches. For a provider's objects it is every version. An API server converts a request only to a
-// version that the CRD serves, so a CRD that does not serve the version that Poundlock reads would leave the lock open. A request is then judged in its own
-// version: locks compare the whole spec, and each version has providerID in the same place.
+// versions returns the versions of requests that a webhook matches. For a provider's objects it returns every version. An API server converts a request only to
+// a version that the CRD serves. So a CRD that does not serve the version that Poundlock reads would leave the lock open. With every version, a request is
+// judged in its own version: locks compare the whole spec, and each version has providerID in the same place.
 func (s Subject) versions() string {
 	if slices.Contains([]string{authority.InfraMachine, authority.InfraMachineTemplate, authority.InfraInstance, authority.InfraCluster}, s.Kind) {
 		return "*"
@@ -137,7 +138,8 @@ func (s Subject) scope() admissionregistrationv1.ScopeType {
 	return admissionregistrationv1.NamespacedScope
 }
 
-// conditions returns the route's match conditions, and before them the one that excludes Poundlock's own requests, unless the route needs those.
+// conditions returns the route's match conditions. Unless the route needs Poundlock's own requests, it puts a condition before them that excludes these
+// requests.
 func (o ConfigOptions) conditions(r Route) []admissionregistrationv1.MatchCondition {
 	var out []admissionregistrationv1.MatchCondition
 	if !r.Own && len(o.Own) > 0 {
@@ -157,8 +159,9 @@ func celStrings(values []string) string {
 	return strings.Join(out, ", ")
 }
 
-// namespaces selects the namespaces of the route's side, because objects of the route's kinds have no meaning in those of the other side. Surroundings are in
-// both. A route that fails closed selects only namespaces with the label of enforcement, and an early route only those without it.
+// namespaces returns the selector for the namespaces of the route's side, because objects of the route's kinds have no meaning in those of the other side. For
+// surroundings (namespaces, CRDs, Clusters) it selects both. A route that fails closed selects only namespaces with the label of enforcement, and an early
+// route only those without it.
 func (o ConfigOptions) namespaces(r Route) *metav1.LabelSelector {
 	var values []string
 	for _, p := range o.Pairs {

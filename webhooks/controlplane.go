@@ -27,9 +27,10 @@ import (
 // ControlPlanes reads the control plane that a selector selects in a namespace.
 type ControlPlanes interface {
 	ControlPlane(ctx context.Context, namespace string, selector labels.Selector) (*policies.ControlPlane, error)
-	// Resolved reads the machine that a set's template for Cluster API describes. set is the set's JSON.
+	// Resolved returns the machine that the template of a ControlPlaneMachineSet describes, for a template for Cluster API. set is the JSON of the
+	// ControlPlaneMachineSet.
 	Resolved(ctx context.Context, pair authority.Pair, set []byte, with Requested) (controlplane.Resolved, error)
-	// Try sends dry runs of Machines to the API server.
+	// Try sends dry runs of Machines to the API server, and returns their results.
 	Try(ctx context.Context, trials []controlplane.Trial) []policies.Trial
 }
 
@@ -46,10 +47,10 @@ func (f ControlPlanesFunc) Resolved(context.Context, authority.Pair, []byte, Req
 	return controlplane.Resolved{}, errors.New("there is nothing to read templates with")
 }
 
-// Try tries nothing and returns no result.
+// Try returns no result, because the function cannot send dry runs.
 func (f ControlPlanesFunc) Try(context.Context, []controlplane.Trial) []policies.Trial { return nil }
 
-// controlPlane reads the control plane of the set under review, with the results of the dry runs that the review needs (admission.Asked).
+// controlPlane returns the control plane of the set under review, with the results of the dry runs that the review needs (admission.Asked).
 func (l Lookups) controlPlane(ctx context.Context, c policies.Change) (*policies.ControlPlane, error) {
 	out, err := l.controlPlaneOf(ctx, c, c.New, c.Old)
 	if err != nil {
@@ -63,8 +64,8 @@ func (l Lookups) controlPlane(ctx context.Context, c policies.Change) (*policies
 	return out, nil
 }
 
-// controlPlaneOf reads the control plane that a set selects, and the templates of that set and of others. A set whose selector cannot be read selects nothing;
-// a rule refuses such a set.
+// controlPlaneOf returns the control plane that a set selects, with the templates of that set and of others. A set whose selector cannot be read selects
+// nothing, and a rule refuses such a set.
 func (l Lookups) controlPlaneOf(ctx context.Context, c policies.Change, set *policies.Object, others ...*policies.Object) (*policies.ControlPlane, error) {
 	out, err := l.selected(ctx, c, set)
 	if err != nil {
@@ -78,7 +79,7 @@ func (l Lookups) controlPlaneOf(ctx context.Context, c policies.Change, set *pol
 	return out, nil
 }
 
-// selected reads the control plane that a set selects.
+// selected returns the control plane that a set selects.
 func (l Lookups) selected(ctx context.Context, c policies.Change, set *policies.Object) (*policies.ControlPlane, error) {
 	selector := labels.Nothing()
 	if set, err := admission.Read(set); err == nil {
@@ -94,7 +95,7 @@ func (l Lookups) selected(ctx context.Context, c policies.Change, set *policies.
 	return out, nil
 }
 
-// controlPlaneSet reads the stored set with its control plane for the review of a Machine or a template; nil if there is no set.
+// controlPlaneSet returns the stored ControlPlaneMachineSet with its control plane, for the review of a Machine or a template; nil if there is no such set.
 func (l Lookups) controlPlaneSet(ctx context.Context, c policies.Change) (*policies.ControlPlane, error) {
 	switch {
 	case c.Kind == authority.InfraMachineTemplate:
@@ -113,8 +114,9 @@ func (l Lookups) controlPlaneSet(ctx context.Context, c policies.Change) (*polic
 	return out, err
 }
 
-// controlPlaneOfEdited reads the stored set and its control plane for a review of a Machine that Cluster API runs, or of its provider's machine, with the mirror
-// that will come of it. It returns nil if there is no active set, or no such Machine of the control plane.
+// controlPlaneOfEdited returns the stored set with its control plane, for the review of a Machine that Cluster API runs or of its provider's machine. The
+// result includes the Machine API mirror that the edit leads to (Edited). It returns nil if there is no active set, or if the object belongs to no such Machine
+// of the control plane.
 func (l Lookups) controlPlaneOfEdited(ctx context.Context, c policies.Change) (*policies.ControlPlane, error) {
 	twin := c.Facts.Twin
 	if l.Converter == nil || twin == nil || twin.Kind != "Machine" || !controlplane.OfControlPlane(twin.Metadata.Labels) ||
@@ -142,8 +144,8 @@ func (l Lookups) controlPlaneOfEdited(ctx context.Context, c policies.Change) (*
 	return out, err
 }
 
-// controlPlaneOfTemplate reads the stored set that makes its Machines from the template under review. The result is the set's control plane with the requested
-// template in place of the stored one; nil if no set refers to the template.
+// controlPlaneOfTemplate returns the control plane of the stored set that makes its Machines from the template under review. The requested template takes the
+// place of the stored one. It returns nil if no set refers to the template.
 func (l Lookups) controlPlaneOfTemplate(ctx context.Context, c policies.Change) (*policies.ControlPlane, error) {
 	template, ok := l.requested(c)
 	if !ok {
@@ -190,7 +192,7 @@ func (l Lookups) requested(c policies.Change) (Requested, bool) {
 	return Requested{}, false
 }
 
-// reader returns a reader that reads the requested template instead of the stored one, and everything else from r.
+// reader returns a reader that returns the requested template instead of the stored one, and reads everything else from r.
 func (q Requested) reader(r client.Reader) client.Reader {
 	if q.Name == "" {
 		return r
@@ -214,8 +216,8 @@ func (i instead) Get(ctx context.Context, key client.ObjectKey, into client.Obje
 	return json.Unmarshal(i.object.Raw(), &u.Object)
 }
 
-// template adds to known the machine that a set's template for Cluster API describes. It looks up nothing for a set whose template is for Machine API, or for
-// one that cannot be read.
+// template returns known with the machine that a set's template for Cluster API describes. It adds nothing for a set whose template is for Machine API, or for
+// a set that cannot be read.
 func (l Lookups) template(ctx context.Context, c policies.Change, o *policies.Object, with Requested, known []policies.Template) ([]policies.Template, error) {
 	if o == nil {
 		return known, nil
@@ -231,7 +233,7 @@ func (l Lookups) template(ctx context.Context, c policies.Change, o *policies.Ob
 	return append(known, controlplane.Known(t, resolved)), nil
 }
 
-// liveControlPlane reads from the API server. Sets are seldom written and much depends on the answer, so a cache, which may lag behind, would gain nothing.
+// liveControlPlane reads from the API server. Sets are seldom written and much depends on the answer, so a cache, which may be out of date, would gain nothing.
 type liveControlPlane struct {
 	client.Reader
 	creator     facts.Creator
@@ -257,12 +259,12 @@ func (r liveControlPlane) Resolved(ctx context.Context, pair authority.Pair, set
 	return facts.Resolved(ctx, with.reader(r), &facts.Accounts{Reader: r}, pair, set)
 }
 
-// forTrials is how long a review waits for dry runs. A dry run that is not answered is a warning and no refusal, so the review must have time left to answer
-// before the API server's timeout (TimeoutSeconds).
+// forTrials is how long a review waits for dry runs. A dry run without an answer leads to a warning and not to a refusal, so the review must have time left to
+// answer before the API server's timeout (TimeoutSeconds).
 const forTrials = 2 * time.Second
 
-// Try tries each Machine without its owner reference. The set under review may not be stored yet, and whether Poundlock may refer to the set does not matter
-// for the Machine. A trial that is not answered is marked as such.
+// Try returns the results of a dry run for each Machine. It leaves out the owner reference, because the set under review may not be stored yet, and because it
+// does not matter for the Machine whether Poundlock may refer to the set. A trial without an answer is marked as such.
 func (r liveControlPlane) Try(ctx context.Context, trials []controlplane.Trial) []policies.Trial {
 	defer r.metrics.lookup("live", time.Now())
 	ctx, cancel := context.WithTimeout(ctx, forTrials)

@@ -33,14 +33,15 @@ import (
 // infrastructure names the object in which OpenShift describes the cluster's platform.
 var infrastructure = Ref{GroupVersionKind: configv1.GroupVersion.WithKind("Infrastructure"), Name: "cluster"}
 
-// conversions tries conversions of authoritative objects into their counterparts.
+// conversions tries to convert authoritative objects into their counterparts, for warnings.
 type conversions struct {
 	cached    Reader
 	envs      envs
 	platforms []conversion.Platform
 }
 
-// Unconvertible converts from the authoritative API to the other one, whichever side is under review. An object that only Cluster API has is not converted.
+// Unconvertible converts from the authoritative API to the other one, whichever side is under review, and returns what cannot be converted. It does not convert
+// an object that exists only in Cluster API.
 func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (field.ErrorList, error) {
 	if c.Side == policies.SideClusterAPI && c.Facts.Twin == nil {
 		return nil, nil
@@ -73,7 +74,7 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 	if err != nil {
 		return nil, err
 	}
-	// An object that is created without a counterpart is the source of its counterpart, whichever API is to be authoritative.
+	// An object that is created without a counterpart is the source of its counterpart, whichever API will be authoritative.
 	if c.Operation == admissionv1.Create && capi == nil || authority.Authoritative(authority.Read(stored)) == authority.MachineAPI {
 		return core.Check(c.Kind, mapi.Raw(), env), nil
 	}
@@ -88,7 +89,7 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 	if err != nil {
 		return nil, err
 	}
-	if infra == nil && c.Side == policies.SideMachineAPI && authority.TakesOver(c) { // the mirror goes on with the object that it last made
+	if infra == nil && c.Side == policies.SideMachineAPI && authority.TakesOver(c) { // the mirror continues with the object that it last made
 		infra = core.StandIn(c.Kind, mapi.Raw(), env)
 	}
 	errs := core.CheckTwin(c.Kind, capi.Raw(), infra, env)
@@ -99,7 +100,7 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 	return errs, nil
 }
 
-// provided tries the conversion of an infrastructure machine or template that is in use to Machine API. It converts nothing if the Cluster API object of the
+// provided tries to convert an infrastructure machine or template that is in use to Machine API. It converts nothing if the Cluster API object with the
 // counterpart's name does not refer to the object under review.
 func (v conversions) provided(ctx context.Context, c policies.Change) (field.ErrorList, error) {
 	i := slices.IndexFunc(authority.Kinds(), func(k authority.Kind) bool { return k.Infra == c.Kind })
@@ -135,7 +136,8 @@ func (v conversions) provided(ctx context.Context, c policies.Change) (field.Err
 	return errs, nil
 }
 
-// Mirrored converts the authoritative Machine of Cluster API with its provider's machine. One of the two is under review.
+// Mirrored returns the Machine API Machine that results from converting the authoritative Cluster API Machine and its provider's machine. One of these two is
+// under review. It returns nil if they cannot be converted.
 func (v conversions) Mirrored(ctx context.Context, c policies.Change) (*machinev1beta1.Machine, error) {
 	const kind = "Machine"
 	capi, infra := c.New, c.New.Raw()
@@ -168,7 +170,7 @@ func (v conversions) Mirrored(ctx context.Context, c policies.Change) (*machinev
 	}
 	want, errs := core.ToMachineAPI(kind, core.Twin{Core: &machine, Infra: &provided}, env)
 	if len(errs) > 0 {
-		return nil, nil // another rule warns of it
+		return nil, nil // another rule warns about this
 	}
 	core.KeepSpelling(kind, &has, want, env)
 	has.Object["spec"] = want.Object["spec"]
@@ -179,7 +181,7 @@ func (v conversions) Mirrored(ctx context.Context, c policies.Change) (*machinev
 	return out, nil
 }
 
-// reflected tries the conversion by which Poundlock makes Cluster API's side of a ControlPlaneMachineSet.
+// reflected tries the conversion from which Poundlock makes Cluster API's side of a ControlPlaneMachineSet.
 func (v conversions) reflected(ctx context.Context, c policies.Change) (field.ErrorList, error) {
 	ctx, cancel := context.WithTimeout(ctx, v.envs.timeout)
 	defer cancel()
@@ -220,15 +222,15 @@ func pairOf(c policies.Change) authority.Pair {
 	return authority.Pair{MachineAPI: c.TwinNamespace, ClusterAPI: c.Namespace}
 }
 
-// envs reads what conversions need to know of the cluster: two lookups by name in a cache.
+// envs reads what conversions need to know about the cluster. This takes two lookups by name in a cache.
 type envs struct {
 	cache       client.Reader
 	timeout     time.Duration
 	environment facts.Environment
 }
 
-// of describes the cluster for a conversion of a kind between a pair's namespaces. For a kind without an infrastructure object, it describes the cluster by its
-// name alone. A missing infrastructure cluster object is no error: the mirror reports it, and the rest of an object is converted all the same.
+// of returns what a conversion of a kind between the namespaces of a pair needs to know about the cluster. For a kind without an infrastructure object, this is
+// only the cluster's name. A missing infrastructure cluster object is no error, because the mirror reports it and the rest of an object is still converted.
 func (e envs) of(ctx context.Context, pair authority.Pair, kind string) (conversion.Env, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
@@ -249,8 +251,8 @@ func (e envs) of(ctx context.Context, pair authority.Pair, kind string) (convers
 	return env, err
 }
 
-// lacksInfraCluster returns the error that the mirror reports if nothing of a kind converts to Machine API because the infrastructure cluster object is
-// missing. The error names no field, as no field is at fault.
+// lacksInfraCluster returns the error that the mirror reports if no object of a kind converts to Machine API because the infrastructure cluster object is
+// missing; nil if it exists. The error names no field, because no field is wrong.
 func lacksInfraCluster(kind string, env conversion.Env) field.ErrorList {
 	row, _ := authority.KindNamed(kind)
 	if row.Infra == "" || env.InfraCluster != nil {
@@ -272,7 +274,7 @@ type unsupported string
 
 func (u unsupported) Error() string { return string(u) }
 
-// whole returns the conversion error without a field, because it concerns the whole object.
+// whole returns u as a conversion error without a field, because the error concerns the whole object.
 func (u unsupported) whole() *field.Error {
 	return &field.Error{Type: field.ErrorTypeNotSupported, BadValue: conversion.ReasonPlatformNotSupported, Detail: u.Error()}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Owned lists the objects of a kind whose controller is an owner, by the owner's UID, or those without a controller (facts.Nobody). The cost does not grow with
-// the fleet.
+// Owned lists the objects of a kind that have a given controller (owner), by the UID of that controller, or those without a controller (facts.Nobody). The cost
+// does not grow with the size of the fleet.
 type Owned interface {
 	Of(ctx context.Context, gvk schema.GroupVersionKind, namespace string, owner types.UID) ([]*policies.Object, error)
 }
@@ -48,8 +48,7 @@ func (r indexOwned) Of(ctx context.Context, gvk schema.GroupVersionKind, namespa
 	return objectsOf(ctx, r.Reader, gvk, namespace, facts.OwnedBy(owner))
 }
 
-// uncounted compares which Machines the two MachineSets of the pair under review count, and returns the Machines that only one of them counts. It explains as
-// many of these as the message names.
+// uncounted returns the Machines that only one of the two MachineSets of the pair under review counts. It explains as many of them as the message names.
 func (l Lookups) uncounted(ctx context.Context, c policies.Change) ([]policies.Uncounted, error) {
 	kind, _ := authority.KindNamed(c.Kind)
 	child, ok := kind.Children()
@@ -93,8 +92,8 @@ func (l Lookups) uncounted(ctx context.Context, c policies.Change) ([]policies.U
 	return out, nil
 }
 
-// definitions reads the definition (CRD) of the Machines' kind in each API in which a Machine has no object, and stores in the roster whether it exists. Each
-// definition is read once.
+// definitions reads the CRD of the Machines' kind in each API in which a Machine has no object, and stores in the roster whether the CRD exists. It reads each
+// CRD only once.
 func (l Lookups) definitions(ctx context.Context, child authority.Kind, machine map[authority.API]*policies.Object, roster authority.Roster) error {
 	for api := range roster.Sets {
 		if _, read := roster.Definitions[api]; read || machine[api] != nil || l.Live == nil {
@@ -109,8 +108,9 @@ func (l Lookups) definitions(ctx context.Context, child authority.Kind, machine 
 	return nil
 }
 
-// heldUp names Machines of the Cluster API MachineSet or MachineDeployment under review: those whose provider does not have the instance's ID yet, those that
-// hooks of others hold up, and those with a Node. Of surroundings under review it names only the first.
+// heldUp adds to c the names of Machines of the Cluster API MachineSet or MachineDeployment under review: the Machines whose provider does not have the
+// instance's ID yet, those that hooks of others delay, and those with a Node. If surroundings (a namespace, CRD or Cluster) are under review, it adds only the
+// first ones.
 func (l Lookups) heldUp(ctx context.Context, c *policies.Change) (err error) {
 	if c.Side == policies.Surroundings {
 		c.Facts.UnknownInstances, err = l.unknownIn(ctx, *c)
@@ -147,7 +147,7 @@ func (l Lookups) heldUp(ctx context.Context, c *policies.Change) (err error) {
 	return nil
 }
 
-// machinesBeneath lists the Machines of a Cluster API MachineSet, or those of all MachineSets of a MachineDeployment.
+// machinesBeneath lists the Machines of a Cluster API MachineSet, or of all MachineSets of a MachineDeployment.
 func (l Lookups) machinesBeneath(ctx context.Context, c policies.Change) ([]*policies.Object, error) {
 	sets := []*policies.Object{c.Old}
 	if c.Kind == authority.MachineDeployment {
@@ -167,8 +167,8 @@ func (l Lookups) machinesBeneath(ctx context.Context, c policies.Change) ([]*pol
 	return out, nil
 }
 
-// unknownIn names the Machines whose provider does not have the instance's ID yet: in the namespace under review, in that of a cluster object, or in all
-// namespaces for a CRD. A Machine whose own deletion waits for the hook counts too.
+// unknownIn returns the names of the Machines whose provider does not have the instance's ID yet. It looks in the namespace under review, in the namespace of a
+// Cluster or infrastructure cluster, or for a CRD in all namespaces. A Machine whose own deletion waits for the hook counts too.
 func (l Lookups) unknownIn(ctx context.Context, c policies.Change) ([]string, error) {
 	if l.Sets == nil {
 		return nil, nil
@@ -177,7 +177,7 @@ func (l Lookups) unknownIn(ctx context.Context, c policies.Change) ([]string, er
 	case authority.Namespace:
 		i := slices.IndexFunc(l.Pairs, func(p authority.Pair) bool { return p.ClusterAPI == c.Name })
 		if i < 0 {
-			return nil, nil // it is Machine API's namespace, whose Machines have no hook
+			return nil, nil // this is a Machine API namespace, and Machines in it have no hook
 		}
 		return l.unknownOf(ctx, l.Pairs[i])
 	case authority.Definition:
@@ -216,8 +216,8 @@ func (l Lookups) unknownOf(ctx context.Context, pair authority.Pair) ([]string, 
 	return out, nil
 }
 
-// whyNotMirrored names the first field that prevents the mirror of a Cluster API Machine, as the end of a sentence; "" if it finds none. A Machine without a
-// mirror has no Machine API object whose condition could report the field.
+// whyNotMirrored returns the first field that prevents the mirror of a Cluster API Machine, as the end of a sentence; "" if it finds none. A Machine without a
+// mirror has no Machine API object with a condition that could report the field.
 func (l Lookups) whyNotMirrored(ctx context.Context, c policies.Change, child authority.Kind, machine map[authority.API]*policies.Object) string {
 	if machine[authority.MachineAPI] != nil || machine[authority.ClusterAPI] == nil || l.Converter == nil {
 		return ""

@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// request is the part of admissionv1.AdmissionRequest that a review reads. The objects stay JSON, as slices of the body.
+// request has the fields of admissionv1.AdmissionRequest that a review reads. The objects stay JSON, as slices of the body.
 type request struct {
 	UID         types.UID
 	Resource    metav1.GroupVersionResource
@@ -50,7 +50,7 @@ func (r *request) member(name, value []byte) error {
 	return nil
 }
 
-// field returns where a member is stored, nil for a member that is not read.
+// field returns a pointer to the field in which a member of the JSON is stored, nil for a member that is not read.
 func (r *request) field(name string) any {
 	switch name {
 	case "uid":
@@ -83,7 +83,7 @@ func readMember(name, value []byte, into any) error {
 // errNotOurs reports that the object under review is outside every pair of namespaces, where nothing is locked.
 var errNotOurs = errors.New("the object lies outside every pair of namespaces")
 
-// parse reads a review. Its errors are sentences about the whole body, for the client of the server.
+// parse reads a review. Its errors are sentences about the whole body, for the client that calls the server.
 func parse(body []byte) (*request, error) {
 	var frame metav1.TypeMeta
 	var sent []byte
@@ -121,7 +121,7 @@ func parseRequest(sent []byte) (*request, error) {
 	return &r, nil
 }
 
-// reader turns requests into changes.
+// reader makes changes, which the rules judge, from requests.
 type reader struct {
 	pairs      authority.Pairs
 	identities policies.Identities
@@ -158,7 +158,7 @@ func (r reader) change(route Route, req *request) (policies.Change, error) {
 	return c, readObjects(&c, req)
 }
 
-// subject returns the route's row for a resource.
+// subject returns the Subject of the route for a resource, and whether the route has it.
 func (r Route) subject(group, resource string) (Subject, bool) {
 	i := slices.IndexFunc(r.Subjects, func(s Subject) bool { return s.GroupVersion.Group == group && s.Resource == resource })
 	if i < 0 {
@@ -183,8 +183,8 @@ func readObjects(c *policies.Change, req *request) (err error) {
 	if err := complete(c); err != nil {
 		return err
 	}
-	// The review of one object of a deleted collection has no name, and neither has the review of a CREATE whose name the API server generates. The name is then
-	// the object's, if it has one.
+	// If a request deletes a collection, the review of each object has no name. The review of a CREATE has none if the API server generates the name. In both
+	// cases the name is taken from the object, if the object has one.
 	for _, o := range []*policies.Object{c.New, c.Old} {
 		if c.Name == "" && o != nil {
 			c.Name = o.Metadata.Name
@@ -207,7 +207,7 @@ func complete(c *policies.Change) error {
 	return nil
 }
 
-// propagation returns the propagation policy of a DELETE; "" if the request has none. orphanDependents is the policy's older spelling.
+// propagation returns the propagation policy of a DELETE; "" if the request has none. The option orphanDependents is an older spelling of the policy.
 func propagation(req *request) (metav1.DeletionPropagation, error) {
 	if req.Operation != remove || len(req.Options) == 0 {
 		return "", nil
@@ -228,7 +228,8 @@ func propagation(req *request) (metav1.DeletionPropagation, error) {
 	return metav1.DeletePropagationBackground, nil
 }
 
-// fieldManager returns the field manager of an UPDATE. That includes a PATCH, for which the API server sends the options of an update.
+// fieldManager returns the field manager of an UPDATE; "" for other operations. A PATCH is an UPDATE here, because the API server sends the options of an
+// update for it.
 func fieldManager(req *request) (string, error) {
 	if req.Operation != update || len(req.Options) == 0 {
 		return "", nil

@@ -1,8 +1,8 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package webhooks answers the API server's admission reviews. For each review, it looks up the facts that the rules ask for,
-// asks the rules, and returns one answer.
+// Package webhooks answers the API server's admission reviews. For each review, it looks up the facts that the rules need,
+// evaluates the rules, and returns one answer.
 //
 // The package lists every webhook (routes.go, from which the webhook configurations are generated). It decides how fresh a
 // fact must be and how long its lookup may take (gather.go, lookup.go). It formats answers (respond.go, warnings.go).

@@ -17,9 +17,10 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// ending names the Machines that are deleted, with their instances, together with the object under review. For a set these are the Machines that its API runs.
-// For surroundings they are the Machines of the control plane; it then also counts those, and names those that have lost their instance, and all Machines whose
-// move away has not ended yet. The cost grows with the set, or with the Machines.
+// ending adds to c the names of the Machines that are deleted, with their instances, together with the object under review. For a set these are the Machines
+// that the set's API runs. For surroundings (namespaces, CRDs, Clusters) they are the Machines of the control plane. Then it also adds the number of the
+// control plane's Machines, the names of those that have lost their instance, and the names of all Machines whose move away has not ended yet. The cost grows
+// with the size of the set, or with the number of Machines.
 func (l Lookups) ending(ctx context.Context, c *policies.Change) (err error) {
 	if l.Owned == nil || c.Old == nil || c.Kind == "Machine" && l.Masters == nil {
 		return nil
@@ -60,8 +61,8 @@ func (l Lookups) ending(ctx context.Context, c *policies.Change) (err error) {
 	return nil
 }
 
-// staying counts the control plane Machines that are deleted in neither API, as Cluster API's controller does. The Machine under review counts too. It reads
-// live, because deletions follow one another quickly.
+// staying returns the number of control plane Machines that are being deleted in neither API. Cluster API's controller counts in the same way. The Machine
+// under review counts too. It reads from the API server, because deletions follow one another quickly.
 func (l Lookups) staying(ctx context.Context, c policies.Change) (int, error) {
 	mapi, capi := c.Namespace, c.TwinNamespace
 	if c.Side == policies.SideClusterAPI {
@@ -76,7 +77,8 @@ func (l Lookups) staying(ctx context.Context, c policies.Change) (int, error) {
 		return 0, err
 	}
 	stay := 1
-	// A deletion of the Machine API object deletes the Cluster API Machine only if the former has a controller. Without one, only the mirroring ends.
+	// A deletion of the Machine API object deletes the Cluster API Machine only if the Machine API object has a controller. Without a controller, only the
+	// mirroring ends.
 	for _, m := range counted {
 		ends := m.Deleting() || slices.ContainsFunc(asked, func(o *policies.Object) bool {
 			return o.Metadata.Name == m.Metadata.Name && o.Deleting() &&
@@ -89,9 +91,10 @@ func (l Lookups) staying(ctx context.Context, c policies.Change) (int, error) {
 	return stay, nil
 }
 
-// masters lists the control plane's Machines in Cluster API, for the deletion of an infrastructure machine whose Machine may be one of them. If hooks hold that
-// Machine, it also reads whether what the Machine lives in is being deleted. The cache suffices to find that a Machine is not of the control plane, since that
-// does not change. The list is live, because the Machine's deletion and its hooks may be newer than the cache.
+// masters adds to c the control plane's Machines in Cluster API, for the deletion of an infrastructure machine whose Machine may be one of them. If hooks delay
+// the deletion of that Machine, it also reads whether its namespace, CRD or Cluster is being deleted. The cache suffices to find that a Machine does not belong
+// to the control plane, because that does not change. The list comes from the API server, because the Machine's deletion and its hooks may be newer than the
+// cache.
 func (l Lookups) masters(ctx context.Context, c *policies.Change) error {
 	if l.Masters == nil || c.Facts.Twin == nil {
 		return nil
@@ -118,7 +121,7 @@ func (l Lookups) masters(ctx context.Context, c *policies.Change) error {
 }
 
 // undrained reports whether Cluster API finds no Machine of the control plane. Usually the cache has one, among the Machines without a controller. The API
-// server is asked only if the cache has none.
+// server is read only if the cache has none.
 func (l Lookups) undrained(ctx context.Context, c policies.Change) (bool, error) {
 	kind, namespace := coreKind(policies.SideClusterAPI, "Machine"), c.Namespace
 	if c.Side == policies.SideMachineAPI {
@@ -134,7 +137,7 @@ func (l Lookups) undrained(ctx context.Context, c policies.Change) (bool, error)
 }
 
 // controlPlaneMachines returns the Machine API Machines of the control plane that are not being deleted. It looks only at Machines without a controller and at
-// those of the ControlPlaneMachineSet, since no MachineSet owns a control plane Machine.
+// those of the ControlPlaneMachineSet, because no MachineSet owns a control plane Machine.
 func (l Lookups) controlPlaneMachines(ctx context.Context, namespace string) ([]*policies.Object, error) {
 	owners := []types.UID{facts.Nobody}
 	set, err := l.Cached.Get(ctx, Ref{GroupVersionKind: machinev1.GroupVersion.WithKind(controlplane.Kind), Namespace: namespace, Name: controlplane.Name})
@@ -155,7 +158,7 @@ func (l Lookups) controlPlaneMachines(ctx context.Context, namespace string) ([]
 	return out, nil
 }
 
-// endingOfSet names the Machines of a set that are run by the API in which the set is deleted.
+// endingOfSet returns the names of those Machines of a set that the API in which the set is deleted also runs.
 func (l Lookups) endingOfSet(ctx context.Context, c policies.Change) ([]string, error) {
 	kind, _ := authority.KindNamed(c.Kind)
 	child, ok := kind.Children()

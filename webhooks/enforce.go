@@ -30,7 +30,7 @@ import (
 )
 
 const (
-	// enforcer is the field manager that owns the label.
+	// enforcer is the field manager that owns the label AdmissionLabel.
 	enforcer = "poundlock-admission"
 	// lookAgain is the interval for reading the namespaces' labels. A user may remove a label, and locks fail open until it is back.
 	lookAgain = 10 * time.Second
@@ -40,8 +40,8 @@ const (
 	probeAgain = time.Minute
 )
 
-// probes returns the webhooks that answer the probe, one in each configuration. The probe is a Lease, because Poundlock may create one in these namespaces
-// anyway, and no other webhook of Poundlock's judges Leases.
+// probes returns the routes of the webhooks that answer the probe, one in each configuration. The probe is a Lease, because Poundlock may create Leases in
+// these namespaces anyway, and no other webhook of Poundlock receives Leases.
 func probes() []Route {
 	lease := []Subject{{Kind: "Lease", GroupVersion: coordinationv1.SchemeGroupVersion, Resource: "leases", ObjectKind: "Lease"}}
 	webhook := func(name string, mutating bool) Route {
@@ -54,18 +54,18 @@ func probes() []Route {
 	return []Route{webhook("probe-default", true), webhook("probe", false)}
 }
 
-// answer is the warning with which a webhook of the probe answers.
+// answer returns the warning with which a webhook answers the probe.
 func (r Route) answer() string { return authority.ProbeAnswer + r.Path() }
 
-// enforcement labels the namespaces once a webhook has answered through the API server. A webhook that fails closed does so only in a namespace with the label.
-// Until then, an installation whose replicas cannot start refuses nothing.
+// enforcement labels the namespaces once Poundlock's webhooks have answered through the API server. A webhook that fails closed does so only in a namespace
+// with the label. So an installation whose replicas cannot start refuses nothing.
 type enforcement struct {
 	pairs  authority.Pairs
 	reader client.Reader
 	writer client.Writer
-	// probe returns nil if both configurations' webhooks have answered a request in a pair's namespace of Cluster API.
+	// probe returns nil if the webhooks of both configurations have answered a request in a pair's Cluster API namespace.
 	probe func(ctx context.Context, namespace string) error
-	// ready is nil if this replica would answer a review.
+	// ready returns nil if this replica would answer a review.
 	ready    func(context.Context) error
 	enforced prometheus.Gauge
 	probes   *prometheus.CounterVec
@@ -73,7 +73,7 @@ type enforcement struct {
 	now      func() time.Time
 	// answered is the time of the last answered probe.
 	answered time.Time
-	// failed is the error of the last attempt. The log gets an error only if it differs from that one.
+	// failed is the text of the last error. An error is logged only if it differs from this one.
 	failed string
 }
 
@@ -88,10 +88,10 @@ func newEnforcement(c cluster.Cluster, o Options, m *metrics, ready func(context
 	}, nil
 }
 
-// NeedLeaderElection is false: any replica that serves can find out that the API server reaches it.
+// NeedLeaderElection returns false: any replica that serves can find out that the API server reaches it.
 func (e *enforcement) NeedLeaderElection() bool { return false }
 
-// Start keeps the namespaces labelled until ctx is done, since a user may remove a label.
+// Start keeps the namespaces labelled until ctx is done, because a user may remove a label.
 func (e *enforcement) Start(ctx context.Context) error {
 	wait := tryAgain
 	for {
@@ -118,9 +118,9 @@ func (e *enforcement) logFailure(ctx context.Context, err error) {
 	}
 }
 
-// pass probes whether the API server reaches the webhooks, if a namespace has no label or the last answered probe is older than probeAgain. It labels the
-// namespaces that have no label. It probes each pair by itself, because a configuration may select the namespaces of another pair only. It removes no label
-// when a probe fails, because locks are to refuse while no webhook answers, and they do so because of the label.
+// pass probes whether the API server reaches the webhooks, if a namespace has no label or the last answered probe is older than probeAgain. Then it labels the
+// namespaces that have no label. It probes each pair separately, because a configuration may select only the namespaces of another pair. It removes no label
+// when a probe fails: the locks must refuse requests while no webhook answers, and they do so because of the label.
 func (e *enforcement) pass(ctx context.Context) error {
 	missing, err := e.missing(ctx)
 	if err != nil {
@@ -167,7 +167,7 @@ func (e *enforcement) label(ctx context.Context, namespaces []*metav1.PartialObj
 	return nil
 }
 
-// missing returns, by pair, the namespaces that exist and have no label.
+// missing returns, by pair, the namespaces that exist, are not being deleted and do not have the label.
 func (e *enforcement) missing(ctx context.Context) (map[authority.Pair][]*metav1.PartialObjectMetadata, error) {
 	out := map[authority.Pair][]*metav1.PartialObjectMetadata{}
 	for _, pair := range e.pairs {
@@ -185,7 +185,7 @@ func (e *enforcement) missing(ctx context.Context) (map[authority.Pair][]*metav1
 	return out, nil
 }
 
-// prober creates a Lease by a dry run, and collects the warnings with which the webhooks answer.
+// prober creates a Lease in a dry run, and collects the warnings with which the webhooks answer.
 type prober struct {
 	client  client.Client
 	mu      sync.Mutex
@@ -204,7 +204,7 @@ func newProber(c cluster.Cluster) (*prober, error) {
 	return p, nil
 }
 
-// HandleWarningHeader keeps the API server's warnings.
+// HandleWarningHeader collects the API server's warnings.
 func (p *prober) HandleWarningHeader(_ int, _ string, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -215,8 +215,8 @@ func (p *prober) ask(ctx context.Context, namespace string) error {
 	p.mu.Lock()
 	p.answers = nil
 	p.mu.Unlock()
-	// Longer than the timeouts of both webhooks, which are called one after the other (TimeoutSeconds: 5 s each). So the API server still answers when neither
-	// webhook does, and the error names those that are silent.
+	// This is longer than the timeouts of both webhooks together, which are called one after the other (TimeoutSeconds: 5 s each). So the API server still answers
+	// if neither webhook does, and the error names the silent ones.
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
 	lease := &unstructured.Unstructured{}

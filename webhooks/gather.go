@@ -41,7 +41,7 @@ func (r Ref) String() string {
 	return strings.TrimSpace(r.Group + " " + r.Kind + " " + name)
 }
 
-// Reader gets one object by name; nil and no error if there is none.
+// Reader gets one object by name. It returns nil and no error if the object does not exist.
 type Reader interface {
 	Get(ctx context.Context, ref Ref) (*policies.Object, error)
 }
@@ -65,12 +65,12 @@ func (f ReferrersFunc) MachineSets(ctx context.Context, namespace, template stri
 	return f(ctx, namespace, template)
 }
 
-// Converter tries the conversion of the object under review, whose counterpart and infrastructure object are facts of the change. It names every field that the
-// other API cannot express. An error means that the conversion could not be tried.
+// Converter tries to convert the object under review into the other API. Its counterpart and its infrastructure object are facts of the change. Unconvertible
+// returns every field that the other API cannot express. Its error means that the conversion could not be tried.
 type Converter interface {
 	Unconvertible(ctx context.Context, c policies.Change) (field.ErrorList, error)
-	// Mirrored returns the Machine API Machine, which is the twin of the change, as the mirror makes it from the object under review: a Cluster API Machine or a
-	// provider's machine. It returns nil if that does not convert.
+	// Mirrored returns the Machine API Machine that the mirror would make from the object under review, which is a Cluster API Machine or a provider's machine. It
+	// returns nil if that object cannot be converted.
 	Mirrored(ctx context.Context, c policies.Change) (*machinev1beta1.Machine, error)
 }
 
@@ -82,7 +82,7 @@ func (f ConverterFunc) Unconvertible(ctx context.Context, c policies.Change) (fi
 	return f(ctx, c)
 }
 
-// Mirrored returns nothing.
+// Mirrored returns nil: a function converts no object into a Machine.
 func (f ConverterFunc) Mirrored(context.Context, policies.Change) (*machinev1beta1.Machine, error) {
 	return nil, nil //nolint:nilnil // what does not convert
 }
@@ -95,19 +95,20 @@ type Lookups struct {
 	// Converter may be nil: then no conversion is tried or reported.
 	Converter     Converter
 	ControlPlanes ControlPlanes
-	// Owned may be nil: then the counts of two MachineSets are not compared.
+	// Owned may be nil: then the numbers of Machines of two MachineSets are not compared.
 	Owned Owned
-	// Holding lists the Machines of both APIs that have an instance's ID.
+	// Holding lists the Machines of both APIs that have a given instance ID.
 	Holding Holding
-	// Sets lists all MachineSets or Machines of a namespace. If it is nil, no fact has a set that would adopt a Machine, or the Machines that are deleted with
-	// their namespace.
+	// Sets lists all MachineSets or Machines of a namespace. If it is nil, the facts do not have the set that would adopt a Machine, and the Machines that are
+	// deleted with their namespace.
 	Sets Listing
-	// Masters lists the control plane Machines in an API's namespace, live. If it is nil, no fact has how many of them stay.
+	// Masters lists the control plane Machines in an API's namespace, from the API server. If it is nil, the facts do not have the number of control plane
+	// Machines that stay.
 	Masters Listing
-	// Deployments lists all MachineDeployments of a namespace. If it is nil, no fact has one that would adopt a MachineSet.
+	// Deployments lists all MachineDeployments of a namespace. If it is nil, the facts do not have the MachineDeployment that would adopt a MachineSet.
 	Deployments Listing
 	Platforms   []conversion.Platform
-	// Pairs are the namespaces that mirror each other.
+	// Pairs are the pairs of namespaces that mirror each other.
 	Pairs authority.Pairs
 	// Rival becomes Facts.Rival of each change.
 	Rival string
@@ -115,8 +116,8 @@ type Lookups struct {
 	GateOff bool
 }
 
-// gather returns the change with the requested facts, and a sentence for each fact that could not be looked up. Only facts for warnings may be missing. The
-// error means that a fact is missing on which a denial may depend.
+// gather returns the change with the requested facts, and a sentence for each fact that could not be looked up. Only facts for warnings may be missing. If a
+// fact is missing on which a denial may depend, it returns an error.
 func (l Lookups) gather(ctx context.Context, c policies.Change, needs policies.Need) (policies.Change, []string, error) {
 	c.Facts.Rival, c.Facts.GateOff = l.Rival, l.GateOff
 	if err := l.decisive(ctx, &c, needs); err != nil {
@@ -125,15 +126,16 @@ func (l Lookups) gather(ctx context.Context, c policies.Change, needs policies.N
 	return c, l.advisory(ctx, &c, needs), nil
 }
 
-// emptiesNamespace reports whether the object's namespace must be read, because the namespace controller deletes something in it. No rule requests the
-// namespace by a Need: a policy in CEL gets the namespace with each request, and a rule with a Need has no counterpart in CEL.
+// emptiesNamespace reports whether the object's namespace must be read. That is so if the request comes from the namespace controller, which deletes everything
+// in a namespace that is being deleted. No rule requests the namespace by a Need: a policy in CEL gets the namespace with each request, and a rule with a Need
+// has no counterpart in CEL.
 func emptiesNamespace(c policies.Change) bool {
 	return c.Side == policies.Surroundings && c.Actor == policies.NamespaceController && c.Namespace != ""
 }
 
-// decisive looks up the facts on which a denial may depend. An error means that such a fact is missing.
+// decisive adds to c the facts on which a denial may depend. It returns an error if such a fact could not be looked up.
 func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policies.Need) (err error) {
-	if needs.Has(policies.NeedOwnerSet) { // first, because its error refuses the request whatever the route's failure policy is
+	if needs.Has(policies.NeedOwnerSet) { // this comes first, because its error refuses the request whatever the route's failure policy is
 		if err := l.ownerSet(ctx, c); err != nil {
 			return fmt.Errorf("%w: %w", errNotBegun, err)
 		}
@@ -165,7 +167,7 @@ func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policie
 		c.Facts.Twin = nil // another object of the same name, which is not mirrored
 	}
 	if needs.Has(policies.NeedInfra) && c.Kind == authority.InfraInstance && c.Facts.Twin != nil {
-		// The provider's machine is nil if it is not in the cache or could not be read. The rules then lock the object that is kept for the instance.
+		// Infra, the provider's machine, is nil if it is not in the cache or could not be read. The rules then lock the object that is kept for the instance.
 		c.Facts.Infra, _ = l.keeper(ctx, *c, c.Old)
 	}
 	if needs.Has(policies.NeedMasters) {
@@ -176,8 +178,8 @@ func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policie
 	return l.belongings(ctx, c, needs)
 }
 
-// advisory looks up the facts on which only warnings depend, and those for the denials of a deletion that is executed anyway if no webhook answers. A fact that
-// cannot be read therefore becomes a doubt, which the requester reads as a warning. It is no error, because an error would refuse the request.
+// advisory adds to c the facts on which only warnings depend, and those for denials of a deletion that the API server executes anyway if no webhook answers. It
+// returns a sentence for each fact that cannot be read, which the requester gets as a warning. It returns no error, because an error would refuse the request.
 func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policies.Need) []string {
 	var doubts []string
 	doubt := func(what string, err error) {
@@ -186,7 +188,7 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 		}
 	}
 	if c.Kind == authority.InfraInstance {
-		needs &^= policies.NeedInfra // that would be the provider's machine, which decisive has looked up (keeper)
+		needs &^= policies.NeedInfra // Infra is the provider's machine, which decisive has looked up (keeper)
 	}
 	if needs.Has(policies.NeedInfra) && c.Facts.Infra == nil {
 		infra, err := l.infra(ctx, *c, needs.Has(policies.NeedLiveTwin))
@@ -244,9 +246,9 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 		doubt(fmt.Sprintf("the effect of the %s on the ControlPlaneMachineSet could not be checked", what), err)
 		c.Facts.ControlPlane = in
 	}
-	// A MachineDeployment adopts only Cluster API's MachineSets. A MachineSet of Machine API matters while Machine API is authoritative for it: its labels are
-	// those of the Cluster API set that a MachineDeployment may adopt after the move. Once Cluster API is authoritative, the Machine API object is a mirror of the
-	// Cluster API set, whose own review has the warning.
+	// A MachineDeployment adopts only MachineSets of Cluster API. A MachineSet of Machine API matters while Machine API is authoritative for it, because its
+	// labels are those of the Cluster API set that a MachineDeployment may adopt after the move. Once Cluster API is authoritative, the Machine API object is only
+	// a mirror of the Cluster API set, and the review of that set has the warning.
 	if needs.Has(policies.NeedSets) && l.Deployments != nil && c.Kind == "MachineSet" &&
 		(c.Side == policies.SideClusterAPI || authority.Authoritative(authority.Read(c.Old)) == authority.MachineAPI) {
 		namespace := c.TwinNamespace
@@ -269,7 +271,7 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 	return doubts
 }
 
-// stored reads the object whose /scale is reviewed.
+// stored reads the object whose subresource scale is under review, from the cache if the rules accept that (ScaleCacheSuffices), else from the API server.
 func (l Lookups) stored(ctx context.Context, c policies.Change) (*policies.Object, error) {
 	ref := Ref{GroupVersionKind: coreKind(c.Side, c.Kind), Namespace: c.Namespace, Name: c.Name}
 	if cached, err := l.Cached.Get(ctx, ref); err == nil && authority.ScaleCacheSuffices(c, cached) {
@@ -278,7 +280,8 @@ func (l Lookups) stored(ctx context.Context, c policies.Change) (*policies.Objec
 	return l.live(ctx, ref)
 }
 
-// twin reads the counterpart, from the cache if that is enough. live reports that the API server was read.
+// twin reads the counterpart of the object under review, from the cache if that suffices. If there are several, it returns the one that restricts most. live
+// reports that the API server was read.
 func (l Lookups) twin(ctx context.Context, c policies.Change, fresh bool) (twin *policies.Object, live bool, err error) {
 	if c.Name == "" {
 		return nil, true, nil // the API server generates the name after the review, so no object has it yet
@@ -301,7 +304,8 @@ func (l Lookups) twin(ctx context.Context, c policies.Change, fresh bool) (twin 
 	return authority.Strictest(c, twins), live, nil
 }
 
-// one reads a possible counterpart: from the cache if the rules accept that (CacheSuffices) and fresh is false, else from the API server.
+// one reads one possible counterpart: from the cache if the rules accept that (CacheSuffices) and fresh is false, else from the API server. live reports that
+// the API server was read.
 func (l Lookups) one(ctx context.Context, c policies.Change, ref Ref, fresh bool) (o *policies.Object, live bool, err error) {
 	if !fresh {
 		if cached, err := l.Cached.Get(ctx, ref); err == nil && authority.CacheSuffices(c, cached) {
@@ -321,7 +325,7 @@ func (l Lookups) live(ctx context.Context, ref Ref) (*policies.Object, error) {
 	return o, nil
 }
 
-// twinRefs names the possible counterparts: one of the same name, or several of an infrastructure template that sets share.
+// twinRefs returns references to the possible counterparts: one of the same name, or several if sets share an infrastructure template.
 func (l Lookups) twinRefs(ctx context.Context, c policies.Change) ([]Ref, error) {
 	if c.Side == policies.SideInfrastructure {
 		return l.mirrored(ctx, c)
@@ -333,8 +337,8 @@ func (l Lookups) twinRefs(ctx context.Context, c policies.Change) ([]Ref, error)
 	return named(coreKind(other, c.Kind), c.TwinNamespace, c.Name), nil
 }
 
-// mirrored returns the Machine API objects that a provider's object may belong to. It reads the marks of the stored object and not of the requested one, so
-// that no request relabels an object and edits it at once.
+// mirrored returns references to the Machine API objects to which a provider's object may belong. It reads the marks (labels and annotations) of the stored
+// object and not of the requested one, so that no request can relabel an object and edit it at the same time.
 func (l Lookups) mirrored(ctx context.Context, c policies.Change) ([]Ref, error) {
 	o := c.Old
 	if o == nil {
@@ -357,8 +361,8 @@ func (l Lookups) mirrored(ctx context.Context, c policies.Change) ([]Ref, error)
 	return refs, nil
 }
 
-// machineOf names the Machine API Machine behind a provider's machine. It names none if the Cluster API Machine refers to another provider's machine: then the
-// provider's machine under review is no mirror, whatever its marks are.
+// machineOf returns a reference to the Machine API Machine behind a provider's machine. It returns none if the Cluster API Machine refers to another provider's
+// machine: then the provider's machine under review is no mirror, whatever its marks are.
 func (l Lookups) machineOf(ctx context.Context, c policies.Change, name string) []Ref {
 	core := Ref{GroupVersionKind: coreKind(policies.SideClusterAPI, "Machine"), Namespace: c.Namespace, Name: name}
 	if machine, err := l.Cached.Get(ctx, core); err == nil && authority.RefersElsewhere(machine, c) {
@@ -367,7 +371,8 @@ func (l Lookups) machineOf(ctx context.Context, c policies.Change, name string) 
 	return named(coreKind(policies.SideMachineAPI, "Machine"), c.TwinNamespace, name)
 }
 
-// machineOfInstance names the Machine API Machine behind an object that a provider keeps for an instance, through the provider's machine of that instance.
+// machineOfInstance returns a reference to the Machine API Machine behind an object that a provider keeps for an instance. It finds the Machine through the
+// provider's machine of that instance.
 func (l Lookups) machineOfInstance(ctx context.Context, c policies.Change, o *policies.Object) []Ref {
 	if _, ok := platformKeeping(l.Platforms, c.Resource.Resource); !ok {
 		return nil
@@ -380,8 +385,8 @@ func (l Lookups) machineOfInstance(ctx context.Context, c policies.Change, o *po
 	return l.machineOf(ctx, c, name)
 }
 
-// keeper returns the provider's machine for whose instance an object is kept, and that machine's name: the owner's, or the object's own without an owner. The
-// machine is nil if the cache does not have it.
+// keeper returns the provider's machine for whose instance the object o is kept, and the name of that machine. The name is that of the owner of o, or the name
+// of o itself if o has no owner. The machine is nil if the cache does not have it.
 func (l Lookups) keeper(ctx context.Context, c policies.Change, o *policies.Object) (machine *policies.Object, name string) {
 	p, ok := platformKeeping(l.Platforms, c.Resource.Resource)
 	if !ok {
@@ -400,7 +405,7 @@ func (l Lookups) keeper(ctx context.Context, c policies.Change, o *policies.Obje
 	return machine, infra.Name
 }
 
-// platformKeeping returns the platform whose provider keeps objects of a resource for its instances.
+// platformKeeping returns the platform whose provider keeps an object for each instance in the resource with this plural.
 func platformKeeping(platforms []conversion.Platform, plural string) (conversion.Platform, bool) {
 	i := slices.IndexFunc(platforms, func(p conversion.Platform) bool { return p.InfraInstance.Plural == plural })
 	if i < 0 {
@@ -409,9 +414,9 @@ func platformKeeping(platforms []conversion.Platform, plural string) (conversion
 	return platforms[i], true
 }
 
-// setsOf names every MachineSet of a template: those whose machines are made from the template, and those that the template's marks name. The first kind comes
-// first, because the first set judges the request if no set locks the template. A mark counts only if the mirror of its set would give the template this name,
-// so the marks of a user's copy have no meaning.
+// setsOf returns the names of all MachineSets of a template: first those whose machines are made from the template, then those that the template's marks name.
+// The order matters, because the first set judges the request if no set locks the template. A mark counts only if the mirror of its set would give the template
+// this name, so the marks on a user's copy have no effect.
 func (l Lookups) setsOf(ctx context.Context, c policies.Change, template *policies.Object) ([]string, error) {
 	sets, err := l.Referrers.MachineSets(ctx, c.Namespace, c.Name)
 	if err != nil {
@@ -430,8 +435,8 @@ func (l Lookups) setsOf(ctx context.Context, c policies.Change, template *polici
 	return sets, nil
 }
 
-// infra reads the provider's object to which the pair's Cluster API object refers. With fresh, for a request to move, it reads from the API server, since the
-// provider's object may just have been deleted.
+// infra reads the provider's object to which the pair's Cluster API object refers. If fresh is true (for a request to move), it reads from the API server,
+// because the provider's object may just have been deleted.
 func (l Lookups) infra(ctx context.Context, c policies.Change, fresh bool) (*policies.Object, error) {
 	core := coreOf(c)
 	if core == nil {
@@ -448,7 +453,7 @@ func (l Lookups) infra(ctx context.Context, c policies.Change, fresh bool) (*pol
 }
 
 // remediation reports whether a MachineHealthCheck's template for external remediation exists in the namespace in which Cluster API's MachineHealthCheck would
-// look for it. It returns "" if that is unknown. Poundlock's account may not read every kind, and the warning has a form for that.
+// look for it. It returns "" if nobody can tell, because Poundlock's account may not read every kind. The warning has a wording for this case.
 func (l Lookups) remediation(ctx context.Context, c policies.Change) policies.Existence {
 	t := authority.RemediationTemplate(c.New)
 	gvk, whole := t.GroupVersionKind()
@@ -465,8 +470,8 @@ func (l Lookups) remediation(ctx context.Context, c policies.Change) policies.Ex
 	return policies.Exists
 }
 
-// infraInstance reads the object that the provider keeps for the instance of the pair's machine, if the object has that machine's name. The object may have
-// outlived the provider's machine; the machine's name then comes from the Cluster API Machine, which still refers to it.
+// infraInstance reads the object that the provider keeps for the instance of the pair's machine, if that object has the name of the provider's machine. The
+// object may have outlived the provider's machine. Then the name comes from the Cluster API Machine, which still refers to the provider's machine.
 func (l Lookups) infraInstance(ctx context.Context, c policies.Change, fresh bool) (*policies.Object, error) {
 	infra, machine := c.Facts.Infra, Ref{}
 	switch core := coreOf(c); {

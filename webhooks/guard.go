@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Limits for a client of the server. Anyone who reaches the port may connect, because an API server shows no client certificate by default.
+// Limits for clients of the server. Anyone who reaches the port may connect, because by default an API server presents no client certificate.
 const (
-	// bodyDeadline is the time in which a review must arrive. API servers send a review whole and at once.
+	// bodyDeadline is the time within which a review must arrive. API servers send a review as a whole and at once.
 	bodyDeadline = 5 * time.Second
 	// answerDeadline is longer than any webhook's timeout, which Kubernetes limits to 30 s.
 	answerDeadline = 35 * time.Second
-	// mostReviews is how many reviews are read and judged at the same time, so that clients can take a limited part of the process only. Further reviews wait for
-	// a turn (patience). A review takes milliseconds, so 256 turns serve thousands of reviews a second.
+	// mostReviews is how many reviews are read and judged at the same time, so that clients can use only a limited part of the process. Further reviews wait for a
+	// turn (patience). A review takes milliseconds, so 256 turns suffice for thousands of reviews a second.
 	mostReviews = 256
 	// patience is how long a review waits for its turn before it gets the status 503. Two seconds leave time for the lookups before the API server's timeout
 	// (TimeoutSeconds).
@@ -38,8 +38,8 @@ func newGuard(next http.Handler, turns chan struct{}, draining func() bool) *gua
 
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if g.draining() {
-		// The API server then sends its next review on another connection, to another replica. On this connection the review might arrive just when it is closed, and
-		// be lost.
+		// With this header the API server sends its next review on another connection, to another replica. On this connection the review might arrive just when the
+		// connection is closed, and be lost.
 		w.Header().Set("Connection", "close")
 	}
 	until(w, g.body, answerDeadline)
@@ -58,8 +58,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.next.ServeHTTP(w, r)
 }
 
-// until limits how long a connection may take to be read and written; 0 is no limit. Go's server takes a read that times out after the body has arrived for a
-// closed connection, so a handler that has read the body calls until again without a limit for reading.
+// until limits how long reading from a connection and writing to it may take; 0 means no limit. If a read times out after the body has arrived, Go's server
+// considers the connection closed. So a handler that has read the body calls until again without a limit for reading.
 func until(w http.ResponseWriter, read, write time.Duration) {
 	at := func(d time.Duration) time.Time {
 		if d == 0 {

@@ -28,7 +28,8 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// maxBody is more than an API server sends: a requested object of at most 3 MiB, the stored object, and the review around them.
+// maxBody is the maximum size of a body. It is more than an API server sends: a requested object of at most 3 MiB, the stored object, and the review around
+// them.
 const maxBody = 8 << 20
 
 // handler answers the reviews of one route.
@@ -36,13 +37,13 @@ type handler struct {
 	route   Route
 	reader  reader
 	lookups Lookups
-	// gather is the deadline of all lookups of one review together.
+	// gather is the time limit for all lookups of one review together.
 	gather  time.Duration
 	metrics *metrics
 	log     logr.Logger
 }
 
-// ServeHTTP answers one review. A body that is no review gets 400 and a sentence.
+// ServeHTTP answers one review. A body that is no review gets the status 400 and a sentence.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	h.metrics.inFlight.Inc()
@@ -58,7 +59,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.send(w, req, response)
 }
 
-// receive reads the review. On an error, the integer is the HTTP status to answer with.
+// receive reads the review. If it returns an error, the integer is the HTTP status for the answer.
 func receive(w http.ResponseWriter, r *http.Request) (*request, int, error) {
 	if r.Method != http.MethodPost {
 		return nil, http.StatusMethodNotAllowed, fmt.Errorf("%s is not answered here: POST an AdmissionReview", r.Method)
@@ -76,7 +77,7 @@ func receive(w http.ResponseWriter, r *http.Request) (*request, int, error) {
 	return req, http.StatusBadRequest, err
 }
 
-// answer decides on one review. Any failure, even a panic, becomes an answer: a refusal, or a warning if the route's failure policy is Ignore.
+// answer returns the decision on one review. Any failure, even a panic, leads to an answer: a refusal, or a warning if the route's failure policy is Ignore.
 func (h *handler) answer(ctx context.Context, req *request) (response *admissionv1.AdmissionResponse) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -101,7 +102,7 @@ func (h *handler) answer(ctx context.Context, req *request) (response *admission
 	return h.judge(ctx, c)
 }
 
-// judge looks up the facts that the route's rules need, and evaluates the rules.
+// judge returns the answer of a validating route: it looks up the facts that the route's rules need, and evaluates the rules.
 func (h *handler) judge(ctx context.Context, c policies.Change) *admissionv1.AdmissionResponse {
 	c, doubts, err := h.facts(ctx, c, h.route.Rules.Needs(c))
 	if err != nil {
@@ -112,7 +113,7 @@ func (h *handler) judge(ctx context.Context, c policies.Change) *admissionv1.Adm
 	return judged(c, verdicts, doubts)
 }
 
-// fill looks up the facts that the route's defaulters need, and evaluates the defaulters.
+// fill returns the answer of a mutating route: it looks up the facts that the route's defaulters need, and evaluates the defaulters.
 func (h *handler) fill(ctx context.Context, c policies.Change) *admissionv1.AdmissionResponse {
 	c, _, err := h.facts(ctx, c, h.route.Defaulters.Needs(c))
 	if err != nil {
@@ -126,7 +127,7 @@ func (h *handler) fill(ctx context.Context, c policies.Change) *admissionv1.Admi
 	return response
 }
 
-// defaulted answers with the defaults as a patch.
+// defaulted returns an answer that contains the defaults as a patch.
 func defaulted(o *policies.Object, patches []policies.Patch) (*admissionv1.AdmissionResponse, error) {
 	r := &admissionv1.AdmissionResponse{Allowed: true}
 	if len(patches) == 0 {
@@ -144,7 +145,8 @@ func defaulted(o *policies.Object, patches []policies.Patch) (*admissionv1.Admis
 	return r, nil
 }
 
-// facts looks up what the needs name, all of it within h.gather. The sentences are about facts that could not be looked up (Lookups.gather).
+// facts looks up the facts that needs names, all within h.gather. It returns the change with these facts, and sentences about facts that could not be looked up
+// (Lookups.gather).
 func (h *handler) facts(ctx context.Context, c policies.Change, needs policies.Need) (policies.Change, []string, error) {
 	if needs == 0 && !emptiesNamespace(c) {
 		return c, nil, nil
@@ -158,9 +160,9 @@ func (h *handler) facts(ctx context.Context, c policies.Change, needs policies.N
 	return c, doubts, err
 }
 
-// unknown answers a review for which a fact is missing on which the decision depends: by a warning on a route that fails open, else by a refusal. Two kinds of
-// requests are refused on every route: those that add the finalizer after which a controller has an instance created (authority.Begins), and the first Machine
-// of a MachineSet if the MachineSets could not be read (errNotBegun).
+// unknown returns the answer if a fact is missing on which the decision depends. On a route that fails open, it admits the request with a warning, else it
+// refuses the request. Two kinds of requests are refused on every route: those that add the finalizer after which a controller has an instance created
+// (authority.Begins), and the first Machine of a MachineSet if the MachineSets could not be read (errNotBegun).
 func (h *handler) unknown(c policies.Change, err error) *admissionv1.AdmissionResponse {
 	h.log.Error(err, "review not decided", "route", h.route.Name)
 	asked := "which API is authoritative for this object"
@@ -176,8 +178,8 @@ func (h *handler) unknown(c policies.Change, err error) *admissionv1.AdmissionRe
 		fmt.Sprintf("Poundlock could not look up %s, %s (%s)", asked, follows, unanswered(err)))
 }
 
-// unanswered returns why a lookup failed, for the person whose request is under review: what was looked up, and the error. If the API server was late, it
-// replaces the client's part of the error, since each client words a timeout differently.
+// unanswered returns why a lookup failed, in words for the user whose request is under review: what was looked up, and the error. If the API server was late,
+// it replaces the client's part of the error, because each client words a timeout differently.
 func unanswered(err error) string {
 	late := errors.Is(err, context.DeadlineExceeded) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) ||
 		strings.Contains(err.Error(), "would exceed context deadline") // the error of the client's own rate limit, which has no type
@@ -191,7 +193,7 @@ func unanswered(err error) string {
 	return strings.TrimSuffix(err.Error(), cause.Error()) + "the API server did not answer in time"
 }
 
-// clients reports whether an error was made by a client of the API server. What such an error wraps is not for people.
+// clients reports whether an error was made by a client of the API server. The errors inside such an error are not for users.
 func clients(err error) bool {
 	switch err.(type) { //nolint:errorlint // of this error itself, and of none that it wraps
 	case *url.Error, apierrors.APIStatus:
@@ -203,7 +205,7 @@ func clients(err error) bool {
 // open reports whether the API server admits a request that this route does not answer.
 func (h *handler) open() bool { return h.route.FailurePolicy == admissionregistrationv1.Ignore }
 
-// undecided admits a request with a warning if open is true, and else refuses the request.
+// undecided returns an answer that admits a request with a warning if open is true, and else refuses the request.
 func (h *handler) undecided(open bool, failure string, code int32, reason metav1.StatusReason, text string) *admissionv1.AdmissionResponse {
 	h.metrics.failures.WithLabelValues(h.route.Name, failure).Inc()
 	if open {
@@ -212,7 +214,7 @@ func (h *handler) undecided(open bool, failure string, code int32, reason metav1
 	return refused(code, reason, text)
 }
 
-// refused answers that no decision could be made, with a sentence for the user.
+// refused returns the answer that refuses a request because no decision could be made, with a sentence for the user.
 func refused(code int32, reason metav1.StatusReason, text string) *admissionv1.AdmissionResponse {
 	return &admissionv1.AdmissionResponse{Result: &metav1.Status{
 		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: text,

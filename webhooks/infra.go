@@ -11,14 +11,15 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// reference is spec.infrastructureRef of a Machine. A MachineSet has the reference in its template.
+// reference is the field spec.infrastructureRef of a Machine. A MachineSet has this field in its template.
 type reference struct {
 	APIGroup string `json:"apiGroup"`
 	Kind     string `json:"kind"`
 	Name     string `json:"name"`
 }
 
-// infraRef returns the provider's object to which a Cluster API object of a kind refers; false if it refers to none of a platform that Poundlock supports.
+// infraRef returns a reference to the provider's object to which a Cluster API object of a kind refers. It returns false if the object refers to none, or if
+// Poundlock does not support the platform.
 func infraRef(core *policies.Object, kind string, platforms []conversion.Platform) (Ref, bool) {
 	row, _ := authority.KindNamed(kind)
 	if row.Infra == "" {

@@ -30,10 +30,10 @@ import (
 // templateIndex is the cache's index of Cluster API MachineSets by the name of their infrastructure template.
 const templateIndex = "webhooks.template"
 
-// uncopied is the option by which a read returns the cache's own object instead of a copy. This package never changes an object that it has read.
+// uncopied is the option with which a read returns the cache's own object instead of a copy. This package never changes an object that it has read.
 var uncopied = &client.GetOptions{UnsafeDisableDeepCopy: ptr.To(true)}
 
-// clientReader reads through a controller-runtime client, which reads from a cache or live.
+// clientReader reads through a controller-runtime client, which reads from a cache or from the API server.
 type clientReader struct {
 	client.Reader
 	options []client.GetOption
@@ -61,11 +61,11 @@ func (r clientReader) Get(ctx context.Context, ref Ref) (*policies.Object, error
 	return r.seen.object(ref, u)
 }
 
-// maxSeen is the maximum number of objects that seen keeps, of about 5 KB each.
+// maxSeen is the maximum number of objects that seen keeps. Each has about 5 KB.
 const maxSeen = 4096
 
-// seen keeps the parsed form of a cache's objects while they are unchanged, because encoding an object as JSON and parsing it costs half of a review. Reviews
-// share the parsed objects, and never change them.
+// seen caches the parsed form of a cache's objects as long as they are unchanged, because encoding an object as JSON and parsing it takes half of the time of a
+// review. Reviews share the parsed objects, and never change them.
 type seen struct {
 	mu      sync.Mutex
 	objects map[Ref]*policies.Object
@@ -91,7 +91,7 @@ func (s *seen) get(ref Ref) *policies.Object {
 	return s.objects[ref]
 }
 
-// put empties the map first if it has maxSeen objects: those of current reviews are soon back.
+// put stores an object. If there are maxSeen objects already, it first removes all of them: those that current reviews use soon come back.
 func (s *seen) put(ref Ref, o *policies.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +101,7 @@ func (s *seen) put(ref Ref, o *policies.Object) {
 	s.objects[ref] = o
 }
 
-// objectFrom returns an object's parsed form without the managed fields, which no rule reads and which are most of its bytes.
+// objectFrom returns the parsed form of an object without its managed fields. No rule reads these, and they are most of the object's bytes.
 func objectFrom(content map[string]any) (*policies.Object, error) {
 	if metadata, ok := content["metadata"].(map[string]any); ok && metadata["managedFields"] != nil {
 		content, metadata = maps.Clone(content), maps.Clone(metadata)
@@ -151,7 +151,7 @@ func templateOf(o client.Object) []string {
 	return []string{name}
 }
 
-// lookups returns the sources of facts for a cluster: they read from its cache or, where that is not enough, from its API server.
+// lookups returns the sources of facts for a cluster. They read from the cluster's cache, or, where that is not enough, from its API server.
 func lookups(c cluster.Cluster, o Options, m *metrics) Lookups {
 	cached := clientReader{Reader: c.GetCache(), options: []client.GetOption{uncopied}, timeout: o.LookupTimeout, source: "cache", metrics: m, seen: &seen{}}
 	converter := o.Converter
@@ -176,7 +176,7 @@ func lookups(c cluster.Cluster, o Options, m *metrics) Lookups {
 	}
 }
 
-// index adds the indexes by which reviews list to the cluster's cache, before the cache is started.
+// index adds to the cluster's cache the indexes that reviews need for their lists. It must run before the cache is started.
 func index(ctx context.Context, c cluster.Cluster, platforms []conversion.Platform) error {
 	set := &unstructured.Unstructured{}
 	set.SetGroupVersionKind(coreKind(policies.SideClusterAPI, "MachineSet"))
@@ -192,8 +192,8 @@ func index(ctx context.Context, c cluster.Cluster, platforms []conversion.Platfo
 			return err
 		}
 	}
-	// Only these kinds may be missing without an error: a cluster serves them on one platform alone, and platforms lists every platform that Poundlock converts.
-	// The kinds that are indexed above are among those that reviews read in every cluster (watched).
+	// Only the following kinds may be missing without an error: platforms lists every platform that Poundlock converts, and a cluster serves only the kinds of its
+	// own platform. The kinds that are indexed above are among those that reviews read in every cluster (watched).
 	for _, p := range platforms {
 		if p.InfraInstance.Empty() {
 			continue
@@ -214,14 +214,14 @@ func watched() []Ref {
 	return out
 }
 
-// watchedOn lists the kinds that reviews read from the cache of a cluster on a platform. A cluster has the CRDs of its own platform alone.
+// watchedOn lists the kinds that reviews read from the cache of a cluster on one platform. A cluster has only the CRDs of its own platform.
 func watchedOn(p conversion.Platform) []Ref {
 	return []Ref{{GroupVersionKind: p.InfraMachine.GroupVersionKind}, {GroupVersionKind: p.InfraMachineTemplate.GroupVersionKind},
 		{GroupVersionKind: p.InfraCluster.GroupVersionKind}}
 }
 
-// synced returns an error while an informer that reviews read from has not had its first list, and starts the informers that do not run yet. Of the platforms'
-// kinds, only those of the platform that the Infrastructure names count, and only if that platform can be converted.
+// synced returns an error while an informer that reviews read from has not finished its first list. It also starts the informers that do not run yet. Of the
+// platforms' kinds, only those of the platform that the Infrastructure names count, and only if that platform has a conversion.
 func synced(ctx context.Context, c cache.Cache, platforms []conversion.Platform) error {
 	if err := listed(ctx, c, watched()); err != nil {
 		return err
@@ -236,7 +236,7 @@ func synced(ctx context.Context, c cache.Cache, platforms []conversion.Platform)
 	return nil
 }
 
-// platformOf returns the platform that an Infrastructure names, if it is one of all.
+// platformOf returns the platform that an Infrastructure names, and whether it is one of all.
 func platformOf(about *unstructured.Unstructured, all []conversion.Platform) (conversion.Platform, bool) {
 	i := slices.IndexFunc(all, func(p conversion.Platform) bool { return p.Name == platformType(about) })
 	if i < 0 {
@@ -245,7 +245,7 @@ func platformOf(about *unstructured.Unstructured, all []conversion.Platform) (co
 	return all[i], true
 }
 
-// platformType returns the platform by the Infrastructure's name for it, such as "AWS".
+// platformType returns the name that the Infrastructure uses for its platform, such as "AWS".
 func platformType(about *unstructured.Unstructured) string {
 	return text(about, "status", "platformStatus", "type")
 }

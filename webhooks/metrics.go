@@ -25,7 +25,7 @@ type metrics struct {
 	probes   *prometheus.CounterVec
 }
 
-// Why a review failed: label values of poundlock_admission_failures_total.
+// The reasons why a review failed: label values of poundlock_admission_failures_total.
 const (
 	failureBody    = "body"
 	failureRequest = "request"
@@ -66,7 +66,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	return m, nil
 }
 
-// judged counts every rule's verdict.
+// judged counts the verdict of every rule.
 func (m *metrics) judged(c policies.Change, j policies.Judgement) {
 	for _, f := range j {
 		m.rules.WithLabelValues(f.Rule, verdict(f.Verdict), c.Kind, string(c.Operation)).Inc()

@@ -15,20 +15,20 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// Limits of an answer, which a person reads: it does not repeat an object's long values.
+// Limits of an answer. People read it, so it does not repeat an object's long values.
 const (
-	// maxFieldsNamed is how many fields one sentence of a message names. The causes of a lock name more (ten), since programs read causes.
+	// maxFieldsNamed is how many fields one sentence of a message names. The causes of a lock name more fields (ten), because programs read causes.
 	maxFieldsNamed = 6
-	// maxCauses is how many fields of one sentence have a cause of their own: all ten that a lock names, and a few more.
+	// maxCauses is how many fields of one sentence get a cause of their own: all ten that a lock names, and a few more.
 	maxCauses = 12
-	// maxField and maxSentence are the maximum lengths of a path and of a sentence, in runes. maxPart is the maximum length of a message, and that of all causes
+	// maxField and maxSentence are the maximum lengths of a path and of a sentence, in runes. maxPart is the maximum length of a message, and also of all causes
 	// together.
 	maxField    = 160
 	maxSentence = 1000
 	maxPart     = 4000
 )
 
-// judged answers with the rules' findings. Doubts are sentences about facts that could not be looked up.
+// judged returns the answer with the findings of the rules. doubts are sentences about facts that could not be looked up.
 func judged(c policies.Change, j policies.Judgement, doubts []string) *admissionv1.AdmissionResponse {
 	r := &admissionv1.AdmissionResponse{Allowed: j.Allowed(), Warnings: fit(warnings(j, doubts))}
 	if !r.Allowed {
@@ -62,7 +62,7 @@ func invalid(c policies.Change, j policies.Judgement) *metav1.Status {
 	return s
 }
 
-// message joins the sentences of the groups while they fit into maxPart, and counts the rest.
+// message returns the sentences of the groups, joined, as long as they fit into maxPart, and then the number of the others.
 func message(groups []denial) string {
 	var parts []string
 	left := maxPart
@@ -76,7 +76,7 @@ func message(groups []denial) string {
 	return strings.Join(parts, "; ")
 }
 
-// causes returns the causes of the groups while they fit into maxPart. If some do not fit, the last cause says that there are others.
+// causes returns the causes of the groups as long as they fit into maxPart. If some do not fit, the last cause says that there are others.
 func causes(groups []denial) []metav1.StatusCause {
 	var out []metav1.StatusCause
 	left := maxPart
@@ -92,7 +92,7 @@ func causes(groups []denial) []metav1.StatusCause {
 	return out
 }
 
-// kindOf names the object's kind as the user does: a provider's object by its own kind, such as AWSMachine.
+// kindOf returns the object's kind as users know it: for a provider's object the provider's own kind, such as AWSMachine.
 func kindOf(c policies.Change) string {
 	for _, o := range []*policies.Object{c.New, c.Old} {
 		if o != nil && o.Kind != "" && c.Subresource != "scale" {
@@ -102,14 +102,15 @@ func kindOf(c policies.Change) string {
 	return c.Kind
 }
 
-// denial has the fields that one rule refuses for one reason: the first few (errs), and the number of all (count).
+// denial has the fields that one rule refuses for one reason: the errors for the first few fields (errs), and the number of all fields (count).
 type denial struct {
 	rule  string
 	errs  field.ErrorList
 	count int
 }
 
-// group joins the findings of one rule that have the same text and concern different fields. It keeps the order of the rules.
+// group returns the denials of the rules: it joins those findings of one rule that have the same text and concern different fields. It keeps the order of the
+// rules.
 func group(j policies.Judgement) []denial {
 	type key struct {
 		rule, detail string
@@ -134,7 +135,7 @@ func group(j policies.Judgement) []denial {
 	return out
 }
 
-// short returns an error with a long path, sentence and value shortened.
+// short returns a copy of an error in which a long path, sentence or value is shortened.
 func short(e *field.Error) *field.Error {
 	out := *e
 	out.Field, out.Detail = shortened(e.Field, maxField), shortened(e.Detail, maxSentence)
@@ -146,7 +147,7 @@ func short(e *field.Error) *field.Error {
 	return &out
 }
 
-// shortened keeps a text's beginning and its end, which has the command.
+// shortened returns a text of at most n runes. It keeps the beginning and the end of a longer text, because the end has the command.
 func shortened(text string, n int) string {
 	if runes(text) <= n {
 		return text
@@ -155,7 +156,7 @@ func shortened(text string, n int) string {
 	return string(all[:n/2]) + "…" + string(all[len(all)-(n-n/2-1):])
 }
 
-// text names the fields and the reason, once.
+// text returns one sentence with all the fields and the reason.
 func (d denial) text() string {
 	body := d.body(d.errs[0])
 	if d.count > 1 {

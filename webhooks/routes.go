@@ -23,12 +23,12 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/admission"
 )
 
-// Route is one webhook: which requests the API server sends to it, what happens to these requests while the webhook does not answer, and what the webhook
-// judges. Each route is one webhook of a generated configuration (Configurations) and one path of the server.
+// Route is one webhook: which requests the API server sends to it, what the API server does with these requests while the webhook does not answer, and which
+// rules the webhook evaluates. Each route is one webhook of a generated configuration (Configurations) and one path of the server.
 type Route struct {
-	// Name names the route in paths and metrics, and begins the webhook's name.
+	// Name is the route's name in paths and metrics. The webhook's name begins with it.
 	Name string
-	// Mutating reports that the route asks Defaulters, whose result is a patch. Any other route asks Rules.
+	// Mutating reports that the route evaluates Defaulters, whose result is a patch. Any other route evaluates Rules.
 	Mutating bool
 	Side     policies.Side
 	Subjects []Subject
@@ -40,8 +40,8 @@ type Route struct {
 	// closed is a CEL expression for the requests of the route that fail closed; "" stands for all requests. The remaining requests get a webhook of their own,
 	// which fails open (parts).
 	closed string
-	// early reports that the webhook answers only in a namespace in which no webhook fails closed yet, because the label authority.AdmissionLabel is missing
-	// (enforcement).
+	// early reports that the webhook is called only in a namespace in which no webhook fails closed yet, because the namespace lacks the label
+	// authority.AdmissionLabel (enforcement).
 	early bool
 	// Probe reports that the webhook has no rules: it answers every request with a warning (answer).
 	Probe bool
@@ -78,7 +78,8 @@ type Catalog struct {
 	Identities policies.Identities
 }
 
-// All is the catalog of everything that Poundlock judges: which API owns an object that exists in both (S1), and the fields of a control plane's set (S2).
+// All returns the catalog of everything that Poundlock's webhooks decide: which API owns an object that exists in both (S1), and the fields of a
+// ControlPlaneMachineSet (S2).
 func All(platforms ...conversion.Platform) Catalog {
 	return Catalog{Rules: slices.Concat(authority.Rules(), admission.Rules()), Defaulters: authority.Defaulters(), Platforms: platforms}
 }
@@ -89,23 +90,24 @@ const (
 	remove = admissionv1.Delete
 )
 
-// Routes lists every webhook: its path, its requests, and what happens if it does not answer.
+// Routes returns every webhook: its path, its requests, and what happens if it does not answer.
 func Routes(c Catalog) []Route {
 	fail, ignore := admissionregistrationv1.Fail, admissionregistrationv1.Ignore
 	mapi, capi, scaled := coreSubjects(func(k authority.Kind) schema.GroupVersion { return k.MachineAPI }),
 		coreSubjects(func(k authority.Kind) schema.GroupVersion { return k.ClusterAPI }), scales
 	infra, set := infraSubjects(c.Platforms), controlPlaneSubjects()
-	// held matches a DELETE only if the stored object has a finalizer; an object with a counterpart has at least Poundlock's. Objects without a finalizer are
-	// excluded, and not only to save time. An API server reads the finalizers before it calls webhooks, and afterwards deletes the object even if a finalizer was
-	// added while it waited for the answer. In that time the controller of a new Machine may have added its finalizer and created the instance.
+	// held matches a DELETE only if the stored object has a finalizer. An object with a counterpart has at least Poundlock's finalizer. An object without a
+	// finalizer is excluded to save time, and for a second reason. An API server reads the finalizers before it calls webhooks, and afterwards deletes the object
+	// even if a finalizer was added while it waited for the answer. In that time the controller of a new Machine may have added its finalizer and created the
+	// instance.
 	held := []admissionregistrationv1.MatchCondition{{
 		Name:       "has-finalizers",
 		Expression: `has(oldObject.metadata.finalizers) && size(oldObject.metadata.finalizers) > 0`,
 	}}
-	// heldOrPaused is held for an infrastructure machine, whose controller too adds a finalizer just before it creates an instance. A paused machine is included
-	// even without a finalizer, because the controller does not act on it.
+	// heldOrPaused is the same as held, but for infrastructure machines, whose controller also adds a finalizer just before it creates an instance. In addition it
+	// matches a paused machine without a finalizer, because the controller does not act on a paused machine.
 	heldOrPaused := conditions("has-finalizers-or-is-paused", `request.operation != "DELETE" || request.kind.kind.endsWith("Template") || `+cel.HeldOrPaused())
-	// Requests that could let two controllers act fail closed (DESIGN §3.1). A Poundlock that does not answer therefore does not affect a cluster in which nothing
+	// Only requests that could let two controllers act fail closed (DESIGN §3.1). So a Poundlock that does not answer does not affect a cluster in which nothing
 	// was ever moved.
 	moved, mirrored, binds := cel.Moved(), cel.Mirrored(), cel.Binds(c.Identities)
 	instances := ""
@@ -145,8 +147,8 @@ func Routes(c Catalog) []Route {
 			Name: "machine-api-status", Side: policies.SideMachineAPI, Subjects: mapi, Subresource: "status", Operations: ops(update), FailurePolicy: fail,
 			closed: moved,
 		},
-		// A Scale has none of its MachineSet's labels and annotations, so no condition can recognize the Scale of a mirror, and this webhook fails open. Policies
-		// that list the MachineSets (cel.ScalePolicies) lock the mirrors' replicas without an answer too.
+		// A Scale has none of the labels and annotations of its MachineSet, so no match condition can recognize the Scale of a mirror, and this webhook fails open.
+		// If it does not answer, policies that list the MachineSets (cel.ScalePolicies) still lock the replicas of mirrors.
 		{Name: "machine-api-scale", Side: policies.SideMachineAPI, Subjects: scaled(mapi), Subresource: "scale", Operations: ops(update), FailurePolicy: ignore},
 		{Name: "machine-api-delete", Side: policies.SideMachineAPI, Subjects: mapi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
 		{
@@ -154,27 +156,27 @@ func Routes(c Catalog) []Route {
 			closed: mirrored + " || " + cel.BeginsToAct(c.Identities) + " || " + binds,
 		},
 		{
-			// A MachineDeployment is not mirrored. This webhook only warns of what it may adopt, and refuses owners that are gone.
+			// A MachineDeployment is not mirrored. This webhook only warns about what the MachineDeployment may adopt, and refuses owners that are gone.
 			Name: "cluster-api-deployment", Side: policies.SideClusterAPI, Subjects: deploymentSubjects(), Operations: ops(create, update), FailurePolicy: ignore,
 			Conditions: conditions("selects-anew-or-is-owned-anew", `request.operation == "CREATE" || object.?spec.selector != oldObject.?spec.selector || `+
 				`object.metadata.?ownerReferences != oldObject.metadata.?ownerReferences`),
 		},
 		{
-			// This webhook refuses a deletion in the foreground that would pass over hooks, and warns of what is deleted with the MachineDeployment.
+			// This webhook refuses a deletion in the foreground that would skip hooks, and warns about what is deleted together with the MachineDeployment.
 			Name: "cluster-api-deployment-delete", Side: policies.SideClusterAPI, Subjects: deploymentSubjects(), Operations: ops(remove), FailurePolicy: ignore,
 		},
 		{Name: "cluster-api-scale", Side: policies.SideClusterAPI, Subjects: scaled(capi), Subresource: "scale", Operations: ops(update), FailurePolicy: ignore},
 		{Name: "cluster-api-delete", Side: policies.SideClusterAPI, Subjects: capi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
 		{
-			// A machine that names no instance and has no owner is reviewed too, but fails open. Cluster API gives it an owner later, in a request that no rule judges,
-			// and its provider would then create a second instance if the Machine already has one. Requests of Cluster API's controllers, which create one machine for
-			// each new Machine, are excluded.
+			// A provider's machine that names no instance and has no owner is reviewed too, but fails open. Cluster API gives the machine an owner later, in a request
+			// that no rule judges. Its provider would then create a second instance if the Machine already has one. Requests of Cluster API's controllers are excluded,
+			// because these create one machine for each new Machine.
 			Name: "infrastructure-create", Side: policies.SideInfrastructure, Subjects: machinesOf(infra), Operations: ops(create), FailurePolicy: fail,
 			closed:     binds,
 			Conditions: conditions("is-not-cluster-apis", cel.ByOthers(c.Identities)),
 		},
 		{
-			// For the sets that refer to a template, its deletion and recreation is an edit. This webhook only warns.
+			// For the MachineSets that refer to a template, deleting and recreating the template is the same as editing it. This webhook only warns.
 			Name: "infrastructure-template-create", Side: policies.SideInfrastructure, Subjects: templatesOf(infra), Operations: ops(create), FailurePolicy: ignore,
 		},
 		{
@@ -185,14 +187,15 @@ func Routes(c Catalog) []Route {
 			closed:     binds + " || " + cel.CreatesUnpaused(c.Identities),
 			Conditions: conditions("is-not-the-providers", cel.NotByProvider(c.Identities)),
 		},
-		// The deletions by Kubernetes' own controllers are excluded, because no rule refuses one (authority.Grants). A namespace that is being deleted must not wait
-		// for a Poundlock that was deleted with it.
+		// Deletions by Kubernetes' own controllers are excluded, because no rule refuses them (authority.Grants). A namespace that is being deleted must not wait for
+		// a Poundlock that was deleted with the namespace.
 		{
 			Name: "infrastructure", Side: policies.SideInfrastructure, Subjects: infra, Operations: ops(update, remove), FailurePolicy: fail,
 			closed:     mirrored + " || " + binds + instances,
 			Conditions: slices.Concat(heldOrPaused, conditions("is-not-a-cleaners-deletion", "!("+cel.ByCleaners(c.Identities)+")")),
 		},
-		// What changes the condition Paused alone fails open: without Poundlock no move goes on, and controllers must be able to report on their objects.
+		// A request that changes only the condition Paused fails open: without Poundlock no move makes progress, and controllers must be able to report on their
+		// objects.
 		{
 			Name: "infrastructure-status", Side: policies.SideInfrastructure, Subjects: slices.Concat(machinesOf(infra), instancesOf(infra)), Subresource: "status",
 			Operations: ops(update), FailurePolicy: fail,
@@ -213,8 +216,8 @@ func Routes(c Catalog) []Route {
 			Conditions: conditions("removes-what-holds-mirrors", cel.Kept()),
 		},
 		{
-			// Edits of metadata are excluded, except that the finalizer foregroundDeletion is set: a controller that adds or removes its finalizer must not wait for a
-			// missing answer.
+			// Requests that change only metadata are excluded, except those that set the finalizer foregroundDeletion: a controller that adds or removes its finalizer
+			// must not have to wait for an answer that does not come.
 			Name: "control-plane", Side: policies.SideMachineAPI, Subjects: set, Operations: ops(create, update), FailurePolicy: fail, closed: moved,
 			Conditions: conditions("says-something", `request.operation == "CREATE" || `+touches),
 		},
@@ -223,7 +226,8 @@ func Routes(c Catalog) []Route {
 			Conditions: conditions("leaves-out-what-is-kept", cel.DropsRequest()),
 		},
 		{
-			// This webhook only warns, when an edit of metadata removes the finalizer controlplane.Finalizer from a set that is being deleted.
+			// This webhook only warns. It is called when a request that changes only metadata removes the finalizer controlplane.Finalizer from a set that is being
+			// deleted.
 			Name: "control-plane-release", Side: policies.SideMachineAPI, Subjects: set, Operations: ops(update), FailurePolicy: ignore,
 			Conditions: append(conditions("says-nothing", "!("+touches+")"),
 				conditions("removes-the-finalizer",
@@ -240,8 +244,8 @@ func Routes(c Catalog) []Route {
 			Name: "control-plane-status", Side: policies.SideMachineAPI, Subjects: set, Subresource: "status", Operations: ops(update), FailurePolicy: fail,
 			closed: moved,
 		},
-		// A DELETE reaches exactly one of the following two webhooks. Without an answer, the first one refuses: it gets the deletions in the foreground, which would
-		// delete the control plane's Machines before the set.
+		// A DELETE reaches exactly one of the following two webhooks. The first one fails closed. It gets the deletions in the foreground, which would delete the
+		// control plane's Machines before the set.
 		{
 			Name: "control-plane-foreground", Side: policies.SideMachineAPI, Subjects: set, Operations: ops(remove), FailurePolicy: fail,
 			Conditions: conditions("in-the-foreground", cel.InForeground()),
@@ -255,17 +259,17 @@ func Routes(c Catalog) []Route {
 	}
 	routes = append(parts(routes), probes()...)
 	for i := range routes {
-		// A review waits for its turn (patience, 2 s), looks up facts (twice LookupTimeout, 2 s by default), and answers before these 5 s are over. For a fact that
-		// could not be looked up, the requester then reads a warning or a refusal in words, and not that the API server's timeout has passed.
+		// A review waits for its turn (patience, 2 s), looks up facts (twice LookupTimeout, 2 s by default), and answers before these 5 s are over. So if a fact
+		// could not be looked up, the requester reads a warning or a refusal that explains this, and not that the call has timed out.
 		routes[i].TimeoutSeconds = 5
 		routes[i].Rules, routes[i].Defaulters = c.asked(routes[i])
 	}
 	return slices.DeleteFunc(routes, func(r Route) bool { return len(r.Subjects) == 0 })
 }
 
-// parts returns the routes with up to two further webhooks beside each route that fails closed, so that each request reaches one of the three. The route's own
-// webhook gets the requests that must not pass without an answer. The webhook with openSuffix gets the other requests, and fails open. The webhook with
-// earlySuffix gets the former requests in a namespace in which no webhook fails closed yet, and fails open too.
+// parts returns the routes, and beside each route that fails closed up to two further webhooks, so that each request reaches exactly one of the three. The
+// route's own webhook gets the requests that must not pass without an answer. The webhook with openSuffix gets the remaining requests, and fails open. The
+// webhook with earlySuffix gets the requests of the route's own webhook in a namespace in which no webhook fails closed yet, and fails open too.
 func parts(routes []Route) []Route {
 	var out []Route
 	for _, r := range routes {
@@ -285,13 +289,13 @@ func parts(routes []Route) []Route {
 	return out
 }
 
-// beside returns the route under a name with the suffix, for the same requests, but failing open.
+// beside returns a copy of the route that fails open, with the suffix added to its name.
 func (r Route) beside(suffix string) Route {
 	r.Name, r.FailurePolicy, r.Conditions = r.Name+suffix, admissionregistrationv1.Ignore, slices.Clone(r.Conditions)
 	return r
 }
 
-// Suffixes for the names of webhooks that fail open beside one that fails closed.
+// The suffixes in the names of the webhooks that fail open and belong to a route that fails closed (parts).
 const (
 	openSuffix  = "-open"
 	earlySuffix = "-early"
@@ -301,7 +305,7 @@ func conditions(name, expression string) []admissionregistrationv1.MatchConditio
 	return []admissionregistrationv1.MatchCondition{{Name: name, Expression: expression}}
 }
 
-// Path is the route's path on the server.
+// Path returns the route's path on the server.
 func (r Route) Path() string {
 	if r.Mutating {
 		return "/mutate/" + r.Name
@@ -309,7 +313,7 @@ func (r Route) Path() string {
 	return "/validate/" + r.Name
 }
 
-// asked returns the rules, or the defaulters of a mutating route, that can apply at the route, so that a review skips the rest of the catalog.
+// asked returns the rules that can apply at the route, or for a mutating route the defaulters, so that a review skips the rest of the catalog.
 func (c Catalog) asked(r Route) (policies.Set, policies.Defaulters) {
 	reaches := func(on []policies.Scope) bool { return slices.ContainsFunc(on, r.overlaps) }
 	if r.Mutating {
@@ -336,7 +340,7 @@ func coreSubjects(version func(authority.Kind) schema.GroupVersion) []Subject {
 	return out
 }
 
-// scales keeps the subjects that have the subresource scale.
+// scales returns the subjects that have the subresource scale.
 func scales(subjects []Subject) []Subject {
 	return slices.DeleteFunc(slices.Clone(subjects), func(s Subject) bool {
 		kind, ok := authority.KindNamed(s.Kind)
@@ -355,17 +359,17 @@ func infraSubjects(platforms []conversion.Platform) []Subject {
 	return out
 }
 
-// machinesOf keeps the providers' machines.
+// machinesOf returns the subjects that are providers' machines.
 func machinesOf(infra []Subject) []Subject {
 	return slices.DeleteFunc(slices.Clone(infra), func(s Subject) bool { return s.Kind != authority.InfraMachine })
 }
 
-// templatesOf keeps the providers' templates.
+// templatesOf returns the subjects that are providers' templates.
 func templatesOf(infra []Subject) []Subject {
 	return slices.DeleteFunc(slices.Clone(infra), func(s Subject) bool { return s.Kind != authority.InfraMachineTemplate })
 }
 
-// instancesOf keeps the objects that providers keep for instances, such as VSphereVM.
+// instancesOf returns the subjects that providers keep for instances, such as VSphereVM.
 func instancesOf(infra []Subject) []Subject {
 	return slices.DeleteFunc(slices.Clone(infra), func(s Subject) bool { return s.Kind != authority.InfraInstance })
 }
@@ -379,20 +383,20 @@ func instanceKinds(infra []Subject) []string {
 	return out
 }
 
-// deploymentSubjects is MachineDeployment, Cluster API's kind that owns MachineSets.
+// deploymentSubjects returns the one subject MachineDeployment, Cluster API's kind that owns MachineSets.
 func deploymentSubjects() []Subject {
 	set, _ := authority.KindNamed("MachineSet")
 	return []Subject{{Kind: authority.MachineDeployment, GroupVersion: set.ClusterAPI, Resource: "machinedeployments", ObjectKind: authority.MachineDeployment}}
 }
 
-// controlPlaneSubjects is ControlPlaneMachineSet, the one kind of Machine API without a counterpart.
+// controlPlaneSubjects returns the one subject ControlPlaneMachineSet, the only kind of Machine API without a counterpart.
 func controlPlaneSubjects() []Subject {
 	return []Subject{{
 		Kind: controlplane.Kind, GroupVersion: machinev1.GroupVersion, Resource: controlplane.Resource, ObjectKind: controlplane.Kind,
 	}}
 }
 
-// surroundingsSubjects are the kinds of the objects that mirrors live in.
+// surroundingsSubjects returns the kinds of the objects that mirrors live in: namespaces, CRDs, Clusters and the providers' infrastructure clusters.
 func surroundingsSubjects(platforms []conversion.Platform) []Subject {
 	machine, _ := authority.KindNamed("Machine")
 	out := []Subject{
@@ -408,15 +412,15 @@ func surroundingsSubjects(platforms []conversion.Platform) []Subject {
 	return out
 }
 
-// infraSubject is a platform's resource for one of the rules' kinds: InfraMachine, InfraMachineTemplate or InfraInstance.
+// infraSubject returns a platform's resource for one of the kinds that the rules use: InfraMachine, InfraMachineTemplate or InfraInstance.
 func infraSubject(p conversion.Platform, kind string) Subject {
 	r := map[string]conversion.Resource{authority.InfraMachine: p.InfraMachine, authority.InfraMachineTemplate: p.InfraMachineTemplate,
 		authority.InfraInstance: p.InfraInstance}[kind]
 	return Subject{Kind: kind, GroupVersion: r.GroupVersion(), Resource: r.Plural, ObjectKind: r.Kind}
 }
 
-// leavesOut matches the updates of a status that authority/status-default may complete, because they lack a stored field or condition. Most controllers send a
-// patch, which lacks nothing, and should not wait for this webhook.
+// leavesOut returns a condition that matches those updates of a status that authority/status-default may complete, because they lack a stored field or
+// condition. Most controllers send a patch, which lacks nothing, and should not wait for this webhook.
 func leavesOut() []admissionregistrationv1.MatchCondition {
 	lacks := []string{`object.?status.authoritativeAPI.orValue("") == ""`, `oldObject.?status.authoritativeAPI.orValue("") == "" && ` +
 		`object.?status.authoritativeAPI.orValue("") == "ClusterAPI" && !object.?status.synchronizedGeneration.hasValue()`}

@@ -29,15 +29,15 @@ type Options struct {
 	Pairs      authority.Pairs
 	Identities policies.Identities
 	Catalog    Catalog
-	// Converter tries conversions for warnings; nil uses conversion/core.
+	// Converter tries conversions for warnings; nil means conversion/core.
 	Converter Converter
-	// Host and Port are where the server listens; port 0 is 9443.
+	// Host and Port are the address that the server listens on; port 0 means 9443.
 	Host string
 	Port int
 	// GetCertificate returns the current serving certificate, as in tls.Config.
 	GetCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
-	// KeepCertificate, if set, renews the serving certificate until ctx is done. It starts with the server and does not wait for the caches: a cache whose kind
-	// Poundlock may not list never syncs, and the request that restores the right to list may be waiting for a webhook's answer.
+	// KeepCertificate, if set, renews the serving certificate until ctx is done. It starts with the server and does not wait for the caches. The cache of a kind
+	// that Poundlock may not list never syncs, and the request that restores the right to list may be waiting for a webhook's answer.
 	KeepCertificate func(ctx context.Context) error
 	// TLS, if set, applies the TLS settings of the flags and of the cluster; nil uses connections.TLS's defaults.
 	TLS func(*tls.Config)
@@ -49,9 +49,10 @@ type Options struct {
 	Rival string
 	// GateOff reports that the feature gate is off, so that nothing is mirrored or moved.
 	GateOff bool
-	// LookupTimeout limits one lookup; 0 is 1 s. All lookups of a review together have twice that.
+	// LookupTimeout limits one lookup; 0 means 1 s. All lookups of a review together have twice this time.
 	LookupTimeout time.Duration
-	// DrainDelay is how long the server still answers after it was asked to stop and has ceased to be ready. In this time endpoints and API servers stop using it.
+	// DrainDelay is how long the server still answers after it was asked to stop and has ceased to be ready. During this time, endpoints and API servers stop
+	// using it.
 	DrainDelay time.Duration
 	// Registerer registers the metrics.
 	Registerer prometheus.Registerer
@@ -153,10 +154,10 @@ func (s *Server) keepCertificate(ctx context.Context) error {
 	return nil
 }
 
-// Healthy is nil while the process can answer at all.
+// Healthy returns nil as long as the process can answer at all.
 func (s *Server) Healthy(*http.Request) error { return nil }
 
-// Ready is nil if a review would be answered: the certificate is loaded, the caches have synced, the server listens, and it was not asked to stop.
+// Ready returns nil if a review would be answered: the certificate is loaded, the caches have synced, the server listens, and it was not asked to stop.
 func (s *Server) Ready(r *http.Request) error {
 	if err := s.ready(r.Context()); err != nil {
 		return err
@@ -174,16 +175,16 @@ func (s *Server) ready(ctx context.Context) error {
 	return synced(ctx, s.cluster.GetCache(), s.options.Catalog.Platforms)
 }
 
-// drain marks the server as draining when the process is asked to stop. The server itself learns of that later, because a manager stops its webhook servers
-// last. So drain must not have the methods by which a manager recognizes a webhook server.
+// drain marks the server as draining when the process is asked to stop. A manager stops its webhook servers last, so the server itself would notice too late.
+// So that the manager stops drain early, drain must not have the methods by which a manager recognizes a webhook server.
 type drain struct{ server *Server }
 
-// Start waits for the end.
+// Start waits until ctx is done, and then marks the server as draining.
 func (d drain) Start(ctx context.Context) error {
 	<-ctx.Done()
 	d.server.draining.Store(true)
 	return nil
 }
 
-// NeedLeaderElection is false, because every replica serves.
+// NeedLeaderElection returns false, because every replica serves.
 func (drain) NeedLeaderElection() bool { return false }

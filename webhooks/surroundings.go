@@ -22,7 +22,7 @@ var surroundingKinds = map[string]schema.GroupVersionKind{
 	authority.Cluster:    clusterv1.GroupVersion.WithKind(authority.Cluster),
 }
 
-// surrounding reads one of the objects that mirrors live in. leaving says that it is being deleted, and is "" if it is not.
+// surrounding reads one of the objects in which mirrors live. leaving is a sentence if the object is being deleted, else "".
 func (l Lookups) surrounding(ctx context.Context, part authority.Surrounding) (o *policies.Object, leaving string, err error) {
 	o, err = l.live(ctx, Ref{GroupVersionKind: surroundingKinds[part.Kind], Namespace: part.Namespace, Name: part.Name})
 	if err == nil && o.Deleting() {
@@ -31,8 +31,8 @@ func (l Lookups) surrounding(ctx context.Context, part authority.Surrounding) (o
 	return o, leaving, err
 }
 
-// surroundings reads what the objects of the requested API live in. leaving says which part of that is being deleted. paused is the name of the paused Cluster
-// of the Cluster API object, whichever API is requested. Each is "" if there is none.
+// surroundings reads the namespace, CRDs and Cluster in which the objects of the requested API live. leaving is a sentence about the first of these that is
+// being deleted. paused is the name of the paused Cluster of the Cluster API object, whichever API is requested. Each is "" if there is none.
 func (l Lookups) surroundings(ctx context.Context, c policies.Change) (leaving, paused string, err error) {
 	kind, _ := authority.KindNamed(c.Kind)
 	for _, part := range kind.Surroundings(authority.Read(c.New).Requested, pairOf(c), c.New, c.Facts.Twin) {

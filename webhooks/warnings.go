@@ -15,14 +15,14 @@ import (
 const (
 	warningRunes  = 256
 	warningsRunes = 4096
-	// otherWebhooksRunes is left for the warnings of other webhooks about the same request.
+	// otherWebhooksRunes is the number of runes that are left for warnings of other webhooks about the same request.
 	otherWebhooksRunes = 512
 	// maxParts is how many warnings one sentence may fill: the forecast of five Machines needs four.
 	maxParts = 4
 )
 
-// fit turns sentences, the most important first, into warnings that the API server does not cut. A long sentence continues in the next warning, because its end
-// says what to do. No sentence is repeated. If sentences do not fit, the last warning has their number.
+// fit returns warnings, made from sentences, that the API server does not cut. The most important sentence comes first. A long sentence continues in the next
+// warning, because its end says what to do. No sentence is repeated. If some sentences do not fit, the last warning has their number.
 func fit(sentences []sentence) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -54,11 +54,11 @@ func runes(texts ...string) int {
 	return n
 }
 
-// sentence is a rule's finding with the rule's id.
+// sentence is the text of a rule's finding, with the id of the rule.
 type sentence struct{ text, rule string }
 
-// parts splits the sentence into up to maxParts texts of at most n runes, each with the rule's id. It splits at the end of a sentence or at a comma if the
-// whole sentence fits then, else at a word, and if possible before a command. A sentence that does not fit is cut at a word.
+// parts returns the sentence as up to maxParts texts of at most n runes, each with the rule's id. It splits at the end of a sentence or at a comma if the whole
+// sentence fits in this way. Else it splits at a word, and if possible before a command. A sentence that is too long is cut at a word.
 func (s sentence) parts(n int) []string {
 	parts, whole := s.split(n, true)
 	if !whole {
@@ -89,8 +89,9 @@ func (s sentence) split(n int, atStops bool) (parts []string, whole bool) {
 	return append(parts, text+id), true
 }
 
-// cut returns where to split a text that is longer than n runes: before the last of its first n runes, whose place an ellipsis may take. A command that would
-// be split moves to the rest, because people paste commands. Text in brackets that would be split moves to the rest too, if much text is before it.
+// cut returns where to split a text that is longer than n runes. It splits before the last of the first n runes, because an ellipsis may need one place. A
+// command that would be split moves to the rest, because people paste commands. Text in brackets that would be split moves to the rest too, if much text is
+// before it.
 func cut(text string, n int, atStops bool) int {
 	short := string([]rune(text)[:n-1])
 	if i := command(short); i > 0 {
@@ -111,14 +112,14 @@ func cut(text string, n int, atStops bool) int {
 	if i > len(short)/2 {
 		return min(i, open)
 	}
-	// A long word, such as an instance's ID, is copied whole, so it moves to the rest if it fits there between two ellipses.
+	// A long word, such as an instance's ID, is copied as a whole by users, so it moves to the rest if it fits there between two ellipses.
 	if word, _, _ := strings.Cut(text[i+1:], " "); i > 0 && runes(word) <= n-2 {
 		return i
 	}
 	return len(short)
 }
 
-// command returns where the command begins with which a text ends, together with the commands that are chained to it; 0 if the text ends with no command.
+// command returns where the command at the end of a text begins, together with the commands that are chained to it; 0 if the text does not end with a command.
 func command(text string) int {
 	i := strings.LastIndex(text, " kubectl ")
 	if i < 0 || commandEnds.MatchString(text[i:]) {
@@ -137,7 +138,7 @@ func command(text string) int {
 // commandEnds finds where a sentence continues after a command.
 var commandEnds = regexp.MustCompile(`[.;,)] `)
 
-// oneLine makes a sentence fit for an HTTP header, since an object's values may have line breaks and control characters.
+// oneLine returns a sentence without line breaks and control characters, which an object's values may have, so that it fits into an HTTP header.
 func oneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r == utf8.RuneError || r == 0x7f }), " ")
 }

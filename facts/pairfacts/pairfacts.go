@@ -30,23 +30,23 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Reader reads pairs of a kind.
+// Reader reads the pairs of one kind.
 type Reader struct {
 	Kind  authority.Kind
 	Pairs authority.Pairs
-	// Cache has what is the same for all pairs. Live is the API server, for what decides about a deletion.
+	// Cache is a reader for objects that all pairs have in common. Live reads from the API server, and is for what decides about a deletion.
 	Cache, Live client.Reader
 	Environment facts.Environment
-	// Platform is called with the cluster's platform before anything is read of its kinds.
+	// Platform is called with the cluster's platform before any object of the platform's kinds is read.
 	Platform func(conversion.Platform) error
 	// Gate reads the feature gate from the API server.
 	Gate func(context.Context) (authority.Migration, error)
-	// Kept reports whether the API server has answered a write of just this content (answers.Kept).
+	// Kept reports whether the API server has already answered a write of exactly this content (answers.Kept).
 	Kept func(*unstructured.Unstructured) bool
 }
 
-// Read reads the pair that k names: by the Machine API namespace, and the name that both objects have. If a kind is not served, that is no error: the state
-// has which kind it is.
+// Read reads the pair that k names. k has the Machine API namespace and the name that both objects have. A kind that is not served is no error: the state names
+// that kind (Unserved).
 func (r Reader) Read(ctx context.Context, from client.Reader, k client.ObjectKey) (*pairs.State, error) {
 	pair, ok := r.Pairs.Of(k.Namespace)
 	if !ok {
@@ -63,9 +63,9 @@ func (r Reader) Read(ctx context.Context, from client.Reader, k client.ObjectKey
 	return s, nil
 }
 
-// stillAsRead makes sure that the Machine API object, and so which API is authoritative, has not changed while the rest was read. The API server refuses a
-// write to the rest only if the rest changes afterwards. Without this check, a pass that read the Machine API object before a move, and its twin after the
-// move, would overwrite the authoritative object with the mirror's content.
+// stillAsRead returns a conflict error if the Machine API object, and so perhaps which API is authoritative, has changed while the rest was read. The API
+// server refuses a write to another object only if that object changes afterwards. Without this check, a pass that read the Machine API object before a move,
+// and its twin after the move, would overwrite the authoritative object with the mirror's content.
 func (r Reader) stillAsRead(ctx context.Context, from client.Reader, s *pairs.State) error {
 	now, err := served.Read(ctx, from, s.Kind.MachineAPIGVK(), s.Pair.MachineAPI, s.Name)
 	if err != nil || version(now) == version(s.MachineAPI) {
@@ -75,7 +75,7 @@ func (r Reader) stillAsRead(ctx context.Context, from client.Reader, s *pairs.St
 	return apierrors.NewConflict(what, s.Name, errors.New("it changed while its twin was read"))
 }
 
-// version returns the resourceVersion, "" for an object that does not exist.
+// version returns the object's resourceVersion, "" for an object that does not exist.
 func version(o *unstructured.Unstructured) string {
 	if o == nil {
 		return ""
@@ -91,13 +91,14 @@ func (r Reader) both(ctx context.Context, from client.Reader, s *pairs.State) (e
 	return err
 }
 
-// cluster reads what is the same for all pairs from the cache, even if the rest is read live. It hardly ever changes, and a change requeues every pair. And a
-// pass with fewer requests is more likely to succeed where an API server answers only now and then.
+// cluster reads the objects that all pairs have in common. It reads them from the cache even if the rest is read live, for two reasons. They hardly ever
+// change, and a change requeues every pair. And a pass with fewer requests is more likely to succeed with an API server that answers only now and then.
 func (r Reader) cluster(ctx context.Context, _ client.Reader, s *pairs.State) error {
 	return r.env(ctx, present{r.Cache, s}, s)
 }
 
-// env reads what a conversion needs of the cluster. If something is missing, that is no error but a sentence: it may be created later.
+// env reads what a conversion needs to know about the cluster. If something is missing, it returns no error but stores a sentence in the state, because the
+// missing object may be created later.
 func (r Reader) env(ctx context.Context, from client.Reader, s *pairs.State) (err error) {
 	var missing conversion.Missing
 	if s.Env, missing, err = r.Environment.Read(ctx, facts.Getter(ctx, from), s.Pair, s.Kind.Infra != ""); err != nil {
@@ -118,8 +119,9 @@ func (r Reader) env(ctx context.Context, from client.Reader, s *pairs.State) (er
 	return r.platform(ctx, from, s)
 }
 
-// platformOfObjects takes the platform from the pair where the Infrastructure does not have it. Nothing is converted then. But what the provider keeps for a
-// Machine is still deleted with the Machine. It is paused, so its controller would never release it, and once the Machine is gone nothing leads to it.
+// platformOfObjects takes the platform from the pair if the Infrastructure does not name it. Nothing is converted then. But the object that the provider keeps
+// for a Machine is still deleted with the Machine. That object is paused, so its controller would never release it, and once the Machine is gone nothing leads
+// to it.
 func (r Reader) platformOfObjects(s *pairs.State) error {
 	p, ok := platforms.Named(s.PlatformKind())
 	if !ok {
@@ -129,7 +131,7 @@ func (r Reader) platformOfObjects(s *pairs.State) error {
 	return r.Platform(p)
 }
 
-// platform reads what the conversion of a kind with an infrastructure object needs in addition.
+// platform reads what the conversion needs in addition for a kind that has an infrastructure object.
 func (r Reader) platform(ctx context.Context, from client.Reader, s *pairs.State) error {
 	if err := r.Platform(s.Env.Platform); err != nil {
 		return err
@@ -157,8 +159,8 @@ func (r Reader) infra(ctx context.Context, from client.Reader, s *pairs.State) (
 	return r.infraInstance(ctx, from, s, name)
 }
 
-// referrer names another Cluster API Machine that refers to the infrastructure machine of this name; "" for none. It is read only before a mirror creates
-// that machine.
+// referrer returns the name of another Cluster API Machine that refers to an infrastructure machine of this name; "" if there is none. It is called only while
+// that infrastructure machine does not exist, before a mirror creates it.
 func (r Reader) referrer(ctx context.Context, s *pairs.State, infra string) (string, error) {
 	machines, err := served.List(ctx, r.Cache, s.Kind.ClusterAPIGVK(), s.Pair.ClusterAPI, uncopied, facts.OfInfra(infra))
 	if err != nil && !served.Missing(err) {
@@ -172,8 +174,8 @@ func (r Reader) referrer(ctx context.Context, s *pairs.State, infra string) (str
 	return "", nil
 }
 
-// infraInstance reads the object that the provider keeps for the instance, also when the provider's machine is gone already. A cluster whose provider has no
-// such kind, and so no definition of it, has no such object.
+// infraInstance reads the object that the provider keeps for the instance, even if the provider's machine is gone already. There is no such object in a cluster
+// whose provider has no CRD for that kind.
 func (r Reader) infraInstance(ctx context.Context, from client.Reader, s *pairs.State, infra string) (err error) {
 	kind := s.Env.Platform.InfraInstance.GroupVersionKind
 	if kind.Empty() || s.Kind.Infra != authority.InfraMachine {
@@ -193,13 +195,13 @@ func (r Reader) infraInstance(ctx context.Context, from client.Reader, s *pairs.
 	return err
 }
 
-// templates reads the mirror's own templates, and those with a name that the mirror may need. If one of its own may have to be deleted, it also reads what
-// uses templates.
+// templates reads the templates that the mirror made, and those with a name that the mirror may need. If one that the mirror made may have to be deleted, it
+// also reads which templates are in use.
 func (r Reader) templates(ctx context.Context, from client.Reader, s *pairs.State) error {
 	if s.Kind.Infra != authority.InfraMachineTemplate || s.Env.Platform.Name == "" {
 		return nil
 	}
-	found, err := served.List(ctx, from, s.InfraKind(), s.Pair.ClusterAPI, uncopied) // nearly all are others'
+	found, err := served.List(ctx, from, s.InfraKind(), s.Pair.ClusterAPI, uncopied) // uncopied, because nearly all of them belong to other sets
 	if err != nil {
 		return err
 	}
@@ -223,7 +225,7 @@ func (r Reader) used(ctx context.Context, from client.Reader, s *pairs.State) (e
 	return err
 }
 
-// parents reads the MachineSets above either side, and what they mean to a deletion.
+// parents reads the MachineSets that own the objects of the pair, and what they mean for a deletion.
 func (r Reader) parents(ctx context.Context, from client.Reader, s *pairs.State) error {
 	s.Parents = map[authority.API]*unstructured.Unstructured{}
 	name := s.ParentName()
@@ -241,7 +243,8 @@ func (r Reader) parents(ctx context.Context, from client.Reader, s *pairs.State)
 	return r.judgeParent(ctx, s)
 }
 
-// checks finds out whether a check of Cluster API's still acts on a Machine that a check has marked. Where the kind of checks is not served, none does.
+// checks finds out whether a MachineHealthCheck of Cluster API still acts on a Machine that a check has marked. If the kind of the checks is not served, no
+// check acts.
 func (r Reader) checks(ctx context.Context, from client.Reader, s *pairs.State) error {
 	if !status.Judged(s) {
 		return nil
@@ -258,8 +261,8 @@ func (r Reader) checks(ctx context.Context, from client.Reader, s *pairs.State) 
 	return nil
 }
 
-// judgeParent reads what a deletion has to know about the parent of the mirror, if the mirror is being deleted. An owner that Poundlock may not read counts
-// as gone: so a deletion that may be the garbage collector's is never taken for a person's.
+// judgeParent reads what a deletion must know about the owner of the mirror, if the mirror is being deleted. An owner that Poundlock may not read counts as
+// gone. So a deletion that may come from the garbage collector is never taken for a user's deletion.
 func (r Reader) judgeParent(ctx context.Context, s *pairs.State) (err error) {
 	var owner *unstructured.Unstructured
 	if mirror, ref := deletion.OwnerWithoutTwin(s); ref != nil {
@@ -272,7 +275,7 @@ func (r Reader) judgeParent(ctx context.Context, s *pairs.State) (err error) {
 	return nil
 }
 
-// children lists what a mirror that is being deleted owns.
+// children reads the objects that a mirror which is being deleted owns, and the MachineSets that would adopt them.
 func (r Reader) children(ctx context.Context, from client.Reader, s *pairs.State) (err error) {
 	if s.Children, err = owned(ctx, from, s); err != nil || len(s.Children) == 0 {
 		return err
@@ -286,7 +289,7 @@ func (r Reader) children(ctx context.Context, from client.Reader, s *pairs.State
 	return nil
 }
 
-// Owned are the Machines that a mirror which is being deleted owns now.
+// Owned reads from the API server the Machines that a mirror, while it is being deleted, owns now.
 func (r Reader) Owned(ctx context.Context, s *pairs.State) ([]*unstructured.Unstructured, error) {
 	return owned(ctx, present{r.Live, s}, s)
 }
@@ -304,11 +307,12 @@ func owned(ctx context.Context, from client.Reader, s *pairs.State) ([]*unstruct
 	return slices.DeleteFunc(found, func(o *unstructured.Unstructured) bool { return pairs.Detached(o, mirror, side) }), nil
 }
 
-// uncopied is for lists whose objects are neither changed nor kept. A copy of each Machine of a large fleet takes more memory than the cache, whose objects
-// share equal parts.
+// uncopied is an option for lists whose objects are neither changed nor kept. Copying each Machine of a large fleet takes more memory than the cache itself, in
+// which objects share equal parts.
 const uncopied = client.UnsafeDisableDeepCopy
 
-// marked reads those Machines of a set that the autoscaler has marked on the side that it writes to, if it wants the set to have fewer Machines.
+// marked reads the Machines of a set that the autoscaler has marked for deletion, if the autoscaler wants the set to have fewer Machines. The marks are on the
+// side to which the autoscaler writes.
 func (r Reader) marked(ctx context.Context, from client.Reader, s *pairs.State) error {
 	set, side := feedback.Fewer(s)
 	if set == nil {
@@ -341,8 +345,8 @@ func (r Reader) marked(ctx context.Context, from client.Reader, s *pairs.State) 
 	return nil
 }
 
-// Surroundings reads from the API server whether a part of the pair is deleted, or is missing, because what it lives in is being deleted. It reads nothing
-// for a pair that is complete.
+// Surroundings reads from the API server whether the namespace, CRD or Cluster that a pair lives in is being deleted. It does so for a pair with a part that is
+// missing or is being deleted, because that may be the reason. It reads nothing for a complete pair.
 func (r Reader) Surroundings(ctx context.Context, s *pairs.State) error {
 	if s.Complete() {
 		return nil
@@ -354,7 +358,7 @@ func (r Reader) Surroundings(ctx context.Context, s *pairs.State) error {
 	return err
 }
 
-// Cluster reads from the API server whether the Cluster, which owns what is created, is being deleted or is gone.
+// Cluster reads from the API server whether the Cluster, which is to own what is created, is being deleted or is gone.
 func (r Reader) Cluster(ctx context.Context, s *pairs.State) error {
 	cluster := authority.Surrounding{Kind: authority.Cluster, Namespace: s.Pair.ClusterAPI, Name: s.Env.ClusterName}
 	why, _, err := facts.Leaving(ctx, r.Live, cluster)
@@ -364,8 +368,8 @@ func (r Reader) Cluster(ctx context.Context, s *pairs.State) error {
 	return err
 }
 
-// Migration reads the feature gate where a deletion depends on it: while the gate is off, the Machine API's controllers delete what belongs to a set of
-// Cluster API's.
+// Migration reads the feature gate if a deletion depends on it. While the gate is off, the Machine API's controllers delete what belongs to a Cluster API
+// MachineSet.
 func (r Reader) Migration(ctx context.Context, s *pairs.State) (err error) {
 	if deletion.Of(s).Gated() {
 		s.Gate, err = r.Gate(ctx)

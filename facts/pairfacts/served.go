@@ -14,13 +14,14 @@ import (
 	"github.com/poundlock/poundlock/mirroring/pairs"
 )
 
-// present reads for a state. If the API server does not serve a kind, no object of the kind exists, and the state records which kind that was.
+// present reads objects for a state. If the API server does not serve a kind, present returns no object of that kind, and stores the kind in the state
+// (Unserved).
 type present struct {
 	client.Reader
 	state *pairs.State
 }
 
-// Get finds nothing of a kind that is not served.
+// Get returns the error NotFound for an object of a kind that is not served.
 func (p present) Get(ctx context.Context, k client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	err := p.Reader.Get(ctx, k, o, opts...)
 	if !served.Missing(err) {
@@ -30,7 +31,7 @@ func (p present) Get(ctx context.Context, k client.ObjectKey, o client.Object, o
 	return apierrors.NewNotFound(schema.GroupResource{}, k.Name)
 }
 
-// List finds nothing of a kind that is not served.
+// List returns no object of a kind that is not served.
 func (p present) List(ctx context.Context, l client.ObjectList, opts ...client.ListOption) error {
 	err := p.Reader.List(ctx, l, opts...)
 	if !served.Missing(err) {

@@ -20,21 +20,21 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Woken finds the pairs of a kind that an object belongs to. Its methods are handler.MapFuncs.
+// Woken finds the pairs of a kind that an event of an object must requeue. Its methods are handler.MapFuncs.
 type Woken struct {
 	Kind  authority.Kind
 	Pairs authority.Pairs
 	Cache client.Reader
 }
 
-// Same returns the pair of the object's name.
+// Same returns the pair with the name of the object.
 func (w Woken) Same(_ context.Context, o client.Object) []reconcile.Request {
 	return w.named(o.GetNamespace(), o.GetName())
 }
 
-// Referred returns, for a Cluster API Machine that refers to an infrastructure machine of another name than its own, the pair of that name. The mirror of
-// that pair is not created before this Machine is gone or refers to another infrastructure machine. As a handler maps an object before and after its change,
-// it also gets the former reference.
+// Referred returns the pair that a Cluster API Machine blocks: the Machine refers to an infrastructure machine with another name than its own, and the pair has
+// that name. The mirror of the pair is not created before this Machine is gone or refers to another infrastructure machine. Because a handler maps an object
+// before and after its change, Referred also gets the former reference.
 func (w Woken) Referred(_ context.Context, o client.Object) []reconcile.Request {
 	u, ok := o.(*unstructured.Unstructured)
 	if !ok {
@@ -46,12 +46,12 @@ func (w Woken) Referred(_ context.Context, o client.Object) []reconcile.Request 
 	return nil
 }
 
-// InstanceOf returns the pairs of an object that a provider keeps for an instance.
+// InstanceOf returns the pairs to which an object may belong that a provider keeps for an instance.
 func (w Woken) InstanceOf(_ context.Context, o client.Object) []reconcile.Request {
 	return w.named(o.GetNamespace(), mirroring.OfInfraInstance(o.GetObjectKind().GroupVersionKind().Kind, o)...)
 }
 
-// Everything returns all pairs, for an object that all conversions depend on. Such objects change rarely.
+// Everything returns all pairs, for an object on which all conversions depend. Such objects change rarely.
 func (w Woken) Everything(ctx context.Context, _ client.Object) (out []reconcile.Request) {
 	for _, pair := range w.Pairs {
 		out = append(out, w.each(ctx, pair, func(*unstructured.Unstructured) bool { return true })...)
@@ -59,12 +59,13 @@ func (w Woken) Everything(ctx context.Context, _ client.Object) (out []reconcile
 	return out
 }
 
-// Marked returns, for a check of Cluster API's that may no longer act, the Machines that a check has marked.
+// Marked returns the pairs of the Machines that a MachineHealthCheck of Cluster API has marked, for a check that may no longer act.
 func (w Woken) Marked(ctx context.Context, check client.Object) []reconcile.Request {
 	return w.those(ctx, w.Kind.ClusterAPIGVK(), check.GetNamespace(), status.Marked)
 }
 
-// ChildrenOf returns the pairs that a MachineSet, of either side, owns. Their owner was created, was deleted, or has another authoritative API.
+// ChildrenOf returns the pairs of the Machines that a MachineSet, of either API, owns. It is for a set that was created or deleted, or that has another
+// authoritative API.
 func (w Woken) ChildrenOf(ctx context.Context, parent client.Object) []reconcile.Request {
 	pair, ok := w.Pairs.Of(parent.GetNamespace())
 	if !ok {
@@ -76,8 +77,8 @@ func (w Woken) ChildrenOf(ctx context.Context, parent client.Object) []reconcile
 	})
 }
 
-// Masters returns, for a Machine of the control plane, all Machines of the control plane: what one of them needs of the infrastructure cluster is in the
-// messages of the others. For any other Machine it returns none.
+// Masters returns, for a Machine of the control plane, the pairs of all Machines of the control plane: the messages of each one also name what the others need
+// in the infrastructure cluster. For any other Machine it returns none.
 func (w Woken) Masters(ctx context.Context, o client.Object) []reconcile.Request {
 	if !authority.OfControlPlane(o.GetLabels()) {
 		return nil
@@ -85,7 +86,7 @@ func (w Woken) Masters(ctx context.Context, o client.Object) []reconcile.Request
 	return w.those(ctx, w.Kind.MachineAPIGVK(), o.GetNamespace(), func(*unstructured.Unstructured) bool { return true }, facts.OfControlPlane())
 }
 
-// Behind returns the pairs to which an infrastructure object belongs, or belonged before it changed.
+// Behind returns the pairs to which an infrastructure object belongs, or to which it belonged before it changed.
 func (w Woken) Behind(p conversion.Platform) func(context.Context, client.Object) []reconcile.Request {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
 		names, template := mirroring.OfInfra(w.Kind, o.GetObjectKind().GroupVersionKind().Kind == p.InfraMachine.Kind, o)
@@ -97,15 +98,15 @@ func (w Woken) Behind(p conversion.Platform) func(context.Context, client.Object
 	}
 }
 
-// usersOf returns the pairs that refer to a template now, and the pair for which the mirror made it.
+// usersOf returns the pairs that now refer to a template, and the pair for which the mirror made the template.
 func (w Woken) usersOf(ctx context.Context, namespace, template string, p conversion.Platform) []reconcile.Request {
 	ref := (&pairs.State{Kind: w.Kind}).InfraRef()
 	out := w.those(ctx, w.Kind.ClusterAPIGVK(), namespace, func(o *unstructured.Unstructured) bool { return pairs.Nested(o, ref...) == template })
 	return append(out, w.madeFor(ctx, namespace, template, p)...)
 }
 
-// LentTo returns, for a MachineSet of Cluster API's, the pair for which the template that it refers to was made. Such a template outlives its own set, and no
-// event of its own shows that the last reference is gone.
+// LentTo returns, for a Cluster API MachineSet, the pair for which the mirror made the template to which the set refers. Such a template may outlive the set
+// that it was made for, and no event of the template shows that the last reference to it is gone.
 func (w Woken) LentTo(p conversion.Platform) func(context.Context, client.Object) []reconcile.Request {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
 		u, ok := o.(*unstructured.Unstructured)
@@ -116,7 +117,8 @@ func (w Woken) LentTo(p conversion.Platform) func(context.Context, client.Object
 	}
 }
 
-// madeFor returns the pair for which the mirror made a template. The template's label is a shortened name where the set's name is too long for a label.
+// madeFor returns the pair for which the mirror made a template. It reads the template's annotation, because the template's label has only a shortened name if
+// the set's name is too long for a label.
 func (w Woken) madeFor(ctx context.Context, namespace, template string, p conversion.Platform) []reconcile.Request {
 	if template == "" {
 		return nil
@@ -139,7 +141,8 @@ func (w Woken) named(namespace string, names ...string) (out []reconcile.Request
 	return out
 }
 
-// those returns the pairs of the wanted objects of a kind in a namespace. If the cache has not started yet, its first list requeues them all.
+// those returns the pairs of the wanted objects of a kind in a namespace. If the cache has not started yet, it returns none, and the cache's first list
+// requeues all of them.
 func (w Woken) those(ctx context.Context, gvk schema.GroupVersionKind, namespace string, wanted func(*unstructured.Unstructured) bool,
 	only ...client.ListOption) (out []reconcile.Request) {
 	found, err := served.List(ctx, w.Cache, gvk, namespace, append(only, uncopied)...)
@@ -154,7 +157,7 @@ func (w Woken) those(ctx context.Context, gvk schema.GroupVersionKind, namespace
 	return out
 }
 
-// each returns the pairs of the wanted objects of both sides.
+// each returns the pairs of the wanted objects, of both APIs.
 func (w Woken) each(ctx context.Context, pair authority.Pair, wanted func(*unstructured.Unstructured) bool) []reconcile.Request {
 	return append(w.those(ctx, w.Kind.MachineAPIGVK(), pair.MachineAPI, wanted), w.those(ctx, w.Kind.ClusterAPIGVK(), pair.ClusterAPI, wanted)...)
 }

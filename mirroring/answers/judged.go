@@ -13,8 +13,8 @@ import (
 	"github.com/poundlock/poundlock/mirroring/pairs"
 )
 
-// IsRefusal reports whether the API server has judged a write, and refuses its content: the same write would be refused again. Conflicts, timeouts and other
-// errors that pass are no refusals, nor is an error of the network, where no API server answered.
+// IsRefusal reports whether the API server has judged a write and refuses its content, so that it would refuse the same write again. Conflicts, timeouts and
+// other errors that pass are no refusals. An error of the network is none either, because no API server has answered.
 func IsRefusal(err error) bool {
 	if errors.As(err, new(*notKept)) {
 		return true
@@ -26,7 +26,7 @@ func IsRefusal(err error) bool {
 		apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err)
 }
 
-// NotKept is the error of a write that the API server accepts without storing all of it. Without an error, the mirror would send the same write next.
+// NotKept returns the error of a write that the API server accepts without storing all of it. Without this error, the mirror would send the same write again.
 func NotKept(w *pairs.Write) error {
 	return &notKept{fmt.Errorf("%s does not keep what is written to it: %s", pairs.Describe(w.Object), pairs.Brief(w.Fields))}
 }

@@ -14,21 +14,22 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// Kept remembers the objects that came back with more in the items of their lists than was sent, each with a hash of what was sent. A new process sends that
-// once more, which changes nothing where the additions are the API server's defaults.
+// Kept remembers those objects that the API server returned with more in the items of their lists than was sent, each with a hash of what was sent. A new
+// process sends such an object once more, which changes nothing if the additions are the API server's defaults.
 type Kept struct{ sent *lru.Cache }
 
-// NewKept returns a Kept that remembers nothing yet, and at most twenty thousand objects. The mirror sends once more what Kept has forgotten.
+// NewKept returns a Kept that remembers nothing yet, and will remember at most twenty thousand objects. The mirror sends an object that Kept has forgotten once
+// more.
 func NewKept() Kept { return Kept{lru.New(20_000)} }
 
-// Has reports whether just this content was sent last, and came back with more.
+// Has reports whether exactly this content was sent last, and was returned with more.
 func (a Kept) Has(want *unstructured.Unstructured) bool {
 	last, known := a.sent.Get(pairs.Describe(want))
 	return known && last == digest(want)
 }
 
-// Record records the object that the API server returned (now) for what was sent. If the items of its lists have no more than was sent, Record removes the
-// object. The caller does not record a write that was refused: the object is not equal then, and the same write would be refused again.
+// Record stores that the API server returned the object now for the object sent. If the items of its lists have no more than was sent, Record removes the
+// object instead. The caller does not record a refused write: the object is not equal then, and the same write would be refused again.
 func (a Kept) Record(sent, now *unstructured.Unstructured) {
 	if len(ownership.Leftover(sent, now)) == 0 {
 		a.sent.Remove(pairs.Describe(sent))

@@ -13,23 +13,23 @@ import (
 	"github.com/poundlock/poundlock/mirroring/pairs"
 )
 
-// How long the mirror waits before it repeats a write that the API server has refused: twice as long each time, up to mostRest. A change of the pair that
-// leads to another write is sent at once.
+// How long the mirror waits before it repeats a write that the API server has refused. The time doubles with each refusal, up to mostRest. If a change of the
+// pair leads to another write, that write is sent at once.
 const (
 	firstRest = time.Second
 	mostRest  = 15 * time.Second
 )
 
-// Refusals are the writes that were refused lately, by pair.
+// Refusals are the writes that the API server has refused last, by pair.
 type Refusals struct {
 	mu sync.Mutex
 	at map[types.NamespacedName]refusal
-	// replaced is the content for which a pair's object was replaced last.
+	// replaced is the content for which the object of a pair was last replaced.
 	replaced map[types.NamespacedName]any
 }
 
-// Replace reports whether a pair's object is to be replaced (deleted and recreated) so that it gets this content. It does so once: for the same content it
-// returns false the next time.
+// Replace reports whether the object of a pair must be replaced (deleted and recreated) so that it gets this content. It returns true only once in a row for
+// the same content.
 func (r *Refusals) Replace(k types.NamespacedName, content any) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -56,7 +56,7 @@ type refusal struct {
 	until time.Time
 }
 
-// Note remembers a refusal, and returns how long the write rests.
+// Note stores a refusal, and returns how long the mirror waits before it repeats the write.
 func (r *Refusals) Note(k types.NamespacedName, w *pairs.Write, now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,8 +71,8 @@ func (r *Refusals) Note(k types.NamespacedName, w *pairs.Write, now time.Time) t
 	return rest
 }
 
-// Left returns how long a refused write still waits; 0 for a write that is due, or that was not refused. If w is nil or another write, Left forgets the
-// refusal: the pair no longer needs the refused write.
+// Left returns how much longer a refused write must wait; 0 for a write that is due, or that was not refused. If w is nil or another write, Left forgets the
+// refusal, because the pair no longer needs the refused write.
 func (r *Refusals) Left(k types.NamespacedName, w *pairs.Write, now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,13 +17,13 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Pair is a pair with something that is deleted.
+// Pair is a pair with at least one object that is being deleted.
 type Pair struct{ *pairs.State }
 
-// Of is the deletion of a pair.
+// Of returns s as a Pair, which has the methods for a deletion.
 func Of(s *pairs.State) Pair { return Pair{s} }
 
-// Asked returns the state of the pair that the rules of a deletion decide on.
+// Asked returns the state of the pair in the form in which the rules of a deletion (authority.DeletionState) need it.
 func Asked(s *pairs.State) authority.DeletionState { return Of(s).asked() }
 
 func (s Pair) asked() authority.DeletionState {
@@ -48,9 +48,9 @@ func (s Pair) asked() authority.DeletionState {
 	return d
 }
 
-// held reports whether the authoritative API's controller has yet to clean up, or the provider's object for the instance has yet to be paused (instanceActs).
-// Cluster API's controller also cleans up after a Machine whose finalizer somebody has removed, for as long as the Machine exists. Once the Machine is gone,
-// the provider's controller finds no owner, and leaves the instance behind.
+// held reports whether the deletion must wait for one of two things: the controller of the authoritative API has yet to clean up, or the provider's object for
+// the instance has yet to be paused (instanceActs). Cluster API's controller also cleans up after a Machine whose finalizer somebody has removed, as long as
+// the Machine exists. Once the Machine is gone, the provider's controller finds no owner, and leaves the instance behind.
 func (s Pair) held() bool {
 	side := s.Authoritative()
 	return s.On(side) != nil && slices.Contains(s.On(side).GetFinalizers(), s.controllersFinalizer(side)) ||
@@ -70,14 +70,14 @@ func (s Pair) controllersFinalizer(side authority.API) string {
 	return s.Kind.ClusterAPIFinalizer
 }
 
-// Gated reports whether what becomes of the deletion depends on the feature gate.
+// Gated reports whether the next step of the deletion depends on the feature gate.
 func (s Pair) Gated() bool {
 	on, off := s.asked(), s.asked()
 	on.Gate, off.Gate = authority.GateOn, authority.GateOff
 	return on.Next() != off.Next()
 }
 
-// Next is the next write of a step of a deletion; nil: there is nothing to do but to wait.
+// Next returns the next write for a step of a deletion; nil if there is nothing to do but to wait.
 func (s Pair) Next(step authority.DeletionStep) *pairs.Write {
 	mirror, side := s.Mirror()
 	switch step {
@@ -101,8 +101,8 @@ func (s Pair) Next(step authority.DeletionStep) *pairs.Write {
 	return nil
 }
 
-// Restores reports whether Poundlock recreates a mirror that is being deleted, although its owner's controller may delete it. With the feature gate on, that
-// deletion would delete the authoritative object, too. But the gate was off when the mirror was deleted.
+// Restores reports whether Poundlock recreates a mirror that is being deleted because the feature gate was off when the mirror was deleted. With the gate on,
+// the same deletion by the mirror's owner would have deleted the authoritative object, too.
 func (s Pair) Restores() bool {
 	now := s.asked()
 	then := now
@@ -110,7 +110,8 @@ func (s Pair) Restores() bool {
 	return then.Next() == authority.DeleteAuthority && now.Next() == authority.ReleaseMirror
 }
 
-// explained adds to the event of a mirror's release why the deletion of the mirror is no deletion of the Machine, where a person may have meant the Machine.
+// explained returns the write w of a mirror's release. To its event it adds why deleting the mirror did not delete the Machine, in the two cases in which a
+// person may have wanted to delete the Machine: the gate was off (Restores), or the mirror had lost its MachineSet (lostItsSet).
 func (s Pair) explained(w *pairs.Write, mirror *unstructured.Unstructured) *pairs.Write {
 	if w != nil && w.Object == mirror && s.Restores() {
 		w.Note += ". Its Machine keeps running, and Poundlock recreates this object, because it was deleted while the feature gate MachineAPIMigration was off, " +
@@ -125,15 +126,16 @@ func (s Pair) explained(w *pairs.Write, mirror *unstructured.Unstructured) *pair
 	return w
 }
 
-// lostItsSet reports whether the Cluster API mirror of a Machine is being deleted and has no MachineSet, although its authoritative Machine has one. The
-// deletion of a mirror that a set owns is a deletion of the Machine. Who asked for it may not see that the set was orphaned in between.
+// lostItsSet reports whether the Cluster API mirror of a Machine is being deleted and has no MachineSet, although its authoritative Machine has one. If a set
+// owns the mirror, deleting the mirror deletes the Machine. The person who deleted the mirror may not have seen that the set was orphaned in between.
 func (s Pair) lostItsSet(mirror *unstructured.Unstructured) bool {
 	return mirror == s.Core && s.Kind.Name == "Machine" && pairs.PresenceOf(s.MachineAPI) == authority.Present &&
 		pairs.ControllerOf(mirror) == nil && pairs.ControllerOf(s.MachineAPI) != nil
 }
 
-// Hold puts the sync finalizer on a mirror that is about to be deleted; nil if the mirror has it. The finalizer was removed together with Poundlock. Without
-// it, the deletion would not wait for Poundlock: nobody would release a Cluster API object that is still paused, and its deletion would never end.
+// Hold returns the write that adds the sync finalizer to a mirror that is about to be deleted; nil if the mirror has the finalizer. The finalizer is missing if
+// it was removed together with Poundlock. Without the finalizer, the deletion would not wait for Poundlock: nobody would release a Cluster API object that is
+// still paused, and its deletion would never end.
 func Hold(mirror *unstructured.Unstructured) *pairs.Write {
 	if slices.Contains(mirror.GetFinalizers(), authority.SyncFinalizer) {
 		return nil
@@ -146,8 +148,8 @@ func deleted(o *unstructured.Unstructured, reason, note string) *pairs.Write {
 	return &pairs.Write{Verb: pairs.Remove, Object: o, Reason: reason, Note: note}
 }
 
-// Adopters returns which other MachineSet adopts each Machine once the Machine's own set (mirror), which is being deleted, no longer owns it. The keys are
-// names of Machines, the values names of sets. sets are all MachineSets that there are.
+// Adopters returns the MachineSet that adopts each Machine once the Machine's own set (mirror), which is being deleted, no longer owns the Machine. The keys
+// are names of Machines, the values are names of sets. Machines that no set adopts have no entry. sets are all MachineSets that exist.
 func Adopters(machines []*unstructured.Unstructured, mirror *unstructured.Unstructured, sets []*unstructured.Unstructured) map[string]string {
 	others := make([]*policies.Object, 0, len(sets))
 	for _, set := range sets {
@@ -162,9 +164,10 @@ func Adopters(machines []*unstructured.Unstructured, mirror *unstructured.Unstru
 	return out
 }
 
-// detachNext detaches the next child, but no child that another MachineSet would adopt: that set deletes the Machine if it has too many. Where the
-// surroundings are being deleted, the other set is deleted with them, so every child is detached. Where the authoritative set is being deleted as well, such
-// a child still waits: the adopting set would delete its surplus, whichever Machine it chooses.
+// detachNext returns the write that detaches the next child. It does not detach a child that another MachineSet would adopt, because that set deletes the
+// Machine if it has too many. If the surroundings (the namespace, CRD or Cluster of the pair) are being deleted, the other set is deleted with them, so every
+// child is detached. If the authoritative set is being deleted as well, such a child still waits: the adopting set would delete its surplus, whichever Machine
+// it chooses.
 func (s Pair) detachNext(side authority.API) *pairs.Write {
 	stay := s.Surroundings == authority.Stay && (s.On(side.Other()) != nil || side == authority.MachineAPI)
 	for _, child := range s.Children {
@@ -187,8 +190,8 @@ func (s Pair) Held() string {
 		"or delete MachineSet %[3]s if nobody needs it. To delete the Machine, delete it", side.Text(), s.Name, s.Adopters[child], child)
 }
 
-// detach takes a child out of the garbage collector's reach. A Machine API object whose machine Cluster API runs is marked, so that its deletion is not
-// propagated. Any other child loses the reference to its owner.
+// detach returns the write that protects a child from the garbage collector. A Machine API object whose machine Cluster API runs gets a mark, so that the
+// deletion of the object is not propagated. Any other child loses the reference to its owner.
 func (s Pair) detach(child *unstructured.Unstructured, side authority.API) *pairs.Write {
 	w := &pairs.Write{Verb: pairs.Patch, Object: child, Reason: "Detached",
 		Note: "detached " + pairs.Describe(child) + " from its " + s.Kind.Name + ", which is being deleted while its twin stays"}
@@ -206,8 +209,8 @@ func (s Pair) detach(child *unstructured.Unstructured, side authority.API) *pair
 	return w
 }
 
-// releaseMirror removes the finalizers of Poundlock and of the mirror's controllers from a mirror that is being deleted. The controllers are paused, so their
-// finalizers would keep it for ever.
+// releaseMirror returns the write that removes the finalizers of Poundlock and of the mirror's controllers from a mirror that is being deleted. The controllers
+// are paused and would never remove their own finalizers.
 func (s Pair) releaseMirror(side authority.API) *pairs.Write {
 	if side == authority.MachineAPI {
 		return pairs.First(s.leftoverInfra, func() *pairs.Write {
@@ -219,12 +222,12 @@ func (s Pair) releaseMirror(side authority.API) *pairs.Write {
 	})
 }
 
-// leftoverInfra removes the mirrored infrastructure machine of a Machine API object that is being deleted, once no instance is left. While the Machine API
-// object stays, so does the infrastructure machine: a provider's controller must never find it deleted.
+// leftoverInfra returns the write that removes the mirrored infrastructure machine of a Machine API object that is being deleted, once no instance is left. As
+// long as the Machine API object stays, the infrastructure machine stays, too: a provider's controller must never find it deleted.
 func (s Pair) leftoverInfra() *pairs.Write {
 	if s.Kind.Infra == authority.InfraMachine && pairs.PresenceOf(s.MachineAPI) == authority.Deleting {
-		// What the provider keeps for the instance is deleted first. The machine that owns it may have no finalizer, and once that machine is gone nothing leads to
-		// what is kept.
+		// The object that the provider keeps for the instance is deleted first. The infrastructure machine that owns it may have no finalizer. Once that machine is
+		// gone, nothing leads to the object.
 		if w := s.endInfraInstance(pairs.Describe(s.MachineAPI)); w != nil {
 			return w
 		}
@@ -235,8 +238,8 @@ func (s Pair) leftoverInfra() *pairs.Write {
 	return s.ReleaseInfra(s.Infra)
 }
 
-// idle reports whether a mirrored infrastructure object has no instance that is Cluster API's: Machine API is authoritative, or the Cluster API Machine was
-// never created, or that Machine is being deleted before any controller acted on it.
+// idle reports whether infra is a mirror, and Cluster API runs no instance for it. The second holds in three cases: Machine API is authoritative, the Cluster
+// API Machine was never created, or that Machine is being deleted before any controller acted on it (unheld).
 func (s Pair) idle(infra *unstructured.Unstructured) bool {
 	if !s.IsMirror(infra) {
 		return false
@@ -244,19 +247,19 @@ func (s Pair) idle(infra *unstructured.Unstructured) bool {
 	return s.Authoritative() == authority.MachineAPI || s.Core == nil && len(infra.GetOwnerReferences()) == 0 || s.unheld()
 }
 
-// unheld reports whether the Cluster API object is being deleted, still paused, without its controller's finalizer and without an instance. The handoff does
-// not release such an object, so its controllers will not clean up what belongs to it.
+// unheld reports whether the Cluster API object is being deleted while it is still paused, without its controller's finalizer and without an instance. The
+// handoff does not unpause such an object, so its controllers will not clean up what belongs to it.
 func (s Pair) unheld() bool {
 	return pairs.PresenceOf(s.Core) == authority.Deleting && pairs.IsPaused(s.Core) &&
 		!slices.Contains(s.Core.GetFinalizers(), s.Kind.ClusterAPIFinalizer) && !s.InstanceLeft()
 }
 
-// ReleaseInfra removes the provider's finalizer from an idle infrastructure machine that is being deleted while it is paused. The mirror recreates the
-// machine if it is still wanted. ReleaseInfra waits while authority moves, because nobody knows yet which API will run the instance. If the Machine is being
-// deleted, the move is taken back first, or Cluster API completes the deletion.
+// ReleaseInfra returns the write that removes the provider's finalizer from an idle infrastructure machine that is being deleted while it is paused. The mirror
+// recreates the machine if it is still wanted. ReleaseInfra waits while authority moves, because nobody knows yet which API will run the instance. If the
+// Machine is being deleted, the move is taken back first, or Cluster API completes the deletion.
 func (s Pair) ReleaseInfra(infra *unstructured.Unstructured) *pairs.Write {
 	if w := s.ReleaseInfraInstance(); w != nil {
-		return w // first: once the machine that owns it is gone, nothing leads to this object
+		return w // this comes first: once the machine that owns it is gone, nothing leads to this object
 	}
 	if pairs.PresenceOf(infra) != authority.Deleting || !s.idle(infra) || s.Shape().Current == authority.Migrating || s.endsInstance() {
 		return nil
@@ -265,14 +268,15 @@ func (s Pair) ReleaseInfra(infra *unstructured.Unstructured) *pairs.Write {
 }
 
 // endsInstance reports whether deleting the provider's machine would terminate an instance that Machine API runs. The garbage collector would then delete the
-// object that the provider keeps for the instance, and the handoff has not paused that object yet.
+// object that the provider keeps for the instance while the handoff has not paused that object yet.
 func (s Pair) endsInstance() bool {
 	return s.InfraInstance != nil && !pairs.IsPaused(s.InfraInstance) && s.Source() == authority.MachineAPI && pairs.PresenceOf(s.MachineAPI) == authority.Present
 }
 
-// Replace deletes the provider's machine of a mirror if the API server refuses to change it. The mirror then recreates the machine with the right content.
-// Providers make most of its fields immutable, and Machine API's own webhook may add to a Machine a default of a later release that nobody can remove again.
-// The provider's machine is paused, so no controller acts on it. Replace returns nil while anything else changes.
+// Replace returns the write that deletes the provider's machine of a mirror if the API server refuses to change that machine. The mirror then recreates the
+// machine with the right content. Providers make most of its fields immutable, and Machine API's own webhook may add to a Machine a default of a later release
+// that nobody can remove again. The first write only marks the machine (ReplacedAnnotation). The machine is paused, so no controller acts on it. Replace
+// returns nil while anything else of the pair changes, such as the authority.
 func (s Pair) Replace(refused *pairs.Write) *pairs.Write {
 	if refused.Verb != pairs.Apply || s.Kind.Infra != authority.InfraMachine || s.Infra == nil || refused.Object.GetUID() != s.Infra.GetUID() {
 		return nil
@@ -294,8 +298,9 @@ func (s Pair) Replace(refused *pairs.Write) *pairs.Write {
 	return w
 }
 
-// WithdrawReplacement removes the mark of a provider's machine that was to be replaced and no longer needs to be. A former leader's deletion may still be on
-// its way, and could arrive after the Machine has moved. Removing the mark changes the version of the object, so that this deletion fails.
+// WithdrawReplacement returns the write that removes the annotation that Replace has put on a provider's machine (ReplacedAnnotation), once the machine no
+// longer needs to be replaced. A deletion by a former leader may still be on its way, and could arrive after the Machine has moved. Removing the annotation
+// changes the version of the object, so that such a deletion fails.
 func (s Pair) WithdrawReplacement() *pairs.Write {
 	if s.Infra == nil {
 		return nil
@@ -306,7 +311,8 @@ func (s Pair) WithdrawReplacement() *pairs.Write {
 	return s.markReplaced(nil)
 }
 
-// replacing is the field manager of that mark. It is not the mirror's own, because the mirror's applies do not contain the mark.
+// replacing is the field manager of ReplacedAnnotation. It is not the mirror's own field manager, because the mirror's applies do not contain the annotation
+// and would remove it.
 const replacing = "poundlock-replace"
 
 func (s Pair) markReplaced(value any) *pairs.Write {
@@ -314,7 +320,8 @@ func (s Pair) markReplaced(value any) *pairs.Write {
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.ReplacedAnnotation: value}})}
 }
 
-// releasePaused takes the provider's finalizer off an object that is being deleted while it is paused: its controller never would.
+// releasePaused returns the write that removes the provider's finalizer from an object that is being deleted while it is paused. The provider's controller does
+// not act on a paused object and would never remove the finalizer.
 func releasePaused(infra *unstructured.Unstructured) *pairs.Write {
 	if !pairs.IsPaused(infra) {
 		return nil
@@ -322,8 +329,8 @@ func releasePaused(infra *unstructured.Unstructured) *pairs.Write {
 	return release(infra, authority.InfraFinalizer(infra.GroupVersionKind().Group, infra.GetKind()))
 }
 
-// ReleaseInfraInstance deletes the object that a provider keeps for an instance, when the provider's machine is being deleted. The instance itself stays:
-// Machine API runs it, or has terminated it.
+// ReleaseInfraInstance returns the write that deletes the object that a provider keeps for an instance, when the provider's machine is being deleted. The
+// instance itself stays: Machine API runs it, or has terminated it.
 func (s Pair) ReleaseInfraInstance() *pairs.Write {
 	goes := pairs.PresenceOf(s.Infra) == authority.Deleting && s.idle(s.Infra) && pairs.IsPaused(s.Infra)
 	if goes || pairs.PresenceOf(s.InfraInstance) == authority.Deleting {
@@ -332,8 +339,8 @@ func (s Pair) ReleaseInfraInstance() *pairs.Write {
 	return nil
 }
 
-// endInfraInstance deletes the object that a provider keeps for an instance, and then removes its finalizer. The instance stays: the object is paused, and
-// Machine API is authoritative.
+// endInfraInstance returns the write that deletes the object that a provider keeps for an instance, or, if it is being deleted, the write that removes its
+// finalizer. The instance stays, because the object is paused and Machine API is authoritative.
 func (s Pair) endInfraInstance(cause string) *pairs.Write {
 	if s.InfraInstance == nil || !s.instanceIsOurs() || s.Authoritative() != authority.MachineAPI || s.Shape().Current == authority.Migrating ||
 		!pairs.IsPaused(s.InfraInstance) {
@@ -345,8 +352,9 @@ func (s Pair) endInfraInstance(cause string) *pairs.Write {
 	return deleted(s.InfraInstance, "MirrorDeleted", "deleted "+pairs.Describe(s.InfraInstance)+", because "+cause+" is being deleted")
 }
 
-// namingInstance adds a warning to the release of an object that was kept for another instance than the Machine's: afterwards no object names that instance.
-// The instance may be a stranger's, whose machine was deleted without the provider's finalizer.
+// namingInstance returns the write w, which releases the object that the provider keeps for an instance. If that is not the Machine's own instance, it adds a
+// warning, because afterwards no object names the instance. The instance may belong to a Machine that is not Poundlock's, and whose provider's machine was
+// deleted without the provider's finalizer.
 func (s Pair) namingInstance(w *pairs.Write) *pairs.Write {
 	if w == nil {
 		return nil
@@ -359,9 +367,9 @@ func (s Pair) namingInstance(w *pairs.Write) *pairs.Write {
 	return w
 }
 
-// instanceIsOurs reports whether the object that the provider keeps for an instance belongs to the mirror. That object has no mark. The mark of the
-// provider's machine decides, or, where that machine is gone, the mark of the Cluster API Machine. If both are gone, the object is the mirror's. An object
-// that is not the mirror's has an instance of its own, which its controller terminates once somebody unpauses the object.
+// instanceIsOurs reports whether the object that the provider keeps for an instance belongs to the mirror. That object has no mark of its own. The mark of the
+// provider's machine decides, or, if that machine is gone, the mark of the Cluster API Machine. If both are gone, the object belongs to the mirror. An object
+// that does not belong to the mirror has an instance of its own, which its controller terminates once somebody unpauses the object.
 func (s Pair) instanceIsOurs() bool {
 	switch {
 	case s.Infra != nil:
@@ -372,7 +380,8 @@ func (s Pair) instanceIsOurs() bool {
 	return true
 }
 
-// keepInfra takes the infrastructure machine out of the garbage collector's reach before its Machine is released, to be recreated.
+// keepInfra returns the write that removes the owner reference to the Cluster API Machine from the infrastructure machine before that Machine is released to be
+// recreated. Otherwise the garbage collector would delete the infrastructure machine.
 func (s Pair) keepInfra() *pairs.Write {
 	if s.Infra == nil || s.Core == nil || len(pairs.OwnersWithout(s.Infra, s.Core)) == len(s.Infra.GetOwnerReferences()) ||
 		pairs.PresenceOf(s.MachineAPI) != authority.Present {
@@ -382,7 +391,7 @@ func (s Pair) keepInfra() *pairs.Write {
 		Reason: "Detached", Note: "detached " + pairs.Describe(s.Infra) + " from its Machine, which is deleted to be recreated"}
 }
 
-// release removes finalizers; nil if o carries none of them.
+// release returns the write that removes finalizers; nil if o carries none of them.
 func release(o *unstructured.Unstructured, finalizers ...string) *pairs.Write {
 	if o == nil {
 		return nil
@@ -395,14 +404,15 @@ func release(o *unstructured.Unstructured, finalizers ...string) *pairs.Write {
 		Reason: "Released", Note: "removed the finalizers that kept " + pairs.Describe(o)}
 }
 
-// Forget removes the finalizer and the marks from an object that acts on its own from now on. From a set or a check that is paused it removes the finalizer
-// alone.
+// Forget returns the write that removes the finalizer and the marks (annotations) of the mirror from an object that acts on its own from now on. From a paused
+// set or check it removes only the finalizer.
 func (s Pair) Forget() *pairs.Write {
 	if s.MachineAPI != nil {
 		return pairs.First(func() *pairs.Write { return s.unmark(s.Core) }, func() *pairs.Write { return s.unmark(s.MachineAPI) })
 	}
 	if s.Kind.Infra != authority.InfraMachine && pairs.IsPaused(s.Core) {
-		// Its mark stays, so that it may become the mirror again where a backup is restored: of a set or a check, nothing else shows that nobody acts on it.
+		// The mark stays, so that the object can become the mirror again when a backup is restored. For a set or a check, nothing else shows that no controller acts
+		// on the object.
 		w := release(s.Core, authority.SyncFinalizer)
 		if w != nil {
 			w.Reason, w.Note = "MirrorEnded", s.ended(s.Core)
@@ -410,11 +420,11 @@ func (s Pair) Forget() *pairs.Write {
 		return w
 	}
 	if s.Kind.Infra == authority.InfraMachineTemplate {
-		return s.unmark(s.Core) // the template keeps its mark, and is deleted by it when nothing refers to it any more
+		return s.unmark(s.Core) // the template keeps its mark, by which it is found and deleted when nothing refers to it any more
 	}
 	return pairs.First(func() *pairs.Write { return s.unmark(s.Infra) }, func() *pairs.Write {
 		if pairs.PresenceOf(s.Core) == authority.Deleting && s.InstanceLeft() && !pairs.IsPaused(s.Core) && !pairs.IsPaused(s.Infra) {
-			return nil // Cluster API is yet to terminate the instance, and may have no finalizer of its own there any more
+			return nil // Cluster API has yet to terminate the instance, and may have no finalizer of its own there any more
 		}
 		return s.unmark(s.Core)
 	})
@@ -435,8 +445,8 @@ func (s Pair) unmark(o *unstructured.Unstructured) *pairs.Write {
 		Note: s.ended(o)}
 }
 
-// ended returns what becomes of an object whose twin is gone. While the Cluster API object is being deleted, admission refuses a new Machine API object, so
-// the sentence then advises to wait.
+// ended returns a sentence about what becomes of an object whose twin is gone. While the Cluster API object is being deleted, admission refuses a new Machine
+// API object, so the sentence then advises to wait.
 func (s Pair) ended(o *unstructured.Unstructured) string {
 	switch paused := pairs.IsPaused(o); {
 	case !paused && pairs.PresenceOf(o) == authority.Deleting:
@@ -456,9 +466,10 @@ func (s Pair) ended(o *unstructured.Unstructured) string {
 	return alone + ". It is being deleted: create its Machine API object again when it is gone"
 }
 
-// ReleaseUnserved releases a mirror that is being deleted, and propagates nothing: the deletion of the mirror's CRD may be waiting for it, or its owner was
-// deleted with a CRD. A Machine API object stays while authority moves, while Cluster API is yet to be released, and where the kind that is not served has
-// nothing to do with the object's deletion.
+// ReleaseUnserved returns the write that releases a mirror that is being deleted while a kind of the pair is not served. It propagates nothing to the
+// authoritative object: the deletion of the mirror's CRD may be waiting for the mirror, or the mirror's owner was deleted with a CRD. It does not release a
+// Machine API object in three cases: while authority moves, while Cluster API has yet to be released, and if the kind that is not served has nothing to do with
+// the object's deletion.
 func (s Pair) ReleaseUnserved() *pairs.Write {
 	mirror, side := s.Mirror()
 	switch {
@@ -474,8 +485,8 @@ func (s Pair) ReleaseUnserved() *pairs.Write {
 	return s.releaseMirror(side)
 }
 
-// StaleTemplate deletes a template of the mirror's that nothing refers to: no MachineSet, and no machine that was made from it. It spares the template that
-// the pair will refer to next, which is created before anything refers to it.
+// StaleTemplate returns the write that deletes one of the mirror's templates that nothing refers to any more: no MachineSet, and no machine that was made from
+// it. It spares the template that the pair will refer to next, because that template is created before anything refers to it.
 func (s Pair) StaleTemplate() *pairs.Write {
 	for _, t := range s.Templates {
 		if !s.IsTemplate(t) || s.Used == nil || s.Used.Has(t.GetName()) || t.GetDeletionTimestamp() != nil || s.Core != nil && t.GetName() == s.InfraName() {
@@ -486,8 +497,8 @@ func (s Pair) StaleTemplate() *pairs.Write {
 	return nil
 }
 
-// unlessOwner makes the last write to a MachineSet that is being deleted conditional: the write waits if a Machine has come to belong to the set since the
-// set's Machines were listed.
+// unlessOwner returns w. If w is the last write to a MachineSet that is being deleted, it makes w conditional: the write waits if a Machine has joined the set
+// since the Machines of the set were listed.
 func (s Pair) unlessOwner(w *pairs.Write) *pairs.Write {
 	if w == nil || len(s.Children) > 0 || s.Kind.Name != "MachineSet" {
 		return w
@@ -496,9 +507,9 @@ func (s Pair) unlessOwner(w *pairs.Write) *pairs.Write {
 	return w
 }
 
-// GivenToCluster makes the Cluster that is being deleted the owner of a mirror that has no owner, because its set was deleted first. Cluster API's controller
-// deletes what the Cluster owns, and waits for everything else. A conversion would set the same owner, but it may no longer be possible, because the
-// infrastructure cluster is gone.
+// GivenToCluster returns the write that makes the Cluster the owner of a mirror while the Cluster is being deleted. The mirror has lost its owner, because its
+// set was deleted first. Cluster API's controller deletes what the Cluster owns, and waits for everything else. A conversion would set the same owner, but it
+// may no longer be possible, because the infrastructure cluster is gone.
 func (s Pair) GivenToCluster() *pairs.Write {
 	if pairs.PresenceOf(s.Cluster) != authority.Deleting || s.Source() != authority.MachineAPI || !s.IsMirror(s.Core) ||
 		pairs.PresenceOf(s.Core) != authority.Present || len(s.Core.GetOwnerReferences()) > 0 {
@@ -508,9 +519,9 @@ func (s Pair) GivenToCluster() *pairs.Write {
 		Reason: "Released", Note: "made the Cluster, which is being deleted, the owner of " + pairs.Describe(s.Core) + ", so that Cluster API deletes it"}
 }
 
-// LeftBySet removes the label of its former MachineSet from a Cluster API Machine that lost the set before the Cluster was deleted, so that the Machine is
-// deleted with the Cluster. While the Machine has the label, Cluster API waits for that set to own it, and the Cluster waits for the Machine. nil: it is no
-// such Machine, or a set may own it yet.
+// LeftBySet returns the write that removes the label of the former MachineSet from a Cluster API Machine, so that the Machine is deleted with the Cluster. The
+// Machine lost this set before the Cluster was deleted. While the Machine has the label, Cluster API waits for the set to own the Machine, and the Cluster
+// waits for the Machine. LeftBySet returns nil for every other Machine, and while a set may still come to own the Machine.
 func (s Pair) LeftBySet() *pairs.Write {
 	if s.Kind.Infra != authority.InfraMachine || s.Source() != authority.ClusterAPI || pairs.PresenceOf(s.Cluster) != authority.Deleting ||
 		pairs.PresenceOf(s.Core) != authority.Present || pairs.ControllerOf(s.Core) != nil || pairs.PresenceOf(s.Parents[authority.ClusterAPI]) == authority.Present {
@@ -524,10 +535,10 @@ func (s Pair) LeftBySet() *pairs.Write {
 		Reason: "Released", Note: "removed the label of its former MachineSet from " + pairs.Describe(s.Core) + ", so that it is deleted with the Cluster"}
 }
 
-// LetGoOfSet removes the reference to a MachineSet that is gone from a Cluster API Machine that is being deleted. Cluster API's controller reads the set that
-// a Machine refers to before all else, and without the set never ends the deletion. A set that is being deleted waits for the Machines that its selector
-// selects. It does not wait for a Machine that it owns and does not select, because somebody has removed a label: the garbage collector deletes that Machine
-// after the set.
+// LetGoOfSet returns the write that removes the owner reference to a MachineSet that is gone. It is for a Cluster API Machine that is being deleted. Cluster
+// API's controller first reads the set that the Machine refers to, and without the set it never ends the deletion. Usually the Machine is gone before its set:
+// a set that is being deleted waits for the Machines that its selector selects. But it does not wait for a Machine that it owns and no longer selects, because
+// somebody has removed a label. The garbage collector deletes such a Machine after the set.
 func (s Pair) LetGoOfSet() *pairs.Write {
 	kind, ok := authority.KindNamed(s.Kind.Parent)
 	owner := pairs.ControllerOf(s.Core)

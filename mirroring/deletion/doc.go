@@ -1,11 +1,11 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package deletion decides the writes of a step of a deletion: which object is deleted, detached, released or forgotten
-// next.
+// Package deletion decides the writes of a step of a deletion: which object is deleted, detached, released or left to
+// act on its own (Forget) next.
 //
-// In go a pairs.State and a step. Out comes a write, or nil where there is nothing to do but to wait. Asked turns the
-// State into what the rules of a deletion are asked.
+// The input is a pairs.State and a step. The output is a write, or nil if there is nothing to do but to wait. Asked
+// returns the State in the form that the rules of a deletion need.
 //
 // Non-goals:
 //   - the steps, and their order: see policies/authority

@@ -12,8 +12,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// OwnerWithoutTwin returns a mirror and its owner, which the caller has to read, if the mirror is being deleted and the owner has no twin, such as a
-// ControlPlaneMachineSet. owner is nil otherwise.
+// OwnerWithoutTwin returns a mirror that is being deleted, and the reference to its owner if that owner has no twin, such as a ControlPlaneMachineSet. The
+// caller must then read the owner. In all other cases owner is nil.
 func OwnerWithoutTwin(s *pairs.State) (mirror *unstructured.Unstructured, owner *metav1.OwnerReference) {
 	mirror, _ = s.Mirror()
 	if ref := pairs.ControllerOf(mirror); pairs.PresenceOf(mirror) == authority.Deleting && ref != nil && ref.Kind != s.Kind.Parent {
@@ -22,8 +22,8 @@ func OwnerWithoutTwin(s *pairs.State) (mirror *unstructured.Unstructured, owner 
 	return mirror, nil
 }
 
-// JudgeParent writes into s what a deletion has to know about the parent of the mirror, if the mirror is being deleted. owner is the object that
-// OwnerWithoutTwin named, nil if it is gone.
+// JudgeParent stores in s what a deletion must know about the owner of the mirror, if the mirror is being deleted. owner is the object to which
+// OwnerWithoutTwin refers, nil if it is gone.
 func JudgeParent(s *pairs.State, owner *unstructured.Unstructured) {
 	mirror, side := s.Mirror()
 	ref := pairs.ControllerOf(mirror)
@@ -45,17 +45,17 @@ func JudgeParent(s *pairs.State, owner *unstructured.Unstructured) {
 		}
 		return
 	}
-	// This owner has no twin. Its deletion is not meant to delete its Machines.
+	// This owner has no twin. Deleting the owner is not meant to delete its Machines.
 	s.SetParent(side, pairs.PresenceOf(owner))
 	if owner != nil && owner.GetUID() != ref.UID {
-		s.SetParent(side, authority.Absent) // another object of that name, generated in its place
+		s.SetParent(side, authority.Absent) // the owner was replaced by another generated object of that name
 	}
 	s.SetParent(side.Other(), authority.Present)
 }
 
-// ownerless reports whether a mirror names an owner that was gone already when the mirror was created, as after a backup is applied as it was stored. The
-// garbage collector deletes such a mirror, and nobody has asked for that. Only one set of a name exists at a time. So if the set of that name has another UID
-// and is older than the mirror, the owner was gone.
+// ownerless reports whether a mirror refers to an owner that was already gone when the mirror was created, for example because a backup was applied as it was
+// stored. The garbage collector deletes such a mirror, and nobody has asked for that. Only one set of a name exists at a time. So if the set of that name has
+// another UID and is older than the mirror, the owner was gone.
 func ownerless(mirror, set *unstructured.Unstructured, owner types.UID) bool {
 	if set == nil || set.GetUID() == owner {
 		return false

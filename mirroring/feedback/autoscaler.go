@@ -20,7 +20,7 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// stream carries back, from a mirror to its authoritative object, what others may write to the mirror.
+// stream is a pair, with the steps that copy from its mirror to its authoritative object those fields that other writers may write to the mirror.
 type stream struct {
 	*pairs.State
 	mirror, source *unstructured.Unstructured
@@ -28,15 +28,16 @@ type stream struct {
 	side policies.Side
 }
 
-// Followed carries over to the authoritative object what a writer wrote to its mirror, the only one of the two that the writer reads:
+// Followed returns the write that copies to the authoritative object what an external writer wrote to its mirror; nil if there is nothing to copy. These
+// writers read and write only the mirror:
 //   - the cluster autoscaler writes the replicas of a set, and the marks by which it chooses a Machine (converting › The Cluster Autoscaler in mixed
-//     MachineSet clusters; the releases so far write to the Machine API alone)
+//     MachineSet clusters; the releases so far write only to the Machine API)
 //   - the cluster-autoscaler-operator writes the limits of a set, in the Machine API
 //
 // authority.Grants lists all these writers and fields.
 //
-// Admission lets nobody else write these fields to a mirror (authority/scale-locked, spec-locked, metadata-reserved), and these writers only under the names
-// that wrote knows (authority/carried-manager). But admission may be absent: wrote decides from the managed fields.
+// Admission lets nobody else write these fields to a mirror (authority/scale-locked, spec-locked, metadata-reserved), and lets these writers write only under
+// the field managers that wrote expects (authority/carried-manager). But admission may be absent, so wrote decides from the managed fields.
 func Followed(s *pairs.State) *pairs.Write {
 	f, back := streamOf(s)
 	switch {
@@ -50,8 +51,8 @@ func Followed(s *pairs.State) *pairs.Write {
 	return nil
 }
 
-// streamOf returns the stream of a pair; none where an object is missing or is being deleted. During a move nobody may write to a mirror, except that the
-// autoscaler may take a mark back. So a write that is not yet carried over came before the move, or is such a removal, and counts.
+// streamOf returns the stream of a pair, and whether there is one. There is none if an object is missing or is being deleted. During a move nobody may write to
+// a mirror, except that the autoscaler may remove a mark. So a write that is not copied yet either came before the move or is such a removal, and it counts.
 func streamOf(s *pairs.State) (f stream, back bool) {
 	if pairs.PresenceOf(s.Core) != authority.Present || pairs.PresenceOf(s.MachineAPI) != authority.Present {
 		return stream{}, false
@@ -73,7 +74,8 @@ func (f stream) there(key string) string {
 	return key
 }
 
-// limited carries over the annotations of a set: those that their writer has set on its mirror, and those that it has taken away.
+// limited returns the write that copies the annotations of a set from its mirror: those that their writer has set on the mirror get the same value, and those
+// that the writer has removed are removed.
 func (f stream) limited() *pairs.Write {
 	for _, g := range authority.Annotated(f.side) {
 		if g.Manager == "" || !slices.Contains(g.Kinds, f.Kind.Name) {
@@ -94,7 +96,8 @@ func (f stream) limited() *pairs.Write {
 	return nil
 }
 
-// annotated returns the value to which a writer has changed an annotation of the mirror; nil: the writer has removed it.
+// annotated returns the value that a writer has given to an annotation of the mirror; nil if the writer has removed the annotation. changed reports whether the
+// writer has changed it at all.
 func (f stream) annotated(g authority.Grant, key string) (value any, changed bool) {
 	asked, has := f.mirror.GetAnnotations()[key]
 	now, known := f.source.GetAnnotations()[f.there(key)]
@@ -109,30 +112,31 @@ func (f stream) annotated(g authority.Grant, key string) (value any, changed boo
 
 func annotationPath(key string) []string { return []string{"metadata", "annotations", key} }
 
-// annotate writes annotations to the authoritative object, under the field manager for what is carried over.
+// annotate returns the write of annotations to the authoritative object, under the field manager of everything that is copied from a mirror (CarriedManager).
 func (f stream) annotate(changes map[string]any, fields []string, note string) *pairs.Write {
 	return &pairs.Write{Verb: pairs.Patch, By: ownership.CarriedManager, Object: f.source, Reason: "AutoscalerFollowed", Fields: fields, Note: note,
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": changes})}
 }
 
-// wrote reports whether a manager wrote a field of the mirror later than the mirror's last write: the managed fields name that manager as the field's owner,
-// and no longer the mirror. Anything less proves nothing, as anybody may clear managed fields (DESIGN §5). there is the field's path on the authoritative
-// object.
+// wrote reports whether a manager wrote a field of the mirror later than the mirror's own last write. The managed fields must name that manager as an owner of
+// the field, and must no longer name the mirror. Anything less proves nothing, because anybody may clear managed fields (DESIGN §5). there is the path of the
+// field on the authoritative object.
 func (f stream) wrote(manager string, path, there []string) bool {
 	return !ownership.Owns(f.mirror, managedfields.Path(path...)) && slices.ContainsFunc(f.mirror.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
 		return e.Manager == manager && ownership.Holds(e, managedfields.Path(path...)) && f.since(e, there)
 	})
 }
 
-// since reports whether an entry of managed fields is later than the mirror's last write. Times are in seconds. Within one second the owner decides, since
-// each apply of the mirror's would have taken the field.
+// since reports whether an entry of managed fields is later than the mirror's last write. there is the path of the field on the authoritative object. Times are
+// in seconds. Within the same second the owner decides, because each apply by the mirror would have taken the field.
 //
-// Before the mirror has been made equal in this direction for the first time, its last write was the switch. An entry then also counts as later if the
-// authoritative object still has there what Poundlock wrote to it from the object that is the mirror now, or has nothing there at all. In that case Poundlock
-// may not have read the mirror again before the switch: a move waits for a generation, which no annotation changes.
+// Before the mirror has been made equal in this direction for the first time, its last write was the switch of authority. Then an entry also counts as later if
+// the authoritative object still has in this field what Poundlock copied from the object that is now the mirror, or if it lacks the field. In that case
+// Poundlock may not have read the mirror again before the switch: a move waits for a generation, which no annotation changes.
 //
-// An entry of /scale has no time: the API server leaves it out. It is later if the mirror has claimed the field. Before the first synchronization it is later
-// if the mirror from before the switch still owns the field on the authoritative object: both sides were equal then, so that the mirror's side has changed.
+// An entry of /scale has no time, because the API server leaves it out. Such an entry is later if the mirror has claimed the field. Before the first
+// synchronization, it is later if the mirror from before the switch still owns the field on the authoritative object. Both sides were equal then, so the side
+// of the mirror has changed since.
 func (f stream) since(e metav1.ManagedFieldsEntry, there []string) bool {
 	before, claimed := f.Shape().SynchronizedGeneration == 0, ownership.Claimed(f.mirror)
 	switch {
@@ -142,7 +146,7 @@ func (f stream) since(e metav1.ManagedFieldsEntry, there []string) bool {
 		return false
 	case before:
 		switched := f.Shape().Condition(authority.ConditionSynchronized)
-		if switched.Status == "" { // never synchronized: what somebody else's mirror had, or ours before Poundlock made it, does not count
+		if switched.Status == "" { // never synchronized: values from before Poundlock made this object the mirror do not count
 			made := slices.ContainsFunc(f.mirror.GetManagedFields(), func(o metav1.ManagedFieldsEntry) bool {
 				return o.Manager == ownership.Manager && !e.Time.Before(o.Time)
 			})
@@ -155,14 +159,14 @@ func (f stream) since(e metav1.ManagedFieldsEntry, there []string) bool {
 		func(o metav1.ManagedFieldsEntry) bool { return ownership.Ours(o) && e.Time.Before(o.Time) })
 }
 
-// onAuthority reports whether the authoritative object has a field that it may lack.
+// onAuthority reports whether the authoritative object has the field at a path.
 func (f stream) onAuthority(path []string) bool {
 	return pairs.ValueAt(f.source, path) != nil
 }
 
-// withdrawn reports whether a field that the mirror lacks was removed from the mirror. Nobody owns an absent field, so the field of the authoritative object
-// is the proof. If Poundlock wrote it there, and nobody has written it since, its value came from the object that is the mirror now, be it as the mirror or
-// as the authoritative object of that time. Admission ensures who removed it: its lock exempts that writer alone.
+// withdrawn reports whether a field that the mirror lacks was removed from the mirror. Nobody owns an absent field, so the field of the authoritative object is
+// the proof. The proof holds if Poundlock wrote the field there, and nobody has written it since. Then its value came from the object that is now the mirror,
+// either as the mirror or as the authoritative object of that time. Admission ensures who removed the field, because its lock exempts only that writer.
 func (f stream) withdrawn(there []string) bool {
 	if f.Shape().SynchronizedGeneration == 0 {
 		return f.Shape().Condition(authority.ConditionSynchronized).Status == metav1.ConditionUnknown && ownedByUs(f.source, there)
@@ -170,15 +174,15 @@ func (f stream) withdrawn(there []string) bool {
 	return ownership.Claimed(f.mirror) && ownedByUs(f.source, there)
 }
 
-// ownedByUs reports whether Poundlock owns a field, and nobody else does.
+// ownedByUs reports whether Poundlock is the only owner of a field.
 func ownedByUs(o *unstructured.Unstructured, path []string) bool {
 	by := ownership.Managers(o, managedfields.Path(path...))
 	return len(by) > 0 && !slices.ContainsFunc(by, func(manager string) bool { return manager != ownership.Manager && manager != ownership.CarriedManager })
 }
 
-// contested reports whether another writer may have changed the field on the authoritative object since both sides were last equal, as happens while
-// Poundlock is away. An entry of /scale has no time, so the order of the writes is unknown. The authoritative object's value counts then, and the autoscaler
-// scales again. If the object does not convert, no generation shows when both were equal.
+// contested reports whether another writer may have changed the field on the authoritative object since both sides were last equal, as can happen while
+// Poundlock is away. An entry of /scale has no time, so the order of the two writes is unknown. Then the value of the authoritative object counts, and the
+// autoscaler scales again. If the object does not convert, no generation shows when both sides were equal.
 func (f stream) contested(path []string) bool {
 	equal := f.Shape().SynchronizedGeneration
 	return equal != 0 && f.source.GetGeneration() > equal && f.Shape().Condition(authority.ConditionSynchronized).Status == metav1.ConditionTrue &&
@@ -187,8 +191,8 @@ func (f stream) contested(path []string) bool {
 
 var replicasPath = []string{"spec", "replicas"}
 
-// scaled carries over the replicas of a set. Where there are to be fewer, it first carries over the marks of the set's Machines: without them the set would
-// delete other Machines.
+// scaled returns the write that copies the replicas of a set. If the set is to have fewer replicas, scaled first returns the writes that copy the marks of the
+// set's Machines, because without the marks the set would delete other Machines.
 func (f stream) scaled() *pairs.Write {
 	asked, has := pairs.Replicas(f.mirror)
 	now, _ := pairs.Replicas(f.source)
@@ -207,7 +211,8 @@ func (f stream) scaled() *pairs.Write {
 		Note: fmt.Sprintf("scaled %s from %d to %d, because the cluster autoscaler has scaled its mirror", pairs.Describe(f.source), now, asked)}
 }
 
-// Fewer returns the mirror of a set that the autoscaler wants to have fewer Machines, and its side; nil for none. The set's marked Machines are then read.
+// Fewer returns the mirror of a set that the autoscaler wants to have fewer Machines, and the mirror's side; nil if there is none. The marked Machines of that
+// set are then read.
 func Fewer(s *pairs.State) (*unstructured.Unstructured, policies.Side) {
 	f, back := streamOf(s)
 	if !back || !s.Kind.Scales {
@@ -220,9 +225,9 @@ func Fewer(s *pairs.State) (*unstructured.Unstructured, policies.Side) {
 	return f.mirror, f.side
 }
 
-// emptied reports whether the mirror was scaled to 0 through /scale later than the mirror's last write. In that request the API server records no owner for 0
-// replicas, and takes the field from the mirror. Where admission is absent, anybody's request looks like that. So it counts only for a set that the
-// autoscaler may empty by its limits.
+// emptied reports whether the mirror was scaled to 0 through /scale later than the mirror's last write. For such a request the API server records no owner of
+// the replicas, and removes the mirror as the owner. Without admission, the same request by anybody looks like that. So it counts only for a set that the
+// limits let the autoscaler scale to 0.
 func (f stream) emptied() bool {
 	asked, has := pairs.Replicas(f.mirror)
 	if !has || asked != 0 || len(ownership.Managers(f.mirror, managedfields.Path(replicasPath...))) > 0 || f.source.GetAnnotations()[f.minSize()] != "0" {
@@ -234,7 +239,7 @@ func (f stream) emptied() bool {
 	return ownership.Claimed(f.mirror)
 }
 
-// minSize returns the annotation of the authoritative object that has the fewest replicas that the autoscaler may ask for.
+// minSize returns the name of the annotation on the authoritative object that has the lowest number of replicas that the autoscaler may ask for.
 func (f stream) minSize() string {
 	if f.side == policies.SideMachineAPI {
 		return clusterv1.AutoscalerMinSizeAnnotation
@@ -242,7 +247,7 @@ func (f stream) minSize() string {
 	return machineapi.AutoscalerMinSizeAnnotation
 }
 
-// marks are the annotations by which the controllers of a side choose the Machine that goes first.
+// marks returns the annotations by which the controllers of a side choose the Machine to delete first.
 func marks(side policies.Side) []string {
 	if side == policies.SideMachineAPI {
 		return []string{machineapi.DeleteAnnotation, machineapi.OldDeleteAnnotation}
@@ -250,7 +255,7 @@ func marks(side policies.Side) []string {
 	return []string{clusterv1.DeleteMachineAnnotation}
 }
 
-// MarkOf is the first mark that a Machine has, "" for none.
+// MarkOf returns the name and the value of the first mark (marks) that a Machine has, "" if it has none.
 func MarkOf(o *unstructured.Unstructured, side policies.Side) (key, value string) {
 	for _, key := range marks(side) {
 		if value, has := o.GetAnnotations()[key]; has {
@@ -260,8 +265,8 @@ func MarkOf(o *unstructured.Unstructured, side policies.Side) (key, value string
 	return "", ""
 }
 
-// LastChosen carries over the mark of a Machine whose Machine API mirror is being deleted and is recreated without the mark. Without it, the set would delete
-// another Machine when it gets fewer replicas.
+// LastChosen returns the write that copies the mark of a Machine whose Machine API mirror is being deleted and will be recreated without the mark. Without the
+// mark, the set would delete another Machine when it gets fewer replicas.
 func LastChosen(s *pairs.State) *pairs.Write {
 	f := stream{s, s.MachineAPI, s.Core, policies.SideMachineAPI}
 	if s.Kind.Infra != authority.InfraMachine || s.Source() != authority.ClusterAPI ||
@@ -281,7 +286,8 @@ func (f stream) sourceSide() policies.Side {
 	return policies.SideMachineAPI
 }
 
-// chosen carries over that a Machine was marked, or that its mark was taken back.
+// chosen returns the write that marks the authoritative Machine because the autoscaler has marked its mirror, or that removes the mark because the autoscaler
+// has removed it.
 func (f stream) chosen() *pairs.Write {
 	to := marks(f.sourceSide())
 	key, value := MarkOf(f.mirror, f.side)
@@ -296,7 +302,7 @@ func (f stream) chosen() *pairs.Write {
 	return nil
 }
 
-// unmark removes every mark from the authoritative object, if each of them came from the mirror.
+// unmark returns the write that removes every mark from the authoritative object. It returns nil if one of the marks did not come from the mirror.
 func (f stream) unmark(names []string) *pairs.Write {
 	gone, fields := map[string]any{}, []string(nil)
 	for _, name := range names {
@@ -313,8 +319,9 @@ func (f stream) unmark(names []string) *pairs.Write {
 		"mirror")
 }
 
-// markedFor copies the mark of a Machine to the side that acts for its set, before the set gets fewer replicas. side is the side to which the autoscaler
-// writes. The Machine may have another authoritative API than its set, and need not convert: then its mirror gets the mark alone.
+// markedFor returns the write that copies the mark of a Machine to the side that is authoritative for its set, before the set gets fewer replicas. side is the
+// side to which the autoscaler writes. Another API may be authoritative for the Machine than for its set, and the Machine may not convert. In that case its
+// mirror gets only the mark.
 func markedFor(s *pairs.State, side policies.Side) *pairs.Write {
 	from, to, origin := s.MachineAPI, s.Core, authority.MachineAPI
 	other := policies.SideClusterAPI

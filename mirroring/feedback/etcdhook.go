@@ -13,30 +13,30 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// hook is a pair whose hook of etcd is carried.
+// hook is a pair, with the steps that copy the hook of etcd's operator from the mirror.
 type hook struct{ *pairs.State }
 
-// etcdHookManager is the field manager of the writes that follow from etcd's hook. It is not the mirror's own, because the mirror's applies do not contain
-// them.
+// etcdHookManager is the field manager of the writes that follow from the hook of etcd's operator. It is not the mirror's own field manager, because the
+// mirror's applies do not contain these fields.
 const etcdHookManager = "poundlock-etcd-hook"
 
-// EtcdHook carries the hook of etcd's operator from the mirror to the authoritative object. The operator writes to the Machine API's Machines alone, so while
-// Cluster API is authoritative it writes to the mirror (authority.Grants).
+// EtcdHook returns the write that copies the hook of etcd's operator from the mirror to the authoritative object, nil if there is none. The operator writes
+// only to the Machine API's Machines, so while Cluster API is authoritative it writes to the mirror (authority.Grants).
 //
-// An addition is always carried over: it only holds a drain. A removal lets the drain begin. That the mirror lacks the hook does not prove a removal: a
-// mirror that was just created or restored lacks the hook, too, and managed fields keep no trace of who removed what. So Poundlock records on the mirror that
-// it saw this very object, by its UID, with the hook. It carries over a removal only from an object with that record that is being deleted, which is when the
-// operator removes the hook. It writes the record before Cluster API's Machine has the hook. Until then the record's value has an ending of its own
-// (authority.EtcdHookRecord). That distinguishes a hook that is yet to be added to the authoritative object from one that this object has lost. The record is
-// reliable, since
-//   - it is written only on top of the resourceVersion that has the hook, and admission lets nobody else write it;
-//   - only the operator can remove the hook from then on: admission lets nobody else, and the mirror itself removes it only together with the record;
-//   - an object that was recreated has another UID, and nothing is added to an object that is being deleted, so a stale read can only be too careful;
-//   - Cluster API's object is written by its resourceVersion, and each step is decided anew from what is stored, so a crash between two of them loses
+// An addition of the hook is always copied, because it only delays a drain. A removal lets the drain begin. If the mirror lacks the hook, that does not prove a
+// removal: a mirror that was just created or restored lacks the hook, too, and managed fields do not show who removed what. So Poundlock records on the mirror,
+// by the mirror's UID, that it has seen this object with the hook. It copies a removal only from an object with that record that is being deleted, which is
+// when the operator removes the hook. It writes the record before Cluster API's Machine has the hook. Until then the record's value has an ending of its own
+// (authority.EtcdHookRecord). The ending distinguishes a hook that is yet to be added to the authoritative object from a hook that this object has lost. The
+// record is reliable, because
+//   - it is written only at the resourceVersion that has the hook, and admission lets nobody else write it;
+//   - after that, only the operator can remove the hook: admission lets nobody else remove it, and the mirror itself removes it only together with the record;
+//   - a recreated object has another UID, and nothing is added to an object that is being deleted, so a stale read can only be too careful;
+//   - Cluster API's object is written at its resourceVersion, and each step is decided anew from what is stored, so a crash between two steps loses
 //     nothing.
 //
-// Poundlock writes the record before it requests the mirror's deletion. Where somebody else deletes the mirror, and Poundlock is down until the operator has
-// removed the hook, there may be no record: the hook of Cluster API's Machine then stays, and a person removes it.
+// Poundlock writes the record before it requests the mirror's deletion. If somebody else deletes the mirror, and Poundlock is down until the operator has
+// removed the hook, there may be no record. Then the hook of Cluster API's Machine stays, and a user must remove it.
 func EtcdHook(s *pairs.State) *pairs.Write { return hook{s}.next() }
 
 func (s hook) next() *pairs.Write {
@@ -73,7 +73,7 @@ func (s hook) next() *pairs.Write {
 	return nil
 }
 
-// carryHook writes what etcd's operator did to Cluster API's Machine.
+// carryHook returns the write by which Cluster API's Machine gets the change that etcd's operator made to the mirror.
 func (s hook) carryHook(value any, what string) *pairs.Write {
 	return &pairs.Write{Verb: pairs.Patch, By: etcdHookManager, Object: s.Core, Reason: "EtcdHookFollowed",
 		Fields: []string{"metadata.annotations." + authority.EtcdHookAnnotation},
@@ -81,8 +81,8 @@ func (s hook) carryHook(value any, what string) *pairs.Write {
 		Note:   fmt.Sprintf(what, authority.EtcdHookName, pairs.Describe(s.Core)) + ", as etcd's operator has done in the Machine API"}
 }
 
-// dropHook removes from the mirror a hook that the authoritative object no longer has, and the record in the same write: if only the hook were removed, the
-// record would prove a removal by the operator.
+// dropHook returns the write that removes from the mirror a hook that the authoritative object no longer has. It removes the record in the same write: if only
+// the hook were removed, the record would look like the proof that the operator removed the hook.
 func (s hook) dropHook() *pairs.Write {
 	w := s.recordHook(nil)
 	others := slices.DeleteFunc(slices.Clone(preDrainHooks(s.MachineAPI)), isEtcdHook)
@@ -99,8 +99,9 @@ func (s hook) recordHook(value any) *pairs.Write {
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.EtcdHookSeenAnnotation: value}})}
 }
 
-// recordFirst records the hook before Cluster API's Machine is created with it. Once that exists, the Machine API object may be deleted, and lose the hook,
-// before the mirror reads it again. An object that is deleted before it has a twin needs no record: its hook holds nothing.
+// recordFirst returns the write that records the hook before Cluster API's Machine is created with it. Once that Machine exists, the Machine API object may be
+// deleted, and lose the hook, before the mirror reads it again. An object that is deleted before it has a twin needs no record, because its hook delays
+// nothing.
 func (s hook) recordFirst(record string) *pairs.Write {
 	uid := string(s.MachineAPI.GetUID())
 	if seen, _ := authority.ReadEtcdHookRecord(record, uid); seen || !hasEtcdHook(s.MachineAPI) || pairs.PresenceOf(s.MachineAPI) != authority.Present ||

@@ -8,9 +8,9 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// InstanceHook removes Poundlock's hook from a Machine that Cluster API is authoritative for, once the provider holds its object for the instance: the
-// provider then terminates the instance with the Machine. It also removes the hook where nobody will create that object any more: the provider's machine is
-// being deleted or is gone, or the API server has no definition of the object's kind.
+// InstanceHook returns the write that removes Poundlock's hook from a Machine for which Cluster API is authoritative, once the provider's object for the
+// instance has the provider's finalizer. From then on the provider terminates the instance with the Machine. It also removes the hook if nobody will create
+// that object any more: the provider's machine is being deleted or is gone, or the API server has no CRD of the object's kind.
 func InstanceHook(s *pairs.State) *pairs.Write {
 	if s.Core == nil || s.Source() == authority.MachineAPI || s.Env.Platform.Name == "" {
 		return nil

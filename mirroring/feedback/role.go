@@ -9,9 +9,9 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Role restores the role labels of a Machine API Machine that is being deleted while Cluster API is authoritative, if somebody has restored them on Cluster
-// API's Machine. Etcd's operator finds a Machine by these labels, and keeps its hook on a Machine that it does not find. Nothing else is mirrored to an
-// object that is being deleted.
+// Role returns the write that restores the role labels of a Machine API Machine, if Cluster API's Machine has these labels. It is for a Machine that is being
+// deleted while Cluster API is authoritative. Etcd's operator finds a Machine by these labels, and keeps its hook on a Machine that it does not find. Nothing
+// else is mirrored to an object that is being deleted.
 func Role(s *pairs.State) *pairs.Write {
 	if !s.Kind.InfraActs() || s.Source() != authority.ClusterAPI || pairs.PresenceOf(s.MachineAPI) != authority.Deleting || s.Core == nil {
 		return nil

@@ -14,11 +14,13 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// sparedFor is how long after its move Cluster API's checks pass over a Machine whose infrastructure does not become ready: twice their default for a start.
+// sparedFor is how long after its move Cluster API's health checks skip a Machine whose infrastructure does not become ready. It is twice the checks' default
+// for a start.
 const sparedFor = 20 * time.Minute
 
-// Spared removes the annotation that keeps Cluster API's checks from remediating a Machine that has moved without an instance. It does so once the Machine's
-// infrastructure is ready, from which the checks count its start, or once sparedFor has passed since the move.
+// Spared returns the write that removes the annotation that keeps Cluster API's health checks from remediating a Machine that has moved without an instance.
+// The annotation is removed once the Machine's infrastructure is ready, because the checks count the Machine's start from then on, or once sparedFor has passed
+// since the move.
 func Spared(s *pairs.State, now time.Time) *pairs.Write {
 	if until := sparedUntil(s); !spared(s) || !ready(s) && (until.IsZero() || now.Before(until)) {
 		return nil
@@ -29,7 +31,7 @@ func Spared(s *pairs.State, now time.Time) *pairs.Write {
 			"its start time from now on"}
 }
 
-// SparedLeft returns how long it takes until Spared is due without any event of the pair; 0: there is nothing to wait for.
+// SparedLeft returns after how long Spared is due even without an event of the pair; 0 if there is nothing to wait for.
 func SparedLeft(s *pairs.State, now time.Time) time.Duration {
 	if !spared(s) || sparedUntil(s).IsZero() {
 		return 0
@@ -45,7 +47,8 @@ func ready(s *pairs.State) bool {
 	return isTrue(conditionlist.Find(conditionlist.Of(s.Core), clusterv1.MachineInfrastructureReadyCondition))
 }
 
-// sparedUntil returns the time sparedFor after the controllers of both sides have acknowledged the move; zero before that, while nobody creates an instance.
+// sparedUntil returns the time at which sparedFor has passed since the controllers of both APIs acknowledged the move. It returns zero before they have,
+// because until then nobody creates an instance.
 func sparedUntil(s *pairs.State) time.Time {
 	if s.MachineAPI == nil {
 		return time.Time{}

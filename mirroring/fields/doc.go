@@ -1,10 +1,12 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fields decides the write that gives an object the fields that are wanted of it, and no others of the mirror's.
+// Package fields decides the write that gives an object the wanted fields, and removes those fields of the mirror that
+// are no longer wanted.
 //
-// In go a pairs.State, the wanted object, and the one that is there. Out comes a creation, an apply, or a change of who
-// owns which field; nil where nothing differs. A MachineSet of Cluster API that is authoritative keeps what it propagates.
+// The input is a pairs.State, the wanted object, and the live object. The output is a creation, an apply, or a change
+// of the owners of fields; nil if nothing differs. If a MachineSet of Cluster API is authoritative, the fields that it
+// propagates stay as they are.
 //
 // Non-goals:
 //   - what is wanted: see mirroring/twin

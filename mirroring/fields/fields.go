@@ -17,11 +17,12 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// asked are the fields in which people ask for something on a Machine API object: which API is to be authoritative for it, and for the new Machines of a set.
-// They are a request, not content to mirror.
+// asked are the fields of a Machine API object in which users request which API is to be authoritative, for the object itself and for the new Machines of a
+// set. They are requests, and no content to mirror.
 var asked = []string{"spec.authoritativeAPI", "spec.template.spec.authoritativeAPI"}
 
-// Become makes live equal to what is wanted. It creates the object, or applies to it, or first changes who owns which field where that is needed.
+// Become returns the write that brings live closer to want, nil if both are equal. The write creates the object, or first changes the owners of fields if that
+// is needed, or applies want.
 func Become(s *pairs.State, want, live *unstructured.Unstructured) *pairs.Write {
 	if live == nil {
 		return &pairs.Write{Verb: pairs.Create, Object: want, Reason: "MirrorCreated", Note: "created " + pairs.Describe(want) + " to mirror " + s.DescribeSource()}
@@ -43,13 +44,13 @@ func Become(s *pairs.State, want, live *unstructured.Unstructured) *pairs.Write 
 	}
 	want = want.DeepCopy()
 	want.SetResourceVersion(live.GetResourceVersion())
-	want.SetUID(live.GetUID()) // without the UID, an apply recreates an object that was deleted meanwhile
+	want.SetUID(live.GetUID()) // without the UID, an apply recreates an object that was deleted in the meantime
 	return &pairs.Write{Verb: pairs.Apply, Object: want, Reason: "MirrorUpdated", Fields: changed,
 		Note: fmt.Sprintf("made %s equal to %s: %s", pairs.Describe(live), s.DescribeSource(), pairs.Brief(changed))}
 }
 
-// carried lists the annotations that feedback.Followed carries over from the mirror to the authoritative object before Become runs. An annotation of these
-// that is still on the mirror then has no effect.
+// carried returns the annotations that feedback.Followed copies from the mirror to the authoritative object before Become runs. If the mirror still has such an
+// annotation after that, the annotation has no effect.
 func carried(s *pairs.State, want *unstructured.Unstructured) []string {
 	var out []string
 	for _, g := range authority.Annotated(s.MirrorSide()) {
@@ -60,8 +61,8 @@ func carried(s *pairs.State, want *unstructured.Unstructured) []string {
 	return out
 }
 
-// unseen lists what the items of live's lists have beyond what is wanted. If the API server has already accepted just this apply, they are its defaults, and
-// unseen returns nil.
+// unseen returns what the items of live's lists have in addition to what is wanted. If the API server has already accepted exactly this apply, the additions
+// are the API server's defaults, and unseen returns nil.
 func unseen(s *pairs.State, want, live *unstructured.Unstructured) []string {
 	left := ownership.Leftover(want, live)
 	if len(left) > 0 && s.Answered != nil && s.Answered(want) {
@@ -70,9 +71,10 @@ func unseen(s *pairs.State, want, live *unstructured.Unstructured) []string {
 	return left
 }
 
-// unclaimed lists the fields of a mirror that equal the authoritative object's, but that the mirror must also own. Some are fields that authority.Grants lets
-// others write: those may have set them while the mirror was authoritative, and later only their new writes may count (since). Where the managed fields have
-// been cleared, the mirror must own all of its fields again: a field without an owner would stay when the authoritative object drops it.
+// unclaimed returns fields of a mirror that already equal those of the authoritative object, but that the mirror must also own. Some are fields that
+// authority.Grants lets others write. Those writers may have set them while the mirror was authoritative, and later only their new writes may count (since). If
+// the managed fields have been cleared, the mirror must own all of its fields again: a field without an owner would stay when the authoritative object drops
+// it.
 func unclaimed(s *pairs.State, want, live *unstructured.Unstructured) []string {
 	if !ownership.Claimed(live) &&
 		(s.IsMirror(live) || !slices.ContainsFunc(live.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "" })) {
@@ -95,7 +97,7 @@ func unclaimed(s *pairs.State, want, live *unstructured.Unstructured) []string {
 	return nil
 }
 
-// Yielded gives up the mirror's ownership of those fields of an authoritative object that others own, too.
+// Yielded returns the write by which the mirror gives up those fields of an authoritative object that others own, too; nil if there are none.
 func Yielded(o *unstructured.Unstructured) *pairs.Write {
 	if o == nil {
 		return nil
@@ -108,8 +110,9 @@ func Yielded(o *unstructured.Unstructured) *pairs.Write {
 		Reason: "FieldsYielded"}
 }
 
-// Unrecorded removes the annotations that record from which generations of Cluster API's objects a Machine API object was made while it was a mirror. Nobody
-// reads them where the Machine API is authoritative, and the person who keeps the object's manifest finds annotations that are not theirs.
+// Unrecorded returns the write that removes two annotations from a Machine API object. They record from which generations of Cluster API's objects it was made
+// while it was a mirror. Once the Machine API is authoritative, nobody reads them, and a user who keeps the object's manifest would find annotations that are
+// not in it.
 func Unrecorded(s *pairs.State) *pairs.Write {
 	if pairs.ShapeOf(s.MachineAPI).Current != authority.MachineAPI {
 		return nil
@@ -126,10 +129,12 @@ func Unrecorded(s *pairs.State) *pairs.Write {
 	return &pairs.Write{Verb: pairs.Patch, Object: s.MachineAPI, Patch: pairs.MetadataPatch(map[string]any{"annotations": gone}), Reason: "FieldsYielded"}
 }
 
-// copyManager owns what is copied field by field. An update of spec under the mirror's own name would look as if the mirror had created the object (created).
+// copyManager is the field manager of what Copies writes. An update of spec under the mirror's own field manager would look as if the mirror had created the
+// object (created).
 const copyManager = "poundlock-copy"
 
-// Copies writes a field of spec that both APIs have in one form to the Machine API's mirror, where the authority has another value.
+// Copies returns the write of one field of spec that has the same form in both APIs. It copies the field to the Machine API's mirror if the authoritative
+// object has another value.
 func Copies(s *pairs.State, name string) *pairs.Write {
 	path := []string{"spec", name}
 	value := pairs.ValueAt(s.Core, path)
@@ -144,10 +149,10 @@ func Copies(s *pairs.State, name string) *pairs.Write {
 // propagators are the field managers under which a MachineSet of Cluster API applies to its Machines, and to their infrastructure machines.
 var propagators = []string{"capi-machineset", "capi-machineset-metadata"}
 
-// concede removes from want the labels, annotations and fields for which an authoritative MachineSet of Cluster API has a value of its own. The set writes
-// them onto its Machines in place, also onto paused ones (authority/propagation), and mirror and set would undo each other's write for ever. keep are the
-// paths of spec that are left to the set even if nothing is wanted there. Once the set is no longer authoritative nothing is conceded, and the mirror takes
-// all of it back.
+// concede returns want without the labels, annotations and fields for which an authoritative Cluster API MachineSet has a value of its own. The set writes
+// these to its Machines in place, even to paused ones (authority/propagation), and otherwise the mirror and the set would undo each other's writes for ever.
+// keep are the paths of spec that are left to the set even if nothing is wanted there. Once the set is no longer authoritative, nothing is conceded, and the
+// mirror takes all of these back.
 func concede(s *pairs.State, want, live *unstructured.Unstructured) (conceded *unstructured.Unstructured, keep []string) {
 	if !s.Propagated() {
 		return want, nil
@@ -161,7 +166,7 @@ func concede(s *pairs.State, want, live *unstructured.Unstructured) (conceded *u
 	return want, authority.PropagatedFields()
 }
 
-// propagatedPaths are the fields of a Machine that a MachineSet has propagated: labels, annotations, and some of spec.
+// propagatedPaths returns the paths of the fields of a Machine that a MachineSet has propagated: labels, annotations, and some of spec.
 func propagatedPaths(live *unstructured.Unstructured) [][]string {
 	var out [][]string
 	for _, e := range live.GetManagedFields() {

@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Machine is a Cluster API Machine.
+// Machine returns the Cluster API Machine that a YAML text describes.
 func Machine(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	o := Object(t, text)
@@ -23,7 +23,7 @@ func Machine(t *testing.T, text string) *unstructured.Unstructured {
 	return o
 }
 
-// Object is an object of the kind that its text has.
+// Object returns the object that a YAML text describes.
 func Object(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	o := &unstructured.Unstructured{}
@@ -31,7 +31,7 @@ func Object(t *testing.T, text string) *unstructured.Unstructured {
 	return o
 }
 
-// Read reads YAML.
+// Read parses a YAML text into a map.
 func Read(t *testing.T, text string, into *map[string]any) {
 	t.Helper()
 	if err := yaml.Unmarshal([]byte(text), into); err != nil {
@@ -39,12 +39,12 @@ func Read(t *testing.T, text string, into *map[string]any) {
 	}
 }
 
-// Manager is an entry of metadata.managedFields.
+// Manager returns an entry of metadata.managedFields as YAML.
 func Manager(name, operation, fields string) string {
 	return fmt.Sprintf(`{manager: %s, operation: %s, apiVersion: cluster.x-k8s.io/v1beta2, fieldsType: FieldsV1, fieldsV1: %s}`, name, operation, fields)
 }
 
-// Kind is a mirrored kind.
+// Kind returns the mirrored kind of a name.
 func Kind(t *testing.T, name string) authority.Kind {
 	t.Helper()
 	kind, ok := authority.KindNamed(name)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Under is the map at a path, nil for none.
+// Under returns the map at a path, nil if there is none.
 func Under(m map[string]any, path ...string) map[string]any {
 	for _, p := range path {
 		m = Below(m, p)
@@ -17,19 +17,19 @@ func Under(m map[string]any, path ...string) map[string]any {
 	return m
 }
 
-// Below is the map at a key, nil for none.
+// Below returns the map at a key, nil if there is none.
 func Below(m map[string]any, key string) map[string]any {
 	sub, _ := m[key].(map[string]any)
 	return sub
 }
 
-// List is a value as a list, nil if it is none.
+// List returns a value as a list, nil if it is no list.
 func List(v any) []any {
 	l, _ := v.([]any)
 	return l
 }
 
-// SortedKeys are the keys of a map, in order.
+// SortedKeys returns the keys of a map, sorted.
 func SortedKeys(m map[string]any) []string {
 	out := make([]string, 0, len(m))
 	for k := range m {
@@ -39,13 +39,13 @@ func SortedKeys(m map[string]any) []string {
 	return out
 }
 
-// Nested is the text at a path, "" for none.
+// Nested returns the text at a path, "" if there is none.
 func Nested(o *unstructured.Unstructured, path ...string) string {
 	v, _, _ := unstructured.NestedString(o.Object, path...)
 	return v
 }
 
-// ValueAt is the value at a path, nil for none.
+// ValueAt returns the value at a path, nil if there is none.
 func ValueAt(o *unstructured.Unstructured, path []string) any {
 	value, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
 	return value

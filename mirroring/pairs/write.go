@@ -14,69 +14,69 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Verb is how a write is sent.
+// Verb is the kind of request with which a write is sent.
 type Verb string
 
 const (
-	// Create makes an object, and fails if there is one: an apply would overwrite an object that somebody else has created meanwhile.
+	// Create creates an object, and fails if it exists. An apply would overwrite an object that somebody else has created in the meantime.
 	Create Verb = "create"
-	// Apply is a server-side apply that takes over fields that others own.
+	// Apply is a server-side apply that takes over fields that others own (force).
 	Apply Verb = "apply"
 	// Patch is a merge patch.
 	Patch Verb = "patch"
 	// PatchStatus is a merge patch of the status.
 	PatchStatus Verb = "patchStatus"
-	// Remove deletes.
+	// Remove is a deletion.
 	Remove Verb = "delete"
 )
 
 // Write is one request to the API server.
 type Write struct {
 	Verb Verb
-	// Object is what is created or applied, or what is patched or deleted, as it was read.
+	// Object is the object to create or to apply. For a patch or a deletion, it is the object as it was read.
 	Object *unstructured.Unstructured
-	// Patch is a JSON merge patch, of Patch and PatchStatus.
+	// Patch is the JSON merge patch of a write with the verb Patch or PatchStatus.
 	Patch map[string]any
-	// By is the field manager of a patch, "" the mirror's own.
+	// By is the field manager of a patch; "" means the mirror's own.
 	By string
-	// Reason is the reason of the event. Note is its sentence, "" where the log is enough. Fields are the paths that change.
+	// Reason is the reason of the event. Note is its sentence; "" if the log is enough. Fields are the paths that change.
 	Reason, Note string
 	Fields       []string
 	// Failure is set for a write that reports why the pair cannot be mirrored.
 	Failure bool
 	// Warning reports that the event is a warning.
 	Warning bool
-	// Provided is checked right before the write is sent.
+	// Provided is what must be true when the write is sent. It is checked right before that.
 	Provided Proviso
 }
 
-// Proviso is what must be true of the API server's objects right before a write is sent; the zero value: nothing. No two writes with a proviso are sent at a
-// time.
+// Proviso is a condition on the API server's objects that must be true right before a write is sent. The zero value has no condition. Writes with a proviso are
+// sent one at a time.
 type Proviso struct {
-	// Stays is a set that must exist and not be being deleted. The garbage collector deletes an object whose owner is gone, and with an authoritative Machine
+	// Stays is a set that must exist and must not be being deleted. The garbage collector deletes an object whose owner is gone, and with an authoritative Machine
 	// its instance.
 	Stays *unstructured.Unstructured
-	// Gone is a set that must not exist: the cache may not have it yet.
+	// Gone is a set that must not exist. It is read from the API server, because the cache may not have the set yet.
 	Gone *unstructured.Unstructured
-	// Childless reports that no Machine may have come to belong to the set since its Machines were listed.
+	// Childless reports that no Machine may have joined the set since the Machines of the set were listed.
 	Childless bool
-	// Unchanged reports that what is deleted must be as it was read.
+	// Unchanged reports that the object to delete must be as it was read.
 	Unchanged bool
 }
 
-// Equals reports whether two writes send the same.
+// Equals reports whether two writes send the same request.
 func (w *Write) Equals(other *Write) bool {
 	return w.Verb == other.Verb && reflect.DeepEqual(w.Patch, other.Patch) && reflect.DeepEqual(w.Object.Object, other.Object.Object)
 }
 
-// Repeats reports whether w writes once more what last has just written.
+// Repeats reports whether w repeats the write that was just sent (last).
 func (w *Write) Repeats(last *Write) bool {
 	return w.Verb == last.Verb && w.Verb != Remove && Describe(w.Object) == Describe(last.Object) && w.Reason == last.Reason &&
 		reflect.DeepEqual(w.Fields, last.Fields) && len(w.Fields) > 0
 }
 
-// Propagation returns how a deletion goes on to what the object owns. The deletion of a MachineSet's mirror orphans its Machines. They follow their own
-// twins, which the deletion of the authoritative MachineSet may have left alone (--cascade=orphan).
+// Propagation returns the propagation policy of a deletion. The deletion of a MachineSet's mirror orphans its Machines. These follow their own twins, which may
+// have stayed when the authoritative MachineSet was deleted (--cascade=orphan).
 func (w *Write) Propagation() metav1.DeletionPropagation {
 	if w.Object.GetKind() == "MachineSet" {
 		return metav1.DeletePropagationOrphan
@@ -84,7 +84,7 @@ func (w *Write) Propagation() metav1.DeletionPropagation {
 	return metav1.DeletePropagationBackground
 }
 
-// First returns the first write that there is.
+// First calls the candidates in order and returns the first write that is not nil, nil if there is none.
 func First(candidates ...func() *Write) *Write {
 	for _, c := range candidates {
 		if w := c(); w != nil {
@@ -94,13 +94,13 @@ func First(candidates ...func() *Write) *Write {
 	return nil
 }
 
-// Put sets the text at a path.
+// Put sets a text value at a path.
 func Put(o *unstructured.Unstructured, value string, path ...string) {
-	// The only error is a path through something that is no map; then the API server refuses the object, by name.
+	// The only possible error is a path through a value that is no map. The API server then refuses the object, and names the field.
 	_ = unstructured.SetNestedField(o.Object, value, path...)
 }
 
-// Brief lists paths for people: as few as fit a line.
+// Brief returns a list of paths for people, shortened so that it fits on a line.
 func Brief(paths []string) string {
 	const most = 5
 	if len(paths) > most {
@@ -109,13 +109,13 @@ func Brief(paths []string) string {
 	return strings.Join(paths, ", ")
 }
 
-// Describe names an object for people.
+// Describe returns an object's kind, group, namespace and name for people.
 func Describe(o *unstructured.Unstructured) string {
 	group, _, _ := strings.Cut(o.GetAPIVersion(), "/")
 	return fmt.Sprintf("%s.%s %s/%s", o.GetKind(), group, o.GetNamespace(), o.GetName())
 }
 
-// DescribeSource names the object from which the pair is mirrored, for people.
+// DescribeSource describes, for people, the object from which the pair is mirrored.
 func (s *State) DescribeSource() string {
 	if s.Authoritative() == authority.ClusterAPI && s.Core != nil || s.MachineAPI == nil {
 		return Describe(s.Core)
@@ -123,7 +123,7 @@ func (s *State) DescribeSource() string {
 	return Describe(s.MachineAPI)
 }
 
-// MetadataPatch is a merge patch of metadata.
+// MetadataPatch returns a merge patch of metadata.
 func MetadataPatch(metadata map[string]any) map[string]any {
 	return map[string]any{"metadata": metadata}
 }

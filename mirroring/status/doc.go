@@ -4,8 +4,8 @@
 // Package status decides what is written to the status of the objects of a pair: what the authoritative object reports,
 // the condition Synchronized, and what a pair waits for.
 //
-// In go a pairs.State, the time, and the status that a conversion wants. Out comes a write, or nil where the object has
-// all of it.
+// The input is a pairs.State, the time, and the status that a conversion wants. The output is a write, or nil if the
+// object has all of this already.
 //
 // Non-goals:
 //   - the form of a status in the other API: see conversion

@@ -13,12 +13,12 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// reasonOutlived is why a MachineSet of Cluster API has no mirror any more.
+// reasonOutlived is the reason of the condition on a Cluster API MachineSet that has no mirror any more.
 const reasonOutlived = "MachineSetDeleted"
 
-// Outlived reports on a MachineSet of Cluster API that the Machine API's MachineSet was deleted, and that this one continues. The user who deleted that
-// MachineSet may have expected its instances to be terminated, as before, and a fleet manager reads no warning of an API server. nil: it is reported already,
-// or there is nothing to report.
+// Outlived returns the write of a report on a Cluster API MachineSet: the Machine API's MachineSet was deleted, and this one continues. It returns nil if this
+// is reported already, or if there is nothing to report. The user who deleted the Machine API's MachineSet may have expected its instances to be terminated, as
+// before Poundlock, and a fleet manager does not read the warnings of an API server.
 func (r Reporter) Outlived(s *pairs.State) *pairs.Write {
 	if !s.Kind.Scales || s.MachineAPI != nil || pairs.PresenceOf(s.Core) != authority.Present || !s.IsMirror(s.Core) || pairs.IsPaused(s.Core) {
 		return nil
@@ -38,7 +38,7 @@ func (r Reporter) Outlived(s *pairs.State) *pairs.Write {
 	return w
 }
 
-// Found removes the condition of Outlived when the MachineSet has a twin again.
+// Found returns the write that removes the condition of Outlived once the MachineSet has a twin again.
 func Found(s *pairs.State) *pairs.Write {
 	if s.Core == nil {
 		return nil

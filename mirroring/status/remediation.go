@@ -15,15 +15,15 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// remediationConditions are the conditions by which Cluster API's check has the owner of a Machine delete it.
+// remediationConditions are the conditions with which Cluster API's MachineHealthCheck has the owner of a Machine delete the Machine.
 var remediationConditions = []string{clusterv1.MachineHealthCheckSucceededCondition, clusterv1.MachineOwnerRemediatedCondition,
 	clusterv1.MachineExternallyRemediatedCondition}
 
-// Unjudged removes from a Machine what Cluster API's check found before the Machine moved to the Machine API; nil: there is nothing. The check skips a paused
-// Machine, so nobody else corrects the finding when the Node recovers. But a MachineSet of Cluster API's deletes even a paused Machine by that finding, as
-// soon as the set acts again.
+// Unjudged returns the write that removes from a Machine the conditions that Cluster API's MachineHealthCheck set before the Machine moved to the Machine API;
+// nil if there are none. The check skips a paused Machine, so nobody else corrects these conditions when the Node recovers. But because of them, a Cluster API
+// MachineSet deletes even a paused Machine as soon as the set acts again.
 //
-// Unjudged also removes the finding from a Machine of Cluster API's, once its check is gone or no longer acts (Unchecked).
+// Unjudged also removes these conditions from a Machine for which Cluster API is authoritative, once its check is gone or no longer acts (Unchecked).
 func Unjudged(s *pairs.State) *pairs.Write {
 	if s.Kind.Name != "Machine" || !s.IsMirror(s.Core) || !s.Unchecked && (s.Source() != authority.MachineAPI || !pairs.IsPaused(s.Core)) {
 		return nil
@@ -38,15 +38,15 @@ func Unjudged(s *pairs.State) *pairs.Write {
 	return statusWrite(s.Core, out)
 }
 
-// Judged reports whether Cluster API's check has marked a Machine for deletion, while the Machine's Cluster API MachineSet is a paused mirror. That
-// MachineSet would delete the Machine as soon as Cluster API is authoritative for the set, and only a check that acts removes the mark.
+// Judged reports whether Cluster API's MachineHealthCheck has marked a Machine for deletion, while the Machine's Cluster API MachineSet is a paused mirror.
+// That MachineSet would delete the Machine as soon as Cluster API is authoritative for the set, and only a check that acts removes the mark.
 func Judged(s *pairs.State) bool {
 	set := s.Parents[authority.ClusterAPI]
 	return s.Kind.Name == "Machine" && s.Source() == authority.ClusterAPI && s.IsMirror(s.Core) && s.Core.GetDeletionTimestamp() == nil &&
 		s.Parents[authority.MachineAPI] != nil && set != nil && pairs.IsPaused(set) && Marked(s.Core)
 }
 
-// Marked reports whether Cluster API's check asks the MachineSet of a Machine to delete it.
+// Marked reports whether Cluster API's MachineHealthCheck asks the MachineSet of a Machine to delete the Machine.
 func Marked(machine *unstructured.Unstructured) bool {
 	list := pairs.List(pairs.Below(machine.Object, "status")["conditions"])
 	is := func(kind string) bool {
@@ -55,7 +55,7 @@ func Marked(machine *unstructured.Unstructured) bool {
 	return is(clusterv1.MachineHealthCheckSucceededCondition) && is(clusterv1.MachineOwnerRemediatedCondition)
 }
 
-// Checks is authority.Checks of objects as they are written.
+// Checks calls authority.Checks for objects in unstructured form.
 func Checks(check, machine *unstructured.Unstructured) bool {
 	return authority.Checks(pairs.ObjectOf(check), pairs.ObjectOf(machine))
 }

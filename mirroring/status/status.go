@@ -19,21 +19,21 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// Reporter writes what is reported, at a time.
+// Reporter makes the writes that report something. Now is the time that they record.
 type Reporter struct {
 	Now time.Time
 }
 
-// ownStatus are the keys of a Machine API object's status that say which API is authoritative: never mirrored.
+// ownStatus are the keys of a Machine API object's status that say which API is authoritative. They are never mirrored.
 var ownStatus = []string{"authoritativeAPI", "synchronizedAPI", "synchronizedGeneration"}
 
-// ownConditions are each object's own: who has paused, and what Poundlock reports.
+// ownConditions are the conditions that are never mirrored, because each object has its own: whether its controller is paused, and what Poundlock reports.
 var ownConditions = []string{authority.ConditionPaused, authority.ConditionSynchronized, "AuthoritySettled"}
 
-// passing are keys of status that may disappear again: where the authoritative object no longer has them, the mirror must not have them either.
+// passing are keys of status that may disappear again. If the authoritative object no longer has such a key, the mirror must not have it either.
 var passing = []string{"addresses", "errorMessage", "errorReason", "failureMessage", "failureReason", "lastUpdated", "nodeRef"}
 
-// Report mirrors status to a Cluster API object, core or infrastructure; nil if it has that already.
+// Report returns the write that mirrors status to an object; nil if the object has that status already.
 func (r Reporter) Report(live *unstructured.Unstructured, wanted map[string]any) *pairs.Write {
 	if live == nil {
 		return nil
@@ -48,8 +48,8 @@ func statusWrite(live *unstructured.Unstructured, status map[string]any) *pairs.
 	return &pairs.Write{Verb: pairs.PatchStatus, Object: live, Fields: pairs.SortedKeys(status), Patch: map[string]any{"status": status}}
 }
 
-// statusPatch is the merge patch that makes live equal to wanted. Status is patched and never replaced:
-// each side's controllers keep theirs beside it.
+// statusPatch returns the merge patch that makes the status live equal to wanted. Status is patched and never replaced, because the controllers of each side
+// have fields of their own in it.
 func (r Reporter) statusPatch(wanted, live map[string]any) map[string]any {
 	out := map[string]any{}
 	for _, k := range pairs.SortedKeys(wanted) {
@@ -70,12 +70,12 @@ func (r Reporter) statusPatch(wanted, live map[string]any) map[string]any {
 	old := map[string]any{}
 	ended(pairs.Under(wanted, "deprecated", "v1beta1"), pairs.Under(live, "deprecated", "v1beta1"), old)
 	for key := range old {
-		_ = unstructured.SetNestedField(out, nil, "deprecated", "v1beta1", key) // fails only where something else than an object is wanted there
+		_ = unstructured.SetNestedField(out, nil, "deprecated", "v1beta1", key) // fails only if "deprecated" or "v1beta1" is no object
 	}
 	return out
 }
 
-// ended has a patch remove keys that pass and are no longer there.
+// ended adds to the patch out the removal of the keys in passing that live has and wanted lacks.
 func ended(wanted, live, out map[string]any) {
 	for _, k := range passing {
 		if _, given := wanted[k]; !given && live[k] != nil {
@@ -84,7 +84,7 @@ func ended(wanted, live, out map[string]any) {
 	}
 }
 
-// conditions merges the wanted conditions into the live list, and keeps the live order, because the order has no meaning.
+// conditions merges the wanted conditions into the live list. It keeps the order of the live list, because the order has no meaning.
 func (r Reporter) conditions(wanted, live []any) (merged []any, changed bool) {
 	merged = live
 	for _, w := range wanted {
@@ -99,13 +99,13 @@ func (r Reporter) conditions(wanted, live []any) (merged []any, changed bool) {
 	return merged, changed
 }
 
-// Synchronized reports success: the mirror equals the source in this generation. wanted is the status that Cluster API reports where it is the source, and is
-// written in the same patch.
+// Synchronized returns the write that reports success: the mirror equals the source in this generation. If Cluster API is the source, wanted is the status that
+// Cluster API reports, and is written in the same patch.
 func (r Reporter) Synchronized(s *pairs.State, generation int64, wanted map[string]any) *pairs.Write {
 	live := pairs.Below(s.MachineAPI.Object, "status")
 	status := r.statusPatch(wanted, live)
-	// The CRD lets synchronizedGeneration decrease only when a move ends, and then the handoff resets it. If the source was recreated, its generation begins at
-	// 1 again. Until it exceeds the former one's, only the condition Synchronized changes.
+	// The CRD lets synchronizedGeneration decrease only when a move ends, and then the handoff resets it. If the source was recreated, its generation begins at 1
+	// again. Until that generation exceeds the generation of the former source, only the condition Synchronized changes.
 	if generation > s.Shape().SynchronizedGeneration {
 		status["synchronizedGeneration"] = generation
 	}
@@ -126,9 +126,9 @@ func (r Reporter) Synchronized(s *pairs.State, generation int64, wanted map[stri
 	return w
 }
 
-// observed returns the generation that Cluster API's controllers have seen, in the count of the Machine API mirror, and whether the mirror's status has an
-// older one. The mirror's own controllers are paused and do not write it, and `kubectl wait` ignores the conditions of an object whose
-// status.observedGeneration is behind.
+// observed returns the observedGeneration that the Machine API mirror should have because Cluster API's controllers have processed the newest generation, and
+// whether the mirror's status has another one. The mirror's own controllers are paused and do not write this field, and `kubectl wait` ignores the conditions
+// of an object whose status.observedGeneration is behind.
 func observed(s *pairs.State, fromClusterAPI bool) (generation int64, stale bool) {
 	value, counts := pairs.Below(s.MachineAPI.Object, "status")["observedGeneration"]
 	if !fromClusterAPI || !counts || !jsonnumbers.Equal(pairs.Below(s.Core.Object, "status")["observedGeneration"], s.Core.GetGeneration()) {
@@ -145,7 +145,7 @@ func inStep(s *pairs.State) string {
 
 func synchronizedCondition(status metav1.ConditionStatus, reason, message string) map[string]any {
 	c := conditionlist.New(authority.ConditionSynchronized, status, reason, message)
-	switch status { // empty where it is True
+	switch status { // a condition that is True has no severity
 	case metav1.ConditionFalse:
 		c["severity"] = "Error"
 	case metav1.ConditionUnknown:
@@ -155,7 +155,7 @@ func synchronizedCondition(status metav1.ConditionStatus, reason, message string
 	return c
 }
 
-// Fails reports why the pair cannot be mirrored; nil if that is said already. The mirror stays as it is.
+// Fails returns the write that reports why the pair cannot be mirrored; nil if the condition already has this report. The mirror stays as it is.
 func (r Reporter) Fails(s *pairs.State, reason, message string) *pairs.Write {
 	if s.MachineAPI == nil {
 		return nil
@@ -167,12 +167,12 @@ func (r Reporter) Fails(s *pairs.State, reason, message string) *pairs.Write {
 	return w
 }
 
-// Refused reports that the API server refuses the mirror, for this reason; nil if that is said already.
+// Refused returns the write that reports that the API server refuses the mirror, for this reason; nil if the condition already has this report.
 func Refused(s *pairs.State, why string, now time.Time) *pairs.Write {
 	return Reporter{Now: now}.Fails(s, "MirrorRefused", why)
 }
 
-// Observe mirrors the status only, while the authoritative API's controller deletes the machine.
+// Observe returns the write that mirrors only the status. This happens while the authoritative API's controller deletes the machine.
 func (r Reporter) Observe(s *pairs.State) *pairs.Write {
 	if s.Source() == authority.ClusterAPI {
 		status := core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: s.Infra}, s.Env)
@@ -185,9 +185,9 @@ func (r Reporter) Observe(s *pairs.State) *pairs.Write {
 	)
 }
 
-// ToClusterAPI returns the status of Cluster API's objects, core and infrastructure. While authority moves it leaves out the fields that end with the move.
-// So Cluster API's controllers do not find these fields when they begin, and the Machine API's mirror does not get them back. If the move is cancelled, they
-// return.
+// ToClusterAPI returns the status of the two Cluster API objects: the core object and the infrastructure object. While authority moves it leaves out the fields
+// that end with the move. So Cluster API's controllers do not find these fields when they begin, and the Machine API's mirror does not get them back. If the
+// move is cancelled, the fields return.
 func ToClusterAPI(s *pairs.State) (coreStatus, infraStatus map[string]any) {
 	o := s.MachineAPI
 	if s.Shape().Current == authority.Migrating {
@@ -202,14 +202,14 @@ func ToClusterAPI(s *pairs.State) (coreStatus, infraStatus map[string]any) {
 	return core.StatusToClusterAPI(s.Kind.Name, o, s.Env)
 }
 
-// The reasons why a pair waits for a kind that the API server does not serve.
+// The reasons of the condition while a pair waits for a kind that the API server does not serve.
 const (
 	reasonNoClusterAPI = "ClusterAPINotInstalled"
 	reasonNoMachineAPI = "MachineAPINotInstalled"
 	reasonNoProvider   = "ProviderNotInstalled"
 )
 
-// Waits reports on the Machine API object which kind it waits for; nil if it is reported already.
+// Waits returns the write that reports on the Machine API object for which kind the pair waits; nil if the condition already has this report.
 func (r Reporter) Waits(s *pairs.State) *pairs.Write {
 	if s.MachineAPI == nil || s.Source() == authority.Unset {
 		return nil
@@ -226,8 +226,8 @@ func (r Reporter) Waits(s *pairs.State) *pairs.Write {
 			s.Unserved.Kind, s.Unserved.GroupVersion(), s.Kind.Name, what))
 }
 
-// Exists stores that Cluster API's object exists, which is authoritative and may act already; nil if that is stored. It writes that before anything else
-// about the object is known. Poundlock was away when the pair was adopted, and may be away again before its first report.
+// Exists returns the write that records that the authoritative Cluster API object exists, and so may act already; nil if this is recorded. This write comes
+// before anything else about the object is known, because Poundlock was away when the pair was adopted, and may be away again before its first report.
 func Exists(s *pairs.State) *pairs.Write {
 	if !unrecorded(s) || pairs.IsPaused(s.Core) {
 		return nil
@@ -235,13 +235,13 @@ func Exists(s *pairs.State) *pairs.Write {
 	return statusWrite(s.MachineAPI, map[string]any{"synchronizedGeneration": 0})
 }
 
-// unrecorded reports that no generation of Cluster API's object, which is authoritative, has been mirrored, and nothing says that it exists
+// unrecorded reports two things: no generation of the authoritative Cluster API object has been mirrored, and nothing records that the object exists
 // (authority.Shape.Existed).
 func unrecorded(s *pairs.State) bool {
 	return s.Source() == authority.ClusterAPI && s.Core != nil && !s.Shape().Recorded
 }
 
-// withCondition writes the condition Synchronized to the Machine API object; nil if it is there already.
+// withCondition returns the write of the condition Synchronized to the Machine API object; nil if the object has this condition already.
 func (r Reporter) withCondition(s *pairs.State, status metav1.ConditionStatus, reason, message string) *pairs.Write {
 	patch := map[string]any{}
 	if merged, changed := conditionlist.Set(conditionlist.Of(s.MachineAPI), synchronizedCondition(status, reason, message), r.Now); changed {

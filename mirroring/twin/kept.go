@@ -12,9 +12,9 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Kept creates, paused, the object that the provider keeps for an instance, for an instance that Machine API runs. It does so before the provider may look
-// for that instance by its name, and before Synchronized is True, and so before a move. A Machine that is deleted right after its move then has the object:
-// without it, the provider leaves the instance behind.
+// Kept returns the write that creates, paused, the object that the provider keeps for an instance, for an instance that Machine API runs. It does so before the
+// provider may search for that instance by its name, and before Synchronized is True, and so before a move. Then a Machine that is deleted right after its move
+// has the object. Without the object, the provider leaves the instance behind.
 func (s Twin) Kept() *pairs.Write {
 	if s.InfraInstance != nil || s.InstancesUnserved || s.Source() != authority.MachineAPI || s.Kind.Infra != authority.InfraMachine {
 		return nil
@@ -44,7 +44,7 @@ func (s Twin) Kept() *pairs.Write {
 		pairs.Describe(s.MachineAPI)}
 }
 
-// keptSpec returns the spec of the object that Kept creates; nil where that object is left to the provider.
+// keptSpec returns the spec of the object that Kept creates; nil if the provider is to create that object.
 func (s Twin) keptSpec(core, infra *unstructured.Unstructured) map[string]any {
 	if s.Env.Platform.InstanceSpec == nil || !authority.InfraInstanceNamedAlike(pairs.ObjectOf(infra)) {
 		return nil
@@ -53,9 +53,9 @@ func (s Twin) keptSpec(core, infra *unstructured.Unstructured) map[string]any {
 	return s.Env.Platform.InstanceSpec(&s.Env, machine, pairs.Nested(core, "spec", "failureDomain"))
 }
 
-// hold puts Poundlock's hook on the mirror of a Machine that has an instance, where the provider is to create the object for that instance and does not hold
-// it yet (authority.InstanceHookAnnotation). Cluster API then deletes the provider's machine only once the provider holds the object. While the mirror is
-// paused, the hook has no effect.
+// hold adds Poundlock's hook (authority.InstanceHookAnnotation) to the mirror of a Machine that has an instance, if the provider is to create the object for
+// that instance and that object does not have the provider's finalizer yet (InstanceHeld). Because of the hook, Cluster API deletes the provider's machine only
+// once the object has the finalizer. While the mirror is paused, the hook has no effect.
 func (s Twin) hold(want, infra *unstructured.Unstructured) {
 	if s.Env.Platform.InfraInstance.Empty() || s.InstanceHeld() || s.InstancesUnserved || s.Kind.Infra != authority.InfraMachine ||
 		s.Source() != authority.MachineAPI || pairs.Nested(want, "spec", "providerID") == "" || s.keptSpec(want, infra) != nil {

@@ -16,15 +16,15 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// Selects reports whether a MachineSet selects its Machines by this label. If the mirror of such a Machine lacked the label, the mirror of the set would not
-// select it.
+// Selects reports whether a MachineSet selects its Machines by this label. If so, the mirrors of its Machines need the label, or the mirror of the set would
+// not select them.
 func Selects(set map[string]any, label string) bool {
 	selector := pairs.Below(pairs.Below(set, "spec"), "selector")
 	_, named := pairs.Below(selector, "matchLabels")[label]
 	return named || slices.ContainsFunc(pairs.List(selector["matchExpressions"]), func(e any) bool { return ownership.Has(e, map[string]any{"key": label}) })
 }
 
-// selects reports whether a MachineSet of the Machine selects it by a label.
+// selects reports whether a MachineSet of this Machine, in either API, selects the Machine by a label.
 func (s Twin) selects(label string) bool {
 	for _, set := range s.Parents {
 		if Selects(content(set), label) {
@@ -34,9 +34,8 @@ func (s Twin) selects(label string) bool {
 	return false
 }
 
-// LeaveOut removes from a converted object the labels and annotations that the mirror does not copy, and returns their names. They are those by which
-// somebody recognizes the object that has them (authority.Theirs). selects reports whether a MachineSet of the object selects it by a label: such a label
-// stays.
+// LeaveOut removes from a converted object the labels and annotations that the mirror does not copy, and returns their names. By these labels and annotations,
+// somebody else recognizes the object that has them (authority.Theirs). selects reports whether a MachineSet selects the object by a label. Such a label stays.
 func LeaveOut(kind authority.Kind, o *unstructured.Unstructured, selects func(label string) bool) []string {
 	var out []string
 	leave := func(names map[string]string, stays func(string) bool, set func(map[string]string)) {
@@ -59,8 +58,8 @@ func LeaveOut(kind authority.Kind, o *unstructured.Unstructured, selects func(la
 	return out
 }
 
-// bookkeeping reports whether Cluster API's MachineSet controller marks the Machines of a set by this label. The mirror does not copy it. On a Machine API
-// object it would outlive a move there and back, and in Cluster API that controller writes it itself.
+// bookkeeping reports whether Cluster API's MachineSet controller marks the Machines of a set by this label. The mirror does not copy the label. On a Machine
+// API object the label would stay during a move and back, and in Cluster API that controller writes it itself.
 func bookkeeping(kind authority.Kind, label string) bool {
 	return label == clusterv1.MachineSetNameLabel && kind.Parent != ""
 }
@@ -72,9 +71,10 @@ func content(o *unstructured.Unstructured) map[string]any {
 	return o.Object
 }
 
-// leave keeps on the Machine API's mirror the labels and annotations that others write to it whichever API is authoritative (authority.LeftAlone): how large
-// a machine of the set is, and of a Machine its zone and the state of its instance. Cluster API's copy of them is older, and serves only where the mirror has
-// none. It also keeps what somebody else recognizes an object by (authority.Theirs) and the mirror owned before: there may be no other copy.
+// leave keeps on the Machine API mirror the labels and annotations that others write to it whichever API is authoritative (authority.LeftAlone). On a set they
+// say how large its machines are. On a Machine they say its zone and the state of its instance. Cluster API's copy of them is older, and is used only if the
+// mirror has none. leave also keeps the labels and annotations by which somebody else recognizes an object (authority.Theirs), if the mirror owned them before,
+// because there may be no other copy.
 func (s Twin) leave(want *unstructured.Unstructured) {
 	for _, of := range []string{"labels", "annotations"} {
 		others := authority.LeftAlone(s.Kind.Name, "metadata."+of)

@@ -13,11 +13,12 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// typeFields are the fields of providerSpecs that have the type of instance.
+// typeFields are the fields of providerSpecs that have the type of the instance, one for each platform.
 var typeFields = []string{"instanceType", "vmSize", "machineType", "flavor"}
 
-// show adds the labels that `kubectl get machines.machine.openshift.io` has columns for. The Machine API's controllers set them when they create an instance.
-// Nobody would set them for an instance that Cluster API created. In the other direction, the mirror leaves Cluster API's own status on its Machine as it is.
+// show adds the labels for which `kubectl get machines.machine.openshift.io` has columns. The Machine API's controllers set them when they create an instance.
+// For an instance that Cluster API created, nobody else would set them. In the other direction, the mirror leaves Cluster API's own status on the Cluster API
+// Machine as it is.
 func (s Twin) show(want *unstructured.Unstructured) {
 	if s.Kind.Infra != authority.InfraMachine {
 		return

@@ -18,15 +18,15 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// Twin is a pair, whose mirror is wanted.
+// Twin is a pair in the role of the object whose mirror is wanted: its methods return the wanted mirror.
 type Twin struct{ *pairs.State }
 
-// Of is the twin of a pair.
+// Of returns a pair as a Twin.
 func Of(s *pairs.State) Twin { return Twin{s} }
 
-// StandIn returns what the provider's machine was when the Machine API object was last made equal to it. If somebody has deleted the provider's machine, a
-// move to the Machine API continues with the stand-in. Otherwise the move would wait for ever. The stand-in is not created, as Cluster API would then act on
-// it. Without the ID of an instance such a move does not start, and the mirror is not equal.
+// StandIn returns the provider's machine as it was when the Machine API object was last made equal to it. If somebody has deleted the provider's machine, a
+// move to the Machine API continues with this stand-in. Otherwise the move would wait for ever. The stand-in is not created in the API server, because Cluster
+// API would then act on it. Without the ID of an instance such a move does not start, and the mirror is not equal.
 func (s Twin) StandIn() *unstructured.Unstructured {
 	if s.Kind.Infra != authority.InfraMachine || s.Shape().Requested != authority.MachineAPI || !s.InstanceKnown() {
 		return nil
@@ -39,8 +39,8 @@ func (s Twin) StandIn() *unstructured.Unstructured {
 	return twin.Infra
 }
 
-// WantInfra returns the infrastructure object as it should be: an infrastructure machine that its Machine owns, or a template named after its content; nil
-// for a kind without one.
+// WantInfra returns the wanted infrastructure object: an infrastructure machine that its Machine owns, or a template that is named after its content. It
+// returns nil for a kind without such an object.
 func (s Twin) WantInfra(converted *unstructured.Unstructured) *unstructured.Unstructured {
 	if converted == nil {
 		return nil
@@ -64,7 +64,7 @@ func (s Twin) WantInfra(converted *unstructured.Unstructured) *unstructured.Unst
 	return want
 }
 
-// WantCore is the core object of Cluster API as it should be.
+// WantCore returns the wanted Cluster API object.
 func (s Twin) WantCore(converted, infra *unstructured.Unstructured) *unstructured.Unstructured {
 	want := s.mirrored(converted, s.Kind.ClusterAPI.String(), s.Kind.Name, s.Pair.ClusterAPI)
 	want.SetName(s.Name)
@@ -78,22 +78,22 @@ func (s Twin) WantCore(converted, infra *unstructured.Unstructured) *unstructure
 	return want
 }
 
-// spare keeps Cluster API's checks from the mirror of a Machine that is moving without an instance (authority.Spares).
+// spare adds an annotation that keeps Cluster API's health checks from the mirror of a Machine that is moving without an instance (authority.Spares).
 func (s Twin) spare(want *unstructured.Unstructured) {
 	if _, has := want.GetAnnotations()[authority.SparedAnnotation]; !has && authority.Spares(pairs.ObjectOf(s.MachineAPI), s.Shape()) {
 		pairs.Put(want, authority.SparedUntilReady, "metadata", "annotations", authority.SparedAnnotation)
 	}
 }
 
-// coreOwner returns the owner of the Cluster API mirror: the twin of the Machine API object's owner, or the Cluster where there is none. A Cluster API set
-// that acts keeps the Machines that it was given, whatever becomes of the Machine API's set. Otherwise a set that continues would create another Machine, and
-// a set that is being deleted would leave this Machine behind.
+// coreOwner returns the owner of the Cluster API mirror: the twin of the Machine API object's owner, or the Cluster if there is no such twin. A Cluster API set
+// that acts keeps the Machines that the mirror gave to it, even if the Machine API's set is gone. Otherwise, a set that continues would create another Machine,
+// and a set that is being deleted would leave this Machine behind.
 func (s Twin) coreOwner() metav1.OwnerReference {
 	set := s.Parents[authority.ClusterAPI]
 	if ref := pairs.ControllerOf(s.MachineAPI); ref != nil && ref.Kind == s.Kind.Parent && !s.ForeignParent() &&
 		(pairs.PresenceOf(set) == authority.Present || s.BelongsTo(set)) {
-		// A set that is being deleted keeps what it has: at the end of a move it may still be authoritative. A Machine that is not to be deleted with it is
-		// detached.
+		// A set that is being deleted keeps the Machines that it owns, because at the end of a move it may still be authoritative. A Machine that must not be deleted
+		// with the set is detached.
 		return pairs.OwnedBy(set, true)
 	}
 	if s.Propagated() && s.gave(set) {
@@ -102,13 +102,13 @@ func (s Twin) coreOwner() metav1.OwnerReference {
 	return s.ClusterOwns()
 }
 
-// gave reports whether the mirror made the set the owner. A set that adopted the Machine by its labels may be a stranger's, which would count the Machine as
-// its own.
+// gave reports whether the mirror made the set the owner of the Machine. A set that adopted the Machine by its labels may not belong to the pair, and would
+// count the Machine as its own.
 func (s Twin) gave(set *unstructured.Unstructured) bool {
 	return ownership.Owns(s.Core, append(managedfields.Path("metadata", "ownerReferences"), fieldpath.KeyElementByFields("uid", string(set.GetUID()))))
 }
 
-// mirrored returns the part that all Cluster API mirrors share: marked, and paused from the write on that creates them.
+// mirrored returns the part that all Cluster API mirrors have in common. It has the mirror's mark, and is paused from the moment it is created.
 func (s Twin) mirrored(converted *unstructured.Unstructured, apiVersion, kind, namespace string) *unstructured.Unstructured {
 	want := s.bare(converted, apiVersion, kind, namespace)
 	annotations := want.GetAnnotations()
@@ -121,7 +121,7 @@ func (s Twin) mirrored(converted *unstructured.Unstructured, apiVersion, kind, n
 	return want
 }
 
-// WantMachineAPI is the object of the Machine API as it should be.
+// WantMachineAPI returns the wanted Machine API object.
 func (s Twin) WantMachineAPI(converted *unstructured.Unstructured) *unstructured.Unstructured {
 	want := s.bare(converted, s.Kind.MachineAPI.String(), s.Kind.Name, s.Pair.MachineAPI)
 	want.SetName(s.Name)
@@ -138,11 +138,11 @@ func (s Twin) WantMachineAPI(converted *unstructured.Unstructured) *unstructured
 	if s.Core != nil && s.Core.GetGeneration() < s.Shape().SynchronizedGeneration {
 		pairs.Put(want, authority.CoreGeneration(s.Core.GetUID(), s.Core.GetGeneration()), "metadata", "annotations", authority.CoreGenerationAnnotation)
 	}
-	if s.Kind.ObeysAnnotation { // from its creation on: the object's controller may not read status.authoritativeAPI
+	if s.Kind.ObeysAnnotation { // from the creation on, because the controller may not read status.authoritativeAPI
 		pairs.Put(want, authority.PausedByPoundlock, "metadata", "annotations", authority.PausedAnnotation)
 	}
 	if s.MachineAPI != nil && ownership.Owns(s.MachineAPI, managedfields.Path("spec", "authoritativeAPI")) {
-		// Set at creation; an apply without it would remove it, and the CRD's default is a request to move.
+		// This field was set at the creation. An apply without it would remove it, and then the CRD's default would be a request to move.
 		pairs.Put(want, pairs.Nested(s.MachineAPI, "spec", "authoritativeAPI"), "spec", "authoritativeAPI")
 	}
 	s.marksOn(want)
@@ -150,8 +150,8 @@ func (s Twin) WantMachineAPI(converted *unstructured.Unstructured) *unstructured
 	return want
 }
 
-// machineAPIOwner returns the owner of the mirror: the twin of the Cluster API object's owner. An owner that is being deleted stays, so that the garbage
-// collector deletes the mirror with it.
+// machineAPIOwner returns the owner of the Machine API mirror: the twin of the Cluster API object's owner. An owner that is being deleted stays the owner, so
+// that the garbage collector deletes the mirror with it.
 func (s Twin) machineAPIOwner() []metav1.OwnerReference {
 	set := s.Parents[authority.MachineAPI]
 	if ref := pairs.ControllerOf(s.Core); ref != nil && ref.Kind == s.Kind.Parent && pairs.PresenceOf(set) == authority.Present {
@@ -163,7 +163,8 @@ func (s Twin) machineAPIOwner() []metav1.OwnerReference {
 	return nil
 }
 
-// bare returns the content of an apply: identity, labels, annotations and spec of a converted object. It leaves out what belongs to one object alone.
+// bare returns the content of an apply: identity, labels, annotations and spec of a converted object. It leaves out the labels and annotations that belong to
+// only one of the two objects.
 func (s Twin) bare(converted *unstructured.Unstructured, apiVersion, kind, namespace string) *unstructured.Unstructured {
 	want := &unstructured.Unstructured{Object: map[string]any{}}
 	want.SetAPIVersion(apiVersion)
@@ -182,8 +183,8 @@ func (s Twin) bare(converted *unstructured.Unstructured, apiVersion, kind, names
 	return want
 }
 
-// marksOn keeps the older deletion mark on the Machine API's mirror, with its value, for as long as the authoritative object has a mark. When the
-// authoritative object loses its mark, an apply removes only a mark that the mirror owns.
+// marksOn keeps the older form of the deletion mark on the Machine API's mirror, with its value, as long as the authoritative object has a mark. When the
+// authoritative object loses its mark, an apply removes the mark from the mirror only if the mirror owns it.
 func (s Twin) marksOn(want *unstructured.Unstructured) {
 	annotations := want.GetAnnotations()
 	if _, marked := annotations[machineapi.DeleteAnnotation]; !marked || s.MachineAPI == nil {

@@ -31,16 +31,16 @@ import (
 
 // Options are the parameters of the reconciler.
 type Options struct {
-	// Pairs are the namespaces that mirror each other.
+	// Pairs are the pairs of namespaces that mirror each other.
 	Pairs authority.Pairs
-	// Now is the clock of the conditions; nil: the computer's.
+	// Now is the clock for the conditions; nil means time.Now.
 	Now func() time.Time
 	// NodeSync is the configuration of Cluster API's manager that conversions need.
 	NodeSync conversion.NodeSync
 }
 
-// SetupWithManager adds the controller to the manager. It reads through the manager's cache, and live through its API reader before it writes. It must run
-// in one place at a time: behind leader election.
+// SetupWithManager adds the controller to the manager. The controller reads from the manager's cache, and before it writes, live through the manager's API
+// reader. Only one process may run it at a time, so it needs leader election.
 func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -68,15 +68,15 @@ type reconciler struct {
 }
 
 const (
-	// afterDoubt is how soon another pass follows if cache and API server disagreed. Usually the cache's next event starts a pass, but after a stale live read
-	// there is no event.
+	// afterDoubt is the time until the next pass if cache and API server disagreed. Usually the cache's next event starts a pass. If the live read was out of
+	// date, no event comes.
 	afterDoubt = 5 * time.Second
-	// most is a number of writes that no pass needs.
+	// most is more writes than any pass needs.
 	most = 20
 )
 
-// Reconcile reconciles the set of one pair. If the cache shows that something is to be written, it reads the API server before each write, since the cache
-// may lag.
+// Reconcile reconciles the set of one pair. If a write is needed according to the cache, it reads the API server before each write, because the cache may be
+// out of date.
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	s, err := r.gather(ctx, r.cache, req.Namespace)
 	if err != nil || r.next(s) == nil {
@@ -102,7 +102,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 
 const fieldManager = "poundlock-reflection"
 
-// perform sends one write. If the API server refuses it on Cluster API's side, the set's conditions report that. They do not report errors that pass by
+// perform sends one write. If the API server refuses a write on Cluster API's side, the set's conditions report this. They do not report errors that pass by
 // themselves.
 func (r *reconciler) perform(ctx context.Context, s *state, w *write) error {
 	err := r.send(ctx, w)
@@ -121,7 +121,7 @@ func (r *reconciler) perform(ctx context.Context, s *state, w *write) error {
 	return err
 }
 
-// refuses reports whether an API server has judged a write and refuses it, or does not keep it.
+// refuses reports whether an error means that an API server has judged a write and refuses it, or does not store what was written.
 func refuses(err error) bool {
 	kept := (*notKept)(nil)
 	return errors.As(err, &kept) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err)
@@ -154,7 +154,7 @@ func (r *reconciler) patch(ctx context.Context, o *unstructured.Unstructured, pa
 	return versioned.PatchStatus(ctx, r.writer, o, patch, client.FieldOwner(fieldManager))
 }
 
-// recordWrite logs every change and records those that a person asked for or must act on.
+// recordWrite logs every change, and records an event for a change that a user asked for or must act on.
 func (r *reconciler) recordWrite(ctx context.Context, s *state, w *write) {
 	log.FromContext(ctx).Info("Control plane reflected", "verb", w.verb, "written", describe(w.object), "reason", w.reason)
 	if s.set == nil || w.note == "" {

@@ -40,7 +40,7 @@ var (
 type state struct {
 	pair authority.Pair
 	set  *unstructured.Unstructured
-	// shape has the set's fields of authority. resolved has the set's template in Machine API's form.
+	// shape has the set's fields that say which API is authoritative. resolved has the set's template in the form of Machine API.
 	shape    authority.Shape
 	member   *controlplane.ClusterAPITemplate
 	resolved controlplane.Resolved
@@ -48,22 +48,22 @@ type state struct {
 	env     conversion.Env
 	missing conversion.Missing
 	cluster *unstructured.Unstructured
-	// infraCluster is where failure domains are reflected.
+	// infraCluster is the infrastructure cluster, to which failure domains are added.
 	infraCluster *unstructured.Unstructured
-	// places are where the set makes Machines.
+	// places are the places, such as failure domains, in which the set creates Machines.
 	places []controlplane.Place
 
-	// template is the Cluster API template that the set's template converts to, as it should be. It is nil where the set's template has Cluster API's member, or
-	// does not convert: then refusal has the reason.
+	// template is the wanted Cluster API template, to which the set's template converts. It is nil if the set's template already is one for Cluster API (member).
+	// It is also nil if the set's template does not convert: then refusal has the reason.
 	template *unstructured.Unstructured
 	refusal  problem
-	// templates are the set's own, and any template that has the name of the one that the set needs. used has the names of all templates that something refers
-	// to. It is nil where no template requires that question.
+	// templates are the templates that were made for the set, and any template with the name of the one that the set needs. used has the names of all templates
+	// that something refers to. used is nil if no template could be deleted, so that nobody needs the names.
 	templates []*unstructured.Unstructured
 	used      sets.Set[string]
 }
 
-// problem is why Cluster API's side differs from the set: a word and a sentence. The zero problem is none.
+// problem says why Cluster API's side differs from the set, with a reason (one word) and a sentence. The zero value means that there is no problem.
 type problem struct{ reason, message string }
 
 func (r *reconciler) gather(ctx context.Context, from client.Reader, namespace string) (*state, error) {
@@ -80,7 +80,8 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, namespace s
 	return s, r.gatherTemplates(ctx, from, s)
 }
 
-// gatherEnv reads what a conversion needs of the cluster. What is absent is no error but a sentence: it may come yet.
+// gatherEnv reads what a conversion needs to know about the cluster. If something is missing, it returns no error but stores a sentence in the state, because
+// the missing object may be created later.
 func (r *reconciler) gatherEnv(ctx context.Context, get environment.Get, s *state) (err error) {
 	if s.env, s.missing, err = r.environment.Read(ctx, get, s.pair, true); err != nil || s.missing != (conversion.Missing{}) {
 		return err
@@ -100,7 +101,7 @@ func (r *reconciler) gatherEnv(ctx context.Context, get environment.Get, s *stat
 	return err
 }
 
-// gatherSet reads the set, and puts it into the words of the other API.
+// gatherSet reads the set, and converts it to the form of Cluster API.
 func (r *reconciler) gatherSet(_ context.Context, get environment.Get, s *state) (err error) {
 	if s.set, err = get(setKind, s.pair.MachineAPI, controlplane.Name); err != nil || s.set == nil {
 		return err
@@ -128,7 +129,7 @@ func (r *reconciler) gatherSet(_ context.Context, get environment.Get, s *state)
 	return s.convert()
 }
 
-// convert makes what Cluster API's side is to be.
+// convert determines the wanted state of Cluster API's side: the template and the failure domains.
 func (s *state) convert() error {
 	about := &configv1.Infrastructure{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(s.env.Infrastructure, about); err != nil {
@@ -150,7 +151,7 @@ func (s *state) convert() error {
 	return nil
 }
 
-// gatherTemplates finds the set's own templates, and who uses templates if one of them may have to go.
+// gatherTemplates reads the templates that were made for the set. If one of them may have to be deleted, it also reads which templates are in use.
 func (r *reconciler) gatherTemplates(ctx context.Context, from client.Reader, s *state) error {
 	if s.env.Platform.Name == "" {
 		return nil
@@ -174,12 +175,13 @@ func (s *state) wants(o *unstructured.Unstructured) bool {
 	return s.template != nil && o.GetName() == s.template.GetName()
 }
 
-// mine reports whether the mirror made a template, by mark and name: the copy that a person makes of a template has the mark, too.
+// mine reports whether the mirror made a template, judging by its mark and its name. A copy that a user makes of a template has the mark, too, but another
+// name.
 func mine(o *unstructured.Unstructured) bool {
 	return controlplanetemplate.IsOwn(o.GetAnnotations()[authority.MirrorAnnotation], o.GetName())
 }
 
-// gatherUsed asks who refers to templates: the set itself, Cluster API's MachineSets, and machines that were made from them.
+// gatherUsed reads which templates are in use: by the set itself, by Cluster API's MachineSets, and by machines that were made from them.
 func (r *reconciler) gatherUsed(ctx context.Context, from client.Reader, s *state) (err error) {
 	s.used, err = facts.UsedTemplates(ctx, from, s.env.Platform, s.pair.ClusterAPI)
 	if err == nil && s.member != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// verb is how a write is sent.
+// verb is the kind of request with which a write is sent.
 type verb string
 
 const (
@@ -31,21 +31,21 @@ const (
 // write is one request to the API server.
 type write struct {
 	verb verb
-	// object is what is created or replaced, or what is patched or deleted, as it was read.
+	// object is the object to create, or the changed object of an update. For a patch or a deletion it is the object as it was read.
 	object *unstructured.Unstructured
 	// patch is a JSON merge patch of the status.
 	patch map[string]any
-	// otherwise is the patch in the other form of the field, which is tried where the API server finds patch invalid; nil: there is none.
+	// otherwise is the patch in the other form of the field, which is tried if the API server finds patch invalid; nil if there is no other form.
 	otherwise map[string]any
-	// kept reports, from the object that the API server returned, whether it kept the patch; nil: it always does.
+	// kept reports whether the API server has kept the patch, judging by the object that the API server returned; nil if it always keeps the patch.
 	kept func(*unstructured.Unstructured) bool
-	// reason is the event's, note its sentence, "" where the log is enough.
+	// reason is the reason of the event, and note is its sentence; note is "" if the log is enough.
 	reason, note string
 	warning      bool
 }
 
-// next returns the next write, nil if there is none. Cluster API's side comes first: only after that is it reported to be equal. A set that is being deleted,
-// or is gone, changes nothing but templates that nobody uses.
+// next returns the next write, nil if there is none. Cluster API's side is written first. Only then is it reported to be equal. For a set that is gone, next
+// only deletes templates that nobody uses. For a set that is being deleted, it returns nil (handover.Next returns Rest).
 func (r reporting) next(s *state) *write {
 	if s.set == nil {
 		return s.staleTemplate()
@@ -70,7 +70,7 @@ func (s *state) handover(side handover.Side) handover.State {
 	}
 }
 
-// reflectTemplate creates or updates the Cluster API template that the set's template converts to.
+// reflectTemplate returns the write that creates or updates the Cluster API template to which the set's template converts.
 func (s *state) reflectTemplate() *write {
 	if s.template == nil {
 		return nil
@@ -87,20 +87,20 @@ func (s *state) reflectTemplate() *write {
 	if live.GetDeletionTimestamp() != nil {
 		return nil // the event of its deletion starts a pass
 	}
-	// Somebody has edited the template; or, once in four thousand million, another content has the same name.
+	// Somebody has edited the template. Or other content has led to the same name, which happens once in four thousand million times.
 	amended := live.DeepCopy()
-	amended.SetManagedFields([]metav1.ManagedFieldsEntry{{}}) // nobody else owns a field any longer, also where the API server sets the same value as its default
+	amended.SetManagedFields([]metav1.ManagedFieldsEntry{{}}) // so that nobody else owns a field, even one that equals the API server's default
 	amended.Object["spec"] = s.template.DeepCopy().Object["spec"]
 	return &write{verb: update, object: amended, reason: "TemplateReflected", note: fmt.Sprintf("updated %s to the set's template", describe(live))}
 }
 
-// hasFields reports whether a template has the wanted fields, and no others that somebody has added. Fields that an API server has added as defaults do not
-// count, also in items of lists. An empty object counts as a value.
+// hasFields reports whether a template has all wanted fields, and no field that somebody has added. Defaults that an API server has added do not count as added
+// fields, even in items of lists. An empty object counts as a value.
 func hasFields(live, want *unstructured.Unstructured) bool {
 	return (jsontree.Comparison{Empty: true}).Has(want.Object["spec"], live.Object["spec"]) && len(ownership.Added(fieldManager, want, live)) == 0
 }
 
-// staleTemplate deletes a template of the set's that nothing refers to.
+// staleTemplate returns the write that deletes a template that was made for the set and that nothing refers to.
 func (s *state) staleTemplate() *write {
 	for _, t := range s.templates {
 		if !mine(t) || s.wants(t) || s.used == nil || s.used.Has(t.GetName()) || t.GetDeletionTimestamp() != nil {
@@ -111,7 +111,7 @@ func (s *state) staleTemplate() *write {
 	return nil
 }
 
-// domains are what Cluster API calls the set's failure domains, each once, in order.
+// domains returns Cluster API's names of the set's failure domains, each once, sorted.
 func (s *state) domains() []string {
 	var out []string
 	for _, p := range s.places {
@@ -123,14 +123,14 @@ func (s *state) domains() []string {
 	return slices.Compact(out)
 }
 
-// managed reports whether somebody else than the provider's controller manages the infrastructure cluster, and writes the status that this controller would
-// write.
+// managed reports whether the infrastructure cluster has the annotation managed-by. Then somebody other than the provider's controller manages it, and writes
+// the status that the provider's controller would write.
 func (s *state) managed() bool {
 	_, managed := s.infraCluster.GetAnnotations()[clusterv1.ManagedByAnnotation]
 	return managed
 }
 
-// unlisted are those failure domains of the set that the infrastructure cluster does not list for the control plane.
+// unlisted returns the failure domains of the set that the infrastructure cluster does not list for the control plane.
 func (s *state) unlisted() []string {
 	var out []string
 	for _, d := range s.domains() {
@@ -158,8 +158,8 @@ func lists(infraCluster *unstructured.Unstructured, domain string) bool {
 	return false
 }
 
-// reflectDomains adds the set's failure domains to those of the infrastructure cluster. It does not change others, and never removes one: Machines may be in
-// it.
+// reflectDomains returns the write that adds the set's failure domains to those of the infrastructure cluster. It does not change other domains, and never
+// removes a domain, because Machines may be in it.
 func (s *state) reflectDomains() *write {
 	missing := s.unlisted()
 	if len(missing) == 0 || !s.managed() {
@@ -187,7 +187,7 @@ func (s *state) reflectDomains() *write {
 	return w
 }
 
-// inMap is the merge patch of a map.
+// inMap returns the merge patch that adds failure domains to a map.
 func inMap(missing []string) map[string]any {
 	out := map[string]any{}
 	for _, d := range missing {
@@ -196,7 +196,7 @@ func inMap(missing []string) map[string]any {
 	return out
 }
 
-// inList is the merge patch of a list, which replaces the whole list.
+// inList returns the whole list with the added failure domains, because a merge patch replaces a list.
 func inList(list []any, missing []string) []any {
 	for _, d := range missing {
 		i := slices.IndexFunc(list, func(l any) bool { one, _ := l.(map[string]any); return one["name"] == d })

@@ -15,11 +15,11 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/handover"
 )
 
-// reporting decides what is written. It needs nothing but the time.
+// reporting decides what is written. The time is the only thing that it needs in addition to the state.
 type reporting struct{ now func() time.Time }
 
-// report returns the one write of the set's status, nil if the set has all of it already. The write has which API is authoritative, whether Cluster API's
-// side is equal, and what a request waits for, in one patch with the resourceVersion on which that was decided.
+// report returns the one write of the set's status, nil if nothing changes. The write has which API is authoritative, whether Cluster API's side is equal, and
+// what a request waits for. All of these are in one patch, with the resourceVersion of the set on which the decision was based.
 func (r reporting) report(s *state) *write {
 	side := handover.InStep
 	if s.refusal != (problem{}) {
@@ -51,7 +51,7 @@ func (r reporting) report(s *state) *write {
 	return w
 }
 
-// authorityOf returns what a step changes in the fields of authority, and the generation that Cluster API's side is made from.
+// authorityOf returns the changes that a step makes to the status fields of the authority, and the generation from which Cluster API's side is made.
 func authorityOf(s *state, step authority.Step, side handover.Side) map[string]any {
 	status := map[string]any{}
 	switch step.Action {
@@ -77,7 +77,7 @@ func (s *state) synchronized(side handover.Side) map[string]any {
 	return conditionlist.New(authority.ConditionSynchronized, metav1.ConditionTrue, "ResourceSynchronized", s.inStep())
 }
 
-// inStep returns where Cluster API has the set's content.
+// inStep returns a sentence about where Cluster API has the set's content.
 func (s *state) inStep() string {
 	name := ""
 	if s.template != nil {
@@ -99,8 +99,8 @@ func (s *state) inStep() string {
 	return strings.Join(out, "; ") + "."
 }
 
-// settledCondition returns the condition AuthoritySettled that follows from a step. now reports that its status or reason is new. Its lastTransitionTime
-// changes also with the reason: it is since when the set waits for that.
+// settledCondition returns the condition AuthoritySettled that follows from a step. now reports that its status or reason is new. Its lastTransitionTime also
+// changes with the reason, because it shows since when the set has waited for this reason.
 func (r reporting) settledCondition(step authority.Step, s *state, conditions []any) (c map[string]any, now bool) {
 	status := metav1.ConditionFalse
 	if step.Action == authority.Settle {

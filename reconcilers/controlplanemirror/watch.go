@@ -22,13 +22,13 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// watched is a kind that a pass reads, and which of its events matter.
+// watched is a kind that a pass reads, with the predicate for the events that matter.
 type watched struct {
 	kind schema.GroupVersionKind
 	only predicate.Predicate
 }
 
-// setup watches what does not depend on the cluster's platform.
+// setup starts the controller, and the watches that do not depend on the cluster's platform.
 func (r *reconciler) setup(mgr ctrl.Manager) error {
 	c, err := controller.New("reflection", mgr, controller.Options{Reconciler: r, RateLimiter: requeue.Patient()})
 	if err != nil {
@@ -54,8 +54,8 @@ func (r *reconciler) watch(kinds ...watched) error {
 	return nil
 }
 
-// watchPlatform watches the infrastructure kinds of the cluster's platform, once the platform is known. Of a machine only its deletion matters: the template
-// that it was made from may then be deleted.
+// watchPlatform watches the infrastructure kinds of the cluster's platform, once the platform is known. Of a machine only its deletion matters, because the
+// template from which it was made may then be deleted.
 func (r *reconciler) watchPlatform(p conversion.Platform) error {
 	return r.watcher.Once(p.Name, func() error {
 		return r.watch(
@@ -66,7 +66,7 @@ func (r *reconciler) watchPlatform(p conversion.Platform) error {
 	})
 }
 
-// sets maps an object to the set of its pair. It maps an object without a namespace to the sets of all pairs.
+// sets returns the request for the set of an object's pair. For an object without a namespace it returns those for the sets of all pairs.
 func (r *reconciler) sets(_ context.Context, o client.Object) []reconcile.Request {
 	var out []reconcile.Request
 	for _, pair := range r.pairs {
@@ -81,14 +81,14 @@ func named(name string) predicate.Predicate {
 	return predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetName() == name })
 }
 
-// masterChanged passes events that change the spec of a Machine of the control plane. A message about the set names what all these Machines need of the
+// masterChanged returns a predicate for changes of the spec of a control plane Machine. A message about the set names what all these Machines need in the
 // infrastructure cluster object.
 func masterChanged() predicate.Predicate {
 	return predicate.And(predicate.GenerationChangedPredicate{},
 		predicate.NewPredicateFuncs(func(o client.Object) bool { return authority.OfControlPlane(o.GetLabels()) }))
 }
 
-// ended passes only the event that an object is gone.
+// ended returns a predicate for only one event: the object is gone.
 func ended() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },

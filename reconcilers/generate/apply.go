@@ -20,7 +20,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/generator"
 )
 
-// owner is the field manager of what is generated.
+// owner is the field manager of the generated set.
 const owner = client.FieldOwner("poundlock-generator")
 
 // The reasons of events and conditions that this package adds to those of the generator.
@@ -69,10 +69,10 @@ func (r *reconciler) remove(ctx context.Context, set *unstructured.Unstructured)
 	return client.IgnoreNotFound(versioned.Delete(ctx, r.writer, set, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 }
 
-// refused reports whether the API server refuses a write, as when a webhook or a policy of somebody else's denies it.
+// refused reports whether the API server refuses a write, for example because another webhook or policy denies it.
 func refused(err error) bool { return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) }
 
-// refusal reports a refused write, and returns the error that prevents the report.
+// refusal reports a refused write. If the report fails, it returns the error as the end of a sentence, else "".
 func (r *reconciler) refusal(ctx context.Context, set *unstructured.Unstructured, u generator.Plan, why error) string {
 	u.Refusal = &generator.Refusal{Reason: reasonWriteRefused, Message: fmt.Sprintf("The API server refuses the generated set. Poundlock tries again: %v", why)}
 	if set != nil {
@@ -99,7 +99,7 @@ func (r *reconciler) report(ctx context.Context, set *unstructured.Unstructured,
 	return nil
 }
 
-// condition writes the condition, if there is one and it differs from the stored one. It keeps the operator's conditions beside it.
+// condition writes the condition, if there is one and it differs from the stored one. The operator's conditions stay.
 func (r *reconciler) condition(ctx context.Context, set *unstructured.Unstructured, c metav1.Condition) error {
 	if c.Type == "" {
 		return nil

@@ -28,13 +28,13 @@ import (
 
 // Options are the parameters of the generator.
 type Options struct {
-	// Pairs are the namespaces that mirror each other. The set is in the Machine API namespace of the first pair.
+	// Pairs are the pairs of namespaces that mirror each other. The set is in the Machine API namespace of the first pair.
 	Pairs authority.Pairs
-	// Now is the clock of conditions; nil: the computer's.
+	// Now is the clock for conditions; nil means time.Now.
 	Now func() time.Time
 }
 
-// SetupWithManager adds the generator to the manager. It must run in one place at a time: behind leader election.
+// SetupWithManager adds the generator to the manager. Only one process may run the generator at a time, so it needs leader election.
 func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	if len(o.Pairs) == 0 {
 		return nil
@@ -66,7 +66,7 @@ type reconciler struct {
 	recorder    events.EventRecorder
 	meters      meters
 
-	// lastRefusal is the last event about a set that does not exist. There is one worker, so that nothing guards it.
+	// lastRefusal is the message of the last event about a set that does not exist. There is one worker, so this field needs no lock.
 	lastRefusal string
 }
 
@@ -74,11 +74,11 @@ type reconciler struct {
 func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	set, u, err := r.look(ctx, r.cache)
 	if err == nil && (u.Write == generator.CreateSet || u.Write == generator.RecreateSet) {
-		// The cache calls for a creation or a deletion. It may lag: the API server decides.
+		// According to the cache, a set must be created or deleted. The cache may be out of date, so the API server decides.
 		set, u, err = r.look(ctx, r.live)
 	}
 	if served.Missing(err) {
-		return reconcile.Result{}, nil // the API server does not serve sets: a change of that is an event
+		return reconcile.Result{}, nil // the API server does not serve sets, and an event starts a pass once it does
 	}
 	if err != nil {
 		return reconcile.Result{}, err
@@ -96,10 +96,10 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	return requeue.Result(0, r.apply(ctx, set, u))
 }
 
-// afterOther is how often to look whether another operator, which generates sets as well, still runs.
+// afterOther is the time after which the generator checks again whether another operator, which also generates sets, still runs.
 const afterOther = time.Minute
 
-// look reads everything that the decision needs. The set is nil where there is none.
+// look reads everything that the decision needs, and decides. The set is nil if it does not exist.
 func (r *reconciler) look(ctx context.Context, from client.Reader) (*unstructured.Unstructured, generator.Plan, error) {
 	set := r.named()
 	var content map[string]any
@@ -119,7 +119,7 @@ func (r *reconciler) look(ctx context.Context, from client.Reader) (*unstructure
 	return set, generator.Next(content, w), nil
 }
 
-// named is the set without its content.
+// named returns the set without its content.
 func (r *reconciler) named() *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(machinev1.GroupVersion.WithKind(controlplane.Kind))

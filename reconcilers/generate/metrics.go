@@ -12,12 +12,12 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane/generator"
 )
 
-// meters count writes, and show why nothing is generated.
+// meters count writes, and show why no set is generated.
 type meters struct {
 	writes  *prometheus.CounterVec
 	refusal *prometheus.GaugeVec
 
-	// reason is the one that is shown.
+	// reason is the reason that the metric shows now.
 	reason controlplane.Reason
 }
 
@@ -40,7 +40,7 @@ func newMeters() (meters, error) {
 	return m, err
 }
 
-// refused shows a refusal, nil for none.
+// refused shows the reason of a refusal, and removes the former one. nil means that there is no refusal.
 func (m *meters) refused(r *generator.Refusal) {
 	var reason controlplane.Reason
 	if r != nil {

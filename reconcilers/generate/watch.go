@@ -25,7 +25,7 @@ import (
 // infrastructureName is the name of the only Infrastructure object of a cluster.
 const infrastructureName = "cluster"
 
-// setup watches everything that a set is made from. Each event leads to the one set.
+// setup starts the controller and watches everything that a set is made from. Each event requeues the one set.
 func (r *reconciler) setup(mgr ctrl.Manager) error {
 	c, err := controller.New("controlplane-generator", mgr, controller.Options{Reconciler: r, MaxConcurrentReconciles: 1, RateLimiter: requeue.Patient()})
 	if err != nil {
@@ -46,13 +46,13 @@ func (r *reconciler) setup(mgr ctrl.Manager) error {
 	return c.Watch(served.Changes(mgr.GetCache(), func(context.Context) []reconcile.Request { return []reconcile.Request{{NamespacedName: r.key}} }))
 }
 
-// watched selects the objects of a kind whose events matter, and which of their changes do.
+// watched selects the objects of a kind whose events matter, and the changes that matter.
 type watched struct {
 	where func(client.Object) bool
 	only  []predicate.Predicate
 }
 
-// theSet maps an object that matters to the one set.
+// theSet returns a function that maps each interesting object to the request for the one set.
 func (r *reconciler) theSet(interesting func(client.Object) bool) handler.MapFunc {
 	return func(_ context.Context, o client.Object) []reconcile.Request {
 		if !interesting(o) {

@@ -19,8 +19,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// apply is the only place that writes: one step and its report. It returns after how long another pass must follow at the latest; 0: none is needed before an
-// event.
+// apply is the only function that writes: it performs one step and reports it. It returns after how long another pass must follow at the latest; 0 if none is
+// needed before the next event.
 func (r *reconciler) apply(ctx context.Context, p *pair, step authority.Step) (time.Duration, error) {
 	switch step.Action {
 	case authority.Rest:
@@ -40,9 +40,9 @@ func (r *reconciler) apply(ctx context.Context, p *pair, step authority.Step) (t
 	return afterStep, r.each(ctx, p, step, step.On)
 }
 
-// adopt sends a status patch that the webhook fills which defaults status.authoritativeAPI, and writes the value itself where no webhook does. It stores that
-// Cluster API's object exists before the authority, or together with it. If the object were deleted while Poundlock is away, nothing else would distinguish
-// the pair from a new one, whose Cluster API object the mirror creates.
+// adopt adopts an object. It sends a status patch in which a webhook sets status.authoritativeAPI, and writes the value itself if no webhook has set it. It
+// stores that Cluster API's object exists before it stores the authority, or together with it. If the object were deleted while Poundlock is away, nothing else
+// would distinguish the pair from a new one, for which the mirror creates the Cluster API object.
 func (r *reconciler) adopt(ctx context.Context, p *pair, step authority.Step) (time.Duration, error) {
 	if has, err := r.hasFields(ctx, p, step); err != nil || !has {
 		r.rest(ctx, authority.Next(authority.State{}))
@@ -53,7 +53,7 @@ func (r *reconciler) adopt(ctx context.Context, p *pair, step authority.Step) (t
 	}
 	status := map[string]any{"synchronizedAPI": string(step.To)}
 	if state := p.state(); step.To == authority.ClusterAPI && state.ClusterAPI.Exists && state.Unrecorded {
-		status["synchronizedGeneration"] = 0 // somebody made it in Cluster API before (authority.Shape.Existed)
+		status["synchronizedGeneration"] = 0 // a user created the object in Cluster API before (authority.Shape.Existed)
 	}
 	if err := r.patchStatus(ctx, p.machineAPI, map[string]any{"status": status}); err != nil {
 		return 0, err
@@ -67,8 +67,8 @@ func (r *reconciler) adopt(ctx context.Context, p *pair, step authority.Step) (t
 	return afterStep, nil
 }
 
-// recordUntouched records that Poundlock adopts the object before anybody can have asked for an instance. Without the record, a move waits for the
-// instance's ID. So if the API server refuses the patch, the object is adopted nevertheless.
+// recordUntouched records (UntouchedAnnotation) that Poundlock adopts the object before anybody can have asked for an instance. Without the record, a move only
+// waits for the instance's ID. So if the API server refuses the patch, the object is adopted nevertheless.
 func (r *reconciler) recordUntouched(ctx context.Context, p *pair) error {
 	uid := string(p.machineAPI.GetUID())
 	if !p.objects.Untouched() || p.machineAPI.GetAnnotations()[authority.UntouchedAnnotation] == uid {
@@ -82,7 +82,7 @@ func (r *reconciler) recordUntouched(ctx context.Context, p *pair) error {
 	return err
 }
 
-// rests reports a step that changes nothing. Before that, it removes the record of an untouched object once somebody may have asked for an instance.
+// rests reports a step that changes nothing. First it removes the record of recordUntouched, once somebody may have asked for an instance.
 func (r *reconciler) rests(ctx context.Context, p *pair, step authority.Step) error {
 	if _, recorded := p.machineAPI.GetAnnotations()[authority.UntouchedAnnotation]; recorded && !p.objects.Untouched() {
 		if err := r.mark(ctx, p, nil); err != nil {
@@ -92,7 +92,7 @@ func (r *reconciler) rests(ctx context.Context, p *pair, step authority.Step) er
 	return r.report(ctx, p, step)
 }
 
-// mark writes the record of an untouched object; nil removes it.
+// mark writes the value of UntouchedAnnotation; nil removes it.
 func (r *reconciler) mark(ctx context.Context, p *pair, value any) error {
 	annotations := map[string]any{authority.UntouchedAnnotation: value}
 	return r.patch(ctx, p.machineAPI, map[string]any{"metadata": map[string]any{"annotations": annotations}})
@@ -102,8 +102,8 @@ func adoption(step authority.Step) map[string]any {
 	return map[string]any{"status": map[string]any{"authoritativeAPI": string(step.To), "synchronizedAPI": string(step.To)}}
 }
 
-// hasFields reports whether the CRD has the fields of authority. If an object has spec.authoritativeAPI, the API server did not prune it, so the CRD has
-// them. For another object, a dry run shows it.
+// hasFields reports whether the CRD has the fields that say which API is authoritative. If an object has spec.authoritativeAPI, the API server did not prune
+// it, so the CRD has the fields. For any other object, a dry run shows it.
 func (r *reconciler) hasFields(ctx context.Context, p *pair, step authority.Step) (bool, error) {
 	if p.state().Requested != authority.Unset {
 		return true, nil
@@ -118,21 +118,22 @@ func current(o *unstructured.Unstructured) string {
 	return value
 }
 
-// acknowledge stores Migrating together with the API that was authoritative.
+// acknowledge stores that authority is Migrating, together with the API that was authoritative.
 func (r *reconciler) acknowledge(ctx context.Context, p *pair, step authority.Step) error {
 	status := map[string]any{"authoritativeAPI": string(authority.Migrating), "synchronizedAPI": string(p.state().Current)}
 	return r.store(ctx, p, step, status)
 }
 
-// change removes the finalizers of the objects that are no longer authoritative, then stores which API is. If authority changed, the same patch resets the
-// mirror's report of the old direction, and removes the fields that end with the move. So no check sees the new authority with the old report.
+// change removes the finalizers from the objects that are no longer authoritative, and then stores which API is authoritative. If authority has changed, the
+// same patch resets the mirror's report of the old direction, and removes the fields that end with the move. So no check sees the new authority together with
+// the old report.
 func (r *reconciler) change(ctx context.Context, p *pair, step authority.Step) error {
 	if err := r.each(ctx, p, step, step.Drop); err != nil {
 		return err
 	}
 	status := map[string]any{"authoritativeAPI": string(step.To), "synchronizedAPI": string(step.To)}
 	if !step.Cancelled {
-		status["synchronizedGeneration"] = 0 // and not absent: the object that is authoritative from now on exists (authority.Shape.Existed)
+		status["synchronizedGeneration"] = 0 // 0 and not absent, because the object that is authoritative from now on exists (authority.Shape.Existed)
 		for _, name := range authority.LeftBehind(p.objects.MachineAPI, step.To) {
 			status[name] = nil
 		}
@@ -140,7 +141,8 @@ func (r *reconciler) change(ctx context.Context, p *pair, step authority.Step) e
 	return r.store(ctx, p, step, status)
 }
 
-// store writes the status of the Machine API object: authority and its condition, with the resourceVersion of the decision, in one patch.
+// store writes the status of the Machine API object in one patch: the authority, and the condition that reports it. The patch has the resourceVersion of the
+// object on which the decision was based.
 func (r *reconciler) store(ctx context.Context, p *pair, step authority.Step, status map[string]any) error {
 	conditions := conditionlist.Of(p.machineAPI)
 	if step.Action == authority.Switch && !step.Cancelled {
@@ -158,7 +160,7 @@ func (r *reconciler) store(ctx context.Context, p *pair, step authority.Step, st
 	return nil
 }
 
-// unsynchronized resets the mirror's report of the other direction.
+// unsynchronized returns the condition Synchronized that replaces the mirror's report of the other direction.
 func (r *reconciler) unsynchronized(step authority.Step) map[string]any {
 	c := condition(authority.ConditionSynchronized, metav1.ConditionUnknown, "Info", authority.ReasonAuthorityChanged,
 		"The mirror has not run from "+step.To.Text()+" yet.")
@@ -166,9 +168,9 @@ func (r *reconciler) unsynchronized(step authority.Step) map[string]any {
 	return c
 }
 
-// each writes the same step to each object of the parties in who, the provider's objects before the core object. authority.Next has decided which parties a
-// step includes: it never releases the provider's objects in an earlier step than the core object, but may release both in one step. If a pass ends between two
-// writes of a step, the next pass writes the rest.
+// each writes a step to each object of the parties (the sides of a pair) in who. It writes to the provider's objects before the core object. authority.Next has
+// decided which parties a step includes: it never releases the provider's objects in an earlier step than the core object, but may release both in one step. If
+// a pass ends between two writes of a step, the next pass performs the remaining writes.
 func (r *reconciler) each(ctx context.Context, p *pair, step authority.Step, who authority.Who) error {
 	for _, o := range p.of(who) {
 		if o.has(step) {
@@ -199,16 +201,16 @@ func without(list []string, item string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == item })
 }
 
-// object is one of a pair's objects, with the finalizer of its side.
+// object is one of a pair's objects, with the finalizer that moves with its side.
 type object struct {
 	live      *unstructured.Unstructured
 	finalizer string
-	// pause is the value of the pause annotation.
+	// pause is the value that the pause annotation gets.
 	pause string
 }
 
-// has reports whether a step has nothing to write to an object of a party: one of two objects may be paused already, and what a provider keeps for an
-// instance has no finalizer that moves.
+// has reports whether a step has nothing to write to this object of a party. One of two objects may be paused already, and the object that a provider keeps for
+// an instance has no finalizer that moves.
 func (o object) has(step authority.Step) bool {
 	_, paused := o.live.GetAnnotations()[authority.PausedAnnotation]
 	switch step.Action {
@@ -220,7 +222,7 @@ func (o object) has(step authority.Step) bool {
 	return o.finalizer == ""
 }
 
-// of are the objects of parties. The provider's objects are one party.
+// of returns the existing objects of the parties in who. The provider's objects are one party.
 func (p *pair) of(who authority.Who) []object {
 	var out []object
 	for _, o := range []struct {

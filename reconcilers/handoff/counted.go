@@ -23,7 +23,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// machinesOf lists the Machines that a set may count: those that it owns, from the cache, and unowned ones that its selector matches, from the API server.
+// machinesOf lists the Machines that a set may count: those that it owns, and Machines without an owner that it may adopt. In the cache it finds them by the
+// index by owner, and in the API server by the set's selector.
 func (r *reconciler) machinesOf(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, set *policies.Object) ([]*policies.Object, error) {
 	which := []client.ListOption{client.MatchingLabelsSelector{Selector: authority.SelectorOf(set)}}
 	if from == r.cache && r.indexed {
@@ -40,7 +41,7 @@ func (r *reconciler) machinesOf(ctx context.Context, from client.Reader, gvk sch
 	return out, nil
 }
 
-// list reads the objects of a namespace. A kind that is not served has none.
+// list reads the objects of a namespace. It returns none for a kind that is not served.
 func list(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace string, which ...client.ListOption) ([]*policies.Object, error) {
 	found, err := served.List(ctx, from, gvk, namespace, append(which, client.UnsafeDisableDeepCopy)...)
 	if err != nil && !served.Missing(err) {
@@ -57,7 +58,7 @@ func list(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, 
 	return out, nil
 }
 
-// index has a cache find Machines by their owner, before it is started.
+// index adds an index to the cache by which Machines are found by their owner. It must run before the cache is started.
 func (r *reconciler) index(mgr ctrl.Manager) error {
 	child, ok := r.kind.Children()
 	if !ok {
@@ -74,8 +75,8 @@ func (r *reconciler) index(mgr ctrl.Manager) error {
 
 func apis() []authority.API { return []authority.API{authority.MachineAPI, authority.ClusterAPI} }
 
-// gatherUncounted compares what the two sets of a pair count. It lists Machines after it has read the sets: a set that has acknowledged its pause creates
-// no more, so a later list is complete.
+// gatherUncounted compares which Machines the two sets of a pair count. It lists the Machines after it has read the sets. A set that has acknowledged its pause
+// creates no more Machines, so a list after that is complete.
 func (r *reconciler) gatherUncounted(ctx context.Context, from client.Reader, p *pair) error {
 	child, ok := r.kind.Children()
 	if !ok || p.core == nil || p.machineAPI == nil || !p.state().CountMatters() {
@@ -98,8 +99,8 @@ func (r *reconciler) gatherUncounted(ctx context.Context, from client.Reader, p 
 	return r.explain(ctx, p, child, roster)
 }
 
-// gatherJudged finds the Machines that Cluster API's set would delete because of the mark of a check that no longer selects them. It reads checks only if a
-// Machine is marked.
+// gatherJudged finds the Machines that Cluster API's set would delete because of a mark by a MachineHealthCheck that no longer selects them. It reads the
+// checks only if a Machine is marked.
 func (r *reconciler) gatherJudged(ctx context.Context, from client.Reader, p *pair, roster authority.Roster) error {
 	if !slices.ContainsFunc(roster.Machines[authority.ClusterAPI], authority.Marked) {
 		return nil
@@ -112,7 +113,7 @@ func (r *reconciler) gatherJudged(ctx context.Context, from client.Reader, p *pa
 	return nil
 }
 
-// checks lists Cluster API's checks.
+// checks lists Cluster API's MachineHealthChecks in a namespace.
 func (r *reconciler) checks(ctx context.Context, from client.Reader, namespace string) ([]*policies.Object, error) {
 	kind, _ := authority.KindNamed("MachineHealthCheck")
 	found, err := list(ctx, from, kind.ClusterAPIGVK(), namespace)
@@ -122,7 +123,7 @@ func (r *reconciler) checks(ctx context.Context, from client.Reader, namespace s
 	return found, nil
 }
 
-// explain finds out, for as many Machines as a message names, why one set does not count them. The cache is fresh enough for that.
+// explain finds out why one set does not count a Machine, for as many Machines as a message names. It reads from the cache, which is recent enough for that.
 func (r *reconciler) explain(ctx context.Context, p *pair, child authority.Kind, roster authority.Roster) (err error) {
 	for i := range min(len(p.objects.Uncounted), authority.UncountedNamed) {
 		u := &p.objects.Uncounted[i]
@@ -140,8 +141,8 @@ func (r *reconciler) explain(ctx context.Context, p *pair, child authority.Kind,
 	return nil
 }
 
-// childDefinitions reads from the API server, once, the definition of the Machines' kind in an API in which a Machine has no object. A Machine's condition that
-// reports its deletion is no proof that it still exists.
+// childDefinitions reads the CRD of the Machines' kind from the API server, once, for each API in which a Machine has no object, and stores the CRD's state in
+// the roster. A Machine may have a condition that reports the deletion of the CRD. That does not prove that the CRD still exists.
 func (r *reconciler) childDefinitions(ctx context.Context, child authority.Kind, machine map[authority.API]*policies.Object, roster authority.Roster) error {
 	for _, api := range apis() {
 		if _, read := roster.Definitions[api]; read || machine[api] != nil {
@@ -162,7 +163,8 @@ func (r *reconciler) childDefinitions(ctx context.Context, child authority.Kind,
 	return nil
 }
 
-// countChanges passes events of a Machine by which a set begins or ceases to count it, or to delete it because of a check's mark.
+// countChanges returns a predicate for events of a Machine after which a set may begin or cease to count the Machine, or to delete it because of a check's
+// mark.
 func countChanges() predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
@@ -179,7 +181,7 @@ func marked(o client.Object) bool {
 	return ok && status.Marked(u)
 }
 
-// paused matters for a marked Machine: a check skips one that is paused.
+// paused reports whether an object is paused. This matters for a marked Machine, because a check skips a paused one.
 func paused(o client.Object) bool {
 	_, has := o.GetAnnotations()[authority.PausedAnnotation]
 	return has

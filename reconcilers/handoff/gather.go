@@ -21,25 +21,26 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// infraGroup is the group of providers' objects. Poundlock follows no reference to another group.
+// infraGroup is the API group of providers' objects. Poundlock follows no reference to another group.
 var infraGroup = clusterv1.GroupVersionInfrastructure.Group
 
 // pair is everything that one pass reads. Objects that do not exist are nil.
 type pair struct {
 	kind                    authority.Kind
 	machineAPI, core, infra *unstructured.Unstructured
-	// infraInstance is what the provider keeps for the instance beside its machine.
+	// infraInstance is the object that the provider keeps for the instance in addition to its machine.
 	infraInstance *unstructured.Unstructured
-	// keptKind is the kind of infraInstance, in the version that was read; empty where the provider keeps nothing.
+	// keptKind is the kind of infraInstance, in the version that was read; empty if the provider keeps no such object.
 	keptKind schema.GroupVersionKind
 	objects  authority.Objects
-	// pauseSeenIn is how much longer a controller that never acknowledges, a provider's or that of the Machine API's checks, may take to see its pause.
+	// pauseSeenIn is how much longer a controller that never acknowledges a pause may take to see its pause: the controller of a provider, or that of the Machine
+	// API's checks.
 	pauseSeenIn time.Duration
 }
 
 func (p *pair) state() authority.State { return p.objects.State() }
 
-// gather is the only place that reads.
+// gather reads everything about a pair that every pass needs. What only some steps need is read by decide.
 func (r *reconciler) gather(ctx context.Context, from client.Reader, key types.NamespacedName) (*pair, error) {
 	p := &pair{kind: r.kind, objects: authority.Objects{Kind: r.kind, Enabled: r.enabled(r.kind)}}
 	namespaces, ok := r.pairs.Of(key.Namespace)
@@ -76,7 +77,7 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, key types.N
 	return p, r.gatherUncounted(ctx, from, p)
 }
 
-// get returns an object in two forms: as it is written, and as policies read it. A kind that is not served has none.
+// get returns an object in two forms: as it is written, and as policies read it. Both are nil if the object does not exist, or if its kind is not served.
 func get(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, *policies.Object, error) {
 	u, o, err := getServed(ctx, from, gvk, namespace, name)
 	if served.Missing(err) {
@@ -85,7 +86,7 @@ func get(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, n
 	return u, o, err
 }
 
-// getServed is get, with an error where the kind is not served.
+// getServed does what get does, but returns an error if the kind is not served.
 func getServed(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured,
 	*policies.Object, error) {
 	u, err := served.Read(ctx, from, gvk, namespace, name)

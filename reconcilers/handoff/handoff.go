@@ -26,28 +26,28 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// fieldManager is the owner of the fields that the handoff writes.
+// fieldManager is the field manager of everything that the handoff writes.
 const fieldManager = ownership.HandoffManager
 
 // Options are the parameters of the handoff.
 type Options struct {
-	// Pairs are the namespaces that mirror each other.
+	// Pairs are the pairs of namespaces that mirror each other.
 	Pairs authority.Pairs
-	// Enabled reports whether authority over a kind can move at all: the feature gate MachineAPIMigration is on and the kind's CRD has the fields. nil: yes.
-	// Objects of other kinds are not touched.
+	// Enabled reports whether authority over a kind can move at all: the feature gate MachineAPIMigration must be on, and the kind's CRD must have the fields. nil
+	// means yes. Objects of other kinds are not touched.
 	Enabled func(authority.Kind) bool
-	// Now is the clock of the conditions; nil: the computer's.
+	// Now is the clock for the conditions; nil means time.Now.
 	Now func() time.Time
-	// Compared reports whether this process' mirror has found or made a pair equal in this authority.Edition. key names the pair's Machine API object. Until
-	// then no move begins or completes. nil: yes.
+	// Compared reports whether the mirror of this process has found or made a pair equal in this authority.Edition (a hash of what the mirror is made from). key
+	// names the pair's Machine API object. Until Compared returns true, no move begins or completes. nil means yes.
 	Compared func(kind string, key types.NamespacedName, edition uint64) bool
-	// Concurrency is how many pairs of a kind are reconciled at a time; 0: 10. Ten workers here and ten in the mirror mirrored 1,000 Machines on two
+	// Concurrency is how many pairs of a kind are reconciled at the same time; 0 means 10. Ten workers here and ten in the mirror mirrored 1,000 Machines on two
 	// cores in 32.1 s; four and four took 43.4 s (docs/benchmarks.md).
 	Concurrency int
 }
 
-// SetupWithManager adds one controller per kind to the manager. It reads through the manager's cache (unstructured) and
-// live through its API reader. It must run in one place at a time: behind leader election.
+// SetupWithManager adds one controller for each kind to the manager. The controllers read from the manager's cache (unstructured), and live through its API
+// reader. Only one process may run them at a time, so they need leader election.
 func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -91,30 +91,30 @@ type reconciler struct {
 	mapper      meta.RESTMapper
 	recorder    events.EventRecorder
 	meters      meters
-	// pauses are the pauses that no controller acknowledges.
+	// pauses are the pauses that no controller acknowledges, with their times.
 	pauses pauses
 	// indexed reports that the cache has the indexes of Machines by owner and by instance.
 	indexed bool
 
-	// follow starts a watch of a provider's kind when an object first refers to it.
+	// follow starts a watch of a provider's kind when an object refers to the kind for the first time.
 	follow func(schema.GroupVersionKind) error
 	rested sync.Once
 }
 
-// How soon a pass follows another one if no event comes.
+// The time until the next pass of a pair if no event comes before.
 const (
-	// afterStep is for a step that wrote: the write's own event normally starts the next pass earlier.
+	// afterStep is for a step that wrote something. Normally the event of this write starts the next pass earlier.
 	afterStep = 5 * time.Second
 	// afterWait is for a step that waits. The watches of the pair's objects (setup) normally start the next pass earlier. Other reasons to wait are not watched,
 	// such as a namespace that is being deleted or a paused Cluster.
 	afterWait = time.Minute
-	// afterRest is for a CRD that lacks the fields of authority. It may get them one day.
+	// afterRest is for a CRD that lacks the fields that say which API is authoritative. The CRD may get them later.
 	afterRest = 10 * time.Minute
 	// afterStart is for a pair that the mirror of a new process has not compared yet.
 	afterStart = time.Second
 )
 
-// longest is how long a pass may take: without a limit, a provider's kind that Poundlock may not watch would block it forever.
+// longest is how long a pass may take. Without a limit, a provider's kind that Poundlock may not watch would block the pass forever.
 const longest = time.Minute
 
 // Reconcile reads one pair and takes at most one step.
@@ -123,11 +123,11 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err != nil {
 		return result(r.blind(ctx, req.NamespacedName, err))
 	}
-	// An adoption for the Machine API depends on the Machine API object alone, and the API server refuses its patches if that object has changed. So it needs no
-	// live read. An adoption for Cluster API stores whether the Cluster API object exists.
+	// An adoption for the Machine API depends only on the Machine API object, and the API server refuses its patches if that object has changed. So it needs no
+	// live read. An adoption for Cluster API also stores whether the Cluster API object exists, so it needs one.
 	doubt := step.Action.Acts() && (step.Action != authority.Adopt || step.To == authority.ClusterAPI)
 	if doubt {
-		// The cache requires a change of who may act. It may lag, so the API server decides.
+		// According to the cache, it must change which API may act. The cache may be out of date, so the API server decides.
 		if p, step, err = r.decide(ctx, r.live, req.NamespacedName); err != nil {
 			return result(err)
 		}
@@ -141,7 +141,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return result(err)
 	}
 	if doubt && !step.Action.Acts() {
-		again = afterStep // cache and API server disagree; if the server's answer was the stale one, no event follows
+		again = afterStep // cache and API server disagree: if the API server's answer was the stale one, no event follows
 	}
 	if step.Action == authority.Wait && p.pauseSeenIn > 0 {
 		again = min(again, p.pauseSeenIn) // no event follows
@@ -152,9 +152,9 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return reconcile.Result{RequeueAfter: again}, nil
 }
 
-// decide gathers a pair and decides its step. Where that matters, it reads from the API server whether the surroundings of the next authoritative API are
-// being deleted: before authority leaves the other API, or while a twin is missing. It reads whether the Cluster is paused while Cluster API's controllers
-// have not acknowledged.
+// decide reads a pair and decides its step. It also reads two things if they matter for the step. Before authority leaves one API, or while a twin is missing,
+// it reads from the API server whether the surroundings (namespace, CRDs, Cluster) of the next authoritative API are being deleted. While Cluster API's
+// controllers have not acknowledged, it reads whether the Cluster is paused.
 func (r *reconciler) decide(ctx context.Context, from client.Reader, key types.NamespacedName) (*pair, authority.Step, error) {
 	p, err := r.gather(ctx, from, key)
 	if err != nil {
@@ -177,8 +177,8 @@ func (r *reconciler) decide(ctx context.Context, from client.Reader, key types.N
 	return p, authority.Next(p.state()), nil
 }
 
-// blind reports that a move waits because an object that it needs cannot be read. It does not report other read errors: they are transient, or would make the
-// report fail, too.
+// blind reports that a move waits because an object that the move needs cannot be read. It does not report other read errors: these are transient, or would
+// also prevent the report.
 func (r *reconciler) blind(ctx context.Context, key types.NamespacedName, err error) error {
 	var why *unreadable
 	if !errors.As(err, &why) {
@@ -195,7 +195,7 @@ func (r *reconciler) blind(ctx context.Context, key types.NamespacedName, err er
 	return errors.Join(err, r.report(ctx, p, authority.Step{Action: authority.Wait, Reason: reasonStepFailed, Message: "This is tried again: " + why.Error()}))
 }
 
-// show sets the metrics from the object after the pass. An object that Poundlock does not manage has none.
+// show sets the metrics of the object after the pass. An object that Poundlock does not manage has no metrics.
 func (r *reconciler) show(key types.NamespacedName, p *pair, step authority.Step) {
 	o := p.machineAPI
 	if step.Action == authority.Rest {
@@ -204,8 +204,8 @@ func (r *reconciler) show(key types.NamespacedName, p *pair, step authority.Step
 	r.meters.since.Show(r.kind.Name, key, o)
 }
 
-// fails reports a step that the API server refuses, as when Cluster API's webhooks are down. Otherwise nobody would see why the move does not continue. A
-// conflict is not reported: another writer was faster.
+// fails reports a step that the API server refuses, for example because Cluster API's webhooks are down. Otherwise nobody would see why the move does not
+// continue. It does not report a conflict, because that only means that another writer was faster.
 func (r *reconciler) fails(ctx context.Context, p *pair, step authority.Step, err error) error {
 	if versioned.Outdated(err) || !step.Action.Acts() {
 		return err
@@ -215,15 +215,15 @@ func (r *reconciler) fails(ctx context.Context, p *pair, step authority.Step, er
 	return errors.Join(err, r.report(ctx, p, step))
 }
 
-// reasonStepFailed is the reason of the condition while the API server refuses what the handoff writes.
+// reasonStepFailed is the reason of the condition while the API server refuses a write of the handoff.
 const reasonStepFailed = "StepFailed"
 
-// result is that of a pass that ended with an error or without one.
+// result returns the result of a pass that ended with err, which may be nil.
 func result(err error) (reconcile.Result, error) { return requeue.Result(0, err, versioned.Outdated) }
 
 func gerund(step authority.Step) string { return "taking the step " + string(step.Action) }
 
-// rest logs once that nothing is done.
+// rest logs, once per kind, that Poundlock does nothing for the objects of the kind.
 func (r *reconciler) rest(ctx context.Context, step authority.Step) {
 	if step.Reason == authority.ReasonGone {
 		return

@@ -16,7 +16,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// indexHolders has a cache find Machines by their instance, before it is started.
+// indexHolders adds an index to the cache by which Machines are found by their instance. It must run before the cache is started.
 func (r *reconciler) indexHolders(mgr ctrl.Manager) error {
 	if !r.kind.InfraActs() {
 		return nil
@@ -30,7 +30,8 @@ func (r *reconciler) indexHolders(mgr ctrl.Manager) error {
 	return nil
 }
 
-// gatherHolders finds other Machines of the same instance. The cache is fresh enough: during a move, only controllers may write an ID.
+// gatherHolders finds other Machines of the same instance. It reads from the cache, which is recent enough, because during a move only controllers may write an
+// ID.
 func (r *reconciler) gatherHolders(ctx context.Context, p *pair) error {
 	id := authority.InstanceKeyOf(p.objects.MachineAPI)
 	if id == "" || !p.state().HoldersMatter() {
@@ -54,8 +55,8 @@ func (r *reconciler) gatherHolders(ctx context.Context, p *pair) error {
 	return r.gatherAlsoKept(ctx, p, namespaces.ClusterAPI, id, which...)
 }
 
-// gatherAlsoKept finds objects that the provider keeps for the same instance and that are not the pair's. It lists them in the version in which the pair's
-// own was read.
+// gatherAlsoKept finds objects that the provider keeps for the same instance and that do not belong to the pair. It lists them in the version in which the
+// pair's own object was read.
 func (r *reconciler) gatherAlsoKept(ctx context.Context, p *pair, namespace, id string, which ...client.ListOption) error {
 	if p.keptKind.Empty() {
 		return nil

@@ -18,7 +18,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// gatherInfra reads the provider's object that the Cluster API object refers to.
+// gatherInfra reads the provider's object to which the Cluster API object refers.
 func (r *reconciler) gatherInfra(ctx context.Context, from client.Reader, p *pair) error {
 	kind, name := p.infraRef()
 	if name == "" {
@@ -35,8 +35,8 @@ func infraFinalizer(kind schema.GroupKind) string {
 	return authority.InfraFinalizer(kind.Group, kind.Kind)
 }
 
-// pausedLately reports whether an object whose provider never acknowledges was paused so lately that its controller may not have seen it. If so, the pair
-// waits.
+// pausedLately reports whether an object was paused so recently that its controller may not have seen the pause, if its provider never acknowledges a pause. If
+// so, the pair waits.
 func (r *reconciler) pausedLately(p *pair, infra *unstructured.Unstructured) bool {
 	if infra == nil || authority.Acknowledges(infra.GetKind()) != authority.ByPatience {
 		return false
@@ -46,7 +46,7 @@ func (r *reconciler) pausedLately(p *pair, infra *unstructured.Unstructured) boo
 	return left > 0
 }
 
-// patience is how long a provider's object must have been paused before its controller, which acknowledges nothing, is assumed to act no more.
+// patience returns how long a provider's object must have been paused before its controller, which acknowledges nothing, is assumed to have stopped.
 func (p *pair) patience() time.Duration {
 	if p.objects.MayBeCreating() {
 		return creationEndsAfter
@@ -54,7 +54,7 @@ func (p *pair) patience() time.Duration {
 	return pauseSeenAfter
 }
 
-// infraRef is the reference in the object itself, or in a set's template.
+// infraRef returns the kind and name in the infrastructure reference of a Machine, or of a set's template; "" if the reference has another group.
 func (p *pair) infraRef() (schema.GroupKind, string) {
 	if p.core == nil || p.kind.Infra == "" {
 		return schema.GroupKind{}, ""
@@ -70,9 +70,9 @@ func (p *pair) infraRef() (schema.GroupKind, string) {
 	return schema.GroupKind{Group: infraGroup, Kind: ref["kind"]}, ref["name"]
 }
 
-// readInfra reads the provider's object of a kind, in the first version that the API server serves. Where it reports that there is none, none may exist: the
-// Machine API then takes over the Machine without waiting for the provider's controller. So it returns an error for a kind that is defined but not served, as
-// after an upgrade or rollback of the provider.
+// readInfra reads the provider's object of a kind, in the first version that the API server serves. If it reports that there is no object, no object may exist,
+// because the Machine API then becomes authoritative without waiting for the provider's controller. So it returns an error for a kind that has a CRD but is not
+// served, as can happen after an upgrade or rollback of the provider.
 func (r *reconciler) readInfra(ctx context.Context, from client.Reader, p *pair, kind schema.GroupKind, name string) error {
 	versions, err := r.versions(kind)
 	if err != nil {
@@ -90,7 +90,8 @@ func (r *reconciler) readInfra(ctx context.Context, from client.Reader, p *pair,
 	return r.notInstalled(ctx, kind)
 }
 
-// readInfraInstance reads, like readInfra, what the provider keeps for the instance beside its machine. It does so even if that machine is already gone.
+// readInfraInstance reads, in the same way as readInfra, the object that the provider keeps for the instance in addition to its machine. It does so even if
+// that machine is already gone.
 func (r *reconciler) readInfraInstance(ctx context.Context, from client.Reader, p *pair, machine schema.GroupKind, name string) error {
 	kind := schema.GroupKind{Group: infraGroup, Kind: authority.InfraInstanceKind(machine.Kind)}
 	if kind.Kind == "" || !p.kind.InfraActs() {
@@ -121,7 +122,7 @@ func (r *reconciler) readInfraInstance(ctx context.Context, from client.Reader, 
 	return err
 }
 
-// versions returns the versions in which a kind may be read, the preferred one first; none where the API server serves none.
+// versions returns the versions in which a kind may be read, the preferred one first. It returns none if the API server serves no version.
 func (r *reconciler) versions(kind schema.GroupKind) ([]schema.GroupVersionKind, error) {
 	preferred, err := r.mapper.RESTMapping(kind)
 	if meta.IsNoMatchError(err) {
@@ -143,12 +144,12 @@ func (r *reconciler) versions(kind schema.GroupKind) ([]schema.GroupVersionKind,
 	return out, nil
 }
 
-// unreadable is why a provider's object that may exist cannot be read, as a sentence for the condition.
+// unreadable is the error that a provider's object cannot be read although it may exist. Its text is a sentence for the condition.
 type unreadable struct{ why string }
 
 func (u *unreadable) Error() string { return u.why }
 
-// notInstalled returns an error while a kind that the API server does not serve has a definition: its objects may exist, too.
+// notInstalled returns an error if a kind that the API server does not serve has a CRD, because objects of the kind may exist, too.
 func (r *reconciler) notInstalled(ctx context.Context, kind schema.GroupKind) error {
 	plural, _ := meta.UnsafeGuessKindToResource(kind.WithVersion(""))
 	definition := authority.Surrounding{Kind: authority.Definition, Name: plural.Resource + "." + kind.Group}

@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// meters count moves and the time of their waits, and show what they wait for.
+// meters count moves, measure how long they wait, and show what they wait for.
 type meters struct {
 	moves *prometheus.CounterVec
 	waits *prometheus.HistogramVec
@@ -59,7 +59,7 @@ func (m meters) count(p *pair, step authority.Step) {
 	m.moves.WithLabelValues(p.kind.Name, string(from), string(from.Other()), outcome).Inc()
 }
 
-// waited measures how long the condition's former reason lasted.
+// waited measures how long the condition had its former reason.
 func (m meters) waited(kind string, before map[string]any, now time.Time) {
 	since, err := time.Parse(time.RFC3339, conditionlist.Text(before, "lastTransitionTime"))
 	if err != nil || conditionlist.Text(before, "status") != "False" {

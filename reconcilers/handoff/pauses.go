@@ -16,30 +16,30 @@ import (
 )
 
 const (
-	// pauseSeenAfter is how long an object must have been paused before Poundlock assumes that a controller which never acknowledges has seen the pause: by
-	// then, a pass with a lagging cache is over.
+	// pauseSeenAfter is how long an object must have been paused before Poundlock assumes that a controller which never acknowledges has seen the pause. By then,
+	// a pass with an outdated cache is over.
 	pauseSeenAfter = 30 * time.Second
-	// creationEndsAfter replaces pauseSeenAfter where that controller may have begun to create an instance whose ID it has not stored. A call that a cloud is
-	// slow to answer, or repeats, outlasts pauseSeenAfter, and nothing reports its end.
+	// creationEndsAfter replaces pauseSeenAfter if that controller may have begun to create an instance whose ID it has not stored. If a cloud answers a call
+	// slowly, or the call is repeated, the creation takes longer than pauseSeenAfter, and nothing reports its end.
 	creationEndsAfter = 15 * time.Minute
-	// clocksDiffer is by how much at most Poundlock's own clock and the API server's are taken to differ.
+	// clocksDiffer is the assumed maximum difference between Poundlock's own clock and the API server's.
 	clocksDiffer = 5 * time.Minute
-	// mostPauses is how many pauses are remembered. Beyond it, all waits start again. A pause older than its wait and the clocks' difference is not remembered,
-	// so that only those of the last twenty minutes count, and none of a fleet at rest.
+	// mostPauses is how many pauses are remembered. If there are more, all waits start again. A pause older than its wait plus clocksDiffer is not remembered. So
+	// only the pauses of the last twenty minutes count, and a fleet at rest has none.
 	mostPauses = 10_000
 )
 
-// pauses remember since when this process has seen an object paused, by its UID. The API server's time of a pause proves little, because the clocks may
-// differ and anybody can clear managed fields. The time at which this process saw it is never too early.
+// pauses remember since when this process has seen an object paused, by the object's UID. The time that the API server records for a pause proves little,
+// because the clocks may differ and anybody can clear managed fields. The time at which this process saw the pause is never too early.
 type pauses struct {
 	mu   sync.Mutex
 	seen map[types.UID]seenPause
 }
 
-// seenPause is when a pause was written, and since when it was seen.
+// seenPause has the time at which a pause was written, and the time since when this process has seen it.
 type seenPause struct{ written, since time.Time }
 
-// left is the remaining wait until an object has been paused for a time; 0 for an object that is not paused.
+// left returns how much longer to wait until an object has been paused for the duration wait; 0 for an object that is not paused.
 func (p *pauses) left(o *unstructured.Unstructured, now time.Time, wait time.Duration) time.Duration {
 	if o == nil {
 		return 0
@@ -66,11 +66,11 @@ func (p *pauses) left(o *unstructured.Unstructured, now time.Time, wait time.Dur
 	return max(0, wait-now.Sub(last.since))
 }
 
-// pausedAt returns when the pause annotation was last written according to its managed fields, and whether they have it. A writer that repeats the annotation
-// with another change moves that time, so it may be too late but never too early.
+// pausedAt returns when the pause annotation was last written according to the managed fields, and whether these have the annotation. A writer that repeats the
+// annotation together with another change makes that time later. So the time may be too late, but never too early.
 //
-// If the handoff wrote the pause, its own entry counts. The mirror's apply repeats the pause with everything else, and must not restart the wait. If somebody
-// removed the annotation and somebody else set it again, the handoff's entry no longer has it.
+// If the handoff wrote the pause, the handoff's own entry counts. The mirror's apply repeats the pause with everything else, and must not restart the wait. If
+// the annotation was removed and then set again by somebody else, the handoff's entry no longer has it.
 func pausedAt(o *unstructured.Unstructured) (at time.Time, known bool) {
 	handoffs := false
 	for _, f := range o.GetManagedFields() {

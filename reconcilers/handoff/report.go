@@ -21,7 +21,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// report writes the condition AuthoritySettled if it differs, and status.synchronizedAPI, the last stable value, where it is missing.
+// report writes the condition AuthoritySettled if it changes, and sets status.synchronizedAPI, the last stable value of the authority, if it is missing.
 func (r *reconciler) report(ctx context.Context, p *pair, step authority.Step) error {
 	conditions := conditionlist.Of(p.machineAPI)
 	c, before := r.settledCondition(p, step, conditions)
@@ -46,16 +46,16 @@ func (r *reconciler) report(ctx context.Context, p *pair, step authority.Step) e
 	return nil
 }
 
-// early reports whether there is nothing to report yet: nobody has asked for a move, and the mirror, whose report requeues the pair, has not compared the
-// object yet. Such waits are short, and each report would be a write.
+// early reports whether it is too early to report anything: nobody has asked for a move, and the mirror has not compared the object yet. The mirror's own
+// report requeues the pair. Such waits are short, and each report would be a write.
 func early(p *pair, before map[string]any, conditions []any) bool {
 	s := p.state()
 	return before == nil && s.Requested != s.Current.Other() && s.Current.Other() != authority.Unset &&
 		conditionlist.Find(conditions, authority.ConditionSynchronized) == nil
 }
 
-// settledCondition returns the condition that follows from a step, and the existing one, nil if none. Its lastTransitionTime changes also with the reason,
-// because it is since when the pair waits for that.
+// settledCondition returns the condition AuthoritySettled that follows from a step, and the existing condition, nil if there is none. Its lastTransitionTime
+// also changes with the reason, because it shows since when the pair has waited for this reason.
 func (r *reconciler) settledCondition(p *pair, step authority.Step, conditions []any) (now, before map[string]any) {
 	before = conditionlist.Find(conditions, authority.ConditionSettled)
 	status, severity := metav1.ConditionFalse, severityOf(step)
@@ -75,7 +75,7 @@ func (r *reconciler) settledCondition(p *pair, step authority.Step, conditions [
 	return now, before
 }
 
-// severityOf returns the severity of the condition while it is False: a Machine API condition has one then.
+// severityOf returns the severity of the condition while it is False. A condition of Machine API has a severity only then.
 func severityOf(step authority.Step) string {
 	switch step.Reason {
 	case authority.ReasonNotSynchronized, authority.ReasonUnknownOrigin, authority.ReasonUnknownAuthority:
@@ -96,7 +96,7 @@ func condition(kind string, status metav1.ConditionStatus, severity, reason, mes
 	return c
 }
 
-// details name the objects that are waited for, with their conditions.
+// details returns sentences about the objects that the step waits for, with their conditions.
 func (p *pair) details(step authority.Step, now time.Time) []string {
 	var out []string
 	if step.On.Has(authority.WhoMirror) {
@@ -119,7 +119,7 @@ func (p *pair) details(step authority.Step, now time.Time) []string {
 	} else if step.On.Has(authority.WhoHolders) {
 		out = append(out, fmt.Sprintf("It is %q, also of Machine %s.", machineID(p.machineAPI), strings.Join(p.objects.Holders, ", ")))
 	}
-	if step.On.Has(authority.WhoInfra) && p.infra == nil && p.core != nil { // else it was not looked for
+	if step.On.Has(authority.WhoInfra) && p.infra == nil && p.core != nil { // without a Cluster API object nobody has looked for one
 		out = append(out, "There is no infrastructure object.")
 	}
 	if step.On.Has(authority.WhoClusterAPI) && p.core == nil {
@@ -131,7 +131,7 @@ func (p *pair) details(step authority.Step, now time.Time) []string {
 	return out
 }
 
-// decision returns what a person can do about an instance whose ID does not appear, with the command last.
+// decision returns what a user can do about an instance whose ID does not appear, with the command last; "" if the step waits for something else.
 func (p *pair) decision(step authority.Step, since string) string {
 	at, err := time.Parse(time.RFC3339, since)
 	if step.Reason != authority.ReasonInstanceUnknown || err != nil {
@@ -157,7 +157,7 @@ func (p *pair) decision(step authority.Step, since string) string {
 		authority.NoInstanceAnnotation, authority.NoInstanceToken(s.Current, at))
 }
 
-// pausedCluster returns who can end the wait for a paused Cluster, with the command last.
+// pausedCluster returns who can end the wait for a paused Cluster, with the command last; "" if the step does not wait for one.
 func (p *pair) pausedCluster(step authority.Step) string {
 	if !step.On.Has(authority.WhoCluster) || p.objects.Cluster == nil {
 		return ""
@@ -166,7 +166,7 @@ func (p *pair) pausedCluster(step authority.Step) string {
 }
 
 // lastError returns why an acknowledgement may take minutes, and the command that shows the controller's last error. It names the first object whose
-// acknowledgement is missing. It is "" if there is no such object, or if no controller acknowledges.
+// acknowledgement is missing. It returns "" if there is no such object, or if no controller acknowledges the pause of the object.
 func (p *pair) lastError(step authority.Step) string {
 	missing := missingAnswer(step)
 	for _, o := range p.of(step.On) {
@@ -180,7 +180,7 @@ func (p *pair) lastError(step authority.Step) string {
 	return ""
 }
 
-// missingAnswer is the status of the condition Paused that a step waits for; "" if it waits for something else.
+// missingAnswer returns the status of the condition Paused that a step waits for; "" if the step waits for something else.
 func missingAnswer(step authority.Step) metav1.ConditionStatus {
 	switch step.Reason {
 	case authority.ReasonNotPaused:
@@ -191,7 +191,7 @@ func missingAnswer(step authority.Step) metav1.ConditionStatus {
 	return ""
 }
 
-// acknowledges reports whether the controllers of an object report that they are paused.
+// acknowledges reports whether the controllers of an object report that they have paused.
 func (p *pair) acknowledges(o *unstructured.Unstructured) bool {
 	if o == p.machineAPI {
 		return !p.state().Blind
@@ -256,7 +256,8 @@ func machineID(o *unstructured.Unstructured) string {
 	return id
 }
 
-// silence explains an object without a Paused condition. If pause is true, the acknowledgement of a pause is awaited, otherwise that of its end.
+// silence returns why an object may have no condition Paused. pause reports that the acknowledgement of a pause is awaited. Otherwise the acknowledgement of
+// its end is awaited.
 func (p *pair) silence(o *unstructured.Unstructured, pause bool, now time.Time) string {
 	by := authority.Acknowledges(o.GetKind())
 	switch {
@@ -275,7 +276,7 @@ func (p *pair) silence(o *unstructured.Unstructured, pause bool, now time.Time) 
 	return " has no Paused condition: " + heard(o, now)
 }
 
-// heard explains why an object may have no acknowledgement: the controllers of a new object may not have reconciled it yet.
+// heard returns why an object may have no acknowledgement: the controllers of a new object may not have reconciled it yet, else they may not run.
 func heard(o *unstructured.Unstructured, now time.Time) string {
 	born := o.GetCreationTimestamp().Time
 	if !born.IsZero() && now.Before(born.Add(time.Minute)) {
@@ -284,7 +285,7 @@ func heard(o *unstructured.Unstructured, now time.Time) string {
 	return "are its controllers running?"
 }
 
-// going names the finalizers by which one can see who still keeps an object that is being deleted.
+// going returns a sentence about an object that is being deleted, with its finalizers, which show who still keeps the object.
 func going(o *unstructured.Unstructured) string {
 	if len(o.GetFinalizers()) == 0 {
 		return pairs.Describe(o) + " is being deleted."
@@ -304,7 +305,7 @@ func (p *pair) paused(o *unstructured.Unstructured) authority.Condition {
 	return authority.Paused(p.objects.Infra)
 }
 
-// event reports on the object that something began, ended or is waited for. It reports no repair of a settled state.
+// event records an event when something began or ended, or when the pair waits for something. It records none for a repair of a settled state.
 func (r *reconciler) event(p *pair, step authority.Step, c map[string]any) {
 	s := p.state()
 	if step.Action == authority.Wait && s.Current != authority.Migrating && s.Requested != s.Current.Other() {

@@ -14,9 +14,9 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// gatherSurroundings reads from the API server whether surroundings of the next authoritative API's objects are being deleted. If they are, those objects are
-// deleted too, although nobody has asked for that, and their controllers would terminate the instance. If deserted is true, it also checks whether the
-// surroundings are gone, and the twin with them. Otherwise the condition Synchronized reports a missing twin.
+// gatherSurroundings reads from the API server whether the surroundings (namespace, CRDs, Cluster) of the next authoritative API's objects are being deleted.
+// If they are, those objects are deleted too, although nobody has asked for that, and their controllers would terminate the instance. If deserted is true, it
+// also checks whether the surroundings are gone, and the twin with them. If deserted is false, the condition Synchronized reports a missing twin.
 func (r *reconciler) gatherSurroundings(ctx context.Context, p *pair, deserted bool) error {
 	namespaces, _ := r.pairs.Of(p.machineAPI.GetNamespace())
 	to := p.state().Requested
@@ -31,8 +31,8 @@ func (r *reconciler) gatherSurroundings(ctx context.Context, p *pair, deserted b
 	return err
 }
 
-// gatherCluster reads the Cluster of the Cluster API object. No watch of it is needed: once somebody unpauses the Cluster, Cluster API's controllers
-// acknowledge, and that requeues the pair.
+// gatherCluster reads the Cluster of the Cluster API object. The Cluster needs no watch: once somebody unpauses it, Cluster API's controllers acknowledge, and
+// that requeues the pair.
 func (r *reconciler) gatherCluster(ctx context.Context, from client.Reader, p *pair) (err error) {
 	if name := authority.ClusterOf(p.objects.ClusterAPI); name != "" {
 		_, p.objects.Cluster, err = get(ctx, from, facts.ClusterKind, p.core.GetNamespace(), name)
@@ -40,7 +40,7 @@ func (r *reconciler) gatherCluster(ctx context.Context, from client.Reader, p *p
 	return err
 }
 
-// definitions are those of a provider's machine, and of what the provider keeps beside it for the instance.
+// definitions returns the CRDs of a provider's machine, and of the object that the provider keeps for the instance in addition.
 func (r *reconciler) definitions(infra *unstructured.Unstructured) []authority.Surrounding {
 	if infra == nil {
 		return nil

@@ -24,7 +24,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// setup starts the controller and watches both sides. Providers' kinds are watched when an object first refers to one.
+// setup starts the controller and watches the objects of both APIs. A provider's kind is watched once an object refers to it.
 func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 	if err := r.index(mgr); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 	}
 	err = errors.Join(w.Watch(r.kind.MachineAPIGVK(), r.behind), w.Watch(r.kind.ClusterAPIGVK(), r.behind))
 	if child, ok := r.kind.Children(); ok {
-		// A definition that is created or deleted changes what a set waits for, and no Machine of the set changes.
+		// If a CRD is created or deleted, that changes what a set waits for, although no Machine of the set changes.
 		all := pairfacts.Woken{Kind: r.kind, Pairs: r.pairs, Cache: mgr.GetCache()}
 		err = errors.Join(err, w.Watch(child.MachineAPIGVK(), r.above, countChanges()), w.Watch(child.ClusterAPIGVK(), r.above, countChanges()),
 			c.Watch(served.Changes(mgr.GetCache(), func(ctx context.Context) []reconcile.Request { return all.Everything(ctx, nil) })))
@@ -56,8 +56,8 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 	return err
 }
 
-// above maps a Machine to the pair of the MachineSet that owns it. A Machine without an owner is mapped to the set that its label names, which counts it once
-// both are authoritative in one API.
+// above returns the request for the pair of the MachineSet that owns a Machine. For a Machine without an owner it returns the set that the Machine's label
+// names. That set counts the Machine once the same API is authoritative for both.
 func (r *reconciler) above(_ context.Context, o client.Object) []reconcile.Request {
 	namespaces, ok := r.pairs.Of(o.GetNamespace())
 	ref := metav1.GetControllerOfNoCopy(o)
@@ -71,8 +71,8 @@ func (r *reconciler) above(_ context.Context, o client.Object) []reconcile.Reque
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespaces.MachineAPI, Name: set}}}
 }
 
-// behind maps an object of either side to the Machine API object of its pair: the one of the same name, and for a provider's object the one that it mirrors
-// or whose twin owns it.
+// behind returns the requests for the pairs to which an object of either API may belong: the pair of the same name. For a provider's object it also returns the
+// pair that the object's mirror annotation names, and the pair whose twin owns the object.
 func (r *reconciler) behind(_ context.Context, o client.Object) []reconcile.Request {
 	namespaces, ok := r.pairs.Of(o.GetNamespace())
 	if !ok {

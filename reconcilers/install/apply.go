@@ -21,20 +21,21 @@ import (
 	"github.com/poundlock/poundlock/installation"
 )
 
-// bridging is the form in which a definition is applied while servers of old and new content may convert. Nobody can convert to a version before its server
-// runs. So until only new pods serve, the old storage version and the old conversion stay.
+// bridging is the form in which a CRD is applied while servers of old and new content may convert its objects. No object can be converted to a version before a
+// server of that version runs. So until only new pods serve, the old storage version and the old conversion stay.
 type bridging int
 
 const (
-	final    bridging = iota // as the content has it
-	bridged                  // what only the new server has is not served
-	bridgedS                 // it is served: the new server seems to need it to start
+	final    bridging = iota // the CRD as the content has it
+	bridged                  // versions that only the new server has are not served
+	bridgedS                 // these versions are served, because the new server seems to need them to start
 )
 
-// patience is how long new pods may take to become ready while the versions that only they have are not served.
+// patience is how long new pods may take to become ready while the versions that only they have are not served. After that, these versions are served
+// (bridgedS).
 const patience = time.Minute
 
-// bridging returns the form of the definitions in this pass. It is never final: the final form comes after the gate of the servers.
+// bridging returns the form of the CRDs in this pass. It never returns final, because the final form comes after the gate of the stage Serving.
 func (k *walk) bridging() bridging {
 	p := k.record.progress
 	if p.Hash == k.Hash && p.Stage == bundle.Workloads && !p.Since.IsZero() && k.r.Now().Sub(p.Since) > patience {
@@ -43,7 +44,7 @@ func (k *walk) bridging() bridging {
 	return bridged
 }
 
-// apply makes an object equal to the content, unless it is already.
+// apply makes an object equal to the content, unless it is equal already.
 func (k *walk) apply(ctx context.Context, o installation.Object, b bridging) error {
 	live, err := k.get(ctx, o.GroupVersionKind(), o.Key())
 	if err != nil {
@@ -54,13 +55,13 @@ func (k *walk) apply(ctx context.Context, o installation.Object, b bridging) err
 	case installation.Foreign:
 		return &installation.Collision{Object: o.Key(), Owner: installation.OwnerOf(live)}
 	case installation.Deleting:
-		return nil // its gate waits
+		return nil // the gate of its stage waits until it is gone
 	}
 	return k.make(ctx, o, live, claim, b)
 }
 
-// make takes back what others added, and applies. If an object has no managed fields of the installer's, the first apply gives it some. Only a second apply
-// then removes what others added.
+// make removes what others added to an object, and applies the object. If the installer has no managed fields in the object yet, the first apply creates them,
+// and only a second apply removes what others added.
 func (k *walk) make(ctx context.Context, o installation.Object, live *unstructured.Unstructured, claim installation.Claim, b bridging) error {
 	const most = 2
 	for range most {
@@ -95,8 +96,8 @@ func (k *walk) make(ctx context.Context, o installation.Object, live *unstructur
 	return nil
 }
 
-// routed leaves a Service that webhooks call pointing to its old pods while new content is not ready, if some of them are ready. Otherwise no pod would be
-// behind the Service meanwhile, and webhooks that fail closed would refuse everything.
+// routed returns a Service that webhooks call with the selector of its old pods while new content is not ready, if some old pods are ready. Otherwise no pod
+// would be behind the Service during that time, and webhooks that fail closed would refuse everything. Any other object is returned unchanged.
 func (k *walk) routed(ctx context.Context, o installation.Object, live *unstructured.Unstructured, b bridging) (installation.Object, error) {
 	if o.Stage != bundle.Services || b == final || k.record.progress.Ready == k.Hash {
 		return o, nil
@@ -111,12 +112,12 @@ func (k *walk) routed(ctx context.Context, o installation.Object, live *unstruct
 	if k.endpoints[o.GetName()] > 0 {
 		o.Unstructured = routed
 	}
-	k.endpoints = nil // the gate that asks for them comes after the new pods
+	k.endpoints = nil // the gate needs the endpoints of the new pods, and reads them again
 	return o, nil
 }
 
-// reroute gives the Services that webhooks call their final form, once only new servers run. Endpoints follow a Service with a delay, so the next pass reads
-// them.
+// reroute applies the Services that webhooks call in their final form, once only new servers run. If it has changed a Service, it returns what the pass waits
+// for: endpoints follow a Service with a delay, so the next pass reads them.
 func (k *walk) reroute(ctx context.Context) (waits string, err error) {
 	for _, o := range k.In(bundle.Services) {
 		before := k.live[o.Key()]
@@ -131,7 +132,8 @@ func (k *walk) reroute(ctx context.Context) (waits string, err error) {
 	return waits, nil
 }
 
-// shape returns what is applied of an object, given the live one: its definition bridged, and its replicas left to an autoscaler.
+// shape returns the form in which an object is applied, given the live one. A CRD may be bridged, webhooks without a CA are held, and replicas that an
+// autoscaler sets are left out.
 func shape(o installation.Object, live *unstructured.Unstructured, b bridging) (*unstructured.Unstructured, error) {
 	want := installation.Held(o.Unstructured, live)
 	if installation.IsDefinition(want) && live != nil {
@@ -145,7 +147,7 @@ func shape(o installation.Object, live *unstructured.Unstructured, b bridging) (
 	return installation.Seal(unscaled(want, live)), nil
 }
 
-// unscaled leaves the replicas of a workload to the autoscaler that sets them.
+// unscaled returns a workload without its replicas if an autoscaler sets them.
 func unscaled(want, live *unstructured.Unstructured) *unstructured.Unstructured {
 	if live == nil || bundle.StageOf(want.GroupVersionKind().GroupKind()) != bundle.Workloads || !installation.ScaledByOthers(live) {
 		return want
@@ -155,8 +157,8 @@ func unscaled(want, live *unstructured.Unstructured) *unstructured.Unstructured 
 	return out
 }
 
-// takeBack makes the installer the owner of fields that others added to an object, so that the next apply removes them. A forced apply alone takes over only
-// what it sends, and leaves what others added.
+// takeBack makes the installer the owner of the fields that others added to an object, so that the next apply removes them. A forced apply alone would take
+// over only the fields that it sends, and leave the added ones. It reports whether there were such fields.
 func (k *walk) takeBack(ctx context.Context, o installation.Object, live *unstructured.Unstructured, adopting bool) (*unstructured.Unstructured, bool, error) {
 	drift, err := installation.DriftOf(live, adopting)
 	if err != nil || len(drift.Fields) == 0 {
@@ -182,8 +184,8 @@ func (k *walk) takeBack(ctx context.Context, o installation.Object, live *unstru
 	return out, true, nil
 }
 
-// send applies an object. It changes an existing object only if that still is the same one. It creates a new one without force, because somebody may have
-// been faster.
+// send applies an object. It changes an existing object only if the object still has the same UID. It creates a new object without force, because somebody else
+// may have created it in the meantime.
 func (k *walk) send(ctx context.Context, o installation.Object, want, live *unstructured.Unstructured) error {
 	out := want.DeepCopy()
 	options := []client.PatchOption{client.FieldOwner(installation.Manager)}
@@ -208,7 +210,7 @@ func (k *walk) send(ctx context.Context, o installation.Object, want, live *unst
 
 // failed adds the object to an error, and marks an error that does not pass by itself.
 func (k *walk) failed(doing string, o installation.Object, err error) error {
-	if !apierrors.IsTooManyRequests(err) { // a 429 asks for patience, and is no failure of the content
+	if !apierrors.IsTooManyRequests(err) { // a 429 asks the client to wait, and is no failure of the content
 		k.r.meters.count(k.Label(), k.stage, "error")
 	}
 	err = fmt.Errorf("%s %s: %w", doing, o.Key(), err)
@@ -225,14 +227,14 @@ func (k *walk) failed(doing string, o installation.Object, err error) error {
 	return err
 }
 
-// immutable reports whether the API server refuses a change because a field is immutable. Each kind has its own words for that.
+// immutable reports whether the API server refuses a change because a field is immutable. Each kind words this error differently.
 func immutable(err error) bool {
 	return slices.ContainsFunc([]string{
 		"field is immutable", "cannot change roleRef", "may not be changed in an update", "updates to statefulset spec for fields other than",
 	}, func(words string) bool { return strings.Contains(err.Error(), words) })
 }
 
-// noted is what a pass did to an object, and why.
+// noted is a change of a pass to an object, with the reason of its event and the text for it.
 type noted struct {
 	reason string
 	object *unstructured.Unstructured

@@ -14,20 +14,20 @@ import (
 	"github.com/poundlock/poundlock/internal/eventnote"
 )
 
-// event reports to a person, on the inventory of the provider.
+// event records an event on the inventory of the provider.
 func (r *reconciler) event(rec *record, kind, reason, action, text string) {
 	if rec.stored != nil {
 		r.recorder.Eventf(rec.stored, nil, kind, reason, action, "%s", eventnote.Cut(text, eventnote.Longest))
 	}
 }
 
-// note keeps what was done to an object until the end of the pass. The recorder counts events with one reason on one inventory as one event and shows
-// one text alone, so that one event has to name all objects.
+// note stores what was done to an object until the end of the pass. The recorder counts events with the same reason on the same inventory as one event, and
+// shows only one text. So one event must name all objects.
 func (k *walk) note(reason string, object *unstructured.Unstructured, text string) {
 	k.notes = append(k.notes, noted{reason, object, text})
 }
 
-// recordProgress records an event for each stage that a provider enters, each problem, and each content that becomes ready.
+// recordProgress records an event for each stage in which a provider begins to wait, for each problem, and for each content that becomes ready.
 func (r *reconciler) recordProgress(k *walk, before installation.Progress) {
 	rec, now := k.record, k.record.progress
 	if now.Ready != before.Ready && len(k.Dropped) > 0 {
@@ -49,7 +49,7 @@ func (r *reconciler) recordProgress(k *walk, before installation.Progress) {
 }
 
 // announce records an event, on one of the set's ConfigMaps, for each reason why nothing of the set is applied. It also removes the metrics of providers that
-// are not in the set.
+// are not in the set any more.
 func (r *reconciler) announce(p *done) {
 	if p.Unread {
 		return

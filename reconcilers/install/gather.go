@@ -24,14 +24,14 @@ import (
 	"github.com/poundlock/poundlock/internal/served"
 )
 
-// Rivals are the Deployments of OpenShift's own installer, in its releases so far.
+// Rivals are the names that the Deployment of OpenShift's own installer has had in the releases so far.
 var Rivals = []client.ObjectKey{
 	{Namespace: bundle.Namespace, Name: "cluster-capi-operator"},
 	{Namespace: "openshift-cluster-api-operator", Name: "capi-operator"},
 	{Namespace: "openshift-cluster-api-operator", Name: "capi-installer"},
 }
 
-// rival names the Deployment of OpenShift's own installer, if it runs.
+// rival returns the name of the Deployment of OpenShift's own installer if that installer runs, else "".
 func (r *reconciler) rival(ctx context.Context) (string, error) {
 	for _, key := range Rivals {
 		d := &appsv1.Deployment{}
@@ -46,22 +46,22 @@ func (r *reconciler) rival(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// inputs are what content is made from.
+// inputs are everything that content is made from.
 type inputs struct {
 	platform installation.Platform
-	// transports carry providers. Other ConfigMaps with a provider's label are not among them.
+	// transports are the ConfigMaps that carry providers. Other ConfigMaps with a provider's label are left out.
 	transports []corev1.ConfigMap
-	// lastGood is what became ready last, in the form of a transport, by provider.
+	// lastGood has the content that became ready last, in the form of ConfigMaps, by provider.
 	lastGood map[string][]corev1.ConfigMap
-	// damaged has, by provider, why the content that became ready last cannot be applied.
+	// damaged has the reason why the content that became ready last cannot be applied, by provider.
 	damaged map[string]error
 	records map[string]*record
 	needs   bundle.Needs
-	// needsThen are the needs that lastGood was made with, by provider.
+	// needsThen are the needs with which lastGood was made, by provider.
 	needsThen map[string]bundle.Needs
-	// needsFrom are the ConfigMaps that needs were read from.
+	// needsFrom are the ConfigMaps from which needs was read.
 	needsFrom []corev1.ConfigMap
-	// needsErr is why images or variables cannot be read.
+	// needsErr is the error of reading the images of the release.
 	needsErr error
 	operator *configv1.ClusterOperator
 }
@@ -102,8 +102,8 @@ func (r *reconciler) configMaps(ctx context.Context, in *inputs) error {
 	return r.needs(ctx, in)
 }
 
-// emptied puts the state of the namespace before an error that follows from it. While a namespace is being deleted, its ConfigMaps and the installer's role
-// in it are deleted one after the other.
+// emptied adds the state of the namespace to an error that may follow from this state. While a namespace is being deleted, its ConfigMaps and the installer's
+// role in it are deleted one after the other.
 func (r *reconciler) emptied(ctx context.Context, err error) error {
 	namespace := &corev1.Namespace{}
 	switch asked := r.client.Get(ctx, client.ObjectKey{Name: bundle.Namespace}, namespace); {
@@ -118,7 +118,7 @@ func (r *reconciler) emptied(ctx context.Context, err error) error {
 		bundle.Namespace, err)
 }
 
-// needs reads images and variables. Variables are optional.
+// needs reads the images and the values of variables for in. The ConfigMap of the variables is optional.
 func (r *reconciler) needs(ctx context.Context, in *inputs) error {
 	images, variables := &corev1.ConfigMap{}, &corev1.ConfigMap{}
 	err := r.client.Get(ctx, client.ObjectKey{Namespace: bundle.Namespace, Name: bundle.ImagesConfigMap}, images)
@@ -140,16 +140,16 @@ func (r *reconciler) needs(ctx context.Context, in *inputs) error {
 	return nil
 }
 
-// world is the cluster as a pass knows it: what it has read, each object once, and what it has written itself since.
+// world is the cluster as a pass knows it: the objects that the pass has read, each one once, and what it has written itself since.
 type world struct {
 	r      *reconciler
-	live   map[installation.Key]*unstructured.Unstructured // nil: it is not there
+	live   map[installation.Key]*unstructured.Unstructured // nil: the object does not exist
 	served map[string][]string
-	// listed are the kinds whose objects with the installer's mark are all in live.
+	// listed are the kinds for which live has all objects that the installer has marked as its own.
 	listed map[schema.GroupVersionKind]bool
-	// named are the names of all objects of a kind, also those of others. An object whose name is not among them needs no request.
+	// named are the names of all objects of a kind, also of objects that are not the installer's. An object whose name is not among them needs no request.
 	named map[schema.GroupVersionKind]map[installation.Key]bool
-	// certificates and endpoints are read when a gate asks for them.
+	// certificates and endpoints are read when the first gate needs them.
 	certificates map[string]installation.Certificate
 	endpoints    map[string]int
 }
@@ -161,8 +161,8 @@ func (r *reconciler) look() *world {
 	}
 }
 
-// list lists, once, the objects of a kind that are marked as the installer's. It runs when the first object of the kind is needed. So a kind that cannot be
-// read, as one whose conversion has no server, keeps back only what needs it.
+// list reads, once per pass, the objects of a kind that are marked as the installer's. It runs when the first object of the kind is needed. So a kind that
+// cannot be read, for example because its conversion has no server, delays only what needs this kind.
 func (w *world) list(ctx context.Context, kind schema.GroupVersionKind) error {
 	if w.listed[kind] {
 		return nil
@@ -194,7 +194,8 @@ func (w *world) knows(k installation.Key) bool {
 	return known
 }
 
-// scope asks the mapper, which asks the API server about kinds that it does not have. An error proves nothing about the kind.
+// scope returns whether a kind is namespaced, and whether it is known. It asks the mapper, which asks the API server about kinds that it does not know. An
+// error proves nothing about the kind.
 func (r *reconciler) scope(kind schema.GroupVersionKind) (namespaced, known bool, err error) {
 	mapping, err := r.client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
 	if meta.IsNoMatchError(err) {
@@ -206,7 +207,7 @@ func (r *reconciler) scope(kind schema.GroupVersionKind) (namespaced, known bool
 	return mapping.Scope.Name() == meta.RESTScopeNameNamespace, true, nil
 }
 
-// absent lists the names of a kind once, and reports whether an object is not among them.
+// absent reports whether no object of a kind has this name. It lists the names of the kind once per pass.
 func (w *world) absent(ctx context.Context, kind schema.GroupVersionKind, k installation.Key) (bool, error) {
 	if _, listed := w.named[kind]; !listed {
 		namespaced, known, err := w.r.scope(kind)
@@ -233,7 +234,7 @@ func (w *world) absent(ctx context.Context, kind schema.GroupVersionKind, k inst
 	return !w.named[kind][k], nil
 }
 
-// get returns an object, nil for none.
+// get returns an object as this pass knows it, and reads it if needed; nil if it does not exist.
 func (w *world) get(ctx context.Context, kind schema.GroupVersionKind, k installation.Key) (*unstructured.Unstructured, error) {
 	if w.knows(k) {
 		return w.live[k], nil
@@ -279,7 +280,7 @@ func (w *world) serves(resource schema.GroupVersionResource) bool {
 	return slices.Contains(w.served[version], resource.Resource)
 }
 
-// readCertificates lists Secrets of the type that the service CA writes. It reads no other Secrets.
+// readCertificates reads only the Secrets of the type that the service CA writes.
 func (w *world) readCertificates(ctx context.Context) error {
 	list := &corev1.SecretList{}
 	if err := w.r.client.List(ctx, list, client.InNamespace(bundle.Namespace), client.MatchingFields{"type": string(corev1.SecretTypeTLS)}); err != nil {

@@ -28,32 +28,32 @@ import (
 
 // Options determine what the installer may do.
 type Options struct {
-	// Enabled are optional platforms to install on.
+	// Enabled are the optional platforms on which providers are installed.
 	Enabled []string
-	// AllowTags accepts images that are named by a tag, in development.
+	// AllowTags allows images that are named by a tag, for development.
 	AllowTags bool
 	// Version is the release, as the ClusterOperator shows it; "" for none.
 	Version string
-	// Resync is how often everything is compared although no event reports a change; 0 is 10 minutes.
+	// Resync is how often everything is compared even if no event reports a change; 0 means 10 minutes.
 	Resync time.Duration
-	// Poll is how often a gate is looked at again; 0 is 2 seconds.
+	// Poll is how often a gate that waits is checked again; 0 means 2 seconds.
 	Poll time.Duration
-	// Page is how many objects a pass rewrites when a storage version changes; 0 is 500.
+	// Page is how many objects a pass rewrites when a storage version changes; 0 means 500.
 	Page int64
-	// Now is the clock; nil is the computer's.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
 const (
 	defaultResync = 10 * time.Minute
 	defaultPoll   = 2 * time.Second
-	// requestTimeout bounds each request, if the client's configuration does not: a server that hangs is an error like others.
+	// requestTimeout limits each request if the client's configuration has no limit, so that a server that hangs leads to an error like any other.
 	requestTimeout = 30 * time.Second
-	// afterRival is how often to look whether OpenShift's own installer still runs.
+	// afterRival is the time after which the installer checks again whether OpenShift's own installer still runs.
 	afterRival = time.Minute
 )
 
-// SetupWithManager adds the installer to the manager. It must run in one place at a time: behind leader election.
+// SetupWithManager adds the installer to the manager. Only one process may run the installer at a time, so it needs leader election.
 func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	counted, err := newMeters()
 	if err != nil {
@@ -74,7 +74,7 @@ func newReconciler(cfg *rest.Config, o Options, recorder events.EventRecorder, c
 	if cfg.Timeout == 0 {
 		cfg.Timeout = requestTimeout
 	}
-	cfg.WarningHandler = rest.NoWarnings{} // about the providers' definitions, at each apply
+	cfg.WarningHandler = rest.NoWarnings{} // otherwise each apply would log warnings about the providers' CRDs
 	c, err := client.New(cfg, client.Options{Scheme: scheme()})
 	if err != nil {
 		return nil, fmt.Errorf("reaching the API server: %w", err)
@@ -102,7 +102,7 @@ func newReconciler(cfg *rest.Config, o Options, recorder events.EventRecorder, c
 func scheme() *runtime.Scheme {
 	sc := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(sc), configv1.Install(sc)); err != nil {
-		panic(err) // two types under one name: nothing that a user can bring about
+		panic(err) // two types have one name: no input of a user leads to this
 	}
 	return sc
 }
@@ -119,14 +119,14 @@ type reconciler struct {
 	lister   lister
 	recorder events.EventRecorder
 	meters   meters
-	// watched watches the kinds that content brings along; nil in tests of single passes.
+	// watched watches the kinds of the objects that the content has; nil in tests of single passes.
 	watched *watched
-	// memory counts failures.
+	// memory counts failed passes.
 	memory installation.Memory
-	// lasting reports that passes have failed for so long that the failure is reported.
+	// lasting reports that passes have failed for so long that the failure is reported as one that does not pass.
 	lasting  bool
 	rendered rendered
-	// intact has, by provider, the version of the ConfigMaps of what became ready last that were found sound.
+	// intact has, by provider, the versions of the ConfigMaps of the content that became ready last, as they were found to be sound (isKept).
 	intact map[string]string
 	// waitsSince is when the set as a whole began to wait.
 	waitsSince time.Time
@@ -162,16 +162,16 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	if p.waits() || len(p.Missing) > 0 && r.memory.Finals < installation.FinalPasses {
 		return reconcile.Result{RequeueAfter: r.Poll}, nil
 	}
-	const part = 10                                                              // of the time between, so that installers do not ask all at once
+	const part = 10                                                              // a random part of Resync is added, so that installers do not all ask at once
 	return reconcile.Result{RequeueAfter: r.Resync + rand.N(r.Resync/part)}, nil //nolint:gosec // no secret depends on it
 }
 
-// stops reports that an error ends a pass at once, without another request: the server asks for patience (429). A webhook, or a server for one kind of
-// request, may answer so for ever. Once it has for long (lasting), the error is like any other: it is reported, and keeps nothing else waiting.
+// stops reports whether an error ends a pass at once, without another request, because the server asks the client to wait (429). A webhook, or a server for one
+// kind of request, may answer so for ever. Once this has lasted for long (lasting), the error is like any other: it is reported, and delays nothing else.
 func (r *reconciler) stops(err error) bool { return apierrors.IsTooManyRequests(err) && !r.lasting }
 
-// after turns an error into the time of the next pass. A server that asks for patience gets it. After a conflict the installer polls: another writer was
-// faster.
+// after returns when the next pass runs after an error. If the server asked the client to wait, the pass waits as long as asked. After a conflict the installer
+// polls, because another writer was faster.
 func (r *reconciler) after(err error) (reconcile.Result, error) {
 	if seconds, asks := apierrors.SuggestsClientDelay(err); asks && apierrors.IsTooManyRequests(err) {
 		return reconcile.Result{RequeueAfter: time.Duration(max(seconds, 1)) * time.Second}, nil
@@ -182,7 +182,7 @@ func (r *reconciler) after(err error) (reconcile.Result, error) {
 	return reconcile.Result{}, err
 }
 
-// done is everything that a pass found out.
+// done is everything that a pass has found out.
 type done struct {
 	installation.Pass
 	all      []installation.Provider

@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/internal/metricsregistry"
 )
 
-// meters count what the installer writes, and show where providers are.
+// meters count what the installer writes, and show the stage of each provider.
 type meters struct {
 	objects  *prometheus.CounterVec
 	stage    *prometheus.GaugeVec
@@ -58,8 +58,8 @@ func (m meters) show(o installation.Outcome) {
 	m.problem.WithLabelValues(o.Provider).Set(asNumber(o.Err != nil))
 }
 
-// standsStill shows whether OpenShift's own installer runs. If it does, providers and the ClusterOperator belong to that installer, and what the metrics
-// showed of them before is no longer true.
+// standsStill shows whether OpenShift's own installer runs. If it does, providers and the ClusterOperator belong to that installer, and the metrics' earlier
+// values about them are removed.
 func (m meters) standsStill(is bool) {
 	m.still.Set(asNumber(is))
 	if is {
@@ -69,7 +69,7 @@ func (m meters) standsStill(is bool) {
 	}
 }
 
-// drop shows nothing more of a provider that is not in the set.
+// drop removes the metrics of a provider that is not in the set any more.
 func (m meters) drop(provider string) {
 	m.stage.DeleteLabelValues(provider)
 	m.problem.DeleteLabelValues(provider)

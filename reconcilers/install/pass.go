@@ -23,14 +23,15 @@ import (
 	"github.com/poundlock/poundlock/internal/eventnote"
 )
 
-// content is what is applied of a provider.
+// content is the release's content of one provider, as it is applied: the rendered objects, the bundle that they came from, and what the bundle needs.
 type content struct {
 	installation.Provider
 	bundle bundle.Bundle
 	needs  bundle.Needs
 }
 
-// pass does what can be done now. If what everything depends on cannot be read, the error is that of the pass and not of one provider.
+// pass does what can be done now, and returns the outcome of each provider. An error of reading something that every provider depends on becomes the error of
+// the pass, and not that of one provider.
 func (r *reconciler) pass(ctx context.Context) *done {
 	in, err := r.inputs(ctx)
 	out := &done{Pass: installation.Pass{Platform: in.platform, Version: r.Version}, operator: in.operator, transports: in.transports, records: in.records}
@@ -55,13 +56,14 @@ func (r *reconciler) pass(ctx context.Context) *done {
 	return out
 }
 
-// unread notes an error of reading what everything depends on.
+// unread returns d with an error of reading something that every provider depends on. It marks the pass as Unread, because nothing else was judged.
 func (d *done) unread(err error) *done {
 	d.Err, d.Unread = err, true
 	return d
 }
 
-// served reports whether a whole set was installed before, as versions in the ClusterOperator show, and whether what is installed can create machines.
+// served reports whether two things hold: a whole set of providers was installed before, which the versions in the ClusterOperator's status show, and the
+// providers that are installed can create machines.
 func (in *inputs) served(contents []content) bool {
 	if in.operator == nil || len(in.operator.Status.Versions) == 0 {
 		return false
@@ -77,8 +79,8 @@ func (in *inputs) served(contents []content) bool {
 	return core && installation.Lacks(in.platform.Name, installed) == ""
 }
 
-// choose returns the release's content, if all of it is sound. Otherwise it returns what became ready last. That stays applied until the release is sound
-// again and the platform is known.
+// choose returns the content to apply. This is the release's content if all of it is sound. Otherwise it is the content that became ready last, which stays
+// applied until the release is sound again and the platform is known.
 func (r *reconciler) choose(ctx context.Context, w *world, in *inputs, out *done) ([]content, error) {
 	remnants := installation.Remnants(in.transports, in.lastGood)
 	var wanted []corev1.ConfigMap
@@ -125,8 +127,8 @@ func (r *reconciler) choose(ctx context.Context, w *world, in *inputs, out *done
 	return r.lastGood(in, kept)
 }
 
-// lastGood returns what became ready last, while something prevents the release. If the copy of one provider is damaged, the others are still applied, also
-// without the core provider, which served when they became ready.
+// lastGood returns the content that became ready last, for use while something prevents the release's content. If the copy of one provider is damaged, the
+// other providers are still applied. This also holds if the core provider's copy is damaged, because the core provider served when the others became ready.
 func (r *reconciler) lastGood(in *inputs, kept []corev1.ConfigMap) ([]content, error) {
 	all := func(string) bool { return true }
 	contents, err := r.prepare(in, kept, all)
@@ -139,7 +141,7 @@ func (r *reconciler) lastGood(in *inputs, kept []corev1.ConfigMap) ([]content, e
 	contents = nil
 	for _, label := range slices.Sorted(maps.Keys(in.lastGood)) {
 		selected := installation.Select(in.lastGood[label], in.platform.Name)
-		delete(selected.Problems, "") // what one provider lacks of the others
+		delete(selected.Problems, "") // problems of the set as a whole: each provider is made by itself here
 		one, err := in.make(selected, all)
 		if err == nil {
 			err = r.checkScopes(one)
@@ -166,7 +168,7 @@ func (r *reconciler) lastGood(in *inputs, kept []corev1.ConfigMap) ([]content, e
 	return contents, nil
 }
 
-// missing names what is missing of a provider: everything, or shards.
+// missing returns the label of a provider whose ConfigMaps are missing, with the number of missing ConfigMaps (shards) if only some of them are.
 func missing(label string, shards *bundle.Incomplete) string {
 	if shards == nil {
 		return label
@@ -174,7 +176,8 @@ func missing(label string, shards *bundle.Incomplete) string {
 	return fmt.Sprintf("%s (%d of %d)", label, len(shards.Missing), shards.Shards)
 }
 
-// unanswered is the error of a request that the API server did not answer. It proves nothing about content.
+// unanswered is the error of a request that the API server did not answer. Such an error says nothing about the content, so the content is not refused because
+// of it.
 type unanswered struct{ error }
 
 func (u unanswered) Unwrap() error { return u.error }
@@ -192,7 +195,7 @@ func providersOf(contents []content) []installation.Provider {
 	return all
 }
 
-// blocked notes why the content of the release is not applied.
+// blocked stores in out why the content of the release is not applied: as an error that a person must resolve, or as something that the pass waits for.
 func (r *reconciler) blocked(in *inputs, out *done, err error) {
 	if !installation.Waiting(err) {
 		r.waitsSince = time.Time{}
@@ -205,7 +208,8 @@ func (r *reconciler) blocked(in *inputs, out *done, err error) {
 	out.Waits, out.WaitsSince = err.Error(), r.waitsSince
 }
 
-// waitingSince returns when the ClusterOperator began to report progress, if it reports this wait. So a new process counts from there.
+// waitingSince returns since when the pass has waited for the reason why. If the ClusterOperator already reports this wait, it returns when the condition
+// Progressing became true, so that a new process continues to count from there. Otherwise it returns now.
 func (in *inputs) waitingSince(why string, now time.Time) time.Time {
 	if in.operator != nil {
 		for _, c := range in.operator.Status.Conditions {
@@ -217,7 +221,7 @@ func (in *inputs) waitingSince(why string, now time.Time) time.Time {
 	return now
 }
 
-// keepsStoredVersions refuses a set in which a definition lacks the version that its objects are stored in.
+// keepsStoredVersions returns an error if a CRD in contents lacks the version in which the API server stores objects of that CRD.
 func (w *world) keepsStoredVersions(ctx context.Context, contents []content) error {
 	var problems []error
 	for _, c := range contents {
@@ -235,8 +239,8 @@ func (w *world) keepsStoredVersions(ctx context.Context, contents []content) err
 	return errors.Join(problems...)
 }
 
-// prepare does the preflight: nothing is written unless everything in the set is sound. kept reports whether a provider's content is what became ready last.
-// Such content keeps the images and values of that time.
+// prepare renders the content and does the preflight checks: nothing is written unless everything in the set is sound. kept reports whether a provider's
+// content is the content that became ready last. Such content keeps the images and values that it had when it became ready.
 func (r *reconciler) prepare(in *inputs, maps []corev1.ConfigMap, kept func(label string) bool) ([]content, error) {
 	contents, err := r.render(in, maps, kept)
 	if err != nil {
@@ -258,13 +262,13 @@ func (r *reconciler) checkScopes(contents []content) error {
 	return errors.Join(problems...)
 }
 
-// rendered keeps the content that the last inputs were made into: reading megabytes of YAML takes longer than the rest of a pass.
+// rendered caches the content that was rendered last, with the fingerprint of its inputs. Reading megabytes of YAML takes longer than the rest of a pass.
 type rendered struct {
 	from     string
 	contents []content
 }
 
-// render renders content, and returns the last result again for equal inputs. Callers do not change what it returns.
+// render renders content, and returns the cached result if the inputs are equal to those of the last call. Callers must not change the result.
 func (r *reconciler) render(in *inputs, maps []corev1.ConfigMap, kept func(label string) bool) ([]content, error) {
 	from := in.fingerprint(maps)
 	if r.rendered.from == from {
@@ -277,9 +281,9 @@ func (r *reconciler) render(in *inputs, maps []corev1.ConfigMap, kept func(label
 	return contents, err
 }
 
-// fingerprint names everything that content is made from.
+// fingerprint returns a string that changes whenever something changes that content is made from.
 func (in *inputs) fingerprint(maps []corev1.ConfigMap) string {
-	parts := []string{in.platform.Name, fmt.Sprint(in.needs), fmt.Sprint(in.needsErr)} // what became ready last has its needs with it
+	parts := []string{in.platform.Name, fmt.Sprint(in.needs), fmt.Sprint(in.needsErr)} // the content that became ready last is stored with its own needs
 	for i := range in.needsFrom {
 		parts = append(parts, in.needsFrom[i].Name, in.needsFrom[i].Annotations[bundle.ReleaseAnnotation])
 	}
@@ -296,7 +300,7 @@ func (in *inputs) render(maps []corev1.ConfigMap, kept func(label string) bool) 
 	return in.make(installation.Select(maps, in.platform.Name), kept)
 }
 
-// make renders what was selected.
+// make renders the selected bundles. It returns an error instead if the selection has problems.
 func (in *inputs) make(selected installation.Selection, kept func(label string) bool) ([]content, error) {
 	if len(selected.Problems) > 0 {
 		return nil, problem(selected.Problems)
@@ -319,7 +323,7 @@ func (in *inputs) make(selected installation.Selection, kept func(label string) 
 		out = append(out, content{p, b, needs.Of(b)})
 	}
 	if unknown {
-		return nil, in.needsErr // without the list of images each image is missing, and each would be reported
+		return nil, in.needsErr // without the list of images the other errors would name every image as missing
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
@@ -327,7 +331,7 @@ func (in *inputs) make(selected installation.Selection, kept func(label string) 
 	return out, nil
 }
 
-// problem joins problems in a fixed order. If some do not pass by themselves, it leaves out those that only wait.
+// problem joins the errors of all providers in a fixed order. If some of the errors do not pass by themselves, it leaves out the errors that only wait.
 func problem(all map[string]error) error {
 	var final, waiting []error
 	for _, label := range slices.Sorted(maps.Keys(all)) {
@@ -343,8 +347,8 @@ func problem(all map[string]error) error {
 	return errors.Join(waiting...)
 }
 
-// walkAll takes each provider through the stages, as far as it gets. An error of one provider does not stop the others, but a server that asks for patience
-// (429) stops all.
+// walkAll takes each provider through the stages, as far as each one gets. An error of one provider does not stop the others. An API server that asks for
+// patience (429) stops all of them.
 func (r *reconciler) walkAll(ctx context.Context, w *world, in *inputs, contents []content, out *done) error {
 	passed := bundle.Rest
 	for _, p := range in.unapplied(contents) {
@@ -377,7 +381,8 @@ func (r *reconciler) walkAll(ctx context.Context, w *world, in *inputs, contents
 	return nil
 }
 
-// standing returns the outcome of a provider that cannot be kept in order. The workloads that it runs may serve nevertheless.
+// standing returns the outcome of a provider that this pass cannot apply, because its record or its content is damaged. The workloads of the provider may still
+// serve, so the outcome reports whether they do.
 func (r *reconciler) standing(ctx context.Context, k *walk, installed installation.Content, err error) installation.Outcome {
 	o := installation.Outcome{
 		Provider: k.record.label, Wanted: installation.Content{Version: k.Version, Hash: k.Hash}, Installed: installed, StoredUnseen: true, Err: err,
@@ -401,7 +406,7 @@ func (in *inputs) installed(label string) installation.Content {
 	return installation.Content{}
 }
 
-// unapplied are the installed providers whose content cannot be applied: the release lacks it, and the copy is damaged.
+// unapplied returns the installed providers whose content cannot be applied, because the release lacks it and the stored copy is damaged.
 func (in *inputs) unapplied(contents []content) []installation.Provider {
 	var out []installation.Provider
 	for _, label := range slices.Sorted(maps.Keys(in.damaged)) {
@@ -416,7 +421,7 @@ func (in *inputs) unapplied(contents []content) []installation.Provider {
 	return out
 }
 
-// outcome stores where a provider is, and shows it in events and metrics.
+// outcome stores in the provider's record which stage the provider has reached, and shows the outcome in events and metrics.
 func (r *reconciler) outcome(ctx context.Context, k *walk, o *installation.Outcome) {
 	before := k.record.progress
 	k.record.progress = before.After(*o, r.memory.Failures > 0, r.Now())
@@ -429,23 +434,23 @@ func (r *reconciler) outcome(ctx context.Context, k *walk, o *installation.Outco
 	r.recordProgress(k, before)
 }
 
-// walk takes one provider through the stages.
+// walk is the way of one provider through the stages in one pass.
 type walk struct {
 	*world
 	content
 	record *record
 	all    []installation.Provider
-	// kept is what is stored of the content that became ready last.
+	// kept are the ConfigMaps with the content that became ready last.
 	kept []corev1.ConfigMap
-	// blocked reports that this content is what became ready last, and that the release has something else. Then nothing is pruned.
+	// blocked reports that this content is the content that became ready last, and that the release's content cannot be applied. Then nothing is pruned.
 	blocked bool
-	// core reports that this is the core provider. corePassed is the stage that the core provider has passed in this pass.
+	// core reports that this is the core provider. corePassed is the last stage that the core provider has passed in this pass.
 	core       bool
 	corePassed bundle.Stage
 
 	stage    bundle.Stage
 	finished bool
-	// notes are what this pass has done to objects.
+	// notes are the changes of this pass to objects that recordNotes turns into events.
 	notes []noted
 }
 
@@ -472,7 +477,8 @@ func (k *walk) run(ctx context.Context) installation.Outcome {
 	return o
 }
 
-// recordNotes records one event for each reason. The event's related object is the first object: it keeps events of two passes separate.
+// recordNotes records one event for each reason. The related object of the event is the first object that was changed for that reason. It makes the events of
+// two passes differ, so that they are not merged.
 func (k *walk) recordNotes() {
 	for _, e := range []struct{ kind, reason, action, words, separator string }{
 		{corev1.EventTypeWarning, "DriftRemoved", "Apply", "removing what others added: ", "; "},
@@ -497,12 +503,13 @@ func (k *walk) recordNotes() {
 	k.notes = nil
 }
 
-// seen returns an object of the inventory as it was read, and whether it was read at all.
+// seen returns an object of the inventory as this pass has read it, and whether this pass has read it at all.
 func (k *walk) seen(key installation.Key) (live *unstructured.Unstructured, known bool) {
 	return k.live[key], k.knows(key)
 }
 
-// stages writes the inventory before the first object, and passes one stage after the other.
+// stages saves the inventory before it writes the first object, and then passes one stage after the other. It returns what the current stage waits for, "" if
+// all stages are passed.
 func (k *walk) stages(ctx context.Context) (waits string, err error) {
 	k.stage = bundle.Prerequisites
 	if err := k.readAll(ctx); err != nil {
@@ -529,8 +536,8 @@ func (k *walk) stages(ctx context.Context) (waits string, err error) {
 	return "", nil
 }
 
-// readAll reads everything, and checks whose each object is, so that a collision is found before the first write. Objects of the last stage (Rest) may need
-// what the stages before it bring back, such as the server of a conversion. If one cannot be read, it is read when its stage comes.
+// readAll reads all objects of the provider and checks who owns each of them, so that a collision is found before the first write. Objects of the last stage
+// (Rest) may depend on what earlier stages restore, such as the server of a conversion. If such an object cannot be read now, it is read when its stage comes.
 func (k *walk) readAll(ctx context.Context) error {
 	var problems []error
 	for _, o := range k.Objects {
@@ -548,7 +555,7 @@ func (k *walk) readAll(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// pass applies everything of a stage and looks at its gate.
+// pass applies all objects of the current stage and checks the stage's gate. It returns what the stage waits for, "" if the stage is passed.
 func (k *walk) pass(ctx context.Context) (waits string, err error) {
 	if !k.core && installation.WaitsForCore(k.stage) && k.corePassed < k.stage {
 		return fmt.Sprintf("the core provider has not passed stage %d (%s)", k.stage, installation.NameOf(k.stage)), nil
@@ -583,7 +590,7 @@ func (k *walk) gate(ctx context.Context, stage bundle.Stage) (string, error) {
 	return installation.Waits(k.Provider, stage, facts), nil
 }
 
-// facts returns what the gate of a stage checks. An error of reading it is the stage's.
+// facts returns what the gate of a stage checks. If it cannot be read, the error becomes the error of the stage.
 func (w *world) facts(ctx context.Context, stage bundle.Stage) (installation.Facts, error) {
 	f := installation.Facts{
 		Live:   func(k installation.Key) *unstructured.Unstructured { return w.live[k] },
@@ -600,7 +607,7 @@ func (w *world) facts(ctx context.Context, stage bundle.Stage) (installation.Fac
 	return f, err
 }
 
-// crossBridge gives definitions their final form, when only new servers convert.
+// crossBridge applies the CRDs in their final form. This happens once only the new servers convert objects.
 func (k *walk) crossBridge(ctx context.Context) (string, error) {
 	if err := k.applyAll(ctx, k.In(bundle.Definitions), final); err != nil {
 		return "", err
@@ -608,8 +615,8 @@ func (k *walk) crossBridge(ctx context.Context) (string, error) {
 	return k.gate(ctx, bundle.Definitions)
 }
 
-// applyAll applies objects. If one is refused, the others of the stage are applied nevertheless, except those that may refer to it: no binding comes before
-// its role.
+// applyAll applies objects. If one object is refused, the others of the stage are still applied, except objects of a later turn, which may refer to the refused
+// object. For example, no binding is applied before its role.
 func (k *walk) applyAll(ctx context.Context, objects []installation.Object, b bridging) error {
 	var problems []error
 	for i, o := range objects {
@@ -626,7 +633,8 @@ func (k *walk) applyAll(ctx context.Context, objects []installation.Object, b br
 	return errors.Join(problems...)
 }
 
-// complete does what comes after the last gate. No workload waits for it, and it may take several passes.
+// complete does what follows the last gate: it migrates stored objects, stores the content as the one that became ready last, and prunes. No workload waits for
+// this, and it may take several passes.
 func (k *walk) complete(ctx context.Context, o *installation.Outcome) (waits string, err error) {
 	if waits, err = k.migrate(ctx); err != nil {
 		return "", err
@@ -644,7 +652,8 @@ func (k *walk) complete(ctx context.Context, o *installation.Outcome) (waits str
 	return waits, err
 }
 
-// down names a workload that was serving and no longer serves. unseen reports that a workload cannot be read, which proves nothing.
+// down names a workload that served before and no longer serves, with the reason; "" for none. unseen reports that a workload cannot be read, so that nobody
+// knows whether it serves.
 func (k *walk) down(ctx context.Context) (why string, unseen bool) {
 	for _, item := range k.record.inventory.Served() {
 		live, err := k.get(ctx, item.GroupVersionKind(), item.Key())

@@ -22,15 +22,15 @@ import (
 	"github.com/poundlock/poundlock/internal/versioned"
 )
 
-// definitions is the kind of the objects that define kinds.
+// definitions is the kind CustomResourceDefinition.
 var definitions = schema.GroupVersionKind{Group: apiextensionsv1.GroupName, Version: "v1", Kind: "CustomResourceDefinition"}
 
-// liveOf is what this pass has read of an object.
+// liveOf returns an object as this pass has read it, nil if it does not exist or was not read.
 func (k *walk) liveOf(key installation.Key) *unstructured.Unstructured { return k.live[key] }
 
 // shrink removes webhooks that the content no longer has, before the servers that answered them are replaced. A new server may not serve their paths, and a
-// webhook that fails closed would refuse requests. A webhook that moves to another place in the content is still called, and fails open until its stage
-// comes.
+// webhook that fails closed would then refuse requests. A webhook that the content has at another place (such as another path) is still called, but fails open
+// until its stage comes.
 func (k *walk) shrink(ctx context.Context) error {
 	if k.blocked || k.record.progress.Ready == "" || k.record.progress.Ready == k.Hash {
 		return nil
@@ -83,14 +83,14 @@ func (k *walk) openWebhooks(ctx context.Context, item installation.Item, live *u
 	return nil
 }
 
-// prune removes what the installer wrote for earlier content.
+// prune removes the objects that the installer wrote for earlier content and that no provider has any more.
 func (k *walk) prune(ctx context.Context) error {
 	for _, item := range k.record.inventory.Obsolete(k.all) {
 		live, err := k.left(ctx, item)
 		if err != nil {
 			return err
 		}
-		if item.UID == "" { // the process may have died before it wrote the UID down
+		if item.UID == "" { // the process may have ended before it stored the UID
 			item.UID = k.record.inventory.Noted(k.liveOf).UID(item.Key())
 		}
 		switch installation.FateOf(item, live) {
@@ -110,8 +110,9 @@ func (k *walk) prune(ctx context.Context) error {
 	return nil
 }
 
-// left reads an object that the content no longer has, nil for none. The version in which the object was written may have been removed from its definition
-// together with the content, so left tries each version of the group. While no version is served, the object exists if its definition does.
+// left reads an object that the content no longer has, nil if it does not exist. The version in which the object was written may have been removed from its CRD
+// together with the content, so left tries each version of the group. If no version is served, left returns an error as long as the CRD exists, because the
+// object may exist.
 func (k *walk) left(ctx context.Context, item installation.Item) (*unstructured.Unstructured, error) {
 	versions, err := k.versions(item.GroupVersionKind())
 	if err != nil {
@@ -164,7 +165,7 @@ func (w *world) versions(kind schema.GroupVersionKind) ([]schema.GroupVersionKin
 	return out, nil
 }
 
-// defined names the definition of a kind among those that the installer has applied or released, "" for none.
+// defined returns the name of the CRD of a kind, among the CRDs that the installer has applied or released; "" if there is none.
 func (k *walk) defined(ctx context.Context, kind schema.GroupKind) (string, error) {
 	for _, item := range k.record.inventory.Items {
 		if item.Kind == definitions.Kind && item.Group == definitions.Group {
@@ -181,7 +182,7 @@ func (k *walk) defined(ctx context.Context, kind schema.GroupKind) (string, erro
 	return "", nil
 }
 
-// delete deletes the object if it is unchanged since the decision.
+// delete deletes the object if it has not changed since the decision.
 func (k *walk) delete(ctx context.Context, item installation.Item, live *unstructured.Unstructured) error {
 	if err := client.IgnoreNotFound(versioned.Delete(ctx, k.r.client, live.DeepCopy())); err != nil {
 		return fmt.Errorf("removing %s: %w", item.Key(), err)
@@ -193,7 +194,7 @@ func (k *walk) delete(ctx context.Context, item installation.Item, live *unstruc
 	return nil
 }
 
-// release keeps a definition, with all objects of its kind, and takes the installer's marks away.
+// release keeps a CRD, with all objects of its kind, and removes the installer's label and annotation from it.
 func (k *walk) release(ctx context.Context, item installation.Item, live *unstructured.Unstructured) error {
 	out, without := live.DeepCopy(), map[string]any{"metadata": map[string]any{
 		"labels":      map[string]any{installation.InstalledByLabel: nil},

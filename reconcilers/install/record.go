@@ -30,22 +30,22 @@ const (
 	inventoryPrefix = "poundlock-inventory-"
 	lastGoodPrefix  = "poundlock-last-good-"
 
-	// readyAnnotation has the hash of what became ready, and in how many ConfigMaps it is.
+	// readyAnnotation has the hash of the content that became ready, and the number of ConfigMaps that it is stored in.
 	readyAnnotation = "poundlock.openshift.io/ready"
 )
 
-// record is what the installer keeps of a provider, in a ConfigMap.
+// record is what the installer stores about a provider, in a ConfigMap.
 type record struct {
 	label     string
 	stored    *corev1.ConfigMap // nil: not stored yet
 	inventory installation.Inventory
 	progress  installation.Progress
 	rewrites  installation.Rewrites
-	// err is why the record cannot be read. Then nothing is written for its provider: a new inventory would lose what the stored one has.
+	// err is why the record cannot be read. Then nothing is written for the provider, because a new inventory would lose what the stored one has.
 	err error
 }
 
-// read adds a ConfigMap of the installer to the inputs. If it cannot be read, that is an error of its provider alone.
+// read adds one of the installer's ConfigMaps to the inputs. If the ConfigMap cannot be read, that is an error of only its provider.
 func (in *inputs) read(cm *corev1.ConfigMap) {
 	label := cm.Labels[installation.ForLabel]
 	switch cm.Labels[installation.RecordLabel] {
@@ -76,7 +76,7 @@ func unreadable(cm *corev1.ConfigMap, err error) error {
 	return &installation.Final{Err: fmt.Errorf("reading the installer's own ConfigMap %s: %w. Delete it: the installer writes it again", cm.Name, err)}
 }
 
-// transportOf gives last good content the labels back that it had as a part of the release.
+// transportOf returns a ConfigMap of the content that became ready last with the labels that it had as a part of the release.
 func transportOf(cm *corev1.ConfigMap, label string) corev1.ConfigMap {
 	out := cm.DeepCopy()
 	delete(out.Labels, installation.RecordLabel)
@@ -91,7 +91,7 @@ func (in *inputs) record(label string) *record {
 	return in.records[label]
 }
 
-// save stores a record if it differs from what is stored.
+// save writes a record to its ConfigMap if it differs from what is stored.
 func (r *reconciler) save(ctx context.Context, rec *record) error {
 	data := map[string]string{inventoryKey: rec.inventory.Text(), progressKey: rec.progress.Text()}
 	if len(rec.rewrites) > 0 {
@@ -123,8 +123,8 @@ func (r *reconciler) save(ctx context.Context, rec *record) error {
 	return nil
 }
 
-// isKept reports whether all ConfigMaps of what became ready last exist, and have this content. Somebody may have deleted or edited one. That must be found
-// now: they are needed only once the release's ConfigMaps are gone, and then it is too late to write them again.
+// isKept reports whether all ConfigMaps of the content that became ready last exist and have the content c. Somebody may have deleted or edited one. This must
+// be found now: these ConfigMaps are needed only once the release's ConfigMaps are gone, and then it is too late to write them again.
 func (r *reconciler) isKept(kept []corev1.ConfigMap, c content) bool {
 	seen := []string{c.Hash}
 	for i := range kept {
@@ -143,7 +143,7 @@ func (r *reconciler) isKept(kept []corev1.ConfigMap, c content) bool {
 	return len(kept) > 0 && r.intact[c.Label()] == from
 }
 
-// intact reports whether ConfigMaps are what keep writes of this content. It has to decompress them.
+// intact reports whether the ConfigMaps are those that keep writes for this content. To find out, it decompresses them.
 func intact(kept []corev1.ConfigMap, c content) bool {
 	needs, err := json.Marshal(c.needs)
 	if err != nil {
@@ -164,7 +164,7 @@ func intact(kept []corev1.ConfigMap, c content) bool {
 }
 
 // keep stores content that became ready, compressed, with the images and values that it was made with. If the release's ConfigMaps are deleted or become
-// invalid, this content stays applied, with its own images: older manifests do not get newer images.
+// invalid, this content stays applied. It keeps its own images, so that older manifests do not get newer images.
 func (r *reconciler) keep(ctx context.Context, c content) error {
 	b := c.bundle
 	needs, err := json.Marshal(c.needs)

@@ -21,7 +21,7 @@ import (
 	"github.com/poundlock/poundlock/internal/versioned"
 )
 
-// report writes to the ClusterOperator what that does not have already.
+// report writes to the ClusterOperator everything that differs from what it has.
 func (r *reconciler) report(ctx context.Context, p *done) error {
 	now := r.Now()
 	r.remember(p, now)
@@ -29,7 +29,7 @@ func (r *reconciler) report(ctx context.Context, p *done) error {
 	if o == nil {
 		o = &configv1.ClusterOperator{ObjectMeta: metav1.ObjectMeta{Name: installation.OperatorName}}
 		if err := r.client.Create(ctx, o); served.Missing(err) {
-			return nil // no cluster of OpenShift: conditions are for its version operator
+			return nil // this is no OpenShift cluster, and only OpenShift's version operator reads these conditions
 		} else if apierrors.IsAlreadyExists(err) {
 			return nil // the ClusterOperator exists, but could not be read
 		} else if err != nil {
@@ -59,7 +59,7 @@ func (r *reconciler) report(ctx context.Context, p *done) error {
 	return nil
 }
 
-// remember counts failures. The time of the first is in the inventories, so that a restart does not begin anew.
+// remember counts failed passes. The inventories store the time of the first failure, so that the count continues after a restart.
 func (r *reconciler) remember(p *done, now time.Time) {
 	r.memory = r.memory.Remember(p.Pass, now)
 	if r.memory.Failures == 0 {

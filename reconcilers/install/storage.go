@@ -22,14 +22,14 @@ import (
 	"github.com/poundlock/poundlock/internal/versioned"
 )
 
-// page is how many objects are rewritten in a pass, unless the options set it: other providers wait meanwhile.
+// page is how many objects are rewritten in a pass, unless the options set it. It is limited because other providers wait during that time.
 const page = 500
 
-// mostRefused objects of a kind are named and tried in a pass.
+// mostRefused is how many refused objects of a kind a pass names before it stops trying others.
 const mostRefused = 3
 
-// migrateFirst rewrites objects of definitions whose new form lacks a version in which some objects are stored. The API server would refuse such a
-// definition.
+// migrateFirst rewrites objects of those CRDs whose new form lacks a version in which some objects are stored, because the API server would refuse such a CRD.
+// It returns what the pass waits for, "" if nothing is left to rewrite.
 func (k *walk) migrateFirst(ctx context.Context) (waits string, err error) {
 	for _, o := range k.In(bundle.Definitions) {
 		live := k.live[o.Key()]
@@ -50,8 +50,8 @@ func (k *walk) migrateFirst(ctx context.Context) (waits string, err error) {
 	return "", nil
 }
 
-// migrate rewrites all objects that are stored in an older version, and notes that none are left. Objects of one kind that admission refuses keep no
-// other kind waiting.
+// migrate rewrites all objects that are stored in an older version, and stores that none are left. If admission refuses objects of one kind, the other kinds
+// are still rewritten. It returns what the pass waits for.
 func (k *walk) migrate(ctx context.Context) (waits string, err error) {
 	var problems []error
 	for _, o := range k.In(bundle.Definitions) {
@@ -75,8 +75,8 @@ func (k *walk) migrate(ctx context.Context) (waits string, err error) {
 	return waits, errors.Join(problems...)
 }
 
-// rewrite writes a page of objects as they are: the API server stores them in the storage version. After the last page it trims the list of stored versions.
-// After each page it stores where the next page begins, so that a new process continues there.
+// rewrite rewrites one page of objects without a change, so that the API server stores them in the storage version. After each page it stores where the next
+// page begins, so that a new process continues there. After the last page it removes the older versions from the list of stored versions.
 func (k *walk) rewrite(ctx context.Context, o installation.Object, live *unstructured.Unstructured) (done bool, err error) {
 	kind := installation.ResourceOf(live)
 	list, err := k.nextPage(ctx, kind, k.record.rewrites.At(live))
@@ -107,9 +107,9 @@ func (k *walk) rewrite(ctx context.Context, o installation.Object, live *unstruc
 	return true, k.trim(ctx, o, live, kind.Version)
 }
 
-// nextPage lists objects from a place on. The API server forgets a place after some minutes, and then names the same place in its newest list: objects that
-// were created meanwhile are stored in the storage version anyway. A place that another release of the API server named may be invalid: then nextPage begins
-// anew.
+// nextPage lists objects from a continue token (at) on. A token expires after some minutes. The API server then returns a token for the same position in its
+// newest list. Objects that were created in the meantime are stored in the storage version anyway. A token of another release of the API server may be invalid:
+// then nextPage begins at the first object.
 func (k *walk) nextPage(ctx context.Context, kind schema.GroupVersionKind, at string) (*metav1.PartialObjectMetadataList, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind)
@@ -122,8 +122,8 @@ func (k *walk) nextPage(ctx context.Context, kind schema.GroupVersionKind, at st
 	return list, k.r.client.List(ctx, list, client.Limit(k.r.Page), client.Continue(answer.Status().Continue))
 }
 
-// touch sends a patch that changes nothing, and requires that the object is unchanged. If another writer was faster, that writer has stored the object in the
-// storage version, too.
+// touch sends a patch that changes nothing, and requires that the object is unchanged. If another writer was faster, that writer's request has also stored the
+// object in the storage version.
 func (k *walk) touch(ctx context.Context, version, kind string, item *metav1.PartialObjectMetadata) error {
 	o := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: kind},
 		ObjectMeta: metav1.ObjectMeta{Namespace: item.Namespace, Name: item.Name}}
@@ -148,7 +148,7 @@ func (k *walk) trim(ctx context.Context, o installation.Object, live *unstructur
 	return nil
 }
 
-// retire takes managed fields out of versions that a definition is about to lose.
+// retire moves managed fields out of the versions that a CRD is about to lose.
 func (k *walk) retire(ctx context.Context, want, live *unstructured.Unstructured) error {
 	if live == nil || !installation.IsDefinition(want) {
 		return nil

@@ -21,10 +21,10 @@ import (
 	"github.com/poundlock/poundlock/installation"
 )
 
-// View is what an installer would do now. It is made by reading alone.
+// View is what an installer would do now. It is made only by reading.
 type View struct {
 	Platform installation.Platform
-	// Problem is why the release's content is not applied, Waits what it waits for.
+	// Problem is why the release's content is not applied. Waits is what it waits for.
 	Problem error
 	Waits   string
 	Missing []string
@@ -32,25 +32,26 @@ type View struct {
 	Lacks string
 	// Rival is the Deployment of OpenShift's own installer, if it runs.
 	Rival string
-	// Others names whose Cluster API is, if the installer has never had content and Cluster API is there; "" otherwise.
+	// Others names the owner of the Cluster API that is in the cluster, if the installer has never had content; "" otherwise.
 	Others    string
 	Providers []ProviderView
 }
 
-// ProviderView is a provider as it is and as it would be.
+// ProviderView is a provider as it would be applied, with its progress so far.
 type ProviderView struct {
 	installation.Provider
 	Progress installation.Progress
 	Objects  []ObjectView
 }
 
-// ObjectView is an object as it would be applied, and what differs in the cluster.
+// ObjectView is an object as it would be applied, with its differences to the object in the cluster.
 type ObjectView struct {
 	Want *unstructured.Unstructured
-	// Differences and Added are for a person: what others changed, and what they added. Owner is whose the object is, unless it is the installer's.
+	// Differences and Added are texts for people: what others have changed in the object, and what they have added. Owner is the owner of the object, unless it is
+	// the installer's.
 	Differences, Added []string
 	Owner              string
-	// Unread is why the object in the cluster cannot be read: whether it differs is unknown.
+	// Unread is why the object in the cluster cannot be read. Then nobody knows whether it differs.
 	Unread error
 }
 
@@ -102,7 +103,7 @@ func Look(ctx context.Context, cfg *rest.Config, o Options) (*View, error) {
 	return v, nil
 }
 
-// others names whose the definition of Cluster API's Machines is; "" if there is none, or the user may not read it.
+// others names the owner of the CRD of Cluster API's Machines; "" if there is no such CRD, or if the user may not read it.
 func (r *reconciler) others(ctx context.Context) (string, error) {
 	definition := &unstructured.Unstructured{}
 	definition.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))

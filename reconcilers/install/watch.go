@@ -67,7 +67,7 @@ func (r *reconciler) setup(mgr ctrl.Manager) error {
 			return fmt.Errorf("watching %s: %w", kinds[0].Kind, err)
 		}
 	}
-	// Where no watched object exists, the ClusterOperator still has to report that.
+	// If no watched object exists, the ClusterOperator must still report this, so the first request needs no event.
 	return c.Watch(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		queue.Add(theRequest)
 		return nil
@@ -76,21 +76,23 @@ func (r *reconciler) setup(mgr ctrl.Manager) error {
 
 func one(context.Context, client.Object) []reconcile.Request { return []reconcile.Request{theRequest} }
 
-// isInput passes what content is made from. It does not pass the installer's own records, because their changes are its own writes.
+// isInput reports whether content is made from a ConfigMap. It returns false for the installer's own records, because their changes are the installer's own
+// writes.
 func isInput(o client.Object) bool {
 	l := o.GetLabels()
 	return l[installation.RecordLabel] == "" && l[installation.InstalledByLabel] == "" &&
 		(l[bundle.ProviderLabel] != "" || slices.Contains([]string{bundle.ImagesConfigMap, bundle.VariablesConfigMap}, o.GetName()))
 }
 
-// inputChanges passes changes of a ConfigMap of isInput. It also passes the change by which a ConfigMap loses its label: its content is missing from then on.
+// inputChanges returns a predicate for changes of the ConfigMaps of isInput. It includes the change by which a ConfigMap loses its label, because its content
+// is missing from then on.
 func inputChanges() predicate.Predicate {
 	either := predicate.NewPredicateFuncs(isInput)
 	either.UpdateFunc = func(e event.UpdateEvent) bool { return isInput(e.ObjectOld) || isInput(e.ObjectNew) }
 	return predicate.And(either, predicate.ResourceVersionChangedPredicate{})
 }
 
-// operandCache returns a cache of the metadata of what is installed, by its label, and in the one namespace.
+// operandCache returns a cache of the metadata of the installed objects, which it selects by their label and the one namespace.
 func operandCache(mgr ctrl.Manager) (cache.Cache, error) {
 	cfg := rest.CopyConfig(mgr.GetConfig())
 	return cache.New(cfg, cache.Options{
@@ -100,7 +102,7 @@ func operandCache(mgr ctrl.Manager) (cache.Cache, error) {
 	})
 }
 
-// watched watches further kinds as content brings them.
+// watched adds watches for the kinds of the objects that content has.
 type watched struct {
 	controller controller.Controller
 	cache      cache.Cache
@@ -109,7 +111,7 @@ type watched struct {
 	kinds map[schema.GroupVersionKind]bool
 }
 
-// follow watches kinds that are new. If the API server does not serve a kind yet, the next pass tries again.
+// follow adds watches for new kinds. If the API server does not serve a kind yet, the next pass tries again.
 func (w *watched) follow(ctx context.Context, kinds []schema.GroupVersionKind) {
 	if w == nil {
 		return
@@ -118,7 +120,7 @@ func (w *watched) follow(ctx context.Context, kinds []schema.GroupVersionKind) {
 	defer w.mu.Unlock()
 	for _, kind := range kinds {
 		if w.kinds[kind] || bundle.StageOf(kind.GroupKind()) == bundle.Rest {
-			continue // custom resources: their kinds may go again; the resync finds what happens to them
+			continue // custom resources: their CRDs may be deleted, and the resync finds changes of them
 		}
 		o := &metav1.PartialObjectMetadata{}
 		o.SetGroupVersionKind(kind)
@@ -130,8 +132,8 @@ func (w *watched) follow(ctx context.Context, kinds []schema.GroupVersionKind) {
 	}
 }
 
-// changed passes everything but heartbeats: changes of content, labels, annotations and deletion, and each change of a workload, whose readiness is in its
-// status.
+// changed returns a predicate for everything but heartbeats: changes of content, labels, annotations and deletion, and every change of a workload, because the
+// status of a workload shows whether it is ready.
 func changed() predicate.Predicate {
 	return predicate.Or(
 		predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{},

@@ -14,13 +14,13 @@ import (
 	"github.com/poundlock/poundlock/mirroring/pairs"
 )
 
-// noteWrite logs every change, and collects the events of changes that a person asked for or must know about.
+// noteWrite logs every change, and collects the events of changes that a user asked for or must know about.
 func (r *reconciler) noteWrite(ctx context.Context, p *pass, w *pairs.Write) {
 	log.FromContext(ctx).Info("Mirror changed", "verb", w.Verb, "written", pairs.Describe(w.Object), "reason", w.Reason, "fields", w.Fields)
 	p.events = mirroring.WithEvent(p.events, p.State, w)
 }
 
-// record sends the events of a pass.
+// record records the events of a pass.
 func (r *reconciler) record(p *pass) {
 	for _, n := range p.events {
 		severity := corev1.EventTypeNormal

@@ -30,24 +30,24 @@ import (
 
 // Options are the parameters of the mirror.
 type Options struct {
-	// Pairs are the namespaces that mirror each other.
+	// Pairs are the pairs of namespaces that mirror each other.
 	Pairs authority.Pairs
-	// Now is the clock of the conditions; nil: the computer's.
+	// Now is the clock for the conditions; nil means time.Now.
 	Now func() time.Time
-	// Concurrency is how many pairs of a kind are mirrored at a time; 0: 10. Ten workers here and ten in the handoff mirrored 1,000 Machines on two
+	// Concurrency is how many pairs of a kind are mirrored at the same time; 0 means 10. Ten workers here and ten in the handoff mirrored 1,000 Machines on two
 	// cores in 32.1 s; four and four took 43.4 s (docs/benchmarks.md).
 	Concurrency int
-	// Gate reads the feature gate from the API server; nil: it is on, and always was.
+	// Gate reads the feature gate from the API server; nil means that the gate is on and always was.
 	Gate func(context.Context) (authority.Migration, error)
 	// NodeSync is the configuration of Cluster API's manager that conversions need.
 	NodeSync conversion.NodeSync
-	// Compared is called with each pair (by its Machine API object) that a pass has found or made equal, with the authority.Edition of its source. It is also
-	// called with one whose Machine API object does not exist. nil: it is not needed.
+	// Compared is called for each pair that a pass has found or made equal, with the key of its Machine API object and the authority.Edition (a hash of what the
+	// mirror is made from). It is also called for a pair whose Machine API object does not exist. nil means that nobody needs it.
 	Compared func(kind string, key types.NamespacedName, edition uint64, exists bool)
 }
 
-// SetupWithManager adds one controller per kind to the manager. It reads through the manager's cache (unstructured) and
-// live through its API reader.
+// SetupWithManager adds one controller for each kind to the manager. The controllers read from the manager's cache (unstructured), and live through its API
+// reader.
 func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -100,7 +100,8 @@ type reconciler struct {
 	watcher  *served.Watcher
 	refusals answers.Refusals
 	kept     answers.Kept
-	// owners is held by a write that depends on whether a set and its Machine belong together, from that check to the answer.
+	// owners is locked during a write that depends on whether a set and its Machine belong together. It is locked from the check of that condition until the API
+	// server has answered the write.
 	owners   *sync.Mutex
 	now      func() time.Time
 	compared func(kind string, key types.NamespacedName, edition uint64, exists bool)
@@ -129,7 +130,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		}
 		return reconcile.Result{RequeueAfter: left}, nil
 	}
-	// The cache requires a write. It may lag, so the API server decides: by a live read, or by refusing a first write.
+	// According to the cache, a write is needed. The cache may be out of date, so the API server decides: by a live read, or for a first write by refusing it.
 	first := s.Begins(w)
 	if first {
 		err = r.facts.Cluster(ctx, s)
@@ -153,7 +154,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return result(err)
 }
 
-// live reads a pair and its surroundings from the API server.
+// live reads a pair from the API server, with its surroundings (namespaces, CRDs, Cluster) and the feature gate if these matter.
 func (r *reconciler) live(ctx context.Context, req reconcile.Request) (*pairs.State, error) {
 	s, err := r.facts.Read(ctx, r.facts.Live, req.NamespacedName)
 	if err != nil {
@@ -165,12 +166,12 @@ func (r *reconciler) live(ctx context.Context, req reconcile.Request) (*pairs.St
 	return s, r.facts.Migration(ctx, s)
 }
 
-// isEqual reports a pair that needs no write.
+// isEqual reports to compared that a pair needs no write.
 func (r *reconciler) isEqual(req reconcile.Request, s *pairs.State) {
 	r.compared(r.kind.Name, req.NamespacedName, authority.Edition(s.Source(), s.MachineAPI, s.Core, s.Infra), s.MachineAPI != nil)
 }
 
-// show sets the metrics from the objects of the pair.
+// show sets the metrics of the pair from its objects.
 func (r *reconciler) show(req reconcile.Request, s *pairs.State) {
 	r.since.Show(r.kind.Name, req.NamespacedName, s.MachineAPI)
 	if r.kind.Scales {
@@ -178,12 +179,12 @@ func (r *reconciler) show(req reconcile.Request, s *pairs.State) {
 	}
 }
 
-// afterDoubt is when a pass follows one in which cache and API server disagreed about whether a write is needed. The cache usually lags, and its next event
-// requeues the pair. After a stale live read there is no event.
+// afterDoubt is the time until the next pass if cache and API server disagreed about whether a write is needed. Usually the cache is out of date, and its next
+// event requeues the pair. If the live read was out of date, no event comes.
 const afterDoubt = 5 * time.Second
 
-// result returns the result of a pass that ended with an error or without one. A pair that the API server refused is requeued as late as its refusals
-// require.
+// result returns the result of a pass that ended with err, which may be nil. A pair that the API server has refused is requeued after the time that its
+// refusals require.
 func result(err error) (reconcile.Result, error) {
 	again, err := requeue.Result(0, err)
 	var rests refused
@@ -215,11 +216,11 @@ func (r *reconciler) converge(ctx context.Context, p *pass) error {
 	return fmt.Errorf("mirroring %s %s: no end after %d writes", p.Kind.Name, p.Name, most)
 }
 
-// pass is one over a pair, and what it has to report.
+// pass is one pass over a pair, with what the pass has to report.
 type pass struct {
 	*pairs.State
-	// first reports a pass that began from the cache alone (pairs.State.Begins): of the surroundings, only the Cluster was read live. The API server itself
-	// creates nothing in a namespace or of a definition that is being deleted.
+	// first reports that the pass began with data from the cache only (pairs.State.Begins). Of the surroundings, only the Cluster was read live. The API server
+	// itself refuses to create an object if its namespace or its CRD is being deleted.
 	first bool
 	// events are the events of the pass so far.
 	events []mirroring.Event

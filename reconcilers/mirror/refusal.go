@@ -20,7 +20,8 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// refused is the error of a write that the API server has judged and refused. The condition reports it, so nothing else has to.
+// refused is the error of a write that the API server has judged and refused. The condition Synchronized reports it, so the error is not reported in any other
+// way. rest is how long the pair waits.
 type refused struct {
 	error
 	rest time.Duration
@@ -28,15 +29,15 @@ type refused struct {
 
 func (r refused) Unwrap() error { return r.error }
 
-// refused reports on the Machine API object that the API server refuses the mirror (answers.IsRefusal). It returns the error in any case; after a reported
-// one, the pair is requeued later.
+// refused reports on the Machine API object that the API server refuses the mirror (answers.IsRefusal). It always returns the error. If it has reported the
+// error, the pair is requeued later.
 func (r *reconciler) refused(ctx context.Context, p *pass, w *pairs.Write, err error) error {
 	if w.Failure || !answers.IsRefusal(err) {
 		return err
 	}
 	if p.first {
 		if failed := r.facts.Surroundings(ctx, p.State); failed != nil || p.State.Surroundings == authority.Go {
-			return errors.Join(err, failed) // the next pass reports it
+			return errors.Join(err, failed) // the next pass reports why
 		}
 	}
 	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
@@ -53,9 +54,9 @@ func (r *reconciler) refused(ctx context.Context, p *pass, w *pairs.Write, err e
 	return refused{err, rest}
 }
 
-// replaced deletes an object that the API server refuses to change, if it would create it with the wanted content. The deletion requeues the pair, which
-// creates the object. This happens once for each content: if webhooks change the content at creation, the change would be refused again, and the object
-// replaced forever.
+// replaced deletes an object that the API server refuses to change, if the API server would create the object with the wanted content. The deletion requeues
+// the pair, and the next pass creates the object. This happens once for each content: if webhooks change the content at the creation, the change would be
+// refused again, and the object would be replaced forever.
 func (r *reconciler) replaced(ctx context.Context, p *pass, w *pairs.Write) (bool, error) {
 	replacement, k := deletion.Of(p.State).Replace(w), types.NamespacedName{Namespace: p.Pair.MachineAPI, Name: p.Name}
 	if replacement == nil || !r.refusals.Replace(k, w.Object.Object["spec"]) {
@@ -71,7 +72,7 @@ func (r *reconciler) replaced(ctx context.Context, p *pass, w *pairs.Write) (boo
 			err = r.perform(ctx, p, replacement)
 		}
 		if err != nil {
-			r.refusals.Forget(k) // a conflict, say: the object is as it was
+			r.refusals.Forget(k) // the deletion failed, for example by a conflict, and the object is unchanged
 		}
 		return true, err
 	case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):

@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// perform sends one write and puts the answer into the state.
+// perform sends one write and stores the answer in the state.
 func (r *reconciler) perform(ctx context.Context, p *pass, w *pairs.Write) error {
 	now := w.Object.DeepCopy()
 	err := r.send(ctx, p.State, w, now)
@@ -55,7 +55,7 @@ func (r *reconciler) send(ctx context.Context, s *pairs.State, w *pairs.Write, o
 	}
 	switch w.Verb {
 	case pairs.Create:
-		if o.GroupVersionKind().Group == r.kind.MachineAPI.Group { // spec.authoritativeAPI is the user's from then on, and an apply would own it
+		if o.GroupVersionKind().Group == r.kind.MachineAPI.Group { // from then on users set spec.authoritativeAPI, and an apply would own it
 			return r.writer.Create(ctx, o, client.FieldOwner(ownership.Manager), client.FieldValidation(metav1.FieldValidationStrict))
 		}
 		o.SetResourceVersion(ofNothing)
@@ -74,7 +74,7 @@ func (r *reconciler) send(ctx context.Context, s *pairs.State, w *pairs.Write, o
 	return client.IgnoreNotFound(r.writer.Delete(ctx, o, as, client.PropagationPolicy(w.Propagation())))
 }
 
-// holds returns a conflict if the write's condition is no longer true.
+// holds returns a conflict error if the write's proviso (Provided) is no longer true.
 func (r *reconciler) holds(ctx context.Context, s *pairs.State, w *pairs.Write) error {
 	if set := w.Provided.Stays; set != nil {
 		now, err := served.Read(ctx, r.facts.Live, set.GroupVersionKind(), set.GetNamespace(), set.GetName())
@@ -100,5 +100,6 @@ func (r *reconciler) holds(ctx context.Context, s *pairs.State, w *pairs.Write) 
 	return err
 }
 
-// ofNothing is a resourceVersion that no object has: an apply with it creates an absent object, and gets a conflict if somebody has created one meanwhile.
+// ofNothing is a resourceVersion that no object has. An apply with it creates an object that does not exist, and gets a conflict if somebody has created the
+// object in the meantime.
 const ofNothing = "1"

@@ -26,7 +26,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// setup starts the controller and watches what is known without the cluster's platform.
+// setup starts the controller, and the watches that do not depend on the cluster's platform.
 func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 	c, err := controller.New("mirror-"+strings.ToLower(r.kind.Name), mgr, controller.Options{
 		Reconciler: r, MaxConcurrentReconciles: concurrency, RateLimiter: requeue.Patient(),
@@ -41,7 +41,7 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 	return c.Watch(served.Changes(mgr.GetCache(), func(ctx context.Context) []reconcile.Request { return r.woken().Everything(ctx, nil) }))
 }
 
-// known is what is watched whatever the cluster's platform is.
+// known returns the watches that are needed on every platform.
 func (r *reconciler) known() []watched {
 	woken := r.woken()
 	all := []watched{
@@ -64,7 +64,7 @@ func (r *reconciler) woken() pairfacts.Woken {
 	return pairfacts.Woken{Kind: r.kind, Pairs: r.facts.Pairs, Cache: r.facts.Cache}
 }
 
-// watched is a kind, the pairs that its objects requeue, and which of their changes do; nil: all.
+// watched is a kind to watch, the pairs that an event of its objects requeues, and which changes matter; nil means all.
 type watched struct {
 	kind schema.GroupVersionKind
 	to   handler.MapFunc
@@ -99,8 +99,8 @@ func (r *reconciler) watchPlatform(p conversion.Platform) error {
 	})
 }
 
-// infraClusterChanged passes changes of what conversions read of an infrastructure cluster object: its spec, its annotations, and those parts of its status
-// that rarely change. A person edits these too, as messages ask, and waits for the result.
+// infraClusterChanged returns a predicate for changes of those parts of an infrastructure cluster object that conversions read: its spec, its annotations, and
+// the parts of its status that rarely change. Users edit these parts too, as Poundlock's messages ask them to, and wait for the result.
 func infraClusterChanged() predicate.Predicate {
 	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		was, isOld := e.ObjectOld.(*unstructured.Unstructured)

@@ -40,23 +40,23 @@ func kindNamed(name string) authority.Kind {
 	return k
 }
 
-// state is a check and the Machines that it selects, as they were read.
+// state is a MachineHealthCheck and the Machines that it selects, as they were read.
 type state struct {
-	// check and core are the check in the Machine API and in Cluster API, nil where there is none.
+	// check and core are the MachineHealthCheck in the Machine API and in Cluster API, nil if it does not exist there.
 	check, core *unstructured.Unstructured
 	shape       authority.Shape
-	// spec is the check's in the form of the Machine API, into which the mirror has converted it.
+	// spec is the spec of the Machine API check, into which the mirror has converted Cluster API's check.
 	spec machinev1beta1.MachineHealthCheckSpec
-	// targets are the Machines that Cluster API's check selects, each as the API that is authoritative for it has it.
+	// targets are the Machines that Cluster API's check selects, each as the API has it that is authoritative for the Machine.
 	targets []health.Target
-	// machineAPI and clusterAPI are those Machines on both sides, by name.
+	// machineAPI and clusterAPI are the objects of these Machines in both APIs, by name.
 	machineAPI, clusterAPI map[string]*unstructured.Unstructured
-	// machineAPISets and clusterAPISets are all MachineSets of both sides, by name.
+	// machineAPISets and clusterAPISets are all MachineSets of both APIs, by name.
 	machineAPISets, clusterAPISets map[string]*unstructured.Unstructured
 }
 
-// carried reports whether this controller acts on the check's verdict. Cluster API must be authoritative for the check and act, and the Machine API twin must
-// have the check's present rules. While authority over the check or over a Machine moves, nothing is deleted.
+// carried reports whether this controller acts on the verdicts of the check. Cluster API must be authoritative for the check, the check must not be paused, and
+// the Machine API twin must have the check's present rules. While authority over the check or over a Machine moves, nothing is deleted.
 func (s *state) carried() bool {
 	if s.check == nil || s.core == nil || s.shape.Current != authority.ClusterAPI || s.check.GetDeletionTimestamp() != nil ||
 		s.core.GetDeletionTimestamp() != nil {
@@ -67,9 +67,9 @@ func (s *state) carried() bool {
 		s.shape.MadeFrom(s.check.GetAnnotations(), s.core.GetUID(), s.core.GetGeneration())
 }
 
-// ours reports whether Cluster API's check does not remediate a Machine as its spec asks, so that Poundlock does. Where Machine API is authoritative for the
-// Machine, the check skips the Machine's mirror, which is paused. Where Cluster API is authoritative, the check asks the Machine's owner, and Poundlock acts
-// if that owner does not. If somebody has asked on either side to skip the Machine, Poundlock skips it, too.
+// ours reports whether Poundlock must remediate a Machine, because Cluster API's check does not do what its spec asks. If Machine API is authoritative for the
+// Machine, the check skips the Machine's mirror, which is paused. If Cluster API is authoritative, the check asks the Machine's owner, and Poundlock acts if
+// that owner does not. If somebody has asked in either API to skip the Machine, Poundlock skips it, too.
 func (s *state) ours(m *machinev1beta1.Machine) bool {
 	core, mapi := s.clusterAPI[m.Name], s.machineAPI[m.Name]
 	if core == nil || mapi == nil || core.GetDeletionTimestamp() != nil || mapi.GetDeletionTimestamp() != nil || skips(core) || skips(mapi) {
@@ -89,8 +89,9 @@ func skips(o *unstructured.Unstructured) bool {
 	return skip
 }
 
-// ownerPaused reports whether the Cluster API owner of a Machine is the mirror of a MachineSet for which Machine API is authoritative: that MachineSet's
-// controller replaces what is deleted. It is also true for a control plane's set, which has no mirror: its operator acts in Machine API alone.
+// ownerPaused reports whether the Cluster API owner of a Machine is the mirror of a MachineSet for which Machine API is authoritative. Then the controller of
+// that MachineSet replaces the Machines that are deleted. It also returns true for a ControlPlaneMachineSet, which has no mirror, because its operator acts
+// only in Machine API.
 func (s *state) ownerPaused(m *machinev1beta1.Machine) bool {
 	owner := metav1.GetControllerOf(m)
 	if owner == nil {
@@ -108,7 +109,8 @@ func (s *state) ownerPaused(m *machinev1beta1.Machine) bool {
 	return paused && current == string(authority.MachineAPI)
 }
 
-// authoritative returns the object whose deletion deletes the Machine, nil for a Machine that moves.
+// authoritative returns the object whose deletion deletes the Machine: the Cluster API object if Cluster API is authoritative for the Machine, else the Machine
+// API object.
 func (s *state) authoritative(m *machinev1beta1.Machine) *unstructured.Unstructured {
 	if m.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityClusterAPI {
 		return s.clusterAPI[m.Name]
@@ -169,7 +171,7 @@ func (r *reconciler) gatherMachines(ctx context.Context, from client.Reader, pai
 	return nil
 }
 
-// selectorOf returns what Cluster API's check selects by: its selector, among the Machines of its cluster.
+// selectorOf returns the list option for the Machines that Cluster API's check selects: its selector, and the label of its cluster.
 func selectorOf(check *unstructured.Unstructured) (client.ListOption, error) {
 	var spec clusterv1.MachineHealthCheckSpec
 	if err := typed(check, &spec, "spec"); err != nil {
@@ -182,8 +184,8 @@ func selectorOf(check *unstructured.Unstructured) (client.ListOption, error) {
 	return client.MatchingLabelsSelector{Selector: selector}, nil
 }
 
-// machine returns a selected Machine in the form of the Machine API: the Machine API's own object, or, where Cluster API is authoritative, what the Cluster
-// API Machine converts to.
+// machine returns a selected Machine in the form of the Machine API. This is the Machine API object, or, if Cluster API is authoritative, the result of
+// converting the Cluster API Machine.
 func (s *state) machine(name string) (*machinev1beta1.Machine, error) {
 	m := &machinev1beta1.Machine{}
 	if o := s.machineAPI[name]; o != nil {
@@ -208,7 +210,7 @@ func (s *state) machine(name string) (*machinev1beta1.Machine, error) {
 	return m, err
 }
 
-// controlPlaneOf returns the reference to the control plane's set that replaces a Machine, nil where none does.
+// controlPlaneOf returns the owner reference of a Machine to its ControlPlaneMachineSet, which replaces the Machine; nil if the Machine has none.
 func controlPlaneOf(m *unstructured.Unstructured) *metav1.OwnerReference {
 	if m == nil {
 		return nil
@@ -219,7 +221,7 @@ func controlPlaneOf(m *unstructured.Unstructured) *metav1.OwnerReference {
 	return nil
 }
 
-// target adds the Machine's Node.
+// target returns the Machine together with its Node.
 func (r *reconciler) target(ctx context.Context, from client.Reader, m *machinev1beta1.Machine) (health.Target, error) {
 	t := health.Target{Machine: m}
 	if m.Status.NodeRef == nil {
@@ -238,8 +240,8 @@ func (r *reconciler) target(ctx context.Context, from client.Reader, m *machinev
 	return t, nil
 }
 
-// renamed returns the Node as which a Machine's instance has registered again, under another name than the one that the Machine refers to; nil if there is
-// none. The Machine controller corrects the reference a moment later.
+// renamed returns the Node of a Machine's instance if the instance has registered again under another name than the Machine refers to; nil if there is none.
+// The Machine controller corrects the reference a moment later.
 func renamed(ctx context.Context, from client.Reader, m *machinev1beta1.Machine) (*corev1.Node, error) {
 	id := ptr.Deref(m.Spec.ProviderID, "")
 	if instanceid.Key(id) == "" {
@@ -250,14 +252,14 @@ func renamed(ctx context.Context, from client.Reader, m *machinev1beta1.Machine)
 		return nil, fmt.Errorf("looking for the Node of Machine %s under another name: %w", m.Name, err)
 	}
 	for i := range found.Items {
-		if of := found.Items[i].Spec.ProviderID; instanceid.KeyOn(instanceid.Scheme(of), id) == instanceid.Key(of) { // whose scheme is the platform's
+		if of := found.Items[i].Spec.ProviderID; instanceid.KeyOn(instanceid.Scheme(of), id) == instanceid.Key(of) { // the Node's scheme is the platform's
 			return &found.Items[i], nil
 		}
 	}
 	return nil, nil
 }
 
-// typed reads an object, or a part of it, as a Go type.
+// typed converts an object, or the part of it at the path fields, into a Go value.
 func typed(o *unstructured.Unstructured, into any, fields ...string) error {
 	part, _, err := unstructured.NestedFieldNoCopy(o.Object, fields...)
 	content, _ := part.(map[string]any)
@@ -282,8 +284,7 @@ func shapeOf(o *unstructured.Unstructured) (authority.Shape, error) {
 	return authority.Read(parsed), err
 }
 
-// all lists objects without copying them, because a large fleet has many Machines. Callers only read what they get from the cache, and neither change nor
-// write it.
+// all lists objects, by name, without copying them, because a large fleet has many Machines. Callers must not change the objects, which belong to the cache.
 func all(ctx context.Context, from client.Reader, gvk schema.GroupVersionKind, namespace string,
 	only ...client.ListOption) (map[string]*unstructured.Unstructured, error) {
 	found, err := served.List(ctx, from, gvk, namespace, append(only, client.UnsafeDisableDeepCopy)...)

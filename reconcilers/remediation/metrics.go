@@ -10,7 +10,7 @@ import (
 	"github.com/poundlock/poundlock/internal/metricsregistry"
 )
 
-// meters count what is carried over.
+// meters count the Machines that are deleted for a health check.
 type meters struct{ remediations *prometheus.CounterVec }
 
 func newMeters() (meters, error) {

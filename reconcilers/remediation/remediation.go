@@ -27,16 +27,17 @@ import (
 
 // Options are the parameters of remediation.
 type Options struct {
-	// Pairs are the namespaces that mirror each other.
+	// Pairs are the pairs of namespaces that mirror each other.
 	Pairs authority.Pairs
-	// Enabled reports whether authority over a kind can move at all; nil: yes. Where it cannot move over checks, nothing runs.
+	// Enabled reports whether authority over a kind can move at all; nil means yes. If authority over MachineHealthChecks cannot move, the controller is not
+	// started.
 	Enabled func(authority.Kind) bool
-	// Now is the clock by which Machines are judged; nil: the computer's.
+	// Now is the clock by which Machines are judged; nil means time.Now.
 	Now func() time.Time
 }
 
-// SetupWithManager adds the controller to the manager. It reads through the manager's cache and live through its API reader.
-// It must run in one place at a time: behind leader election.
+// SetupWithManager adds the controller to the manager. The controller reads from the manager's cache, and live through its API reader. Only one process may run
+// it at a time, so it needs leader election.
 func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -68,13 +69,13 @@ type reconciler struct {
 	meters      meters
 }
 
-// Reconcile judges one check and the Machines that it selects.
+// Reconcile judges the Machines that one MachineHealthCheck selects, and remediates the unhealthy ones.
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	j, _, err := r.judge(ctx, r.cache, req)
 	if err != nil || len(j.Remediate) == 0 {
 		return requeue.Result(j.Next, err)
 	}
-	// The cache calls for a deletion. It may lag: the API server decides.
+	// According to the cache, a Machine must be deleted. The cache may be out of date, so the API server decides.
 	j, s, err := r.judge(ctx, r.live, req)
 	if err != nil {
 		return requeue.Result(0, err)
@@ -86,7 +87,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return requeue.Result(j.Next, failures)
 }
 
-// judge returns the verdict on the Machines of a check. It is empty where this controller does not act on the check's verdict.
+// judge returns the verdicts on the Machines of a check. It returns none if this controller does not act for the check (carried).
 func (r *reconciler) judge(ctx context.Context, from client.Reader, req reconcile.Request) (health.Judgement, *state, error) {
 	s, err := r.gather(ctx, from, req.NamespacedName)
 	if err != nil || !s.carried() {
@@ -94,14 +95,14 @@ func (r *reconciler) judge(ctx context.Context, from client.Reader, req reconcil
 	}
 	j, err := health.Judge(&s.spec, s.targets, r.now(), s.ours)
 	if err != nil {
-		// A check that cannot be judged is not retried: its next change requeues it.
+		// A check that cannot be judged is not retried, because its next change requeues it.
 		log.FromContext(ctx).Info("A check cannot be judged", "check", req.NamespacedName, "why", err.Error())
 		return health.Judgement{}, s, nil
 	}
 	return j, s, nil
 }
 
-// carry deletes the Machine that was judged, if the Node in the API server still has the conditions of the cached one.
+// carry deletes a Machine that was judged unhealthy, if the Machine is still unhealthy with the Node as the API server has it.
 func (r *reconciler) carry(ctx context.Context, s *state, v health.Assessment) error {
 	t, err := r.target(ctx, r.live, v.Machine)
 	if err != nil {
@@ -130,7 +131,7 @@ func (r *reconciler) carry(ctx context.Context, s *state, v health.Assessment) e
 	return nil
 }
 
-// recordRemediation reports on the Machine and on the check what was done and why.
+// recordRemediation records events on the Machine and on the check: what was done, and why.
 func (r *reconciler) recordRemediation(ctx context.Context, s *state, v health.Assessment) {
 	o := s.authoritative(v.Machine)
 	r.meters.remediations.WithLabelValues(string(v.Cause)).Inc()

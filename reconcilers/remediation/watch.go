@@ -55,7 +55,7 @@ func of(gvk schema.GroupVersionKind) client.Object {
 	return o
 }
 
-// same maps a check, of either side, to the pair of its name.
+// same returns the request for the pair with the name of a check, of either API.
 func (r *reconciler) same(_ context.Context, o client.Object) []reconcile.Request {
 	pair, ok := r.pairs.Of(o.GetNamespace())
 	if !ok {
@@ -64,8 +64,8 @@ func (r *reconciler) same(_ context.Context, o client.Object) []reconcile.Reques
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: pair.MachineAPI, Name: o.GetName()}}}
 }
 
-// checks maps a Machine to the checks of its pair for which Cluster API is authoritative, and a Node, which has no namespace, to those of all pairs. There
-// are few.
+// checks returns the requests for the checks that an object affects: for a Machine or MachineSet those of its pair, for a Node, which has no namespace, those
+// of all pairs. It returns only checks for which Cluster API is authoritative. There are few checks.
 func (r *reconciler) checks(ctx context.Context, o client.Object) []reconcile.Request {
 	var out []reconcile.Request
 	for _, pair := range r.pairs {
@@ -85,7 +85,8 @@ func (r *reconciler) checks(ctx context.Context, o client.Object) []reconcile.Re
 	return out
 }
 
-// changed passes changes that affect a verdict, or which controller acts on it.
+// changed returns a predicate for updates after which the result of the function "of" differs: updates that affect a verdict, or that affect which controller
+// acts on it.
 func changed(of func(client.Object) any) predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return !reflect.DeepEqual(of(e.ObjectOld), of(e.ObjectNew)) }}
 }
@@ -114,7 +115,7 @@ func setAuthority(o client.Object) any {
 	return []any{current, paused, u.GetDeletionTimestamp()}
 }
 
-// nodeHealth leaves out the time at which a Node last reported that nothing has changed.
+// nodeHealth returns a Node's conditions without the time at which the Node last reported that nothing has changed.
 func nodeHealth(o client.Object) any {
 	n, ok := o.(*corev1.Node)
 	if !ok {

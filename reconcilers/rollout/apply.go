@@ -25,7 +25,7 @@ func controls(set *unstructured.Unstructured) bool {
 	return slices.Contains(set.GetFinalizers(), controlplane.Finalizer)
 }
 
-// holdOn adds the finalizer: no Machine may refer to a set that can be deleted without it.
+// holdOn returns the write that adds the finalizer to the set. No Machine may refer to a set that can be deleted without it.
 func (r *reconciler) holdOn(set *unstructured.Unstructured) write {
 	return func(ctx context.Context) error {
 		finalizers := append(slices.Clone(set.GetFinalizers()), controlplane.Finalizer)
@@ -37,7 +37,8 @@ func (r *reconciler) holdOn(set *unstructured.Unstructured) write {
 	}
 }
 
-// release removes the set as an owner of its Machines, so that the garbage collector does not delete them. Then it removes the finalizer.
+// release returns the writes that remove the set as an owner of its Machines, so that the garbage collector does not delete the Machines. Once the set owns no
+// Machine, it returns the write that removes the finalizer.
 func (r *reconciler) release(s *state) []write {
 	var out []write
 	for _, m := range s.owned {
@@ -63,7 +64,7 @@ func (r *reconciler) release(s *state) []write {
 	return out
 }
 
-// steps are the writes of the plan. A pass writes to a Machine once, because what it has read is outdated then.
+// steps returns the writes of the plan. A pass writes to each Machine at most once, because what it has read of the Machine is outdated after that.
 func (r *reconciler) steps(s *state) []write {
 	var out []write
 	written := map[string]bool{}
@@ -119,8 +120,8 @@ func (r *reconciler) amend(ctx context.Context, s *state, step controlplane.Plan
 	return nil
 }
 
-// create creates the Machine under a name derived from its inputs. Two processes that decide from the same inputs use the same name, and the API server
-// accepts one of them.
+// create creates the Machine under a name that is derived from its inputs. Two processes that decide from the same inputs use the same name, and the API server
+// accepts only one of them.
 func (r *reconciler) create(ctx context.Context, s *state, step controlplane.PlannedStep) error {
 	m, err := facts.Unstructured(s.plan.Machine(step.Index))
 	if err != nil {
@@ -137,7 +138,7 @@ func (r *reconciler) create(ctx context.Context, s *state, step controlplane.Pla
 	return nil
 }
 
-// remove deletes the Machine if it is unchanged since the decision.
+// remove deletes the Machine if it has not changed since the decision.
 func (r *reconciler) remove(ctx context.Context, s *state, step controlplane.PlannedStep) error {
 	m := stored(step)
 	err := versioned.Delete(ctx, r.writer, m)
@@ -152,7 +153,7 @@ func (r *reconciler) remove(ctx context.Context, s *state, step controlplane.Pla
 	return nil
 }
 
-// stored has those fields of the step's Machine that a write needs.
+// stored returns the Machine of a step with only those fields that a write needs.
 func stored(step controlplane.PlannedStep) *unstructured.Unstructured {
 	from := step.Machine.Machine()
 	m := object(machineKind)
@@ -164,7 +165,7 @@ func stored(step controlplane.PlannedStep) *unstructured.Unstructured {
 	return m
 }
 
-// patch merges into an object if it is unchanged since the decision.
+// patch sends a merge patch to an object, which the API server refuses if the object has changed since the decision.
 func (r *reconciler) patch(ctx context.Context, o *unstructured.Unstructured, metadata, spec map[string]any) error {
 	body := map[string]any{"metadata": metadata}
 	if spec != nil {
@@ -173,14 +174,14 @@ func (r *reconciler) patch(ctx context.Context, o *unstructured.Unstructured, me
 	return versioned.Patch(ctx, r.writer, o.DeepCopy(), body)
 }
 
-// recordEvent reports an event on the set, with the Machine as the related object.
+// recordEvent records an event on the set, with the Machine as the related object.
 func (r *reconciler) recordEvent(ctx context.Context, s *state, m *unstructured.Unstructured, reason, action, why string) {
 	log.FromContext(ctx).Info("Machine "+strings.ToLower(reason), "machine", m.GetName(), "why", why)
 	r.recorder.Eventf(s.set, m, corev1.EventTypeNormal, reason, action, "%s",
 		eventnote.Cut(fmt.Sprintf("Machine %s was %s. %s", m.GetName(), strings.ToLower(reason), why), eventnote.Longest))
 }
 
-// writes are those that a state calls for, in order. The finalizer comes before everything that must be undone before the set may be deleted.
+// writes returns the writes that a state requires, in order. The finalizer comes before every write that must be undone before the set may be deleted.
 func (r *reconciler) writes(s *state) []write {
 	switch {
 	case s.deleting():

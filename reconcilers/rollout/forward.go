@@ -14,19 +14,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// forward reads from the API server. It refuses a list that is older than one that it has read before, or than an object that was written. From an older
-// list, a Machine that was just created would be missing, and would be created again. It would get another name if the set's status was written in between.
+// forward reads from the API server, and refuses a list that is older than a list that it has read before, or than an object that was written. An older list
+// could lack a Machine that was just created, and the Machine would be created again. The second Machine would get another name if the set's status was written
+// in between.
 type forward struct {
 	client.Reader
 	now func() time.Time
 
 	mu sync.Mutex
-	// newest are the latest resource versions, by kind. behind is since when the lists of a kind have been older.
+	// newest are the latest resource versions, by kind. behind is the time since when the lists of a kind have been older than that.
 	newest map[string]string
 	behind map[string]time.Time
 }
 
-// patience is how long forward refuses older lists. After that, it assumes that etcd itself went back, as when it is restored.
+// patience is how long forward refuses older lists. After that, it assumes that etcd itself went back to an earlier state, as after a restore.
 const patience = time.Minute
 
 var errOlder = errors.New("the API server has answered with an older state than before: reading it again")
@@ -35,7 +36,7 @@ func newForward(r client.Reader, now func() time.Time) *forward {
 	return &forward{Reader: r, now: now, newest: map[string]string{}, behind: map[string]time.Time{}}
 }
 
-// List refuses an older list.
+// List lists objects, and returns an error if the list is older than one before.
 func (f *forward) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
 	if err := f.Reader.List(ctx, list, options...); err != nil {
 		return err
@@ -54,15 +55,15 @@ func kindOf(list client.ObjectList) string {
 	return fmt.Sprintf("%T", list)
 }
 
-// wrote takes note of a Machine that was written.
+// wrote records the resource version of a Machine that was written.
 func (f *forward) wrote(version string) { f.saw(machineKind.Kind+"List", version) }
 
-// saw reports whether a version is not older than the latest one of its kind.
+// saw records a resource version, and reports whether it is not older than the latest one of its kind.
 func (f *forward) saw(kind, version string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	order, err := resourceversion.CompareResourceVersion(version, f.newest[kind])
-	if err != nil || order >= 0 { // nothing was seen before, or it cannot be compared
+	if err != nil || order >= 0 { // there was no version before, or the versions cannot be compared
 		f.newest[kind] = version
 		delete(f.behind, kind)
 		return true

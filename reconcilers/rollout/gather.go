@@ -36,26 +36,26 @@ var (
 
 // state is what a pass has found.
 type state struct {
-	// set is nil where there is none.
+	// set is nil if there is no set.
 	set *unstructured.Unstructured
-	// plan is the set's; nil where there is no set, or it is being deleted.
+	// plan is the plan of the set; nil if there is no set, or if the set is being deleted.
 	plan *controlplane.Plan
 	// unresolved reports that the plan waits for something that is not watched.
 	unresolved bool
-	// retries reports that a Machine that the API server refused is tried again. Until the API server has answered, the report stays.
+	// retries reports that this pass tries again to create a Machine that the API server refused. Until the API server has answered, the last report stays.
 	retries bool
-	// owned are the Machines that refer to a set that is being deleted as their owner.
+	// owned are the Machines that name the set as an owner. They are read if the set is being deleted.
 	owned []*unstructured.Unstructured
-	// ungenerated is why there is no set, if none can be generated.
+	// ungenerated is why no set exists, if none can be generated.
 	ungenerated string
-	// operator is the ClusterOperator; nil where there is none.
+	// operator is the ClusterOperator; nil if it does not exist.
 	operator *configv1.ClusterOperator
 }
 
 func (s *state) deleting() bool { return s.set != nil && s.set.GetDeletionTimestamp() != nil }
 
-// gather reads the set first, so that the plan is for the set as it was before the rest was read, and has every Machine that existed then. acts reports that
-// the plan may be carried out.
+// gather reads the set before everything else, so that the plan is for the set as it was before the rest was read, and has every Machine that existed then.
+// acts reports that the plan may be executed.
 func (r *reconciler) gather(ctx context.Context, from client.Reader, acts bool) (*state, error) {
 	s := &state{}
 	var err error
@@ -87,7 +87,7 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, acts bool) 
 	return s, nil
 }
 
-// clusterOperator is read untyped, as it is watched: a typed read through the cache would add a second watch.
+// clusterOperator reads the ClusterOperator untyped, because it is watched untyped: a typed read through the cache would add a second watch.
 func clusterOperator(ctx context.Context, from client.Reader) (*configv1.ClusterOperator, error) {
 	read, err := served.Get(ctx, from, operatorKind, "", controlplane.OperatorName)
 	if err != nil || read == nil {
@@ -100,7 +100,7 @@ func clusterOperator(ctx context.Context, from client.Reader) (*configv1.Cluster
 	return o, nil
 }
 
-// view is what a plan is made from.
+// view returns everything from which a plan is made.
 func (r *reconciler) view(ctx context.Context, from client.Reader, set *unstructured.Unstructured) (*controlplane.View, error) {
 	raw, err := json.Marshal(set.Object)
 	if err != nil {
@@ -130,7 +130,7 @@ func (r *reconciler) view(ctx context.Context, from client.Reader, set *unstruct
 	return &v, nil
 }
 
-// ownedBy lists all Machines that refer to the set, even those that its selector no longer matches: the garbage collector ignores selectors.
+// ownedBy lists all Machines that name the set as an owner, even those that its selector no longer matches, because the garbage collector ignores selectors.
 func (r *reconciler) ownedBy(ctx context.Context, from client.Reader, set types.UID) ([]*unstructured.Unstructured, error) {
 	all := &unstructured.UnstructuredList{}
 	all.SetGroupVersionKind(machineKind.GroupVersion().WithKind("MachineList"))

@@ -13,11 +13,11 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// links remember Nodes that had a Machine, by UID, with the time since when they have none; zero: they have one. A Node outlives its Machine for a moment.
-// An operator that has just started remembers none, and stops at once if a Node has no Machine.
+// links remember the Nodes that had a Machine, by UID, with the time since when they have had none; the zero time means that they have one. A Node outlives its
+// Machine for a moment. An operator that has just started remembers no Node, and stops at once if a Node has no Machine.
 type links map[types.UID]time.Time
 
-// unlinked are the Nodes without a Machine that had one.
+// unlinked returns the Nodes that had a Machine and have none now, by UID, with the time since when.
 func (l *links) unlinked(in *policies.ControlPlane, now time.Time) map[types.UID]time.Time {
 	next, out := links{}, map[types.UID]time.Time{}
 	for _, n := range in.Nodes {

@@ -13,7 +13,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// meters show the state of a control plane, and count what is done to it.
+// meters show the state of a control plane, and count the Machines that are created and deleted.
 type meters struct {
 	machines *prometheus.GaugeVec
 	degraded prometheus.Gauge
@@ -39,7 +39,7 @@ func newMeters() (meters, error) {
 	return m, errors.Join(errs[:]...)
 }
 
-// show shows nothing where there is no set.
+// show shows the numbers of a plan. Without a set (nil), it removes them.
 func (m meters) show(p *controlplane.Plan) {
 	if p == nil {
 		m.machines.Reset()

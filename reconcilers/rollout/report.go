@@ -22,7 +22,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// report writes the state to the set's status and to the ClusterOperator, if they differ. Entries of others stay.
+// report returns the writes to the status of the set and of the ClusterOperator, if these differ from the state. Entries of other writers stay.
 func (r *reconciler) report(s *state) []write {
 	var out []write
 	status, err := r.statusOf(s)
@@ -52,7 +52,7 @@ func (r *reconciler) report(s *state) []write {
 	return out
 }
 
-// statusOf is the part of the set's status that differs from the plan's.
+// statusOf returns those parts of the set's status that must change so that the status shows the plan.
 func (r *reconciler) statusOf(s *state) (map[string]any, error) {
 	if s.plan == nil {
 		return nil, nil
@@ -82,10 +82,10 @@ func (r *reconciler) statusOf(s *state) (map[string]any, error) {
 	return out, nil
 }
 
-// operatorStatus is the part of the ClusterOperator's status that differs.
+// operatorStatus returns those parts of the ClusterOperator's status that must change.
 func (r *reconciler) operatorStatus(s *state) map[string]any {
 	if s.deleting() {
-		return nil // it is reported once the set is gone
+		return nil // the ClusterOperator is updated once the set is gone
 	}
 	out, now := map[string]any{}, s.operator.Status
 	if merged, changed := operatorconditions.Merge(now.Conditions, controlplane.OperatorConditions(s.plan, s.ungenerated), r.now()); changed {
@@ -100,7 +100,7 @@ func (r *reconciler) operatorStatus(s *state) map[string]any {
 	return out
 }
 
-// related are the objects to look at, which a must-gather collects.
+// related returns the references for status.relatedObjects: what an administrator looks at, and what a must-gather collects.
 func (r *reconciler) related() []configv1.ObjectReference {
 	return []configv1.ObjectReference{
 		{Group: setKind.Group, Resource: controlplane.Resource, Namespace: r.pair.MachineAPI, Name: controlplane.Name},
@@ -127,7 +127,7 @@ func (r *reconciler) makeOperator(ctx context.Context) error {
 	return nil
 }
 
-// conditionsOf copies the set's conditions, because an object of the cache must not be changed.
+// conditionsOf returns a copy of the set's conditions, because an object of the cache must not be changed.
 func conditionsOf(set *unstructured.Unstructured) ([]metav1.Condition, error) {
 	var o struct {
 		Status struct {
@@ -140,7 +140,7 @@ func conditionsOf(set *unstructured.Unstructured) ([]metav1.Condition, error) {
 	return o.Status.Conditions, nil
 }
 
-// recordConditions makes events of what a person may have to fix: that the set is degraded, and what holds it.
+// recordConditions records events about what a user may have to fix: that the set is degraded, and which hook it waits for.
 func (r *reconciler) recordConditions(s *state, written map[string]any) {
 	now, ok := written["conditions"].([]metav1.Condition)
 	before, err := conditionsOf(s.set)

@@ -25,19 +25,20 @@ import (
 
 // Options are the parameters of the operator.
 type Options struct {
-	// Pairs are the namespaces that mirror each other; the set is in the first pair's of the Machine API: a cluster has one control plane.
+	// Pairs are the pairs of namespaces that mirror each other. The set is in the Machine API namespace of the first pair, because a cluster has only one control
+	// plane.
 	Pairs authority.Pairs
-	// MayRecreate allows the strategy Recreate, under which etcd lacks a member as long as a Machine is being replaced.
+	// MayRecreate allows the strategy Recreate, under which etcd lacks a member while a Machine is being replaced.
 	MayRecreate bool
-	// NotReadyGrace is how long a Node may be not ready before the set is unavailable.
+	// NotReadyGrace is how long a Node may be not ready before the set counts as unavailable.
 	NotReadyGrace time.Duration
-	// Version is reported in the ClusterOperator, unless it is "".
+	// Version is the version that the ClusterOperator reports; "" for none.
 	Version string
-	// Now is the clock by which Nodes join; nil: the computer's.
+	// Now is the clock that measures how long Nodes take to join; nil means time.Now.
 	Now func() time.Time
 }
 
-// SetupWithManager adds the operator to the manager. It must run in one place at a time: behind leader election.
+// SetupWithManager adds the operator to the manager. Only one process may run the operator at a time, so it needs leader election.
 func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	if len(o.Pairs) == 0 {
 		return errors.New("starting the operator of ControlPlaneMachineSets: no namespaces were named")
@@ -56,7 +57,7 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	return nil
 }
 
-// reconciler has what the options say, and no client yet.
+// reconciler returns a reconciler with these options, and without clients.
 func (o Options) reconciler() *reconciler {
 	r := &reconciler{pair: o.Pairs[0], mayRecreate: o.MayRecreate, notReadyGrace: o.NotReadyGrace, version: o.Version, now: o.Now}
 	if r.now == nil {
@@ -83,12 +84,12 @@ type reconciler struct {
 	accounts *facts.Accounts
 }
 
-// unwatched is how often to check for what a template for Cluster API lacks, because the kinds that it may name are not watched, and whether the API server
-// still refuses a Machine.
+// unwatched is how often the operator checks two things that no watch reports: whether objects exist now that a template for Cluster API lacked, and whether
+// the API server still refuses a Machine.
 const unwatched = 15 * time.Second
 
-// Reconcile takes the step that the cache calls for, if a live read calls for it too. From a stale cache alone, it could create a Machine too many, or
-// adopt one for a set that is gone, and the garbage collector would delete that Machine.
+// Reconcile performs the writes that the cache requires, if a live read requires writes too. With only a stale cache, it could create one Machine too many. It
+// could also adopt a Machine for a set that is gone, and the garbage collector would delete that Machine.
 func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	s, err := r.gather(ctx, r.cache, false)
 	if err != nil {
@@ -107,10 +108,10 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	return requeue.Result(r.next(s), err)
 }
 
-// afterOther is how often to check whether another operator still runs.
+// afterOther is the time after which the operator checks again whether another operator still runs.
 const afterOther = time.Minute
 
-// standBack leaves the control plane to another operator, including its report: two would overwrite each other's status.
+// standBack leaves the control plane to another operator, including the report, because two operators would overwrite each other's status.
 func (r *reconciler) standBack(ctx context.Context, s *state, other string, err error) (reconcile.Result, error) {
 	if err != nil {
 		return requeue.Result(0, fmt.Errorf("reading whether another operator of ControlPlaneMachineSets runs: %w", err))
@@ -123,7 +124,8 @@ func (r *reconciler) standBack(ctx context.Context, s *state, other string, err 
 	return requeue.Result(afterOther, nil)
 }
 
-// next returns how soon to requeue even if nothing changes; 0: only when something changes. Each pass sets it anew, also a pass that an event caused.
+// next returns after how long to requeue even if nothing changes; 0 to wait for the next change. Each pass sets this time anew, even a pass that an event
+// started.
 func (r *reconciler) next(s *state) time.Duration {
 	switch {
 	case s.plan == nil:
@@ -139,7 +141,7 @@ func (r *reconciler) next(s *state) time.Duration {
 // write is one request to the API server.
 type write func(context.Context) error
 
-// carryOut sends all of them: a failed one does not keep the others back, above all the report.
+// carryOut sends all writes. A failed write does not prevent the others, so that above all the report is sent.
 func carryOut(ctx context.Context, all []write) error {
 	var failures error
 	for _, w := range all {

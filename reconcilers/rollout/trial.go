@@ -12,10 +12,10 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// trials remember the API server's answers to a set's Machines, by what each is made from, so that an idle pass sends no request.
+// trials remember the API server's answers to the Machines of a set, by a hash of what each Machine is made from, so that an idle pass sends no request.
 type trials struct {
 	answers map[string]policies.Trial
-	// refusals are those that no dry run shows: the API server refused the Machine itself.
+	// refusals are the refusals that no dry run shows: the API server refused the Machine itself.
 	refusals map[string]refusal
 }
 
@@ -25,8 +25,8 @@ type refusal struct {
 	until time.Time
 }
 
-// tried makes the plan with the API server's answers to the Machines that it needs. Remembered answers suffice, except before a Machine is created or
-// deleted: then all dry runs are repeated.
+// tried makes the plan with the API server's answers about the Machines that the plan needs. Remembered answers suffice, except before a Machine is created or
+// deleted: then all dry runs are repeated. retries reports that a refused Machine is due for another attempt (due).
 func (r *reconciler) tried(ctx context.Context, v *controlplane.View, acts bool) (plan controlplane.Plan, retries bool, err error) {
 	plan = controlplane.Make(*v)
 	needed := plan.NeededTrials()
@@ -44,8 +44,8 @@ func (r *reconciler) tried(ctx context.Context, v *controlplane.View, acts bool)
 	return plan, r.due(needed), nil
 }
 
-// answers returns the remembered answers, and the API server's to the other Machines. It remembers no refusal, so that each pass checks whether the refusal
-// has ended.
+// answers returns the remembered answers, and asks the API server about the other Machines. It does not remember the refusal of a dry run, so that each pass
+// checks whether the refusal has ended.
 func (r *reconciler) answers(ctx context.Context, needed []controlplane.Trial, fresh bool) ([]policies.Trial, error) {
 	known := map[string]policies.Trial{}
 	var out []policies.Trial
@@ -74,7 +74,7 @@ func (r *reconciler) answers(ctx context.Context, needed []controlplane.Trial, f
 	return out, err
 }
 
-// due reports whether a Machine that the API server refused has to be tried again in this pass.
+// due reports whether a Machine that the API server refused must be tried again in this pass.
 func (r *reconciler) due(needed []controlplane.Trial) bool {
 	for _, t := range needed {
 		if last, ok := r.trials.refusals[t.Of]; ok && !r.now().Before(last.until) {
@@ -84,7 +84,7 @@ func (r *reconciler) due(needed []controlplane.Trial) bool {
 	return false
 }
 
-// remember keeps the API server's answer to a Machine that was to be stored.
+// remember stores the API server's answer to the creation of a Machine.
 func (r *reconciler) remember(of, name string, err error) {
 	delete(r.trials.refusals, of)
 	if words := facts.Refusal(name, err); words != "" {

@@ -49,7 +49,7 @@ func (r *reconciler) setup(mgr ctrl.Manager) error {
 			return fmt.Errorf("watching %T %s: %w", w.object, w.object.GetObjectKind().GroupVersionKind(), err)
 		}
 	}
-	// Where no watched object exists, the ClusterOperator still has to report that.
+	// If no watched object exists, the ClusterOperator must still report this, so the first request needs no event.
 	return c.Watch(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		queue.Add(r.request())
 		return nil
@@ -60,7 +60,7 @@ func (r *reconciler) request() reconcile.Request {
 	return reconcile.Request{NamespacedName: client.ObjectKey{Namespace: r.pair.MachineAPI, Name: controlplane.Name}}
 }
 
-// all maps everything to the one set, except Machines that do not concern it: a cluster may have thousands of workers.
+// all returns the request for the one set. For a Machine that does not concern the set it returns none, because a cluster may have thousands of workers.
 func (r *reconciler) all(ctx context.Context, o client.Object) []reconcile.Request {
 	if o.GetObjectKind().GroupVersionKind().Kind == machineKind.Kind && !r.concerns(ctx, o) {
 		return nil
@@ -68,7 +68,7 @@ func (r *reconciler) all(ctx context.Context, o client.Object) []reconcile.Reque
 	return []reconcile.Request{r.request()}
 }
 
-// concerns reports whether a set selects or owns a Machine; without a set, whether one would be generated from it.
+// concerns reports whether the set selects or owns a Machine. If there is no set, it reports whether a set could be generated from the Machine.
 func (r *reconciler) concerns(ctx context.Context, o client.Object) bool {
 	if slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.Kind == controlplane.Kind }) {
 		return true
@@ -96,8 +96,8 @@ func named(name string) func(client.Object) bool {
 	return func(o client.Object) bool { return o.GetName() == name }
 }
 
-// nodeChanged passes Nodes of a control plane when they are created, deleted, or turn ready or not ready: a kubelet reports every few seconds that nothing
-// has changed.
+// nodeChanged returns a predicate for Nodes of a control plane that are created or deleted, or that become ready or not ready. It skips other updates, because
+// a kubelet reports every few seconds that nothing has changed.
 func nodeChanged() predicate.Predicate {
 	isOne := func(o client.Object) bool {
 		return slices.ContainsFunc(controlplane.Roles(), func(role string) bool {
@@ -114,7 +114,7 @@ func nodeChanged() predicate.Predicate {
 	}
 }
 
-// nodePart is the part of a Node that a plan reads.
+// nodePart returns the part of a Node that a plan reads.
 func nodePart(o client.Object) any {
 	n, ok := o.(*corev1.Node)
 	if !ok {

@@ -40,19 +40,19 @@ import (
 
 // Options are the settings of the controller.
 type Options struct {
-	// Pairs are the namespaces that mirror each other.
+	// Pairs are the pairs of namespaces that mirror each other.
 	Pairs authority.Pairs
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
 const (
-	// fieldManager owns the marks.
+	// fieldManager is the field manager that owns the marks (HoldsMirrorsAnnotation).
 	fieldManager = managedfields.MarksManager
-	// again is how often all marks are compared with what they should be, and numbers that have changed are written. It is not done at each change. A fleet that
-	// is scaled changes the numbers every second, and for each patch of a CRD the API server, and everyone who watches CRDs, reads the CRD's whole schema.
+	// again is how often all marks are compared with their wanted values, and changed numbers in them are written. They are not written at each change. A fleet
+	// that is scaled changes the numbers every second, and for each patch of a CRD, the API server and everyone who watches CRDs read the CRD's whole schema.
 	again = time.Minute
-	// together is how long events are collected, so that scaling a set costs one pass.
+	// together is how long events are collected, so that scaling a set leads to one pass.
 	together = 2 * time.Second
 )
 
@@ -60,7 +60,7 @@ var (
 	infrastructureKind = configv1.GroupVersion.WithKind("Infrastructure")
 )
 
-// all is the one request that there is: CRDs belong to all pairs.
+// all is the only request of this controller. One pass handles all pairs, because a CRD belongs to all of them.
 var all = reconcile.Request{NamespacedName: types.NamespacedName{Name: "all"}}
 
 // SetupWithManager adds the controller to the manager.
@@ -84,7 +84,7 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	return nil
 }
 
-// changes requests a pass when an object begins or ceases to be mirrored.
+// changes returns the handler that requests a pass when an object begins or ceases to be mirrored.
 func changes() handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	return handler.Funcs{
@@ -108,24 +108,25 @@ type reconciler struct {
 	cache  cache.Cache
 	live   client.Reader
 	writer client.Writer
-	// marked is whether an object had a mark at the end of the last pass that read it. compared is when all were read. There is one worker.
+	// marked says for each object whether it had a mark at the end of the last pass that read it. compared is when all of them were read. There is one worker, so
+	// neither needs a lock.
 	marked   map[place]bool
 	compared time.Time
 }
 
-// place is an object that mirrors live in.
+// place identifies an object that mirrors live in, such as their namespace.
 type place struct {
 	gvk             schema.GroupVersionKind
 	namespace, name string
 }
 
-// target is an object to be marked, and with what; "" is no mark.
+// target is an object and the mark that it should have; "" means no mark.
 type target struct {
 	place
 	mark string
 }
 
-// Reconcile adds or removes the mark of an object as soon as it has to. Once a minute it also compares the marks that are there, and the numbers in them.
+// Reconcile adds or removes the mark of an object as soon as this is needed. Once a minute it also compares the text of all marks, with the numbers in them.
 func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	targets, err := r.targets(ctx)
 	began := r.now()
@@ -144,7 +145,8 @@ func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	return reconcile.Result{RequeueAfter: r.compared.Add(again).Sub(began)}, nil
 }
 
-// targets lists what is to be marked: a namespace, its Cluster and that one's infrastructure cluster for its pair, a CRD for all pairs.
+// targets returns the objects to mark. The mark of a namespace, of its Cluster and of the Cluster's infrastructure cluster counts the mirrors of one pair. The
+// mark of a CRD counts those of all pairs.
 func (r *reconciler) targets(ctx context.Context) ([]target, error) {
 	infrastructure := &unstructured.Unstructured{}
 	infrastructure.SetGroupVersionKind(infrastructureKind)
@@ -183,7 +185,7 @@ func (r *reconciler) targets(ctx context.Context) ([]target, error) {
 	return out, nil
 }
 
-// count returns how many objects of each kind are mirrored.
+// count returns how many objects of each kind in a Machine API namespace are mirrored, by kind.
 func (r *reconciler) count(ctx context.Context, namespace string) (map[string]int, error) {
 	out := map[string]int{}
 	for _, kind := range authority.Kinds() {
@@ -201,7 +203,7 @@ func (r *reconciler) count(ctx context.Context, namespace string) (map[string]in
 	return out, nil
 }
 
-// summary is the text of a mark, in the order of the kinds: "2 Machines, 1 MachineSet"; "" where there is nothing.
+// summary returns the text of a mark, in the order of the kinds, such as "2 Machines, 1 MachineSet"; "" if there are no mirrors.
 func summary(counts map[string]int) string {
 	var out []string
 	for _, kind := range authority.Kinds() {
@@ -212,7 +214,7 @@ func summary(counts map[string]int) string {
 	return strings.Join(out, ", ")
 }
 
-// mark patches the annotation of one object, if it is there and stays.
+// mark patches the annotation of one object, if the object exists and is not being deleted.
 func (r *reconciler) mark(ctx context.Context, t target) error {
 	delete(r.marked, t.place)
 	o := &metav1.PartialObjectMetadata{}

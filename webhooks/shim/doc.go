@@ -6,8 +6,8 @@
 //
 // A ConversionReview (v1 or v1beta1) is about objects of cluster.hypershift.openshift.io and the groups beneath it. Package
 // translation gives the objects their standard names, and the converter of their group converts them. Then translation gives
-// the objects in the converter's answer their private names again. The shim's answer has as many objects in the same order.
-// A review that cannot be converted is answered Failed, with a sentence that names the converter.
+// the converted objects their private names again. The shim's answer has the same number of objects, in the same order. If a
+// review cannot be converted, the answer is Failed, with a sentence that names the converter.
 //
 //	API server ──▶ Shim ──▶ upstreams: the longest suffix of the group ──▶ a converter's /convert
 //	                │ retries within Options.Budget: the API server itself calls once, and waits 30 s

@@ -14,26 +14,26 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// errFull is the error of a review that is not accepted now, because other reviews hold the memory. The API server gets the status 429 for it.
+// errFull is the error of a review that is not accepted now, because other reviews use the memory. The API server then gets the status 429.
 var errFull = errors.New("other reviews hold the memory that this one needs")
 
-// held is the share of one review, with its answer, in the memory for all reviews. The share grows with the bytes that arrive, and not by the announced length,
-// so that a caller who sends nothing blocks no one.
+// held is the memory that one review and its answer use, out of the memory for all reviews. It grows with the bytes that arrive, and not by the announced
+// length, so that a client who sends nothing blocks no one.
 type held struct {
 	all   *semaphore.Weighted
 	most  int64 // the size of all
 	bytes int64
-	spare int64 // the part of bytes that is left for the answer
+	spare int64 // the part of bytes that is reserved for the answer
 }
 
-// backTo gives back the memory that was taken since before.
+// backTo releases the memory that was taken since the state before.
 func (h *held) backTo(before held) {
 	h.all.Release(h.bytes - before.bytes)
 	*h = before
 }
 
-// body returns a reader of a review's body that takes memory for each byte, and as much again for the answer. If reviews could fill the memory with nothing
-// left for answers, all of them would be read in vain.
+// body returns a reader of a review's body that takes memory for each byte, and as much again for the answer. If reviews could use all the memory and leave
+// nothing for answers, none of them could be answered.
 func (h *held) body(ctx context.Context, of io.Reader) io.Reader {
 	wait := h.patient(ctx)
 	return readerFunc(func(p []byte) (int, error) {
@@ -46,7 +46,8 @@ func (h *held) body(ctx context.Context, of io.Reader) io.Reader {
 	})
 }
 
-// answer returns a reader of a converter's answer that takes memory for the bytes by which the answer is longer than the review.
+// answer returns a reader of a converter's answer. It takes memory only for the bytes by which the answer is longer than the review, because the rest is
+// reserved.
 func (h *held) answer(ctx context.Context, of io.Reader) io.Reader {
 	wait := h.patient(ctx)
 	return readerFunc(func(p []byte) (int, error) {
@@ -60,8 +61,8 @@ func (h *held) answer(ctx context.Context, of io.Reader) io.Reader {
 	})
 }
 
-// patient returns a function that takes n bytes, and waits for them for a random time of up to a second; false if they are not free by then. Reviews may wait
-// for each other. The first one that gives up then lets the others continue.
+// patient returns a function that takes n bytes. If these are not free, it waits for a random time of up to a second, and returns false if they are not free by
+// then. Reviews may wait for each other. Then the first one that gives up lets the others continue.
 func (h *held) patient(ctx context.Context) func(int64) bool {
 	patience := rand.N(time.Second)
 	return func(n int64) bool {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// metrics have the names that the document gives them (private-capi-types › Metrics).
+// metrics have the names that the document specifies (private-capi-types › Metrics).
 type metrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
@@ -22,10 +22,10 @@ type metrics struct {
 	seen map[labels]bool
 }
 
-// labels describe a review.
+// labels are the label values of a review.
 type labels struct{ from, to, resource string }
 
-// most is the maximum number of label combinations. It is limited because a caller may request anything.
+// most is the maximum number of label combinations. It is limited because a client may request anything.
 const most = 500
 
 var unknown = labels{"unknown", "unknown", "unknown"}
@@ -78,7 +78,8 @@ func (m *metrics) Collect(values chan<- prometheus.Metric) {
 	m.errors.Collect(values)
 }
 
-// bounded limits the number of series and the length of labels: it returns the labels "other" instead of new ones beyond most, and of long ones.
+// bounded returns the labels to use for l. It limits the number of series and the length of labels: it returns the labels "other" for new combinations beyond
+// most, and for long labels.
 func (m *metrics) bounded(l labels) labels {
 	for _, value := range []string{l.from, l.to, l.resource} {
 		if len(value) > validation.DNS1035LabelMaxLength {
@@ -96,7 +97,7 @@ func (m *metrics) bounded(l labels) labels {
 	return l
 }
 
-// labels returns the labels of a conversion whose versions are private.
+// labels returns the labels of a conversion between private versions.
 func (c *conversion) labels() labels {
 	if len(c.was) == 0 {
 		return labels{"none", c.desired.Version, "none"}

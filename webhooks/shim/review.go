@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/translation"
 )
 
-// review is a ConversionReview of v1 or v1beta1, which differ in nothing else.
+// review is a ConversionReview of v1 or v1beta1. The two versions differ only in their apiVersion.
 type review struct {
 	APIVersion string    `json:"apiVersion"`
 	Kind       string    `json:"kind"`
@@ -42,7 +42,7 @@ type response struct {
 	} `json:"result"`
 }
 
-// identity is what a conversion must not change about an object, and the version, which the conversion sets.
+// identity has what a conversion must not change in an object, and the apiVersion, which the conversion sets.
 type identity struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -83,7 +83,7 @@ type conversion struct {
 	was     []identity
 }
 
-// newConversion reads the request. It does not refuse any version: convertible does.
+// newConversion reads the request of a review. It refuses no version. That is done by convertible.
 func newConversion(r *review) (*conversion, error) {
 	if r.Request == nil {
 		return nil, errors.New("the review has no request")
@@ -98,7 +98,7 @@ func newConversion(r *review) (*conversion, error) {
 	return c, nil
 }
 
-// convertible returns an error unless the objects' versions and the requested one are private.
+// convertible returns an error unless the versions of the objects and the requested version belong to the private groups (translation.Private).
 func (c *conversion) convertible() error {
 	if c.desired.Version == "" || !private(c.desired.Group) {
 		return fmt.Errorf("request.desiredAPIVersion: %q is no version of %s or a group beneath it", c.desired, translation.Private)
@@ -113,7 +113,7 @@ func (c *conversion) convertible() error {
 
 func private(group string) bool { return translation.ToStandard.Group(group) != group }
 
-// todo returns the numbers of the objects that are not in the requested version yet. A converter refuses objects that are.
+// todo returns the indexes of the objects that are not in the requested version yet. A converter refuses objects that already are.
 func (c *conversion) todo() []int {
 	var out []int
 	for i, o := range c.was {
@@ -124,7 +124,8 @@ func (c *conversion) todo() []int {
 	return out
 }
 
-// request returns the review for the converter, under standard names. It is written while it is read, so that there is no second copy of the objects.
+// request returns a reader of the review for the converter, with the standard names of groups. The review is written while it is read, so that there is no
+// second copy of the objects.
 func (c *conversion) request() *translation.Reader {
 	parts := []io.Reader{bytes.NewReader(fmt.Appendf(nil, `{"kind":"ConversionReview","apiVersion":%s,"request":{"uid":%s,"desiredAPIVersion":%s,"objects":[`,
 		quoted(c.review), quoted(c.uid), quoted(c.desired.String())))}
@@ -140,13 +141,13 @@ func (c *conversion) request() *translation.Reader {
 
 func quoted[S ~string](s S) []byte {
 	out, err := json.Marshal(string(s))
-	if err != nil { // cannot be: every string has a form in JSON
+	if err != nil { // this cannot happen: every string has a form in JSON
 		return []byte(strconv.Quote(string(s)))
 	}
 	return out
 }
 
-// accept replaces the objects by the converted ones, if the answer fits the request.
+// accept replaces the objects by the converted ones if the answer fits the request, else it returns an error.
 func (c *conversion) accept(r *response) error {
 	todo := c.todo()
 	if len(r.ConvertedObjects) != len(todo) {
@@ -169,13 +170,13 @@ func (c *conversion) accept(r *response) error {
 
 func (i identity) String() string {
 	name := i.Metadata.Name
-	if i.Metadata.Namespace != "" { // a cluster-scoped object has a name alone
+	if i.Metadata.Namespace != "" { // a cluster-scoped object has only a name
 		name = i.Metadata.Namespace + "/" + name
 	}
 	return fmt.Sprintf("%s %s %s (uid %s)", i.APIVersion, i.Kind, name, i.Metadata.UID)
 }
 
-// succeeded writes the answer of a conversion that was accepted.
+// succeeded writes the answer for a conversion that succeeded.
 func (c *conversion) succeeded(w io.Writer) error {
 	_, err := fmt.Fprintf(w, `{"kind":"ConversionReview","apiVersion":%s,"response":{"uid":%s,"convertedObjects":[`, quoted(c.review), quoted(c.uid))
 	for i, o := range c.objects {
@@ -192,7 +193,7 @@ func (c *conversion) succeeded(w io.Writer) error {
 	return err
 }
 
-// failed writes the answer of a conversion that was not accepted.
+// failed writes the answer for a conversion that failed, with the reason.
 func (c *conversion) failed(w io.Writer, why string) error {
 	_, err := fmt.Fprintf(w, `{"kind":"ConversionReview","apiVersion":%s,"response":{"uid":%s,"convertedObjects":[],"result":{"status":%q,"message":%s}}}`,
 		quoted(c.review), quoted(c.uid), metav1.StatusFailure, quoted(why))

@@ -18,12 +18,13 @@ import (
 // Certificates returns the serving certificate. certs.Source implements it.
 type Certificates interface {
 	GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error)
-	// Ready is nil if there is a certificate.
+	// Ready returns nil if there is a certificate.
 	Ready(*http.Request) error
 }
 
-// Serve answers reviews at `/convert` of the listener reviews, with a certificate of certificates. At the listener health it serves `/healthz`, `/readyz` and
-// the paths of others. When ctx is done, the shim is no longer ready, serves for Options.Delay, lets requests finish within grace, and returns nil.
+// Serve answers reviews at `/convert` of the listener named reviews, with a certificate from certificates. At the listener named health it serves `/healthz`,
+// `/readyz` and the paths of the handler others. When ctx is done, the shim ceases to be ready, serves for Options.Delay more, lets requests finish within the
+// time grace, and returns nil.
 func (s *Shim) Serve(ctx context.Context, reviews, health net.Listener, certificates Certificates, others http.Handler, grace time.Duration) error {
 	mux := http.NewServeMux()
 	mux.Handle("/convert", s)
@@ -65,7 +66,7 @@ func (s *Shim) Serve(ctx context.Context, reviews, health net.Listener, certific
 	return errors.Join(err, main.Close(), side.Close())
 }
 
-// reachable is upstream.reachable with an attempt's timeout. An upstream that accepts connections and answers nothing must not stop the loop in look.
+// reachable calls upstream.reachable with the timeout of one attempt. An upstream that accepts connections and answers nothing must not stop the loop in look.
 func (s *Shim) reachable(ctx context.Context, u upstream) error {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Attempt)
 	defer cancel()
@@ -87,9 +88,9 @@ func (s *Shim) look(ctx context.Context, u upstream) {
 	}
 }
 
-// ready answers whether the shim is ready: it has a certificate, is not draining, and any upstream has ever answered. The loss of an upstream later makes no
-// replica unready. All replicas would lose it, so the Service would have no endpoints. The API server would then report that, and not which converter is
-// missing, as a Failed review does.
+// ready answers whether the shim is ready: it has a certificate, is not draining, and at least one upstream has answered since the start. If an upstream is
+// lost later, the replica stays ready. Otherwise all replicas would become unready, so the Service would have no endpoints. The API server would then report
+// that, and not which converter is missing, as a Failed review does.
 func (s *Shim) ready(w http.ResponseWriter, certificate error) {
 	switch {
 	case certificate != nil:

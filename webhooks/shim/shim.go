@@ -25,33 +25,35 @@ import (
 
 // Options are the parameters of New.
 type Options struct {
-	// Upstreams are converters, each as SUFFIX=URL: groups that equal SUFFIX or end in it are converted at URL. Of several that match, the longest counts.
+	// Upstreams are converters, each as SUFFIX=URL: a group that equals SUFFIX or ends in it is converted at URL. If several match a group, the longest SUFFIX
+	// counts.
 	Upstreams []string
-	// Trust has the files of the CA that signed the upstreams' certificates, and of a client's certificate if the upstreams require one. Without a CA, the
+	// Trust has the files with the CA that signed the upstreams' certificates, and with a client certificate if the upstreams require one. Without a CA, the
 	// system's CAs count. The files are read again when they change.
 	Trust rest.TLSClientConfig
 	// Concurrency is how many reviews are converted at the same time; 16 by default.
 	Concurrency int
-	// MaxBytes is how large a review may be; 64 MiB by default.
+	// MaxBytes is the maximum size of a review; 64 MiB by default.
 	MaxBytes int64
-	// InFlight is how many bytes all reviews and converters' answers may have at the same time. The default is three times MaxBytes, so that the largest review
-	// has twice its length for the answer. The process needs up to three times InFlight while the bytes are read.
+	// InFlight is how many bytes all reviews and the converters' answers may have together at the same time. The default is three times MaxBytes, so that the
+	// answer to the largest review may have twice the size of the review. The process needs up to three times InFlight while it reads these bytes.
 	InFlight int64
-	// Budget is the time in which a review is answered, from its headers on, with all attempts; 25 s by default, since the API server waits 30 s.
+	// Budget is the time within which a review is answered, from its headers on and with all attempts; 25 s by default, because the API server waits 30 s.
 	Budget time.Duration
-	// Attempt is how long one call of a converter may take, and also the arrival of a review's body. The default is 10 s, so that a replica of a converter that
-	// hangs leaves time for another one within the Budget.
+	// Attempt is how long one call of a converter may take, and how long the body of a review may take to arrive. The default is 10 s: if a replica of a converter
+	// hangs, there is time for another replica within the Budget.
 	Attempt time.Duration
 	// Backoff is the pause before the second attempt; 100 ms by default. It doubles with each attempt, up to twenty times Backoff.
 	Backoff time.Duration
-	// Delay is how long reviews are still accepted while readiness fails, before a replica ends, because the API server may still send some. 0: none.
+	// Delay is how long a replica that is about to end still accepts reviews while its readiness fails, because the API server may still send some. 0 means no
+	// delay.
 	Delay time.Duration
 	// Registerer registers the metrics. If it is nil, they are not registered.
 	Registerer prometheus.Registerer
 	Log        *slog.Logger
 }
 
-// Shim is a handler for the API server's conversion reviews.
+// Shim is the HTTP handler for the API server's conversion reviews.
 type Shim struct {
 	o          Options
 	converters translation.Converters
@@ -131,7 +133,7 @@ func (s *Shim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if p != nil {
 		s.log(l, p)
 	}
-	if p == nil || p.errorType == uidMismatch { // the objects fit this request, whatever the uid is
+	if p == nil || p.errorType == uidMismatch { // the objects fit this request, even if the uid differs
 		err = c.succeeded(w)
 	} else {
 		err = c.failed(w, "poundlock shim: "+p.message)
@@ -141,7 +143,7 @@ func (s *Shim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// read reads a review from the request. If there is none, it returns the status code for the caller and an error.
+// read reads a review from the request. If the request has none, it returns an error and the status code for the caller.
 func (s *Shim) read(w http.ResponseWriter, r *http.Request, h *held) (*conversion, int, error) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -150,7 +152,7 @@ func (s *Shim) read(w http.ResponseWriter, r *http.Request, h *held) (*conversio
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		return nil, http.StatusUnsupportedMediaType, fmt.Errorf("the Content-Type is %q: send application/json", r.Header.Get("Content-Type"))
 	}
-	// The deadline is for a caller that stops sending, which would block others.
+	// The deadline ends a request whose sender stops sending, which would otherwise block others.
 	connection := http.NewResponseController(w)
 	_ = connection.SetReadDeadline(time.Now().Add(s.o.Attempt))
 	body, err := io.ReadAll(h.body(r.Context(), http.MaxBytesReader(w, r.Body, s.o.MaxBytes)))
@@ -178,7 +180,7 @@ func (s *Shim) read(w http.ResponseWriter, r *http.Request, h *held) (*conversio
 	return c, 0, nil
 }
 
-// convert replaces the objects of a conversion by converted ones. After a problem other than uidMismatch, the objects are not to be used.
+// convert replaces the objects of a conversion by converted ones. If it returns a problem other than uidMismatch, the objects must not be used.
 func (s *Shim) convert(ctx context.Context, c *conversion, h *held) *problem {
 	if err := c.convertible(); err != nil {
 		return &problem{invalidRequest, err.Error()}
@@ -208,7 +210,7 @@ func (s *Shim) convert(ctx context.Context, c *conversion, h *held) *problem {
 	return nil
 }
 
-// refuse answers a body that is no review, or a review that is one too many.
+// refuse answers a body that is no review, or a review for which there is no room.
 func (s *Shim) refuse(w http.ResponseWriter, code int, errorType string, err error, begin time.Time) {
 	s.metrics.answered(unknown, &problem{errorType, err.Error()}, time.Since(begin))
 	s.o.Log.Warn("Invalid conversion review request", "error_type", errorType, "code", code, "error", err)

@@ -25,10 +25,10 @@ type upstream struct {
 	client *http.Client
 }
 
-// reach makes the HTTP client for all converters.
+// reach returns the HTTP client for all converters.
 func reach(trust rest.TLSClientConfig) (*http.Client, error) {
 	transport, err := rest.TransportFor(&rest.Config{
-		// HTTP/1.1, because HTTP/2 would keep using one of several replicas.
+		// HTTP/1.1 is used because HTTP/2 would keep using one of several replicas.
 		TLSClientConfig: rest.TLSClientConfig{CAFile: trust.CAFile, CertFile: trust.CertFile, KeyFile: trust.KeyFile, NextProtos: []string{"http/1.1"}},
 		Dial:            (&net.Dialer{Timeout: 3 * time.Second}).DialContext,
 		Proxy:           func(*http.Request) (*url.URL, error) { return nil, nil },
@@ -36,11 +36,11 @@ func reach(trust rest.TLSClientConfig) (*http.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a transport to the upstreams: %w", err)
 	}
-	// No redirect is followed: what answers with a redirect is no converter.
+	// No redirect is followed, because a server that redirects is no converter.
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
 }
 
-// problem is why a conversion failed, with the metrics' error type.
+// problem is the error of a conversion, with its error type in the metrics.
 type problem struct {
 	errorType string
 	message   string
@@ -52,8 +52,8 @@ func problemf(errorType, format string, args ...any) *problem {
 	return &problem{errorType, fmt.Sprintf(format, args...)}
 }
 
-// ask sends a review to the converter. If the converter cannot be reached, it repeats that until ctx is done, because the API server does not repeat a call. It
-// calls reached after any answer.
+// ask sends a review to the converter. If the converter cannot be reached, it repeats the call until ctx is done, because the API server does not repeat its
+// own call. It calls the function reached after any answer.
 func (u upstream) ask(ctx context.Context, c *conversion, h *held, o Options, reached func()) (*response, *problem) {
 	backoff := o.backoff()
 	for before := *h; ; h.backTo(before) {
@@ -72,7 +72,7 @@ func (o Options) backoff() wait.Backoff {
 	return wait.Backoff{Duration: o.Backoff, Factor: 2, Jitter: 0.5, Steps: 1 << 30, Cap: 20 * o.Backoff}
 }
 
-// paused waits for d; false if ctx is done before.
+// paused waits for the time d, and returns true; false if ctx is done before.
 func paused(ctx context.Context, d time.Duration) bool {
 	pause := time.NewTimer(d)
 	defer pause.Stop()
@@ -84,7 +84,7 @@ func paused(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// try calls the converter once. Its error is a *problem, or else may be transient, so that the call may be repeated.
+// try calls the converter once. If its error is no *problem, the error may be transient, and the call may be repeated.
 func (u upstream) try(ctx context.Context, c *conversion, h *held, o Options, reached func()) (*response, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.Attempt)
 	defer cancel()
@@ -112,7 +112,7 @@ func (u upstream) try(ctx context.Context, c *conversion, h *held, o Options, re
 	return nil, problemf(upstreamFailed, "the converter %s answered %s", u.URL, answer.Status)
 }
 
-// answer reads the converter's answer, and gives it its private names.
+// answer reads the converter's answer, and translates it to private names.
 func (u upstream) answer(ctx context.Context, body io.Reader, h *held, o Options) (*response, error) {
 	translated := translation.NewReader(http.MaxBytesReader(nil, io.NopCloser(body), 2*o.MaxBytes),
 		translation.NewScanner(translation.ToPrivate, translation.ConversionReviews))
@@ -139,7 +139,7 @@ func (u upstream) answer(ctx context.Context, body io.Reader, h *held, o Options
 	return r.Response, nil
 }
 
-// reachable returns an error unless the converter's address answers. It requests another path than a review does, so that the converter logs no error.
+// reachable returns an error unless the converter's address answers. It requests another path than reviews do, so that the converter does not log an error.
 func (u upstream) reachable(ctx context.Context) error {
 	to, err := url.Parse(u.URL)
 	if err != nil {
