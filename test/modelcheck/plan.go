@@ -203,7 +203,7 @@ var requests = [...]request{
 	deleteK: {ofK, "deletes what is kept for the instance", byUID, true, removes(ofK)},
 	makeM: {ofM, "makes the Machine API object of a Machine that Cluster API's set made", create, true, func(w *pair, p *pass) bool {
 		if !w.m.has(there) {
-			w.m = wants | recorded // recorded is stored by the webhook that owns this field of the request
+			w.m = wants | recorded // by the owner of its request
 		}
 		return becomeM(w, p)
 	}},
