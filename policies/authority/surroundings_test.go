@@ -43,7 +43,7 @@ func TestSurroundingsOfAMachine(t *testing.T) {
 	}
 }
 
-// TestDefinitions tests which CRDs have the mark: those of the kinds that are mirrored in both APIs, and those of kinds that own mirrors and have none
+// TestDefinitions tests which CRDs have the mark: those of the kinds that are mirrored in both APIs, and those of kinds that own mirrors and are no mirrors
 // themselves.
 func TestDefinitions(t *testing.T) {
 	want := []string{
