@@ -26,10 +26,10 @@
 //
 // # How the world is made small
 //
-// An object is the few bits that anybody decides from (object.go). Numbers are relative. Not "generation 7, synchronized
-// 6", but whether one has caught up with the other. Not a resourceVersion, but whether an object was written since it
-// was read. Not a spec, but whether it is the last spec that a person gave the authority. Nothing is counted, so no
-// counter bounds the walk. People ask, abort, edit, delete and crash things as often as they like.
+// An object is the few bits that anybody decides from (object.go). Numbers are relative: the model does not store "generation 7, synchronized 6", but whether
+// one has caught up with the other. It does not store a resourceVersion, but whether an object was written since it was read. It does not store a spec, but
+// whether it is the last spec that a person gave the authoritative object. Nothing is counted, so no counter bounds the walk. People ask, abort, edit, delete
+// and crash things as often as they like.
 //
 // A view is what a controller has in its cache: an older version of the object. Cluster API's controllers act on their view however old it is, without waiting
 // for an answer of their own. A view never goes back. These controllers write without a resourceVersion, and write lists of finalizers whole. A view may stop
@@ -52,7 +52,7 @@
 //   - The spec of the authoritative object is the last one that a person gave, and its labels are the last that were written while its controllers acted.
 //   - No set deletes a Machine by the mark of a check that no longer looks at it. No check moves while it has a request open that only its controller can
 //     take back.
-//   - What somebody deleted while Poundlock was away is not created again, where Cluster API had begun and Poundlock had seen the pair.
+//   - What somebody deleted while Poundlock was away is not created again, if Cluster API had begun to act on it and Poundlock had seen the pair.
 //
 // In states after which nothing more is promised to happen (unrest):
 //
@@ -66,30 +66,30 @@
 // # What is not modelled
 //
 //   - Failed conversions, and clusters that lack their Infrastructure or Cluster: they are waits with a condition.
-//   - Strangers that act (authority.Foreign), but for one that is created at once with the Machine API object: a Cluster API object with an instance
+//   - Strangers that act (authority.Foreign), except one that is created at the same time as the Machine API object. A Cluster API object with an instance
 //     of its own is no part of the pair.
 //   - Templates: no controller acts on one.
-//   - Before a provider knows the instance of a Machine that has just moved to Cluster API: a deletion of the provider's
-//     machine itself, of the namespace, and of the Machine's set in the foreground. The hook does not keep the collector
-//     and the namespace controller from the provider's machine. That goes at once, and leaves the instance behind.
+//   - Some deletions before a provider knows the instance of a Machine that has just moved to Cluster API: of the provider's machine itself, of the
+//     namespace, and of the Machine's set in the foreground. The hook does not keep the collector and the namespace controller from the provider's
+//     machine. The machine is deleted at once, and leaves the instance behind.
 //   - An object for the instance that an older Poundlock left acting, if its Machine has lost the mirror that leads to the object, or is deleted with its
 //     namespace: nobody can pause the object in time.
 //   - An object for the instance that names another instance, or belongs to a machine of another name.
 //   - With the feature gate off, a controller of the Machine API's Machines that stores the phase Deleting although its object has changed since it was read,
 //     and then calls the cloud.
-//   - What people do while Poundlock is away (deeds: aways), but for the deletion of what Cluster API is authoritative for: nobody refuses anything then, and
-//     what they leave is theirs. That a move under way keeps Poundlock from being removed, is taken for granted; a manager that dies in one is a crash. Only
-//     walks with this deed know whether it is stored that an object existed (State.Unrecorded).
-//   - Conditions other than the three that are decided from.
-//   - What a MachineHealthCheck does to Machines, but for its marks and requests. A Machine that leaves its check while a request is open: the check itself
-//     is walked.
+//   - What people do while Poundlock is away (deeds: aways), except that they delete objects for which Cluster API is authoritative. Nobody refuses anything
+//     then, and people are responsible for what they leave. The model takes for granted that Poundlock cannot be removed while a move is under way; a
+//     manager that dies in a move is a crash. Only walks with this deed know whether it is stored that an object existed (State.Unrecorded).
+//   - Conditions other than the three from which somebody decides.
+//   - What a MachineHealthCheck does to Machines, except for its marks and requests; and a Machine that leaves its check while a request is open. The check
+//     itself is walked.
 //   - With the feature gate off, a controller of the Machine API's Machines that creates an instance (admission refuses its finalizer), and a set of the
 //     Machine API's that deletes a Machine for which the Machine API is authoritative (docs/decisions.md).
-//   - What the autoscaler writes to the mirror of a set that moves, or of a family: it is an edit of the authoritative object. Which neighbours write what to a
-//     pair, and what the model has not of that, is in pair_neighbours.go and its test.
+//   - What the autoscaler writes to the mirror of a set that moves, or of a family: it counts as an edit of the authoritative object. pair_neighbours.go and
+//     its test say which neighbours write what to a pair, and which of that the model leaves out.
 //   - Ownership of the mirror's creation, as an apply would set it: a write of managed fields, from which nobody
 //     decides.
-//   - Retries after errors that pass: a crash is the same.
+//   - Retries after transient errors: a crash has the same effect.
 //   - An authoritative object that is stripped of its finalizers by force, but for Cluster API's own on a Machine that is being deleted
 //     and has an instance (deeds: strips).
 //

@@ -39,8 +39,8 @@ func (familyMirror) Moves(t *familyTurn) {
 	}
 }
 
-// decide returns the mirror's next deed for the pair of sets (of is 0) or for a Machine (of is its number, from 1). It asks authority.DeletionState, with the
-// state that reconcilers/mirror would gather.
+// decide returns the mirror's next deed: for the two sets if `of` is 0, else for the Machine with that number. It asks authority.DeletionState, with the state
+// that reconcilers/mirror would gather.
 func (t *familyTurn) decide(of uint8) deed {
 	w := &t.was
 	authoritative, m, c := t.set, w.sm, w.sc

@@ -238,7 +238,7 @@ func (w *pair) bury(o which, by mover) {
 			p.gone |= o
 		}
 	}
-	switch { // the object that is left is now all that anybody has asked for
+	switch { // the spec of the object that is left now counts as the last one that was asked for
 	case o == ofC && w.m.has(there):
 		w.m.set(fresh)
 		w.m.clear(lacking)
@@ -259,7 +259,7 @@ func (w *pair) bury(o which, by mover) {
 	}
 }
 
-// held reports whether a finalizer keeps the object, should it be deleted.
+// held reports whether the object has a finalizer, which keeps it when it is deleted.
 func (o object) held() bool { return o&(syncFin|ctlFin|fg|orph) != 0 }
 
 // changed calls wrote if the object is no longer what it was. A request that changes nothing is no write.
@@ -393,7 +393,7 @@ var pairInvariants = []invariant[*pairs, *pair]{
 	{"an instance was ended that nobody asked to end", func(_ *pairs, w *pair) bool { return w.cloud&endedUnasked != 0 }},
 	{"an instance has nobody who holds a finalizer to delete it under", func(p *pairs, w *pair) bool {
 		return w.cloud.runs() && !w.m.has(there|ctlFin) && !p.holdsInstance(*w) && !p.can(leaders) &&
-			(!w.m.has(there|emptied) || w.m.has(leaving)) // it gets its finalizer back
+			(!w.m.has(there|emptied) || w.m.has(leaving)) // the Machine API object gets its finalizer back
 	}},
 	{"an instance was left behind: neither object is there any more", func(_ *pairs, w *pair) bool {
 		return w.cloud.runs() && !w.m.has(there) && !w.c.has(there)

@@ -165,7 +165,8 @@ func (p *pairs) toClusterAPI(w *pair) op {
 	return first(i, p.asks(w, aboutKept), when(!w.m.has(synced|caught) || w.m.has(failed), synchronize))
 }
 
-// hooking returns with if the mirror needs Poundlock's hook, else without. It needs the hook if the provider does not know the Machine's instance yet.
+// hooking returns one of its two last parameters: with, if the mirror needs Poundlock's hook because the provider does not know the Machine's instance yet;
+// otherwise without.
 func (p *pairs) hooking(w *pair, without, with op) op {
 	if p.asks(w, aboutWantedHook) != noOp {
 		return with

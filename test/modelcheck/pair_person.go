@@ -59,8 +59,8 @@ func (w *pair) unknownToProvider() bool {
 	return !known && (w.source() != authority.MachineAPI || w.m.status() == authority.Migrating || w.handoff.phase == writing)
 }
 
-// userDecides emits that a person decides that there is no instance, when a condition asks for that. The answer may be wrong a moment later, unless the source
-// has paused.
+// userDecides emits a person's decision that there is no instance, when a condition asks for a decision. The answer may be wrong a moment later, unless the
+// source has paused.
 func (t *turn) userDecides() {
 	w := &t.was
 	if w.m.has(decided) || w.cloud.runs() {
@@ -151,7 +151,7 @@ func (t *turn) userDeletes() {
 	}
 }
 
-// means returns deletionExpected if a deletion on a side asks for the end of the instance, maybe if it may be understood so, else 0.
+// means returns what a deletion on a side asks for: deletionExpected is the end of the instance, maybe something that may be understood so, 0 neither.
 func (t *turn) means(w *pair, on authority.API) will {
 	shape := authority.Shape{Requested: w.m.requested(), Current: w.m.status(), SynchronizedAPI: w.m.origin()}
 	switch authoritative := authority.Authoritative(shape); {
@@ -218,8 +218,8 @@ func (t *turn) userCreatesTwice() {
 	}
 }
 
-// userPauses emits that a person pauses or releases one of Cluster API's objects, as far as admission allows. If a Machine was created in both APIs at once,
-// Cluster API's becomes the mirror when both its objects are paused, one after the other.
+// userPauses emits the changes in which a person pauses or releases one of Cluster API's objects, as far as admission allows. If a Machine was created in both
+// APIs at once, Cluster API's becomes the mirror when both its objects are paused, one after the other.
 func (t *turn) userPauses() {
 	for _, o := range []struct {
 		which

@@ -248,8 +248,8 @@ var requests = [...]request{
 	}},
 }
 
-// carries returns the write that carries a neighbour's change over from the object mirror to the object to. It fulfils that only if mirror was not written
-// since it was read.
+// carries returns the write that carries over to the object `to` what a neighbour wrote to the object `mirror`. If mirror was written again since it was read,
+// something is still to be carried over.
 func carries(to, mirror which) func(*pair, *pass) bool {
 	return func(w *pair, p *pass) bool {
 		if p.dirty&mirror == 0 {
@@ -396,7 +396,7 @@ func (p *pairs) accepts(w *pair, at *pass, r *request) bool {
 	return r.does(w, at)
 }
 
-// goOn emits the next request of a pass.
+// goOn emits the change in which a pass makes its next request.
 func (t *turn) goOn(by mover, name string, left plan, at func(*pair) *pass) {
 	what := name + " " + requests[t.plans.lists[left][0]].words
 	t.may(by, what, func(w *pair) { t.carryOn(w, by, at(w)) })
@@ -426,7 +426,7 @@ func (p *pairs) carryOn(w *pair, a mover, at *pass) {
 	}
 }
 
-// stop emits that the manager dies in the middle of a pass, or that it loses its lease without noticing.
+// stop emits two changes for a pass under way: the manager dies, or it loses its lease without noticing.
 func (t *turn) stop(name string, in phase, at func(*pair) *pass) {
 	if in == idle {
 		return

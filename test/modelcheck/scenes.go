@@ -290,7 +290,7 @@ func walkOf(may deeds, s scene) walking {
 	}
 }
 
-// familyOf returns the walk of two MachineSets, for which the API set is authoritative, with one Machine, for which the API machine is.
+// familyOf returns the walk of two MachineSets and a Machine. The first two parameters are the APIs that are authoritative for the sets and for the Machine.
 func familyOf(set, machine authority.API, may deeds) walking {
 	return families{set: set, machine: machine, may: may}.walk
 }

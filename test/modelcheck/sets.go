@@ -240,7 +240,7 @@ func (t *setTurn) creates(a authority.API) {
 	}
 }
 
-// judge records an excess if the set of a creates a Machine although there are enough, or deletes one although there are not too many.
+// judge records an excess of the set of API a: it creates a Machine although there are enough, or deletes one although there are not too many.
 func (w *setPair) judge(a authority.API) {
 	want, counted, staying := w.set(a).replicas, w.number(a), w.staying()
 	switch {
