@@ -68,7 +68,7 @@ var placed = map[string]func(document string) string{
 	},
 }
 
-// names returns n labels or annotations, and some of them have reserved names.
+// names returns metadata with 2n labels and 2n annotations. Half of their names have the prefix openshift.io, which is reserved.
 func names(n int, value string) string {
 	var b strings.Builder
 	for i := range n {

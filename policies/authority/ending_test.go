@@ -12,7 +12,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// TestLost tests which Machines have no instance any more. It decides by what Machine API's controllers write, and by what the mirror copies from Cluster
+// TestLost tests which Machines have no instance any more. That follows from what Machine API's controllers write, and from what the mirror copies from Cluster
 // API's.
 func TestLost(t *testing.T) {
 	const gone = `{"type":"InstanceExists","status":"False","reason":"InstanceMissing"}`

@@ -11,8 +11,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// No move starts to objects that are about to be deleted, even if nobody has asked to delete them: if the definition of sets is deleted, all sets are, and so
-// are the Machines that they own.
+// No move starts to objects that are about to be deleted, even if nobody has asked to delete these. For example, a deletion of the definition of sets deletes
+// all sets, and with them the Machines that they own.
 func TestSurroundingsOfAMachine(t *testing.T) {
 	kind, _ := authority.KindNamed("Machine")
 	namespaces := authority.Pair{MachineAPI: "mapi", ClusterAPI: "capi"}

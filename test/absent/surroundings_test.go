@@ -42,20 +42,20 @@ var (
 	seed     = flag.Uint64("seed", 0, "of what is drawn where not everything is played; 0: another one each time")
 )
 
-// loss is the deletion of a namespace, CRD or Cluster that Machines live in.
+// loss is the deletion of an object that Machines live in: a namespace, CRD or Cluster.
 type loss struct {
 	kind, namespace, name string
-	// takes is the API whose Machines may be deleted with it.
+	// takes is the API whose Machines may be deleted with the object.
 	takes string
-	// spares: no Machine is deleted with it.
+	// spares: no Machine is deleted with the object.
 	spares bool
-	// refuses: no Machine moves to the API `takes` while it is being deleted.
+	// refuses: no Machine moves to the API `takes` while the object is being deleted.
 	refuses bool
-	// unseen: Poundlock is killed once it is gone. Poundlock starts again after it has been recreated and the garbage collector has run.
+	// unseen: Poundlock is killed once the object is gone. It starts again after the object has been recreated and the garbage collector has run.
 	unseen bool
-	// restarts: Poundlock is killed while it is being deleted, and starts again at once.
+	// restarts: Poundlock is killed while the object is being deleted, and starts again at once.
 	restarts bool
-	// held: a MachineSet is being deleted, too. Its deletion waits, because another set of its API would adopt a Machine that it leaves.
+	// held: a MachineSet is deleted, too. Its deletion waits, because another set of its API would adopt a Machine that it leaves.
 	held bool
 }
 
@@ -189,7 +189,7 @@ func (w world) loses(l loss, name string, line *string) {
 	}
 	_ = wait.PollUntilContextTimeout(w.Context(), 200*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		return gone(ctx) == nil, nil
-	}) // the error of gone says more than that time is up
+	}) // the error of gone says more than a timeout
 	if err := gone(w.Context()); err != nil {
 		w.Errorf("it does not go: %v", err)
 	}
@@ -258,8 +258,8 @@ func (w world) ask(name, api string) {
 		client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"authoritativeAPI":"`+api+`"}}`))))
 }
 
-// hold deletes the set of an API that is not authoritative, under an identity that nobody can ask to confirm. It waits until the deletion waits, because the
-// API's other set would adopt a Machine that the set leaves.
+// hold deletes the set of an API that is not authoritative, as the garbage collector, because a person's deletion would be refused. It waits until the deletion
+// waits: the API's other set would adopt a Machine that the deleted set leaves.
 func (w world) hold(f fleet, api string) {
 	w.Helper()
 	set := object("machine.openshift.io/v1beta1", mapi, f.name+"-clusterapi")

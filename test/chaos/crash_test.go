@@ -20,7 +20,7 @@ import (
 type crash struct {
 	script
 	write int
-	// stored reports whether the API server has executed the write. The manager gets no answer in either case.
+	// stored: the API server executes the write before the kill. The manager gets no answer in either case.
 	stored bool
 }
 

@@ -55,7 +55,7 @@ func holder(t *testing.T) string {
 	return *lease.Spec.HolderIdentity
 }
 
-// leads waits until a manager other than before leads, and returns its identity.
+// leads waits until the leader is another one than `before`, and returns its identity.
 func (o *office) leads(t *testing.T, before string) (now string) {
 	t.Helper()
 	p := &play{T: t}

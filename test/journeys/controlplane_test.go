@@ -203,7 +203,7 @@ func voting(t *testing.T) {
 	}
 }
 
-// owned reports whether the set is the controller of all Machines, or of none.
+// owned returns the number of Machines whose controller is the set, or a sentence about a Machine that another object controls.
 func owned(t *testing.T) string {
 	t.Helper()
 	n := 0

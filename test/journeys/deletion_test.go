@@ -154,8 +154,8 @@ func instances(name string) []string {
 	return ids
 }
 
-// A person deletes the sets on the Machine API's side after everything has moved. "The Cluster API equivalent will continue to operate on its own" (converting
-// › Deletion of Machines), whatever the garbage collector's propagation policy is.
+// A person deletes the set on the Machine API's side after everything has moved. "The Cluster API equivalent will continue to operate on its own" (converting ›
+// Deletion of Machines), whatever the deletion's propagation policy is.
 func TestDeletingTheMachineAPISetThatIsNotAuthoritativeLeavesEverythingRunning(t *testing.T) {
 	stories.Long(t)
 	together(t)

@@ -97,7 +97,7 @@ func TestAMachineMovesThereAndBackAndKeepsItsInstance(t *testing.T) {
 	}
 }
 
-// finalizers checks whether an object has a finalizer.
+// finalizers checks that an object has a finalizer, or that it does not, as `want` says.
 func finalizers(t *testing.T, o object, name string, want bool) {
 	t.Helper()
 	all := field(t, o, ".metadata.finalizers")
@@ -255,8 +255,8 @@ func TestAnIdleFleetIsNotWrittenTo(t *testing.T) {
 	}
 }
 
-// marked waits until the Cluster's mark has the number of mirrored objects. That number is corrected once a minute, and each correction makes the provider look
-// at all its machines.
+// marked waits until the annotation by which Poundlock marks the Cluster has the number of mirrored objects. Poundlock corrects that number once a minute, and
+// each correction makes the provider look at all its machines.
 func marked(t *testing.T) {
 	t.Helper()
 	var holds, want string
