@@ -51,7 +51,7 @@ func ways() []string { return []string{none, noop, poundlock, params} }
 
 const identity = "system:serviceaccount:" + poundlock + "-twins:poundlock"
 
-// track has what the ways are compared on: the client, the servers and the fleet's size.
+// track has what the ways are measured with: the client, the servers and the fleet's size.
 type track struct {
 	admin client.Client
 	noop  *httptest.Server

@@ -162,7 +162,7 @@ func (r recipe) uncompiled(ctx context.Context) (int, error) {
 // Poundlock's own build.
 func (r recipe) compile(ctx context.Context, dir string, progress io.Writer) error {
 	cmd := goCommand(ctx, r.source, "build", "-v", "-buildvcs=false", "-ldflags", r.ldflags(r.version), "-o", filepath.Join(dir, r.binary), r.main)
-	// An interrupted go tool can leave its work folder behind. In this place it is removed with the unfinished entry.
+	// An interrupted go tool can leave its work folder behind. Below dir, the work folder is removed together with the unfinished entry.
 	work := filepath.Join(dir, "work")
 	cmd.Env = append(cmd.Env, "GOTMPDIR="+work)
 	if err := os.Mkdir(work, 0o755); err != nil {

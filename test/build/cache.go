@@ -49,7 +49,7 @@ func (e entry) get(ctx context.Context, progress io.Writer) (string, error) {
 }
 
 func (e entry) remake(ctx context.Context, progress io.Writer) error {
-	// The lock is ours, so a build that was killed has left whatever has this name.
+	// The lock is ours, so whatever exists under this name was left by a build that was killed.
 	next := e.dir + ".next"
 	if err := errors.Join(os.RemoveAll(next), os.MkdirAll(next, 0o755)); err != nil {
 		return err

@@ -20,7 +20,7 @@ func (p *Plane) Admin() *rest.Config {
 }
 
 // As returns the configuration of a client with any identity, by a client certificate. A service account (system:serviceaccount:NAMESPACE:NAME) is put into the
-// groups that its token would be in. Add the group system:masters for a person who needs no role to pass RBAC.
+// groups that its token would be in. Add the group system:masters for a person who should pass RBAC without a role.
 func (p *Plane) As(user string, groups ...string) (*rest.Config, error) {
 	client, err := issue(&p.keys.api, identity(user, append(serviceAccountGroups(user), groups...)...))
 	if err != nil {

@@ -37,7 +37,7 @@ type Network struct {
 	routes map[string][]string
 }
 
-// NewNetwork listens at a socket in a folder. It refuses every connection until Run.
+// NewNetwork returns a Network that listens at a socket in a folder. The Network refuses every connection until Run.
 func NewNetwork(k *Kubelet, dir string) (*Network, error) {
 	listener, err := net.Listen("unix", filepath.Join(dir, "egress.sock"))
 	if err != nil {

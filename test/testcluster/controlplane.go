@@ -24,9 +24,9 @@ import (
 //go:embed controlplane.yaml
 var controlPlaneYAML []byte
 
-// RaiseControlPlane completes the control plane. The fleet has only a part of it. It creates the given number of Machines, master-0 and on, in as many zones
-// as the platform has. Each gets its Node and its member of etcd, whose operator is simulated. Then it restarts Poundlock with --control-plane.
-// Options.ControlPlane requests all this from the start.
+// RaiseControlPlane completes the control plane, because the fleet has only a part of one. It creates the given number of Machines, master-0 and on, in as many
+// zones as the platform has. Each gets its Node and its member of etcd, whose operator is simulated. Then RaiseControlPlane restarts Poundlock with
+// --control-plane. Options.ControlPlane requests all this from the start.
 func (s *Stage) RaiseControlPlane(ctx context.Context, replicas int) error {
 	all, err := objects(bytes.ReplaceAll(controlPlaneYAML, []byte("REPLICAS"), []byte(strconv.Itoa(replicas))))
 	if err != nil {

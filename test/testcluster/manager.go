@@ -119,8 +119,8 @@ func (s *Stage) managerReady(ctx context.Context) error {
 	return nil
 }
 
-// serverReachesManager returns an error if the API server does not reach the manager. It tries to create an object for Cluster API as a dry run. Until the API
-// server has the CA of the manager's certificate, the webhooks that fail closed refuse that.
+// serverReachesManager returns an error if the API server does not reach the manager. It tries to create an object for Cluster API as a dry run. The API server
+// cannot call the webhooks until it has the CA of the manager's certificate. Until then it refuses the creation, because these webhooks fail closed.
 func (s *Stage) serverReachesManager(ctx context.Context) error {
 	fleet, err := fleet(s.kit)
 	if err != nil {
