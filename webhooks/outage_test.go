@@ -166,7 +166,7 @@ func TestWhatFailsClosed(t *testing.T) {
 		"another Machine begins": {asked{resource: machinesHere, before: unmoved, after: strings.Replace(unmoved, "name: a", "name: a, finalizers: [machine.machine.openshift.io]", 1)}, false},
 		"a value of authority that this build does not know": {asked{resource: machinesHere, before: unmoved, after: `{metadata: {name: a}, spec: {authoritativeAPI: Both}}`}, true},
 
-		// (b) objects with the mirror's mark, and creations of what would act.
+		// (b) objects with the mirror's mark, and creations of objects that would act.
 		"an edit of a mirror":                                    {asked{resource: machinesThere, before: marked, after: marked}, true},
 		"an edit that takes the mark off":                        {asked{resource: setsThere, before: marked, after: stranger}, true},
 		"an edit that puts the mark on":                          {asked{resource: checksThere, before: stranger, after: marked}, true},

@@ -50,7 +50,7 @@ func TestEveryScopeHasOneDoor(t *testing.T) {
 	}
 }
 
-// beside reports whether the route's webhook stands beside another one: it serves the requests, or similar ones, for which that one fails closed.
+// beside reports whether the route's webhook stands beside one that fails closed, and serves the same requests or similar ones.
 func beside(r Route) bool {
 	return strings.HasSuffix(r.Name, openSuffix) || strings.HasSuffix(r.Name, earlySuffix)
 }

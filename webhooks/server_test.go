@@ -123,7 +123,7 @@ func TestStoppingFailsNoReview(t *testing.T) {
 	}
 }
 
-// The certificate is renewed from the server's start to its end, whatever else a manager waits for before it starts anything else.
+// The server renews its certificate from its start to its end. It does not wait for what a manager waits for before it starts anything else.
 func TestTheServerKeepsItsCertificate(t *testing.T) {
 	s, url, c, _ := listening(t, nil, time.Second)
 	began, ended := make(chan struct{}), make(chan struct{})

@@ -43,7 +43,7 @@ func ForTest(t testing.TB, o Options) *Plane {
 }
 
 // Main runs a package's tests with one control plane that they share, and returns the exit code for os.Exit. It calls use with the control plane before the
-// first test. If the start fails, the package fails. Tests that share a control plane use different namespaces. Under -short Main starts no control plane.
+// first test. If the start fails, the package fails. Tests that share a control plane use different namespaces. Under -short Main runs no test.
 func Main(m *testing.M, o Options, use func(*Plane) error) int {
 	flag.Parse()
 	if testing.Short() {

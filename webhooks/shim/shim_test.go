@@ -368,7 +368,7 @@ func TestWhatIsNoReview(t *testing.T) {
 	}
 }
 
-// A transient failure is retried, and the API server is not informed.
+// A transient failure is retried, and the API server gets no error.
 func TestATransientFailureIsTriedAgain(t *testing.T) {
 	for why, fail := range map[string]func(http.ResponseWriter){
 		"502":                      func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) },
@@ -429,7 +429,7 @@ func TestAnUpstreamThatStaysAway(t *testing.T) {
 	}
 }
 
-// A converter that hangs is abandoned after an attempt's time, for another replica.
+// If a converter hangs, the shim gives up on it after an attempt's time, and asks another replica.
 func TestAnUpstreamThatHangs(t *testing.T) {
 	let := make(chan struct{})
 	var calls atomic.Int32
@@ -658,7 +658,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// An upstream that accepts a connection and answers nothing is tried again.
+// If an upstream accepts a connection and answers nothing, the shim tries again.
 func TestAnUpstreamThatHangsAtFirst(t *testing.T) {
 	var asked atomic.Int32
 	upstream := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
