@@ -42,7 +42,7 @@ import (
 	"github.com/poundlock/poundlock/test/stories"
 )
 
-// needed are the CRDs of these stories.
+// needed are the CRDs that these stories need.
 var needed = []string{
 	"machines.machine.openshift.io", "machinesets.machine.openshift.io", "infrastructures.config.openshift.io",
 	"machinehealthchecks.machine.openshift.io", "machinehealthchecks.cluster.x-k8s.io",
@@ -119,7 +119,7 @@ func TestOnAnAPIServer(t *testing.T) {
 	t.Run("a control plane does not end because nobody answers", func(t *testing.T) { nobodyAnswers(t, p) })
 }
 
-// takeAuthority removes what the overlay adds to a published CRD.
+// takeAuthority removes from a CRD what Poundlock's overlay adds to the published one.
 func takeAuthority(crd *apiextensionsv1.CustomResourceDefinition) {
 	properties := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties
 	for part, names := range map[string][]string{"spec": {"authoritativeAPI"}, "status": {"authoritativeAPI", "synchronizedAPI", "synchronizedGeneration"}} {
@@ -132,7 +132,7 @@ func takeAuthority(crd *apiextensionsv1.CustomResourceDefinition) {
 	}
 }
 
-// withoutAuthority waits until the API server serves a check by the new schema.
+// withoutAuthority waits until the API server serves checks by the schema without the authority fields.
 func (p *place) withoutAuthority(t *testing.T, name string) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; {
@@ -153,7 +153,7 @@ func check(name string) string {
 		spec: {authoritativeAPI: MachineAPI, selector: {}, unhealthyConditions: [{type: Ready, status: Unknown, timeout: 5m}]}}`, name)
 }
 
-// checks are two with one name, one in each API, created by users who do not know Poundlock.
+// checks creates two health checks with one name, one in each API, as users who do not know Poundlock create them.
 func checks(t *testing.T, p *place, name string) {
 	want := name
 	if name == "" {
@@ -179,7 +179,7 @@ type place struct {
 	warned           *warnedOf
 }
 
-// warnedOf keeps the API server's warnings.
+// warnedOf records the API server's warnings.
 type warnedOf struct {
 	mu    sync.Mutex
 	texts []string
@@ -273,7 +273,7 @@ func (p *place) open(t *testing.T, cfg *rest.Config) {
 	p.warned.take()
 }
 
-// filled reports whether a first status write is defaulted: the API server has both configurations then.
+// filled reports whether a first write of a status is defaulted. If it is, the API server has both configurations.
 func (p *place) filled(t *testing.T) bool {
 	t.Helper()
 	o := p.object(t, machineManifest("probe", ""))
@@ -414,7 +414,8 @@ func firstStatus(t *testing.T, p *place) {
 	}
 }
 
-// replacesStatus does what an older machine-api-operator does: it reads the object into a struct without the fields, and updates the whole status.
+// replacesStatus does what an older machine-api-operator does: it reads the object into a Go type that lacks the authority fields, and updates the whole
+// status.
 func replacesStatus(t *testing.T, p *place) {
 	p.create(t, p.admin, machineManifest("older", ""))
 	p.patchStatus(t, mapiMachine, "m", "older",
@@ -438,7 +439,7 @@ func replacesStatus(t *testing.T, p *place) {
 	}
 }
 
-// restored is a Machine that is restored from a backup while its mirror has stayed.
+// restored is about a Machine that is restored from a backup while its mirror still exists.
 func restored(t *testing.T, p *place) {
 	const id = "spec: {providerID: 'aws:///eu-west-1a/i-back'"
 	p.create(t, p.poundlock, strings.NewReplacer("annotations: {", "annotations: {poundlock.openshift.io/mirror-of: Machine/back, ",
@@ -477,7 +478,7 @@ func oneInstance(t *testing.T, p *place) {
 	p.must(t, p.admin.Create(t.Context(), p.object(t, strings.Replace(other, "name: one", "name: free", 1)), client.DryRunAll))
 }
 
-// recreates is about the infrastructure machine of a Machine that has an instance, which somebody deleted and creates again from a manifest without the ID: its
+// recreates is about the infrastructure machine of a Machine that has an instance. Somebody deleted it and creates it again from a manifest without the ID. Its
 // provider would create a second instance as soon as Cluster API owns it.
 func recreates(t *testing.T, p *place) {
 	withID := func(manifest string) string {
@@ -501,7 +502,7 @@ func ownersThatAreGone(t *testing.T, p *place) {
 	owned := func(manifest, owner string) *unstructured.Unstructured {
 		return p.object(t, strings.Replace(manifest, "metadata: {", "metadata: {ownerReferences: ["+owner+"], ", 1))
 	}
-	// They are refused where nothing mirrors the object, too: the collector would delete it in silence.
+	// They are refused even if nothing mirrors the object, because the garbage collector would delete the object without any message.
 	const set, cluster = "{apiVersion: %s, kind: MachineSet, name: x, uid: gone}", "{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, name: x, uid: gone}"
 	_, capi := setManifests("owned")
 	for manifest, owner := range map[string]string{
@@ -559,7 +560,7 @@ func lock(t *testing.T, p *place) {
 	denied(t, p.admin.Patch(t.Context(), o, change, client.DryRunAll), "authority/spec-locked", "spec.version")
 	p.must(t, p.poundlock.Patch(t.Context(), o, change, client.DryRunAll))
 	p.must(t, p.admin.Patch(t.Context(), o, merge(`{"metadata":{"labels":{"team":"blue"}}}`)))
-	// The previous version is converted for the webhook, and locked too.
+	// A request in the previous version is converted for the webhook, so it is locked, too.
 	old := capiMachine
 	old.Version = "v1beta1"
 	denied(t, p.admin.Patch(t.Context(), toward(old, "c", "locked"), change), "authority/spec-locked", "spec.version")
@@ -587,12 +588,12 @@ kind: AWSMachineTemplate
 metadata: {namespace: c, name: templated}
 spec: {template: {spec: {instanceType: m6i.large}}}`)
 	o := toward(platforms.List()[0].InfraMachineTemplate.GroupVersionKind, "c", "templated")
-	// It has no label and no mark: the set that refers to it is found by the index, once the cache has it.
+	// The template has no label and no mark. The index finds the set that refers to it, once the cache has the set.
 	eventually(t, "the set is known to the cache", func() bool { return p.admin.Delete(t.Context(), o, client.DryRunAll) != nil })
 	denied(t, p.admin.Delete(t.Context(), o), "authority/infra-locked", "metadata.name")
 }
 
-// collection deletes by a list request what must not be deleted by name, while authority moves back.
+// collection deletes, by a request for a whole collection, objects that must not be deleted by name, while authority moves back.
 func collection(t *testing.T, p *place) {
 	p.pair(t, "collected")
 	p.must(t, p.poundlock.Patch(t.Context(), toward(capiMachine, "c", "collected"),
@@ -624,7 +625,8 @@ func warnOfDelete(t *testing.T, p *place) {
 	if got := p.warned.take(); len(got) != 1 || !strings.HasSuffix(got[0], "[authority/delete-recreated]") {
 		t.Errorf("warned of %q, want authority/delete-recreated", got)
 	}
-	// An object without a finalizer has no twin. The API server would not see a finalizer that is added while it waits for the webhook.
+	// An object without a finalizer has no twin, and its deletion calls no webhook. While the API server waits for a webhook, it would not see a finalizer that is
+	// added.
 	p.create(t, p.admin, machineManifest("free", ""))
 	p.warned.take()
 	p.must(t, p.admin.Delete(t.Context(), toward(mapiMachine, "m", "free")))
@@ -651,7 +653,7 @@ func warnOfMove(t *testing.T, p *place) {
 	}
 }
 
-// warnOfUse edits and creates objects for which Cluster API is authoritative.
+// warnOfUse edits and creates objects for which Cluster API is authoritative, and expects warnings.
 func warnOfUse(t *testing.T, p *place) {
 	p.create(t, p.admin, strings.Replace(machineManifest("used", ""), "spec:\n", "spec:\n  authoritativeAPI: ClusterAPI\n", 1))
 	p.patchStatus(t, mapiMachine, "m", "used",
@@ -662,7 +664,7 @@ kind: AWSCluster
 metadata: {namespace: c, name: x}
 spec: {region: us-east-1}`)
 	t.Cleanup(func() {
-		p.must(t, p.admin.Delete(context.Background(), toward(platforms.List()[0].InfraCluster.GroupVersionKind, "c", "x"))) // what follows has none
+		p.must(t, p.admin.Delete(context.Background(), toward(platforms.List()[0].InfraCluster.GroupVersionKind, "c", "x"))) // later steps expect that there is none
 	})
 	p.create(t, p.admin, `
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
@@ -702,7 +704,7 @@ spec: {instanceType: m6i.large}`)
 		denied(t, p.admin.Status().Patch(t.Context(), o.DeepCopyObject().(client.Object), acknowledged, client.DryRunAll), "authority/pause-condition", "status.conditions[Paused]")
 		p.must(t, p.admin.Status().Patch(t.Context(), o.DeepCopyObject().(client.Object), merge(`{"status":{"conditions":[{"type":"Ready","status":"True","reason":"Ready","message":"m","lastTransitionTime":"2026-11-30T00:00:00Z"}]}}`), client.DryRunAll))
 	}
-	// As `kubectl replace` does with a manifest from before the field: the CRD's default fills it in.
+	// A whole object without the field is sent, as `kubectl replace` sends an older manifest. The CRD's default then fills in the field.
 	whole := toward(mapiMachine, "m", "used")
 	p.must(t, p.admin.Get(t.Context(), client.ObjectKeyFromObject(whole), whole))
 	unstructured.RemoveNestedField(whole.Object, "spec", "authoritativeAPI")
@@ -745,7 +747,7 @@ func elsewhere(t *testing.T, p *place) {
 	}
 }
 
-// neverMoves: a controller sets a set's replicas, and the cluster-version-operator all of its check, whichever API is authoritative.
+// neverMoves: a controller sets a set's replicas, and the cluster-version-operator writes the whole spec of its check, whichever API is authoritative.
 func neverMoves(t *testing.T, p *place) {
 	set, _ := setManifests("by-hosts")
 	p.create(t, p.admin, set)
@@ -761,7 +763,7 @@ func neverMoves(t *testing.T, p *place) {
 	p.patchStatus(t, released, "m", "machine-api-termination-handler", settledState)
 	denied(t, p.admin.Patch(t.Context(), toward(released, "m", "machine-api-termination-handler"), ask), "authority/request-blocked", "spec.authoritativeAPI")
 
-	// The cluster-version-operator sends all of it but status, without the field of authority, whatever was stored.
+	// The cluster-version-operator sends everything but status. It leaves out the field of authority, whatever was stored.
 	o := toward(released, "m", "machine-api-termination-handler")
 	p.must(t, p.admin.Get(t.Context(), client.ObjectKeyFromObject(o), o))
 	o.SetLabels(map[string]string{"k8s-app": "termination-handler"})
@@ -776,7 +778,7 @@ func neverMoves(t *testing.T, p *place) {
 	}
 }
 
-// namesNeighbours: controllers read no warnings, so the user who requests a move gets them. The set's fields show its other writers.
+// namesNeighbours: controllers do not read warnings, so the user who requests a move gets them. The set's fields show which other components write to it.
 func namesNeighbours(t *testing.T, p *place) {
 	set, _ := setManifests("shared")
 	p.create(t, p.admin, strings.Replace(set, "spec: {}}", `spec: {providerSpec: {value: {apiVersion: machine.openshift.io/v1beta1,
@@ -811,7 +813,7 @@ func namesNeighbours(t *testing.T, p *place) {
 	}
 }
 
-// asks requests a move to Cluster API by a dry run, and returns the warnings.
+// asks requests a move to Cluster API as a dry run, and returns the warnings.
 func (p *place) asks(t *testing.T, gvk schema.GroupVersionKind, name string) string {
 	t.Helper()
 	p.warned.take()
@@ -854,7 +856,7 @@ func controllers(t *testing.T, p *place) {
 	p.must(t, c.Status().Patch(t.Context(), machine.DeepCopy(), merge(`{"status":{"phase":"Running","nodeRef":{"kind":"Node","name":"n"}}}`)))
 }
 
-// twoSets has each API's controller act as soon as its set is stored.
+// twoSets is about two sets of one name. Each API's controller acts as soon as its set is stored.
 func twoSets(t *testing.T, p *place) {
 	stories.Long(t)
 	as := func(user string) client.Client {
@@ -897,7 +899,7 @@ func twoSets(t *testing.T, p *place) {
 	}
 	one, other := setManifests("twofold")
 	p.create(t, p.admin, one)
-	p.create(t, p.poundlock, strings.Replace(other, pausedText, "", 1)) // as if its review had not seen the other one
+	p.create(t, p.poundlock, strings.Replace(other, pausedText, "", 1)) // as if its review had not seen the other set
 	read := func(h half) *unstructured.Unstructured {
 		o := in(h.set, "twofold")
 		p.must(t, p.admin.Get(t.Context(), client.ObjectKeyFromObject(o), o))
@@ -919,7 +921,7 @@ func twoSets(t *testing.T, p *place) {
 	want("Cluster API's is deleted: Machine API's", here, false)
 }
 
-// takesPauseOff: the autoscaler skips a set of the Machine API with Cluster API's annotation, whichever API is authoritative.
+// takesPauseOff: the autoscaler ignores a set of the Machine API that has Cluster API's pause annotation, whichever API is authoritative.
 func takesPauseOff(t *testing.T, p *place) {
 	set, twin := setManifests("paused")
 	p.create(t, p.admin, strings.Replace(set, "spec: {", "spec: {authoritativeAPI: ClusterAPI, ", 1))
@@ -931,7 +933,7 @@ func takesPauseOff(t *testing.T, p *place) {
 	p.must(t, p.admin.Patch(t.Context(), o, merge(`{"metadata":{"annotations":{"cluster.x-k8s.io/paused":null}}}`)))
 }
 
-// withoutTwin is a Machine of a backup without a mirror: its finalizers are from another cluster.
+// withoutTwin is about a Machine of a backup that has no mirror. Its finalizers are from another cluster.
 func withoutTwin(t *testing.T, p *place) {
 	backup := strings.Replace(machineManifest("lonely", ""), "name: lonely}", "name: lonely, finalizers: [sync.machine.openshift.io/finalizer]}", 1)
 	p.create(t, p.admin, backup)
@@ -941,7 +943,7 @@ func withoutTwin(t *testing.T, p *place) {
 	denied(t, p.admin.Create(t.Context(), p.object(t, begun)), "authority/finalizer-fence", "metadata.finalizers")
 }
 
-// endsControlPlane: a user allows the deletion of a namespace, and forgets the masters that Cluster API runs.
+// endsControlPlane: a user allows the deletion of a namespace, and forgets that the masters run in Cluster API.
 func endsControlPlane(t *testing.T, p *place) {
 	for i := range 3 {
 		name := fmt.Sprintf("master-%d", i)
@@ -982,7 +984,7 @@ func endsControlPlane(t *testing.T, p *place) {
 	if got := strings.Join(p.warned.take(), " "); !strings.Contains(got, "3 of 3 control plane Machines") {
 		t.Errorf("warned of %q", got)
 	}
-	// Once all of them are asked to the API that stays, they would end on their way.
+	// If all of them were asked to move to the API that stays, they would be deleted on their way.
 	for i := range 3 {
 		name := fmt.Sprintf("master-%d", i)
 		p.must(t, p.poundlock.Patch(t.Context(), toward(mapiMachine, "m", name), merge(`{"spec":{"authoritativeAPI":"MachineAPI"}}`)))

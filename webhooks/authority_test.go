@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// inClusterAPIsWords patches a set's template to the member for Cluster API, which names an infrastructure machine template.
+// inClusterAPIsWords returns a patch that gives a set the template of Cluster API, which names an infrastructure machine template.
 func inClusterAPIsWords(more, template string) string {
 	return fmt.Sprintf(`{"spec":{%s"template":{"machineType":"machines_v1beta2_cluster_x_k8s_io","machines_v1beta1_machine_openshift_io":null,"machines_v1beta2_cluster_x_k8s_io":{
 		"failureDomains":{"platform":"AWS","aws":[{"placement":{"availabilityZone":"eu-west-1a"},"subnet":{"type":"ID","id":"subnet-a"}},{"placement":{"availabilityZone":"eu-west-1b"},"subnet":{"type":"ID","id":"subnet-b"}},{"placement":{"availabilityZone":"eu-west-1c"},"subnet":{"type":"ID","id":"subnet-c"}}]},

@@ -19,7 +19,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// The index finds Machines whose IDs have the same end. Those of another provider have another instance.
+// The index finds Machines whose IDs have the same end. A Machine of another provider has another instance, and is not returned.
 func TestMachinesOfAnotherInstanceAreNotHolders(t *testing.T) {
 	const aws, gcp = "AWSMachineProviderConfig", "GCPMachineProviderSpec"
 	for _, c := range []struct {
@@ -31,7 +31,7 @@ func TestMachinesOfAnotherInstanceAreNotHolders(t *testing.T) {
 		{"aws:///us-east-1a/i-0a", instanceid.Key("gce://project/zone/i-0a"), false},
 		{"openstack:///7d8a1f5e", instanceid.Key("openstack://regionOne/7d8a1f5e"), true}, // Cluster API's provider writes the region, Machine API's does not
 		{"openstack:///7d8a1f5e", instanceid.Key("openstack://regionOne/0b1c2d3e"), false},
-		{"ibmpowervs://dal/dal10/w/7d8a1f5e", instanceid.Key("ibmpowervs://dal/dal12/w/7d8a1f5e"), true}, // PowerVS' controllers act by the end alone
+		{"ibmpowervs://dal/dal10/w/7d8a1f5e", instanceid.Key("ibmpowervs://dal/dal12/w/7d8a1f5e"), true}, // the controllers of PowerVS only use the end
 		{"ibmpowervs://dal/dal10/w/7d8a1f5e", instanceid.Key("ibmpowervs://wdc/wdc06/x/7d8a1f5e"), true},
 		{"ibmpowervs://dal/dal10/w/7d8a1f5e", instanceid.Key("ibmpowervs://dal/dal10/w/0b1c2d3e"), false},
 		{"gce://project/a/name", instanceid.Key("gce://project/a/name"), true},
@@ -53,7 +53,7 @@ func TestMachinesOfAnotherInstanceAreNotHolders(t *testing.T) {
 	for _, c := range []struct {
 		id, platform, key string
 		has               bool
-	}{ // an ID of another cloud that was stored before it was refused: AWS's controllers read its end
+	}{ // an ID of another cloud may have been stored before such IDs were refused, and AWS's controllers read its end
 		{"gce://project/zone/i-0a", aws, instanceid.Key("aws:///us-east-1b/i-0a"), true},
 		{"gce://project/zone/i-0b", aws, instanceid.Key("aws:///us-east-1b/i-0a"), false},
 		{"aws://project/zone/name", gcp, instanceid.Key("gce://project/zone/name"), true},
@@ -69,7 +69,8 @@ func TestMachinesOfAnotherInstanceAreNotHolders(t *testing.T) {
 	}
 }
 
-// TestWhatElseIsKeptForAnInstanceIsAFact: of a Machine that is to move, on a platform whose provider keeps something for instances.
+// TestWhatElseIsKeptForAnInstanceIsAFact: if a Machine is to move on a platform whose provider keeps objects for instances, the other objects with the
+// Machine's instance are a fact of the review.
 func TestWhatElseIsKeptForAnInstanceIsAFact(t *testing.T) {
 	parse := func(text string) *policies.Object {
 		o, err := policies.ParseObject([]byte(text))
@@ -110,8 +111,8 @@ func TestWhatElseIsKeptForAnInstanceIsAFact(t *testing.T) {
 	}
 }
 
-// TestTheOwnersThatAreRead: the MachineSet of a Machine, in the Machine's own API and namespace, the Machines of a provider's machine, and the provider's
-// machine of what is kept for its instance.
+// TestTheOwnersThatAreRead: three kinds of owners are read. They are the MachineSet of a Machine, in the Machine's own API and namespace; the Machine of a
+// provider's machine; and the provider's machine of an object that is kept for an instance.
 func TestTheOwnersThatAreRead(t *testing.T) {
 	for _, c := range []struct {
 		side               policies.Side
@@ -198,7 +199,7 @@ func TestWhatIsKeptForAnInstanceIsAFact(t *testing.T) {
 	}
 }
 
-// TestTheMachineBehindWhatIsDeleted: whether the provider has the instance's ID is recorded on Cluster API's Machine, and only a warning depends on it.
+// TestTheMachineBehindWhatIsDeleted: Cluster API's Machine records whether the provider has the instance's ID. Only a warning depends on that.
 func TestTheMachineBehindWhatIsDeleted(t *testing.T) {
 	o, err := policies.ParseObject([]byte(`{"metadata":{"name":"m"}}`))
 	if err != nil {
@@ -225,7 +226,8 @@ func TestTheMachineBehindWhatIsDeleted(t *testing.T) {
 	}
 }
 
-// TestTheInfrastructureMachineOfAName: whether another Machine runs it costs one live read of one object, and that only where there is no twin.
+// TestTheInfrastructureMachineOfAName: one live read of one object finds out whether an infrastructure machine of the Machine's name exists. It is only made if
+// there is no twin.
 func TestTheInfrastructureMachineOfAName(t *testing.T) {
 	object := func(text string) *policies.Object {
 		o, err := policies.ParseObject([]byte(text))

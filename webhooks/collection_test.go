@@ -23,13 +23,13 @@ import (
 	"github.com/poundlock/poundlock/test/stories"
 )
 
-// An API server sends the review of each object of a collection without request.name, and so the review of an object whose name it generates. The test sends
-// each kind and operation of every route, and every case of the route's rules, with the name and without: the answer is the same, byte for byte.
+// The API server sends the review of each object of a collection without request.name, and also the review of an object whose name it generates. The test sends
+// each kind and operation of every route, and every case of the route's rules, both with the name and without. The two answers must be the same, byte for byte.
 func TestEveryRouteAnswersWithoutRequestName(t *testing.T) {
 	stories.Long(t)
 	catalog, cases := All(platforms.List()...), casesOf(t)
 	w := &world{}
-	h := handlerOf(t, catalog, w) // one for all cases: to route them is most of the work otherwise
+	h := handlerOf(t, catalog, w) // one for all cases, because setting up the routes is most of the work
 	for _, route := range Routes(catalog) {
 		asked := map[admissionv1.Operation]int{}
 		for _, c := range append(everyRequest(t, route), cases...) {
@@ -52,7 +52,7 @@ func TestEveryRouteAnswersWithoutRequestName(t *testing.T) {
 	}
 }
 
-// everyRequest has requests for each kind and operation of a route: for an object whose twin is authoritative, and for one that is authoritative itself.
+// everyRequest returns requests for each kind and operation of a route: for an object whose twin is authoritative, and for an object that is authoritative.
 func everyRequest(t *testing.T, route Route) []policiestest.Case {
 	t.Helper()
 	namespace, twin := policiestest.ClusterAPINamespace, policiestest.MachineAPINamespace
@@ -120,7 +120,7 @@ func scopeOf(c policies.Change) policies.Scope {
 	return policies.Scope{Side: c.Side, Kinds: []string{c.Kind}, Operations: ops(c.Operation), Subresource: c.Subresource}
 }
 
-// worldOf has a case's facts as objects: each under its own name, and the case's set refers to the case's template.
+// worldOf returns a case's facts as objects. Each object has a name of its own, and the case's set refers to the case's template.
 func worldOf(c policiestest.Case) *world {
 	w := &world{cached: map[string]string{}, sets: map[string][]string{c.Change.Name: {policiestest.ObjectName}}}
 	for _, o := range []*policies.Object{c.Change.Facts.Twin, c.Change.Facts.Stored} {
@@ -133,7 +133,7 @@ func worldOf(c policiestest.Case) *world {
 	return w
 }
 
-// handlerOf answers every route from a world, with the cases' namespaces and actors.
+// handlerOf returns a handler that answers every route from a world, with the namespaces and actors of the cases.
 func handlerOf(t *testing.T, catalog Catalog, w *world) http.Handler {
 	t.Helper()
 	m, err := newMetrics(prometheus.NewRegistry())
@@ -150,7 +150,7 @@ func handlerOf(t *testing.T, catalog Catalog, w *world) http.Handler {
 	return mux
 }
 
-// actors have the names of their roles.
+// actors returns identities that are named after their roles.
 func actors() policies.Identities {
 	out := policies.Identities{}
 	for _, a := range []policies.Actor{
@@ -162,7 +162,7 @@ func actors() policies.Identities {
 	return out
 }
 
-// reviewOf is a case's request as an API server sends it, without its frame.
+// reviewOf returns a case's request as an API server sends it, without the frame of the AdmissionReview.
 func reviewOf(t *testing.T, c policies.Change, subject Subject, name string) string {
 	t.Helper()
 	request := map[string]any{

@@ -41,7 +41,7 @@ const (
 	smallSet = `{"metadata":{"name":"cluster","namespace":"m"},"spec":{"state":"Active","selector":{"matchLabels":{"role":"master"}},"replicas":3}}`
 )
 
-// A set's control plane is looked up by its selector for a change of its spec, and for nothing else.
+// A set's control plane is only looked up, by the set's selector, if a request changes the set's spec.
 func TestControlPlaneIsLookedUp(t *testing.T) {
 	for text, c := range map[string]struct {
 		request string
@@ -128,7 +128,7 @@ func TestAMachineOfTheControlPlaneIsLookedUp(t *testing.T) {
 	}
 }
 
-// resolving looks up a set's template for Cluster API, and returns which template it was.
+// resolving looks up a set's template for Cluster API, and returns which template that was.
 type resolving struct {
 	ControlPlanesFunc
 	read func(*unstructured.Unstructured, error)
@@ -138,7 +138,7 @@ func (r resolving) Resolved(ctx context.Context, _ authority.Pair, set []byte, w
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(schema.GroupVersionKind{Group: "infrastructure.cluster.x-k8s.io", Version: "v1beta2", Kind: "AWSMachineTemplate"})
 	if with.Name == "" {
-		return controlplane.Resolved{Set: &machinev1.ControlPlaneMachineSet{}}, nil // the stored one
+		return controlplane.Resolved{Set: &machinev1.ControlPlaneMachineSet{}}, nil // the stored template
 	}
 	r.read(u, with.reader(shelf{}).Get(ctx, client.ObjectKey{Namespace: "c", Name: "larger"}, u))
 	out := &machinev1.ControlPlaneMachineSet{}
@@ -199,7 +199,7 @@ func (slow) Create(ctx context.Context, _ client.Object, _ ...client.CreateOptio
 	return ctx.Err()
 }
 
-// TestAReviewWaitsTwoSecondsForDryRuns: one without an answer is marked as such, however many there are, and none is taken for a refusal.
+// TestAReviewWaitsTwoSecondsForDryRuns: a dry run without an answer is reported as such, however many there are, and none counts as a refusal.
 func TestAReviewWaitsTwoSecondsForDryRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, err := newMetrics(prometheus.NewRegistry())
@@ -223,7 +223,7 @@ func TestAReviewWaitsTwoSecondsForDryRuns(t *testing.T) {
 	})
 }
 
-// masters makes a control plane of three in three zones.
+// masters creates a control plane of three Machines in three zones.
 func (p *place) masters(t *testing.T) {
 	t.Helper()
 	for i, zone := range []string{"a", "b", "c"} {
@@ -282,7 +282,7 @@ func (p *place) kubectl(t *testing.T, stdin string, args ...string) (string, err
 	return text, err
 }
 
-// prints runs kubectl and looks for words in its output; refused: it must fail.
+// prints runs kubectl and looks for words in its output. If refused is true, the command must fail.
 func (p *place) prints(t *testing.T, refused bool, stdin string, words []string, args ...string) {
 	t.Helper()
 	out, err := p.kubectl(t, stdin, args...)
@@ -300,7 +300,7 @@ func (p *place) prints(t *testing.T, refused bool, stdin string, words []string,
 
 const cpms = "controlplanemachineset.machine.openshift.io"
 
-// parted matches where one warning continues in the next, whose rule is the same.
+// parted matches where one warning continues in the next warning of the same rule.
 var parted = regexp.MustCompile(`… \[[a-z/-]+\]\nWarning: …`)
 
 func (p *place) patches(t *testing.T, refused bool, patch string, words []string, more ...string) {
@@ -312,7 +312,7 @@ func inMachineTemplate(member string) string {
 	return `{"spec":{"template":{"machines_v1beta1_machine_openshift_io":` + member + `}}}`
 }
 
-// controlPlaneSet is the life of a set from a user's view.
+// controlPlaneSet is the life of a set as a user sees it.
 func controlPlaneSet(t *testing.T, p *place) {
 	p.masters(t)
 	check := func(words ...string) []string { return words }
@@ -393,7 +393,7 @@ spec: {instanceType: m6i.xlarge, ami: {id: ami-1}, subnet: {id: subnet-c}, ignit
 	})
 }
 
-// finalizerOfASet: a user who removes it by hand is warned of the Machines that the collector deletes.
+// finalizerOfASet: a user who removes a set's finalizer by hand is warned of the Machines that the garbage collector then deletes.
 func finalizerOfASet(t *testing.T, p *place) {
 	check := func(words ...string) []string { return words }
 	uid, _ := p.kubectl(t, "", "get", cpms, "cluster", "-o", "jsonpath={.metadata.uid}")
@@ -403,7 +403,7 @@ func finalizerOfASet(t *testing.T, p *place) {
 	p.patches(t, false, `{"metadata":{"finalizers":null}}`, check("the garbage collector deletes x-master-1", "[controlplane/finalizer]"), "--dry-run=server")
 }
 
-// refusesMachines installs a foreign policy that refuses Machines of a size, and waits until it applies.
+// refusesMachines installs a policy of somebody else that refuses Machines of a size, and waits until it applies.
 func (p *place) refusesMachines(t *testing.T, size, words string) {
 	t.Helper()
 	p.create(t, p.admin, fmt.Sprintf(`

@@ -59,7 +59,7 @@ func awsShelf(t testing.TB) shelf {
 	}
 }
 
-// converting converts in the cluster of the shelf.
+// converting returns conversions that read the cluster from the shelf.
 func converting(s shelf, w *world) conversions {
 	all := platforms.List()
 	return conversions{cached: w.lookups().Cached, envs: envs{cache: s, timeout: time.Second}, platforms: all}
@@ -87,7 +87,7 @@ func TestConversions(t *testing.T) {
 		side           policies.Side
 		old, new, twin string
 		infra          string
-		scale          string // the stored object, for a review of its /scale
+		scale          string // the stored object, if the review is of its /scale
 		shelf          shelf
 		want           []string // fields
 		wantErr        string
@@ -171,8 +171,8 @@ func TestConversions(t *testing.T) {
 	}
 }
 
-// Who asks for a move back without the infrastructure machine reads what the mirror reports, and not the advice to create one, which could make a second
-// instance.
+// A user who requests a move back without the infrastructure machine reads what the mirror reports. The review does not advise to create an infrastructure
+// machine, because that could create a second instance.
 func TestAMissingInfrastructureMachineIsReportedInTheMirrorsWords(t *testing.T) {
 	const capi = `{"metadata":{"name":"a","namespace":"c"},"spec":{"clusterName":"x",%s"bootstrap":{"dataSecretName":"d"},
 		"infrastructureRef":{"apiGroup":"infrastructure.cluster.x-k8s.io","kind":"AWSMachine","name":"i"}}}`
@@ -212,7 +212,7 @@ func TestAMissingInfrastructureMachineIsReportedInTheMirrorsWords(t *testing.T) 
 	}
 }
 
-// Without the infrastructure cluster nothing of Cluster API's converts: the review names that object, as the mirror does, and no field.
+// Without the infrastructure cluster, no object of Cluster API converts. The review names the missing infrastructure cluster, as the mirror does, and no field.
 func TestAMissingInfrastructureClusterIsNoFieldsFault(t *testing.T) {
 	c := policies.Change{Subject: policies.Subject{Side: policies.SideClusterAPI, Kind: "Machine", Namespace: "c", TwinNamespace: "m"}, Operation: update}
 	c.Facts.Twin = parsed(t, `{"metadata":{"name":"a","namespace":"m"},"spec":{"authoritativeAPI":"ClusterAPI"},"status":{"authoritativeAPI":"ClusterAPI"}}`)
@@ -227,7 +227,7 @@ func TestAMissingInfrastructureClusterIsNoFieldsFault(t *testing.T) {
 	}
 }
 
-// masters is a cache that lists the control plane's Machines alone.
+// masters is a cache that only lists the control plane's Machines.
 type masters struct {
 	shelf
 	t     *testing.T
@@ -302,7 +302,8 @@ func TestMastersWithDifferentLoadBalancers(t *testing.T) {
 	}
 }
 
-// TestAPlatformThatCannotBeMigrated: for every kind of object the answer reports that once, and nothing that a move would wait for.
+// TestAPlatformThatCannotBeMigrated: for every kind of object, the answer reports once that the platform cannot be migrated, and nothing that a move would wait
+// for.
 func TestAPlatformThatCannotBeMigrated(t *testing.T) {
 	s := shelf{"Infrastructure cluster": decoded(t, `{"status":{"infrastructureName":"x","platformStatus":{"type":"Abacus"}}}`)}
 	stays := `{"metadata":{"name":"a","namespace":"m"},"spec":{"authoritativeAPI":"MachineAPI"},"status":{"authoritativeAPI":"MachineAPI",` +
@@ -361,7 +362,7 @@ func parsed(t testing.TB, text string) *policies.Object {
 	return o
 }
 
-// BenchmarkReviewOfAMove measures a review with a full AWS conversion, from body to answer; a lookup costs as much as one in a map.
+// BenchmarkReviewOfAMove measures a review with a full AWS conversion, from body to answer. A lookup in it only costs as much as one in a map.
 func BenchmarkReviewOfAMove(b *testing.B) {
 	w := &world{live: map[string]string{capiA: `{"metadata":{"name":"a","namespace":"c"}}`}}
 	w.convert = converting(awsShelf(b), w).Unconvertible

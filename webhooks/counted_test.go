@@ -18,7 +18,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// A Cluster API Machine without a Machine API object cannot report why: the review tries its conversion.
+// A Cluster API Machine without a Machine API object cannot report why it has none, so the review tries its conversion.
 func TestUncountedMachinesAreExplained(t *testing.T) {
 	object := func(raw string) *policies.Object {
 		o, err := policies.ParseObject([]byte(raw))
@@ -74,7 +74,7 @@ func TestUncountedMachinesAreExplained(t *testing.T) {
 	}
 }
 
-// A Machine has no mirror if the definition of its kind does not exist or is being deleted, and the review reports which.
+// A Machine has no mirror if the definition of its kind does not exist or is being deleted. The review reports which of the two is the case.
 func TestUncountedMachinesWithoutTheirDefinition(t *testing.T) {
 	object := func(raw string) *policies.Object {
 		o, err := policies.ParseObject([]byte(raw))
@@ -130,8 +130,8 @@ func TestUncountedMachinesWithoutTheirDefinition(t *testing.T) {
 	}
 }
 
-// Nearly all Machines of OpenStack and vSphere have Poundlock's hook while Machine API runs their instances: a deletion of the set would not leave these
-// behind. Nor would one past the hooks of others, which a set without a twin may have of its own.
+// Nearly all Machines of OpenStack and vSphere have Poundlock's hook while Machine API runs their instances. A deletion of their set would not leave the
+// instances behind. A deletion past the hooks of others would not leave instances behind either. A set without a twin may have such hooks of its own.
 func TestTheMachinesWhoseInstancesAreUnknown(t *testing.T) {
 	object := func(name, annotations, status string) *policies.Object {
 		o, err := policies.ParseObject([]byte(`{"metadata":{"name":"` + name + `","uid":"c","annotations":{` + annotations + `}},"status":{"authoritativeAPI":"` + status + `"}}`))
@@ -218,7 +218,7 @@ func TestTheMachinesOfAMachineDeploymentThatHooksHoldUp(t *testing.T) {
 	}
 }
 
-// An object that is deleted with its namespace does not wait for the hook. A Machine whose own deletion waits for it does.
+// An object that is deleted with its namespace does not wait for the hook. A Machine whose own deletion waits for the hook does.
 func TestTheMachinesThatWouldGoWithTheirNamespace(t *testing.T) {
 	const hook = `"annotations":{"pre-terminate.delete.hook.machine.cluster.x-k8s.io/poundlock-until-provider-knows-instance":"poundlock"}`
 	object := func(metadata, status string) *policies.Object {

@@ -9,7 +9,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 )
 
-// The field manager is that of an update, also of a PATCH, which the API server sends with the options of an update.
+// The field manager is that of an update. A PATCH has it, too, because the API server sends a PATCH with the options of an update.
 func TestFieldManager(t *testing.T) {
 	for options, want := range map[string]string{
 		"": "",

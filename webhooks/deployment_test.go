@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// deployment is the story of a MachineDeployment with a set, one of whose Machines is mirrored, run by Cluster API and has a hook.
+// deployment is the story of a MachineDeployment with a set. One of the set's Machines is mirrored, is run by Cluster API and has a hook.
 func deployment(t *testing.T, p *place) {
 	const spec = `spec: {clusterName: x, replicas: 1, selector: {matchLabels: {d: d}}, template: {metadata: {labels: {d: d}}, spec: {clusterName: x,
 		bootstrap: {dataSecretName: worker-user-data}, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSMachineTemplate, name: d}}}}`

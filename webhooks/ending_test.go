@@ -19,7 +19,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// The control plane Machines that are deleted with their place, and those of a set that is deleted in the foreground, are found by their owners.
+// The control plane Machines that are deleted with their namespace, CRD or Cluster, and those of a set that is deleted in the foreground, are found by their
+// owners.
 func TestEnding(t *testing.T) {
 	object := func(raw string) *policies.Object {
 		o, err := policies.ParseObject([]byte(raw))
@@ -154,7 +155,7 @@ func TestTheControlPlaneMachinesThatLostTheirInstance(t *testing.T) {
 	}
 }
 
-// TestMastersThatStay counts as Cluster API's controller does. A deletion on either side counts, also of several that follow one another at once.
+// TestMastersThatStay counts Machines as Cluster API's controller does. A deletion on either side counts, even if several deletions follow one another at once.
 func TestMastersThatStay(t *testing.T) {
 	const (
 		leaving = `{"metadata":{"name":%q,"deletionTimestamp":"2026-01-01T00:00:00Z"}}`
@@ -196,7 +197,8 @@ func TestMastersThatStay(t *testing.T) {
 	}
 }
 
-// TestTheMastersBehindAProvidersMachine: the cache says whether a Machine is of the control plane, and no more: it may be behind its deletion.
+// TestTheMastersBehindAProvidersMachine: the cache only decides whether a Machine belongs to the control plane. Everything else is read live, because the cache
+// may not show yet that the Machine is being deleted.
 func TestTheMastersBehindAProvidersMachine(t *testing.T) {
 	const (
 		master  = `{"metadata":{"name":"m0","labels":{"cluster.x-k8s.io/control-plane":""}}}`
@@ -240,13 +242,13 @@ func TestTheMastersBehindAProvidersMachine(t *testing.T) {
 	}
 }
 
-// TestUndrained finds out whether Cluster API would find a Machine of the control plane: a mirror counts, one that is being deleted does not.
+// TestUndrained tests whether Cluster API would find a Machine of the control plane. A mirror counts, and a Machine that is being deleted does not.
 func TestUndrained(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		machines  []string
 		err       error
 		undrained bool
-		// cached are the Machines without an owner in the cache.
+		// cached are the names of the Machines without an owner in the cache.
 		cached []string
 		asked  int
 	}{

@@ -20,7 +20,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// The deletion of a configuration is noticed within a minute and an interval. No answer removes a label.
+// The deletion of a webhook configuration is noticed within a minute and an interval. No answer of the API server removes a label.
 func TestAnAnswerThatFailsToComeIsNoticed(t *testing.T) {
 	var (
 		clock    = time.Unix(1e9, 0)
@@ -56,7 +56,7 @@ func TestAnAnswerThatFailsToComeIsNoticed(t *testing.T) {
 	step("a replica that stops asks nothing", probeAgain, 0, 0)
 }
 
-// A configuration may select the namespaces of one pair and not of another: each pair is reported, and fails closed, by itself.
+// A configuration may select the namespaces of one pair and not those of another. So each pair is reported, and fails closed, separately.
 func TestEachPairIsAskedForItself(t *testing.T) {
 	var (
 		silent   = errors.New("no answer")
@@ -91,7 +91,7 @@ func TestEachPairIsAskedForItself(t *testing.T) {
 	}
 }
 
-// namespaces are those that exist, and whether they have the label.
+// namespaces are the namespaces that exist, and whether each has the label.
 type namespaces map[string]bool
 
 func (n namespaces) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
@@ -109,7 +109,7 @@ func (n namespaces) Get(_ context.Context, key client.ObjectKey, o client.Object
 
 func (namespaces) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
 
-// patched keeps the patches.
+// patched records the patches.
 type patched struct {
 	client.Writer
 	names []string

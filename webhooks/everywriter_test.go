@@ -28,10 +28,10 @@ import (
 	"github.com/poundlock/poundlock/test/stories"
 )
 
-// writersPair are namespaces for the objects of everyWriter alone: other stories count Machines.
+// writersPair has the namespaces that only everyWriter uses, because other stories count Machines.
 var writersPair = authority.Pair{MachineAPI: "writers-m", ClusterAPI: "writers-c"}
 
-// played are whose identities the stories use: OpenShift's, and those that the place has of its own.
+// played returns the identities that the stories use: OpenShift's, and those that the place has of its own.
 func played() policies.Identities {
 	out := authority.OpenShiftIdentities()
 	out[policies.Poundlock] = []string{poundlockUser}
@@ -39,19 +39,19 @@ func played() policies.Identities {
 	return out
 }
 
-// playedElsewhere are the requests of the survey that other stories send, since there is one object of that name, and those that AWS has no place for: what a
-// provider keeps for an instance, and the instance in the status of its machine.
+// playedElsewhere reports whether everyWriter leaves out a request of the survey. Other stories send it, because only one object of its name exists. Or it has
+// no place on AWS: requests to objects that are kept for instances, and to the instance in the status of its machine.
 func playedElsewhere(w policiestest.Write) bool {
 	ofControlPlane := w.Operation == admissionv1.Create && strings.Contains(string(w.Change), `"ControlPlaneMachineSet"`)
 	return w.Nothing != "" || ofControlPlane || w.Kind == "ControlPlaneMachineSet" || w.Kind == authority.InfraInstance || w.Kind == authority.InfraMachine && w.Subresource != "" ||
 		strings.Contains(string(w.Old), "machine-api-termination-handler")
 }
 
-// playedStages are those at which everyWriter plays in make test: each side is a mirror in one of them, and one is in mid-move.
+// playedStages are the stages that everyWriter plays in make test. Each side is the mirror in one of them, and one is in mid-move.
 var playedStages = []string{"MachineAPI", "leftMachineAPI", "ClusterAPI"}
 
-// everyWriter sends each request of each other component of OpenShift (policies/authority/testdata/writers), at each stage of a move, as that component and as
-// an administrator. The API server adds what no table of the rules has: the defaults and validation of the CRDs, the two kinds of webhooks one after the other,
+// everyWriter sends each request of OpenShift's other components (policies/authority/testdata/writers), at each stage of a move, as that component and as an
+// administrator. The API server adds what no table of the rules has: the defaults and validation of the CRDs, the two kinds of webhooks one after the other,
 // and what a client's own types leave out of a whole object.
 func everyWriter(t *testing.T, p *place) {
 	all, err := policiestest.LoadWrites("../policies/authority/testdata/writers/writers.yaml")
@@ -95,12 +95,12 @@ func everyWriter(t *testing.T, p *place) {
 	}
 }
 
-// sceneOf is alike for requests to the same pair.
+// sceneOf returns a key that is equal for requests to the same pair.
 func sceneOf(w policiestest.Write) string {
 	return fmt.Sprint(w.Side, w.Kind, w.Operation == "CREATE", string(w.Old), string(w.Twin), string(w.Infra), string(w.Set), w.NoTwin)
 }
 
-// managerOf is the field manager of a writer whose writes Poundlock carries over, "" for others.
+// managerOf returns the field manager of a writer whose writes Poundlock carries over, "" for other writers.
 func managerOf(actor policies.Actor) string {
 	for _, g := range authority.Grants() {
 		if g.Actor == actor && g.Manager != "" {
@@ -113,13 +113,13 @@ func managerOf(actor policies.Actor) string {
 // scene is a pair at a stage of a move.
 type scene struct {
 	name string
-	// target is the object of the requests, as it is stored; nil where they create it.
+	// target is the stored object that the requests change; nil if they create it.
 	target *unstructured.Unstructured
-	// uid is that of the owner whom requests name.
+	// uid is the UID of the owner that requests name.
 	uid types.UID
 }
 
-// scene stores what there is of a request's pair, as Poundlock.
+// scene stores, as Poundlock, the objects of a request's pair.
 func (p *place) scene(t *testing.T, name string, w policiestest.Write, stage string) *scene {
 	t.Helper()
 	c, err := w.ChangeAt(stage)
@@ -159,12 +159,12 @@ func (p *place) scene(t *testing.T, name string, w policiestest.Write, stage str
 		p.must(t, err)
 		s.uid = p.store(t, s, core.Old).GetUID()
 		s.target = p.store(t, s, target)
-		s.uid = "u" // of an owner that the requests make up
+		s.uid = "u" // the UID of an owner that the requests make up
 	}
 	return s
 }
 
-// store creates one object, with its status, and deletes it where it is to be on its way.
+// store creates one object with its status. If the object is to be in deletion, store deletes it.
 func (p *place) store(t *testing.T, s *scene, o *policies.Object) *unstructured.Unstructured {
 	t.Helper()
 	made := s.object(t, o.Raw())
@@ -187,7 +187,7 @@ func (p *place) store(t *testing.T, s *scene, o *policies.Object) *unstructured.
 	return made
 }
 
-// object is one of a table's, in this scene: with names and an instance of its own, and with what its CRD demands.
+// object returns an object of a table for this scene: with names and an instance of its own, and with what its CRD requires.
 func (s *scene) object(t *testing.T, raw []byte) *unstructured.Unstructured {
 	t.Helper()
 	o := &unstructured.Unstructured{}
@@ -227,7 +227,7 @@ func (s *scene) object(t *testing.T, raw []byte) *unstructured.Unstructured {
 	return o
 }
 
-// dated gives the conditions of a request what a CRD demands of each.
+// dated adds to the conditions of a request the time that a CRD requires of each.
 func dated(change []byte) []byte {
 	return regexp.MustCompile(`\{"status": ?"(True|False)",|\{"reason": ?"[^"]*","status"|\{"type"`).ReplaceAllFunc(change, func(begin []byte) []byte {
 		return append([]byte(`{"lastTransitionTime":"2026-01-01T00:00:00Z",`), begin[1:]...)
@@ -236,7 +236,7 @@ func dated(change []byte) []byte {
 
 func selecting() map[string]any { return map[string]any{"matchLabels": map[string]any{"a": "b"}} }
 
-// text gives the names of the tables to this scene alone.
+// text replaces the names of the tables by names that only this scene has.
 func (s *scene) text(raw []byte) []byte {
 	for _, r := range []struct{ of, to string }{
 		{policiestest.ObjectName, s.name}, {`"name": ?"s"`, `"name":"` + s.name + `-set"`}, {`"s-`, `"` + s.name + `-set-`},
@@ -251,7 +251,7 @@ func (s *scene) text(raw []byte) []byte {
 func (s *scene) meets(t *testing.T, p *place, c client.Client, actor policies.Actor, w policiestest.Write, stage string) {
 	t.Helper()
 	if w.Subresource == "scale" && actor == policies.Autoscaler && w.Side == policies.SideMachineAPI && stage == "ClusterAPI" {
-		return // what the set's new Machines would be like decides: test/journeys has sets with templates
+		return // depends on the set's template, and test/journeys has sets with templates
 	}
 	// The reviews' cache may lag behind what was created a moment ago.
 	wrong := ""
@@ -264,7 +264,7 @@ func (s *scene) meets(t *testing.T, p *place, c client.Client, actor policies.Ac
 	}
 }
 
-// try sends a request as a dry run, and returns in what the answer is wrong, "" if in nothing.
+// try sends a request as a dry run, and returns what is wrong with the answer, "" if nothing is.
 func (s *scene) try(t *testing.T, p *place, c client.Client, actor policies.Actor, w policiestest.Write, stage string) string {
 	t.Helper()
 	p.warned.take()
@@ -275,7 +275,7 @@ func (s *scene) try(t *testing.T, p *place, c client.Client, actor policies.Acto
 	case refused == "" && err != nil:
 		return fmt.Sprintf("refused: %v", err)
 	case refused != "" && (err == nil || !slices.ContainsFunc(strings.Split(refused, ", "), func(rule string) bool {
-		// The CRD's own rule is asked first.
+		// The CRD's own rule applies first.
 		return strings.Contains(err.Error(), "[authority/"+rule+"]") || rule == "status-owned" && strings.Contains(err.Error(), "must not transition directly")
 	})):
 		return fmt.Sprintf("want a refusal by %s: %v", refused, err)
@@ -328,7 +328,7 @@ func (s *scene) send(t *testing.T, c client.Client, w policiestest.Write, stage 
 	if err := json.Unmarshal(raw, &o.Object); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range w.Kept { // a type that lacks them leaves them out, and the CRD has defaults
+	for _, path := range w.Kept { // a type without these fields leaves them out, and the CRD has defaults
 		unstructured.RemoveNestedField(o.Object, strings.Split(path, ".")...)
 	}
 	if w.Subresource == "status" {

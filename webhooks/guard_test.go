@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// guarded serves a handler behind a guard with so many slots.
+// guarded serves a handler behind a guard with `turns` slots.
 func guarded(t *testing.T, turns int, next http.HandlerFunc) (*guard, *atomic.Bool, *httptest.Server) {
 	t.Helper()
 	stopping := &atomic.Bool{}

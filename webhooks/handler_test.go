@@ -30,7 +30,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// world is what lookups find: objects as JSON by the text of their Ref, in the cache and on the API server.
+// world has what lookups find, in the cache and on the API server: objects as JSON, by the text of their Ref.
 type world struct {
 	cached, live map[string]string
 	sets         map[string][]string
@@ -39,7 +39,7 @@ type world struct {
 	convert      ConverterFunc
 	// adopters are MachineSets and MachineDeployments, by group, kind and namespace.
 	adopters map[string]string
-	// controlPlanes may be nil: then there is no Machine, no Node and no Infrastructure.
+	// controlPlanes may be nil. Then there is no Machine, no Node and no Infrastructure.
 	controlPlanes ControlPlanesFunc
 }
 
@@ -78,7 +78,7 @@ func (w *world) lookups() Lookups {
 	return l
 }
 
-// serve answers every route of a catalog from a world.
+// serve returns a handler that answers every route of a catalog from a world.
 func serve(t testing.TB, c Catalog, w *world) (http.Handler, *metrics) {
 	t.Helper()
 	m, err := newMetrics(prometheus.NewRegistry())
@@ -142,13 +142,13 @@ const (
 	underMachineAPI = `{"metadata":{"name":"a","namespace":"m"},"spec":{"authoritativeAPI":"MachineAPI"},"status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI"}}`
 )
 
-// The whole path: a review as the API server sends it, and a rule's answer as the API server reads it.
+// This tests the whole path: a review as the API server sends it, and a rule's answer as the API server reads it.
 func TestReviews(t *testing.T) {
 	paused := `"annotations":{"cluster.x-k8s.io/paused":""}`
 	for name, tt := range map[string]struct {
 		path, request string
 		world         world
-		denied        string // the rule; "" is allowed
+		denied        string // the rule that denies; "" if the request is allowed
 		field         string
 		liveReads     int
 	}{
@@ -228,7 +228,7 @@ func TestReviews(t *testing.T) {
 			world:   world{live: map[string]string{mapiA: underMachineAPI}},
 			denied:  "authority/infra-locked", field: "metadata.name", liveReads: 1,
 		},
-		// One of the reads for a template is the control plane's set.
+		// One of the reads for a template is that of the control plane's set.
 		"a template, through its label": {
 			path:    "/validate/infrastructure",
 			request: awsTemplates + `,"operation":"DELETE","oldObject":{"metadata":{"labels":{"machine.openshift.io/cluster-api-machineset":"s"},` + paused + `}}`,
@@ -322,7 +322,7 @@ func TestReviews(t *testing.T) {
 	}
 }
 
-// A deletion of a namespace deletes the Cluster in it, and no Cluster of another one: the namespace is looked up.
+// A deletion of a namespace deletes the Cluster in it, and no Cluster of another namespace, so the namespace is looked up.
 func TestTheNamespaceControllerDeletesAClusterWithItsNamespaceAlone(t *testing.T) {
 	const by = `,"userInfo":{"username":"namespaces"}`
 	request := `"kind":{"group":"cluster.x-k8s.io","version":"v1beta2","kind":"Cluster"},"resource":{"group":"cluster.x-k8s.io","version":"v1beta2","resource":"clusters"},"namespace":"c","name":"x","operation":"DELETE",
@@ -367,7 +367,7 @@ func TestALookupThatFailsIsAWarningWhereRulesOnlyWarn(t *testing.T) {
 	}
 }
 
-// A Machine begins only once its twin was looked up, even if the route fails open: the creation may have been admitted unchecked.
+// A Machine begins only once its twin was looked up, even if the route fails open. The creation may have been admitted without a check.
 func TestAMachineDoesNotBeginUnchecked(t *testing.T) {
 	fenced := func(o, finalizer string) string {
 		return strings.Replace(o, `"metadata":{`, `"metadata":{"finalizers":["`+finalizer+`"],`, 1)
@@ -491,7 +491,7 @@ func TestUnconvertibleFieldsAreWarnedOf(t *testing.T) {
 	}
 }
 
-// The answer names what is being deleted in the API to which a Machine moves, read from the API server.
+// The answer names what is being deleted in the API to which a Machine moves. That is read from the API server, not from the cache.
 func TestSurroundingsThatAreDeletedAreWarnedOf(t *testing.T) {
 	const going = `{"metadata":{"name":"x","deletionTimestamp":"2026-01-01T00:00:00Z"}}`
 	const machine = `{"metadata":{"name":"a"},"spec":{"authoritativeAPI":%q},"status":{"authoritativeAPI":%q,"synchronizedAPI":%[2]q,"phase":"Running"}}`
@@ -530,7 +530,7 @@ func TestASetThatWouldAdoptAMachineIsWarnedOf(t *testing.T) {
 	}
 }
 
-// A MachineDeployment with a wide selector adopts a set of Cluster API's, and replaces all of its Machines.
+// A MachineDeployment with a wide selector adopts a set of Cluster API's, and replaces all of the set's Machines.
 func TestADeploymentThatWouldAdoptASetIsWarnedOf(t *testing.T) {
 	const deployment = `{"metadata":{"name":"collector"},"spec":{"selector":{"matchLabels":{"cluster.x-k8s.io/cluster-name":"k"}}}}`
 	const set = `{"metadata":{"name":"a","labels":{"app":"a"}},"spec":{"authoritativeAPI":%q},"status":{"authoritativeAPI":%q,"synchronizedAPI":%[2]q}}`
@@ -556,7 +556,7 @@ func TestADeploymentThatWouldAdoptASetIsWarnedOf(t *testing.T) {
 	}
 }
 
-// The other order: the MachineDeployment is created after the set.
+// The order is reversed: the MachineDeployment is created after the set.
 func TestADeploymentThatIsCreatedIsWarnedOf(t *testing.T) {
 	const deployments = `"resource":{"group":"cluster.x-k8s.io","version":"v1beta2","resource":"machinedeployments"},"namespace":"c","name":"collector"`
 	h, _ := serve(t, All(platforms.List()...), &world{adopters: map[string]string{
@@ -580,7 +580,7 @@ func TestATemplateInUseIsReviewed(t *testing.T) {
 	}
 	for text, c := range map[string]struct {
 		path, request string
-		refers        map[string]string // MachineSets by their references
+		refers        map[string]string // the MachineSets that refer to the template, by their references
 		want          string
 	}{
 		"it is edited": {path: "/validate/infrastructure", request: `,"operation":"UPDATE","oldObject":` + before + `,"object":` + after,
@@ -717,7 +717,7 @@ func TestBodiesThatAreNoReview(t *testing.T) {
 	}
 }
 
-// An announced length reserves no memory: a client may announce any, and send nothing.
+// An announced length of a body reserves no memory. A client may announce any length, and send nothing.
 func TestABodyTakesTheMemoryOfWhatArrives(t *testing.T) {
 	for promised, want := range map[int64]int64{-1: 0, 0: 0, 100: 100, 64 << 10: 64 << 10, maxBody: 64 << 10, 1 << 40: 64 << 10} {
 		if got := roomFor(promised); got != want+bytes.MinRead {
@@ -794,7 +794,7 @@ func TestDeletePropagation(t *testing.T) {
 	}
 }
 
-// Every verdict is counted under names that no request can choose.
+// Every verdict is counted under names that no request can influence.
 func TestVerdictsAreCounted(t *testing.T) {
 	h, m := serve(t, All(platforms.List()...), &world{live: map[string]string{mapiA: underMachineAPI}})
 	ask(t, h, "/validate/cluster-api", capiMachines+`,"operation":"CREATE","object":{"metadata":{"name":"a"}}`)

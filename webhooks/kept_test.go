@@ -17,7 +17,7 @@ import (
 	"github.com/poundlock/poundlock/test/stories"
 )
 
-// keptOnVSphere has a VSphereVM that names the instance of a Machine of another name, as one that was made while no replica answered, and one without an ID.
+// keptOnVSphere is about two VSphereVMs. One names the instance of a Machine of another name, and was created while no replica answered. The other has no ID.
 func keptOnVSphere(t *testing.T, p *place) {
 	stories.Long(t)
 	crds, err := embedded.CRDs(t.Context(), "VSphere")
@@ -32,7 +32,7 @@ func keptOnVSphere(t *testing.T, p *place) {
 	platform := func(name string) {
 		p.patchStatus(t, configv1.GroupVersion.WithKind("Infrastructure"), "", "cluster", `{"status":{"platformStatus":{"type":"`+name+`"}}}`)
 	}
-	// A Machine of the name of the one that acts.
+	// A user creates a Machine with the name of the VSphereVM that acts.
 	platform("VSphere")
 	eventually(t, "a Machine beside a VSphereVM that acts is refused", func() bool {
 		err := p.admin.Create(t.Context(), p.object(t, machineManifest("r1", "")), client.DryRunAll)
@@ -46,7 +46,7 @@ func keptOnVSphere(t *testing.T, p *place) {
 		return p.admin.Patch(t.Context(), r1, merge(`{"metadata":{"annotations":null}}`)) == nil &&
 			p.admin.Create(t.Context(), p.object(t, machineManifest("r1", "")), client.DryRunAll) == nil
 	})
-	// The one that names the instance of another Machine.
+	// This VSphereVM names the instance of another Machine.
 	f2, machine := toward(keptMachine, "c", "f2"), p.object(t, withInstance(machineManifest("u6", ""), "vsphere://4210-9"))
 	p.must(t, p.admin.Delete(t.Context(), f2, client.DryRunAll))
 	p.must(t, p.poundlock.Create(t.Context(), machine))
@@ -55,7 +55,7 @@ func keptOnVSphere(t *testing.T, p *place) {
 		return err != nil && strings.Contains(err.Error(), "is the instance of Machine u6, and the provider's controller would terminate it") &&
 			strings.Contains(err.Error(), "[authority/provider-id]")
 	})
-	// The way out that the message has.
+	// This is the way out that the message names.
 	p.must(t, p.admin.Patch(t.Context(), f2, merge(`{"metadata":{"annotations":{"cluster.x-k8s.io/paused":""}}}`)))
 	denied(t, p.admin.Patch(t.Context(), f2, merge(`{"metadata":{"annotations":null}}`), client.DryRunAll), "authority/provider-id", "spec.biosUUID")
 	p.must(t, p.admin.Delete(t.Context(), f2))

@@ -17,7 +17,7 @@ import (
 	"github.com/poundlock/poundlock/test/stories"
 )
 
-// shapes are growing documents: the second of a pair differs from the first in as many places as possible.
+// shapes return two growing documents. The second differs from the first in as many places as possible.
 var shapes = map[string]func(n int) (before, after string){
 	"nested": func(n int) (string, string) {
 		n = min(n, 4000) // encoding/json stops at 10,000
@@ -55,7 +55,7 @@ var shapes = map[string]func(n int) (before, after string){
 	},
 }
 
-// placed puts a document where users write: a spec, a provider's fields, labels and annotations.
+// placed puts a document into the places where users write: a spec, a provider's fields, labels and annotations.
 var placed = map[string]func(document string) string{
 	"spec": func(document string) string {
 		return `"spec":{"authoritativeAPI":"ClusterAPI","more":` + document + `}`
@@ -68,7 +68,7 @@ var placed = map[string]func(document string) string{
 	},
 }
 
-// names are as many labels and annotations, reserved ones among them.
+// names returns metadata with 2n labels and 2n annotations. Half of their names have the prefix openshift.io, which is reserved.
 func names(n int, value string) string {
 	var b strings.Builder
 	for i := range n {
@@ -78,7 +78,7 @@ func names(n int, value string) string {
 }
 
 // TestWorkGrowsWithTheRequest: a request that is four times as large needs about four times as much memory, on every route, and its answer stays small. A lock
-// that wrote each field's path once took seconds for 60 KB and answered with megabytes. `make test` has one kind of each route.
+// that wrote each field's path once took seconds for 60 KB and answered with megabytes. `make test` plays one kind of each route.
 func TestWorkGrowsWithTheRequest(t *testing.T) {
 	catalog := All(platforms.List()...)
 	for _, route := range Routes(catalog) {
@@ -132,7 +132,7 @@ func TestWorkGrowsWithTheRequest(t *testing.T) {
 	}
 }
 
-// requestWith is a case's request with replaced members of its objects.
+// requestWith returns a case's request, with some members of its objects replaced.
 func requestWith(t *testing.T, route Route, c policies.Change, before, after string) string {
 	t.Helper()
 	with := func(o *policies.Object, text string) *policies.Object {

@@ -159,11 +159,11 @@ const pausedText = `, annotations: {cluster.x-k8s.io/paused: ""}`
 
 var (
 	mirroredMachine = platforms.List()[0].InfraMachine.GroupVersionKind
-	// keptMachine is what vSphere's provider keeps for an instance.
+	// keptMachine is the kind of the object that vSphere's provider keeps for an instance.
 	keptMachine = mirroredMachine.GroupKind().WithVersion("v1beta1").GroupVersion().WithKind("VSphereVM")
 )
 
-// outage is a control plane with objects in every state, which were created before Poundlock was lost.
+// outage is a control plane with objects in every state. They were created before Poundlock was lost.
 type outage struct {
 	*place
 	t *testing.T
@@ -226,7 +226,7 @@ func newOutage(t *testing.T) outage {
 	return p
 }
 
-// answered labels the namespaces, as a replica does that the API server reaches and that is lost afterwards.
+// answered labels the namespaces. A replica does that when the API server reaches it; here the replica is lost afterwards.
 func (p outage) answered(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"m", "c"} {
@@ -236,7 +236,7 @@ func (p outage) answered(t *testing.T) {
 	p.refusedBy(t, map[string]func() error{"failed calling webhook": p.deletes(mirroredMachine, "mirror")})
 }
 
-// refusedBy waits until the API server has the configuration of what refuses.
+// refusedBy waits until the API server has the configuration that refuses the requests.
 func (p outage) refusedBy(t *testing.T, all map[string]func() error) {
 	t.Helper()
 	for by, do := range all {
@@ -316,7 +316,7 @@ func (p outage) furnish(t *testing.T) {
 	p.patchStatus(t, mapiMachine, "m", "moved", `{"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"}}`)
 }
 
-// belongs gives a Cluster API Machine a set, and has its provider keep an object for its instance.
+// belongs gives a Cluster API Machine to a set, and creates the object that the provider keeps for the Machine's instance.
 func (p outage) belongs(t *testing.T, machine string) {
 	t.Helper()
 	_, set := setManifests("of-" + machine)
@@ -331,14 +331,14 @@ func (p outage) belongs(t *testing.T, machine string) {
 		"namespace: c, ownerReferences: [{apiVersion: %s, kind: AWSMachine, name: %s, uid: u}]", keptMachine.GroupVersion(), machine), 1))
 }
 
-// deletesInForeground has the collector delete first what a Cluster API object owns.
+// deletesInForeground deletes a Cluster API object in the foreground, so that the garbage collector first deletes what the object owns.
 func (p outage) deletesInForeground(kind schema.GroupVersionKind, name string) func() error {
 	return func() error {
 		return p.admin.Delete(p.t.Context(), toward(kind, "c", name), client.DryRunAll, client.PropagationPolicy(metav1.DeletePropagationForeground))
 	}
 }
 
-// keptManifest is a VSphereVM that belongs to nobody, and that its controller holds.
+// keptManifest is a VSphereVM that belongs to nobody, and has its controller's finalizer.
 func keptManifest(name, uuid string) string {
 	spec := "template: t, network: {devices: [{networkName: net}]}"
 	if uuid != "" {
@@ -385,7 +385,7 @@ func (p outage) deletes(gvk schema.GroupVersionKind, name string) func() error {
 	return func() error { return p.admin.Delete(p.t.Context(), in(gvk, name), client.DryRunAll) }
 }
 
-// scales is kubectl scale.
+// scales returns a request like that of kubectl scale.
 func (p outage) scales(resource, namespace, name string) func() error {
 	return func() error {
 		out, err := p.kubectl(p.t, "", "scale", "-n", namespace, resource, name, "--replicas=3", "--dry-run=server")
@@ -396,7 +396,7 @@ func (p outage) scales(resource, namespace, name string) func() error {
 	}
 }
 
-// in is an object in the namespace of its API.
+// in returns an empty object in the namespace of its API.
 func in(gvk schema.GroupVersionKind, name string) *unstructured.Unstructured {
 	if strings.HasSuffix(gvk.Group, "cluster.x-k8s.io") {
 		return toward(gvk, "c", name)
@@ -404,7 +404,7 @@ func in(gvk schema.GroupVersionKind, name string) *unstructured.Unstructured {
 	return toward(gvk, "m", name)
 }
 
-// madeForASet is what Cluster API's MachineSet controller creates.
+// madeForASet is a Machine as Cluster API's MachineSet controller creates it.
 func madeForASet() string {
 	return strings.Replace(twinManifest("new"), pausedText,
 		", ownerReferences: [{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineSet, name: set, uid: u, controller: true}]", 1)

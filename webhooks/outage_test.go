@@ -31,7 +31,7 @@ import (
 // asked is one request as an API server sends it to admission.
 type asked struct {
 	resource, subresource, by string
-	// before is stored, after is requested, both as YAML: a request without before is a CREATE, one without after a DELETE.
+	// before is the stored object, after the requested one, both as YAML. Without before the request is a CREATE, without after a DELETE.
 	before, after string
 }
 
@@ -78,8 +78,8 @@ const (
 	scaledTo   = `{apiVersion: autoscaling/v1, kind: Scale, metadata: {name: a}, spec: {replicas: 1}}`
 )
 
-// The result of a request when no replica answers: DESIGN §3.1, row by row. An API server reads finalizers before it calls webhooks, so a DELETE that waits
-// would not see one that is added meanwhile.
+// These tests have the result of a request when no replica answers: DESIGN §3.1, row by row. An API server reads finalizers before it calls webhooks. So a
+// DELETE that waits for a webhook would not see a finalizer that is added meanwhile.
 func TestAnInfrastructureMachineThatNobodyHoldsIsDeletedAtOnce(t *testing.T) {
 	doors := everyDoor(t)
 	for what, c := range map[string]struct {
@@ -166,7 +166,7 @@ func TestWhatFailsClosed(t *testing.T) {
 		"another Machine begins": {asked{resource: machinesHere, before: unmoved, after: strings.Replace(unmoved, "name: a", "name: a, finalizers: [machine.machine.openshift.io]", 1)}, false},
 		"a value of authority that this build does not know": {asked{resource: machinesHere, before: unmoved, after: `{metadata: {name: a}, spec: {authoritativeAPI: Both}}`}, true},
 
-		// (b) objects with the mirror's mark, and creations of what would act.
+		// (b) objects with the mirror's mark, and creations of objects that would act.
 		"an edit of a mirror":                                    {asked{resource: machinesThere, before: marked, after: marked}, true},
 		"an edit that takes the mark off":                        {asked{resource: setsThere, before: marked, after: stranger}, true},
 		"an edit that puts the mark on":                          {asked{resource: checksThere, before: stranger, after: marked}, true},
@@ -187,7 +187,7 @@ func TestWhatFailsClosed(t *testing.T) {
 		"a Machine that Cluster API makes for something else":    {asked{resource: machinesThere, after: ofAPlane, by: capiManager}, true},
 		"a paused Machine with a mark that Poundlock never gave": {asked{resource: machinesThere, after: strings.Replace(marked, "annotations: {", "annotations: {cluster.x-k8s.io/paused: '', ", 1)}, true},
 
-		// Requests that would give an instance to a second Machine.
+		// These requests would give an instance to a second Machine.
 		"a provider's machine with an instance":           {asked{resource: infraThere, after: withID}, true},
 		"a provider's machine with an owner":              {asked{resource: infraThere, after: ownedHere}, true},
 		"an instance for a provider's machine":            {asked{resource: infraThere, before: stranger, after: withID}, true},
@@ -207,7 +207,7 @@ func TestWhatFailsClosed(t *testing.T) {
 		"a template that somebody creates":                                          {asked{resource: templatesThere, after: stranger}, false},
 		"a MachineDeployment":                                                       {asked{resource: deploymentsThere, after: stranger}, false},
 
-		// Everything else.
+		// These are all other requests.
 		"a Machine":                             {asked{resource: machinesHere, after: fresh}, false},
 		"a Machine that names no authority":     {asked{resource: machinesHere, after: unnamed}, false},
 		"a restored Machine":                    {asked{resource: machinesHere, after: held}, false},
@@ -250,8 +250,8 @@ func TestWhatFailsClosed(t *testing.T) {
 	}
 }
 
-// TestWhatIsKeptForAnInstanceIsAskedAbout: what acts at once, what the garbage collector would delete with its owner, and what names another's instance for
-// later. A provider's own account creates it for each new machine.
+// TestWhatIsKeptForAnInstanceIsAskedAbout: the webhook is called for an object that acts at once, for one that the garbage collector would delete with its
+// owner, and for one that names another Machine's instance for later. A provider's own account creates such an object for each new machine.
 func TestWhatIsKeptForAnInstanceIsAskedAbout(t *testing.T) {
 	doors := everyDoor(t)
 	const kept, owned = "vspherevms.v1beta1.infrastructure.cluster.x-k8s.io", `{metadata: {name: a, annotations: {cluster.x-k8s.io/paused: ""}, ` +
@@ -273,7 +273,7 @@ func TestWhatIsKeptForAnInstanceIsAskedAbout(t *testing.T) {
 	}
 }
 
-// TestADeploymentIsAskedAboutForItsSelectorAndOwners: each rollout and each scaling of one is an update, too.
+// TestADeploymentIsAskedAboutForItsSelectorAndOwners: each rollout and each scaling of a MachineDeployment is an update, too, and calls no webhook.
 func TestADeploymentIsAskedAboutForItsSelectorAndOwners(t *testing.T) {
 	doors := everyDoor(t)
 	ownedBy := func(deployment, uid string) string {
@@ -304,8 +304,8 @@ func TestADeploymentIsAskedAboutForItsSelectorAndOwners(t *testing.T) {
 	}
 }
 
-// TestWhatGivesAKeptObjectAnInstanceFailsClosed: by the ID the provider's controller acts on the instance, without an owner, too, and terminates it when the
-// object is deleted. OpenStack's has the ID in its status alone.
+// TestWhatGivesAKeptObjectAnInstanceFailsClosed: with the ID alone, even without an owner, the provider's controller acts on the instance, and terminates it
+// when the object is deleted. On OpenStack, the ID is only in the object's status.
 func TestWhatGivesAKeptObjectAnInstanceFailsClosed(t *testing.T) {
 	doors := everyDoor(t)
 	const (
@@ -343,7 +343,7 @@ func TestWhatGivesAKeptObjectAnInstanceFailsClosed(t *testing.T) {
 	}
 }
 
-// everyDoor is both configurations' webhooks, as an API server of this module's version reads them.
+// everyDoor returns the webhooks of both configurations, as an API server of this module's version reads them.
 func everyDoor(t *testing.T) doors {
 	t.Helper()
 	validating, mutating := Configurations(ConfigOptions{
@@ -368,7 +368,7 @@ type door struct {
 	mutating bool
 	rules    []admissionregistrationv1.RuleWithOperations
 	policy   admissionregistrationv1.FailurePolicyType
-	// namespaces match by other labels than the name.
+	// namespaces matches the other labels of a namespace, not its name.
 	namespaces labels.Selector
 	matcher    matchconditions.Matcher
 }
@@ -407,7 +407,7 @@ func (d doors) closed(t *testing.T, a asked, in labels.Set) bool {
 	return slices.ContainsFunc(d.asked(t, a, in), func(one door) bool { return one.policy == admissionregistrationv1.Fail })
 }
 
-// asked are the webhooks that the request reaches: at most one of a phase.
+// asked returns the webhooks that the request reaches. It reports an error if two of one phase are reached.
 func (d doors) asked(t *testing.T, a asked, in labels.Set) (out []door) {
 	t.Helper()
 	request, seen := a.attributes(t), map[bool]string{}
@@ -479,7 +479,7 @@ func objectKind(t *testing.T, gvr schema.GroupVersionResource) schema.GroupVersi
 	return schema.GroupVersionKind{}
 }
 
-// contentOf parses an object as an API server sends it in a review; nil for no text. It does not validate it.
+// contentOf parses an object as an API server sends it in a review, without validation. It returns nil for an empty text.
 func contentOf(t *testing.T, text string, kind schema.GroupVersionKind) runtime.Object {
 	t.Helper()
 	if text == "" {

@@ -15,8 +15,9 @@ import (
 	"github.com/poundlock/poundlock/policies/policiestest"
 )
 
-// TestWhatARuleAnswersReachesAWebhook: a rule is of no use if the API server does not ask about the request. Each case of creation and update by a person that a
-// rule refuses, or warns of, comes to a webhook. Deletions are left out: the cases' objects have no finalizers, without which nothing is asked.
+// TestWhatARuleAnswersReachesAWebhook: a rule is of no use if the API server does not ask about the request. Each case in which a rule refuses, or warns of, a
+// person's creation or update reaches a webhook. Deletions are left out, because the cases' objects have no finalizers, and a deletion without finalizers
+// reaches no webhook.
 func TestWhatARuleAnswersReachesAWebhook(t *testing.T) {
 	cases, err := policiestest.Load("../policies/authority/testdata/cases")
 	if err != nil {
@@ -43,7 +44,7 @@ func TestWhatARuleAnswersReachesAWebhook(t *testing.T) {
 	t.Logf("%d requests", tried)
 }
 
-// resourceOf is a resource of a kind of the rules, "" for none.
+// resourceOf returns a resource of a kind of the rules, "" for none.
 func resourceOf(routes []Route, s policies.Subject) string {
 	for _, r := range routes {
 		for _, o := range r.Subjects {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// An object of the cluster has no namespace, and the core group no name: neither leaves a mark of its absence.
+// An object of the cluster has no namespace, and the core group has no name. The text shows no gap for either.
 func TestAReferenceInAMessage(t *testing.T) {
 	for want, ref := range map[string]Ref{
 		"cluster.x-k8s.io Cluster c/k":                           {schema.GroupVersionKind{Group: "cluster.x-k8s.io", Kind: "Cluster"}, "c", "k"},

@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// The template is looked up in the namespace in which Cluster API's check would look, for a request for Cluster API alone.
+// The template is looked up in the namespace in which Cluster API's check would look, and only if the request is for Cluster API.
 func TestRemediation(t *testing.T) {
 	const template = `"remediationTemplate":{"apiVersion":"self-node-remediation.medik8s.io/v1alpha1","kind":"SelfNodeRemediationTemplate","name":"t"}`
 	const asks = `{"spec":{"authoritativeAPI":"ClusterAPI",` + template + `}}`

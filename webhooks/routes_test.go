@@ -50,7 +50,7 @@ func TestEveryScopeHasOneDoor(t *testing.T) {
 	}
 }
 
-// beside reports whether a webhook serves requests for which another one fails closed, or similar ones.
+// beside reports whether the route's webhook stands beside one that fails closed, and serves the same requests or similar ones.
 func beside(r Route) bool {
 	return strings.HasSuffix(r.Name, openSuffix) || strings.HasSuffix(r.Name, earlySuffix)
 }

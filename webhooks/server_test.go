@@ -24,7 +24,7 @@ import (
 	"github.com/poundlock/poundlock/conversion/platforms"
 )
 
-// certificate is httptest's own, with the pool that trusts it.
+// certificate returns httptest's own certificate, with the pool that trusts it.
 func certificate(t *testing.T) (*tls.Certificate, *x509.CertPool, []byte) {
 	t.Helper()
 	s := httptest.NewTLSServer(nil)
@@ -44,7 +44,7 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// listening is a server without a cluster that answers at /slow once release is closed.
+// listening returns a server without a cluster. It answers at /slow once release is closed.
 func listening(t *testing.T, release chan struct{}, drain time.Duration) (s *Server, url string, c *http.Client, arrived chan struct{}) {
 	t.Helper()
 	cert, pool, _ := certificate(t)
@@ -123,7 +123,7 @@ func TestStoppingFailsNoReview(t *testing.T) {
 	}
 }
 
-// The certificate is renewed from the server's start to its end, whatever else a manager waits for before it starts anything else.
+// The server renews its certificate from its start to its end. It does not wait for what a manager waits for before it starts anything else.
 func TestTheServerKeepsItsCertificate(t *testing.T) {
 	s, url, c, _ := listening(t, nil, time.Second)
 	began, ended := make(chan struct{}), make(chan struct{})

@@ -15,7 +15,7 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// A deletion leaves the Machines of both objects of the pair without a set. A creation adopts what nobody owns in its API.
+// A deletion of a set leaves the Machines of both objects of the pair without a set. A creation of a set adopts Machines that nobody owns in its API.
 func TestMachinesThatOtherSetsMayAdopt(t *testing.T) {
 	named := func(name string) []*policies.Object {
 		o, err := policies.ParseObject([]byte(`{"metadata":{"name":"` + name + `","uid":"` + name + `"}}`))

@@ -12,7 +12,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// The surroundings that are read are those of the requested API.
+// That a Cluster is being deleted is only reported for a move to Cluster API. That it is paused is reported for a move to either API.
 func TestSurroundings(t *testing.T) {
 	for sentence, c := range map[string]struct{ cluster, twin, to, leaving, paused string }{
 		"a Cluster that is paused":           {cluster: `{"spec":{"paused":true}}`, paused: "lock"},

@@ -17,9 +17,9 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// TestAnInstanceInFlight is about each provider as the account that its controllers have in a cluster: what it has asked the cloud for when a move back begins,
-// it may write down until it has acknowledged its pause. The one without an account of its own is anybody, and is refused. So no move begins before the
-// instance of its Machine is known to both APIs, and with it nothing is in flight.
+// TestAnInstanceInFlight tests each provider under the account that its controllers have in a cluster. If the provider has asked the cloud for an instance when
+// a move back begins, its controller may store the instance's ID until it acknowledges its pause. A provider without an account of its own counts as anybody,
+// and is refused. So a move begins only when both APIs know the instance of the Machine, and then no instance is in flight.
 func TestAnInstanceInFlight(t *testing.T) {
 	const namespace = "system:serviceaccount:openshift-cluster-api:"
 	var without []string
@@ -30,7 +30,7 @@ func TestAnInstanceInFlight(t *testing.T) {
 		}
 		object := func(spec string) *policies.Object {
 			return parse(t, fmt.Sprintf(`{"apiVersion":"infrastructure.cluster.x-k8s.io/v1beta2","kind":%q,"metadata":{"name":"x","annotations":{"poundlock.openshift.io/mirror-of":"Machine/x","cluster.x-k8s.io/paused":"true",%q:"true"}},"spec":{%s}}`,
-				p.Machine, authority.BlockMoveAnnotation, spec)) // Azure's acts while it has that annotation
+				p.Machine, authority.BlockMoveAnnotation, spec)) // Azure's provider acts while its machine has that annotation
 		}
 		machine := func(authoritative, spec string) *policies.Object {
 			return parse(t, fmt.Sprintf(`{"metadata":{"name":"x","uid":"u"},"spec":{"authoritativeAPI":"MachineAPI"%s},"status":{"authoritativeAPI":%q,"synchronizedAPI":"ClusterAPI","synchronizedGeneration":0,`+

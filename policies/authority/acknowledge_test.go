@@ -47,7 +47,7 @@ func TestHowAProviderReportsAPause(t *testing.T) {
 	}
 }
 
-// The Machine API's check: by the condition of a controller that knows authority, else by the annotation.
+// A check of the Machine API acknowledges by the condition Paused if its controller looks at which API is authoritative, else by the annotation.
 func TestAcknowledgementOfACheck(t *testing.T) {
 	const (
 		ours   = `"cluster.x-k8s.io/paused": "poundlock.openshift.io"`

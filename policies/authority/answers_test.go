@@ -15,8 +15,9 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// TestProvidersMayAcknowledgeAPause: what each provider's controller writes to an object that it finds paused, before or in order to acknowledge that, passes
-// in every phase in which the object is locked. Refused, it would never acknowledge, and no Machine would move.
+// TestProvidersMayAcknowledgeAPause tests what each provider's controller writes to a paused object before it acknowledges the pause, or in order to
+// acknowledge it. The write must pass in every phase in which the object is locked. If it were refused, the controller would never acknowledge, and no Machine
+// would move.
 func TestProvidersMayAcknowledgeAPause(t *testing.T) {
 	const (
 		namespace = "system:serviceaccount:openshift-cluster-api:"

@@ -27,7 +27,7 @@ func load(t testing.TB) []policiestest.Case {
 	return cases
 }
 
-// TestRules holds each rule against its cases, with every fact that a case has.
+// TestRules compares the answers of each rule with its cases. Each question has every fact that its case has.
 func TestRules(t *testing.T) {
 	for _, c := range load(t) {
 		t.Run(c.Rule+"/"+c.Name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestMessagesNameKinds wants the object's own kind in every message: nobody has an InfraMachine.
+// TestMessagesNameKinds requires the object's own kind in every message. No cluster has a kind InfraMachine.
 func TestMessagesNameKinds(t *testing.T) {
 	for _, c := range load(t) {
 		v := verdict(rules, c)
@@ -62,7 +62,7 @@ func TestMessagesNameKinds(t *testing.T) {
 	}
 }
 
-// TestMessagesCount wants one of a thing to be called one.
+// TestMessagesCount requires the singular for one of a thing.
 func TestMessagesCount(t *testing.T) {
 	many := regexp.MustCompile(`\b1 more (Machines|fields)\b|(^|[^f] |\()1 (\w+ )?(Machines|fields|replicas|pods|indexes)\b`)
 	for _, c := range load(t) {
@@ -78,7 +78,7 @@ func TestMessagesCount(t *testing.T) {
 	}
 }
 
-// TestRenamed holds the names in remedies against those of the conversion.
+// TestRenamed compares the names in remedies with those of the conversion.
 func TestRenamed(t *testing.T) {
 	want := map[string]string{}
 	for _, n := range slices.Concat(core.Annotations(), core.Labels()) {
@@ -89,7 +89,7 @@ func TestRenamed(t *testing.T) {
 	}
 }
 
-// TestReservedRemedy wants the other side's names in the remedy, as a command.
+// TestReservedRemedy requires the other side's names in the remedy, as a command.
 func TestReservedRemedy(t *testing.T) {
 	for _, c := range load(t) {
 		if c.Rule != "authority/metadata-reserved" || !strings.Contains(c.Name, "deletion mark is reserved") {
@@ -102,7 +102,8 @@ func TestReservedRemedy(t *testing.T) {
 	}
 }
 
-// A mark counts whatever its value, so the remedy for false is to remove it. What the mirror derives cannot be set on the other object by its name there.
+// A mark counts whatever its value is, so the remedy for the value false is to remove the mark. A label that the mirror derives has no counterpart to set by
+// its name on the other object.
 func TestTheRemedyForMarksAndDerivedLabels(t *testing.T) {
 	seen := 0
 	for _, c := range load(t) {
@@ -129,8 +130,8 @@ func TestTheRemedyForMarksAndDerivedLabels(t *testing.T) {
 	}
 }
 
-// A command that removes on the authoritative object what a replacement leaves out would remove the limits of autoscaling from both. One that sets there what
-// the mirror leaves to a controller of the Machine API would change nothing.
+// If a replacement leaves out the limits of autoscaling, a command that removes them from the authoritative object would remove them from both. If it leaves
+// out what the mirror leaves to a controller of the Machine API, a command that sets that on the authoritative object would change nothing.
 func TestTheRemedyForWhatOthersWrite(t *testing.T) {
 	seen := 0
 	for _, c := range load(t) {
@@ -151,7 +152,7 @@ func TestTheRemedyForWhatOthersWrite(t *testing.T) {
 	}
 }
 
-// TestMarkRemedy: a user who removes Poundlock's mark from a mirror is not sent to remove it from the other object.
+// TestMarkRemedy: a user who removes Poundlock's mark from a mirror does not get a command that removes it from the other object.
 func TestMarkRemedy(t *testing.T) {
 	seen := 0
 	for _, c := range load(t) {
@@ -171,7 +172,8 @@ func TestMarkRemedy(t *testing.T) {
 	}
 }
 
-// TestHookRemedy: the Machine API has hooks in a field, Cluster API in annotations. A person on the mirror gets a command for the other form.
+// TestHookRemedy: the Machine API has hooks in a field, and Cluster API has them in annotations. A person who edits the mirror gets a command in the other
+// form.
 func TestHookRemedy(t *testing.T) {
 	const (
 		drain, terminate = "pre-drain.delete.hook.machine.cluster.x-k8s.io/", "pre-terminate.delete.hook.machine.cluster.x-k8s.io/"
@@ -221,7 +223,7 @@ func TestHookRemedy(t *testing.T) {
 	}
 }
 
-// Who replaces a namespace or a definition by a manifest without the mark wants to delete nothing: the first remedy is theirs.
+// A person who replaces a namespace or a definition by a manifest without the mark does not want to delete anything. So the first remedy is about the mark.
 func TestTheRemedyOfALostMark(t *testing.T) {
 	seen := 0
 	for _, c := range load(t) {
@@ -240,7 +242,7 @@ func TestTheRemedyOfALostMark(t *testing.T) {
 	}
 }
 
-// Who deletes what mirrors live in learns what to do before, and only then how to delete it all the same.
+// A person who deletes the namespace, CRD or Cluster that mirrors live in first reads what to do before, and only after that how to delete it all the same.
 func TestTheRemedyOfADeletionOfSurroundings(t *testing.T) {
 	seen := 0
 	for _, c := range load(t) {
@@ -261,7 +263,7 @@ func TestTheRemedyOfADeletionOfSurroundings(t *testing.T) {
 	}
 }
 
-// Who has annotated the object with a value that does not suffice is given a command that kubectl carries out.
+// If the object has the annotation with a value that does not suffice, the command in the message overwrites the value, so that kubectl accepts the command.
 func TestTheCommandThatAllowsADeletionOverwrites(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range load(t) {
@@ -279,7 +281,7 @@ func TestTheCommandThatAllowsADeletionOverwrites(t *testing.T) {
 	}
 }
 
-// verdict is what all rows of the case's rule say together.
+// verdict returns the answers of all rows of the case's rule together.
 func verdict(rules policies.Set, c policiestest.Case) policies.Verdict {
 	var v policies.Verdict
 	for _, f := range rules.Judge(c.Change) {
@@ -300,7 +302,7 @@ func fields(v policies.Verdict) []string {
 	return out
 }
 
-// TestCasesCoverRules wants, of each rule, cases on both sides of it.
+// TestCasesCoverRules requires, for each rule, cases on which it answers and cases on which it is silent.
 func TestCasesCoverRules(t *testing.T) {
 	speaks, silent := map[string]int{}, map[string]int{}
 	for _, c := range load(t) {
@@ -313,7 +315,7 @@ func TestCasesCoverRules(t *testing.T) {
 	known := map[string]bool{}
 	for _, r := range rules {
 		known[r.ID] = true
-		// A row that documents an exception never speaks.
+		// A row that documents an exception never answers.
 		if r.ID != "authority/metadata-free" && speaks[r.ID] == 0 {
 			t.Errorf("%s: no case of what it refuses or warns of", r.ID)
 		}
@@ -329,7 +331,7 @@ func TestCasesCoverRules(t *testing.T) {
 	t.Logf("%d cases", len(load(t)))
 }
 
-// TestCasesReachRules wants every case to fall in the scope of its rule: one outside proves nothing.
+// TestCasesReachRules requires every case to fall in the scope of its rule. A case outside of the scope proves nothing.
 func TestCasesReachRules(t *testing.T) {
 	for _, c := range load(t) {
 		applies := slices.ContainsFunc(rules.Applying(c.Change), func(r policies.Rule) bool { return r.ID == c.Rule })
@@ -339,8 +341,8 @@ func TestCasesReachRules(t *testing.T) {
 	}
 }
 
-// TestNeeds asks each row once with every fact and once with those alone that it declares: a rule that reads what it
-// did not ask for would answer differently in a review in which nobody else asked either.
+// TestNeeds asks each row twice: with every fact, and with only those facts that the row declares. A row that reads a fact without declaring it would answer
+// differently in a review in which no other row declares that fact.
 func TestNeeds(t *testing.T) {
 	for _, c := range load(t) {
 		for _, r := range rules.Applying(c.Change) {
@@ -412,7 +414,7 @@ func only(f policies.Facts, n policies.Need) policies.Facts {
 	return f
 }
 
-// rules are those under test: nobody changes them, and to list them anew for each question is half of what a question costs.
+// rules are the rules under test. No test changes them. Listing them again for each question would take half of the question's time.
 var rules = authority.Rules()
 
 // TestRulesStand compares the rows with the table of the design for the kinds that exist.
@@ -448,7 +450,7 @@ func TestRulesStand(t *testing.T) {
 	}
 }
 
-// TestTheRemedyOfALockedObjectThatIsDeleted: nobody is sent to move what is being deleted, which is refused.
+// TestTheRemedyOfALockedObjectThatIsDeleted: the message does not advise to move an object that is being deleted, because such a request is refused.
 func TestTheRemedyOfALockedObjectThatIsDeleted(t *testing.T) {
 	seen := map[string]int{}
 	for _, c := range load(t) {
@@ -473,7 +475,7 @@ func TestTheRemedyOfALockedObjectThatIsDeleted(t *testing.T) {
 	}
 }
 
-// TestTheRemedyBesideATwinThatIsDeleted: an object goes with its authority, so that nobody is to wait for that.
+// TestTheRemedyBesideATwinThatIsDeleted: an object is deleted together with its authoritative twin, so the message does not advise to wait for the deletion.
 func TestTheRemedyBesideATwinThatIsDeleted(t *testing.T) {
 	seen := map[string]int{}
 	for _, c := range load(t) {

@@ -14,18 +14,18 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// member is a Machine that a set counts, unless more says otherwise.
+// member returns a Machine that a set counts, unless more says otherwise.
 func member(name, set, more string) string {
 	return fmt.Sprintf(`{"metadata":{"name":%q,"labels":{"set":"a"},"ownerReferences":[{"kind":"MachineSet","name":"a","uid":%q,"controller":true}]%s}`,
 		name, set, more)
 }
 
-// TestUncounted has two sets of the name a, m in the Machine API and c in Cluster API.
+// TestUncounted has two sets of the name a: m in the Machine API and c in Cluster API.
 func TestUncounted(t *testing.T) {
 	good := func(name, set string) string { return member(name, set, "}") }
 	for name, c := range map[string]struct {
 		machineAPI, clusterAPI []string
-		want                   []string // Machine, who counts it, and words of the reason
+		want                   []string // the Machine, who counts it, and words of the reason
 	}{
 		"both count the same":      {[]string{good("x", "m")}, []string{good("x", "c")}, nil},
 		"neither counts any":       {nil, nil, nil},
@@ -107,7 +107,8 @@ func TestUncounted(t *testing.T) {
 	}
 }
 
-// Cluster API's set has a Machine of its own, and Machine API is authoritative for the set: the mirror makes no object for it, whether it converts or not.
+// Cluster API's set has a Machine that only Cluster API has, and Machine API is authoritative for the set. The mirror creates no object for that Machine,
+// whether it converts or not.
 func TestUncountedForWantOfAReflection(t *testing.T) {
 	for name, c := range map[string]struct {
 		set, machine string
@@ -130,8 +131,8 @@ func TestUncountedForWantOfAReflection(t *testing.T) {
 	}
 }
 
-// The kind of the Machines that a set does not count may be missing: a definition that is being deleted is not one that is gone, and a Machine that converts
-// is not to be edited or deleted.
+// The definition of the Machines' kind may be missing in the API whose set does not count them. The message distinguishes a definition that is being deleted
+// from one that is gone, and does not advise to edit or delete a Machine that converts.
 func TestUncountedForWantOfADefinition(t *testing.T) {
 	const condition = `},"status":{"conditions":[{"type":"Synchronized","status":"%s","reason":"%s","message":"%s"}]}`
 	stale := fmt.Sprintf(condition, "False", "SurroundingsDeleted", "CustomResourceDefinition machines.cluster.x-k8s.io is being deleted")

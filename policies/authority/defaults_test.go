@@ -118,7 +118,8 @@ func TestDefaulters(t *testing.T) {
 	}
 }
 
-// TestAnAdoptionSaysThatTheObjectExists: any client may be the first to store that Cluster API is authoritative.
+// TestAnAdoptionSaysThatTheObjectExists: any client may be the first to store that Cluster API is authoritative. The defaulter adds that the object of Cluster
+// API exists.
 func TestAnAdoptionSaysThatTheObjectExists(t *testing.T) {
 	exists := policies.Patch{Path: "/status/synchronizedGeneration", Value: 0}
 	const asks = `{"spec":{"authoritativeAPI":"ClusterAPI"}}`
@@ -153,7 +154,8 @@ func TestAnAdoptionSaysThatTheObjectExists(t *testing.T) {
 	}
 }
 
-// A manifest that replaces an object has neither the sync finalizer nor an owner. What removes nothing else is a person's will, and is refused with the reason.
+// A manifest that replaces an object has neither the sync finalizer nor an owner, so these are restored. A request that removes nothing else does so on
+// purpose, and is refused with the reason.
 func TestAReplacedObjectKeepsItsFinalizerAndOwner(t *testing.T) {
 	const stored = `{"metadata":{"labels":{"team":"a"},"finalizers":["mine/f","sync.machine.openshift.io/finalizer"],"ownerReferences":[{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Cluster","name":"c","uid":"u"}]},"spec":{"replicas":2}}`
 	const twin = `{"status":{"authoritativeAPI":"MachineAPI"}}`
@@ -198,7 +200,8 @@ func TestAReplacedObjectKeepsItsFinalizerAndOwner(t *testing.T) {
 	}
 }
 
-// A CRD or a namespace that is replaced by a manifest keeps the mark of what lives in it. A request that removes the mark alone is refused, with the reason.
+// If a manifest replaces a CRD or a namespace, the mark of the objects that live in it is restored. A request that only removes the mark is refused, with the
+// reason.
 func TestReplacedSurroundingsKeepTheirMark(t *testing.T) {
 	const stored = `{"metadata":{"labels":{"a":"b"},"annotations":{"note":"n","poundlock.openshift.io/holds-mirrors":"2 Machines"}},"spec":{"versions":[1]}}`
 	kept := []policies.Patch{{Path: "/metadata/annotations/poundlock.openshift.io~1holds-mirrors", Value: "2 Machines"}}
@@ -232,7 +235,7 @@ func TestReplacedSurroundingsKeepTheirMark(t *testing.T) {
 	}
 }
 
-// What a release does not name may not be filled in: its cluster-version-operator would take it out, for ever.
+// A field that a release does not name must not be filled in. The release's cluster-version-operator would remove it again, for ever.
 func TestTheReleasesCheckIsLeftAsItIs(t *testing.T) {
 	c := policies.Change{Subject: policies.Subject{Side: policies.SideMachineAPI, Kind: "MachineHealthCheck"}, Operation: admissionv1.Create}
 	for name, tt := range map[string]struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// The table of converting › Summary of the rules, as far as it deletes, and DESIGN §3.3.
+// These are the deletions in the table of converting › Summary of the rules, and in DESIGN §3.3.
 func TestDeletion(t *testing.T) {
 	const (
 		mapi, capi             = authority.MachineAPI, authority.ClusterAPI
@@ -113,8 +113,8 @@ func TestDeletion(t *testing.T) {
 	}
 }
 
-// Whatever is deleted first, the steps come to an end, the authority is deleted only where the rules say so, and a
-// mirror is released only when no machine can be left behind by it.
+// Whatever is deleted first, three things hold. The steps come to an end. The authoritative object is deleted only if the rules say so. A mirror is released
+// only if no machine can be left behind by that.
 func TestDeletionEnds(t *testing.T) {
 	presences := []authority.Presence{authority.Absent, authority.Present, authority.Deleting}
 	var parents []authority.Parent
@@ -147,7 +147,7 @@ func TestDeletionEnds(t *testing.T) {
 	}
 }
 
-// walk does what the mirror and the world do after each step, until nothing is left to do.
+// walk applies each step to d, as the mirror and the controllers would carry it out, until nothing is left to do.
 func walk(t *testing.T, d authority.DeletionState) {
 	t.Helper()
 	start := d
@@ -163,7 +163,7 @@ func walk(t *testing.T, d authority.DeletionState) {
 			}
 			set(&d, d.Authority, authority.Deleting)
 		case authority.AwaitAuthority:
-			d.Held = false // its controller ends the machine
+			d.Held = false // its controller terminates the machine
 		case authority.DetachChildren:
 			d.Children = false
 		case authority.ReleaseMirror:

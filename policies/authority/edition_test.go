@@ -11,7 +11,7 @@ import (
 	. "github.com/poundlock/poundlock/policies/authority"
 )
 
-// TestEdition: a mark that somebody sets in the last moment before a move bumps no generation, and the mirror may not have carried it yet.
+// TestEdition: a mark that somebody sets right before a move changes no generation, and the mirror may not have carried it over yet.
 func TestEdition(t *testing.T) {
 	object := func(change func(*unstructured.Unstructured)) *unstructured.Unstructured {
 		o := &unstructured.Unstructured{Object: map[string]any{}}

@@ -12,7 +12,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// Which Machines have no instance any more, by what Machine API's controllers write and what the mirror writes of Cluster API's.
+// TestLost tests which Machines have no instance any more. That follows from what Machine API's controllers write, and from what the mirror copies from Cluster
+// API's.
 func TestLost(t *testing.T) {
 	const gone = `{"type":"InstanceExists","status":"False","reason":"InstanceMissing"}`
 	for sentence, c := range map[string]struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// TestAMoveComparesTheHooks: Cluster API's are annotations, which move no generation, so the generations do not say that they are carried over.
+// TestAMoveComparesTheHooks: Cluster API's hooks are annotations, which change no generation. So equal generations do not show that the hooks are carried over.
 func TestAMoveComparesTheHooks(t *testing.T) {
 	const drain, terminate = "pre-drain.delete.hook.machine.cluster.x-k8s.io", "pre-terminate.delete.hook.machine.cluster.x-k8s.io"
 	const etcds = `{"name":"EtcdQuorumOperator","owner":"clusteroperator/etcd"}`

@@ -19,10 +19,10 @@ import (
 	"github.com/poundlock/poundlock/policies/policiestest"
 )
 
-// surveyed is how many rows the survey of writers has.
+// surveyed is the number of rows of the survey of writers.
 const surveyed = 76
 
-// everybody is each identity that a rule knows, and a person.
+// everybody lists each identity that a rule knows, and a person.
 var everybody = []policies.Actor{
 	policies.Anyone, policies.MachineAPIController, policies.ClusterAPIController, policies.InfrastructureController,
 	policies.Autoscaler, policies.AutoscalerOperator,
@@ -38,8 +38,8 @@ func writes(t *testing.T) []policiestest.Write {
 	return all
 }
 
-// TestEveryWriter sends each request of each other component of OpenShift at each stage of a move: what it must be able to write passes, what two controllers
-// would act on does not, and nobody else gets through by the same door.
+// TestEveryWriter sends each request of OpenShift's other components at each stage of a move. What a component must be able to write passes. A write on which
+// two controllers would act is refused. The exception for one component lets no other identity pass.
 func TestEveryWriter(t *testing.T) {
 	for _, w := range writes(t) {
 		if w.Nothing != "" {
@@ -71,7 +71,7 @@ func TestEveryWriter(t *testing.T) {
 	}
 }
 
-// meets is which rules refuse and warn, after what the defaulters put back.
+// meets returns the rules that refuse and that warn, after the defaulters have restored fields.
 func meets(t *testing.T, w policiestest.Write, c policies.Change, stage string) (refused, warned string) {
 	t.Helper()
 	if c.New != nil {
@@ -111,7 +111,7 @@ func valueAt(t *testing.T, o *policies.Object, path string) any {
 	return value
 }
 
-// TestEveryRowHasAWriter: a row of the survey has a request here, or the reason why it has none.
+// TestEveryRowHasAWriter requires, for each row of the survey, a request in the table or the reason why there is none.
 func TestEveryRowHasAWriter(t *testing.T) {
 	seen := map[int]bool{}
 	for _, w := range writes(t) {
@@ -126,8 +126,9 @@ func TestEveryRowHasAWriter(t *testing.T) {
 	}
 }
 
-// TestNoIdentityIsLikeAnother: an identity is its exact name, in its own namespace. A ServiceAccount of the same name elsewhere, the name in capitals, or
-// with more behind it, is anybody; and so is the default account of Cluster API's namespace, which whatever names none has.
+// TestNoIdentityIsLikeAnother: an identity is an exact name in its own namespace. A ServiceAccount of the same name in another namespace counts as anybody, and
+// so does the name in capitals, or with more behind it. The default account of Cluster API's namespace counts as anybody, too, because every pod that names no
+// account has it.
 func TestNoIdentityIsLikeAnother(t *testing.T) {
 	identities := authority.OpenShiftIdentities()
 	for actor, names := range identities {

@@ -12,7 +12,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// A mirror stays paused for a moment after its side has become authoritative, and so agrees with a cache that lags.
+// A mirror stays paused for a moment after its API has become authoritative. So its state agrees with a cache that lags, although the cache is wrong.
 func TestACacheDecidesNoPersonsDeletion(t *testing.T) {
 	parse := func(text string) *policies.Object {
 		t.Helper()

@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// garbage are members that no schema would let pass.
+// garbage has objects that no schema would accept.
 var garbage = []string{
 	`{}`, `{"metadata":null,"spec":null,"status":null}`, `{"spec":[],"status":"x"}`, `{"spec":7,"status":{"conditions":{}}}`,
 	`{"spec":{"authoritativeAPI":1,"replicas":"x","template":[]},"status":{"authoritativeAPI":{},"conditions":[null,1,{"type":7}]}}`,
@@ -23,7 +23,7 @@ var garbage = []string{
 	`{"metadata":{"ownerReferences":[{}],"finalizers":[""],"labels":{"":""},"annotations":{"/":"/"}}}`,
 }
 
-// changes are every request that a door can pass on about two objects, with each object as each fact.
+// changes returns every request about two objects that a webhook can pass on, with each object as each fact.
 func changes(before, after, fact *policies.Object) []policies.Change {
 	var out []policies.Change
 	for _, side := range []policies.Side{policies.SideMachineAPI, policies.SideClusterAPI, policies.SideInfrastructure} {
@@ -48,7 +48,7 @@ func changes(before, after, fact *policies.Object) []policies.Change {
 	return out
 }
 
-// ask puts a change to all that may be asked of it. The defaulters may refuse what is no object; they never panic.
+// ask sends a change to all rules and defaulters. The defaulters may refuse what is no object, but must never panic.
 func ask(c policies.Change) {
 	defaulters := policies.Defaulters(authority.Defaulters())
 	rules.Needs(c)
@@ -61,7 +61,7 @@ func ask(c policies.Change) {
 	authority.ScaleCacheSuffices(c, c.Facts.Stored)
 }
 
-// TestGarbage asks all rules about all pairs of what no schema would let pass, with and without facts.
+// TestGarbage sends all pairs of objects that no schema would accept to all rules, with and without facts.
 func TestGarbage(t *testing.T) {
 	var objects []*policies.Object
 	for _, raw := range garbage {
@@ -85,7 +85,7 @@ func TestGarbage(t *testing.T) {
 	t.Logf("%d changes", asked)
 }
 
-// FuzzRules asks all rules about whatever parses as an object: the process must live.
+// FuzzRules sends whatever parses as an object to all rules. The process must not panic.
 func FuzzRules(f *testing.F) {
 	for i, raw := range garbage {
 		f.Add([]byte(raw), []byte(garbage[len(garbage)-1-i]), []byte(garbage[(i+3)%len(garbage)]))

@@ -14,11 +14,11 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// A provider's machine and what it keeps for the instance are one party: while they have to stand still it is paused once both are, and while they are to act
-// until neither is, wherever a pass of Poundlock's ended.
+// A provider's machine and the object that is kept for the instance count as one party, wherever a pass of Poundlock's ended. If they have to stand still, the
+// party is paused when both objects are. If they have to act, it is paused until neither is.
 func TestAMachineAndItsInstanceAreOneParty(t *testing.T) {
 	const (
-		acts, told, stands, freed = "acts", "told", "stands", "freed" // the second and the last are not acknowledged yet
+		acts, told, stands, freed = "acts", "told", "stands", "freed" // in the second and the last state, the controller has not acknowledged yet
 	)
 	object := func(kind, state string) *policies.Object {
 		paused := map[string]string{acts: "False", told: "False", stands: "True", freed: "True"}[state]
@@ -46,10 +46,10 @@ func TestAMachineAndItsInstanceAreOneParty(t *testing.T) {
 		{told, told, party{true, AcknowledgedUnpaused}, party{true, AcknowledgedUnpaused}},
 		{stands, told, party{true, NotAcknowledged}, party{true, NotAcknowledged}},
 		{told, stands, party{true, NotAcknowledged}, party{true, NotAcknowledged}},
-		// The machine's last pass made the instance, or Poundlock ended between its two pauses.
+		// The machine's last pass created the object for the instance, or Poundlock ended between its two pauses.
 		{stands, acts, party{false, NotAcknowledged}, party{true, AcknowledgedPaused}},
 		{told, acts, party{false, AcknowledgedUnpaused}, party{true, AcknowledgedUnpaused}},
-		// Poundlock ended between two releases, or somebody paused the one of them.
+		// Poundlock ended between its two releases, or somebody paused one of the two objects.
 		{acts, stands, party{false, NotAcknowledged}, party{true, AcknowledgedPaused}},
 		{freed, stands, party{false, AcknowledgedPaused}, party{true, AcknowledgedPaused}},
 		{acts, told, party{false, AcknowledgedUnpaused}, party{true, AcknowledgedUnpaused}},
@@ -68,8 +68,8 @@ func TestAMachineAndItsInstanceAreOneParty(t *testing.T) {
 	}
 }
 
-// A deletion of a mirror in the foreground, say, takes what is kept for the instance with it, and Synchronized stays True until the mirror has made it again:
-// a Machine that moved meanwhile would leave its instance behind if it were deleted then.
+// A deletion of a mirror in the foreground, for example, also deletes the object that is kept for the instance, and Synchronized stays True until the mirror
+// has recreated it. If the Machine moved meanwhile and was then deleted, its instance would be left behind.
 func TestAMachineMovesOnceItsProviderSeesToTheInstance(t *testing.T) {
 	const (
 		hooked   = `, "` + InstanceHookAnnotation + `": "poundlock"`
@@ -128,8 +128,8 @@ func TestAMachineMovesOnceItsProviderSeesToTheInstance(t *testing.T) {
 	}
 }
 
-// A move to Machine API may begin where somebody has deleted the provider's machine. What it kept for the instance may be left, and acts on: it is paused
-// first, also where it is being deleted, as the collector does.
+// A move to Machine API may begin after somebody has deleted the provider's machine. The object that was kept for the instance may be left, and acts on.
+// Poundlock first pauses it, even if the object is being deleted, as it is by the garbage collector.
 func TestWhatIsLeftForAnInstanceIsPausedWithoutItsMachine(t *testing.T) {
 	read := func(text string) *policies.Object {
 		o, err := policies.ParseObject([]byte(text))
@@ -167,8 +167,8 @@ func TestWhatIsLeftForAnInstanceIsPausedWithoutItsMachine(t *testing.T) {
 	}
 }
 
-// vSphere's provider acts on the virtual machine that a VSphereVM names. One that a person made, or that was restored from a backup of an earlier Machine of
-// the name, may name another than the Machine's.
+// vSphere's provider acts on the virtual machine that a VSphereVM names. If a person created the VSphereVM, or restored it from a backup of an earlier Machine
+// of the name, it may name another virtual machine than the Machine's.
 func TestAnInstancesObjectThatNamesAnotherInstance(t *testing.T) {
 	machine, _ := KindNamed("Machine")
 	object := func(spec, status string) *policies.Object {
@@ -193,8 +193,8 @@ func TestAnInstancesObjectThatNamesAnotherInstance(t *testing.T) {
 	}
 }
 
-// vSphere's provider gives a VSphereVM the name of the Machine, which somebody may have created with a VSphereMachine of another name; OpenStack's gives an
-// OpenStackServer that of the OpenStackMachine.
+// vSphere's provider gives a VSphereVM the name of the Machine. Somebody may have created that Machine with a VSphereMachine of another name. OpenStack's
+// provider gives an OpenStackServer the name of the OpenStackMachine.
 func TestAMoveIsWarnedOfAnotherInstance(t *testing.T) {
 	read := func(format string, args ...any) *policies.Object {
 		o, err := policies.ParseObject(fmt.Appendf(nil, format, args...))
@@ -233,7 +233,7 @@ func TestAMoveIsWarnedOfAnotherInstance(t *testing.T) {
 		if c.want == "" && strings.Contains(got, "names another") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %s", c.about, got)
 		}
-		// The condition says the same, and not that an ID is missing.
+		// The condition says the same as the warning, and not that an ID is missing.
 		o := Objects{MachineAPI: change.Old, ClusterAPI: change.Facts.Twin, Infra: change.Facts.Infra, InfraInstance: change.Facts.InfraInstance}
 		if got := o.KeptForOtherInstance(); got != c.want {
 			t.Errorf("%s, in the condition: %q, want %q", c.about, got, c.want)
@@ -264,7 +264,7 @@ func TestInstancesAreNamedAfterTheMachineOnVSphere(t *testing.T) {
 	}
 }
 
-// Of two objects for instances the one that has the machine's name may be another machine's.
+// If there are two objects for instances, the one with the machine's name may belong to another machine.
 func TestAnInstancesObjectMayBeAnotherMachines(t *testing.T) {
 	vsphere := func(names ...string) (out []metav1.OwnerReference) {
 		for _, name := range names {
@@ -296,7 +296,7 @@ func TestInstancesThatNeedNotHaveTheMachinesName(t *testing.T) {
 	}
 }
 
-// What the mirror recreates while authority moves is awaited like what was there when the move began: its controllers add their finalizer before they answer.
+// What the mirror recreates during a move is awaited, as is what existed when the move began: its controllers add their finalizer before they acknowledge.
 func TestAMoveWaitsForWhatIsRecreatedOnItsWay(t *testing.T) {
 	stands := Party{Exists: true, PauseRequested: true, Acknowledged: AcknowledgedPaused, Finalizer: FinalizerPresent}
 	silent := stands
@@ -328,7 +328,7 @@ func TestAMoveWaitsForWhatIsRecreatedOnItsWay(t *testing.T) {
 	}
 }
 
-// What a review says of an instance whose provider's object is being deleted: what the provider keeps for it counts, where it keeps something.
+// This tests what a review says of an instance whose provider's object is being deleted. If the provider keeps an object for the instance, that object counts.
 func TestARequestBesideAnInstanceThatEnds(t *testing.T) {
 	const (
 		runs  = " and its instance keeps running"
@@ -377,7 +377,8 @@ func TestARequestBesideAnInstanceThatEnds(t *testing.T) {
 	}
 }
 
-// TestAnInstanceThatIsKeptTwice: an object that is neither a Machine's nor its provider's machine's has a controller act on the instance, whatever it is called.
+// TestAnInstanceThatIsKeptTwice: an object that is neither the Machine's nor its provider's machine's may name the instance. Whatever that object is called,
+// its controller acts on the instance.
 func TestAnInstanceThatIsKeptTwice(t *testing.T) {
 	parse := func(text string) *policies.Object {
 		o, err := policies.ParseObject([]byte(text))
@@ -412,7 +413,7 @@ func TestAnInstanceThatIsKeptTwice(t *testing.T) {
 	}
 }
 
-// TestBesideWhatAnotherMachineKeeps: a person is not advised to delete what runs another Machine's instance.
+// TestBesideWhatAnotherMachineKeeps: a person is not advised to delete the object that runs another Machine's instance.
 func TestBesideWhatAnotherMachineKeeps(t *testing.T) {
 	for owners, advised := range map[string]bool{
 		``: true,

@@ -12,8 +12,9 @@ import (
 	. "github.com/poundlock/poundlock/policies/authority"
 )
 
-// TestARequestBackByAnothersInfrastructureMachine: a Machine of Cluster API refers to the infrastructure machine of another Machine, and has the ID of its
-// instance, or none. Machine API would act on the instance of that one, so the move does not start, whatever Synchronized is, and the review says why.
+// TestARequestBackByAnothersInfrastructureMachine: a Machine of Cluster API refers to the infrastructure machine of another Machine, and has the ID of that
+// Machine's instance, or none. After a move, Machine API would act on the instance of the other Machine. So the move does not start, whatever Synchronized is,
+// and the review says why.
 func TestARequestBackByAnothersInfrastructureMachine(t *testing.T) {
 	const (
 		foo, m   = `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, name: foo, uid: f}`, `{apiVersion: cluster.x-k8s.io/v1beta2, kind: Machine, name: m, uid: m}`

@@ -11,16 +11,16 @@ import (
 	. "github.com/poundlock/poundlock/policies/authority"
 )
 
-// TestInstance reads what is known of an instance from the objects of a pair.
+// TestInstance tests what the objects of a pair show about an instance.
 func TestInstance(t *testing.T) {
 	const id, other = `"providerID":"aws:///i-1"`, `"providerID":"aws:///i-2"`
 	const running = `"phase":"Running"`
 	for name, c := range map[string]struct {
 		of                API
 		machine, status   string // the Machine API Machine's spec and status
-		core, infra       string // of the other side; "-" is no object
-		coreStatus        string // Cluster API's Machine's status
-		unready           bool   // the provider's object is
+		core, infra       string // the specs of the other side's objects; "-" is no object
+		coreStatus        string // the status of Cluster API's Machine
+		unready           bool   // the provider's object is not ready
 		metadata          string
 		want              Instance
 		goesWithoutObject bool

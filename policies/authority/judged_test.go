@@ -13,7 +13,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// TestJudged has the set c of Cluster API, whose Machine x a check has marked, unless a case says otherwise.
+// TestJudged has the set c of Cluster API, whose Machine x has the mark of a check, unless a case says otherwise.
 func TestJudged(t *testing.T) {
 	const (
 		unhealthy = `{"type":"HealthCheckSucceeded","status":"False"}`

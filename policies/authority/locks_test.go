@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// A lock points to the other API's object. Of the one field that has no counterpart there it says so: nobody looks for it.
+// A lock's message names the field of the other API's object. One field has no counterpart there, and the message says that, so that nobody looks for it.
 func TestALockOfTheTemplatesAuthority(t *testing.T) {
 	set := func(template string) *policies.Object {
 		return &policies.Object{Spec: json.RawMessage(`{"authoritativeAPI":"ClusterAPI","template":` + template + `}`),

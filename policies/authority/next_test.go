@@ -13,7 +13,7 @@ import (
 	. "github.com/poundlock/poundlock/policies/authority"
 )
 
-// Parties of a Machine, as the stories below need them.
+// These are parties of a Machine in the states that the cases below need.
 var (
 	acting     = Party{Exists: true, Acknowledged: AcknowledgedUnpaused, Finalizer: FinalizerPresent}
 	standing   = Party{Exists: true, Acknowledged: AcknowledgedPaused, Finalizer: FinalizerAbsent}
@@ -27,7 +27,7 @@ func deleting(p Party) Party { p.Deleting = true; return p }
 func untold(p Party) Party   { p.PauseRequested = false; return p }
 func stands(p Party) Party   { p.Acknowledged = AcknowledgedPaused; return p }
 
-// inMachineAPI is a settled Machine for which the Machine API is authoritative; inClusterAPI its counterpart.
+// inMachineAPI returns a settled Machine for which the Machine API is authoritative. inClusterAPI returns one for which Cluster API is.
 func inMachineAPI(change ...func(*State)) State {
 	return with(State{
 		Enabled: true, Requested: MachineAPI, Current: MachineAPI, Origin: MachineAPI, InfraActs: true,
@@ -74,7 +74,7 @@ func aPausedCluster(s *State) {
 func TestNext(t *testing.T) {
 	for name, c := range map[string]struct {
 		state State
-		want  Step // without Message
+		want  Step // the step without its Message
 	}{
 		"with the feature gate off nothing is done": {
 			inMachineAPI(func(s *State) { s.Enabled = false }, toClusterAPI), Step{Action: Rest, Reason: ReasonDisabled}},
@@ -92,7 +92,7 @@ func TestNext(t *testing.T) {
 			inClusterAPI(func(s *State) { s.MachineAPI, s.ClusterAPI, s.Infra = silent(standing), toldStands, toldStands }),
 			Step{Action: Wait, On: WhoMachineAPI, Reason: ReasonNotPaused}},
 
-		// settled, either way
+		// settled, under either API
 		"authoritative and acknowledged: settled":                   {inMachineAPI(), Step{Action: Settle, Reason: ReasonSettled}},
 		"authoritative and acknowledged on the other side: settled": {inClusterAPI(), Step{Action: Settle, Reason: ReasonSettled}},
 		"a set is settled whatever its template is":                 {inClusterAPI(aSet), Step{Action: Settle, Reason: ReasonSettled}},
@@ -106,7 +106,7 @@ func TestNext(t *testing.T) {
 			inClusterAPI(func(s *State) { s.ClusterAPI, s.Infra = deleting(toldStands), toldStands }),
 			Step{Action: Wait, On: WhoClusterAPI, Reason: ReasonDeleting}},
 
-		// a deletion under Cluster API's authority
+		// a deletion while Cluster API is authoritative
 		"a Machine whose provider's machine is gone already is not to be restored": {
 			inClusterAPI(noInfra, func(s *State) { s.ClusterAPI.Deleting = true }), Step{Action: Wait, On: WhoClusterAPI, Reason: ReasonDeleting}},
 		"nor while somebody's finalizer holds its mirror": {
@@ -410,7 +410,7 @@ func TestNext(t *testing.T) {
 			inClusterAPI(migrating, func(s *State) { s.Requested = Unset }), Step{Action: Switch, To: ClusterAPI, On: WhoMachineAPI, Cancelled: true,
 				Reason: ReasonCancelled}},
 
-		// deletion in transit
+		// a deletion during a move
 		"a deletion sends authority back, so that somebody can delete": {
 			inMachineAPI(toClusterAPI, migrating, func(s *State) { s.MachineAPI = deleting(s.MachineAPI) }),
 			Step{Action: Switch, To: MachineAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},
@@ -482,7 +482,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// The mirror creates whatever is missing, but not the provider's object of a Machine for which Cluster API is authoritative.
+// The mirror creates whatever is missing, except the provider's object of a Machine for which Cluster API is authoritative.
 func TestWhoCreatesWhatIsMissing(t *testing.T) {
 	gone := func(s *State) { s.Infra = Party{} }
 	both := func(s *State) { s.ClusterAPI, s.Infra = Party{}, Party{} }
@@ -511,7 +511,7 @@ func TestWhoCreatesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// A Failed Machine never gets past Provisioning, so that nobody is to wait for that.
+// A Failed Machine never gets past Provisioning, so nobody is advised to wait for that.
 func TestAFailedMachineIsNotWaitedFor(t *testing.T) {
 	for _, failed := range []bool{false, true} {
 		step := Next(inMachineAPI(toClusterAPI, func(s *State) { s.Instance, s.Failed = InstanceStarting, failed }))
@@ -521,7 +521,7 @@ func TestAFailedMachineIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// A Machine that the mirror does not reflect may convert: its own sentence has what to do.
+// A Machine that the mirror does not reflect may convert. The message has a sentence of its own about what to do for it.
 func TestAWaitForMachinesThatAreNotReflected(t *testing.T) {
 	step := Next(inMachineAPI(toClusterAPI, aSet, func(s *State) { s.Uncounted, s.Unreflected = WhoClusterAPI, true }))
 	if step.Reason != ReasonUncounted || strings.Contains(step.Message, "convert") {
@@ -532,7 +532,7 @@ func TestAWaitForMachinesThatAreNotReflected(t *testing.T) {
 	}
 }
 
-// Where a definition is missing, no Machine is to be edited or deleted for the wait.
+// If a definition is missing, the message does not advise to edit or delete a Machine.
 func TestAWaitForMachinesWithoutTheirDefinition(t *testing.T) {
 	for _, undefined := range []bool{false, true} {
 		step := Next(inMachineAPI(toClusterAPI, aSet, func(s *State) { s.Uncounted, s.Undefined = WhoMachineAPI, undefined }))

@@ -14,7 +14,7 @@ import (
 	. "github.com/poundlock/poundlock/policies/authority"
 )
 
-// TestNextInEveryState asks Next in each state that the type can hold, reachable or not.
+// TestNextInEveryState calls Next for every state that the type can hold, whether it can be reached or not.
 func TestNextInEveryState(t *testing.T) {
 	n := 0
 	everyState(func(s State) {
@@ -47,16 +47,16 @@ func everyState(visit func(State)) {
 			for _, requested := range []API{Unset, MachineAPI, ClusterAPI} {
 				for _, origin := range []API{Unset, MachineAPI, ClusterAPI} {
 					if current != Migrating && origin != current {
-						continue // read in transit alone
+						continue // read only in transit
 					}
 					for _, synchronized := range []metav1.ConditionStatus{"", "True", "False"} {
 						for bits := range 12 {
 							instance := []Instance{InstanceKnown, InstanceUnknown, InstanceStarting, InstanceShared, InstanceOfAnother, InstanceAlsoKept}[bits/2]
 							if current == Migrating && instance == InstanceStarting || bits == 2 || bits == 6 || bits == 8 || bits == 10 {
-								continue // asked before a move alone, and of what is caught up
+								continue // asked only before a move, and only if the mirror has caught up
 							}
 							if source := current; instance == InstanceOfAnother && source != ClusterAPI && (source != Migrating || origin != ClusterAPI) {
-								continue // of an authoritative Machine of Cluster API alone
+								continue // only for an authoritative Machine of Cluster API
 							}
 							s := State{Enabled: true, Current: current, Requested: requested, Origin: origin, InfraActs: !set,
 								Synchronized: synchronized, CaughtUp: bits&1 != 0, Instance: instance}
@@ -68,16 +68,16 @@ func everyState(visit func(State)) {
 									for _, s.Infra = range infras {
 										visit(s)
 										if p := s.ClusterAPI; p.Deleting && p.Finalizer == FinalizerAbsent && s.Infra.Exists {
-											s.InfraNamesInstance = true // it matters there alone
+											s.InfraNamesInstance = true // it only matters in this case
 											visit(s)
 											s.InfraNamesInstance = false
 										}
 										if s.Unprepared = !set && current == Migrating && origin == MachineAPI; s.Unprepared {
-											visit(s) // it is reported there alone
+											visit(s) // it is only reported in this case
 											s.Unprepared = false
 										}
 										if s.Ended = current == Migrating && holdsDeletedTarget(s); s.Ended {
-											visit(s) // it matters there alone
+											visit(s) // it only matters in this case
 											s.Ended = false
 										}
 									}
@@ -101,7 +101,7 @@ func everyState(visit func(State)) {
 	}
 }
 
-// holdsDeletedTarget reports that the Machine API object has the machine finalizer in mid-move from Cluster API, and is being deleted.
+// holdsDeletedTarget reports whether, during a move from Cluster API, the Machine API object is being deleted and has the machine finalizer.
 func holdsDeletedTarget(s State) bool {
 	return s.Origin == ClusterAPI && s.MachineAPI.Deleting && s.MachineAPI.Finalizer == FinalizerPresent
 }
@@ -120,7 +120,7 @@ func everyParty() []Party {
 
 var actions = []Action{Rest, Adopt, Acknowledge, Pause, AddFinalizer, Switch, Release, Wait, Settle}
 
-// brokenBy names what a step would break, judged without looking at how Next decides.
+// brokenBy returns what a step would break. It judges without looking at how Next decides.
 func brokenBy(s State, step Step) (broken []string) {
 	claim := func(ok bool, sentence string) {
 		if !ok {
@@ -212,7 +212,7 @@ func allOf(ps []Party, is func(Party) bool) bool {
 	return !slices.ContainsFunc(ps, func(p Party) bool { return !is(p) })
 }
 
-// goneFrom reports whether the source can no longer clean up.
+// goneFrom reports whether the source can no longer clean up after the machine.
 func goneFrom(s State) bool {
 	lost := func(p Party) bool { return p.Deleting && p.Finalizer == FinalizerAbsent }
 	if s.Origin == ClusterAPI {
@@ -221,19 +221,18 @@ func goneFrom(s State) bool {
 	return lost(s.MachineAPI)
 }
 
-// world is a model of one machine (or set): what is stored, and what each controller has seen of it. Everybody who may
-// write does so at any moment: the user, both APIs' controllers with views that lag, the mirror, and a handoff that
-// may be slow or crash between any two writes.
+// world is a model of one machine (or set): what is stored, and what each controller has seen of it. Everybody who may write can do so at any moment: the user,
+// both APIs' controllers with views that lag, the mirror, and a handoff that may be slow, or crash between any two writes.
 type world struct {
 	set                  bool
 	check                bool // a set without finalizers
-	blind                bool // a check whose Machine API controller obeys the annotation alone, and answers nothing
+	blind                bool // a check whose Machine API controller only obeys the annotation, and never acknowledges
 	spec, status, origin API
 	mapi, core, infra    thing
 	synced, caughtUp     bool
 	instance             bool
 
-	// The handoff's step under way, and which objects were written since it was decided.
+	// pending is the handoff's step that is not written yet. dirty are the objects that were written since it was decided.
 	pending Step
 	dirty   Who
 }
@@ -241,14 +240,13 @@ type world struct {
 type thing struct {
 	exists, pauseRequested, deleting, fin bool
 	acknowledged                          AcknowledgedState
-	// seesActing is the controllers' view: whether they may act, by what they have seen.
+	// seesActing is the controller's view: whether it may act, by what it has seen.
 	seesActing bool
-	// coming are the changes of that which they have not seen yet, in order: a for act, p for pause. A watch lags.
+	// coming are the later values of seesActing that the controller has not seen yet, in order: a for act, p for pause. A watch lags.
 	coming string
 }
 
-// learn puts what has been written before the controllers, for them to see in their time. A watch that lags by more
-// than three changes has skipped some.
+// learn adds to coming whether the controller may act by what is stored now. A watch that lags by more than three changes has skipped some.
 func (th *thing) learn(mayAct bool) {
 	last, order := "p", "p"
 	if th.seesActing {
@@ -310,7 +308,8 @@ func (w world) state() State {
 	return s
 }
 
-// judged is what is taken for the answer of a blind controller: patience is over once it has seen its last order.
+// judged returns the acknowledgement that a blind controller is taken to have given. It is taken to have paused once it has seen the last order to pause, which
+// stands for the end of Poundlock's patience.
 func (w world) judged() AcknowledgedState {
 	switch {
 	case !w.mapi.pauseRequested:
@@ -328,7 +327,7 @@ func (w world) source() API {
 	return w.status
 }
 
-// next lists the worlds that any one writer can make of this one.
+// next returns the worlds that one change by any writer can lead to.
 func (w world) next() []world {
 	var out []world
 	add := func(change func(*world)) {
@@ -355,7 +354,8 @@ func (w world) next() []world {
 	return out
 }
 
-// controllers look, answer, hold and write: each its own step, on what it saw last.
+// controllers returns the worlds that the controllers can make. Each of them may see a change, acknowledge, add its finalizer, or write to its object. Each is
+// a step of its own, and follows from what the controller saw last.
 func (w world) controllers() []world {
 	var out []world
 	add := func(change func(*world)) {
@@ -379,7 +379,7 @@ func (w world) controllers() []world {
 		add(func(n *world) {
 			th := c.of(n)
 			if c.who == WhoMachineAPI && n.set && (th.deleting || n.blind) {
-				return // a MachineSet that is being deleted never answers
+				return // a MachineSet that is being deleted never acknowledges
 			}
 			th.acknowledged, n.dirty = AcknowledgedPaused, n.dirty|c.who
 			if th.seesActing {
@@ -431,7 +431,7 @@ func (w *world) decide() {
 	}
 }
 
-// write makes the first n writes of the step under way; one whose object has been written since is refused.
+// write makes the first n writes of the pending step. A write is refused if its object has been written since the step was decided.
 func (w *world) write(n int) {
 	step := w.pending
 	w.pending = Step{}
@@ -474,7 +474,7 @@ func (w *world) writes(step Step) []write {
 		each(step.On, func(th *thing) { th.fin = true })
 	case Switch:
 		each(step.Drop, func(th *thing) { th.fin = false })
-		// The finalizer and status of one object: two writes, the second on what the first returned.
+		// The finalizer and the status of one object take two writes. The second is based on what the first returned.
 		out = append(out, write{WhoMachineAPI, func() {
 			w.status, w.synced, w.caughtUp, w.origin = step.To, w.synced && step.Cancelled, w.caughtUp && step.Cancelled, step.To
 		}})
@@ -482,7 +482,7 @@ func (w *world) writes(step Step) []write {
 	return out
 }
 
-// wrong names the invariant of DESIGN §4 that does not hold.
+// wrong returns the invariant of DESIGN §4 that is violated, or "".
 func (w world) wrong() string {
 	switch cluster := w.core.seesActing || w.infra.seesActing; {
 	case w.mapi.seesActing && cluster:
@@ -497,8 +497,7 @@ func (w world) wrong() string {
 	return ""
 }
 
-// TestHandoffWalk visits every world that the writers can make together, from each that a cluster may start in, and lets
-// each come to rest.
+// TestHandoffWalk visits every world that the writers can reach together, from each state in which a cluster may start. It also lets each world come to rest.
 func TestHandoffWalk(t *testing.T) {
 	for name, start := range map[string]world{
 		"a machine that is Machine API's": {spec: MachineAPI, status: MachineAPI, origin: MachineAPI, instance: true,
@@ -556,7 +555,7 @@ func walkFrom(t *testing.T, start world) {
 	}
 }
 
-// comesToRest lets everybody but the user go on in turn, and says what is wrong with where that ends.
+// comesToRest lets everybody except the user go on in turn. It returns what is wrong at the end, or "".
 func (w world) comesToRest(known map[world]string) (stuck string) {
 	w.pending, w.dirty = Step{}, 0
 	if s, ok := known[w]; ok {
@@ -586,7 +585,7 @@ func (w world) comesToRest(known map[world]string) (stuck string) {
 	return ""
 }
 
-// inARow bounds how many steps in a row the handoff takes before it must wait for somebody.
+// inARow is the most steps that the handoff takes in a row before it has to wait for somebody.
 const inARow = 8
 
 func (w *world) handoff(most int) {
@@ -599,7 +598,7 @@ func (w *world) handoff(most int) {
 	panic("the handoff goes round in circles")
 }
 
-// round is everybody else's turn, once.
+// round gives everybody except the handoff and the user one turn.
 func (w *world) round() {
 	w.publish()
 	for _, th := range []*thing{&w.mapi, &w.core, &w.infra} {

@@ -13,7 +13,7 @@ import (
 	"github.com/poundlock/poundlock/policies/policiestest"
 )
 
-// refusedWrites are the requests of the rows of authority.Others that have to be refused, by their sentences in testdata/writers.
+// refusedWrites are the requests of those rows of authority.Others that have to be refused, by their sentences in testdata/writers.
 var refusedWrites = map[string]string{
 	"Machine API's machine controller: its finalizer onto a Machine":                                           "the machine controller adds its finalizer before it calls a cloud, by a PUT",
 	"Machine API's MachineSet controller: a Machine for a MachineSet for which Cluster API is authoritative":   "the machineset controller creates a Machine for its set, with the template's whole spec",
@@ -27,8 +27,8 @@ var refusedWrites = map[string]string{
 	"OpenShift's own migration: everything that Poundlock writes": "OpenShift's own migration takes over the authority of a Machine",
 }
 
-// TestWhatOthersAreRefused sends the request of each row that has to be refused. The model walks no such request, since nothing comes of it
-// (test/modelcheck): it would not see that one is let through.
+// TestWhatOthersAreRefused sends the request of each row that has to be refused. The model (test/modelcheck) walks no such request, because nothing comes of
+// it. So the model would not notice if one were allowed.
 func TestWhatOthersAreRefused(t *testing.T) {
 	all, rest := writes(t), maps.Clone(refusedWrites)
 	for _, o := range authority.Others() {
@@ -45,7 +45,7 @@ func TestWhatOthersAreRefused(t *testing.T) {
 		}
 		stages := []string{"leftMachineAPI", "ClusterAPI", "leavingClusterAPI", "leftClusterAPI"}
 		if o.Rule == "authority/request-blocked" {
-			stages = []string{"MachineAPI"} // it is the move that is refused, once for all
+			stages = []string{"MachineAPI"} // only the move is refused, once for all stages
 		}
 		for _, stage := range stages {
 			c, err := all[i].ChangeAt(stage)

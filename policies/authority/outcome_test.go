@@ -12,8 +12,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// To be held beside the rows "Delete" of converting › Summary of the rules: "Machine Type", "Authoritative API", "Has owner" and "Outcome" are
-// on, authoritative, owned and the last three columns. "-" of the document's authority is both values; where the object is the authority itself
+// Compare the table with the rows "Delete" of converting › Summary of the rules: "Machine Type", "Authoritative API", "Has owner" and "Outcome" are on,
+// authoritative, owned and the last three columns. "-" as the document's authority stands for both values. If the deleted object is the authoritative one,
 // DESIGN §3.3 decides.
 func TestOutcomes(t *testing.T) {
 	const (
@@ -37,11 +37,11 @@ func TestOutcomes(t *testing.T) {
 		{machine, mapi, capi, false, "", goes, stays, run},          // "Cluster API equivalent Machine remains in cluster"
 		{machine, capi, mapi, true, "", goes, goes, end},            // "Sync controller deletes Machine API equivalent Machine"
 		{machine, capi, mapi, false, "", again, stays, run},         // "will recreate Machine after it is removed"
-		{machine, mapi, mapi, true, "", goes, goes, end},            // the authority
+		{machine, mapi, mapi, true, "", goes, goes, end},            // the authoritative object
 		{machine, mapi, mapi, false, "", goes, goes, end},           //
 		{machine, capi, capi, true, "", goes, goes, end},            //
 		{machine, capi, capi, false, "", goes, goes, end},           //
-		{machine, capi, mapi, false, foreground, again, stays, run}, // what the mirror owns is a provider's object without an instance
+		{machine, capi, mapi, false, foreground, again, stays, run}, // the mirror only owns a provider's object without an instance
 
 		{set, mapi, capi, false, background, goes, stays, run}, // "In this scenario, the Cluster API equivalent will continue to operate on its own"
 		{set, mapi, capi, false, orphan, goes, stays, run},
@@ -54,8 +54,8 @@ func TestOutcomes(t *testing.T) {
 		{set, mapi, mapi, false, orphan, goes, goes, run},
 		{set, capi, capi, false, background, goes, goes, end},
 		{set, capi, capi, false, foreground, goes, goes, end},
-		{set, capi, capi, false, orphan, goes, goes, may}, // its controller and the collector, whichever is first
-		{set, mapi, capi, true, "", goes, stays, run},     // an owner of a set is none in the sense of the rules
+		{set, capi, capi, false, orphan, goes, goes, may}, // depends on whether its controller or the collector is first
+		{set, mapi, capi, true, "", goes, stays, run},     // the rules do not count an owner of a set as an owner
 
 		{check, mapi, capi, false, "", goes, stays, none},
 		{check, capi, mapi, false, "", again, stays, none},
@@ -70,7 +70,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// What is foretold and what is done are two functions: the steps of a deletion must lead where its outcome says.
+// The outcome that is announced and the steps that are taken come from two functions. The steps of a deletion must lead where its outcome says.
 func TestOutcomesAreWhatTheStepsLeadTo(t *testing.T) {
 	for _, kind := range []string{"Machine", "MachineSet", "MachineHealthCheck"} {
 		for _, on := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
@@ -101,7 +101,7 @@ func TestOutcomesAreWhatTheStepsLeadTo(t *testing.T) {
 	}
 }
 
-// after is what a step makes of what is known.
+// after returns the state after a step.
 func after(d authority.DeletionState, step authority.DeletionStep) authority.DeletionState {
 	switch step {
 	case authority.DeleteMirror:

@@ -12,8 +12,8 @@ import (
 	. "github.com/poundlock/poundlock/policies/authority"
 )
 
-// TestTwoIDsOfOneInstance: an ID that begins with another cloud's scheme may have been stored before admission refused it, or while it was absent. Controllers
-// look past the scheme, so it is an ID of the instance all the same.
+// TestTwoIDsOfOneInstance: an ID that begins with another cloud's scheme may have been stored before admission refused it, or while admission was absent.
+// Controllers ignore the scheme, so it is an ID of the instance all the same.
 func TestTwoIDsOfOneInstance(t *testing.T) {
 	machine, _ := KindNamed("Machine")
 	for _, p := range Providers() {

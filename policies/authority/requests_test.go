@@ -15,8 +15,8 @@ import (
 	. "github.com/poundlock/poundlock/policies/authority"
 )
 
-// TestRequestsThatWouldOutliveAMove: who makes a request to remediate deletes it, too. A check that is paused does neither, and one passes over a Machine
-// that is paused.
+// TestRequestsThatWouldOutliveAMove: the check that makes a request to remediate also deletes it. A paused check does neither, and a check that acts ignores a
+// paused Machine.
 func TestRequestsThatWouldOutliveAMove(t *testing.T) {
 	const (
 		mapi    = `{"spec":{"authoritativeAPI":"ClusterAPI","remediationTemplate":{"kind":"XTemplate","name":"t"}},"status":{"authoritativeAPI":"MachineAPI","expectedMachines":3,"currentHealthy":2}}`
@@ -60,7 +60,7 @@ func TestRequestsThatWouldOutliveAMove(t *testing.T) {
 	}
 }
 
-// TestRemediator: Cluster API looks for the template in its own namespace, and nobody copies it there.
+// TestRemediator: Cluster API looks for the template in its own namespace, and nobody copies the template there.
 func TestRemediator(t *testing.T) {
 	const (
 		before = `{"spec":{"remediationTemplate":{"apiVersion":"self-node-remediation.medik8s.io/v1alpha1","kind":"SelfNodeRemediationTemplate","name":"t"}},"status":{"authoritativeAPI":"MachineAPI"}}`
@@ -79,7 +79,7 @@ func TestRemediator(t *testing.T) {
 		"nobody may look": {"MachineHealthCheck", after, "", "SelfNodeRemediationTemplate t in namespace c, which Poundlock could not read: check that it " +
 			"exists"},
 		"it deletes Machines": {"MachineHealthCheck", itself, policies.Absent, ""},
-		"the field does not":  {"MachineHealthCheck", partly, policies.Absent, ""}, // the conversion has an answer
+		"the field does not":  {"MachineHealthCheck", partly, policies.Absent, ""}, // the conversion reports that itself
 		"a set":               {"MachineSet", after, policies.Absent, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +110,8 @@ func needOf(c policies.Change) (n policies.Need) {
 	return n
 }
 
-// The API server reviews a request again that meets another write, and its answer has the warnings of both reviews. They are one where their words are equal.
+// If a reviewed request meets another write, the API server reviews it again, and its answer has the warnings of both reviews. Warnings with equal words are
+// shown once.
 func TestTheReviewsOfOneRequestForASetHaveOneWarning(t *testing.T) {
 	review := func(replicas string) []string {
 		const set = `{"spec":{"authoritativeAPI":%q},"status":{"authoritativeAPI":"MachineAPI","replicas":%s,"conditions":[{"type":"Synchronized","status":"True"}]}}`

@@ -60,7 +60,7 @@ func TestRival(t *testing.T) {
 	}
 }
 
-// A person who asks for a move while the feature gate is off reads first that nothing moves.
+// A person who requests a move while the feature gate is off first reads that nothing moves.
 func TestARequestWhileTheGateIsOff(t *testing.T) {
 	seen := 0
 	for _, c := range load(t) {

@@ -12,8 +12,9 @@ import (
 	. "github.com/poundlock/poundlock/policies/authority"
 )
 
-// TestCaughtUpWithWhatWasRecreated: an object of Cluster API's that was restored begins with the generation 1, and status.synchronizedGeneration may not
-// decrease. A move back that begins before the mirror has seen an edit of it would lose the edit, replicas say: the Machine API's set would delete Machines.
+// TestCaughtUpWithWhatWasRecreated: an object of Cluster API's that was restored begins with generation 1, and status.synchronizedGeneration may not decrease.
+// If a move back began before the mirror has seen an edit of the object, the edit would be lost. If it is an edit of replicas, for example, the Machine API's
+// set would delete Machines.
 func TestCaughtUpWithWhatWasRecreated(t *testing.T) {
 	for name, c := range map[string]struct {
 		record, synchronized, generation string
@@ -45,7 +46,8 @@ func TestCaughtUpWithWhatWasRecreated(t *testing.T) {
 	}
 }
 
-// TestTheTemplateOfAnotherSet: a set may refer to the template that mirrors another one, which the Machine API runs. Its pause is no business of the first.
+// TestTheTemplateOfAnotherSet: a set may refer to the template that is the mirror of another set's, which the Machine API runs. Whether that template is paused
+// does not matter for the first set.
 func TestTheTemplateOfAnotherSet(t *testing.T) {
 	kind, _ := KindNamed("MachineSet")
 	for mark, want := range map[string]bool{"MachineSet/own": true, "MachineSet/other": false} {
@@ -58,8 +60,8 @@ func TestTheTemplateOfAnotherSet(t *testing.T) {
 	}
 }
 
-// TestARequestThatTheMirrorHasYetToLookAt: where somebody has deleted the provider's machine, the mirror reports InfrastructureNotFound until it has seen a
-// request that goes without. Until then a move waits for the mirror, and for no person.
+// TestARequestThatTheMirrorHasYetToLookAt: if somebody has deleted the provider's machine, the mirror reports InfrastructureNotFound until it has seen a
+// request that does not need that machine. Until then a move waits for the mirror, and for no person.
 func TestARequestThatTheMirrorHasYetToLookAt(t *testing.T) {
 	kind, _ := KindNamed("Machine")
 	for name, c := range map[string]struct {
@@ -86,7 +88,7 @@ func TestARequestThatTheMirrorHasYetToLookAt(t *testing.T) {
 	}
 }
 
-// TestDetachedFromASetThatOwnsIt: the collector deletes what a set owns that is gone, and nothing else.
+// TestDetachedFromASetThatOwnsIt: the collector only deletes Machines whose owner, a set, is gone.
 func TestDetachedFromASetThatOwnsIt(t *testing.T) {
 	const marked = `"annotations":{"poundlock.openshift.io/detached":"true"}`
 	for name, c := range map[string]struct {
@@ -110,7 +112,7 @@ func TestDetachedFromASetThatOwnsIt(t *testing.T) {
 	}
 }
 
-// TestHoldersMatterWithoutTheProvidersMachine: the Machine API takes such a Machine over by its ID alone. Another Machine may have the same one.
+// TestHoldersMatterWithoutTheProvidersMachine: the Machine API takes over such a Machine only by its ID, which another Machine may have, too.
 func TestHoldersMatterWithoutTheProvidersMachine(t *testing.T) {
 	kind, _ := KindNamed("Machine")
 	o := Objects{Kind: kind, Enabled: true,
@@ -125,7 +127,7 @@ func TestHoldersMatterWithoutTheProvidersMachine(t *testing.T) {
 	}
 }
 
-// TestTheStrictestTwinOfACreation: a creation has no stored object.
+// TestTheStrictestTwinOfACreation: a creation has no stored object to compare with.
 func TestTheStrictestTwinOfACreation(t *testing.T) {
 	twin := parsed(t, `{"metadata":{"name":"one"},"status":{"authoritativeAPI":"MachineAPI"}}`)
 	for _, side := range []policies.Side{policies.SideClusterAPI, policies.SideInfrastructure} {

@@ -11,7 +11,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// A move hands nothing over to objects that are about to be deleted, though nobody asked for that: with all sets go the Machines that they own.
+// No move starts to objects that are about to be deleted, even if nobody has asked to delete these. For example, a deletion of the definition of sets deletes
+// all sets, and with them the Machines that they own.
 func TestSurroundingsOfAMachine(t *testing.T) {
 	kind, _ := authority.KindNamed("Machine")
 	namespaces := authority.Pair{MachineAPI: "mapi", ClusterAPI: "capi"}
@@ -42,7 +43,8 @@ func TestSurroundingsOfAMachine(t *testing.T) {
 	}
 }
 
-// The CRDs that carry the mark: those of what is mirrored in both APIs, and of what owns mirrors without being one.
+// TestDefinitions tests which CRDs have the mark: those of the kinds that are mirrored in both APIs, and those of kinds that own mirrors and are no mirrors
+// themselves.
 func TestDefinitions(t *testing.T) {
 	want := []string{
 		"machines.machine.openshift.io", "machines.cluster.x-k8s.io", "machinesets.machine.openshift.io", "machinesets.cluster.x-k8s.io",

@@ -18,7 +18,7 @@ import (
 	"github.com/poundlock/poundlock/test/stories"
 )
 
-// statuses are the phases of a pair as a Machine API object's status spells them.
+// statuses has the status of a Machine API object in each phase of its pair.
 var statuses = map[authority.Phase]string{
 	authority.Uninitialized:     `{}`,
 	authority.ByMachineAPI:      `{"authoritativeAPI":"MachineAPI"}`,
@@ -30,10 +30,10 @@ var statuses = map[authority.Phase]string{
 	authority.LeavingUnknown:    `{"authoritativeAPI":"Migrating"}`,
 }
 
-// left is what a Cluster API object has when its controllers have acknowledged a pause.
+// left are the phases in which the controllers of a Cluster API object have acknowledged a pause.
 const left = authority.LeftMachineAPI | authority.LeftClusterAPI
 
-// attempt is a write of one field, under every lock.
+// attempt is a write of one field of an object, in one phase.
 type attempt struct {
 	side   policies.Side
 	kind   string
@@ -44,8 +44,8 @@ type attempt struct {
 	labels map[string]string
 }
 
-// TestNoGrantWidensAnotherLock has every identity try every field that any row names, and some that none does, on every object, in every phase, with
-// every effect: what it is let do beyond a person is what its own rows say, and nothing else.
+// TestNoGrantWidensAnotherLock lets every identity try to write every field that any row names, and some that no row names, on every object, in every phase,
+// with every effect. What an identity may do beyond a person must be exactly what its own rows say.
 func TestNoGrantWidensAnotherLock(t *testing.T) {
 	stories.Long(t)
 	paths := []string{"spec.clusterName", "spec.template", "spec.paused", "metadata.labels[k8s.io/x]", "metadata.annotations[openshift.io/x]",
@@ -112,7 +112,7 @@ func TestNoGrantWidensAnotherLock(t *testing.T) {
 
 func name(i int, g authority.Grant) string { return fmt.Sprintf("%d (%s, %s)", i, g.Writer, g.Side) }
 
-// granted reads the rows as a person would.
+// granted looks up the row that allows the attempt. It reads the rows as a person would.
 func granted(a attempt, actor policies.Actor) (row string, ok bool) {
 	for i, g := range authority.Grants() {
 		if g.Actor != actor || g.Side != a.side || !slices.Contains(g.Kinds, a.kind) || g.While&a.phase == 0 || g.Effects&a.effect == 0 {
@@ -128,12 +128,12 @@ func granted(a attempt, actor policies.Actor) (row string, ok bool) {
 	return "", false
 }
 
-// exempt is what a lock lets a side's own controllers do on other grounds: to own what they are authoritative for, also while authority
-// leaves, and to say which instance an object has.
+// exempt reports whether a lock allows the attempt for another reason than a row. A side's own controllers may own the objects for which their API is
+// authoritative, also while authority leaves it, and may say which instance an object has.
 func exempt(a attempt, actor policies.Actor) bool {
 	own := map[policies.Actor]policies.Side{policies.MachineAPIController: policies.SideMachineAPI, policies.ClusterAPIController: policies.SideClusterAPI,
 		policies.InfrastructureController: policies.SideInfrastructure}
-	// Cluster API's core owns, beside its own objects, the provider's machines.
+	// Cluster API's core also owns the provider's machines, beside its own objects.
 	leaving, rests := authority.LeavingClusterAPI|authority.LeftClusterAPI, authority.ByClusterAPI
 	if a.side == policies.SideMachineAPI {
 		leaving, rests = authority.LeavingMachineAPI|authority.LeftMachineAPI, authority.ByMachineAPI
@@ -145,12 +145,12 @@ func exempt(a attempt, actor policies.Actor) bool {
 		return true
 	}
 	if a.path == "metadata.ownerReferences" && a.side == policies.SideMachineAPI && a.phase == authority.Uninitialized && actor == policies.MachineAPIController {
-		return true // of owners that do not exist: it names what it has just read
+		return true // of owners that do not exist: the controller names the one that it has just read
 	}
 	return own[actor] == a.side && (a.phase == rests || a.path == "metadata.ownerReferences" && a.phase&leaving != 0)
 }
 
-// change is the attempt as a change, by nobody yet.
+// change returns the attempt as a change without an actor.
 func (a attempt) change(t *testing.T) policies.Change {
 	t.Helper()
 	requested := map[bool]string{true: "ClusterAPI", false: "MachineAPI"}[a.phase == authority.ByClusterAPI || a.phase == authority.LeavingClusterAPI]
@@ -179,7 +179,7 @@ func denied(c policies.Change, actor policies.Actor) []string {
 	return out
 }
 
-// object is one with the field in it, or without it.
+// object returns an object with the field, or without it.
 func object(a attempt, requested string, has bool, value string) string {
 	metadata := map[string]any{"name": "x", "labels": map[string]any{}, "annotations": map[string]any{
 		authority.MirrorAnnotation: "Machine/x", authority.PausedAnnotation: "true",
@@ -218,7 +218,7 @@ func object(a attempt, requested string, has bool, value string) string {
 	return string(raw)
 }
 
-// hooks are a list that differs by etcd's hook alone, whatever the effect.
+// hooks returns a list that differs only by etcd's hook, whatever the effect is.
 func hooks(effect authority.Effect, value string) []any {
 	etcds := map[string]any{"name": authority.EtcdHookName, "owner": authority.EtcdHookOwner}
 	if effect != authority.Changes {

@@ -32,7 +32,8 @@ type world struct {
 	*testcluster.Stage
 }
 
-// TestClusterAPIAbsent installs Poundlock first, then Cluster API, uninstalls Cluster API and installs it again: one process of Poundlock's sees it all.
+// TestClusterAPIAbsent installs Poundlock, installs Cluster API, uninstalls Cluster API, and installs it again. The same process of Poundlock runs all the
+// time.
 func TestClusterAPIAbsent(t *testing.T) {
 	stories.Long(t)
 	embedded.LeaveOut(t)
@@ -104,7 +105,7 @@ func (w world) reconcilersAreReady() {
 	})
 }
 
-// create makes a Machine of the Machine API: every webhook on its way answers.
+// create creates a Machine of the Machine API, and checks that no webhook keeps the request waiting.
 func (w world) create(name string) {
 	w.Helper()
 	o, err := w.Machine(name)
@@ -116,7 +117,7 @@ func (w world) create(name string) {
 	}
 }
 
-// waits waits until the Machine says that it waits for Cluster API.
+// waits waits until the Machine reports that it waits for Cluster API.
 func (w world) waits(name string) {
 	w.Helper()
 	w.eventually("the Machine "+name+" to wait for Cluster API", func(ctx context.Context) error {
@@ -133,7 +134,7 @@ func (w world) mirrored(name string) {
 	w.must(w.Admin.Get(w.Context(), client.ObjectKey{Namespace: capi, Name: name}, object("cluster.x-k8s.io/v1beta2", capi, name)))
 }
 
-// idle pokes a Machine and finds nothing written because of it.
+// idle writes a label to a Machine, and checks that Poundlock writes nothing because of that.
 func (w world) idle(name string) {
 	w.Helper()
 	w.eventually(name+" to be looked at by the handoff, too", func(ctx context.Context) error {
@@ -147,7 +148,7 @@ func (w world) idle(name string) {
 	other, err := w.Machine(name + "-later")
 	w.must(err)
 	w.must(w.Admin.Create(w.Context(), other))
-	w.waits(other.GetName()) // the queue is served in turn: by now the first was looked at too
+	w.waits(other.GetName()) // the queue is served in turn: by now the first Machine was looked at, too
 	w.must(w.Admin.Delete(w.Context(), other))
 	now, err := w.machineAPI(w.Context(), name)
 	w.must(err)

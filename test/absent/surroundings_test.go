@@ -42,20 +42,20 @@ var (
 	seed     = flag.Uint64("seed", 0, "of what is drawn where not everything is played; 0: another one each time")
 )
 
-// loss is a deletion of something that Machines live in.
+// loss is the deletion of an object that Machines live in: a namespace, CRD or Cluster.
 type loss struct {
 	kind, namespace, name string
-	// takes is the API whose Machines may be deleted with it.
+	// takes is the API whose Machines may be deleted with the object.
 	takes string
-	// spares: no Machine is deleted with it.
+	// spares: no Machine is deleted with the object.
 	spares bool
-	// refuses: no Machine moves to the API while it is being deleted.
+	// refuses: no Machine moves to the API `takes` while the object is being deleted.
 	refuses bool
-	// unseen: Poundlock is killed once it is gone, and starts again after it has come back and the collector has been there.
+	// unseen: Poundlock is killed once the object is gone. It starts again after the object has been recreated and the garbage collector has run.
 	unseen bool
-	// restarts: Poundlock is killed while it is being deleted, and starts again at once.
+	// restarts: Poundlock is killed while the object is being deleted, and starts again at once.
 	restarts bool
-	// held: the deletion of a MachineSet waits then, because another set of that API would adopt a Machine that it leaves.
+	// held: a MachineSet is deleted, too. Its deletion waits, because another set of its API would adopt a Machine that it leaves.
 	held bool
 }
 
@@ -98,8 +98,8 @@ func losses() []loss {
 	}
 }
 
-// TestSurroundingsAreDeleted deletes what Machines live in, after somebody has allowed it, and brings it back: no Machine of the other API
-// loses its instance. One is drawn, unless -complete is set.
+// TestSurroundingsAreDeleted allows and makes one of the losses, and recreates what was deleted. No Machine of the other API may lose its instance. One loss is
+// drawn, unless -complete is set.
 func TestSurroundingsAreDeleted(t *testing.T) {
 	stories.Long(t)
 	embedded.LeaveOut(t)
@@ -133,7 +133,7 @@ func TestSurroundingsAreDeleted(t *testing.T) {
 	t.Logf("what came of each deletion (seed %d):\n%s", *seed, strings.Join(table, "\n"))
 }
 
-// fleet is what a deletion is played with: each Machine by name, with the authoritative API for it and its instance.
+// fleet has the Machines that a loss is played with: by name, the API that is authoritative and the instance.
 type fleet struct {
 	name     string
 	hands    map[string]string
@@ -165,7 +165,7 @@ func (w world) loses(l loss, name string, line *string) {
 		w.grantEverywhere(l.name)
 	}
 	err := w.Admin.Delete(w.Context(), o.DeepCopy())
-	if err != nil && l.takes == "MachineAPI" && strings.Contains(err.Error(), "[authority/control-plane-ends]") { // with the fleet's master-0
+	if err != nil && l.takes == "MachineAPI" && strings.Contains(err.Error(), "[authority/control-plane-ends]") { // because of the fleet's master-0
 		w.allow(o, "with-control-plane")
 		err = w.Admin.Delete(w.Context(), o.DeepCopy())
 	}
@@ -189,7 +189,7 @@ func (w world) loses(l loss, name string, line *string) {
 	}
 	_ = wait.PollUntilContextTimeout(w.Context(), 200*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		return gone(ctx) == nil, nil
-	}) // gone says more than that time is up
+	}) // the error of gone says more than a timeout
 	if err := gone(w.Context()); err != nil {
 		w.Errorf("it does not go: %v", err)
 	}
@@ -224,18 +224,18 @@ func (w world) loses(l loss, name string, line *string) {
 	*line = fmt.Sprintf("gone after %s, %.0f writes until then, %.1f/s afterwards | %s | back: %s", took, meanwhile, writes, f.fates(alive), back)
 }
 
-// writesPerMachine is how many requests that are no reads Poundlock may send for each Machine while what it lives in is being deleted, its sets' included: a
-// pair that waits is not tried again and again.
+// writesPerMachine is how many writing requests Poundlock may send for each Machine and its sets while what they live in is being deleted. A pair that waits is
+// not retried again and again.
 const writesPerMachine = 40
 
-// allow lets somebody delete what mirrors live in.
+// allow annotates a namespace, CRD or Cluster so that it may be deleted although mirrors live in it.
 func (w world) allow(o *unstructured.Unstructured, value string) {
 	w.Helper()
 	w.must(w.Admin.Patch(w.Context(), o.DeepCopy(),
 		client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"poundlock.openshift.io/allow-deletion":"`+value+`"}}}`))))
 }
 
-// collected reports a Machine of the API that lost its definition of sets, which a set of that API owned, and which nobody has asked to delete.
+// collected returns an error if a Machine is not being deleted although the definition of its set was. l names that definition, and name the fleet.
 func (w world) collected(ctx context.Context, l loss, name string) error {
 	all := &unstructured.UnstructuredList{}
 	all.SetGroupVersionKind(schema.GroupVersionKind{Group: strings.TrimPrefix(l.name, "machinesets."), Version: "v1beta1", Kind: "MachineList"})
@@ -258,7 +258,8 @@ func (w world) ask(name, api string) {
 		client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"authoritativeAPI":"`+api+`"}}`))))
 }
 
-// hold deletes the set that is not authoritative of an API, as nobody who could be asked. The API's other set would adopt what it leaves.
+// hold deletes the set of an API that is not authoritative, as the garbage collector, because a person's deletion would be refused. It waits until the deletion
+// waits: the API's other set would adopt a Machine that the deleted set leaves.
 func (w world) hold(f fleet, api string) {
 	w.Helper()
 	set := object("machine.openshift.io/v1beta1", mapi, f.name+"-clusterapi")
@@ -284,7 +285,7 @@ func (w world) hold(f fleet, api string) {
 	})
 }
 
-// overlapping has the set of an API select the Machines of both sets of a fleet.
+// overlapping makes the set of an API select the Machines of both sets of a fleet.
 func overlapping(set map[string]any, name string, takes bool) error {
 	labels := map[string]any{"pool": name}
 	if !takes {
@@ -295,7 +296,7 @@ func overlapping(set map[string]any, name string, takes bool) error {
 		unstructured.SetNestedField(set, map[bool]string{true: "taking", false: "left"}[takes], "spec", "template", "metadata", "labels", "set"))
 }
 
-// fleet makes two sets of four Machines, one of each API, each with two Machines of either API, and two Machines that no set owns.
+// fleet creates two sets of four Machines, one for each API. Each has two Machines of either API. It also creates two Machines that no set owns.
 func (w world) fleet(name string, l loss) fleet {
 	w.Helper()
 	f := fleet{name: name, hands: map[string]string{}, instance: map[string]string{}}
@@ -367,7 +368,7 @@ func (w world) fleet(name string, l loss) fleet {
 	return f
 }
 
-// loneOf is a Machine as a set makes them, but that no set owns.
+// loneOf returns a Machine like those of a set, but one that no set owns.
 func loneOf(set map[string]any, name string) *unstructured.Unstructured {
 	labels, _, _ := unstructured.NestedStringMap(set, "spec", "template", "metadata", "labels")
 	spec, _, _ := unstructured.NestedMap(set, "spec", "template", "spec")
@@ -380,7 +381,7 @@ func loneOf(set map[string]any, name string) *unstructured.Unstructured {
 	return o
 }
 
-// machines are the Machine API's objects of a fleet.
+// machines returns the Machine API's objects of a fleet.
 func (w world) machines(ctx context.Context, name string) (out []*unstructured.Unstructured) {
 	all := &unstructured.UnstructuredList{}
 	all.SetGroupVersionKind(schema.FromAPIVersionAndKind("machine.openshift.io/v1beta1", "MachineList"))
@@ -417,7 +418,7 @@ func (w world) allSynchronized(ctx context.Context, machines []*unstructured.Uns
 	return nil
 }
 
-// running are the instances that nobody has ended, by Machine.
+// running returns the instances that nobody has terminated, by Machine.
 func (w world) running() map[string]string {
 	out := map[string]string{}
 	for _, i := range w.Cloud.Instances() {
@@ -428,7 +429,7 @@ func (w world) running() map[string]string {
 	return out
 }
 
-// survivors are the Machines of the fleet that have the instance that they had. Those of the API that is not taken must be among them.
+// survivors returns the Machines of the fleet that still have their instance. The Machines of the API that the loss does not take must be among them.
 func (w world) survivors(f fleet, l loss) map[string]string {
 	w.Helper()
 	out, now := map[string]string{}, w.running()
@@ -451,7 +452,7 @@ func (w world) survivors(f fleet, l loss) map[string]string {
 	return out
 }
 
-// fates counts those that run, by the API that was authoritative and by the kind of Machine.
+// fates returns how many Machines still run, by the API that was authoritative and by the kind of Machine.
 func (f fleet) fates(alive map[string]string) string {
 	all, run := map[string]int{}, map[string]int{}
 	for name, hands := range f.hands {
@@ -471,7 +472,7 @@ func (f fleet) fates(alive map[string]string) string {
 	return strings.Join(out, ", ")
 }
 
-// stands checks that Poundlock is the process that it was, and ready.
+// stands checks that Poundlock is still the same process, and ready.
 func (w world) stands(process int) {
 	w.Helper()
 	if now := w.Plane.PID(testcluster.Poundlock); now != process || process == 0 {
@@ -480,7 +481,7 @@ func (w world) stands(process int) {
 	w.eventually("Poundlock to be ready", w.Ready)
 }
 
-// writesEnd waits until Poundlock hardly writes any more, and returns its writes a second.
+// writesEnd waits until Poundlock hardly writes any more, and returns its writes per second.
 func (w world) writesEnd() (rate float64) {
 	w.Helper()
 	const window = 10 * time.Second
@@ -495,7 +496,7 @@ func (w world) writesEnd() (rate float64) {
 	return rate
 }
 
-// pass waits for something that happens in its own time, or for that nothing does.
+// pass waits for a fixed time. There is no event to wait for, or the test checks that nothing happens.
 func (w world) pass(long time.Duration) {
 	w.Helper()
 	timer := time.NewTimer(long)
@@ -503,7 +504,7 @@ func (w world) pass(long time.Duration) {
 	<-timer.C
 }
 
-// writes counts the requests of Poundlock that are no reads, by its metrics.
+// writes returns the number of Poundlock's requests that write, by its metrics.
 func (w world) writes(ctx context.Context) (n float64) {
 	w.Helper()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.MetricsURL(), nil)
@@ -526,7 +527,7 @@ func (w world) writes(ctx context.Context) (n float64) {
 	return n
 }
 
-// comesBack waits until every Machine API object of a Machine that runs is mirrored, and makes those that are gone again, as the guide says.
+// comesBack returns how many Machines that run have no Machine API object, as a text; "all" if each has one.
 func (w world) comesBack(f fleet) string {
 	w.Helper()
 	w.pass(3 * time.Second)
@@ -551,7 +552,8 @@ func (w world) untilMirrored(f fleet) {
 		running := w.running()
 		return w.allSynchronized(ctx, slices.DeleteFunc(w.machines(ctx, f.name), func(m *unstructured.Unstructured) bool { return running[m.GetName()] == "" }))
 	})
-	// Until Cluster API's manager has read the Machines of a CRD that is back, it takes a set for empty, and lets it go from under them.
+	// When a CRD has been recreated, Cluster API's manager at first counts no Machines of a set, until it has read them. If the set were deleted in that time, the
+	// manager would let it go before its Machines.
 	w.eventually("Cluster API to see the Machines of its set", func(ctx context.Context) error {
 		set := object("cluster.x-k8s.io/v1beta2", capi, f.name+"-clusterapi")
 		set.SetKind("MachineSet")
@@ -567,8 +569,8 @@ func (w world) untilMirrored(f fleet) {
 	})
 }
 
-// grantEverywhere gives Poundlock the rights of its Role in a namespace in all namespaces, as docs/runbooks.md asks for before the namespace is
-// deleted: the Role goes first.
+// grantEverywhere gives Poundlock, in all namespaces, the rights that its Role gives it in one namespace. docs/runbooks.md asks for that before the namespace
+// is deleted, because the Role is deleted first.
 func (w world) grantEverywhere(namespace string) {
 	w.Helper()
 	role, as := &unstructured.Unstructured{}, "poundlock-"+namespace

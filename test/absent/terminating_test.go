@@ -24,8 +24,8 @@ import (
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
-// TestNamespaceTakesPoundlockAlong deletes a namespace, in which Poundlock's rights are, and kills Poundlock. Started again, it reports which rights are
-// missing, and answers reviews as far as it has them. Then the commands of docs/runbooks.md let the deletion end, and the other API's Machines keep their
+// TestNamespaceTakesPoundlockAlong deletes a namespace in which Poundlock's rights are, and kills Poundlock. After its restart, Poundlock reports which rights
+// are missing, and answers reviews as far as it has rights. Then the commands of docs/runbooks.md let the deletion end, and the other API's Machines keep their
 // instances.
 func TestNamespaceTakesPoundlockAlong(t *testing.T) {
 	stories.Long(t)
@@ -77,7 +77,7 @@ func takesPoundlockAlong(t *testing.T, l loss) {
 	})
 	w.eventually("a webhook that fails closed to answer", func(ctx context.Context) error {
 		if l.name == mapi {
-			return nil // which API is authoritative, Poundlock may not read there
+			return nil // Poundlock may not read there which API is authoritative
 		}
 		err := w.Admin.Patch(ctx, object("cluster.x-k8s.io/v1beta2", capi, "w-lone-machineapi"),
 			client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"x.openshift.io/y":"z"}}}`)), client.DryRunAll)

@@ -112,7 +112,7 @@ func join(a, b error) error {
 	return b
 }
 
-// unlimited is a config whose client never waits by itself.
+// unlimited returns a copy of the config whose client has no rate limit of its own.
 func unlimited(cfg *rest.Config) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1

@@ -22,7 +22,7 @@ import (
 	"github.com/poundlock/poundlock/test/embedded"
 )
 
-// memory measures how much of it Poundlock takes with a fleet that is mirrored already: at its start, when it lists and looks at everything, and at rest.
+// memory measures how much memory Poundlock takes with a fleet that is mirrored already: at its start, when it lists and looks at everything, and at rest.
 func memory(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefinition, machines int, out io.Writer) (err error) {
 	plane, err := embedded.Start(ctx, embedded.Options{Out: out, CRDs: crds})
 	if err != nil {
@@ -72,7 +72,7 @@ func memory(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefinitio
 	return report(ctx, out, plane, profiles, machines)
 }
 
-// aSecond passes.
+// aSecond waits for a second.
 func aSecond(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -82,7 +82,7 @@ func aSecond(ctx context.Context) error {
 	}
 }
 
-// multiply makes the fleet of copies of its first Machine and the mirrors of that. Names, UIDs and the instance's ID differ.
+// multiply makes a fleet from copies of its first Machine and of that Machine's mirrors. Only names, UIDs and the instance's ID differ.
 func (t *track) multiply(ctx context.Context, plane *embedded.Plane, machines int) error {
 	first := []*unstructured.Unstructured{machine(poundlock, 0), mirror(poundlock+"-twins", 0),
 		object(`{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSMachine, metadata: {name: m-00000, namespace: ` + poundlock + `-twins}}`)}
@@ -111,7 +111,7 @@ func looked(ctx context.Context, metrics string, machines int) error {
 	return wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
 		value, err := fetch(ctx, "http://"+metrics+"/metrics")
 		if err != nil {
-			return false, nil //nolint:nilerr // it has not started yet
+			return false, nil //nolint:nilerr // Poundlock has not started yet
 		}
 		passes := map[string]float64{}
 		for line := range strings.Lines(string(value)) {
@@ -125,7 +125,7 @@ func looked(ctx context.Context, metrics string, machines int) error {
 	})
 }
 
-// report waits until the process is at rest, and writes what memory it has and has had.
+// report waits until the process is at rest, and writes how much memory it has, and the most that it has had.
 func report(ctx context.Context, out io.Writer, plane *embedded.Plane, profiles string, machines int) error {
 	pid := plane.PID("poundlock")
 	before := -1
@@ -166,7 +166,7 @@ func report(ctx context.Context, out io.Writer, plane *embedded.Plane, profiles 
 	return os.WriteFile(profile, value, 0o600)
 }
 
-// ticks is how much of the processor a process has used, as Linux counts it.
+// ticks returns how much processor time a process has used, in the unit in which Linux counts it.
 func ticks(pid int) (int, error) {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

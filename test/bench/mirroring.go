@@ -33,13 +33,13 @@ import (
 	"github.com/poundlock/poundlock/test/embedded"
 )
 
-// bare is the namespace whose Machines are mirrored by nobody: what Poundlock asked for is sent there again, by a client that knows it beforehand.
+// bare is the namespace whose Machines nobody mirrors. The requests that Poundlock made are sent again for these Machines, by a client that has them ready.
 const bare = "bareplace"
 
-// inFlight is how many requests of Poundlock's there are at a time: the mirror has ten workers for Machines, and so has the handoff.
+// inFlight is how many requests Poundlock has open at a time: the mirror has ten workers for Machines, and so has the handoff.
 const inFlight = 20
 
-// mirroring measures how a cluster's Machines get their mirrors: how many requests that takes, how long, and how much memory.
+// mirroring measures how the Machines of a cluster get their mirrors: how many requests that takes, how long, and how much memory.
 func mirroring(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefinition, machines int, out io.Writer) (err error) {
 	dir, err := os.MkdirTemp("", "poundlock-bench-")
 	if err != nil {
@@ -98,8 +98,8 @@ func mirroring(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefini
 	return nil
 }
 
-// auditPolicy has the API server write down what Poundlock asks for, with bodies; its lists and watches are few, and its Lease is nobody's Machine.
-// What is sent again, bare, is written down as well, since that costs.
+// auditPolicy has the API server log Poundlock's requests with their bodies. It leaves out lists and watches, which are few. The requests for the namespace
+// bare are logged as well, because logging costs time, too.
 const auditPolicy = `
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -110,7 +110,7 @@ rules:
 - {level: None}
 `
 
-// createRunning makes Machines as they are in a cluster before anybody mirrors them: their instances run, and their status says so.
+// createRunning creates Machines as they are in a cluster before anybody mirrors them: their instances run, and their status says that.
 func (t *track) createRunning(ctx context.Context, namespace string, machines int) error {
 	for _, ns := range []string{namespace, namespace + "-twins"} {
 		if err := t.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}); err != nil {
@@ -138,7 +138,7 @@ const running = `{"status":{"phase":"Running","lastUpdated":"2026-01-01T00:00:00
 "conditions":[{"type":"InstanceExists","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"},
 {"type":"Drainable","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`
 
-// mirrored waits until every Machine is. It asks no more often than patience says: a client that lists a large fleet each second takes as much of the
+// mirrored waits until every Machine is mirrored. It calls patience before each look: a client that lists a large fleet each second takes as much of the
 // processor as Poundlock.
 func (t *track) mirrored(ctx context.Context, machines int, patience func(context.Context) error) error {
 	for {
@@ -161,7 +161,7 @@ func (t *track) mirrored(ctx context.Context, machines int, patience func(contex
 	}
 }
 
-// rests waits until the file has not grown for some seconds: events come late.
+// rests returns a function that waits until the audit log has not grown for some seconds. Its events come late.
 func rests(audit string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		last := int64(-1)
@@ -177,7 +177,7 @@ func rests(audit string) func(context.Context) error {
 	}
 }
 
-// lastReport is when the last Machine's status was written: all are mirrored then.
+// lastReport returns when the last Machine's status was written. By then all Machines are mirrored.
 func lastReport(asked []request) time.Time {
 	var last time.Time
 	for _, r := range asked {
@@ -199,7 +199,7 @@ func condition(m unstructured.Unstructured, kind string) string {
 	return ""
 }
 
-// highWater is the most memory that a process has had, as Linux counts it; "unknown" elsewhere.
+// highWater returns the most memory that a process has had, as Linux counts it; "unknown" on other systems.
 func highWater(pid int) string {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -213,7 +213,7 @@ func highWater(pid int) string {
 	return "unknown"
 }
 
-// request is one of Poundlock's, as the API server wrote it down.
+// request is one of Poundlock's requests, as the audit log has it.
 type request struct {
 	Verb, RequestURI string
 	ObjectRef        struct{ Resource, Subresource, Name string }
@@ -236,12 +236,13 @@ func (r request) kind() string {
 
 var ofMachine = regexp.MustCompile(`m-\d{5}`)
 
-// of is the Machine that a request is about, "" for none.
+// of returns the name of the Machine that a request is about; "" for none.
 func (r request) of() string {
 	return ofMachine.FindString(r.RequestURI + " " + string(r.RequestObject))
 }
 
-// requests are what the API server was asked for about Machines, and how many there were beside: of what Machines live in, and of the start.
+// requests returns Poundlock's requests about Machines from the audit log, and the number of its other requests: about the objects that Machines need, and at
+// its start.
 func requests(audit string) (out []request, others int, err error) {
 	raw, err := os.ReadFile(audit)
 	if err != nil {
@@ -252,7 +253,7 @@ func requests(audit string) (out []request, others int, err error) {
 	for lines.Scan() {
 		var r request
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			continue // the last line is being written
+			continue // the last line is still being written
 		}
 		if r.User.Username != identity {
 			continue
@@ -266,7 +267,8 @@ func requests(audit string) (out []request, others int, err error) {
 	return out, others, lines.Err()
 }
 
-// send asks for the same about the Machines that nobody mirrors: as many requests of the same kinds and bodies, of one Machine one after the other.
+// send repeats the requests for the Machines that nobody mirrors, with the same kinds and bodies. Those of one Machine are sent one after the other. It returns
+// how long that took.
 func send(ctx context.Context, cfg *rest.Config, all []request) (time.Duration, error) {
 	cfg = unlimited(cfg)
 	transport, err := rest.TransportFor(cfg)
@@ -294,11 +296,12 @@ func send(ctx context.Context, cfg *rest.Config, all []request) (time.Duration, 
 	return time.Since(began), err
 }
 
-// methods are those of the verbs that have a name of their own in Kubernetes.
+// methods are the HTTP methods of the verbs, which have names of their own in Kubernetes.
 var methods = map[string]string{"get": http.MethodGet, "create": http.MethodPost, "update": http.MethodPut, "patch": http.MethodPatch,
 	"delete": http.MethodDelete}
 
-// again sends the request in the other namespaces. What names another object's version or UID there is left out, and what is refused has cost as much.
+// again sends the request in the other namespace. The version and the UID of the original object are left out of the body. A request that was refused is sent,
+// too, because it has cost as much.
 func (r request) again(ctx context.Context, c *http.Client, host string) error {
 	elsewhere := strings.NewReplacer("/namespaces/"+poundlock, "/namespaces/"+bare, `"namespace":"`+poundlock, `"namespace":"`+bare)
 	body, applies, err := unversioned([]byte(elsewhere.Replace(string(r.RequestObject))))
@@ -330,7 +333,8 @@ func (r request) again(ctx context.Context, c *http.Client, host string) error {
 	return nil
 }
 
-// unversioned takes out a body's version and UID. What an apply sends is a whole object, and says its kind.
+// unversioned removes the resourceVersion and the UID from a body. whole reports whether the body is a whole object, as that of an apply is: such a body says
+// its kind.
 func unversioned(body []byte) (out []byte, whole bool, err error) {
 	if len(body) == 0 {
 		return nil, false, nil

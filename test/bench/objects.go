@@ -13,7 +13,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// surroundings are what a conversion reads of the cluster.
+// surroundings returns the objects of the cluster that a conversion reads.
 func surroundings(namespace string) []client.Object {
 	return []client.Object{
 		object(`{apiVersion: config.openshift.io/v1, kind: Infrastructure, metadata: {name: cluster},
@@ -52,11 +52,11 @@ func mirror(namespace string, i int) *unstructured.Unstructured {
 		i, namespace, authority.PausedAnnotation, authority.SyncFinalizer, i))
 }
 
-// object reads a flow-style manifest of this file.
+// object reads a manifest in flow style from this file.
 func object(text string) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
-		panic(fmt.Sprintf("%v in\n%s", err, text)) // our own text
+		panic(fmt.Sprintf("%v in\n%s", err, text)) // the text is our own
 	}
 	return o
 }

@@ -39,7 +39,7 @@ import (
 	"github.com/poundlock/poundlock/webhooks"
 )
 
-// The ways in which a PATCH is admitted; each is the name of its namespace, and its twins live in <way>-twins.
+// The ways in which a PATCH is admitted. Each is the name of its namespace; the twins are in the namespace WAY-twins.
 const (
 	none      = "none"
 	noop      = "noop"
@@ -51,7 +51,7 @@ func ways() []string { return []string{none, noop, poundlock, params} }
 
 const identity = "system:serviceaccount:" + poundlock + "-twins:poundlock"
 
-// track is the course that the ways race on.
+// track has what the ways are measured with: the client, the servers and the fleet's size.
 type track struct {
 	admin client.Client
 	noop  *httptest.Server
@@ -60,7 +60,7 @@ type track struct {
 	again func() error
 }
 
-// lay makes the namespaces, the webhooks and the policy, and starts Poundlock's.
+// lay creates the namespaces, the webhooks and the policy, and starts Poundlock.
 func lay(ctx context.Context, plane *embedded.Plane, out io.Writer) (*track, error) {
 	admin, err := client.New(unlimited(plane.Admin()), client.Options{})
 	if err != nil {
@@ -110,7 +110,7 @@ func noopWebhook(server *httptest.Server) client.Object {
 	}
 }
 
-// celPolicy looks for the twin among all twins: with params, each object of their kind is tried in turn.
+// celPolicy returns a policy that finds the twin among all twins: with params, the API server evaluates the policy for each object of the param kind.
 func celPolicy() client.Object {
 	rule, selector := machinesIn(params, admissionregistrationv1.Update)
 	return &admissionregistrationv1.ValidatingAdmissionPolicy{
@@ -195,7 +195,7 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), nil
 }
 
-// await tries until Poundlock answers, which shows in what it refuses.
+// await waits until Poundlock answers. Its webhooks fail closed, so until then a dry run of a creation is refused.
 func (t *track) await(ctx context.Context, log string) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
@@ -224,7 +224,7 @@ func (t *track) grow(ctx context.Context, size int) error {
 	return t.waitForPolicy(ctx)
 }
 
-// pair makes a Machine for which Machine API is authoritative, and its paused mirror.
+// pair creates a Machine for which Machine API is authoritative, and its paused mirror.
 func (t *track) pair(ctx context.Context, way string, i int) error {
 	m := machine(way, i)
 	if err := t.admin.Create(ctx, m); err != nil {
@@ -241,8 +241,8 @@ func (t *track) pair(ctx context.Context, way string, i int) error {
 	return nil
 }
 
-// waitForPolicy waits until a change to the newest Machine of the CEL way is judged by params that include its twin: the policy's informer
-// lags behind a fleet that has just grown.
+// waitForPolicy waits until the CEL policy judges a change to the newest Machine by params that include the Machine's twin. The policy's informer lags behind a
+// fleet that has just grown.
 func (t *track) waitForPolicy(ctx context.Context) error {
 	return wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		_, err := t.patch(ctx, params, t.size-1, patch{body: func(int) string { return `{"metadata":{"annotations":{"example.com/settled":"no"}}}` }}, 0)
@@ -256,7 +256,7 @@ type patch struct {
 	body func(round int) string
 }
 
-// patches are what a controller writes most, and what costs Poundlock most: a spec whose conversion is tried.
+// patches returns the requests to compare: what a controller writes most, and what costs Poundlock most, which is a spec whose conversion is tried.
 func patches() []patch {
 	types := []string{"m6i.large", "m6i.xlarge"}
 	return []patch{
@@ -283,11 +283,11 @@ func (t *track) patch(ctx context.Context, way string, i int, p patch, round int
 	return time.Since(began), err
 }
 
-// race times every way in each round, in an order of its own.
+// race measures one request in every way in each round. The order of the ways changes with each round.
 func (t *track) race(ctx context.Context, size int, p patch, rounds int) (table, error) {
 	out := table{size: size, patch: p.name, took: map[string][]time.Duration{}}
 	const warmUp = 20
-	if p.body == nil { // a policy tries every Machine of Cluster API's
+	if p.body == nil { // the CEL policy then tries every Machine of Cluster API's
 		rounds = max(1, rounds/4)
 	}
 	for round := range rounds + warmUp {

@@ -13,24 +13,24 @@ import (
 	"strings"
 )
 
-// program is one binary that is built from a module of its own in a folder below test/, and cached.
+// program is one binary that is built from its own module in a folder below test/, and is cached.
 type program struct {
-	what    string // in a sentence: "the control plane"
-	product string // what has a version: "Kubernetes"
-	folder  string // of the module, below test/
-	pinned  string // the module whose version, as that module pins it, is the binary's
-	main    string // import path of the main package
-	binary  string // its file name in the cache's entry
+	what    string // what the binary is, in a sentence: "the control plane"
+	product string // the product that has a version: "Kubernetes"
+	folder  string // the folder of the module, below test/
+	pinned  string // the module that gives the binary its version, as the folder's module pins it
+	main    string // the import path of the main package
+	binary  string // the binary's file name in the cache's entry
 	links   []string
 	ldflags func(version string) string
 }
 
-// planeProgram and clusterAPIProgram are all that is built here.
+// planeProgram and clusterAPIProgram return the two binaries of this file.
 func planeProgram() program {
 	return program{
 		what: "the control plane", product: "Kubernetes", folder: "plane", pinned: "k8s.io/kubernetes",
 		main: "github.com/poundlock/poundlock/test/plane", binary: "plane", links: Parts(),
-		// Without a version `kubectl version` fails, because v0.0.0 is none that it can compare.
+		// Without a version `kubectl version` fails, because it cannot compare v0.0.0.
 		ldflags: func(v string) string { return version("k8s.io/component-base/version", v) },
 	}
 }
@@ -38,7 +38,7 @@ func planeProgram() program {
 func clusterAPIProgram() program {
 	return program{
 		what: "Cluster API's core manager", product: "Cluster API", folder: "clusterapi", pinned: clusterAPIModule,
-		// The name of the program is the name under which managedFields tell what it wrote; in its image it is this one.
+		// The name of the program is the field manager of what it writes. In its image it has this name.
 		main: clusterAPIModule, binary: "manager",
 		ldflags: func(v string) string { return version(clusterAPIModule+"/version", v) },
 	}
@@ -50,7 +50,7 @@ const machineAPIModule = "github.com/openshift/machine-api-operator"
 
 const clusterAPIModule = "sigs.k8s.io/cluster-api"
 
-// version are linker flags that give a binary its version, in the way of Kubernetes' projects.
+// version returns linker flags that give a binary its version, as Kubernetes' projects do.
 func version(in, version string) string {
 	major, minor, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
 	minor, _, _ = strings.Cut(minor, ".")
@@ -58,7 +58,7 @@ func version(in, version string) string {
 	return "-s -w" + set + "gitVersion=" + version + set + "gitMajor=" + major + set + "gitMinor=" + minor
 }
 
-// get returns the folder of the cache with the program, building it if no verified build is there.
+// get returns the folder of the cache with the program. It builds the program if the cache has no verified build.
 func (p program) get(ctx context.Context, progress io.Writer) (string, error) {
 	r, err := p.describe(ctx)
 	if err != nil {
@@ -98,8 +98,8 @@ func cacheDir() (string, error) {
 // recipe is everything that decides what the built binary is.
 type recipe struct {
 	program
-	source  string // folder of the module
-	version string // with its v
+	source  string // the folder of the module
+	version string // the version, with its v
 	key     string
 }
 
@@ -127,7 +127,7 @@ func (p program) describe(ctx context.Context) (recipe, error) {
 		key: digest(append([]string{goVersion, files, p.main, p.ldflags(version), p.binary}, p.links...)...)}, nil
 }
 
-// hashFiles digests the files of dir that match a pattern, names included. Tests do not go into the binary.
+// hashFiles returns a digest of the files of dir that match a pattern, and of their names. It leaves out tests, because they do not go into the binary.
 func hashFiles(dir string, patterns ...string) (string, error) {
 	var names []string
 	for _, pattern := range patterns {
@@ -152,17 +152,17 @@ func hashFiles(dir string, patterns ...string) (string, error) {
 	return digest(parts...), nil
 }
 
-// uncompiled is how many packages Go's own cache lacks. The go tool answers within two seconds, once it has the modules.
+// uncompiled returns how many packages Go's own cache lacks. The go tool answers within two seconds, once it has the modules.
 func (r recipe) uncompiled(ctx context.Context) (int, error) {
 	out, err := goOutput(ctx, r.source, "list", "-deps", "-buildvcs=false", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}", r.main)
 	return len(strings.Fields(out)), err
 }
 
-// compile builds the binary into dir and links its other names to it. Without -trimpath: so the go tool finds compiled what this module has in common with
-// Poundlock's own.
+// compile builds the binary into dir and links its other names to it. It builds without -trimpath, so that the go tool can reuse what it has compiled for
+// Poundlock's own build.
 func (r recipe) compile(ctx context.Context, dir string, progress io.Writer) error {
 	cmd := goCommand(ctx, r.source, "build", "-v", "-buildvcs=false", "-ldflags", r.ldflags(r.version), "-o", filepath.Join(dir, r.binary), r.main)
-	// An interrupted go tool can leave its work folder behind; here it goes with the unfinished entry.
+	// An interrupted go tool can leave its work folder behind. Below dir, the work folder is removed together with the unfinished entry.
 	work := filepath.Join(dir, "work")
 	cmd.Env = append(cmd.Env, "GOTMPDIR="+work)
 	if err := os.Mkdir(work, 0o755); err != nil {

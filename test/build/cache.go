@@ -23,15 +23,15 @@ import (
 // CacheEnv names the environment variable that moves the cache folder.
 const CacheEnv = "POUNDLOCK_CACHE"
 
-// entry is one folder of the cache, whole or absent.
+// entry is one folder of the cache. It is either whole or absent.
 type entry struct {
-	what string // in a sentence
+	what string // what the entry is, in a sentence
 	dir  string
 	lock string
 	make func(ctx context.Context, dir string, progress io.Writer) error
 }
 
-// get returns the verified folder, making it if it is absent or damaged.
+// get returns the verified folder. It makes the folder if it is absent or damaged.
 func (e entry) get(ctx context.Context, progress io.Writer) (string, error) {
 	l, err := filelock.Wait(ctx, e.lock, e.patience(progress))
 	if err != nil {
@@ -49,7 +49,7 @@ func (e entry) get(ctx context.Context, progress io.Writer) (string, error) {
 }
 
 func (e entry) remake(ctx context.Context, progress io.Writer) error {
-	// The lock is ours, so whatever stands under this name was left by a build that was killed.
+	// The lock is ours, so whatever exists under this name was left by a build that was killed.
 	next := e.dir + ".next"
 	if err := errors.Join(os.RemoveAll(next), os.MkdirAll(next, 0o755)); err != nil {
 		return err
@@ -67,7 +67,7 @@ func (e entry) remake(ctx context.Context, progress io.Writer) error {
 	return os.Rename(next, e.dir)
 }
 
-// patience reports at once, and then every few seconds, who is waited for.
+// patience returns a function that reports, at once and then every few seconds, which process the caller waits for.
 func (e entry) patience(progress io.Writer) func(*filelock.HeldError) {
 	start, calls := time.Now(), 0
 	return func(held *filelock.HeldError) {
@@ -80,7 +80,7 @@ func (e entry) patience(progress io.Writer) func(*filelock.HeldError) {
 
 const manifestName = "manifest.json"
 
-// manifest lists the SHA-256 of each regular file and the target of each link of an entry.
+// manifest has the SHA-256 of each regular file and the target of each link of an entry.
 type manifest struct {
 	Files map[string]string `json:"files"`
 	Links map[string]string `json:"links"`
@@ -98,7 +98,7 @@ func writeManifest(dir string) error {
 	return os.WriteFile(filepath.Join(dir, manifestName), append(text, '\n'), 0o644)
 }
 
-// verify compares dir with its manifest. The error of an absent dir is fs.ErrNotExist and of nothing else.
+// verify compares dir with its manifest. It returns fs.ErrNotExist if and only if dir is absent.
 func verify(dir string) error {
 	if _, err := os.Stat(dir); err != nil {
 		return err

@@ -10,13 +10,13 @@ import (
 	"path/filepath"
 )
 
-// ClusterAPI returns the path of Cluster API's core manager, building it if no verified build is in the cache, which takes
-// minutes the first time and is reported to progress. It is safe to call from several processes at once.
+// ClusterAPI returns the path of Cluster API's core manager. It builds the manager if the cache has no verified build. That takes minutes the first time, and
+// is reported to progress. It is safe to call from several processes at once.
 func ClusterAPI(ctx context.Context, progress io.Writer) (path string, err error) {
 	return ClusterAPIRelease(ctx, "", progress)
 }
 
-// ClusterAPIRelease is ClusterAPI of another release than the product's: 1.11 or 1.14. "" is the product's.
+// ClusterAPIRelease does what ClusterAPI does for the given release, 1.11 or 1.14. "" is the release that the product uses.
 func ClusterAPIRelease(ctx context.Context, release string, progress io.Writer) (path string, err error) {
 	p, _, err := clusterAPIRelease(release)
 	if err != nil {
@@ -29,7 +29,7 @@ func ClusterAPIRelease(ctx context.Context, release string, progress io.Writer) 
 	return filepath.Join(dir, p.binary), nil
 }
 
-// ClusterAPIDefinitions is the folder with the CustomResourceDefinitions of a release.
+// ClusterAPIDefinitions returns the folder with the CustomResourceDefinitions of a release.
 func ClusterAPIDefinitions(ctx context.Context, release string) (string, error) {
 	p, bases, err := clusterAPIRelease(release)
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"syscall"
 )
 
-// goError is a run of the go tool that failed, with what it said.
+// goError is a run of the go tool that failed, with its output.
 type goError struct {
 	args   []string
 	output string
 	err    error
 }
 
-// failed prefers the reason why a run was stopped to how it ended.
+// failed returns a goError. If the run was stopped, the error is the reason for that, and not how the run ended.
 func failed(ctx context.Context, args []string, text string, err error) error {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -37,7 +37,7 @@ func (e *goError) Error() string {
 
 func (e *goError) Unwrap() error { return e.err }
 
-// inWords turns what a person can do something about into a sentence that says what. where is the folder that was written to.
+// inWords returns an error with a sentence that says what a person can do, if they can do something. where is the folder that was written to.
 func inWords(doing string, err error, where string) error {
 	text := ""
 	var run *goError
@@ -64,7 +64,7 @@ func inWords(doing string, err error, where string) error {
 	}
 }
 
-// unreachable knows the go command's ways of saying that a module did not come. None of them is a typed error.
+// unreachable reports whether the text is one of the go command's messages that a module could not be downloaded. None of them is a typed error.
 func unreachable(text string) bool {
 	for _, sign := range []string{"dial tcp", "module lookup disabled", "i/o timeout", "no such host", "proxyconnect", "connection refused", "404 Not Found",
 		"410 Gone", "502 Bad Gateway", "TLS handshake"} {

@@ -14,11 +14,11 @@ import (
 func goCommand(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
-	// An interrupted go tool lets its compilers end; a killed one does not.
+	// An interrupted go tool stops its compilers. A killed one leaves them running.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
-	// A workspace, or flags meant for the caller's own build (-mod=vendor, -race), must not change this one.
-	// Compilers that collect no garbage before they have much of it take a fifth less of the processors.
+	// A workspace, or flags that are meant for the caller's own build (-mod=vendor, -race), must not change this build. Compilers whose garbage collection begins
+	// only at a high limit take a fifth less processor time.
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "GOGC=off", "GOMEMLIMIT=1536MiB")
 	return cmd
 }

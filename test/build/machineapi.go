@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// MachineAPI returns the path of one of the machine-api-operator's programs, machineset or machine-healthcheck, building it if no verified
-// build is in the cache.
+// MachineAPI returns the path of one of the machine-api-operator's programs, machineset or machine-healthcheck. It builds the program if the cache has no
+// verified build.
 func MachineAPI(ctx context.Context, name string, progress io.Writer) (path string, err error) {
 	p := machineAPIProgram(name)
 	dir, err := p.get(ctx, progress)
@@ -20,7 +20,7 @@ func MachineAPI(ctx context.Context, name string, progress io.Writer) (path stri
 	return filepath.Join(dir, p.binary), nil
 }
 
-// machineAPIProgram is one of the machine-api-operator's programs.
+// machineAPIProgram returns one of the machine-api-operator's programs.
 func machineAPIProgram(name string) program {
 	return program{
 		what: "OpenShift's " + name + " controller", product: "machine-api-operator", folder: "machineapi", pinned: machineAPIModule,

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Root is the folder of this checkout: the nearest folder upwards from the working directory that holds the product's go.mod,
-// else the one that this file was compiled from.
+// Root returns the folder of this checkout: the nearest folder upwards from the working directory that holds the product's go.mod, else the one that this file
+// was compiled from.
 func Root() (string, error) {
 	wd, err := os.Getwd()
 	if err != nil {
@@ -44,8 +44,8 @@ func isRoot(dir string) bool {
 	return strings.TrimSpace(first) == "module "+product
 }
 
-// ModuleDir is the folder of a module at the version that the product's go.mod selects, or test/providers/go.mod where that
-// names it, downloaded if it is missing. Its files are read-only and shared with every other user of Go's module cache.
+// ModuleDir returns the folder of a module, at the version that test/providers/go.mod names, or else the one that the product's go.mod selects. It downloads
+// the module if it is missing. Its files are read-only and shared with every other user of Go's module cache.
 func ModuleDir(ctx context.Context, module string) (string, error) {
 	root, err := Root()
 	if err != nil {
@@ -57,7 +57,7 @@ func ModuleDir(ctx context.Context, module string) (string, error) {
 	return moduleDir(ctx, root, module)
 }
 
-// FormerClusterAPI is the folder of the release of Cluster API that an upgrade begins with, as test/formercore pins it.
+// FormerClusterAPI returns the folder of the release of Cluster API that an upgrade begins with, as test/formercore pins it.
 func FormerClusterAPI(ctx context.Context) (string, error) {
 	root, err := Root()
 	if err != nil {
@@ -66,7 +66,7 @@ func FormerClusterAPI(ctx context.Context) (string, error) {
 	return moduleDir(ctx, filepath.Join(root, "test", "formercore"), "sigs.k8s.io/cluster-api")
 }
 
-// moduleDir is the folder of a module at the version that the go.mod in root selects.
+// moduleDir returns the folder of a module at the version that the go.mod in root selects.
 func moduleDir(ctx context.Context, root, module string) (string, error) {
 	doing := "finding the folder of module " + module
 	dir, err := goOutput(ctx, root, "list", "-m", "-f", "{{.Dir}}", module)
@@ -90,7 +90,7 @@ func requires(dir, module string) bool {
 	return err == nil
 }
 
-// required reads the version of a module from a go.mod's require lines.
+// required returns the version of a module from the require lines of a go.mod.
 func required(goMod, module string) (string, error) {
 	text, err := os.ReadFile(goMod)
 	if err != nil {

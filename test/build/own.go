@@ -18,14 +18,14 @@ import (
 
 // Own builds one of this checkout's programs ("./cmd/poundlock") and puts it at the path to, with the race detector if race is set.
 //
-// The go tool caches what it compiles, and not what it links, which takes 15 s of a processor for a program of this size. But it leaves a program alone that
-// is up to date where it is asked to build it. So all stages of a checkout have theirs linked at one place in it, and each takes a copy, which another one's
-// build cannot change.
+// The go tool caches what it compiles, but not what it links. Linking a program of this size takes 15 s of processor time. But the go tool does not link again
+// if the program in the output path is up to date. So it links the programs of a checkout in one folder, and each stage takes a copy. A build for another stage
+// cannot change that copy.
 func Own(ctx context.Context, program, to string, race bool) error {
 	return own(ctx, program, race, func(built string) error { return copyProgram(built, to) })
 }
 
-// Link builds a program as Own does, and leaves it where Own will find it.
+// Link builds a program as Own does, and leaves it at the path where Own will find it.
 func Link(ctx context.Context, program string, race bool) error {
 	return own(ctx, program, race, func(string) error { return nil })
 }
@@ -37,7 +37,7 @@ func own(ctx context.Context, program string, race bool, done func(built string)
 	}
 	dir, flags := filepath.Join(root, ".cache", "programs"), "-s -w"
 	if runtime.GOOS == "linux" {
-		flags += " -linkmode=internal" // as tests are: see the Makefile
+		flags += " -linkmode=internal" // as the go tool builds tests: see the Makefile
 	}
 	args := []string{"build", "-ldflags=" + flags}
 	if race {
@@ -61,8 +61,8 @@ func own(ctx context.Context, program string, race bool, done func(built string)
 	return nil
 }
 
-// copyProgram lets nothing be started while it writes: a child that begins in between would have the file open for writing, and a program that is cannot be
-// started.
+// copyProgram copies a program, and lets no process be started meanwhile. A child that starts in between would have the file open for writing, and a program
+// that is open for writing cannot be started.
 func copyProgram(from, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// The names under which the control plane's binary is called.
+// The names under which the binary of the control plane is called.
 const (
 	Etcd              = "etcd"
 	APIServer         = "kube-apiserver"
@@ -20,11 +20,11 @@ const (
 	Kubectl           = "kubectl"
 )
 
-// Parts lists the names of all binaries that Plane's folder holds.
+// Parts returns the names of all binaries in Plane's folder.
 func Parts() []string { return []string{Etcd, APIServer, ControllerManager, Kubectl} }
 
-// Plane returns a folder that holds the binaries of Parts, building them if no verified build is in the cache, which takes
-// minutes the first time and is reported to progress. It is safe to call from several processes at once.
+// Plane returns a folder that holds the binaries of Parts. It builds them if the cache has no verified build. That takes minutes the first time, and is
+// reported to progress. It is safe to call from several processes at once.
 func Plane(ctx context.Context, progress io.Writer) (dir string, err error) {
 	if assets := os.Getenv("KUBEBUILDER_ASSETS"); assets != "" {
 		return fromAssets(ctx, assets, progress)
@@ -32,8 +32,8 @@ func Plane(ctx context.Context, progress io.Writer) (dir string, err error) {
 	return planeProgram().get(ctx, progress)
 }
 
-// fromAssets serves the folder of KUBEBUILDER_ASSETS as it is if it is complete; else a folder of links to it, filled up
-// with the built binary, since envtest's archives have no controller manager.
+// fromAssets returns the folder of KUBEBUILDER_ASSETS, if that is complete. Else it returns a folder of links to those binaries, completed with the built
+// binary: envtest's archives have no controller manager.
 func fromAssets(ctx context.Context, assets string, progress io.Writer) (string, error) {
 	assets, err := filepath.Abs(assets)
 	if err != nil {
@@ -65,7 +65,7 @@ func absent(dir string, names []string) []string {
 	return out
 }
 
-// mix makes a folder of links whose name follows from what it links to, so that making it twice, or by two processes, is one.
+// mix makes a folder of links and returns its path. The name follows from what the folder links to, so two calls, or two processes, make the same folder.
 func mix(assets, own string, missing []string) (string, error) {
 	dir := filepath.Join(filepath.Dir(own), "assets-"+digest(assets, own, strings.Join(missing, ","))[:16])
 	if err := os.MkdirAll(dir, 0o755); err != nil {

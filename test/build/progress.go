@@ -19,14 +19,14 @@ import (
 	"github.com/poundlock/poundlock/internal/amount"
 )
 
-// How often a running build says that it is alive: by a line, and on a terminal by a bar that is written over.
+// How often a running build reports that it is alive: by a line, and on a terminal by a bar that is overwritten.
 const (
 	beat    = 15 * time.Second
 	barBeat = time.Second
 )
 
-// watch runs a `go build -v` and reports to progress at every beat for how long it has run, in what phase it is and about how much of it is done. What the go
-// tool said beside package names is in the error.
+// watch runs a `go build -v`. At every beat it reports to progress how long the build has run, its phase, and about how much of it is done. The error has the
+// go tool's output without the package names.
 func watch(ctx context.Context, cmd *exec.Cmd, title string, state *phase, progress io.Writer) error {
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -56,14 +56,14 @@ func scan(r io.Reader, state *phase) {
 	}
 }
 
-// phase is what the lines of a `go build -v` add up to.
+// phase is the progress of a `go build -v`, by the lines that it printed.
 type phase struct {
-	last string // the package that is compiled last; after it there is only the linker
+	last string // the package that is compiled last; after it, only the linker runs
 
 	mu         sync.Mutex
 	downloaded int
 	compiled   int
-	total      int // how many there are to compile; 0 until that is known
+	total      int // how many packages there are to compile; 0 until that is known
 	linking    bool
 	rest       []string
 }
@@ -100,17 +100,17 @@ func (p *phase) String() string {
 	}
 }
 
-// expect takes how many packages are left to compile.
+// expect takes the number of packages that are left to compile.
 func (p *phase) expect(left int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.total = p.compiled + left
 }
 
-// percent is how much is compiled. What was compiled while the rest was counted may count twice or not at all, so that it ends at 99.
+// percent returns how much is compiled. It ends at 99, because packages that were compiled while the rest was counted may count twice or not at all.
 func (p *phase) percent() int { return min(99, p.compiled*100/max(1, p.total)) }
 
-// bar is how far the compilation is, for a terminal; "" before and after it.
+// bar returns the progress of the compilation for a terminal; "" before and after it.
 func (p *phase) bar() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -158,7 +158,7 @@ func (p *phase) report(title string, start time.Time, progress io.Writer) (stop 
 	}
 }
 
-// clearLine goes back to the beginning of a terminal's line, and empties it.
+// clearLine moves to the beginning of a terminal's line, and empties the line.
 const clearLine = "\r\x1b[K"
 
 func isTerminal(w io.Writer) bool {

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// Promtool returns the path of Prometheus' promtool, building it if no verified build is in the cache.
+// Promtool returns the path of Prometheus' promtool. It builds promtool if the cache has no verified build.
 func Promtool(ctx context.Context, progress io.Writer) (path string, err error) {
 	p := promtoolProgram()
 	dir, err := p.get(ctx, progress)

@@ -12,7 +12,7 @@ import (
 // Provider is a real provider of Cluster API.
 type Provider struct {
 	program program
-	bases   string // the folder with its definitions, in the module
+	bases   string // the folder of its definitions, in the module
 }
 
 const (
@@ -20,12 +20,13 @@ const (
 	awsModule      = "sigs.k8s.io/cluster-api-provider-aws/v2"
 )
 
-// KubeadmBootstrap, KubeadmControlPlane and InMemory make whole clusters together, in the memory of InMemory alone.
+// KubeadmBootstrap is the bootstrap provider of kubeadm. With KubeadmControlPlane and InMemory it makes whole clusters, which exist only in the memory of
+// InMemory.
 func KubeadmBootstrap() Provider {
 	return kubeadm("bootstrap")
 }
 
-// KubeadmControlPlane is the one of control planes.
+// KubeadmControlPlane is the control plane provider of kubeadm.
 func KubeadmControlPlane() Provider {
 	return kubeadm("controlplane")
 }
@@ -36,7 +37,7 @@ func kubeadm(name string) Provider {
 	return Provider{program: p, bases: name + "/kubeadm/config/crd/bases"}
 }
 
-// InMemory is the one of infrastructure, for development.
+// InMemory is Cluster API's infrastructure provider for development.
 func InMemory() Provider {
 	p := clusterAPIProgram()
 	p.what, p.folder, p.pinned, p.main = "Cluster API's development provider", "inmemory", inMemoryModule, inMemoryModule+"/infrastructure/docker"
@@ -51,7 +52,7 @@ func AWS() Provider {
 	return Provider{program: p, bases: "config/crd/bases"}
 }
 
-// Manager is the path of its manager, which is built if no verified build is in the cache.
+// Manager returns the path of the provider's manager. It builds the manager if the cache has no verified build.
 func (p Provider) Manager(ctx context.Context, progress io.Writer) (path string, err error) {
 	dir, err := p.program.get(ctx, progress)
 	if err != nil {
@@ -60,7 +61,7 @@ func (p Provider) Manager(ctx context.Context, progress io.Writer) (path string,
 	return filepath.Join(dir, p.program.binary), nil
 }
 
-// Definitions is the folder with its CustomResourceDefinitions.
+// Definitions returns the folder with the provider's CustomResourceDefinitions.
 func (p Provider) Definitions(ctx context.Context) (string, error) {
 	root, err := Root()
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // Name is the name of the manager's process and of its log.
 const Name = "cluster-api"
 
-// Options of a manager. All but Out are needed.
+// Options are the options of a manager. All but Out are needed.
 type Options struct {
 	// Namespace is where Cluster API's objects are, and the manager's service account. It need not exist yet.
 	Namespace string
@@ -33,14 +33,13 @@ type Manager struct {
 	options Options
 	binary  string
 	admin   client.Client
-	// port is the webhooks', health the address of /readyz.
+	// port is the port of the webhooks, health the address of /readyz.
 	port   int
 	health string
 }
 
-// Start builds, installs and starts the manager, and returns when its webhooks answer. The control plane must run
-// kube-controller-manager, which fills the manager's role, and needs no CRD of Cluster API: they are installed here, with their conversion webhook. ctx
-// bounds the start alone.
+// Start builds, installs and starts the manager, and returns when its webhooks answer. The control plane must run kube-controller-manager, because that fills
+// the manager's role. It needs no CRD of Cluster API: Start installs them, with their conversion webhook. ctx bounds only the start.
 func Start(ctx context.Context, plane *embedded.Plane, o Options) (*Manager, error) {
 	if o.Out == nil {
 		o.Out = io.Discard
@@ -63,7 +62,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	return nil
 }
 
-// Kill ends the manager as a crash would. Until Run, nobody can write what its webhooks look at: they fail closed.
+// Kill ends the manager as a crash would. Its webhooks fail closed, so until Run nobody can write an object that they look at.
 func (m *Manager) Kill() error { return m.plane.StopPart(Name) }
 
 // User is the identity under which the manager acts.
@@ -103,7 +102,7 @@ func (m *Manager) identify() error {
 
 const fieldManager = "poundlock-coremanager"
 
-// Install applies the manager's CRDs, roles and webhook configurations, also those that somebody has deleted since Start.
+// Install applies the manager's CRDs, roles and webhook configurations, and so recreates those that somebody has deleted since Start.
 func (m *Manager) Install(ctx context.Context) error {
 	all, err := m.manifests(ctx)
 	if err != nil {
@@ -114,7 +113,7 @@ func (m *Manager) Install(ctx context.Context) error {
 	}
 	for _, o := range all.rest {
 		if o.GetKind() == "ServiceAccount" {
-			continue // its certificate needs none, and its namespace need not be there
+			continue // the manager has a certificate and needs no ServiceAccount, and the namespace may not exist
 		}
 		if err := m.admin.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(fieldManager), client.ForceOwnership); err != nil {
 			return fmt.Errorf("applying %s %s: %w", o.GetKind(), o.GetName(), err)
@@ -132,9 +131,9 @@ func (m *Manager) args() []string {
 		"--health-addr=" + m.health,
 		"--diagnostics-address=127.0.0.1:0",
 		"--insecure-diagnostics",
-		// Machines, their sets and their health checks are all that is looked at here.
+		// Nothing here uses MachinePools, only Machines, their sets and their health checks.
 		"--feature-gates=MachinePool=false",
-		// No object is stored in an older version, and the migration would begin anew at each start, with each new address of a webhook.
+		// No object is stored in an older version. And the migration would begin again at each start, because the webhook's address is then another.
 		"--skip-crd-migration-phases=StorageVersionMigration,CleanupManagedFields",
 	}
 }

@@ -20,10 +20,10 @@ import (
 
 const module = "sigs.k8s.io/cluster-api"
 
-// manifests are what the module's kustomization makes, in the namespace and with the webhooks of this manager.
+// manifests are what the module's kustomization makes, with this manager's namespace and with its address for the webhooks.
 type manifests struct {
 	crds []*apiextensionsv1.CustomResourceDefinition
-	// rest are the account, its roles and the webhook configurations. There is no Deployment: the manager is a process.
+	// rest are the account, its roles and the webhook configurations. There is no Deployment, because the manager is a process.
 	rest []*unstructured.Unstructured
 }
 
@@ -50,7 +50,7 @@ func (m *Manager) manifests(ctx context.Context) (manifests, error) {
 }
 
 func (all *manifests) add(m *Manager, o *unstructured.Unstructured) error {
-	o.SetAnnotations(nil) // they ask cert-manager for the CA that is written in here
+	o.SetAnnotations(nil) // they ask cert-manager for the CA, which is written in below
 	switch o.GetKind() {
 	case "CustomResourceDefinition":
 		return all.addCRD(m, o)
@@ -66,7 +66,7 @@ func (all *manifests) add(m *Manager, o *unstructured.Unstructured) error {
 		}
 	case "ClusterRole":
 	default:
-		return nil // what a pod needs, and leader election
+		return nil // what only a pod needs, and leader election
 	}
 	all.rest = append(all.rest, o)
 	return nil
@@ -95,7 +95,7 @@ func (m *Manager) bind(o *unstructured.Unstructured) error {
 	})
 }
 
-// redirect has a configuration's webhooks called at this manager's address.
+// redirect has the API server call the webhooks of a configuration at this manager's address.
 func (m *Manager) redirect(o *unstructured.Unstructured) error {
 	return each(o, "webhooks", func(webhook map[string]any) error {
 		path, found, err := unstructured.NestedString(webhook, "clientConfig", "service", "path")
@@ -109,7 +109,7 @@ func (m *Manager) redirect(o *unstructured.Unstructured) error {
 
 func (m *Manager) encodedCA() string { return base64.StdEncoding.EncodeToString(m.ca()) }
 
-// each changes the items of a list of objects.
+// each applies change to every item of the list that is named list.
 func each(o *unstructured.Unstructured, list string, change func(map[string]any) error) error {
 	items, _, err := unstructured.NestedSlice(o.Object, list)
 	if err != nil {

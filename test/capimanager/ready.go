@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// patience is for a machine whose processors are busy with something else.
+// patience is long enough for a machine whose processors are busy with something else.
 const patience = 90 * time.Second
 
 var errDied = errors.New("it ended by itself")
@@ -33,7 +33,7 @@ func (m *Manager) ready(ctx context.Context) error {
 		if now == nil {
 			now = m.called(ctx)
 		}
-		if ctx.Err() == nil { // else it says no more than that time is up
+		if ctx.Err() == nil { // else the error says only that time is up
 			last = now
 		}
 		return now == nil, nil
@@ -60,9 +60,9 @@ func (m *Manager) healthy(ctx context.Context) error {
 	return nil
 }
 
-// called tries creations that are not carried out, of kinds that nobody else has webhooks for: that the first succeeds, in an old version, shows that
-// the server can have it converted, that the second is labelled, that the server calls the mutating webhooks, and that the third is
-// refused, the validating ones.
+// called returns nil if the API server calls the manager. It tries three creations as dry runs, of kinds for which nobody else has webhooks. The first is in an
+// old version: its success shows that the API server can have it converted. A label on the second shows that the API server calls the mutating webhooks. A
+// refusal of the third shows that it calls the validating ones.
 func (m *Manager) called(ctx context.Context) error {
 	if err := m.admin.Create(ctx, drainRule(), client.DryRunAll); err != nil {
 		return err
@@ -89,7 +89,7 @@ func drainRule() *unstructured.Unstructured {
 	}}
 }
 
-// deployment is a MachineDeployment of the cluster "probe", valid if its template is of that cluster too.
+// deployment returns a MachineDeployment of the cluster "probe". It is valid if its template is of that cluster, too.
 func deployment(templateCluster string) *unstructured.Unstructured {
 	labels := map[string]any{"probe": "probe"}
 	return &unstructured.Unstructured{Object: map[string]any{

@@ -3,7 +3,7 @@
 
 package chaos
 
-// alive are the instances of the play's Machines that are not gone.
+// alive returns the instances of the play's Machines that are not gone.
 func (p *play) alive() []string {
 	var out []string
 	for _, i := range stage.Cloud.Instances() {

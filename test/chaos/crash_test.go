@@ -16,11 +16,11 @@ import (
 	"github.com/poundlock/poundlock/test/chaos/wire"
 )
 
-// crash is the end of the manager at one of its writes to a play's objects.
+// crash is a kill of the manager at one of its writes to a play's objects.
 type crash struct {
 	script
 	write int
-	// stored reports that the API server has executed the write; the manager gets no answer.
+	// stored: the API server executes the write before the kill. The manager gets no answer in either case.
 	stored bool
 }
 
@@ -32,7 +32,7 @@ func (c crash) String() string {
 	return fmt.Sprintf("%s: right %s write %d", c.name, moment, c.write)
 }
 
-// of lists every crash of a story.
+// of returns every crash of a story: before and after each of its writes.
 func of(s script) []crash {
 	var out []crash
 	for i := range s.writes {
@@ -41,7 +41,7 @@ func of(s script) []crash {
 	return out
 }
 
-// atOnce is how many plays begin and end side by side; more only wait for the processors.
+// atOnce is how many plays begin and end side by side. More of them would only wait for the processors.
 const atOnce = 12
 
 func TestCrashAtEveryWrite(t *testing.T) {
@@ -51,7 +51,7 @@ func TestCrashAtEveryWrite(t *testing.T) {
 		rehearsed := rehearse(t, some...)
 		scripts = append(scripts, rehearsed...)
 		if t.Failed() {
-			break // what the undisturbed story comes to is not known
+			break // the end of the undisturbed story is not known
 		}
 		for batch := range slices.Chunk(crashes(rehearsed), atOnce) {
 			playAll(t, batch, books)
@@ -68,21 +68,21 @@ func playAll(t *testing.T, batch []crash, books map[string]*book) {
 		all = append(all, newPlay())
 	}
 	if !together(t, "begin", all, func(p *play) { p.ready(batch[slices.Index(all, p)].story) }) {
-		return // a story that has not begun would fail at its first act, and hide why
+		return // a story that has not begun would fail at its first act, and that would hide why
 	}
 	for i, c := range batch {
 		if books[c.name].beyond(c) {
-			continue // the rehearsal, with more going on at a time, took more writes
+			continue // the rehearsal, in which more happens at a time, took more writes
 		}
 		t.Run(c.String(), func(t *testing.T) { all[i].on(t, func(p *play) { p.crash(c, books) }) })
 	}
 	together(t, "end", all, (*play).clean)
 }
 
-// drawn is how many stories are played beside the first, where not all are.
+// drawn is how many stories are played beside the first one if not all are played.
 const drawn = 4
 
-// cast is which stories are played: all, or the first and some that are drawn.
+// cast returns the stories that are played: all, or the first one and some that are drawn.
 func cast(t *testing.T) []story {
 	t.Helper()
 	all := stories()
@@ -96,13 +96,14 @@ func cast(t *testing.T) []story {
 	return all
 }
 
-// chosen says whether -story lets something be played; a pattern that is none lets nothing.
+// chosen reports whether the pattern of the flag -story matches a name. An invalid pattern matches nothing.
 func chosen(name string) bool {
 	is, err := regexp.MatchString(*only, name)
 	return is && err == nil
 }
 
-// crashes are all of them; or each write of the first story, right before it or right after it, and one crash of each other story.
+// crashes returns the crashes that are played. With -complete it returns all of them. Otherwise it returns one for each write of the first story, either right
+// before or right after the write, and one crash of each other story.
 func crashes(scripts []script) []crash {
 	var out []crash
 	for i, s := range scripts {
@@ -127,7 +128,7 @@ func chance(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(*seed, 0))
 }
 
-// crash plays a story until the manager is killed, starts it again, and wants the end that the story has when nothing happens.
+// crash plays a story until the manager is killed, and starts the manager again. The play fails unless it ends as the undisturbed story does.
 func (p *play) crash(c crash, books map[string]*book) {
 	p.Helper()
 	began, before := time.Now(), len(line.Writes())
@@ -157,7 +158,7 @@ func (p *play) crash(c crash, books map[string]*book) {
 	hit := closed(dead)
 	if !hit {
 		p.Logf("it came to its end without a write %d", c.write)
-		p.over() // a writer from now on is not killed
+		p.over() // a writer is no longer killed from now on
 		kill()
 	}
 	if err := <-up; err != nil {
@@ -178,7 +179,7 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
-// alone wants that nothing was written to the objects of plays that wait for their turn, or have had it.
+// alone fails the play if anything was written to the objects of plays that wait for their turn or have had it.
 func (p *play) alone(since int) {
 	p.Helper()
 	for _, w := range line.Writes()[since:] {
@@ -188,12 +189,12 @@ func (p *play) alone(since int) {
 	}
 }
 
-// book counts what was played of a story.
+// book counts the plays of a story.
 type book struct {
 	played, hit int
-	// took is the time of the plays, down how much of it there was no manager.
+	// took is the total time of the plays, most that of the longest one. down is how much of it no manager ran.
 	took, most, down time.Duration
-	// last is the first write that did not come about any more, 0 if all did.
+	// last is the number of the first write that was not reached, 0 if all were.
 	last int
 }
 

@@ -19,13 +19,13 @@ import (
 	"github.com/poundlock/poundlock/test/chaos/wire"
 )
 
-// fault spoils something from when it is laid until it is lifted.
+// fault is a fault that lay begins, and that the returned function ends.
 type fault struct {
 	name string
 	lay  func(t *testing.T) (lift func())
 }
 
-// faults are those between the manager and the API server, and of the server itself.
+// faults returns the faults between the manager and the API server, and those of the server itself.
 func faults() []fault {
 	return []fault{
 		{"each second write meets a conflict", rule(wire.Every(2, ours), wire.Conflict())},
@@ -56,12 +56,12 @@ func faults() []fault {
 	}
 }
 
-// ours matches the writes by which Poundlock reports and moves, to anybody's objects.
+// ours matches the writes by which Poundlock reports and moves, to any object.
 func ours(r wire.Request) bool {
 	return r.Stores() && r.Resource != "events" && r.Resource != "secrets"
 }
 
-// answered matches what is answered at once: not watches.
+// answered matches requests that are answered at once: everything but watches.
 func answered(r wire.Request) bool { return !wire.Watches(r) }
 
 func must(t *testing.T, errs ...error) {
@@ -73,14 +73,14 @@ func must(t *testing.T, errs ...error) {
 	}
 }
 
-// after returns when so much time has passed: what is broken for a while is so by the clock.
+// after waits for the duration d. The length of such a fault is measured by the clock, not by events.
 func after(d time.Duration) { <-time.After(d) }
 
 func rule(when wire.Match, do wire.Effect) func(*testing.T) func() {
 	return func(*testing.T) func() { return line.Lay(wire.Rule{When: when, Do: do}) }
 }
 
-// during spoils everything for a while, as soon as authority moves.
+// during lays a fault for a while, as soon as authority moves.
 func during(d time.Duration, lay func(*testing.T) func()) func(*testing.T) func() {
 	return once(func(t *testing.T) {
 		lift := lay(t)
@@ -89,7 +89,7 @@ func during(d time.Duration, lay func(*testing.T) func()) func(*testing.T) func(
 	})
 }
 
-// again does something every so often.
+// again calls do again and again, with a pause of `every`.
 func again(do func(), every time.Duration) func(*testing.T) func() {
 	return func(*testing.T) func() {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -115,7 +115,7 @@ func late(by time.Duration) func(*testing.T) func() {
 	}
 }
 
-// stale has the server answer as it did at the beginning of each second.
+// stale makes the server answer reads, a second at a time, as it answered them at the beginning of that second.
 func stale(t *testing.T) func() {
 	return again(func() {
 		lift := line.Lay(wire.Rule{When: wire.Reads, Do: line.Stale()})
@@ -124,7 +124,7 @@ func stale(t *testing.T) func() {
 	}, 500*time.Millisecond)(t)
 }
 
-// once does something as soon as authority moves, and is over when that is.
+// once calls do as soon as authority moves. The fault is over when do has returned.
 func once(do func(*testing.T)) func(*testing.T) func() {
 	return func(t *testing.T) func() {
 		begun := make(chan struct{})
@@ -145,7 +145,7 @@ func once(do func(*testing.T)) func(*testing.T) func() {
 	}
 }
 
-// thereAndBack are moves to Cluster API, and back as soon as they have settled.
+// thereAndBack returns stories of a move to Cluster API, and back as soon as that has settled.
 func thereAndBack() []story {
 	there := func(o which) func(*play) {
 		return func(p *play) {
@@ -160,8 +160,8 @@ func thereAndBack() []story {
 	}
 }
 
-// looked reports whether Cluster API's controllers have said all that they say: what they leave unsaid when authority goes back, they never
-// say. A set's selector gets a label from them in a write of its own, which may fail where that of the status does not.
+// looked reports whether Cluster API's controllers have reported everything that they report. What they have not reported when authority moves back, they never
+// report. They also write a label to a set's selector in a separate write, which may fail when the write of the status does not.
 func looked(u *unstructured.Unstructured) bool {
 	last := map[string]string{"Machine": "NodeHealthy", "MachineSet": "Deleting"}[u.GetKind()]
 	seen, _, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration")
@@ -185,7 +185,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// strike plays all scripts with the fault, lifts it, and wants the end that they have without.
+// strike plays all scripts with the fault, and lifts it. The plays fail unless they end as they do without the fault.
 func (f fault) strike(t *testing.T, scripts []script) {
 	t.Helper()
 	var all []*play
@@ -206,7 +206,7 @@ func (f fault) strike(t *testing.T, scripts []script) {
 	together(t, "end", all, (*play).clean)
 }
 
-// back reports whether authority has returned, even if not everything is reported yet.
+// back reports whether authority has moved back, even if not everything is reported yet.
 func (p *play) back(s script) bool {
 	o := p.set(mapi)
 	if strings.Contains(s.name, "Machine") {

@@ -17,19 +17,18 @@ import (
 	"github.com/poundlock/poundlock/test/embedded"
 )
 
-// history judges the fleet at each revision that etcd stores, in the one order that there is: never may Machine API be authoritative for an
-// object while Cluster API's is not paused. It goes on while the API server is away, and a recorder with a watch of each kind would see an
-// order of its own.
+// history judges the fleet at each revision that etcd stores, in the order of etcd. Machine API must never be authoritative for an object while Cluster API's
+// object is not paused. history goes on while the API server is away. A recorder with one watch for each kind would see the objects in an order of its own.
 type history struct {
 	mu sync.Mutex
-	// pairs are what is stored of each object: by plural and name, then by API or as infrastructure.
+	// pairs has what is stored of each object: by plural and name, then by API group. The infrastructure object counts as the third of a pair.
 	pairs map[string]map[string]party
-	// moved counts the revisions at which status.authoritativeAPI changed, by name.
+	// moved counts the changes of status.authoritativeAPI, by name.
 	moved map[string]int
 	flaws map[string][]string
 }
 
-// party is what an object of a pair says of who acts.
+// party is the part of an object that says who acts.
 type party struct {
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	Status   struct {
@@ -43,12 +42,12 @@ func newHistory() *history {
 	return &history{pairs: map[string]map[string]party{}, moved: map[string]int{}, flaws: map[string][]string{}}
 }
 
-// follow reads until ctx is done.
+// follow judges all revisions until ctx is done.
 func (h *history) follow(ctx context.Context) error {
 	return stage.Plane.History(ctx, "/registry/", func(o embedded.Stored) { h.see(o) })
 }
 
-// see takes in one object and judges its pair.
+// see stores one object and judges its pair.
 func (h *history) see(o embedded.Stored) {
 	parts := strings.Split(o.Key, "/") // "", registry, group, plural, namespace, name
 	if len(parts) != 6 || !strings.HasSuffix(parts[2], "machine.openshift.io") && !strings.HasSuffix(parts[2], "cluster.x-k8s.io") {
@@ -91,7 +90,7 @@ func (h *history) see(o embedded.Stored) {
 	}
 }
 
-// of is what was wrong with a play's objects, and how often authority was seen to change.
+// of returns what was wrong with a play's objects, and how often their status.authoritativeAPI changed.
 func (h *history) of(p *play) (flaws []string, moved int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/poundlock/poundlock/test/embedded"
 )
 
-// The history finds what it is there for.
+// A history detects the violation that it exists for.
 func TestTheHistoryFindsTwoSidesThatAct(t *testing.T) {
 	const (
 		machine = "/registry/machine.openshift.io/machines/m/play-0000-a"

@@ -24,12 +24,12 @@ type office struct {
 	leader, follower *replica
 }
 
-// newOffice takes the stage's manager out, until the test ends. Both managers have the flags.
+// newOffice replaces the stage's manager by two managers until the test ends. Both get the flags.
 func newOffice(t *testing.T, flags ...string) *office {
 	t.Helper()
 	must(t, stage.StopManager())
 	alone := line
-	t.Cleanup(func() { // last, when it is called again
+	t.Cleanup(func() { // runs last, when `line` is used again
 		line = alone
 		must(t, stage.StartManager(context.Background())) // the test's own context has ended
 	})
@@ -44,7 +44,7 @@ func newOffice(t *testing.T, flags ...string) *office {
 	return o
 }
 
-// holder is who leads, by the Lease.
+// holder returns the leader by the Lease.
 func holder(t *testing.T) string {
 	t.Helper()
 	lease := &coordinationv1.Lease{}
@@ -55,7 +55,7 @@ func holder(t *testing.T) string {
 	return *lease.Spec.HolderIdentity
 }
 
-// leads waits until somebody else leads, and says who.
+// leads waits until the leader is another one than `before`, and returns its identity.
 func (o *office) leads(t *testing.T, before string) (now string) {
 	t.Helper()
 	p := &play{T: t}
@@ -66,7 +66,7 @@ func (o *office) leads(t *testing.T, before string) (now string) {
 	return now
 }
 
-// succeed has the follower lead, and the former leader follow.
+// succeed waits until the follower leads, and restarts the former leader as the follower.
 func (o *office) succeed(t *testing.T, before string) {
 	t.Helper()
 	o.leads(t, before)
@@ -76,7 +76,7 @@ func (o *office) succeed(t *testing.T, before string) {
 	line = o.leader.line
 }
 
-// dies ends the leader right before or right after one of its writes.
+// dies kills the leader right before or right after one of its writes.
 func (o *office) dies(p *play, c crash) {
 	before := holder(p.T)
 	dead := make(chan struct{})
@@ -100,8 +100,8 @@ func (o *office) dies(p *play, c crash) {
 	p.ends(c.script.end)
 }
 
-// returns stops the leader while one of its writes is on the way, until another one has brought the story to its end. Then the write arrives, and
-// the former leader goes on with what it had in mind.
+// returns stops the leader's process while one of its writes is on the way, until another leader has brought the story to its end. Then the write arrives, and
+// the former leader goes on with what it had begun.
 func (o *office) returns(p *play, c crash) {
 	before := holder(p.T)
 	frozen, thaw := make(chan struct{}), make(chan struct{})
@@ -133,7 +133,7 @@ func (o *office) returns(p *play, c crash) {
 	p.ends(c.script.end)
 }
 
-// standsBy reports whether the replica says that it does not lead.
+// standsBy reports whether the replica's metrics say that it does not lead.
 func (r *replica) standsBy() bool {
 	answer, err := http.Get("http://" + r.metrics + "/metrics")
 	if err != nil {
@@ -146,7 +146,7 @@ func (r *replica) standsBy() bool {
 
 func TestLeaders(t *testing.T) {
 	all := stories()
-	chosen := []story{all[2], all[3], all[9]} // none that watches one manager's writes
+	chosen := []story{all[2], all[3], all[9]} // none of these watches the writes of one manager
 	if !*complete {
 		chosen = all[2:3]
 	}
@@ -164,7 +164,7 @@ func TestLeaders(t *testing.T) {
 	}
 }
 
-// some are all, or one that is drawn.
+// some returns all crashes, or one that is drawn.
 func some(t *testing.T, all []crash) []crash {
 	t.Helper()
 	if *complete {
@@ -174,7 +174,7 @@ func some(t *testing.T, all []crash) []crash {
 	return []crash{before}
 }
 
-// alone plays a story by itself.
+// alone plays a story while no other play runs.
 func alone(t *testing.T, c crash, do func(*play, crash)) {
 	p := newPlay()
 	p.on(t, func(p *play) {

@@ -26,12 +26,12 @@ var (
 	seed     = flag.Uint64("seed", 0, "of what is drawn where not everything is played; 0: another one each time")
 )
 
-// Set once, by TestMain: the stage, the line between the manager and the API server, and a cache of all that is played with.
+// TestMain sets these once: the stage, the wire between the manager and the API server, and a cache of all objects that plays use.
 var (
 	stage *testcluster.Stage
 	line  *wire.Wire
 	sight client.Reader
-	// admin knows Kubernetes' own kinds, which the stage's does not all know.
+	// admin is a client for Kubernetes' own kinds. The stage's client does not have all of them.
 	admin client.Client
 )
 
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("nothing is played: -complete (make proof WHAT=chaos) plays all of it, -part (make proof WHAT=chaos ARGS=-part) a part in some minutes")
 		os.Exit(0)
 	}
-	// Plays that wait cost nothing: more of them at a time than there are processors.
+	// Plays that wait cost nothing, so there may be more of them at a time than processors.
 	if err := flag.Set("test.parallel", "64"); err != nil {
 		panic(err)
 	}
@@ -71,7 +71,7 @@ func run(m *testing.M) (code int) {
 		code = m.Run()
 	}
 	if stage != nil {
-		if cause := stage.Cause(); cause != nil { // tests that fail for want of it are to say so
+		if cause := stage.Cause(); cause != nil { // tests that fail without the stage should say why
 			err = cause
 		}
 		if struck := stage.Strike(); err == nil {
@@ -85,7 +85,7 @@ func run(m *testing.M) (code int) {
 	return code
 }
 
-// intercept starts the manager anew, behind the wire.
+// intercept starts the manager again, behind the wire.
 func intercept(ctx context.Context) error {
 	var err error
 	if line, err = stretch(); err != nil {

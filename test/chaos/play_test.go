@@ -27,38 +27,38 @@ import (
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
-// story is what a person does with objects that nobody else touches.
+// story is what a person does to objects that nobody else uses.
 type story struct {
 	name string
-	// begin makes the objects, undisturbed, and waits in ambush for what act brings about.
+	// begin creates the objects while nothing is disturbed. It may also prepare a reaction (ambush) to what act causes.
 	begin []func(*play)
-	// act is what is disturbed.
+	// act is the part of the story that is disturbed.
 	act func(*play)
 }
 
 // play is one performance of a story.
 type play struct {
 	*testing.T
-	// name is the set's, or the Machine's where there is no set; the names of all that belongs to the play begin with it.
+	// name is the name of the play's set, or of its Machine if there is no set. The names of all objects of the play begin with it.
 	name string
-	// machine is the one with which the play begins, "" if with none.
+	// machine is the name of the Machine with which the play begins, "" if there is none.
 	machine string
-	// born: the Machine moves while its instance is made.
+	// born: the Machine moves while its instance is being created.
 	born  bool
 	lifts []func()
-	// ambush is closed once it has been sprung; nil if the story has none.
+	// ambush is closed once the reaction has happened; nil if the story has none.
 	ambush  chan struct{}
-	printed map[string]bool // answers that were printed already
+	printed map[string]bool // the answers that were printed already
 }
 
 var plays atomic.Int64
 
 func newPlay() *play { return &play{name: fmt.Sprintf("play-%04d", plays.Add(1))} }
 
-// owns says whether a name belongs to the play.
+// owns reports whether a name belongs to the play.
 func (p *play) owns(name string) bool { return name == p.name || strings.HasPrefix(name, p.name+"-") }
 
-// writes matches Poundlock's writes to the play's objects. Events come at no certain time.
+// writes matches Poundlock's writes to the play's objects. It leaves out Events, which are written at no fixed time.
 func (p *play) writes(r wire.Request) bool {
 	return r.Stores() && p.owns(r.Name) && !strings.HasPrefix(r.Resource, "events")
 }
@@ -68,7 +68,7 @@ func (p *play) lay(when wire.Match, do wire.Effect) {
 	p.lifts = append(p.lifts, line.Lay(wire.Rule{When: when, Do: do}))
 }
 
-// sprung waits until the story's ambush was sprung: it acts in the name of the test that plays the act, which must not end before.
+// sprung waits until the story's ambush has run. The ambush reports to the test that plays the act, so that test must not end earlier.
 func (p *play) sprung() {
 	p.Helper()
 	p.eventually("what the act brings about", func() bool { return p.ambush == nil || closed(p.ambush) })
@@ -81,7 +81,7 @@ func (p *play) over() {
 	p.lifts = nil
 }
 
-// thing is one object of the play, by its place.
+// thing identifies one object of the play.
 type thing struct {
 	kind authority.Kind
 	api  authority.API
@@ -116,7 +116,7 @@ func (o thing) empty() *unstructured.Unstructured {
 	return u
 }
 
-// get is the object, nil if there is none.
+// get returns the object, nil if it does not exist.
 func (p *play) get(o thing) *unstructured.Unstructured {
 	p.Helper()
 	u := o.empty()
@@ -133,7 +133,7 @@ func (p *play) get(o thing) *unstructured.Unstructured {
 	return u
 }
 
-// field is a text in the object, "" if it or the object is not there.
+// field returns a string field of the object, "" if the field or the object does not exist.
 func (p *play) field(o thing, path ...string) string {
 	p.Helper()
 	u := p.get(o)
@@ -147,12 +147,12 @@ func (p *play) field(o thing, path ...string) string {
 	return fmt.Sprint(value)
 }
 
-// settled reports whether the last move is over on both sides, and the mirror in step.
+// settled reports whether the last move is over on both sides, and the mirror is synchronized.
 func settled(u *unstructured.Unstructured) bool {
 	return u != nil && condition(u, authority.ConditionSettled) == "True" && condition(u, authority.ConditionSynchronized) == "True"
 }
 
-// condition is the status of one, of either API's.
+// condition returns the status of a condition. It works for objects of either API.
 func condition(u *unstructured.Unstructured, kind string) string {
 	all, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	for _, c := range all {
@@ -163,7 +163,7 @@ func condition(u *unstructured.Unstructured, kind string) string {
 	return ""
 }
 
-// patience is for a machine whose processors are busy with something else. Only what fails takes so long.
+// patience is long enough for a machine whose processors are busy with something else. Only a failure takes so long.
 const patience = 5 * time.Minute
 
 func (p *play) eventually(what string, is func() bool) {
@@ -174,7 +174,7 @@ func (p *play) eventually(what string, is func() bool) {
 	}
 }
 
-// insist does what a person does whose command is refused because something is down: the same again. What is refused because of a rule fails.
+// insist does what a person does whose command fails because something is down: it runs the command again. A command that a rule refuses fails the play.
 func (p *play) insist(what string, do func(context.Context) error) {
 	p.Helper()
 	var last error
@@ -190,7 +190,7 @@ func (p *play) insist(what string, do func(context.Context) error) {
 	}
 }
 
-// down reports whether nobody was there to answer, or the object was just being written.
+// down reports whether an error means that nobody could answer, or that the object was being written at the time.
 func down(err error) bool {
 	var status apierrors.APIStatus
 	return !errors.As(err, &status) || strings.Contains(err.Error(), "failed calling webhook") || apierrors.IsConflict(err) ||
@@ -204,7 +204,7 @@ func (p *play) patch(o thing, body string) {
 	})
 }
 
-// request asks for a move.
+// request requests a move.
 func (p *play) request(o thing, api authority.API) {
 	p.Helper()
 	o.api = authority.MachineAPI
@@ -229,7 +229,7 @@ func (p *play) create(u *unstructured.Unstructured) {
 	})
 }
 
-// manifest is a MachineSet of the Machine API like those of the fleet, under the play's name.
+// manifest returns a MachineSet of the Machine API like those of the fleet, with the play's name.
 func (p *play) manifest(replicas int) *unstructured.Unstructured {
 	p.Helper()
 	u := &unstructured.Unstructured{}
@@ -239,7 +239,7 @@ func (p *play) manifest(replicas int) *unstructured.Unstructured {
 	return u
 }
 
-// aSet begins with a set of the Machine API with so many Machines that run.
+// aSet begins a story with a set of the Machine API and its running Machines.
 func aSet(replicas int) func(*play) {
 	return func(p *play) {
 		p.create(p.manifest(replicas))
@@ -252,14 +252,14 @@ func aSet(replicas int) func(*play) {
 	}
 }
 
-// aMachine begins with a Machine that no set owns.
+// aMachine begins a story with a Machine that no set owns.
 func aMachine(p *play) {
 	p.create(p.lone(authority.MachineAPI))
 	p.machine = p.name
 	p.eventually("the Machine runs", func() bool { return len(p.running()) == 1 })
 }
 
-// lone is the manifest of a Machine that no set owns.
+// lone returns the manifest of a Machine that no set owns.
 func (p *play) lone(of authority.API) *unstructured.Unstructured {
 	p.Helper()
 	set := p.manifest(0)
@@ -275,7 +275,7 @@ func (p *play) lone(of authority.API) *unstructured.Unstructured {
 	return m
 }
 
-// running lists the play's Machines that run and are settled.
+// running returns the names of the play's Machines that run and are settled.
 func (p *play) running() []string {
 	var out []string
 	for _, u := range p.all(thing{kind: kindOf("Machine"), api: authority.MachineAPI}.empty()) {
@@ -287,7 +287,7 @@ func (p *play) running() []string {
 	return out
 }
 
-// moved begins with authority elsewhere.
+// moved begins a story with an object whose authority has moved to the API `api`.
 func moved(which func(*play, authority.API) thing, api authority.API) func(*play) {
 	return func(p *play) {
 		o := which(p, authority.MachineAPI)

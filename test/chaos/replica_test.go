@@ -26,7 +26,7 @@ import (
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
-// replica is a manager beside the stage's, on a wire of its own. The stage does not know of it: that it ends is no news.
+// replica is a manager beside the stage's, on a wire of its own. The stage does not watch it, so its end does not break the stage.
 type replica struct {
 	name              string
 	line              *wire.Wire
@@ -37,7 +37,7 @@ type replica struct {
 	ended             chan struct{}
 }
 
-// newReplica opens a wire for a manager with these flags, which it does not start.
+// newReplica returns a manager with a wire and these flags. It does not start the manager.
 func newReplica(t *testing.T, name string, args ...string) *replica {
 	t.Helper()
 	ports, err := embedded.FreePorts(3)
@@ -64,7 +64,7 @@ func newReplica(t *testing.T, name string, args ...string) *replica {
 	return r
 }
 
-// start runs the manager until it is ready.
+// start starts the manager, and waits until it is ready.
 func (r *replica) start(t *testing.T) {
 	t.Helper()
 	log, err := os.OpenFile(stage.Plane.Log(r.name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
@@ -105,7 +105,7 @@ func (r *replica) kill() {
 
 func (r *replica) signal(s syscall.Signal) error { return r.cmd.Process.Signal(s) }
 
-// front stands where the Service is in a cluster: one address, before the webhooks of several managers.
+// front plays the part that the Service has in a cluster: it is one address for the webhooks of several managers.
 type front struct {
 	net.Listener
 	mu     sync.Mutex
@@ -115,7 +115,7 @@ type front struct {
 	turn   int
 }
 
-// newFront has the API server call the webhooks through it until the test ends.
+// newFront returns a front through which the API server calls the webhooks until the test ends.
 func newFront(t *testing.T) *front {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -135,7 +135,7 @@ func newFront(t *testing.T) *front {
 	return f
 }
 
-// called has the API server look for the webhooks at another address, and says where it looked until now.
+// called makes the API server call the webhooks at another address, and returns the address until now.
 func called(t *testing.T, at string) (before string) {
 	t.Helper()
 	move := func(c *admissionregistrationv1.WebhookClientConfig) {
@@ -143,7 +143,7 @@ func called(t *testing.T, at string) (before string) {
 		before = "https://" + base
 		*c.URL = at + "/" + path
 	}
-	ctx := context.Background() // at the end of a test, its own has ended
+	ctx := context.Background() // at the end of a test, its own context has ended
 	validating, mutating := &admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.MutatingWebhookConfiguration{}
 	key := client.ObjectKey{Name: testcluster.Poundlock}
 	must(t, admin.Get(ctx, key, validating), admin.Get(ctx, key, mutating))
@@ -167,7 +167,7 @@ func (f *front) serve() {
 	}
 }
 
-// put says who stands behind; connections to others break.
+// put sets the managers behind the front. It closes the connections to others.
 func (f *front) put(behind ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -179,7 +179,7 @@ func (f *front) put(behind ...string) {
 	}
 }
 
-// stop holds up what comes from now on, and flow lets it go.
+// stop holds up everything that arrives from now on. flow releases it.
 func (f *front) stop() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -204,7 +204,7 @@ func (f *front) held() {
 	}
 }
 
-// dial finds somebody who answers, one after the other.
+// dial returns a connection to a manager that answers. It takes them in turn.
 func (f *front) dial() (net.Conn, string) {
 	f.mu.Lock()
 	behind := append([]string{}, f.behind...)

@@ -23,10 +23,10 @@ import (
 	"github.com/poundlock/poundlock/test/simulation"
 )
 
-// A cluster has one control plane: so plays do not run side by side. It rolls once undisturbed, which shows the end, and then again with each fault
-// and with a manager that dies all the time.
+// A cluster has only one control plane, so the plays in this file do not run side by side. The control plane rolls once undisturbed, which shows the end. Then
+// it rolls again with each fault, and with a manager that is killed again and again.
 
-// planeSet is the control plane's set.
+// planeSet returns an empty object with the name of the control plane's set.
 func planeSet() *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(schema.GroupVersionKind{Group: "machine.openshift.io", Version: "v1", Kind: "ControlPlaneMachineSet"})
@@ -35,7 +35,7 @@ func planeSet() *unstructured.Unstructured {
 	return u
 }
 
-// rolling is the play whose objects are the Machines that a set makes.
+// rolling returns the play whose objects are the Machines that the control plane's set creates.
 func rolling(t *testing.T) *play { return &play{T: t, name: "lock-7x2k9-master"} }
 
 // ofThePlane matches Poundlock's writes to the control plane.
@@ -49,7 +49,7 @@ var raised = sync.OnceValue(func() error {
 	return stage.RaiseControlPlane(ctx, 3)
 })
 
-// raise makes the control plane a whole one, with a set that is active, and none of whose Machines the fleet began with.
+// raise completes the control plane, activates its set, and rolls it once. After that, none of the Machines is one that the fleet began with.
 func raise(t *testing.T) *play {
 	t.Helper()
 	must(t, raised())
@@ -69,7 +69,7 @@ func (p *play) patchPlane(body string) {
 	})
 }
 
-// rolls asks for other instances than there are now, and waits until all have been replaced.
+// rolls requests another instance type, and waits until all instances have been replaced.
 func (p *play) rolls() {
 	p.Helper()
 	before, launches := p.size(), len(stage.Cloud.Instances())
@@ -102,7 +102,7 @@ func (p *play) size() string {
 	return size
 }
 
-// numbers are the status' replicas, those that are ready and those that are updated, of the generation that there is now.
+// numbers returns the replicas, readyReplicas and updatedReplicas of the set's status, if the status is about the present generation.
 func (p *play) numbers() string {
 	u := p.plane()
 	var out []string
@@ -116,7 +116,8 @@ func (p *play) numbers() string {
 	return strings.Join(out, " ")
 }
 
-// replaced counts the instances of a size, while those of another that are left make up three, or four.
+// replaced returns how many instances of a size count as replacements of others. It reports an error unless three or four instances of the control plane are
+// alive.
 func (p *play) replaced(size string) int {
 	p.Helper()
 	made, old := 0, 0
@@ -135,7 +136,7 @@ func (p *play) replaced(size string) int {
 	return min(made, 3-old)
 }
 
-// voted wants that etcd always had three members or four.
+// voted reports an error unless etcd always had three or four members.
 func (p *play) voted() {
 	p.Helper()
 	etcd, err := stage.Etcd(p.Context())
@@ -147,7 +148,7 @@ func (p *play) voted() {
 	must(p.T, stage.Cloud.Audit())
 }
 
-// same is a state in which it does not matter which size the instances have.
+// same returns the state without the instance type, which does not matter.
 func same(s state) state {
 	return state(strings.ReplaceAll(strings.ReplaceAll(string(s), "m6i.2xlarge", "SIZE"), "m6i.4xlarge", "SIZE"))
 }
@@ -162,7 +163,7 @@ func TestAControlPlaneRollsWhateverHappens(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			p := rolling(t)
 			lift := sync.OnceFunc(f.lay(t))
-			t.Cleanup(lift) // also where the play fails: it is no part of the next one
+			t.Cleanup(lift) // also if the play fails, so that the next one is undisturbed
 			p.rolls()
 			lift()
 			p.ends(end)
@@ -171,7 +172,7 @@ func TestAControlPlaneRollsWhateverHappens(t *testing.T) {
 	}
 }
 
-// disturbances are what happens to the manager while a control plane rolls: all of it, or some.
+// disturbances returns the faults that happen while a control plane rolls: all of them, or some.
 func disturbances(t *testing.T) []fault {
 	if *complete {
 		return append(faults(),
@@ -182,7 +183,7 @@ func disturbances(t *testing.T) []fault {
 	return []fault{all[chance(t).IntN(len(all))], {"the manager dies right after each fifth of its writes", dies(5, wire.After)}}
 }
 
-// dies has the manager killed at each n-th write to the control plane, and started again at once.
+// dies kills the manager at each n-th write to the control plane. The manager is started again at once.
 func dies(n int, when func(func()) wire.Effect) func(*testing.T) func() {
 	return func(t *testing.T) func() {
 		m := &mortal{again: make(chan struct{}, 1), ended: make(chan struct{}), cancel: func() {}}
@@ -201,7 +202,7 @@ func dies(n int, when func(func()) wire.Effect) func(*testing.T) func() {
 type mortal struct {
 	mu     sync.Mutex
 	dead   bool
-	over   bool // it is killed no more
+	over   bool // the manager is no longer killed
 	deaths int
 	// cancel ends the wait for a start.
 	cancel func()
@@ -209,7 +210,7 @@ type mortal struct {
 	ended  chan struct{}
 }
 
-// lives has it killed no more: what it had on the way may come after the rule is lifted, and nobody would start it again.
+// lives ends the kills. A request of the manager may still arrive after the rule is lifted, and nobody would start the manager again.
 func (m *mortal) lives() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -217,7 +218,7 @@ func (m *mortal) lives() {
 	close(m.again)
 }
 
-// dies kills it, unless it is dead. What it had on the way when it died may come here late.
+// dies kills the manager, unless it is dead already. A request that was on the way when it died may call dies late.
 func (m *mortal) dies() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -230,7 +231,7 @@ func (m *mortal) dies() {
 	m.again <- struct{}{}
 }
 
-// rises starts it each time.
+// rises starts the manager after each kill.
 func (m *mortal) rises(t *testing.T) {
 	defer close(m.ended)
 	for range m.again {
@@ -245,7 +246,7 @@ func (m *mortal) rises(t *testing.T) {
 	}
 }
 
-// TestAControlPlaneRollsUnderTwoManagers has the one that leads die in the middle of a rollout.
+// TestAControlPlaneRollsUnderTwoManagers kills the leader of two managers in the middle of a rollout.
 func TestAControlPlaneRollsUnderTwoManagers(t *testing.T) {
 	p := raise(t)
 	end := p.rest(quiet)

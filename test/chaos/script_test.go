@@ -21,15 +21,15 @@ import (
 	"github.com/poundlock/poundlock/test/chaos/wire"
 )
 
-// script is what a story is when nothing happens.
+// script is a story with its undisturbed end and its writes.
 type script struct {
 	story
 	end    state
 	writes []string
 }
 
-// rehearse plays stories undisturbed, side by side, each twice: a difference between two performances could not be distinguished from the effect of a fault.
-// A story is at its end when both are at rest, and agree.
+// rehearse plays stories undisturbed, side by side, each twice. If two undisturbed performances differed, the effect of a fault could not be distinguished from
+// that. A story is at its end when both performances are at rest and equal.
 func rehearse(t *testing.T, stories ...story) []script {
 	t.Helper()
 	var all, firsts []*play
@@ -57,7 +57,7 @@ func rehearse(t *testing.T, stories ...story) []script {
 	return scripts
 }
 
-// agree waits until another performance of the same story has come to the same end, and stays there.
+// agree waits until another performance of the same story has come to the same end, and both stay there.
 func (p *play) agree(other *play) state {
 	p.Helper()
 	var one, two state
@@ -75,14 +75,14 @@ func (p *play) agree(other *play) state {
 	return one
 }
 
-// finished reports whether every object is settled by its conditions, and none is being deleted.
+// finished reports whether the conditions say that every object is settled, and none is being deleted.
 func (p *play) finished() bool {
 	return !slices.ContainsFunc(p.objects(), func(u unstructured.Unstructured) bool {
 		return u.GetDeletionTimestamp() != nil || u.GroupVersionKind().Group == "machine.openshift.io" && !settled(&u)
 	})
 }
 
-// of are the writes to the play's objects, in words that are the same for each performance.
+// of returns the writes to the play's objects, in words that are the same for each performance.
 func (p *play) of(written []wire.Written) (out []string) {
 	for _, w := range written {
 		if p.writes(w.Request) {
@@ -99,7 +99,7 @@ func longer(a, b []string) []string {
 	return a
 }
 
-// together has several plays do something at the same time.
+// together runs do for several plays at the same time.
 func together(t *testing.T, what string, all []*play, do func(*play)) bool {
 	t.Helper()
 	return t.Run(what, func(t *testing.T) {
@@ -112,13 +112,13 @@ func together(t *testing.T, what string, all []*play, do func(*play)) bool {
 	})
 }
 
-// on has a test stand for what the play does.
+// on runs do with t as the test that the play reports to.
 func (p *play) on(t *testing.T, do func(*play)) {
 	p.T = t
 	do(p)
 }
 
-// ready begins a story, and comes to rest.
+// ready begins a story, and waits until it is at rest.
 func (p *play) ready(s story) {
 	p.Logf("%s is %q", p.name, s.name)
 	for _, step := range s.begin {
@@ -135,7 +135,7 @@ func differs(want, got state) string {
 	return cmp.Or(text, fmt.Sprint(err))
 }
 
-// ends waits until the play has come to an undisturbed play's end, and stays there.
+// ends waits until the play has come to the end of an undisturbed play, and stays there.
 func (p *play) ends(undisturbed state) {
 	p.Helper()
 	undisturbed = same(undisturbed)
@@ -148,7 +148,7 @@ func (p *play) ends(undisturbed state) {
 	}
 }
 
-// clean deletes everything on both sides at once, and wants nothing left of it.
+// clean deletes everything on both sides at once, and fails the play if anything of it is left.
 func (p *play) clean() {
 	p.Helper()
 	p.over()
@@ -186,8 +186,8 @@ func (p *play) sweep(u *unstructured.Unstructured) {
 	p.insist("deleting "+u.GetName(), func(ctx context.Context) error { return client.IgnoreNotFound(stage.Admin.Delete(ctx, u)) })
 }
 
-// ownTemplate reports whether a template is a person's own: one that the mirror made becomes so when Cluster API is all that uses it, and outlives
-// its MachineSet then as every template of Cluster API does.
+// ownTemplate reports whether a template belongs to a person, and not to the mirror. A template that the mirror made becomes a person's own when only Cluster
+// API uses it. It then outlives its MachineSet, as every template of Cluster API does.
 func ownTemplate(u *unstructured.Unstructured) bool {
 	_, mirrors := u.GetAnnotations()[authority.MirrorAnnotation]
 	return u.GetKind() == "AWSMachineTemplate" && !mirrors

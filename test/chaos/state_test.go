@@ -22,10 +22,10 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// state is everything that belongs to a play, in a form in which two performances of the same story are equal: one text, sorted.
+// state is the text of everything that belongs to a play. Two performances of the same story have equal texts: it is sorted, and leaves out what differs.
 type state string
 
-// kinds are what a play is made of.
+// kinds returns the kinds of the objects that a play consists of.
 func kinds() []*unstructured.Unstructured {
 	var out []*unstructured.Unstructured
 	for _, k := range authority.Kinds() {
@@ -40,7 +40,7 @@ func kinds() []*unstructured.Unstructured {
 	return out
 }
 
-// watchAll follows all kinds in a cache, which every play looks into: lists of their own would keep the processors from what is looked at.
+// watchAll returns a cache of all kinds, which every play reads. If each play listed the objects itself, the processors would be busy with that.
 func watchAll(ctx context.Context) (client.Reader, error) {
 	namespaces := map[string]cache.Config{stage.Pairs[0].MachineAPI: {}, stage.Pairs[0].ClusterAPI: {}}
 	seen, err := cache.New(stage.Plane.Admin(), cache.Options{DefaultNamespaces: namespaces})
@@ -62,7 +62,7 @@ func watchAll(ctx context.Context) (client.Reader, error) {
 	return seen, nil
 }
 
-// all lists the play's objects of a kind.
+// all returns the play's objects of a kind.
 func (p *play) all(like *unstructured.Unstructured) []unstructured.Unstructured {
 	p.Helper()
 	found := &unstructured.UnstructuredList{}
@@ -80,7 +80,7 @@ func (p *play) all(like *unstructured.Unstructured) []unstructured.Unstructured 
 	return out
 }
 
-// objects are all that belong to the play.
+// objects returns all objects that belong to the play.
 func (p *play) objects() []unstructured.Unstructured {
 	var out []unstructured.Unstructured
 	for _, kind := range kinds() {
@@ -102,7 +102,7 @@ func (p *play) state() state {
 	return state(strings.Join(all, "\n"))
 }
 
-// plain takes off what is another at each performance: who an object is, how often it was written, and when.
+// plain removes what differs between performances: the object's identity, how often it was written, and when.
 func plain(u *unstructured.Unstructured) {
 	inStep(u)
 	frozen(u)
@@ -117,10 +117,10 @@ func plain(u *unstructured.Unstructured) {
 	timeless(u.Object)
 }
 
-// frozen leaves out what Cluster API's controllers have last observed before they were paused: the generation, and of a set how far its
-// Machines were. It is a matter of moments. Of a set that acts, the generation is left out too: its controller, which alone writes it, ends
-// the pass after one in which a webhook did not answer without writing it, in about one crash of twenty; and whether its Machines are up to date, which of one
-// that is paused it may or may not have found out before.
+// frozen removes what Cluster API's controllers observed last before they were paused: the generation, and, of a set, the state of its Machines. That depends
+// on moments. Two things are removed from sets that act, too. One is the generation: only the set's controller writes it, and in about one crash of twenty, the
+// pass after one in which a webhook did not answer ends without that write. The other is whether the Machines are up to date, which the controller of a paused
+// set may or may not have found out before the pause.
 func frozen(u *unstructured.Unstructured) {
 	if u.GetKind() == "MachineSet" && u.GroupVersionKind().Group == "cluster.x-k8s.io" {
 		unstructured.RemoveNestedField(u.Object, "status", "observedGeneration")
@@ -137,7 +137,7 @@ func frozen(u *unstructured.Unstructured) {
 	withConditions(u, func(condition string) bool { return condition == authority.ConditionPaused })
 }
 
-// withConditions leaves those conditions in a status whose type is wanted.
+// withConditions removes from a status the conditions that are not wanted.
 func withConditions(u *unstructured.Unstructured, wanted func(condition string) bool) {
 	all, found, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	if !found {
@@ -151,8 +151,8 @@ func withConditions(u *unstructured.Unstructured, wanted func(condition string) 
 	_ = unstructured.SetNestedSlice(u.Object, all, "status", "conditions")
 }
 
-// unborn leaves out of a Machine that moves while its instance is made how far the controllers had come that were paused for it, and what they
-// had found out: a matter of moments too.
+// unborn removes from a Machine that moves while its instance is created how far the paused controllers had come, and what they had found out. That depends on
+// moments, too.
 func unborn(u *unstructured.Unstructured) {
 	unstructured.RemoveNestedField(u.Object, "metadata", "annotations", "machine.openshift.io/instance-state")
 	for _, found := range []string{"instance-type", "region", "zone"} {
@@ -172,7 +172,7 @@ func unborn(u *unstructured.Unstructured) {
 	})
 }
 
-// inStep says of a generation that was seen only whether it is the present one.
+// inStep replaces an observed generation by whether it is the present one.
 func inStep(u *unstructured.Unstructured) {
 	seen, found, _ := unstructured.NestedInt64(u.Object, "status", "observedGeneration")
 	if found {
@@ -188,7 +188,7 @@ func inStep(u *unstructured.Unstructured) {
 	}
 }
 
-// timeless takes off times and UIDs at any depth, and sorts lists of conditions, which have no order.
+// timeless removes times and UIDs at any depth, and sorts lists of conditions, which have no order.
 func timeless(value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -232,7 +232,7 @@ var (
 	madeFrom  = regexp.MustCompile(`("` + regexp.QuoteMeta(controlplane.MadeFromAnnotation) + `": )"[0-9a-f]+"`)
 )
 
-// unname gives each object the name of its part in the story.
+// unname replaces the name of each object by that of its part in the story.
 func (p *play) unname(text string) string {
 	if p.machine != "" && p.machine != p.name {
 		text = strings.ReplaceAll(text, p.machine, "FIRST")
@@ -240,20 +240,20 @@ func (p *play) unname(text string) string {
 	text = regexp.MustCompile(p.name+`-[0-9a-f]{8}\b`).ReplaceAllString(text, "TEMPLATE")
 	text = regexp.MustCompile(p.name+`-[0-9a-z]{5}\b`).ReplaceAllString(text, "ANOTHER")
 	text = strings.ReplaceAll(text, p.name, "NAME")
-	text = strings.ReplaceAll(text, "ANOTHER, FIRST", "FIRST, ANOTHER") // who lists them has them in no order
+	text = strings.ReplaceAll(text, "ANOTHER, FIRST", "FIRST, ANOTHER") // a list of both has no fixed order
 	text = instances.ReplaceAllString(text, "INSTANCE")
 	text = addresses.ReplaceAllString(text, "ADDRESS")
-	text = madeFrom.ReplaceAllString(text, `$1"ITS SPEC"`) // a hash of the size, too, which is another at each rollout
+	text = madeFrom.ReplaceAllString(text, `$1"ITS SPEC"`) // the hash includes the size, which is another at each rollout
 	return moments.ReplaceAllString(text, "TIME")
 }
 
-// How long nothing may move before it is believed that nothing will: where it is known what is waited for, and where it is not.
+// How long nothing may move before a play counts as at rest: calm if the expected state is known, quiet if it is not.
 const (
 	calm  = 700 * time.Millisecond
 	quiet = 3 * time.Second
 )
 
-// rest waits until nothing of the play has moved for a while, and is where it stands then.
+// rest waits until nothing of the play has moved for a while, and returns its state.
 func (p *play) rest(quiet time.Duration) state {
 	p.Helper()
 	var now state
@@ -261,7 +261,7 @@ func (p *play) rest(quiet time.Duration) state {
 	return now
 }
 
-// still reports whether nothing has moved between calls for so long, and if so, where it stands.
+// still returns a function that reports whether nothing has moved between its calls for the duration quiet. If so, it stores the state in now.
 func (p *play) still(quiet time.Duration, now *state) func() bool {
 	last, since := "", time.Now()
 	return func() bool {

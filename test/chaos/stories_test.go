@@ -23,10 +23,10 @@ const (
 	capi = authority.ClusterAPI
 )
 
-// steps is how a story begins.
+// steps is the beginning of a story.
 type steps = []func(*play)
 
-// stories are what is disturbed. The first has the fewest objects: all its crashes fit into `make test`.
+// stories returns the stories that are disturbed. The first has the fewest objects, so all its crashes fit into `make test`.
 func stories() []story {
 	set, machine, check := (*play).set, (*play).the, (*play).check
 	return []story{
@@ -92,7 +92,7 @@ func onceMigrating(p *play, do func()) {
 	p.lay(leaves, wire.Then(once))
 }
 
-// cancelled has the move that is about to begin taken back on the way.
+// cancelled cancels the move that is about to begin, once it is on the way.
 func cancelled(o which, to authority.API) func(*play) {
 	return func(p *play) { onceMigrating(p, func() { p.request(o(p, to), to.Other()) }) }
 }
@@ -105,8 +105,9 @@ func (p *play) deleteMachine() { p.delete(p.the(mapi), metav1.DeletePropagationB
 
 func (p *play) deleteSet() { p.delete(p.set(mapi), metav1.DeletePropagationBackground) }
 
-// born has a Machine created and asked to move as soon as its instance runs, whose ID cannot be known yet: the cloud's first answers are lost. Asked earlier,
-// the other API could create the instance, as nobody had asked for one, and the story would have two ends.
+// born creates a Machine, and requests a move as soon as its instance runs. The instance's ID cannot be known at that time, because the cloud's first answers
+// are lost. If the move were requested earlier, nobody would have asked for an instance yet, and the other API could create it. The story would then have two
+// possible ends.
 func born(from authority.API) func(*play) {
 	return func(p *play) {
 		p.machine, p.born = p.name, true
@@ -120,7 +121,7 @@ func born(from authority.API) func(*play) {
 	}
 }
 
-// grown asks for a move right after another Machine.
+// grown scales a set up, and requests a move right after that.
 func grown(p *play) {
 	scales(capi, 2)(p)
 	p.request(p.set(capi), mapi)
@@ -130,7 +131,7 @@ func scales(on authority.API, replicas int) func(*play) {
 	return func(p *play) { p.patch(p.set(on), fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas)) }
 }
 
-// shrinks says which Machine is to go: else Cluster API draws.
+// shrinks marks the Machine that is to be deleted, because Cluster API would choose one at random.
 func shrinks(p *play) {
 	p.patch(p.the(mapi), `{"metadata":{"annotations":{"machine.openshift.io/delete-machine":"yes"}}}`)
 	p.eventually("the mark is mirrored", func() bool {
@@ -140,13 +141,13 @@ func shrinks(p *play) {
 	scales(capi, 1)(p)
 }
 
-// watched waits until Cluster API's controller has had a look at the health check that it is authoritative for. It may be slower than a move back, and what it
-// leaves in the status then depends on that.
+// watched waits until Cluster API's controller has looked at the health check for which Cluster API is authoritative. The controller may be slower than a move
+// back, and what it leaves in the status would depend on that.
 func watched(p *play) {
 	p.eventually("Cluster API looks at the check", func() bool { return p.field(p.check(capi), "status", "observedGeneration") != "" })
 }
 
-// aCheck begins with a health check that finds nothing unhealthy.
+// aCheck begins a story with a health check that finds nothing unhealthy.
 func aCheck(p *play) {
 	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
 		"authoritativeAPI":    string(mapi),
@@ -162,12 +163,12 @@ func aCheck(p *play) {
 	p.eventually("the check settles", func() bool { return settled(p.get(p.check(mapi))) })
 }
 
-// retypes asks for other instances from now on.
+// retypes changes the instance type of a set of the Machine API.
 func retypes(p *play) {
 	p.patch(p.set(mapi), `{"spec":{"template":{"spec":{"providerSpec":{"value":{"instanceType":"m6i.2xlarge"}}}}}}`)
 }
 
-// replaces does what Cluster API wants of those who ask for other instances: another template.
+// replaces changes the instance type of a set as Cluster API requires it: with another template.
 func replaces(p *play) {
 	var next *unstructured.Unstructured
 	for _, u := range p.objects() {

@@ -23,13 +23,13 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// attempt is one request of a person's.
+// attempt is one request of a person.
 type attempt struct {
 	message string
 	do      func(context.Context) error
 }
 
-// barred is what must be refused whatever is down: Machine API is authoritative for the play's set and Machine.
+// barred returns the requests that must be refused whatever is down. Machine API is authoritative for the play's set and Machine.
 func (p *play) barred() []attempt {
 	return []attempt{
 		{"edit the mirror of the set", p.merges(p.set(capi).empty(), `{"spec":{"replicas":4}}`)},
@@ -49,7 +49,8 @@ func (p *play) barred() []attempt {
 	}
 }
 
-// open is what is let through whatever is down: deletions that a webhook only warns about, and what is Machine API's own where nothing was ever moved.
+// open returns the requests that must be allowed whatever is down: deletions about which a webhook only warns, and requests to objects of Machine API that
+// never moved.
 func (p *play) open() []attempt {
 	deletes := func(o thing) func(context.Context) error {
 		return func(ctx context.Context) error { return stage.Admin.Delete(ctx, o.empty(), client.DryRunAll) }
@@ -77,7 +78,7 @@ func (p *play) open() []attempt {
 	}
 }
 
-// forge makes a Machine that is to be Cluster API's, and has the finalizer under which the Machine API's controllers call the cloud.
+// forge returns a request that creates a Machine for Cluster API with the finalizer under which the Machine API's controllers call the cloud.
 func (p *play) forge() func(context.Context) error {
 	return func(ctx context.Context) error {
 		m := p.the(mapi).empty()
@@ -104,14 +105,14 @@ func (p *play) merges(o *unstructured.Unstructured, body string) func(context.Co
 	}
 }
 
-// tries is a merge that is not carried out.
+// tries returns a merge patch as a dry run.
 func (p *play) tries(o *unstructured.Unstructured, body string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		return stage.Admin.Patch(ctx, o.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(body)), client.DryRunAll)
 	}
 }
 
-// try makes all attempts at once, and returns what came of each, in order.
+// try makes all attempts at once, and returns their results in order.
 func try(ctx context.Context, all []attempt) []error {
 	out := make([]error, len(all))
 	var group sync.WaitGroup
@@ -122,7 +123,7 @@ func try(ctx context.Context, all []attempt) []error {
 	return out
 }
 
-// refused wants that each attempt was answered with no, by a rule or because nobody could be asked.
+// refused reports an error unless each attempt was refused, by a rule or because nobody could answer.
 func (p *play) refused(all []attempt, errs []error) {
 	p.Helper()
 	for i, err := range errs {
@@ -136,7 +137,7 @@ func (p *play) refused(all []attempt, errs []error) {
 	}
 }
 
-// holds makes every attempt, and wants that no object is another after it.
+// holds makes every attempt, and reports an error if any object has changed after it.
 func (p *play) holds() {
 	p.Helper()
 	before := p.versions()
@@ -152,7 +153,7 @@ func (p *play) holds() {
 	}
 }
 
-// versions are those of the specs, past any cache.
+// versions returns the versions of the specs, past any cache.
 func (p *play) versions() string {
 	p.Helper()
 	var out strings.Builder
@@ -209,7 +210,7 @@ func TestWebhooksOutOfReach(t *testing.T) {
 	p.on(t, (*play).clean)
 }
 
-// during makes attempts until is says that it is over, and returns how often the door did not open.
+// during makes attempts until over returns true, and returns how often the door did not open.
 func (p *play) during(over func() bool) (closed, asked int) {
 	p.Helper()
 	before := p.versions()
@@ -227,14 +228,14 @@ func (p *play) during(over func() bool) (closed, asked int) {
 	return closed, asked
 }
 
-// rotates takes the certificate away while requests come. No request may meet a certificate that the API server does not trust.
+// rotates deletes the certificate while requests come. No request may meet a certificate that the API server does not trust.
 func (p *play) rotates(f *front) {
 	old := p.serial(f)
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: stage.Pairs[0].ClusterAPI, Name: "poundlock-serving"}}
 	must(p.T, admin.Delete(p.Context(), secret))
 	until := time.Now().Add(patience)
 	closed, asked := p.during(func() bool {
-		if old != "" && p.serial(f) != old { // and a while after it
+		if old != "" && p.serial(f) != old { // and for a while after that
 			old, until = "", time.Now().Add(3*time.Second)
 		}
 		return time.Now().After(until)
@@ -248,7 +249,7 @@ func (p *play) rotates(f *front) {
 	}
 }
 
-// serial identifies the certificate that is served.
+// serial returns the serial number of the certificate that is served.
 func (p *play) serial(f *front) string {
 	conn, err := tls.Dial("tcp", f.Addr().String(), &tls.Config{InsecureSkipVerify: true})
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// witness remembers of every object each way in which it was said not to be in step: in these stories everything converts, so whatever makes
-// Synchronized False is an error that passes, and was not to be reported.
+// witness records, for every object, each reason with which Synchronized was False. Everything in these stories converts. So whatever makes Synchronized False
+// is a transient error, which should not have been reported.
 type witness struct {
 	mu    sync.Mutex
 	false map[string][]string
@@ -57,7 +57,7 @@ func (w *witness) see(o any) {
 	}
 }
 
-// of is what was said of a play's objects.
+// of returns what was recorded of a play's objects.
 func (w *witness) of(p *play) (out []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

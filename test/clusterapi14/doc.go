@@ -3,5 +3,5 @@
 
 // Package clusterapi14 has no code: its module pins a newer release of Cluster API's core manager, which `make proof WHAT=private` runs behind the proxy.
 //
-// It is a Go module of its own, as test/clusterapi is.
+// It is a Go module of its own for the same reason as test/clusterapi.
 package clusterapi14

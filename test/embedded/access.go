@@ -14,14 +14,13 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Admin is the configuration of a client that may do everything (user admin, group system:masters). Client-side rate limits are off.
+// Admin returns the configuration of a client that may do everything (user admin, group system:masters). Client-side rate limits are off.
 func (p *Plane) Admin() *rest.Config {
 	return p.config(p.keys.admin)
 }
 
-// As is the configuration of a client with any identity, by a client certificate. A service account
-// (system:serviceaccount:NAMESPACE:NAME) is put into the groups that a token of it would be in. Add the group system:masters for a person who
-// should pass RBAC without a role.
+// As returns the configuration of a client with any identity, by a client certificate. A service account (system:serviceaccount:NAMESPACE:NAME) is put into the
+// groups that its token would be in. Add the group system:masters for a person who should pass RBAC without a role.
 func (p *Plane) As(user string, groups ...string) (*rest.Config, error) {
 	client, err := issue(&p.keys.api, identity(user, append(serviceAccountGroups(user), groups...)...))
 	if err != nil {
@@ -47,13 +46,13 @@ func (p *Plane) config(client pair) *rest.Config {
 			CertData: client.certPEM,
 			KeyData:  client.keyPEM,
 		},
-		// The server has fair queueing of its own; a limit in the client would only make tests slow and timings false.
+		// The server has fair queueing of its own. A limit in the client would only make tests slow and timings wrong.
 		QPS: -1,
 	}
 }
 
-// Serving writes tls.crt and tls.key to dir: a certificate for a server on loopback, such as a webhook's, that clients of Admin and As, and holders of
-// their CAData as a caBundle, trust. What is there is kept.
+// Serving writes a certificate to dir, as tls.crt and tls.key, unless it is there. It is for a server on loopback, such as a webhook. The clients of Admin and
+// As trust it, and so does an API server that has their CAData as a caBundle.
 func (p *Plane) Serving(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -65,7 +64,7 @@ func (p *Plane) Serving(dir string) error {
 	return nil
 }
 
-// Issue makes a certificate of the same authority for a server of these names, as PEM.
+// Issue issues a certificate of the same authority for a server of these names, as PEM.
 func (p *Plane) Issue(names ...string) (certificate, key []byte, err error) {
 	what := serving(names[0])
 	what.DNSNames, what.IPAddresses = names, nil
@@ -73,7 +72,7 @@ func (p *Plane) Issue(names ...string) (certificate, key []byte, err error) {
 	return made.certPEM, made.keyPEM, err
 }
 
-// Kubeconfig writes a self-contained kubeconfig for cfg (from Admin or As) to path, readable by its owner alone.
+// Kubeconfig writes a self-contained kubeconfig for cfg (from Admin or As) to path. Only the file's owner can read it.
 func (p *Plane) Kubeconfig(cfg *rest.Config, path string) error {
 	const name = "poundlock"
 	config := clientcmdapi.Config{

@@ -10,13 +10,13 @@ import (
 	"github.com/poundlock/poundlock/test/build"
 )
 
-// Attach runs another program beside the control plane. It ends as the parts do: with Stop, which ends it before them because it
-// may need them to end in order, by StopPart, or with this process. Its output is in Log(name), and Exited reports if it ends by itself.
+// Attach runs another program beside the control plane. The program ends by StopPart, by Stop, or with this process. Stop ends it before the parts of the
+// control plane, because it may need them to end in order. Its output is in Log(name). If it ends by itself, Exited reports that.
 func (p *Plane) Attach(name, bin string, args ...string) error {
 	return p.AttachWith(nil, name, bin, args...)
 }
 
-// AttachWith is Attach with variables (NAME=VALUE) that are added to the program's environment.
+// AttachWith does what Attach does, and adds variables (NAME=VALUE) to the program's environment.
 func (p *Plane) AttachWith(env []string, name, bin string, args ...string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

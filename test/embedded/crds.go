@@ -33,12 +33,12 @@ import (
 // source is a module, the files of its CRDs, and the labels that the module's own kustomization would add.
 type source struct {
 	module string
-	files  []string // patterns below the module's folder; each must match
+	files  []string // patterns below the module's folder; each must match a file
 	labels map[string]string
 }
 
-// sources lists the CRDs that Poundlock works with on every platform. Only the CustomNoUpgrade variants of openshift/api have the authority
-// fields; CRDs that are published without get them by overlay.
+// sources returns where the CRDs are that Poundlock works with on every platform. Only the CustomNoUpgrade variants of openshift/api have the authority fields.
+// CRDs that are published without these fields get them by overlay.
 func sources() []source {
 	return []source{
 		{module: "github.com/openshift/api", files: []string{
@@ -59,9 +59,9 @@ func sources() []source {
 	}
 }
 
-// CRDs reads the CRDs of the Machine API, the configuration API and Cluster API from their modules, and those of Cluster API's providers for
-// the platforms, by the Infrastructure's names for them (AWS if none is named: a cluster has one). They are sorted by name, and have Poundlock's
-// overlay (manifests/crds) laid over them.
+// CRDs reads the CRDs of the Machine API, the configuration API and Cluster API from their modules. It adds those of Cluster API's providers for the platforms,
+// which are named as the Infrastructure names them (AWS if none is named, since a cluster has a platform). The result is sorted by name, and has Poundlock's
+// overlay (manifests/crds) applied.
 func CRDs(ctx context.Context, platforms ...string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	providers, err := providersOf(platforms)
 	if err != nil {
@@ -123,15 +123,15 @@ func (s source) parse(file string) (*apiextensionsv1.CustomResourceDefinition, e
 		crd.Labels = map[string]string{}
 	}
 	maps.Copy(crd.Labels, s.labels)
-	// The conversion webhooks are served by the providers' managers, which need not run: with them, every read of a version that is not the stored one
-	// would then fail, the garbage collector's included. Without them such a read changes the apiVersion alone and prunes. Who starts a manager installs
+	// The managers of the providers serve the conversion webhooks, and they need not run here. With the webhooks, every read of a version that is not the stored
+	// one would then fail, also the garbage collector's. Without them, such a read only changes the apiVersion and prunes. A test that starts a manager installs
 	// its CRDs again, with its webhook.
 	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
 	return crd, nil
 }
 
-// InstallCRDs applies CRDs and returns when each is established and the discovery of the API server lists it. Applying the same again changes nothing;
-// applying others of the same name replaces what an earlier call set.
+// InstallCRDs applies CRDs and returns when each is established and the API server's discovery lists it. Applying the same CRDs again changes nothing. Applying
+// others with the same names replaces what an earlier call set.
 func (p *Plane) InstallCRDs(ctx context.Context, crds ...*apiextensionsv1.CustomResourceDefinition) error {
 	if len(crds) == 0 {
 		return nil
@@ -161,7 +161,7 @@ func (p *Plane) InstallCRDs(ctx context.Context, crds ...*apiextensionsv1.Custom
 	return group.Wait()
 }
 
-// fieldManager owns what InstallCRDs sets, and nothing that somebody else adds to it (a caBundle, a status).
+// fieldManager owns the fields that InstallCRDs sets, but none that somebody else adds to a CRD (a caBundle, a status).
 const fieldManager = "poundlock-plane"
 
 func install(ctx context.Context, client dynamic.Interface, lister discovery.DiscoveryInterface, crd *apiextensionsv1.CustomResourceDefinition) error {
@@ -180,7 +180,8 @@ func install(ctx context.Context, client dynamic.Interface, lister discovery.Dis
 	asked, touched := time.Now(), false
 	return poll(ctx, 50*time.Millisecond, func() (bool, error) {
 		err := listed(lister, crd)
-		// Discovery is small, and lists what is established. A CRD may have half a megabyte, so it is read once at the end, and where that takes long.
+		// Discovery is small, and lists the CRDs that are established. A CRD may have half a megabyte, so it is read only once at the end, and earlier only if that
+		// takes long.
 		if err != nil && time.Since(asked) < patience {
 			why = err
 			return false, nil
@@ -200,14 +201,14 @@ func install(ctx context.Context, client dynamic.Interface, lister discovery.Dis
 	}, func() error { return fmt.Errorf("%w: %w", context.Cause(ctx), why) })
 }
 
-// errAccepted is what an API server leaves that was killed between its two writes to the status of a new CRD. The next one establishes no CRD that it finds
-// so, until somebody changes it.
+// errAccepted describes a new CRD after an API server was killed between its two writes to the CRD's status. The next API server does not establish such a CRD
+// until somebody changes it.
 var errAccepted = errors.New("its names are accepted, and it is not established")
 
-// patience is longer than an API server takes from one of these writes to the other.
+// patience is longer than an API server takes from the first of these writes to the second.
 const patience = 3 * time.Second
 
-// touch changes a CRD, and nothing about what it defines.
+// touch is a patch that changes a CRD, but nothing of what the CRD defines.
 const touch = `{"metadata":{"annotations":{"test.poundlock.openshift.io/touched":%q}}}`
 
 func established(object *unstructured.Unstructured) error {
@@ -232,7 +233,7 @@ func established(object *unstructured.Unstructured) error {
 	return fmt.Errorf("not established: %s", message)
 }
 
-// listed asks for every served version, since a RESTMapper that comes too early remembers that there was none.
+// listed returns an error unless the discovery lists every served version. A RESTMapper that comes too early would remember that there was none.
 func listed(lister discovery.DiscoveryInterface, crd *apiextensionsv1.CustomResourceDefinition) error {
 	for _, version := range crd.Spec.Versions {
 		if !version.Served {

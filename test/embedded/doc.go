@@ -20,10 +20,10 @@
 //		}))
 //	}
 //
-// A test that kills parts takes one for itself: ForTest. Where only some tests of a package need one, the first of them starts it: Shared.
+// A test that kills parts starts a control plane for itself: ForTest. If only some tests of a package need one, the first of them starts it: Shared.
 //
-// Nothing of a control plane remains when its process is gone. Children die with it, even by SIGKILL (Linux), and the
-// folder's lock opens. A later start removes a temporary folder that is left.
+// Nothing of a control plane remains when its process is gone. Its children die with it, even by SIGKILL (Linux), and the lock of its folder is released. A
+// later start removes a temporary folder that is left.
 //
 // It reads the CRDs at run time from the modules that go.mod pins, and copies none. For PowerVS and Nutanix,
 // test/providers/go.mod pins them. All these modules are licensed under the Apache License 2.0: openshift/api,

@@ -12,7 +12,7 @@ import (
 	"github.com/poundlock/poundlock/test/build/filelock"
 )
 
-// KeepEnv names an environment variable that, if set, keeps temporary folders after Stop, for a look at their logs.
+// KeepEnv names an environment variable. If it is set, temporary folders are kept after Stop, so that somebody can look at their logs.
 const KeepEnv = "POUNDLOCK_KEEP"
 
 const tempPrefix = "poundlock-plane-"
@@ -29,8 +29,8 @@ func folder(asked string) (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// sweep removes temporary folders whose process was killed before it could. A lock that can be had proves it; the
-// minute is for a folder that somebody has made and not yet locked.
+// sweep removes temporary folders whose process was killed before it could remove them. That a folder's lock is free proves that. The minute is for a folder
+// that somebody has made and not yet locked.
 func sweep() {
 	if os.Getenv(KeepEnv) != "" {
 		return

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// LeaveOut skips a test under -short: `make unit` starts no control plane, which takes seconds and 1 GB.
+// LeaveOut skips a test under -short, because `make unit` starts no control plane. That would take seconds and 1 GB.
 func LeaveOut(t testing.TB) {
 	t.Helper()
 	if !testing.Short() {
@@ -42,8 +42,8 @@ func ForTest(t testing.TB, o Options) *Plane {
 	return p
 }
 
-// Main runs a package's tests with one control plane that they share, and returns what os.Exit wants. use is given the control plane before the first
-// test; a start that fails fails the package. Tests that share it keep apart by namespaces. Under -short it runs none of them.
+// Main runs a package's tests with one control plane that they share, and returns the exit code for os.Exit. It calls use with the control plane before the
+// first test. If the start fails, the package fails. Tests that share a control plane use different namespaces. Under -short Main runs no test.
 func Main(m *testing.M, o Options, use func(*Plane) error) int {
 	flag.Parse()
 	if testing.Short() {
@@ -63,7 +63,7 @@ func Main(m *testing.M, o Options, use func(*Plane) error) int {
 	}
 	if p != nil {
 		select {
-		case exit := <-p.Exited(): // tests that fail for want of a server are to say so
+		case exit := <-p.Exited(): // tests that fail without a server should say why
 			err, code = exit, 1
 		default:
 		}

@@ -18,15 +18,16 @@ import (
 	"time"
 )
 
-// Stored is what etcd has stored under a key since a revision; Value is nil where the key was deleted.
+// Stored is what etcd has stored under a key since a revision. Value is nil if the key was deleted.
 type Stored struct {
 	Key      string
 	Revision int64
 	Value    []byte
 }
 
-// History reports everything below a prefix in the order in which etcd stored it, beginning with what there is, until ctx is done. It does not go by the API
-// server, so it misses nothing while that is away, and there is one order of the objects of all kinds: watches of two kinds have none between them.
+// History calls see for everything below a prefix, in the order in which etcd stored it, until ctx is done. It begins with what is stored now. It reads etcd
+// and not the API server, so it misses nothing while the API server is away. It also has one order for the objects of all kinds, which watches of two kinds do
+// not have.
 func (p *Plane) History(ctx context.Context, prefix string, see func(Stored)) error {
 	c, err := p.etcdClient()
 	if err != nil {
@@ -60,7 +61,7 @@ func (p *Plane) History(ctx context.Context, prefix string, see func(Stored)) er
 	return nil
 }
 
-// follow watches from a revision on, and returns the one from which the next watch begins.
+// follow watches from a revision on, and returns the revision from which the next watch begins.
 func (p *Plane) follow(ctx context.Context, c *http.Client, below map[string]any, from int64, see func(Stored)) (int64, error) {
 	request := map[string]any{"start_revision": strconv.FormatInt(from, 10)}
 	for k, v := range below {
@@ -120,7 +121,7 @@ func (o kv) stored(deleted bool) Stored {
 	return Stored{Key: string(o.Key), Revision: int64(o.Revision), Value: o.Value}
 }
 
-// Compact has etcd forget what it stored before now, as the API server does every few minutes.
+// Compact has etcd discard what it stored before now, as the API server does every few minutes.
 func (p *Plane) Compact(ctx context.Context) error {
 	c, err := p.etcdClient()
 	if err != nil {
@@ -164,7 +165,7 @@ func (p *Plane) askEtcd(ctx context.Context, c *http.Client, what, path string, 
 	return answer.Body, nil
 }
 
-// etcdClient is let in as the API server is.
+// etcdClient returns a client with the certificate that the API server uses for etcd.
 func (p *Plane) etcdClient() (*http.Client, error) {
 	cert, err := tls.LoadX509KeyPair(p.keys.etcdClient.certFile, p.keys.etcdClient.keyFile)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"fmt"
 )
 
-// Multiply stores copies of what etcd has below the prefixes. as makes each copy of a key or a value. No admission and no controller sees
-// that, so a fleet that took others hours is there in seconds, with the managed fields that it would have.
+// Multiply stores copies of what etcd has below the prefixes. as makes each copy of a key or a value. The copies pass no admission and no controller. So a
+// fleet that would otherwise take hours exists in seconds, with the managed fields that it would have.
 func (p *Plane) Multiply(ctx context.Context, prefixes []string, copies int, as func(text string, i int) string) error {
 	c, err := p.etcdClient()
 	if err != nil {
@@ -47,7 +47,7 @@ func (p *Plane) Multiply(ctx context.Context, prefixes []string, copies int, as 
 	return nil
 }
 
-// below asks for all keys with a prefix.
+// below returns the request for all keys with a prefix.
 func below(prefix string) map[string]any {
 	return map[string]any{"key": []byte(prefix), "range_end": []byte(prefix[:len(prefix)-1] + string(prefix[len(prefix)-1]+1))}
 }

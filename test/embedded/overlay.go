@@ -18,15 +18,15 @@ import (
 	"github.com/poundlock/poundlock/test/build"
 )
 
-// addition is the one operation of JSON patches that Poundlock's overlays of CRDs are made of.
+// addition is an operation "add" of a JSON patch. Poundlock's overlays of CRDs have no other operation.
 type addition struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
 	Value any    `json:"value"`
 }
 
-// overlay applies manifests/crds, as a cluster does that installs Poundlock: it gives the authority fields to the CRDs of
-// the Machine API that are published without them.
+// overlay applies manifests/crds, as a cluster does that installs Poundlock. That gives the authority fields to the CRDs of the Machine API that are published
+// without them.
 func overlay(crds []*apiextensionsv1.CustomResourceDefinition) error {
 	root, err := build.Root()
 	if err != nil {
@@ -73,7 +73,7 @@ func add(crd *apiextensionsv1.CustomResourceDefinition, patch []byte) error {
 	return json.Unmarshal(raw, crd)
 }
 
-// to puts the value where the path leads: into an object, or at the end of the list whose path ends in "-".
+// to adds the value to content at the addition's path: as a field of an object, or at the end of a list if the path ends in "-".
 func (a addition) to(content any) error {
 	if a.Op != "add" {
 		return fmt.Errorf("%s %s: only additions are known here", a.Op, a.Path)

@@ -11,7 +11,7 @@ import (
 	"github.com/poundlock/poundlock/test/build"
 )
 
-// controllers are the ones of kube-controller-manager that Poundlock has to live with. None of them makes a pod or a node.
+// controllers are the controllers of kube-controller-manager that matter to Poundlock. None of them makes a pod or a node.
 var controllers = []string{
 	"garbage-collector-controller",
 	"namespace-controller",
@@ -60,7 +60,7 @@ func (p *Plane) etcdArgs() []string {
 		"--key-file=" + p.keys.etcdServing.keyFile,
 		"--client-cert-auth",
 		"--trusted-ca-file=" + p.keys.etcd.certFile,
-		// There are no peers; the port is any, and closed to those without a certificate.
+		// etcd has no peers. The peer port is any free one, and a client without a certificate cannot use it.
 		"--listen-peer-urls=https://127.0.0.1:0",
 		"--initial-advertise-peer-urls=https://127.0.0.1:2380",
 		"--initial-cluster=default=https://127.0.0.1:2380",
@@ -68,7 +68,7 @@ func (p *Plane) etcdArgs() []string {
 		"--peer-key-file=" + p.keys.etcdServing.keyFile,
 		"--peer-client-cert-auth",
 		"--peer-trusted-ca-file=" + p.keys.etcd.certFile,
-		// A crash of the machine may cost the data; a crash of etcd does not, and everything is several times faster.
+		// Without fsync everything is several times faster. A crash of the machine may cost the data, but a crash of etcd does not.
 		"--unsafe-no-fsync",
 		"--log-level=warn",
 	}
@@ -82,7 +82,7 @@ func (p *Plane) apiServerArgs() []string {
 		"--etcd-keyfile=" + p.keys.etcdClient.keyFile,
 		"--bind-address=127.0.0.1",
 		fmt.Sprintf("--secure-port=%d", p.ports.API),
-		// Nobody looks for this server through the Service "kubernetes", and loopback is no address for its endpoints.
+		// Nobody looks for this server through the Service "kubernetes", and a loopback address is not allowed in its endpoints.
 		"--endpoint-reconciler-type=none",
 		"--advertise-address=127.0.0.1",
 		"--service-cluster-ip-range=10.0.0.0/24",

@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// validity of everything signed here: a data folder should not stop working while somebody still uses it.
+// validity is that of everything signed here. It is long, because a data folder should not stop working while somebody still uses it.
 const validity = 10 * 365 * 24 * time.Hour
 
 // pair is a key with its certificate, in memory and on disk.
@@ -31,20 +31,20 @@ type pair struct {
 	key               crypto.Signer
 }
 
-// keyring is the folder with every key of one control plane. There are two authorities: a holder of a client certificate for the API must not
-// thereby reach etcd, past admission.
+// keyring is the folder with every key of one control plane. There are two authorities, so that a client certificate for the API does not open etcd, where no
+// admission applies.
 type keyring struct {
 	dir            string
-	api, etcd      pair // authorities
+	api, etcd      pair // the authorities
 	apiServing     pair
 	etcdServing    pair
-	etcdClient     pair // the API server's, to etcd
+	etcdClient     pair // the API server's certificate for etcd
 	admin          pair
-	manager        pair // kube-controller-manager's
+	manager        pair // kube-controller-manager's certificate
 	serviceAccount pair // signs tokens; its certificate is not used
 }
 
-// openKeyring loads the keys of dir and makes those that are not there.
+// openKeyring loads the keys of dir and issues those that are missing.
 func openKeyring(dir string) (*keyring, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func openKeyring(dir string) (*keyring, error) {
 	return k, nil
 }
 
-// load reads name.crt and name.key, or issues and writes them. The key is written first, so that a certificate on disk always has its key.
+// load reads name.crt and name.key, or issues and writes them. It writes the key first, so that a certificate on disk always has its key.
 func (k *keyring) load(name string, by *pair, what x509.Certificate) (pair, error) {
 	certFile, keyFile := filepath.Join(k.dir, name+".crt"), filepath.Join(k.dir, name+".key")
 	certPEM, err := os.ReadFile(certFile)
@@ -121,7 +121,7 @@ func issue(by *pair, what x509.Certificate) (pair, error) {
 	if err != nil {
 		return pair{}, err
 	}
-	// An hour back, for a machine whose clock is set while it runs.
+	// The certificate is valid from an hour ago, for a machine whose clock is set back while it runs.
 	what.SerialNumber, what.NotBefore, what.NotAfter = serial, time.Now().Add(-time.Hour), time.Now().Add(validity)
 	parent, signer := &what, crypto.Signer(key)
 	if by != nil {
@@ -164,7 +164,7 @@ func authority(name string) x509.Certificate {
 	}
 }
 
-// serving is a certificate for loopback. It is a client's too, because etcd dials itself with it.
+// serving returns the template of a certificate for loopback. It is also for a client, because etcd dials itself with it.
 func serving(name string) x509.Certificate {
 	return x509.Certificate{
 		Subject:     pkix.Name{CommonName: name},

@@ -22,19 +22,19 @@ import (
 	"github.com/poundlock/poundlock/test/build/filelock"
 )
 
-// Options of a control plane. The zero value is one for a test: in a folder of its own that Stop removes, on free ports.
+// Options are the options of a control plane. The zero value is one for a test: in a folder of its own that Stop removes, on free ports.
 type Options struct {
-	// Dir is the data folder. It is kept: a second start finds the same objects, authorities and kubeconfig. Empty means a temporary one.
+	// Dir is the data folder. It is kept, so that a second start finds the same objects, authorities and kubeconfig. Empty means a temporary folder.
 	Dir string
-	// Out gets the progress of the build and the start, in lines. It may be nil.
+	// Out receives the progress of the build and the start, in lines. It may be nil.
 	Out io.Writer
 	// ControllerManager also runs kube-controller-manager: garbage collector, namespaces, service accounts, root CA.
 	ControllerManager bool
-	// Port is the API server's; 0 means the one used last time in Dir, or a free one.
+	// Port is the API server's port; 0 means the one used last time in Dir, or a free one.
 	Port int
 	// CRDs are installed before the controller manager starts, which otherwise takes up to 30 s to see them.
 	CRDs []*apiextensionsv1.CustomResourceDefinition
-	// APIServerArgs and ControllerManagerArgs are added to the command lines; of a flag with one value the later wins.
+	// APIServerArgs and ControllerManagerArgs are added to the command lines. If a flag that takes one value is given twice, the later one applies.
 	APIServerArgs, ControllerManagerArgs []string
 }
 
@@ -51,13 +51,13 @@ type Plane struct {
 
 	mu      sync.Mutex
 	running map[string]*process
-	last    map[string]*ExitError // of the parts that ended by themselves and were not started again
+	last    map[string]*ExitError // the exits of parts that ended by themselves and were not started again
 	started bool
 	stopped bool
 }
 
-// Start builds what is missing, starts the control plane and returns when its API server is ready (about 3 s once it is built). ctx bounds the
-// start alone; the control plane lives until Stop, or until this process ends in whatever way.
+// Start builds what is missing, starts the control plane and returns when its API server is ready (about 3 s once everything is built). ctx bounds only the
+// start. The control plane lives until Stop, or until this process ends in whatever way.
 func Start(ctx context.Context, o Options) (*Plane, error) {
 	if o.Out == nil {
 		o.Out = io.Discard
@@ -76,7 +76,7 @@ func Start(ctx context.Context, o Options) (*Plane, error) {
 	return p, nil
 }
 
-// open takes the folder and fills it with keys and ports.
+// open locks the data folder, and prepares its keys and ports.
 func open(o Options, bin string) (*Plane, error) {
 	dir, err := folder(o.Dir)
 	if err != nil {
@@ -110,11 +110,11 @@ func (p *Plane) furnish() error {
 	return err
 }
 
-// Collecting has the parts collect garbage less often than Go's default: a fifth of what the API server computes otherwise is that. It takes up to 1 GB for it.
-// What is attached has it where nobody measures its memory (AttachWith).
+// Collecting makes the parts collect garbage less often than Go's default. Otherwise a fifth of what the API server computes is garbage collection. It takes up
+// to 1 GB of memory for that. Attached programs get it, too (AttachWith), unless somebody measures their memory.
 const Collecting = "GOGC=500"
 
-// start runs the parts, on other ports if somebody was faster to take the free ones.
+// start runs the parts. If another program took one of the free ports meanwhile, it tries other ports.
 func (p *Plane) start(ctx context.Context) error {
 	began := time.Now()
 	err := p.attempt(ctx)
@@ -132,7 +132,7 @@ func (p *Plane) start(ctx context.Context) error {
 	return err
 }
 
-// reportExits has exits reported from now on.
+// reportExits has the exits of parts reported from now on.
 func (p *Plane) reportExits() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -143,7 +143,7 @@ func (p *Plane) attempt(ctx context.Context) error {
 	if err := p.writeKubeconfigs(); err != nil {
 		return err
 	}
-	// Both at once: the API server waits for etcd by itself.
+	// Both start at once, because the API server waits for etcd by itself.
 	if err := errors.Join(p.run(build.Etcd), p.run(build.APIServer)); err != nil {
 		return err
 	}
@@ -165,22 +165,22 @@ func (p *Plane) writeKubeconfigs() error {
 
 func (p *Plane) path(name string) string { return filepath.Join(p.dir, name) }
 
-// Dir is the data folder. Its logs are in Dir/logs/PART.log.
+// Dir returns the data folder. Its logs are in Dir/logs/PART.log.
 func (p *Plane) Dir() string { return p.dir }
 
-// KubeconfigPath is the file with Admin's kubeconfig.
+// KubeconfigPath returns the path of Admin's kubeconfig.
 func (p *Plane) KubeconfigPath() string { return p.path("kubeconfig") }
 
-// Kubectl is the path of a kubectl of the control plane's version.
+// Kubectl returns the path of a kubectl of the control plane's version.
 func (p *Plane) Kubectl() string { return filepath.Join(p.bin, build.Kubectl) }
 
-// Log is the path of a part's log.
+// Log returns the path of a part's log.
 func (p *Plane) Log(part string) string { return filepath.Join(p.dir, "logs", part+".log") }
 
-// Exited delivers an *ExitError for each part that ends although nobody stopped it, and is closed by Stop.
+// Exited delivers an *ExitError for each part that ends although nobody stopped it. Stop closes it.
 func (p *Plane) Exited() <-chan error { return p.exited }
 
-// PID is the process id of a part, 0 if it does not run.
+// PID returns the process id of a part, 0 if the part does not run.
 func (p *Plane) PID(part string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -190,7 +190,7 @@ func (p *Plane) PID(part string) int {
 	return 0
 }
 
-// StartPart starts a part that was stopped or died, or the controller manager that Options left out, and waits until it is ready.
+// StartPart starts a part and waits until it is ready: a part that was stopped or died, or the controller manager if Options left it out.
 func (p *Plane) StartPart(ctx context.Context, part string) error {
 	if err := p.run(part); err != nil {
 		return err
@@ -198,10 +198,10 @@ func (p *Plane) StartPart(ctx context.Context, part string) error {
 	return p.ready(ctx, part)
 }
 
-// StopPart kills one part (SIGKILL) and leaves the others alone. Exited does not report it.
+// StopPart kills one part (SIGKILL), and no other. Exited does not report that.
 func (p *Plane) StopPart(part string) error { return p.EndPart(part, 0) }
 
-// EndPart is StopPart that asks first (SIGTERM), and kills after patience. It returns when the part has ended.
+// EndPart stops one part by SIGTERM, and kills it if it has not ended within patience. It returns when the part has ended.
 func (p *Plane) EndPart(part string, patience time.Duration) error {
 	p.mu.Lock()
 	child := p.running[part]
@@ -214,22 +214,22 @@ func (p *Plane) EndPart(part string, patience time.Duration) error {
 	return nil
 }
 
-// died forgets a part that ended by itself, so that StartPart can start it again, and reports it.
+// died reports that a part ended by itself, and forgets its process, so that StartPart can start the part again.
 func (p *Plane) died(exit *ExitError) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.running, exit.Part)
 	p.last[exit.Part] = exit
 	if p.stopped || !p.started {
-		return // Start reports it, or nobody asks
+		return // Start reports it, or nobody waits for it
 	}
 	select {
 	case p.exited <- exit:
-	default: // nobody has read the last 64
+	default: // nobody has read the last 64 exits
 	}
 }
 
-// Stop ends every child, gives up the folder and removes it if it is temporary. A second call does nothing.
+// Stop ends every child, releases the folder and removes it if it is temporary. A second call does nothing.
 func (p *Plane) Stop() error {
 	p.mu.Lock()
 	if p.stopped {
@@ -241,7 +241,7 @@ func (p *Plane) Stop() error {
 
 	patience := 10 * time.Second
 	if p.temporary() {
-		patience = 0 // what they would write in order goes with the folder
+		patience = 0 // what the parts would write at an orderly end is removed with the folder
 	}
 	p.halt(patience)
 	p.spawner.close()
@@ -249,10 +249,10 @@ func (p *Plane) Stop() error {
 	return errors.Join(p.discard(), p.lock.Release())
 }
 
-// halt stops the parts, in the order in which they need each other.
+// halt stops each part before the parts that it needs.
 func (p *Plane) halt(patience time.Duration) {
 	if p.PID(build.Etcd) == 0 {
-		patience = 0 // without it, nothing ends in order
+		patience = 0 // without etcd, nothing ends in order
 	}
 	for _, part := range append(p.attached(), build.ControllerManager, build.APIServer, build.Etcd) {
 		p.mu.Lock()
@@ -265,7 +265,7 @@ func (p *Plane) halt(patience time.Duration) {
 	}
 }
 
-// attached lists the names of the programs that run beside the parts.
+// attached returns the names of the programs that run beside the parts.
 func (p *Plane) attached() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -278,7 +278,7 @@ func (p *Plane) attached() []string {
 	return names
 }
 
-// explain adds what a person can do about an error of the system.
+// explain adds to an error of the operating system what a person can do about it.
 func explain(doing string, err error, dir string) error {
 	if errors.Is(err, syscall.ENOSPC) {
 		return fmt.Errorf("%s: the disk of %s is full: free some space and start again: %w", doing, dir, err)

@@ -16,14 +16,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// ports are kept in the data folder, so that its kubeconfig stays true.
+// ports are kept in the data folder, so that its kubeconfig stays valid.
 type ports struct {
 	API     int `json:"api"`
 	Etcd    int `json:"etcd"`
 	Manager int `json:"manager"` // where the controller manager serves its health
 }
 
-// choosePorts takes the API port that was asked for, else the one used last time if it is free, else a free one; of the others nobody keeps a note.
+// choosePorts chooses the API server's port: the one that was asked for, else the one used last time if it is free, else a free one. The other ports are always
+// free ones, because nobody relies on them.
 func choosePorts(file string, asked int) (ports, error) {
 	last := readPorts(file)
 	chosen, err := freshPorts()
@@ -49,7 +50,7 @@ func freshPorts() (ports, error) {
 	return ports{API: numbers[0], Etcd: numbers[1], Manager: numbers[2]}, nil
 }
 
-// FreePorts finds n ports of 127.0.0.1 that nobody listens on. It holds all of them before it lets go of any, so that they differ.
+// FreePorts returns n ports of 127.0.0.1 on which nobody listens. It holds all of them until it has n, so that they differ.
 func FreePorts(n int) ([]int, error) {
 	var numbers []int
 	for range n {
@@ -66,7 +67,7 @@ func FreePorts(n int) ([]int, error) {
 func readPorts(file string) ports {
 	var p ports
 	if text, err := os.ReadFile(file); err == nil {
-		_ = json.Unmarshal(text, &p) // a spoilt file costs no more than other ports
+		_ = json.Unmarshal(text, &p) // a damaged file only costs other ports
 	}
 	return p
 }
@@ -79,7 +80,7 @@ func (p ports) write(file string) error {
 	return os.WriteFile(file, append(text, '\n'), 0o644)
 }
 
-// isFree allows two seconds, in which the children of a killed predecessor end.
+// isFree reports whether nobody listens on the port. It allows two seconds, in which the children of a killed predecessor end.
 func isFree(port int) bool {
 	if port == 0 {
 		return false

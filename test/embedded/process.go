@@ -19,12 +19,12 @@ import (
 type ExitError struct {
 	// Part is its name: etcd, kube-apiserver or kube-controller-manager.
 	Part string
-	// Log is the file with all that it said, Tail the last lines of it.
+	// Log is the file with all of its output, Tail the last lines of that.
 	Log, Tail string
-	// Err is how it ended.
+	// Err is how the process ended.
 	Err error
 
-	full, portTaken bool // what its log says of the disk and of a port
+	full, portTaken bool // whether its log says that the disk is full, or that a port is taken
 }
 
 func (e *ExitError) Error() string {
@@ -40,7 +40,7 @@ func (e *ExitError) Unwrap() error { return e.Err }
 // process is one child. Its fields are set before done is closed, or atomic.
 type process struct {
 	name, log string
-	before    int64 // how long the log was, of earlier starts
+	before    int64 // the length of the log that earlier starts have written
 	cmd       *exec.Cmd
 	stopping  atomic.Bool
 	done      chan struct{}
@@ -81,7 +81,7 @@ func (p *process) watch(onExit func(*ExitError)) {
 	}
 }
 
-// stop asks the child to end, waits as long as patience, and kills it. No patience kills at once.
+// stop asks the child to end, waits as long as patience, and kills it. If patience is 0, it kills the child at once.
 func (p *process) stop(patience time.Duration) {
 	p.stopping.Store(true)
 	if patience > 0 {
@@ -96,7 +96,7 @@ func (p *process) stop(patience time.Duration) {
 	<-p.done
 }
 
-// tail is the lines of a log that tell why its program ended: from the last panic or fatal error on, if there is one, else the very last.
+// tail returns the lines of a log that say why its program ended: from the last panic or fatal error on, if there is one, else the very last lines.
 func tail(text string) string {
 	const most = 8
 	lines := strings.Split(strings.TrimSpace(text), "\n")
@@ -109,20 +109,21 @@ func tail(text string) string {
 	var out []string
 	for _, line := range lines[from:min(len(lines), from+most)] {
 		if strings.HasPrefix(line, "goroutine ") {
-			break // stacks are for the log's reader
+			break // stacks are for a person who reads the log
 		}
 		out = append(out, "  "+line[:min(len(line), 400)])
 	}
 	return strings.TrimRight(strings.Join(out, "\n"), " \n")
 }
 
-// fatal knows how Go's runtime, etcd's logger and Kubernetes' commands begin their last words.
+// fatal reports whether a line begins as the last messages of Go's runtime, etcd's logger and Kubernetes' commands do.
 func fatal(line string) bool {
 	return strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "Error: ") ||
 		strings.Contains(line, `"level":"fatal"`) || strings.Contains(line, `"level":"panic"`)
 }
 
-// end reads the last 64 KiB of a log behind its first bytes, which an earlier start has written, or says why it cannot.
+// end returns the last 64 KiB of a log. It leaves out the first `before` bytes, which an earlier start has written. If it cannot read the log, it returns the
+// error.
 func end(path string, before int64) string {
 	const most = 64 << 10
 	file, err := os.Open(path)
@@ -137,8 +138,8 @@ func end(path string, before int64) string {
 	return string(text)
 }
 
-// inherited drops the proxy settings, since everything here is on loopback, and an API server with a proxy sends webhook calls there; and how often the caller
-// collects garbage, since tests measure the memory of what they start.
+// inherited returns the environment without two things. One is the proxy settings: everything here is on loopback, and an API server with a proxy sends webhook
+// calls to the proxy. The other is how often the caller collects garbage, because tests measure the memory of what they start.
 func inherited(env []string) []string {
 	var out []string
 	for _, entry := range env {

@@ -13,22 +13,22 @@ import (
 
 // provider is Cluster API's provider for a platform.
 type provider struct {
-	// platform is the Infrastructure's name for it.
+	// platform is the name that the Infrastructure has for the platform.
 	platform string
-	// bases is the folder of its CRDs in its module, prefix what the names of its kinds begin with.
+	// bases is the folder of its CRDs in its module. prefix is what the names of its kinds begin with.
 	module, bases, prefix string
-	// beside are the ends of names of other kinds that its machine controller makes.
+	// beside are the suffixes of other kinds that its machine controller creates.
 	beside []string
-	// name and versions are the labels that its own kustomization gives: who it is, and which of its versions keep Cluster API's contract v1beta1.
+	// name and versions are the labels that its own kustomization adds: the provider's name, and which of its versions keep Cluster API's contract v1beta1.
 	name, versions string
 }
 
 const bases = "config/crd/bases"
 
-// providers lists them. All keep Cluster API's contract v1beta1, whatever their own versions are called; the names are alike by chance. Cluster API's core
-// manager looks for its own contract, v1beta2, first, takes v1beta1 where that is not promised, and then reads the last version that the label names:
-// status.ready, status.failureReason and conditions of the old kind. A label with v1beta2 in its name would be a lie, and the core manager would look
-// for status.initialization.provisioned in vain.
+// providers returns the providers of all platforms. All keep Cluster API's contract v1beta1, whatever their own versions are called; that the names are alike
+// is chance. Cluster API's core manager first looks for its own contract, v1beta2. If a provider does not promise that, the core manager takes v1beta1, and
+// reads the last version that the label names: status.ready, status.failureReason and conditions of the old kind. A label with v1beta2 in its name would be
+// false, and the core manager would look for status.initialization.provisioned in vain.
 func providers() []provider {
 	return []provider{
 		{platform: "AWS", module: "sigs.k8s.io/cluster-api-provider-aws/v2", bases: bases, prefix: "aws", name: "aws", versions: "v1beta1_v1beta2"},

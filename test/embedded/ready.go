@@ -14,10 +14,10 @@ import (
 	"github.com/poundlock/poundlock/test/build"
 )
 
-// startTimeout is for a machine whose processors are busy with something else.
+// startTimeout is long enough for a machine whose processors are busy with something else.
 const startTimeout = 90 * time.Second
 
-// ready waits until a part works, it ends, or time is up.
+// ready waits until a part works, the part ends, or time is up.
 func (p *Plane) ready(ctx context.Context, part string) error {
 	check, err := p.check(part)
 	if err != nil {
@@ -36,11 +36,12 @@ func (p *Plane) ready(ctx context.Context, part string) error {
 	})
 }
 
-// check is the request whose answer shows that a part works. It is put to the API server for etcd too: that is ready only with etcd.
+// check returns a function that asks whether a part works. For etcd it asks the API server, too, because that is ready only with etcd.
 func (p *Plane) check(part string) (func(context.Context) error, error) {
 	cfg, path, names := p.Admin(), "/readyz", []string(nil)
 	if part == build.ControllerManager {
-		// It is healthy before it has its controllers, and ends by itself if the API server goes away before it has them.
+		// The controller manager is healthy before it has its controllers, and ends by itself if the API server goes away before it has them. So all of them have to
+		// be listed.
 		cfg.Host, path, names = fmt.Sprintf("https://127.0.0.1:%d", p.ports.Manager), "/healthz", controllers
 	}
 	client, err := discovery.NewDiscoveryClientForConfig(cfg)
@@ -58,7 +59,7 @@ func (p *Plane) check(part string) (func(context.Context) error, error) {
 	}, nil
 }
 
-// lost is the exit of the part waited for, or of etcd, which all of them need.
+// lost returns the exit of a part, or of etcd, which every part needs; nil if neither has ended.
 func (p *Plane) lost(part string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,7 +71,7 @@ func (p *Plane) lost(part string) error {
 	return nil
 }
 
-// earlier is how much of a part's log is of its earlier starts.
+// earlier returns how many bytes of a part's log earlier starts have written.
 func (p *Plane) earlier(part string) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// Shared is a control plane that some tests of a package share. The first of them starts it: a run that selects none of them starts nothing.
-// The package's TestMain calls its Main.
+// Shared is a control plane that some tests of a package share. The first of them starts it, so a run that selects none of them starts nothing. The package's
+// TestMain calls its Main.
 type Shared struct {
-	// Options are asked once, before the start.
+	// Options is called once, before the start.
 	Options func(context.Context) (Options, error)
 
 	once  sync.Once
@@ -22,13 +22,13 @@ type Shared struct {
 	err   error
 }
 
-// Plane returns the control plane, started. It skips the test under -short.
+// Plane starts the control plane if it does not run yet, and returns it. It skips the test under -short.
 func (s *Shared) Plane(t testing.TB) *Plane {
 	t.Helper()
 	LeaveOut(t)
 	s.once.Do(func() {
 		var o Options
-		if o, s.err = s.Options(context.Background()); s.err != nil { // it outlives the test that starts it
+		if o, s.err = s.Options(context.Background()); s.err != nil { // the control plane outlives the test that starts it
 			return
 		}
 		if o.Out == nil {
@@ -42,7 +42,7 @@ func (s *Shared) Plane(t testing.TB) *Plane {
 	return s.plane
 }
 
-// Main runs the tests, stops what they have started, and returns what os.Exit wants.
+// Main runs the tests, stops the control plane if a test has started it, and returns the exit code for os.Exit.
 func (s *Shared) Main(m *testing.M) int {
 	code := m.Run()
 	if s.plane == nil {

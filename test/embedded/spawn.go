@@ -8,8 +8,8 @@ import (
 	"runtime"
 )
 
-// spawner starts children from one thread that lives as long as it does. On Linux a child asks to be killed when the thread that started it
-// ends (Pdeathsig), and Go ends idle threads when it likes: a child started from just any goroutine would die at random.
+// spawner starts children from one thread that lives as long as the spawner. On Linux a child asks to be killed when the thread that started it ends
+// (Pdeathsig), and Go may end an idle thread at any time. A child that was started from any goroutine would die at random.
 type spawner struct {
 	jobs chan spawnJob
 }
@@ -26,7 +26,7 @@ func newSpawner() *spawner {
 }
 
 func (s *spawner) run() {
-	runtime.LockOSThread() // never unlocked: the thread ends with this goroutine, and what it started with the thread
+	runtime.LockOSThread() // never unlocked: the thread ends with this goroutine, and its children with the thread
 	for job := range s.jobs {
 		job.result <- job.cmd.Start()
 	}
@@ -39,5 +39,5 @@ func (s *spawner) start(cmd *exec.Cmd) error {
 	return <-job.result
 }
 
-// close kills, on Linux, every child that is still there.
+// close ends the thread. On Linux that kills every child that is still there.
 func (s *spawner) close() { close(s.jobs) }

@@ -5,8 +5,8 @@ package embedded
 
 import "syscall"
 
-// leash makes a child die with its parent, even when that is killed with SIGKILL, and keeps a Ctrl-C in the terminal from
-// reaching it: the parent stops it in order.
+// leash makes a child die with its parent, even if the parent is killed with SIGKILL. It also keeps a Ctrl-C in the terminal from reaching the child, because
+// the parent stops the child in order.
 func leash() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

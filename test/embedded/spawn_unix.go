@@ -7,8 +7,8 @@ package embedded
 
 import "syscall"
 
-// leash keeps a Ctrl-C in the terminal from reaching a child. Outside Linux there is no Pdeathsig: after a SIGKILL of the
-// parent, and of nothing less, children stay, and the next start on the same folder says which port or file they hold.
+// leash keeps a Ctrl-C in the terminal from reaching a child. There is no Pdeathsig outside Linux, so the children stay if the parent is killed with SIGKILL.
+// The next start on the same folder then says which port or file they hold.
 func leash() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }

@@ -19,14 +19,14 @@ import (
 	"github.com/poundlock/poundlock/test/build"
 )
 
-// line is one command of a transcript and what it printed.
+// line is one command of a transcript, and what it printed.
 type line struct{ command, printed string }
 
-// The name of this file has its test run before all stories, on the fleet as `make run` shows it: they leave sets behind.
+// The name of this file makes its test run before all stories, on the fleet as `make run` shows it. The stories leave sets behind.
 
-// TestTheTranscriptOfTheREADMEIsTrue types the README's kubectl commands, in order, on the fleet of `make run`. What another run prints otherwise is not
-// compared: the ends of generated names, ages, times and spaces that align columns. A command that only reads is tried until it says
-// what is written, for a while: a person looks again too.
+// TestTheTranscriptOfTheREADMEIsTrue types the README's kubectl commands, in order, on the fleet of `make run`. It does not compare what differs between runs:
+// the ends of generated names, ages, times and spaces that align columns. A command that only reads is repeated for a while until it prints what the README
+// has, because a person looks again, too.
 func TestTheTranscriptOfTheREADMEIsTrue(t *testing.T) {
 	story(t)
 	root, err := build.Root()
@@ -55,7 +55,7 @@ func TestTheTranscriptOfTheREADMEIsTrue(t *testing.T) {
 	}
 }
 
-// patienceFor is none for a command that changes something: a second one would be another one.
+// patienceFor returns how long a command is repeated. A command that changes something is not repeated, because a second one would change something else.
 func patienceFor(l line) time.Duration {
 	if regexp.MustCompile(`^kubectl( -n \S+)? (get|describe|explain|wait) `).MatchString(l.command) {
 		return 30 * time.Second
@@ -65,12 +65,12 @@ func patienceFor(l line) time.Duration {
 
 var block = regexp.MustCompile("(?s)```console\n(.*?)```")
 
-// transcript reads the commands of kubectl out of a document's console blocks, with what stands below each.
+// transcript returns the kubectl commands of a document's console blocks, with the output below each.
 func transcript(text string) []line {
 	var lines []line
 	for _, found := range block.FindAllStringSubmatch(text, -1) {
 		for _, part := range strings.Split("\n"+found[1], "\n$ ")[1:] {
-			part = strings.ReplaceAll(part, "\\\n", " ") // a command that goes on in the next line
+			part = strings.ReplaceAll(part, "\\\n", " ") // a command that continues in the next line
 			command, printed, _ := strings.Cut(part, "\n")
 			if strings.HasPrefix(command, "kubectl ") {
 				lines = append(lines, line{strings.Join(strings.Fields(command), " "), printed})
@@ -80,7 +80,7 @@ func transcript(text string) []line {
 	return lines
 }
 
-// normals turn what differs from run to run into what does not.
+// normals replace what differs from run to run.
 var normals = []struct {
 	what *regexp.Regexp
 	with string
@@ -92,7 +92,7 @@ var normals = []struct {
 	{regexp.MustCompile(`\b10\.0\.\d+\.\d+\b`), "10.0.x.y"},
 	{regexp.MustCompile(`\b(\d+[dhms])+(\s|$)`), "age$2"},
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\b`), "time"},
-	{regexp.MustCompile(` deleted from \S+ namespace`), " deleted"}, // older ones do not tell the namespace
+	{regexp.MustCompile(` deleted from \S+ namespace`), " deleted"}, // older versions do not print the namespace
 	{regexp.MustCompile(`[ \t]+`), " "},
 	{regexp.MustCompile(`(?m) $`), ""},
 }
@@ -109,7 +109,7 @@ func shell(t *testing.T, command string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
 	cmd.Env = kubectlEnv(t)
-	out, _ := cmd.CombinedOutput() // its output reports a failure
+	out, _ := cmd.CombinedOutput() // its output shows a failure
 	return string(out)
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
-// A MachineSet that is not authoritative leaves its Machines when it is deleted. Another one that selects such a Machine would adopt it, and delete what it has
-// too many. A person is refused the deletion, and that of anybody else waits.
+// When a MachineSet that is not authoritative is deleted, its Machines stay. Another set that selects such a Machine would adopt it, and delete Machines if it
+// then has too many. A person's deletion of such a set is refused, and anybody else's deletion waits.
 func TestADeletedSetKeepsWhatAnotherWouldAdopt(t *testing.T) {
 	stories.Long(t)
 	together(t)
@@ -55,7 +55,7 @@ func TestADeletedSetKeepsWhatAnotherWouldAdopt(t *testing.T) {
 		t.Errorf("the condition names neither the Machine nor the other set: %s", m)
 	}
 
-	// As the message says.
+	// The user does what the message advises.
 	must(t, append(chosen.args("patch"), "--type=merge", "-p", label(leaves.name))...)
 	eventually(t, "the set is gone", func() string { return field(t, leaves, ".metadata.name") }, "")
 	for _, m := range all {

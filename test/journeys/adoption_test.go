@@ -21,7 +21,7 @@ func template(name string) object {
 	return object{capi, "awsmachinetemplates.infrastructure.cluster.x-k8s.io", name}
 }
 
-// converting › Resource created as Cluster API Resource, wish to migrate to Machine API Resource: a set with a template of its user's own.
+// converting › Resource created as Cluster API Resource, wish to migrate to Machine API Resource: the set has a template that belongs to its user.
 func TestASetThatWasMadeInClusterAPIIsAdopted(t *testing.T) {
 	stories.Long(t)
 	together(t)
@@ -42,7 +42,7 @@ func TestASetThatWasMadeInClusterAPIIsAdopted(t *testing.T) {
 	core, twin := capiSet("adopted"), mapiSet("adopted")
 	eventually(t, "it runs on its own", func() string { return field(t, core, ".status.availableReplicas") }, "1")
 
-	// Its selector is what Cluster API's is, as Machine API's own webhook refuses any change of one.
+	// The selector is that of Cluster API's set, because Machine API's own webhook refuses any change of a selector.
 	manifest := strings.ReplaceAll(testcluster.MachineSet("adopted", 5), "machine.openshift.io/cluster-api-machineset: adopted", "set: adopted")
 	manifest = regexp.MustCompile(`\n +machine.openshift.io/cluster-api-cluster: .*`).ReplaceAllString(manifest, "")
 	refused(t, kubectl(t, manifest, "create", "-f", "-"), "authority/create-machineapi")
@@ -80,7 +80,7 @@ func TestASetThatWasMadeInClusterAPIIsAdopted(t *testing.T) {
 			t.Errorf("%s of the mirror is %q", path, got)
 		}
 	}
-	// The two sets are deleted one after the other: then nothing refers to the mirror's template, and to the user's nobody ever says that it may go.
+	// The two sets are deleted one after the other. Then nothing refers to the mirror's template any more, and nobody ever says that the user's may be deleted.
 	must(t, twin.args("delete", "--wait=false")...)
 	eventually(t, "the Machine API's set is gone", func() string { return field(t, twin, ".metadata.name") }, "")
 	must(t, core.args("delete", "--wait=false")...)
@@ -91,7 +91,7 @@ func TestASetThatWasMadeInClusterAPIIsAdopted(t *testing.T) {
 	}
 }
 
-// The same of a Machine that belongs to no set: its instance stays the one that it has, through the adoption, a move, and the end.
+// This tests an adopted Machine that belongs to no set. It keeps its instance through the adoption, a move, and its end.
 func TestAMachineThatWasMadeInClusterAPIIsAdopted(t *testing.T) {
 	stories.Long(t)
 	together(t)
@@ -132,7 +132,7 @@ func TestAMachineThatWasMadeInClusterAPIIsAdopted(t *testing.T) {
 	eventually(t, "its instance is gone", func() string { return fmt.Sprint(instances(name)) }, "[]")
 }
 
-// copyOf makes an object like another, under another name and with nothing of Poundlock's.
+// copyOf creates an object like another one, with another name and without anything of Poundlock's.
 func copyOf(t *testing.T, from object, name string, change func(*unstructured.Unstructured)) {
 	t.Helper()
 	o := &unstructured.Unstructured{}

@@ -24,7 +24,7 @@ import (
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
-// autoscalerMay is what the cluster autoscaler is granted on the API that it knows, and its operator.
+// autoscalerMay grants the cluster autoscaler and its operator their rights on the API that they know.
 const autoscalerMay = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -53,7 +53,8 @@ subjects:
 - {kind: ServiceAccount, name: cluster-autoscaler-operator, namespace: openshift-machine-api}
 `
 
-// converting › The Cluster Autoscaler in mixed MachineSet clusters: one of a release to come looks at Cluster API alone, whichever API is authoritative.
+// converting › The Cluster Autoscaler in mixed MachineSet clusters: the autoscaler of a future release only looks at Cluster API, whichever API is
+// authoritative.
 func TestTheAutoscalerScalesTheAuthoritativeSet(t *testing.T) {
 	stories.Long(t)
 	together(t)
@@ -75,7 +76,7 @@ func TestTheAutoscalerScalesTheAuthoritativeSet(t *testing.T) {
 		"authority/spec-locked")
 	refused(t, kubectl(t, "", append(capiMachine(old).args("annotate"), "cluster.x-k8s.io/delete-machine=now")...), "authority/metadata-reserved")
 
-	// It chooses a Machine, and takes that back.
+	// The autoscaler chooses a Machine, and takes that back.
 	a, err := neighbours.NewClusterAPIAutoscaler(stage.Plane.Admin(), capi)
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +91,7 @@ func TestTheAutoscalerScalesTheAuthoritativeSet(t *testing.T) {
 		}, fmt.Sprint(want, want))
 	}
 
-	// It chooses the Machine that it has drained, then scales down, on the object this time: it is that one which goes.
+	// The autoscaler chooses the Machine that it has drained, then scales down, this time by a patch of the set itself. The chosen Machine is deleted.
 	must(t, asAutoscaler(append(capiMachine(old).args("annotate"), "cluster.x-k8s.io/delete-machine=now"))...)
 	eventually(t, "the choice has come over", func() string {
 		return field(t, mapiMachine(old), `.metadata.annotations.machine\.openshift\.io/delete-machine`)
@@ -99,14 +100,14 @@ func TestTheAutoscalerScalesTheAuthoritativeSet(t *testing.T) {
 	sized(t, set, 1)
 	gone(t, old)
 
-	// A person's word on the authoritative side is the last one again.
+	// After that, a person's request on the authoritative side applies again.
 	must(t, set.args("scale", "--replicas=2")...)
 	sized(t, set, 2)
 
 	move(t, set, "ClusterAPI")
 	must(t, asAutoscaler(scaled(mirror, 1))...)
 	sized(t, set, 1)
-	// A person gets the same command by every door.
+	// However a person scales the set, the message has the same command.
 	const instead = "kubectl -n openshift-cluster-api scale machinesets.cluster.x-k8s.io autoscaled --replicas=3"
 	manifest := strings.Replace(testcluster.MachineSet(set.name, 3), "authoritativeAPI: MachineAPI", "authoritativeAPI: ClusterAPI", 1)
 	for rule, a := range map[string]answer{
@@ -122,7 +123,7 @@ func TestTheAutoscalerScalesTheAuthoritativeSet(t *testing.T) {
 	sized(t, set, 0)
 }
 
-// TestTheAutoscalerOfTheMachineAPIScalesWhoeverIsAuthoritative: the autoscaler of the releases so far, and its operator, know nothing but the Machine API.
+// TestTheAutoscalerOfTheMachineAPIScalesWhoeverIsAuthoritative: the autoscaler of the releases so far, and its operator, only know the Machine API.
 func TestTheAutoscalerOfTheMachineAPIScalesWhoeverIsAuthoritative(t *testing.T) {
 	stories.Long(t)
 	story(t)
@@ -150,7 +151,7 @@ func TestTheAutoscalerOfTheMachineAPIScalesWhoeverIsAuthoritative(t *testing.T) 
 			persists(t, func() error { return a.Unmark(t.Context(), machines[0]) })
 			chosen(t, machines[0], false)
 
-			// It is the marked ones that go: the first and the last by name.
+			// The marked Machines are deleted: the first and the last by name.
 			persists(t, func() error { return a.Remove(t.Context(), set.name, machines[0], 4) })
 			gone(t, machines[0])
 			persists(t, func() error { return a.Remove(t.Context(), set.name, machines[3], 3) })
@@ -172,8 +173,8 @@ func TestTheAutoscalerOfTheMachineAPIScalesWhoeverIsAuthoritative(t *testing.T) 
 	}
 }
 
-// The autoscaler would never see a new Machine of a set whose template does not convert: its scale is refused, and a user is warned. Such a Machine also
-// prevents scaling down, since the autoscaler would count one too few. After the repair it scales again.
+// If a set's template does not convert, the autoscaler would never see a new Machine of the set. So its scale is refused, and a user's is warned of. Such a
+// Machine also prevents scaling down, because the autoscaler would count one Machine too few. After the repair the autoscaler scales the set again.
 func TestTheAutoscalerDoesNotScaleWhatItDoesNotSee(t *testing.T) {
 	stories.Long(t)
 	story(t)
@@ -219,7 +220,7 @@ func TestTheAutoscalerDoesNotScaleWhatItDoesNotSee(t *testing.T) {
 	still(t)
 }
 
-// The autoscaler goes on while a set moves: what is refused it tries again, and what it says in the moment after the switch counts.
+// The autoscaler goes on while a set moves. It retries what is refused. What it writes right after the switch counts.
 func TestTheAutoscalerScalesDuringAMove(t *testing.T) {
 	stories.Long(t)
 	story(t)
@@ -251,8 +252,8 @@ func TestTheAutoscalerScalesDuringAMove(t *testing.T) {
 	still(t)
 }
 
-// The autoscaler marks a Machine, cannot scale its set, and takes the mark back once. Even if the Machine has begun to move meanwhile, neither side keeps a
-// mark by which the next scale down would choose it.
+// The autoscaler marks a Machine, cannot scale the Machine's set, and takes the mark back once. Even if the Machine has begun to move meanwhile, neither side
+// keeps a mark by which the next scale down would choose the Machine.
 func TestTheAutoscalerTakesItsMarkBackDuringAMove(t *testing.T) {
 	stories.Long(t)
 	story(t)
@@ -287,7 +288,7 @@ func autoscalers(t *testing.T) (neighbours.Autoscaler, neighbours.AutoscalerOper
 	return a, operator
 }
 
-// persists tries again what a controller would: a conflict, and what is refused while authority moves.
+// persists retries what a controller would retry: a conflict, and a request that is refused while authority moves.
 func persists(t *testing.T, do func() error) {
 	t.Helper()
 	eventually(t, "the request is taken", func() string {
@@ -299,7 +300,7 @@ func persists(t *testing.T, do func() error) {
 	}, "<nil>")
 }
 
-// deniedBy tries again what conflicts, as a status is written meanwhile, and wants a denial by the rule.
+// deniedBy retries a request that conflicts with a write of the status, and expects that the rule denies the request.
 func deniedBy(t *testing.T, rule string, do func() error) {
 	t.Helper()
 	eventually(t, "the request is refused by "+rule, func() string {
@@ -311,7 +312,8 @@ func deniedBy(t *testing.T, rule string, do func() error) {
 	}, "true")
 }
 
-// limited waits until both sets have the limits, each under its API's names, and checks that what is the Machine API's alone stays there.
+// limited waits until both sets have the limits, each under its API's names. It checks that annotations which only the Machine API has are not on Cluster API's
+// set.
 func limited(t *testing.T, set object, least, most string) {
 	t.Helper()
 	const size = "cluster-api-autoscaler-node-group-"
@@ -331,7 +333,7 @@ func limited(t *testing.T, set object, least, most string) {
 	}
 }
 
-// chosen waits until a Machine is marked on both sides, or on neither, and Cluster API's has no name of the Machine API's.
+// chosen waits until a Machine is marked on both sides, or on neither. It checks that Cluster API's Machine has no mark with a name of the Machine API's.
 func chosen(t *testing.T, machine string, want bool) {
 	t.Helper()
 	eventually(t, "marks of "+machine, func() string {
@@ -354,30 +356,30 @@ func annotation(t *testing.T, o object, name string) string {
 	return field(t, o, `.metadata.annotations.`+strings.ReplaceAll(name, ".", `\.`))
 }
 
-// still checks that the fleet comes to rest, and that nobody writes to it then.
+// still checks that the fleet comes to rest, and that nobody writes to it after that.
 func still(t *testing.T) {
 	t.Helper()
 	before := atRest(t)
 	timer := time.NewTimer(3 * time.Second) // that nothing happens cannot be waited for otherwise
 	defer timer.Stop()
 	<-timer.C
-	all := slices.DeleteFunc(moved(before, versions(t)), func(m string) bool { return strings.Contains(m, "Cluster ") }) // they count their Machines, later
+	all := slices.DeleteFunc(moved(before, versions(t)), func(m string) bool { return strings.Contains(m, "Cluster ") }) // Clusters count their Machines later
 	if len(all) > 0 {
 		t.Errorf("moved:\n%s", strings.Join(all, "\n"))
 	}
 }
 
-// asAutoscaler writes under its identity and its field manager.
+// asAutoscaler adds the autoscaler's identity and field manager to a kubectl command.
 func asAutoscaler(args []string) []string {
 	return append(slices.Clone(args), "--as="+neighbours.AutoscalerIdentity, "--field-manager="+authority.AutoscalerManager)
 }
 
-// scaled patches /scale, as the autoscaler does; `kubectl scale` takes no field manager.
+// scaled returns a patch of /scale, as the autoscaler sends it; `kubectl scale` takes no field manager.
 func scaled(set object, n int) []string {
 	return append(set.args("patch"), "--subresource=scale", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"replicas":%d}}`, n))
 }
 
-// sized waits until both sets say so and there are so many Machines.
+// sized waits until both sets have n replicas and there are n Machines.
 func sized(t *testing.T, set object, n int) {
 	t.Helper()
 	for _, o := range []object{set, capiSet(set.name)} {

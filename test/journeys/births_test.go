@@ -19,8 +19,8 @@ import (
 	"github.com/poundlock/poundlock/test/simulation"
 )
 
-// Machines are asked to move, either way, after the cloud has made their instances and before the answer has arrived: a move waits for the ID, and
-// no Machine ever has a second instance. story holds the ledger against that.
+// Machines are asked to move, either way, after the cloud has made their instances and before its answer has arrived. A move waits for the instance's ID, and
+// no Machine ever has a second instance. story compares that with the cloud's ledger.
 func TestMachinesMoveWhileTheirInstancesAreCreated(t *testing.T) {
 	stories.Long(t)
 	together(t)
@@ -56,7 +56,7 @@ func TestMachinesMoveWhileTheirInstancesAreCreated(t *testing.T) {
 	}
 	for _, b := range births {
 		if b.from == authority.MachineAPI {
-			continue // its controller asks the cloud for what it has launched, and may know by now
+			continue // its controller asks the cloud what it has launched, and may know the instance by now
 		}
 		m := mapiMachine(b.name)
 		eventually(t, b.name+" waits", func() string { return field(t, m, `.status.conditions[?(@.type=="AuthoritySettled")].reason`) },
@@ -91,8 +91,8 @@ func TestMachinesMoveWhileTheirInstancesAreCreated(t *testing.T) {
 	}
 }
 
-// A cloud hides what it has just made. A Machine goes back only once Cluster API has found its instance: the Machine API's controllers would
-// say for good that it has failed, and end it without its instance.
+// A cloud hides what it has just made. A Machine moves back only once Cluster API has found its instance. Otherwise the Machine API's controllers would report
+// for good that the Machine has failed, and would later remove it without terminating its instance.
 func TestAMachineMovesBackWhoseInstanceTheCloudHides(t *testing.T) {
 	stories.Long(t)
 	story(t)
@@ -121,7 +121,8 @@ func TestAMachineMovesBackWhoseInstanceTheCloudHides(t *testing.T) {
 	}
 }
 
-// Somebody has deleted the AWSMachine of a Machine that Cluster API runs. The Machine can go back: the Machine API knows the instance, and creates none.
+// Somebody has deleted the AWSMachine of a Machine that Cluster API runs. The Machine can move back, because the Machine API knows the instance and creates
+// none.
 func TestAMachineWithoutItsInfrastructureObjectMovesBack(t *testing.T) {
 	stories.Long(t)
 	together(t)
@@ -156,11 +157,11 @@ func TestAMachineWithoutItsInfrastructureObjectMovesBack(t *testing.T) {
 	eventually(t, "it is gone", func() string { return field(t, m, ".metadata.name") }, "")
 }
 
-// An AWSMachine is gone without its instance, since its finalizer was taken off: Cluster API says for good that the Machine has failed. The Machine moves, as
-// the condition advises, and the Machine API neither fails it nor ends the instance.
+// An AWSMachine was removed without its instance, because its finalizer was taken off. Cluster API then reports for good that the Machine has failed. The
+// Machine moves, as the condition advises. The Machine API neither fails the Machine nor terminates the instance.
 func TestAMachineWhoseInfrastructureObjectLostItsFinalizerMovesBack(t *testing.T) {
 	stories.Long(t)
-	story(t) // alone: what heals the cloud takes all faults back
+	story(t) // alone: the heal at the end removes all faults of the cloud
 	const name = "bereaved-alive"
 	lone(t, name)
 	m := mapiMachine(name)
@@ -193,8 +194,8 @@ func TestAMachineWhoseInfrastructureObjectLostItsFinalizerMovesBack(t *testing.T
 	}
 }
 
-// A Machine is created in both APIs at once, so that the review of neither creation sees the other: Poundlock's own name has them unreviewed.
-// Neither begins, until a person has decided, and then there is one instance. story holds the ledger against that.
+// A Machine is created in both APIs at once, so that the review of neither creation sees the other. The test creates both as Poundlock, so that they are not
+// reviewed. Neither API begins until a person has decided, and then there is one instance. story compares that with the cloud's ledger.
 func TestAMachineIsCreatedInBothAPIsAtOnce(t *testing.T) {
 	stories.Long(t)
 	story(t)
@@ -234,8 +235,8 @@ func TestAMachineIsCreatedInBothAPIsAtOnce(t *testing.T) {
 	must(t, mapiMachine(pattern).args("delete")...)
 }
 
-// createdTwice creates a Machine in both APIs at once, like the pattern, which is mirrored, and waits until Poundlock has seen both. No
-// controller that calls the cloud runs until thaw.
+// createdTwice creates a Machine in both APIs at once, like the mirrored Machine `pattern`, and waits until Poundlock has seen both. No controller that calls
+// the cloud runs until thaw.
 func createdTwice(t *testing.T, name, pattern string) (m, c object, thaw func()) {
 	t.Helper()
 	m, c = mapiMachine(name), capiMachine(name)
@@ -244,7 +245,7 @@ func createdTwice(t *testing.T, name, pattern string) (m, c object, thaw func())
 	infra := manifestOf(t, awsMachine(pattern), name, map[string]any{"providerID": nil, "instanceID": nil}, unborn)
 	ref := map[string]any{"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "AWSMachine", "name": name}
 	core := manifestOf(t, capiMachine(pattern), name, map[string]any{"providerID": nil, "infrastructureRef": ref}, unborn)
-	stage.Freeze() // or one may begin before both are stored
+	stage.Freeze() // or one of them may begin before both are stored
 	thaw = sync.OnceFunc(stage.Thaw)
 	t.Cleanup(thaw)
 	for _, manifest := range []string{infra, loneManifest(t, name) + "\n---\n" + core} {
@@ -260,8 +261,8 @@ func createdTwice(t *testing.T, name, pattern string) (m, c object, thaw func())
 	return m, c, thaw
 }
 
-// What waits for a person's decision waits for it also while no replica answers: Machine API asks for no instance, whatever Cluster API does.
-// What Cluster API began is ended by its controllers, in the order that the condition names.
+// What waits for a person's decision also waits for it while no replica answers. Machine API asks for no instance, whatever Cluster API does. Cluster API's
+// controllers then remove what Cluster API began, in the order that the condition names.
 func TestMachineAPIBeginsNothingBesideAForeignMachineWhileNobodyAnswers(t *testing.T) {
 	stories.Long(t)
 	story(t)
@@ -309,18 +310,19 @@ func TestMachineAPIBeginsNothingBesideAForeignMachineWhileNobodyAnswers(t *testi
 	if err := stage.StopSide(simulation.MachineAPI); err != nil {
 		t.Fatal(err)
 	}
-	thaw() // which starts both sides
+	thaw() // this starts both sides
 	for _, o := range []object{m, mapiMachine(pattern)} {
 		must(t, o.args("delete")...)
 	}
 }
 
-// While a new Machine of Cluster API's is still paused, its AWSMachine loses its owner: by the collector, after a deletion with --cascade=orphan, or by hand.
-// Its controller does nothing for an AWSMachine without an owner, the acknowledgement of a pause among it, so Cluster API's Machine must not wait for that.
+// While a new Machine of Cluster API's is still paused, its AWSMachine loses its owner: by the garbage collector, after a deletion with --cascade=orphan, or by
+// hand. The controller does nothing for an AWSMachine without an owner, and does not acknowledge a pause either. So Cluster API's Machine must not wait for
+// that.
 func TestAnInfrastructureMachineLosesItsOwnerAtBirth(t *testing.T) {
 	stories.Long(t)
 	story(t)
-	const orphaned, stripped = "orphaned-at-birth", "stripped-at-birth" // the mirror gives the second its owner back
+	const orphaned, stripped = "orphaned-at-birth", "stripped-at-birth" // the mirror restores the owner of the second
 	stage.Freeze()
 	thaw := sync.OnceFunc(stage.Thaw)
 	t.Cleanup(thaw)

@@ -12,8 +12,8 @@ import (
 	"github.com/poundlock/poundlock/test/stories"
 )
 
-// Who copies a set in Cluster API has it refer to the same template, which may be the mirror of what the Machine API runs. The copy moves to the Machine API all
-// the same, and gets a template of its own there.
+// A person who copies a set in Cluster API makes the copy refer to the same template. That may be the mirror of a template that the Machine API runs. The copy
+// moves to the Machine API all the same, and gets a template of its own there.
 func TestACopyOfASetMoves(t *testing.T) {
 	stories.Long(t)
 	story(t)
@@ -40,7 +40,7 @@ func TestACopyOfASetMoves(t *testing.T) {
 		return field(t, object{capi, "awsmachinetemplates.infrastructure.cluster.x-k8s.io", template}, ".metadata.resourceVersion")
 	}
 	before := version()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); { // two pairs that write against each other do so every few seconds
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); { // two pairs that write against each other write every few seconds
 		if after := version(); after != before {
 			t.Fatalf("the template is written at rest: version %s, then %s", before, after)
 		}

@@ -41,13 +41,13 @@ func TestDeletingBothSidesAtOnce(t *testing.T) {
 					t.Cleanup(thaw)
 					for _, o := range pairs {
 						request(t, o, string(authority.API(authoritative).Other()))
-						if o != set || authoritative == "MachineAPI" { // of a set, Cluster API acknowledges at once: no provider's controller is asked
+						if o != set || authoritative == "MachineAPI" { // Cluster API acknowledges a set's pause at once, without a provider's controller
 							authorityIs(t, o, "Migrating")
 						}
 					}
 				}
 				for _, o := range []object{set, capiSet(set.name), capiMachine(machines[1]), mapiMachine(machines[1])} {
-					must(t, o.args("delete", "--wait=false", "--ignore-not-found")...) // the mirror may have gone already
+					must(t, o.args("delete", "--wait=false", "--ignore-not-found")...) // the mirror may be gone already
 				}
 				thaw()
 				for _, m := range machines {

@@ -15,8 +15,8 @@ import (
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
-// What a MachineSet of Cluster API's propagates in place it writes onto paused Machines too. Neither the lock nor the mirror may be in its way: a set that is
-// refused one field gives up on all of them, and a mirror that takes back what it wrote would do so for ever.
+// What a MachineSet of Cluster API's propagates in place, it also writes to paused Machines. Neither the lock nor the mirror may prevent that. A set that is
+// refused one field gives up on all of them. A mirror that undoes such a write would do so for ever.
 func TestWhatAClusterAPISetPropagatesStaysOnPausedMachines(t *testing.T) {
 	stories.Long(t)
 	together(t)
@@ -42,7 +42,7 @@ func TestWhatAClusterAPISetPropagatesStaysOnPausedMachines(t *testing.T) {
 	}
 	rests(t, set, 5*time.Second)
 
-	// When the set is no longer authoritative, the Machine's mirror is as the Machine again.
+	// When Cluster API is no longer authoritative for the set, the Machine's mirror is equal to the Machine again.
 	must(t, append(capiSet(set.name).args("patch"), "--type=merge", "-p", `{"spec":{"template":{"spec":{"deletion":null}}}}`)...)
 	request(t, set, "MachineAPI")
 	authorityIs(t, set, "MachineAPI")
@@ -65,7 +65,7 @@ func rests(t *testing.T, set object, long time.Duration) {
 	}
 }
 
-// A move that needs Cluster API, which is down: nobody can write what its webhooks look at, Poundlock no more than others.
+// A move needs Cluster API, which is down. Then nobody can write an object that Cluster API's webhooks look at, and neither can Poundlock.
 func TestAMoveWaitsForClusterAPIThatIsDown(t *testing.T) {
 	stories.Long(t)
 	story(t)
@@ -89,7 +89,7 @@ func TestAMoveWaitsForClusterAPIThatIsDown(t *testing.T) {
 	settled(t, set)
 }
 
-// A Machine for which Cluster API is authoritative is drained by Cluster API, which obeys a PodDisruptionBudget, before its instance is terminated.
+// If Cluster API is authoritative for a Machine, it drains the Machine's Node and obeys a PodDisruptionBudget before the instance is terminated.
 func TestClusterAPIDrainsAMachineThatWasMovedToIt(t *testing.T) {
 	stories.Long(t)
 	together(t)
@@ -114,7 +114,7 @@ func TestClusterAPIDrainsAMachineThatWasMovedToIt(t *testing.T) {
 	}
 }
 
-// guarded runs a Pod on a Node, ready as far as anybody can see, that a budget holds.
+// guarded runs a Pod on a Node. The Pod appears ready, and a PodDisruptionBudget protects it.
 func guarded(t *testing.T, node string) object {
 	t.Helper()
 	pod := object{"default", "pods", "guarded"}
@@ -142,7 +142,7 @@ spec:
 	return pod
 }
 
-// Programs that still speak the old version read a mirror as any other object.
+// Programs that still use the old version of the API read a mirror like any other object.
 func TestAMirrorIsReadInTheOldVersion(t *testing.T) {
 	stories.Long(t)
 	together(t)
@@ -156,8 +156,8 @@ func TestAMirrorIsReadInTheOldVersion(t *testing.T) {
 	refused(t, a, "authority/spec-locked")
 }
 
-// Cluster API completes an authoritative set: its controller adds the cluster's name to the selector, and hands the set's minReadySeconds on to
-// each Machine. Neither may keep the set from being mirrored, nor its Machines from being its own after a move back.
+// Cluster API completes an authoritative set. Its controller adds the cluster's name to the selector, and passes the set's minReadySeconds on to each Machine.
+// Neither write may keep the set from being mirrored, or make the set lose its Machines after a move back.
 func TestWhatClusterAPIAddsToASetInItsChargeHoldsNothingUp(t *testing.T) {
 	stories.Long(t)
 	together(t)

@@ -25,7 +25,7 @@ import (
 	"github.com/poundlock/poundlock/test/simulation"
 )
 
-// The control plane is raised by the first story that needs it, and stays: the stories after it are played beside it.
+// The first story that needs the control plane raises it. It stays: the stories after that are played beside it.
 var raised = sync.OnceValue(func() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
@@ -40,7 +40,7 @@ func clusterOperator() object {
 	return object{"", "clusteroperators.config.openshift.io", "control-plane-machine-set"}
 }
 
-// controlPlane begins a story of one: it is there, its set was generated, and is active if it is to be.
+// controlPlane begins a story of the control plane, and returns its set. The set has been generated, and is active if `active` is true.
 func controlPlane(t *testing.T, active bool) object {
 	t.Helper()
 	story(t)
@@ -65,13 +65,13 @@ func activate(t *testing.T) answer {
 	return must(t, append(controlPlaneSet().args("patch"), "--type=merge", "-p", `{"spec":{"state":"Active"}}`)...)
 }
 
-// updated waits until so many Machines are as the present template says, and there is none beside the three.
+// updated waits until n Machines follow the present template, and no Machine exists beside the three.
 func updated(t *testing.T, n int) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%d Machines are updated, and there are 3", n), numbers(t), fmt.Sprintf("replicas 3, ready 3, updated %d, unavailable 0", n))
 }
 
-// numbers are what the status of the set counts, once it is about the present spec.
+// numbers returns the counts in the set's status, once the status is about the present spec.
 func numbers(t *testing.T) func() string {
 	return func() string {
 		if seen, now := field(t, controlPlaneSet(), ".status.observedGeneration"), field(t, controlPlaneSet(), ".metadata.generation"); seen != now {
@@ -82,7 +82,7 @@ func numbers(t *testing.T) func() string {
 	}
 }
 
-// reports are the conditions of the ClusterOperator in one line.
+// reports returns the conditions of the ClusterOperator in one line.
 func reports(t *testing.T) func() string {
 	return func() string {
 		var out []string
@@ -98,7 +98,7 @@ const (
 	rolling = "Available=True Progressing=True Degraded=False Upgradeable=False"
 )
 
-// masters are the control plane's Machines, by the number that ends their names.
+// masters returns the control plane's Machines, sorted by the number at the end of their names.
 func masters(t *testing.T) []machinev1beta1.Machine {
 	t.Helper()
 	all := &machinev1beta1.MachineList{}
@@ -114,16 +114,16 @@ func names(all []machinev1beta1.Machine) (out []string) {
 	return out
 }
 
-// index is what follows the last dash.
+// index returns what follows the last dash of a name.
 func index(name string) string { return name[strings.LastIndex(name, "-")+1:] }
 
-// ledger is what the cloud knows of the control plane since some moment.
+// ledger marks a moment in the cloud's record of launches and calls.
 type ledger struct{ launches, calls int }
 
 func opened() ledger { return ledger{len(stage.Cloud.Instances()), len(stage.Cloud.Ledger())} }
 
-// rolled checks what the cloud was asked for: so many instances were launched and as many ended, each by the API that was to; one after the
-// other, never more than one beside the three, each in the zone of its index, and of a size.
+// rolled checks the cloud's calls since that moment. n instances were launched and n terminated, each by the API `by`. They were replaced one after the other,
+// so that there was never more than one beside the three. Each is in the zone of its index, and of the given size.
 func (l ledger) rolled(t *testing.T, n int, by, size string) {
 	t.Helper()
 	var launched, ended []machinetest.Instance
@@ -154,7 +154,7 @@ func (l ledger) rolled(t *testing.T, n int, by, size string) {
 	alive(t, all, launched[0].Launched)
 }
 
-// ended checks which API ended the instances that ended since.
+// ended checks which API terminated the instances that were terminated since that moment.
 func (l ledger) ended(t *testing.T, by string) {
 	t.Helper()
 	for _, call := range stage.Cloud.Ledger()[l.calls:] {
@@ -185,7 +185,7 @@ func alive(t *testing.T, all []machinetest.Instance, since time.Time) {
 	}
 }
 
-// voting checks that etcd never had fewer members than three, nor more than four.
+// voting checks that etcd never had fewer than three members or more than four.
 func voting(t *testing.T) {
 	t.Helper()
 	etcd, err := stage.Etcd(t.Context())
@@ -203,7 +203,7 @@ func voting(t *testing.T) {
 	}
 }
 
-// owned reports whether the set is the controller of all Machines, or of none.
+// owned returns the number of Machines whose controller is the set, or a sentence about a Machine that another object controls.
 func owned(t *testing.T) string {
 	t.Helper()
 	n := 0
@@ -217,7 +217,7 @@ func owned(t *testing.T) string {
 	return fmt.Sprint(n)
 }
 
-// warned expects one warning that begins so.
+// warned expects exactly one warning, which begins with the given text.
 func warned(t *testing.T, a answer, begins string) {
 	t.Helper()
 	if !slices.ContainsFunc(a.warnings(), func(w string) bool { return strings.HasPrefix(w, begins) }) {
@@ -225,14 +225,14 @@ func warned(t *testing.T, a answer, begins string) {
 	}
 }
 
-// resize asks for other instances, and returns what kubectl said.
+// resize requests another instance type, and returns kubectl's output.
 func resize(t *testing.T, size string) answer {
 	t.Helper()
 	return must(t, append(controlPlaneSet().args("patch"), "--type=merge", "-p",
 		fmt.Sprintf(`{"spec":{"template":{"machines_v1beta1_machine_openshift_io":{"spec":{"providerSpec":{"value":{"instanceType":%q}}}}}}}`, size))...)
 }
 
-// size is what a Machine asks for.
+// size returns the instance type that a Machine requests.
 func size(t *testing.T, machine string) string {
 	t.Helper()
 	return field(t, mapiMachine(machine), ".spec.providerSpec.value.instanceType")
@@ -240,7 +240,7 @@ func size(t *testing.T, machine string) string {
 
 var generatedName = regexp.MustCompile(`^lock-7x2k9-master-[a-z0-9]{5}-[012]$`)
 
-// control-plane-machine-set-controller › User Stories: the set that was generated is made Active, which changes nothing, and then asks for larger instances.
+// control-plane-machine-set-controller › User Stories: the generated set is made Active, which changes nothing. Then its template asks for larger instances.
 func TestAControlPlaneIsActivatedAndGrows(t *testing.T) {
 	stories.Long(t)
 	set := controlPlane(t, false)
@@ -254,7 +254,7 @@ func TestAControlPlaneIsActivatedAndGrows(t *testing.T) {
 		t.Errorf("activation made %q of %q", now, before)
 	}
 
-	// With no kubelet that joins, the rollout stands still in its middle.
+	// No kubelet joins, so the rollout stops in its middle.
 	if err := stage.StopSide(simulation.Infrastructure); err != nil {
 		t.Fatal(err)
 	}
@@ -287,8 +287,8 @@ func TestAControlPlaneIsActivatedAndGrows(t *testing.T) {
 	}
 }
 
-// OnDelete leaves to a person when each Machine goes; back on RollingUpdate the rest follows, the one that is not ready first, and that too only
-// once its replacement is.
+// With OnDelete, a person decides when each Machine is deleted. Back on RollingUpdate, the others follow. The one that is not ready is the first, and even that
+// is deleted only once its replacement is ready.
 func TestAControlPlaneIsReplacedByHand(t *testing.T) {
 	stories.Long(t)
 	set := controlPlane(t, true)

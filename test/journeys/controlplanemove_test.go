@@ -19,7 +19,8 @@ import (
 	"github.com/poundlock/poundlock/test/stories"
 )
 
-// converting › Test Plan › Migration of ControlPlaneMachineSet to Cluster API. Before, one Machine of the control plane goes there by hand, and back.
+// converting › Test Plan › Migration of ControlPlaneMachineSet to Cluster API. Before that, a person moves one Machine of the control plane to Cluster API, and
+// back.
 func TestAControlPlaneMovesToClusterAPI(t *testing.T) {
 	stories.Long(t)
 	cpms := controlPlane(t, true)
@@ -51,7 +52,7 @@ func TestAControlPlaneMovesToClusterAPI(t *testing.T) {
 	voting(t)
 	eventually(t, "the ClusterOperator is at ease", reports(t), atEase)
 
-	// What Cluster API is authoritative for is held by etcd too.
+	// etcd also holds a Machine for which Cluster API is authoritative.
 	gone := masters(t)[1].Name
 	must(t, append(mapiMachine(gone).args("delete"), "--wait=false")...)
 	for _, o := range []object{capiMachine(gone), awsMachine(gone), mapiMachine(gone)} {
@@ -66,13 +67,13 @@ func TestAControlPlaneMovesToClusterAPI(t *testing.T) {
 	}
 }
 
-// etcdHook is what Cluster API's Machine has of it.
+// etcdHook returns the annotation of etcd's hook on Cluster API's Machine.
 func etcdHook(t *testing.T, machine string) string {
 	t.Helper()
 	return field(t, capiMachine(machine), `.metadata.annotations.pre-drain\.delete\.hook\.machine\.cluster\.x-k8s\.io/`+simulation.EtcdHook)
 }
 
-// reflected is the name of the template that the set stands for.
+// reflected returns the name of the template that the set stands for.
 func reflected(t *testing.T) string {
 	t.Helper()
 	all := &awsv1.AWSMachineTemplateList{}
@@ -86,7 +87,7 @@ func reflected(t *testing.T) string {
 	return ""
 }
 
-// pointingTo is a patch of the set that has it make Machines from a template of Cluster API.
+// pointingTo patches the set, so that it creates Machines from a template of Cluster API.
 func pointingTo(t *testing.T, set object, name string) string {
 	t.Helper()
 	const ours, theirs = "machines_v1beta1_machine_openshift_io", "machines_v1beta2_cluster_x_k8s_io"
@@ -108,7 +109,7 @@ func pointingTo(t *testing.T, set object, name string) string {
 	return string(text)
 }
 
-// domains are the names in a list of failure domains, or the keys of an old map of them, in order.
+// domains returns the names in a list of failure domains, or the keys of an old map of them, in order.
 func domains(text string) []string {
 	var all []struct{ Name string }
 	var keyed map[string]any

@@ -22,10 +22,10 @@ import (
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
-// poundlock is who mirrors.
+// poundlock is the identity of the mirror.
 const poundlock = "system:serviceaccount:openshift-cluster-api:poundlock"
 
-// capiMachinesOf lists the set's Machines of Cluster API by name.
+// capiMachinesOf returns the names of the set's Machines of Cluster API.
 func capiMachinesOf(t *testing.T, set string) []string {
 	t.Helper()
 	machines := &clusterv1.MachineList{}
@@ -38,7 +38,7 @@ func capiMachinesOf(t *testing.T, set string) []string {
 	return names
 }
 
-// running counts the running instances of all Machines of a set, also of those that no object shows any more.
+// running counts the running instances of all Machines of a set, including Machines that no object shows any more.
 func running(set string) (n int) {
 	for _, i := range stage.Cloud.Instances() {
 		if strings.HasPrefix(i.Machine.Name, set+"-") && i.State != machinetest.Terminated && i.State != machinetest.ShuttingDown {
@@ -59,7 +59,7 @@ func counts(t *testing.T, set object, n int) {
 	eventually(t, "they are the same", func() string { return fmt.Sprint(capiMachinesOf(t, set.name)) }, fmt.Sprint(machinesOf(t, set.name)))
 }
 
-// noMirrors has the API server refuse the Machines of an API that Poundlock creates for a set, until lift is called.
+// noMirrors makes the API server refuse the Machines of an API that Poundlock creates for a set, until lift is called.
 func noMirrors(t *testing.T, set, group string) (lift func()) {
 	t.Helper()
 	namespace, version, spec := mapi, "v1beta1", acceptable
@@ -103,7 +103,7 @@ func messageOf(t *testing.T, o object, kind string) string {
 	return field(t, o, fmt.Sprintf(`.status.conditions[?(@.type=="%s")].message`, kind))
 }
 
-// A Machine that never converted has no Cluster API object: Cluster API's set would make another in its place.
+// A Machine that never converted has no Cluster API object. After a move, Cluster API's set would create another Machine in its place.
 func TestASetWaitsForAMachineThatDoesNotConvert(t *testing.T) {
 	stories.Long(t)
 	together(t)
@@ -130,7 +130,7 @@ func TestASetWaitsForAMachineThatDoesNotConvert(t *testing.T) {
 	if is := field(t, set, ".status.authoritativeAPI"); is != "MachineAPI" {
 		t.Fatalf("status.authoritativeAPI is %s", is)
 	}
-	// As the message says: without that Machine the move goes on, with the one that the set has made in its place.
+	// The user does what the message advises: without that Machine the move goes on, with the Machine that the set has created in its place.
 	must(t, mapiMachine(stuck).args("delete", "--wait=false")...)
 	authorityIs(t, set, "ClusterAPI")
 	settled(t, set)
@@ -138,7 +138,7 @@ func TestASetWaitsForAMachineThatDoesNotConvert(t *testing.T) {
 	counts(t, set, 1)
 }
 
-// Machines that Cluster API's set creates count, also those that the mirror has not seen to yet when the set is asked back.
+// Machines that Cluster API's set creates count, even those that the mirror has not seen yet when the set is asked to move back.
 func TestASetWaitsForTheMirrorsOfItsNewMachines(t *testing.T) {
 	stories.Long(t)
 	together(t)
@@ -170,7 +170,7 @@ func TestASetWaitsForTheMirrorsOfItsNewMachines(t *testing.T) {
 	counts(t, set, 0)
 }
 
-// Scaled in the moment after the request, until admission refuses it: what was accepted is kept, with each Machine mirrored and one instance each.
+// The set is scaled right after the request to move, until admission refuses that. What was accepted is kept: each Machine is mirrored, and has one instance.
 func TestASetIsScaledFarInTheMomentAfterTheRequest(t *testing.T) {
 	stories.Long(t)
 	together(t)
@@ -195,8 +195,8 @@ func TestASetIsScaledFarInTheMomentAfterTheRequest(t *testing.T) {
 	}
 }
 
-// A set that is asked to move as soon as it is created, and asked back. Before the mirror has made its Machines Cluster API's set counts none of them: it would
-// create others, and delete what it finds too many when the mirrors come.
+// A set is asked to move as soon as it is created, and asked back. Until the mirror has created the Machines of Cluster API, Cluster API's set counts none of
+// them. It would create others, and delete the surplus when the mirrors come.
 func TestASetIsFlippedAtItsCreationAndBack(t *testing.T) {
 	stories.Long(t)
 	together(t)
@@ -220,7 +220,7 @@ func TestASetIsFlippedAtItsCreationAndBack(t *testing.T) {
 	}
 }
 
-// instancesEver counts the instances of all Machines of a set, terminated ones included.
+// instancesEver counts the instances that all Machines of a set ever had, including the terminated ones.
 func instancesEver(set string) (n int) {
 	for _, i := range stage.Cloud.Instances() {
 		if strings.HasPrefix(i.Machine.Name, set+"-") {
@@ -230,7 +230,8 @@ func instancesEver(set string) (n int) {
 	return n
 }
 
-// A Machine of the Machine API that no set owns, with the labels of a set: the Machine API's set would adopt it after the move, and delete one for it.
+// A Machine of the Machine API that no set owns has the labels of a set. After the move, the Machine API's set would adopt it, and delete another Machine for
+// it.
 func TestASetWaitsForAMachineThatTheOtherWouldAdopt(t *testing.T) {
 	stories.Long(t)
 	together(t)
@@ -267,7 +268,7 @@ func TestASetWaitsForAMachineThatTheOtherWouldAdopt(t *testing.T) {
 	if is := field(t, set, ".status.authoritativeAPI"); is != "ClusterAPI" {
 		t.Fatalf("status.authoritativeAPI is %s", is)
 	}
-	// As the message says.
+	// The user does what the message advises.
 	must(t, append(lone.args("label"), "machine.openshift.io/cluster-api-machineset-")...)
 	authorityIs(t, set, "MachineAPI")
 	settled(t, set)

@@ -20,8 +20,8 @@ import (
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
-// The rows of converting › Summary of the rules that tell of a Machine's deletion, and what DESIGN §3.3 adds to them. In each a Machine is
-// deleted on one side while one side is authoritative; all that is then checked is what is left, on both sides and in the cloud.
+// This covers the rows of converting › Summary of the rules about a Machine's deletion, and what DESIGN §3.3 adds to them. In each case a Machine is deleted on
+// one side while one side is authoritative. The test then only checks what is left, on both sides and in the cloud.
 func TestDeletingAMachineInEachRowOfTheRules(t *testing.T) {
 	together(t)
 	for _, row := range []struct {
@@ -29,7 +29,7 @@ func TestDeletingAMachineInEachRowOfTheRules(t *testing.T) {
 		owned         bool
 		authority, on string
 		warns         string
-		machineAPI    bool // is there afterwards
+		machineAPI    bool // whether it exists afterwards
 		clusterAPI    bool
 		instance      bool
 	}{
@@ -73,7 +73,7 @@ func TestDeletingAMachineInEachRowOfTheRules(t *testing.T) {
 	}
 }
 
-// newMachine makes a Machine, on its own or of a set, that runs under an authority, and returns its name.
+// newMachine creates a Machine, on its own or of a set, waits until it runs under the given authority, and returns its name.
 func newMachine(t *testing.T, owned bool, authority string) string {
 	t.Helper()
 	name := "row-" + fmt.Sprint(time.Now().UnixNano()%1e9)
@@ -91,7 +91,7 @@ func newMachine(t *testing.T, owned bool, authority string) string {
 	return name
 }
 
-// lone makes a Machine of the Machine API that nothing owns, like those of worker-a, and waits until it runs and is mirrored.
+// lone creates a Machine of the Machine API that nothing owns, like those of worker-a, and waits until it runs and is mirrored.
 func lone(t *testing.T, name string) {
 	t.Helper()
 	if a := kubectl(t, loneManifest(t, name), "create", "-f", "-"); !a.ok {
@@ -127,7 +127,7 @@ func loneManifest(t *testing.T, name string) string {
 	return string(text)
 }
 
-// move hands an object over and waits until that has settled.
+// move requests a move of an object and waits until that has settled.
 func move(t *testing.T, o object, api string) {
 	t.Helper()
 	request(t, o, api)
@@ -143,7 +143,7 @@ func remains(t *testing.T, o object, want bool) {
 	}, fmt.Sprint(want))
 }
 
-// instances are the IDs of those that a Machine has and that are not on their way out.
+// instances returns the IDs of a Machine's instances that are not being terminated.
 func instances(name string) []string {
 	ids := []string{}
 	for _, i := range stage.Cloud.InstancesOf(name) {
@@ -154,8 +154,8 @@ func instances(name string) []string {
 	return ids
 }
 
-// A person tidies up on the Machine API's side after everything has moved. "The Cluster API equivalent will continue to operate on its own"
-// (converting › Deletion of Machines), whichever way the garbage collector goes about it.
+// A person deletes the set on the Machine API's side after everything has moved. "The Cluster API equivalent will continue to operate on its own" (converting ›
+// Deletion of Machines), whatever the deletion's propagation policy is.
 func TestDeletingTheMachineAPISetThatIsNotAuthoritativeLeavesEverythingRunning(t *testing.T) {
 	stories.Long(t)
 	together(t)
@@ -181,7 +181,7 @@ func TestDeletingTheMachineAPISetThatIsNotAuthoritativeLeavesEverythingRunning(t
 			if after := instancesOf(machines); !slices.Equal(before, after) {
 				t.Errorf("instances before: %q, after: %q", before, after)
 			}
-			// It works on its own now.
+			// The Cluster API set works on its own now.
 			must(t, capiSet(set.name).args("scale", "--replicas=1")...)
 			eventually(t, "one is left", func() string { return fmt.Sprint(len(instancesOf(machines))) }, "1")
 		})
@@ -221,8 +221,8 @@ func TestDeletingTheClusterAPISetThatIsNotAuthoritativeMakesItAgain(t *testing.T
 	eventually(t, "a third Machine", func() string { return fmt.Sprint(len(machinesOf(t, set.name))) }, "3")
 }
 
-// A move back is cancelled by a deletion, and somebody takes Cluster API's finalizer off the Machine, also the one of a Machine at rest. The
-// instance, which somebody asked to end, is terminated all the same, and nothing is left behind.
+// A deletion cancels a move back, and somebody takes Cluster API's finalizer off the Machine. The same is done to a Machine at rest. The instance, whose end
+// somebody asked for, is terminated all the same, and nothing is left behind.
 func TestADeletionWhoseFinalizerIsRemovedByHandEndsTheInstance(t *testing.T) {
 	stories.Long(t)
 	for _, moving := range []bool{true, false} {
@@ -262,7 +262,8 @@ func TestADeletionWhoseFinalizerIsRemovedByHandEndsTheInstance(t *testing.T) {
 	}
 }
 
-// A person takes a Machine out of its set's selector, and the set is deleted. It does not wait for that Machine, which the collector deletes afterwards.
+// A person takes a Machine out of its set's selector, and the set is deleted. The set does not wait for that Machine. The garbage collector deletes the Machine
+// afterwards.
 func TestASetIsDeletedThatNoLongerSelectsOneOfItsMachines(t *testing.T) {
 	stories.Long(t)
 	together(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
-// Who keeps a manifest in git finds, after there and back, what is in git. This one is written as people, older tools and templates write:
-// empty, zero and null members, keys in other case.
+// A person who keeps a manifest in git finds that the object equals the manifest after a move and a move back. This manifest is written as people, older tools
+// and templates write it: with empty, zero and null members, and keys in other case.
 func TestAManifestIsAfterThereAndBackWhatItWas(t *testing.T) {
 	stories.Long(t)
 	together(t)
@@ -71,7 +71,7 @@ func TestAManifestIsAfterThereAndBackWhatItWas(t *testing.T) {
 	}
 }
 
-// content is what a manifest says of an object.
+// content returns what a manifest says of an object.
 func content(t *testing.T, o object) string {
 	t.Helper()
 	return field(t, o, ".metadata.labels") + "\n" + field(t, o, ".spec")

@@ -23,7 +23,7 @@ import (
 	"github.com/poundlock/poundlock/test/simulation"
 )
 
-// etcdsOperator runs it in this process instead of its own, and keeps its requests.
+// etcdsOperator runs etcd's operator in this process, in the place of its own process, and records its requests.
 func etcdsOperator(t *testing.T) *neighbours.Log {
 	t.Helper()
 	log, config := &neighbours.Log{}, clientrest.CopyConfig(stage.Plane.Admin())
@@ -45,7 +45,8 @@ func etcdsOperator(t *testing.T) *neighbours.Log {
 	return log
 }
 
-// drainsNothing has the Machine API's drain controller look on.
+// drainsNothing runs the simulated drain controller of the Machine API until the test ends, and returns it. The test can then check that it would have drained
+// nothing.
 func drainsNothing(t *testing.T) *neighbours.DrainController {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -57,7 +58,7 @@ func drainsNothing(t *testing.T) *neighbours.DrainController {
 	return drain
 }
 
-// The operator of etcd knows the Machine API alone, and drains nothing itself: what it writes there blocks and releases a Machine that Cluster API runs.
+// The operator of etcd only knows the Machine API, and drains nothing itself. What it writes there blocks and releases a Machine that Cluster API runs.
 func TestEtcdHoldsAMachineThatClusterAPIRuns(t *testing.T) {
 	stories.Long(t)
 	controlPlane(t, true)
@@ -65,7 +66,7 @@ func TestEtcdHoldsAMachineThatClusterAPIRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := sync.OnceValue(func() *neighbours.Log { return etcdsOperator(t) })
-	t.Cleanup(func() { start() }) // or its own process would not come back
+	t.Cleanup(func() { start() }) // or the operator's own process would not come back
 	drain := drainsNothing(t)
 	one := masters(t)[0]
 	name, books := one.Name, opened()
@@ -92,7 +93,7 @@ func TestEtcdHoldsAMachineThatClusterAPIRuns(t *testing.T) {
 		t.Errorf("its hooks are %q", got)
 	}
 
-	// Nobody but the operator takes it off, and that no more than this.
+	// Only the operator may remove the hook, and it may remove nothing else.
 	without := `[{"op":"remove","path":"/spec/lifecycleHooks/preDrain"}]`
 	refused(t, kubectl(t, "", append(mapiMachine(name).args("patch"), "--type=json", "-p", without)...), "authority/spec-locked")
 	more := `{"spec":{"lifecycleHooks":{"preDrain":null},"providerSpec":{"value":{"instanceType":"m6i.metal"}}}}`
@@ -119,13 +120,13 @@ func TestEtcdHoldsAMachineThatClusterAPIRuns(t *testing.T) {
 	if all := log.Refused(); len(all) > 0 {
 		t.Errorf("requests of etcd's operator were refused:\n%s", strings.Join(all, "\n"))
 	}
-	// One to let go of it, one to hold its replacement.
+	// It sends one PUT to release the Machine, and one to hold the Machine's replacement.
 	if puts := log.Written("machines/"); len(puts) > 2 {
 		t.Errorf("etcd's operator had to write %d times:\n%s", len(puts), strings.Join(puts, "\n"))
 	}
 }
 
-// Its hook is added to what Cluster API runs, too, and comes back if somebody removes it there.
+// The operator's hook is also added to a Machine that Cluster API runs. It is restored if somebody removes it there.
 func TestEtcdHoldsAMachineAnew(t *testing.T) {
 	stories.Long(t)
 	controlPlane(t, true)

@@ -11,8 +11,8 @@ import (
 	"github.com/poundlock/poundlock/test/stories"
 )
 
-// Where the feature gate MachineAPIMigration goes off while a set is Cluster API's (a downgrade, a mistake), the Machine API's controllers act
-// on both objects again, as they know nothing of authority. Both sets would scale; admission keeps it to one.
+// The feature gate MachineAPIMigration is turned off while Cluster API is authoritative for a set (a downgrade, a mistake). The Machine API's controllers then
+// act on the objects of both APIs again, because they do not look at which API is authoritative. Both sets would scale. Admission lets only one scale.
 func TestTheGateGoesOffUnderASetOfClusterAPI(t *testing.T) {
 	stories.Long(t)
 	story(t)

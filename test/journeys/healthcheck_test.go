@@ -94,7 +94,7 @@ func TestMachineHealthCheckInMixedClusters(t *testing.T) {
 	}
 }
 
-// rest waits until nobody writes to either object any more.
+// rest waits until nobody writes to any of the objects any more.
 func rest(t *testing.T, objects ...object) {
 	t.Helper()
 	last, since := "", time.Now()
@@ -110,7 +110,7 @@ func rest(t *testing.T, objects ...object) {
 	}, "true")
 }
 
-// heal silences the kubelets of some Machines, and waits until these are gone on both sides and in the cloud, and others in their place.
+// heal silences the kubelets of some Machines, and waits until these Machines are gone on both sides and in the cloud, and others have replaced them.
 func heal(t *testing.T, here, there object, sick ...string) {
 	t.Helper()
 	for _, name := range sick {
@@ -127,7 +127,7 @@ func heal(t *testing.T, here, there object, sick ...string) {
 	}
 }
 
-// carriedOver is how many events say that Poundlock deleted a Machine for Cluster API's check.
+// carriedOver returns how many events report that Poundlock deleted a Machine for Cluster API's check.
 func carriedOver(t *testing.T, machine string) string {
 	t.Helper()
 	text := must(t, "-n", capi, "get", "events.v1.events.k8s.io", "-o", `jsonpath={range .items[?(@.reason=="RemediationCarriedOver")]}{.note}{"\n"}{end}`).out
@@ -147,8 +147,8 @@ spec:
   - {type: Ready, status: "False", timeout: 20s}
 `
 
-// A Machine waits for an instance for longer than a check allows, and moves without one: the check counts from the creation of Cluster API's Machine, the
-// mirror. No other story runs meanwhile: the cloud launches nothing.
+// A Machine waits for an instance for longer than a check allows, and moves without one. The check counts from the creation of Cluster API's Machine, which is
+// the mirror. No other story runs meanwhile, because the cloud launches nothing.
 func TestAnInstanceThatIsCreatedAfterAMoveIsNotEndedForItsMachinesAge(t *testing.T) {
 	stories.Long(t)
 	story(t)
@@ -181,12 +181,12 @@ func TestAnInstanceThatIsCreatedAfterAMoveIsNotEndedForItsMachinesAge(t *testing
 	for _, paused := range []bool{false, true} {
 		if paused {
 			authorityIs(t, m, "Migrating")
-			must(t, append(m.args("label"), "checked=late")...) // before the move Poundlock would delete it in the check's stead
+			must(t, append(m.args("label"), "checked=late")...) // before the move, Poundlock would carry out the check's deletion
 			if err := stage.Cloud.Heal(); err != nil {
 				t.Fatal(err)
 			}
 		}
-		// After the pause the Machine API's controller waits until nothing that it asked for can appear any more, and only then acknowledges.
+		// After the pause, the Machine API's controller waits until nothing that it asked for can appear any more, and only then acknowledges.
 		within(t, machine.Grace+patience, "a question", func() string {
 			now := messageOf(t, m, "AuthoritySettled")
 			return fmt.Sprint(now != text && strings.Contains(now, "no-instance="))

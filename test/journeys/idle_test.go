@@ -20,11 +20,11 @@ import (
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
-// resyncs is how often everything is looked at again.
+// resyncs is how often the test makes Poundlock look at everything again.
 const resyncs = 20
 
-// A fleet at rest costs reads of a cache and nothing else, however much there is to compare: hooks, lists, and what API servers and webhooks have
-// filled in, on either side and with either side authoritative.
+// A fleet at rest only costs reads of a cache, however much there is to compare: hooks, lists, and what API servers and webhooks have filled in. That holds on
+// both sides, whichever API is authoritative.
 func TestIdleIsSilent(t *testing.T) {
 	stories.Long(t)
 	afterAll(t)
@@ -44,7 +44,7 @@ func TestIdleIsSilent(t *testing.T) {
 	}
 
 	all := lookAtEverything(t)
-	if len(all) > 0 { // Cluster API resyncs every ten minutes, and remains of earlier stories are noted late. A fight of two controllers repeats.
+	if len(all) > 0 { // Cluster API resyncs every ten minutes, and records what earlier stories left late. A fight of two controllers repeats.
 		all = lookAtEverything(t)
 	}
 	if len(all) > 0 {
@@ -52,7 +52,7 @@ func TestIdleIsSilent(t *testing.T) {
 	}
 }
 
-// lookAtEverything has the mirror pass over every pair many times, in which it may write nothing, and lists what has been written to meanwhile, by whomever.
+// lookAtEverything makes the mirror look at every pair many times, during which it may write nothing. It returns what anybody has written to meanwhile.
 func lookAtEverything(t *testing.T) []string {
 	t.Helper()
 	before := atRest(t)
@@ -63,7 +63,7 @@ func lookAtEverything(t *testing.T) []string {
 		}
 	}
 	for i := range resyncs {
-		// What all conversions depend on has changed: every pair is looked at.
+		// Everything that conversions depend on counts as changed, so every pair is looked at.
 		must(t, "annotate", "infrastructures.config.openshift.io", "cluster", "--overwrite", fmt.Sprintf("example.com/look=%d-%v", i, reported.passes))
 		eventually(t, "everything is looked at", func() string { return fmt.Sprint(scrape(t).passes >= reported.passes+float64(i+1)*pairs) }, "true")
 	}
@@ -76,10 +76,10 @@ func lookAtEverything(t *testing.T) []string {
 	return written
 }
 
-// meters are what the manager's metrics say of all that it has done.
+// meters are what the manager's metrics say of what it has done.
 type meters struct {
-	// passes are those of the mirror; writes the requests that change something, but for the lease, which is updated by PUT, and for the
-	// dry run that asks each minute whether the API server reaches the webhooks.
+	// passes counts the mirror's passes. writes counts the requests that change something. It leaves out the Lease, which is updated by PUT, and the dry run that
+	// checks each minute whether the API server reaches the webhooks.
 	passes, writes float64
 }
 
@@ -112,7 +112,7 @@ func scrape(t *testing.T) meters {
 	}
 }
 
-// richSet is a MachineSet with two Machines that have many fields.
+// richSet creates a MachineSet with two Machines that have many fields.
 func richSet(t *testing.T, name string) string {
 	t.Helper()
 	set := map[string]any{}

@@ -35,7 +35,7 @@ func TestASetMovesThereAndBack(t *testing.T) {
 	stop := authorities(t, set.name)
 
 	if a := request(t, set, "ClusterAPI"); len(a.warnings()) > 0 {
-		// It may say how many Machines it concerns; it may not say that something is in the way.
+		// A warning may say how many Machines the request concerns. It may not say that something prevents the move.
 		t.Logf("warnings: %q", a.warnings())
 	}
 	authorityIs(t, set, "ClusterAPI")
@@ -57,7 +57,7 @@ func TestASetMovesThereAndBack(t *testing.T) {
 	}
 }
 
-// unchanged compares two providerSpecs member by member: who keeps the manifest sees an empty one too.
+// unchanged compares two providerSpecs member by member, because a person who keeps the manifest also sees an empty member.
 func unchanged(t *testing.T, before, after string) {
 	t.Helper()
 	var was, is map[string]any
@@ -97,7 +97,7 @@ func TestAMachineMovesThereAndBackAndKeepsItsInstance(t *testing.T) {
 	}
 }
 
-// finalizers checks who has promised to clean up.
+// finalizers checks that an object has a finalizer, or that it does not, as `want` says.
 func finalizers(t *testing.T, o object, name string, want bool) {
 	t.Helper()
 	all := field(t, o, ".metadata.finalizers")
@@ -177,7 +177,7 @@ func TestASetThatDoesNotConvertStaysAndReportsWhy(t *testing.T) {
 			t.Fatalf("status.authoritativeAPI became %q", got)
 		}
 	}
-	// What stands in the way is removed, and the request that was stored is carried out.
+	// When what prevents the move is removed, the stored request is carried out.
 	must(t, append(set.args("patch"), "--type=json", "-p",
 		`[{"op":"replace","path":"/spec/template/spec/providerSpec/value/deviceIndex","value":0}]`)...)
 	authorityIs(t, set, "ClusterAPI")
@@ -197,7 +197,7 @@ func TestApplyOfAManifestThatChangesTheAuthorityAlone(t *testing.T) {
 	apply(t, toClusterAPI)
 	authorityIs(t, set, "ClusterAPI")
 	settled(t, set)
-	apply(t, toClusterAPI) // changes nothing, and is let through
+	apply(t, toClusterAPI) // this changes nothing, and is allowed
 	apply(t, manifest)
 	authorityIs(t, set, "MachineAPI")
 }
@@ -247,7 +247,7 @@ func TestAnIdleFleetIsNotWrittenTo(t *testing.T) {
 	afterAll(t)
 	story(t)
 	marked(t)
-	if all := disturbed(t); len(all) > 0 { // on a busy machine the last story's end is noted late. What two controllers fight over comes again.
+	if all := disturbed(t); len(all) > 0 { // on a busy machine, the end of the last story is recorded late. A fight of two controllers repeats.
 		t.Logf("at first: %v", all)
 		if all = disturbed(t); len(all) > 0 {
 			t.Errorf("moved:\n%s", strings.Join(all, "\n"))
@@ -255,8 +255,8 @@ func TestAnIdleFleetIsNotWrittenTo(t *testing.T) {
 	}
 }
 
-// marked waits until the Cluster's mark has the number of the objects that are mirrored. Numbers are corrected once a minute, and with each of them the
-// provider looks at all its machines.
+// marked waits until the annotation by which Poundlock marks the Cluster has the number of mirrored objects. Poundlock corrects that number once a minute, and
+// each correction makes the provider look at all its machines.
 func marked(t *testing.T) {
 	t.Helper()
 	var holds, want string
@@ -285,7 +285,7 @@ func marked(t *testing.T) {
 	}
 }
 
-// disturbed lists what is written to, and what the cloud is called for, while nothing happens.
+// disturbed returns what is written to, and what the cloud is called for, while nothing happens.
 func disturbed(t *testing.T) []string {
 	t.Helper()
 	before := atRest(t)

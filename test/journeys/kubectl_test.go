@@ -27,13 +27,13 @@ const (
 	capi = "openshift-cluster-api"
 )
 
-// answer is what kubectl had to say.
+// answer is kubectl's output.
 type answer struct {
 	out, err string
 	ok       bool
 }
 
-// warnings are the sentences after "Warning: ".
+// warnings returns the sentences after "Warning: ".
 func (a answer) warnings() []string {
 	var out []string
 	for _, line := range strings.Split(a.err, "\n") {
@@ -57,7 +57,7 @@ func kubectl(t *testing.T, stdin string, args ...string) answer {
 	return answer{stdout.String(), stderr.String(), err == nil}
 }
 
-// kubectlEnv keeps a person's own kubectl settings and caches out of it.
+// kubectlEnv returns an environment without a person's own kubectl settings and caches.
 func kubectlEnv(t *testing.T) []string {
 	t.Helper()
 	home := filepath.Join(stage.Plane.Dir(), "home")
@@ -68,7 +68,7 @@ func kubectlEnv(t *testing.T) []string {
 	return []string{"HOME=" + home, "KUBECONFIG=" + stage.Plane.KubeconfigPath(), "PATH=" + path}
 }
 
-// must runs kubectl and expects that it succeeds.
+// must runs kubectl and expects success.
 func must(t *testing.T, args ...string) answer {
 	t.Helper()
 	a := kubectl(t, "", args...)
@@ -78,7 +78,7 @@ func must(t *testing.T, args ...string) answer {
 	return a
 }
 
-// field reads one value by its JSONPath, as `kubectl get -o jsonpath` prints it; "" where the object or the field is not there. It is asked for many times a
+// field returns one value by its JSONPath, as `kubectl get -o jsonpath` prints it; "" if the object or the field does not exist. Tests call it many times a
 // second, so it starts no kubectl.
 func field(t *testing.T, o object, path string) string {
 	t.Helper()
@@ -101,7 +101,7 @@ func field(t *testing.T, o object, path string) string {
 
 var kinds sync.Map
 
-// kindOf finds a kind by what kubectl calls it: resource.group, or resource.version.group for a version that is not the preferred one.
+// kindOf returns a kind by its name for kubectl: resource.group, or resource.version.group for a version that is not the preferred one.
 func kindOf(t *testing.T, resource string) schema.GroupVersionKind {
 	t.Helper()
 	if kind, known := kinds.Load(resource); known {
@@ -119,7 +119,7 @@ func kindOf(t *testing.T, resource string) schema.GroupVersionKind {
 	return kind
 }
 
-// object is how kubectl names it.
+// object names an object as kubectl does.
 type object struct{ namespace, resource, name string }
 
 func (o object) args(verb ...string) []string {
@@ -134,16 +134,16 @@ func awsMachine(name string) object {
 	return object{capi, "awsmachines.infrastructure.cluster.x-k8s.io", name}
 }
 
-// patience is for a machine whose processors are busy with something else, other stories among it.
+// patience is long enough for a machine whose processors are busy with something else, such as other stories.
 const patience = 2 * time.Minute
 
-// eventually waits until a state is there, and fails with the last one that was.
+// eventually waits until state returns want, and fails with the last other value.
 func eventually(t *testing.T, what string, state func() string, want string) {
 	t.Helper()
 	within(t, patience, what, state, want)
 }
 
-// within does the same for what takes its own time.
+// within does what eventually does, with a limit of its own.
 func within(t *testing.T, limit time.Duration, what string, state func() string, want string) {
 	t.Helper()
 	var got string

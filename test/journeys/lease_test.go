@@ -11,7 +11,7 @@ import (
 	"github.com/poundlock/poundlock/test/stories"
 )
 
-// A replica that loses its Lease goes on answering, and moves nothing until it has the Lease again.
+// A replica that loses its Lease continues to answer reviews, and moves nothing until it has the Lease again.
 func TestALostLeaseEndsNoWebhook(t *testing.T) {
 	stories.Long(t)
 	story(t)
@@ -24,7 +24,7 @@ func TestALostLeaseEndsNoWebhook(t *testing.T) {
 	request(t, set, "ClusterAPI")
 	authorityIs(t, set, "Migrating")
 
-	// Edits of the mirror fail closed: from now on, each is answered.
+	// Edits of the mirror fail closed. From now on, each of them has to be answered.
 	var answered sync.WaitGroup
 	over := make(chan struct{})
 	answers := 0

@@ -21,7 +21,7 @@ var (
 	seed = flag.Uint64("seed", 0, "of what is drawn where not everything is played; 0: another one each time")
 )
 
-// stage is set once, by TestMain.
+// TestMain sets stage once.
 var stage *testcluster.Stage
 
 func TestMain(m *testing.M) {
@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 		fmt.Println("the journeys are played on a stage, and are left to make test: -short")
 		return
 	}
-	// Stories wait more than they work: four at a time, more than there are processors. Two tests wait for the end of all others (afterAll), and each takes a
-	// place while it does.
+	// Stories mostly wait, so four of them run at a time, which is more than there are processors. Two tests wait for the end of all others (afterAll), and each
+	// occupies a place meanwhile.
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}
@@ -49,7 +49,7 @@ func run(m *testing.M) (code int) {
 		return 1
 	}
 	code = m.Run()
-	if cause := stage.Cause(); cause != nil { // tests that fail for want of it are to say so
+	if cause := stage.Cause(); cause != nil { // tests that fail without the stage should say why
 		fmt.Fprintln(os.Stderr, cause)
 		code = 1
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/poundlock/poundlock/test/stories"
 )
 
-// While each Machine of the control plane is being deleted, Cluster API skips etcd's hook. Poundlock refuses the deletion of the last one. But nobody reviews
-// what is deleted while Poundlock is away, and deletions at the same moment do not see each other: then the instances stay until etcd lets them go, one
+// While every Machine of the control plane is being deleted, Cluster API skips etcd's hook. Poundlock refuses the deletion of the last one. But nobody reviews
+// a deletion while Poundlock is away, and deletions at the same moment do not see each other. In those cases the instances stay until etcd releases them, one
 // replacement after the other.
 func TestEveryMasterIsDeletedAtOnce(t *testing.T) {
 	stories.Long(t)

@@ -26,7 +26,7 @@ import (
 	"github.com/poundlock/poundlock/test/simulation"
 )
 
-// Where a move stands, for the writes of neighbours.
+// These are the phases of a move in which neighbours write.
 const (
 	byMachineAPI = "MachineAPI"
 	migrating    = "Migrating"
@@ -38,14 +38,14 @@ type write struct {
 	sentence, who string
 	machine       bool
 	clusterAPI    bool
-	// dry: a dry run, where the write would end a Machine that passes.
+	// dry: the request is sent as a dry run. It would end a Machine, and is allowed.
 	dry bool
 	do  func(context.Context, client.Client, *unstructured.Unstructured) error
-	// refused is the rule that refuses it, by where the move stands. Elsewhere it passes.
+	// refused names the rule that refuses the write, by the phase of the move. In other phases the write is allowed.
 	refused map[string]string
-	// kept is a field that is to be afterwards what it was before.
+	// kept lists fields that must have the same value afterwards.
 	kept []string
-	// back takes a change back that passed.
+	// back undoes a change that was allowed.
 	back func(context.Context, client.Client, *unstructured.Unstructured) error
 }
 
@@ -109,7 +109,7 @@ func sent(kind types.PatchType, patch string) func(context.Context, client.Clien
 	}
 }
 
-// put sends the whole object, as it was read a moment before, again if somebody was faster.
+// put sends the whole object, as it was read a moment before. It retries after a conflict.
 func put(change func(*unstructured.Unstructured)) func(context.Context, client.Client, *unstructured.Unstructured) error {
 	return func(ctx context.Context, c client.Client, o *unstructured.Unstructured) error {
 		var err error
@@ -149,8 +149,8 @@ func label(o *unstructured.Unstructured, key, value string) {
 	o.SetLabels(all)
 }
 
-// Each neighbour meets the lock at each step of a move: what it must be able to write passes, what two controllers would act on does not, and
-// what it drops for want of knowing it is put back.
+// Each neighbour meets the lock at each phase of a move. What it must be able to write is allowed. A write on which two controllers would act is refused. A
+// field that the neighbour drops because it does not know it is restored.
 func TestNeighboursMeetTheLock(t *testing.T) {
 	stories.Long(t)
 	story(t)
@@ -197,7 +197,7 @@ func TestNeighboursMeetTheLock(t *testing.T) {
 	}
 }
 
-// user is a writer that is no more than its name.
+// user is a writer that only has a name.
 type user string
 
 func (u user) Identity() string                        { return string(u) }
@@ -245,7 +245,7 @@ func (w write) meets(t *testing.T, where, set, machine string) {
 	}
 }
 
-// keptIn is what must not be lost: of conditions, their types.
+// keptIn returns what must not be lost. For conditions, that is their types.
 func (w write) keptIn(t *testing.T, on object) string {
 	t.Helper()
 	if w.kept == nil {
@@ -266,7 +266,7 @@ func (w write) keptIn(t *testing.T, on object) string {
 	return fmt.Sprint(names)
 }
 
-// With all that every cluster has writing beside it, a fleet is at rest with either API authoritative, and nobody is refused.
+// Everything that every cluster has writes beside the fleet. The fleet is still at rest with either API authoritative, and no request is refused.
 func TestAFleetWithNeighboursIsAtRest(t *testing.T) {
 	stories.Long(t)
 	story(t)
@@ -297,7 +297,7 @@ func TestAFleetWithNeighboursIsAtRest(t *testing.T) {
 		undisturbed(t, api, func() int { return len(logs["storage version migrator, sets"].Written("machinesets")) })
 	}
 	for name, log := range logs {
-		// A list of conditions from before the pause is refused, and sent again with what is stored (authority/status-owned).
+		// A list of conditions from before the pause is refused. The neighbour sends it again with what is stored (authority/status-owned).
 		refused := slices.DeleteFunc(log.Refused(), func(r string) bool { return strings.Contains(r, "status.conditions[Paused]: Forbidden") })
 		if len(refused) > 0 {
 			t.Errorf("%s was refused: %v", name, refused)
@@ -305,9 +305,9 @@ func TestAFleetWithNeighboursIsAtRest(t *testing.T) {
 	}
 }
 
-// undisturbed requires a time in which only the neighbours write, every third of a second: a minute beside OpenShift's own controllers (make proof
-// WHAT=neighbours), else fifteen seconds. What a move or an earlier story left is written before (surroundings are marked some seconds after a move); a fight
-// over a field never ends.
+// undisturbed requires a time in which only the neighbours write, every third of a second. The time is a minute beside OpenShift's own controllers (make proof
+// WHAT=neighbours), else fifteen seconds. What a move or an earlier story leaves is written before that (the marks on namespaces, CRDs and the Cluster are
+// written some seconds after a move). A fight over a field never ends.
 func undisturbed(t *testing.T, api string, looks func() int) {
 	t.Helper()
 	const times = 6
@@ -322,7 +322,7 @@ func undisturbed(t *testing.T, api string, looks func() int) {
 		if looked := looks() - first; looked < int(long/time.Second) {
 			t.Fatalf("under %s, the neighbours looked %d times in %s: they have stopped", api, looked, long)
 		}
-		all := slices.DeleteFunc(moved(before, versions(t)), func(m string) bool { return strings.Contains(m, "Cluster ") }) // they count their Machines, later
+		all := slices.DeleteFunc(moved(before, versions(t)), func(m string) bool { return strings.Contains(m, "Cluster ") }) // Clusters count Machines later
 		writes := scrape(t).writes - reported.writes
 		if len(all) == 0 && writes == 0 {
 			return

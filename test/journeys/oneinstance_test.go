@@ -12,8 +12,8 @@ import (
 	"github.com/poundlock/poundlock/test/stories"
 )
 
-// manifestOf is the object as a person copies it: under another name, without what the server and controllers keep, and with other members of
-// spec and metadata.
+// manifestOf returns the object as a person copies it: with another name, without what the server and controllers keep, and with the given members of spec and
+// metadata.
 func manifestOf(t *testing.T, o object, name string, spec, metadata map[string]any) string {
 	t.Helper()
 	var content map[string]any
@@ -37,9 +37,9 @@ func manifestOf(t *testing.T, o object, name string, spec, metadata map[string]a
 	return string(out)
 }
 
-// A provider acts on each of its machines that a Machine owns, and on the instance that it names. So neither can be given away, whichever API
-// is authoritative; what is nobody's mirror is its owner's to delete; and through all of it there is one instance. story holds the ledger
-// against that.
+// A provider acts on each of its machines that a Machine owns, and on the instance that the machine names. So neither can be given to another Machine,
+// whichever API is authoritative. An object that is nobody's mirror may be deleted by its owner. Through all of that there is one instance. story compares that
+// with the cloud's ledger.
 func TestAnInstanceHasOneMachine(t *testing.T) {
 	stories.Long(t)
 	together(t)
@@ -69,7 +69,7 @@ func TestAnInstanceHasOneMachine(t *testing.T) {
 			authorityIs(t, m, authoritative)
 			settled(t, m)
 		}
-		// To have a second instance, or this one twice.
+		// A user tries to get a second instance, or this instance twice.
 		refused("authority/infra-owner", manifestOf(t, awsMachine(name), stray, map[string]any{"providerID": "", "instanceID": nil}, nil), "create", "-f", "-")
 		refused("authority/infra-owner", manifestOf(t, awsMachine(name), stray, nil, nil), "create", "-f", "-")
 		refused("authority/provider-id", manifestOf(t, awsMachine(name), stray, nil, nobodys), "create", "-f", "-")
@@ -77,7 +77,7 @@ func TestAnInstanceHasOneMachine(t *testing.T) {
 		refused("authority/provider-id", manifestOf(t, m, stray, nil, nobodys), "create", "-f", "-")
 		refused("authority/infra-owner", manifestOf(t, capiMachine(name), stray, map[string]any{"providerID": nil}, nobodys), "create", "-f", "-")
 
-		// By its parts.
+		// A user tries the same in several steps.
 		bare := manifestOf(t, awsMachine(name), stray, map[string]any{"providerID": nil, "instanceID": nil}, map[string]any{
 			"ownerReferences": nil, "annotations": map[string]any{"cluster.x-k8s.io/paused": "", "poundlock.openshift.io/mirror-of": "Machine/" + name}})
 		if a := kubectl(t, bare, "create", "-f", "-"); !a.ok {

@@ -16,11 +16,11 @@ import (
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
-// admission is what of Poundlock answers requests.
+// admission lists the kinds of Poundlock's objects that make the API server ask or refuse.
 const admission = "validatingwebhookconfigurations,mutatingwebhookconfigurations,validatingadmissionpolicies,validatingadmissionpolicybindings"
 
-// converting › Upgrade / Downgrade Strategy: without Poundlock what is paused stays paused, and whichever API is authoritative goes on; where
-// it is installed, an existing fleet gets mirrors, and nothing happens to it.
+// converting › Upgrade / Downgrade Strategy: without Poundlock, what is paused stays paused, and the API that is authoritative goes on. When Poundlock is
+// installed, an existing fleet gets mirrors, and nothing else happens to the fleet.
 func TestPoundlockIsRemovedAndInstalledAgain(t *testing.T) {
 	stories.Long(t)
 	story(t)
@@ -66,7 +66,7 @@ func TestPoundlockIsRemovedAndInstalledAgain(t *testing.T) {
 	}
 }
 
-// olderFleet is a set of the Machine API that nobody mirrors, and what can be seen of it.
+// olderFleet creates a set of the Machine API that nobody mirrors, and returns what can be seen of it.
 func olderFleet(t *testing.T) (set object, seen string) {
 	t.Helper()
 	if a := kubectl(t, testcluster.MachineSet("older", 1), "create", "-f", "-"); !a.ok {
@@ -78,7 +78,7 @@ func olderFleet(t *testing.T) (set object, seen string) {
 	return set, look(t, set)
 }
 
-// look returns what must not change when a mirror is made: the object, its spec, its instance.
+// look returns what must not change when a mirror is created: the object, its spec, its instance.
 func look(t *testing.T, set object) string {
 	t.Helper()
 	var seen []string
@@ -88,7 +88,7 @@ func look(t *testing.T, set object) string {
 	return strings.Join(append(seen, instances(machinesOf(t, set.name)[0])...), "\n")
 }
 
-// remove takes Poundlock away, admission first, and returns what brings it back.
+// remove removes Poundlock, admission first, and returns a function that installs it again.
 func remove(t *testing.T) (install func()) {
 	t.Helper()
 	var saved struct{ Items []map[string]any }

@@ -13,12 +13,12 @@ import (
 	"github.com/poundlock/poundlock/test/stories"
 )
 
-// rival is OpenShift's own migration, as far as anybody can see it from outside.
+// rival is OpenShift's own migration, as far as it can be seen from outside.
 const rival = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: cluster-capi-operator, namespace: openshift-cluster-api}, spec: {selector: {matchLabels: {k8s-app: cluster-capi-operator}},
   template: {metadata: {labels: {k8s-app: cluster-capi-operator}}, spec: {containers: [{name: cluster-capi-operator, image: example.com/a}, {name: machine-api-migration, image: example.com/a}]}}}}`
 
-// Two that move the same objects would undo each other's writes for ever. Poundlock does nothing beside OpenShift's own migration, says so to
-// who asks, and goes on when that is stopped. Its locks hold meanwhile.
+// Two controllers that move the same objects would undo each other's writes for ever. So Poundlock does nothing beside OpenShift's own migration, and says that
+// to a person who requests a move. It goes on when that migration is stopped. Its locks hold meanwhile.
 func TestPoundlockStandsStillBesideItsRival(t *testing.T) {
 	stories.Long(t)
 	story(t)
@@ -50,7 +50,8 @@ func TestPoundlockStandsStillBesideItsRival(t *testing.T) {
 	must(t, "-n", "openshift-cluster-api", "delete", "deployment", "cluster-capi-operator")
 }
 
-// restart ends Poundlock's process and starts another, as the kubelet does when it sees that a rival has come or gone. The flags are for this time alone.
+// restart ends Poundlock's process and starts another one, as the kubelet does when Poundlock ends because a rival has come or gone. The flags only apply to
+// this start.
 func restart(t *testing.T, flags ...string) {
 	t.Helper()
 	if err := stage.StopManager(); err != nil {

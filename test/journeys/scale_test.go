@@ -73,7 +73,7 @@ func TestASetIsScaledJustBeforeAndJustAfterTheRequestToMoveIt(t *testing.T) {
 		up, down := 2+i, 1+i
 		must(t, was.args("scale", fmt.Sprintf("--replicas=%d", up))...)
 		request(t, set, api)
-		// Whether this comes too early or in time, it is either carried out or refused, and never half of each.
+		// The request may come before or after authority begins to move. It is then carried out or refused as a whole.
 		a := kubectl(t, "", was.args("scale", fmt.Sprintf("--replicas=%d", down))...)
 		want := up
 		if a.ok {
@@ -87,7 +87,7 @@ func TestASetIsScaledJustBeforeAndJustAfterTheRequestToMoveIt(t *testing.T) {
 	}
 }
 
-// A set whose Machines are of both APIs keeps its count and gives up either kind (converting › Scenarios with mixed Machines).
+// A set whose Machines are of both APIs keeps its count, and deletes a Machine of either API (converting › Scenarios with mixed Machines).
 func TestAMixedSetGivesUpMachinesOfEitherAPI(t *testing.T) {
 	stories.Long(t)
 	together(t)
@@ -97,7 +97,7 @@ func TestAMixedSetGivesUpMachinesOfEitherAPI(t *testing.T) {
 	moved, stayed := machines[0], machines[1]
 	move(t, mapiMachine(moved), "ClusterAPI")
 
-	// The Machine API's set gives up the one that Cluster API runs.
+	// The Machine API's set deletes the Machine that Cluster API runs.
 	must(t, append(capiMachine(moved).args("annotate"), "cluster.x-k8s.io/delete-machine=yes")...)
 	eventually(t, "the mark has come over", func() string {
 		return field(t, mapiMachine(moved), `.metadata.annotations.machine\.openshift\.io/delete-machine`)
@@ -107,7 +107,7 @@ func TestAMixedSetGivesUpMachinesOfEitherAPI(t *testing.T) {
 	if left := machinesOf(t, set.name); !slices.Equal(left, []string{stayed}) {
 		t.Fatalf("Machines left: %q, want %s", left, stayed)
 	}
-	// Cluster API's set gives up the one that the Machine API runs.
+	// Cluster API's set deletes the Machine that the Machine API runs.
 	move(t, set, "ClusterAPI")
 	must(t, capiSet(set.name).args("scale", "--replicas=2")...)
 	eventually(t, "a second Machine runs", func() string { return field(t, set, ".status.availableReplicas") }, "2")
@@ -120,7 +120,7 @@ func TestAMixedSetGivesUpMachinesOfEitherAPI(t *testing.T) {
 	eventually(t, "the other stays", func() string { return fmt.Sprint(len(machinesOf(t, set.name))) }, "1")
 }
 
-// converting › Creation of new Machines: a Machine API set may make Machines that are Cluster API's from birth.
+// converting › Creation of new Machines: a Machine API set may create Machines for which Cluster API is authoritative from the start.
 func TestATemplateMakesMachinesThatAreClusterAPIsFromBirth(t *testing.T) {
 	stories.Long(t)
 	together(t)

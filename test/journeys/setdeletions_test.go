@@ -26,9 +26,9 @@ import (
 	"github.com/poundlock/poundlock/test/stories"
 )
 
-// setDeletion is a cell of the matrix: a MachineSet with two Machines is deleted.
+// setDeletion is one case of the matrix: the deletion of a MachineSet with two Machines.
 type setDeletion struct {
-	// on is the API whose set is deleted, authority the one that is authoritative. In mid-move, that is the origin of the move.
+	// on is the API whose set is deleted. authority is the API that is authoritative. In mid-move, that is the origin of the move.
 	on, authority authority.API
 	cascade       cascade
 	when          moment
@@ -36,7 +36,7 @@ type setDeletion struct {
 	mixed bool
 }
 
-// cascade is how the garbage collector is asked: by the request, or by a finalizer of the set and a request that says nothing.
+// cascade is how the garbage collector learns the propagation policy: by the request, or by a finalizer on the set and a request without a policy.
 type cascade struct {
 	propagation metav1.DeletionPropagation
 	finalizer   string
@@ -51,7 +51,7 @@ const (
 	afterItself moment = "right after the switch"
 )
 
-// matrix lists all cells.
+// matrix returns all cases.
 func matrix() (all []setDeletion) {
 	apis := []authority.API{authority.MachineAPI, authority.ClusterAPI}
 	for _, on := range apis {
@@ -61,7 +61,7 @@ func matrix() (all []setDeletion) {
 				{finalizer: metav1.FinalizerDeleteDependents}, {finalizer: metav1.FinalizerOrphanDependents},
 			} {
 				if on == authority.ClusterAPI && c.finalizer == metav1.FinalizerDeleteDependents {
-					continue // nobody may add it there (authority/finalizers-owned)
+					continue // nobody may add the finalizer there (authority/finalizers-owned)
 				}
 				for _, when := range []moment{atItsRest, inMidMove, afterItself} {
 					for _, mixed := range []bool{false, true} {
@@ -90,7 +90,7 @@ func (d setDeletion) String() string {
 	return fmt.Sprintf("%s's set (%s), %s, %s, %s", d.on.Text(), side, how, d.when, machines)
 }
 
-// promise is what the review's policy says of the deletion.
+// promise returns the outcome that the review's policy announces for the deletion.
 func (d setDeletion) promise() authority.Outcome {
 	asked := authority.DeletionRequest{Kind: "MachineSet", On: d.on, Authority: d.authority, Propagation: d.cascade.propagation}
 	switch d.cascade.finalizer {
@@ -102,8 +102,8 @@ func (d setDeletion) promise() authority.Outcome {
 	return asked.Outcome()
 }
 
-// TestDeletionsOfASet plays each row of the guide's table of cascades, at rest, while authority moves and right after it has moved: what the
-// review promises is what comes of it. One cell for each promise is drawn, unless -complete is set, and `make test` plays two of these.
+// TestDeletionsOfASet plays the rows of the guide's table of cascades: at rest, while authority moves, and right after it has moved. The result must be what
+// the review promises. One case for each promise is drawn, unless -complete is set. `make test` plays two of these.
 func TestDeletionsOfASet(t *testing.T) {
 	stories.Long(t)
 	all := matrix()
@@ -115,7 +115,7 @@ func TestDeletionsOfASet(t *testing.T) {
 	table := &rows{}
 	defer table.log(t)
 	const short = 2
-	// Cells wait most of the time, so several are played at a time, whatever the number of processors is.
+	// Cases mostly wait, so several are played at a time, whatever the number of processors is.
 	places := make(chan struct{}, 8)
 	t.Run("cells", func(t *testing.T) {
 		var group sync.WaitGroup
@@ -135,7 +135,7 @@ func TestDeletionsOfASet(t *testing.T) {
 	})
 }
 
-// draw picks one cell of each promise by the seed, which the log names.
+// draw picks one case of each promise by the seed, which the log names.
 func draw(all []setDeletion) (some []setDeletion) {
 	random := rand.New(rand.NewPCG(*seed, 0)) //nolint:gosec // a draw that can be repeated
 	random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
@@ -149,7 +149,7 @@ func draw(all []setDeletion) (some []setDeletion) {
 	return some
 }
 
-// rows is the table of what came of each cell.
+// rows is the table of the results of all cases.
 type rows struct {
 	sync.Mutex
 	lines []string
@@ -166,12 +166,12 @@ func (r *rows) log(t *testing.T) {
 	t.Logf("what came of each deletion (seed %d):\n%s", *seed, strings.Join(r.lines, "\n"))
 }
 
-// play is a cell on the stage.
+// play is a case on the stage.
 type play struct {
 	setDeletion
 	table *rows
 	set   object
-	// machines are the set's by name, with the authoritative API for each; before is the instance of each.
+	// machines are the set's Machines by name, with the authoritative API for each. before has the instance of each.
 	machines map[string]authority.API
 	before   map[string]string
 	// mirror is the UID of Cluster API's set.
@@ -207,7 +207,7 @@ func (p play) all(t *testing.T, name string) {
 	p.tidy(t)
 }
 
-// prepare makes the set and brings it and its Machines where they are when the story begins.
+// prepare creates the set, and brings it and its Machines into the state in which the story begins.
 func (p *play) prepare(t *testing.T, name string) {
 	p.set = newSet(t, name, 2)
 	p.machines, p.before = map[string]authority.API{}, map[string]string{}
@@ -243,7 +243,8 @@ func (p play) deleted() object {
 	return capiSet(p.set.name)
 }
 
-// delete deletes the set at its moment, and returns what a dry run said before, nil where there is no time for one, and what the review said.
+// delete deletes the set at the case's moment. It returns the warnings of a dry run before that, nil if there is no time for one, and the warnings of the
+// deletion.
 func (p play) delete(t *testing.T) (dry, value []string) {
 	switch p.when {
 	case inMidMove:
@@ -258,7 +259,7 @@ func (p play) delete(t *testing.T) (dry, value []string) {
 	return p.send(t, client.DryRunAll), p.send(t)
 }
 
-// awaitSwitch requests the move and returns in the moment in which the API server shows that authority has moved.
+// awaitSwitch requests the move, and returns as soon as the API server shows that authority has moved.
 func (p play) awaitSwitch(t *testing.T) {
 	watcher, err := client.NewWithWatch(stage.Plane.Admin(), client.Options{Scheme: simulation.Scheme()})
 	if err != nil {
@@ -280,12 +281,12 @@ func (p play) awaitSwitch(t *testing.T) {
 	t.Fatalf("authority over %s has not moved to %s", p.set.name, p.authority)
 }
 
-// warnings keeps what an API server says.
+// warnings records the warnings of an API server.
 type warnings struct{ all []string }
 
 func (w *warnings) HandleWarningHeader(_ int, _ string, text string) { w.all = append(w.all, text) }
 
-// send deletes the set as kubectl does, or with a finalizer as one does who asks for nothing.
+// send deletes the set. It sends the propagation policy as kubectl does, or leaves it out if a finalizer has it.
 func (p play) send(t *testing.T, options ...client.DeleteOption) []string {
 	value := &warnings{}
 	config := stage.Plane.Admin()
@@ -309,7 +310,7 @@ func (p play) send(t *testing.T, options ...client.DeleteOption) []string {
 	return slices.DeleteFunc(value.all, func(text string) bool { return !strings.Contains(text, "authority/") })
 }
 
-// agrees returns in what the warnings differ from the outcome, "" if in nothing.
+// agrees returns how the warnings differ from the outcome, "" if they do not.
 func agrees(value []string, d setDeletion, o authority.Outcome) string {
 	all := strings.Join(value, "\n")
 	for _, w := range []struct {
@@ -330,7 +331,7 @@ func agrees(value []string, d setDeletion, o authority.Outcome) string {
 	return ""
 }
 
-// sight is everything there is of a cell's set.
+// sight is everything that exists of a case's set.
 type sight struct {
 	mapiSet, capiSet *metav1.ObjectMeta
 	mapi             map[string]machinev1beta1.Machine
@@ -428,7 +429,7 @@ func pausedByAnnotation(o client.Object) bool {
 	return is
 }
 
-// brief says in a few words what is left.
+// brief returns in a few words what is left.
 func (s sight) brief(p play) string {
 	var out []string
 	for _, side := range []struct {
@@ -465,7 +466,7 @@ func (s sight) brief(p play) string {
 	return strings.Join(append(out, fmt.Sprintf("%d created", born)), ", ")
 }
 
-// wrong returns what is not as promised, "" if all is.
+// wrong returns what is not as promised, "" if everything is.
 func (p play) wrong(t *testing.T, o authority.Outcome) string {
 	s := p.see(t)
 	var out []string
@@ -512,7 +513,7 @@ func (p play) wrong(t *testing.T, o authority.Outcome) string {
 	return strings.Join(append(out, p.unsettled(t, s)...), "; ")
 }
 
-// acts reports whether an object that is not paused names the running instance of a Machine, and only one.
+// acts reports whether exactly one object names the running instance of a Machine and is not paused.
 func (s sight) acts(name string) bool {
 	n := 0
 	if m, is := s.mapi[name]; is && m.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityMachineAPI && m.Spec.ProviderID != nil {
@@ -526,7 +527,7 @@ func (s sight) acts(name string) bool {
 	return n == 1
 }
 
-// unowned lists the Machines that do not belong to the set of their API that is there.
+// unowned returns the Machines that do not belong to the existing set of their API.
 func (s sight) unowned() (out []string) {
 	for name, m := range s.capi {
 		if owner := metav1.GetControllerOf(&m); s.capiSet != nil && (owner == nil || owner.UID != s.capiSet.UID) {
@@ -541,7 +542,7 @@ func (s sight) unowned() (out []string) {
 	return out
 }
 
-// unsettled lists the Machine API objects that are not in step.
+// unsettled returns the Machine API objects that are not synchronized and settled.
 func (p play) unsettled(t *testing.T, s sight) (out []string) {
 	var all []object
 	for name := range s.mapi {
@@ -558,7 +559,7 @@ func (p play) unsettled(t *testing.T, s sight) (out []string) {
 	return out
 }
 
-// quiet waits until nobody has written to an object of the set for three seconds: nobody fights.
+// quiet waits until nobody has written to an object of the set for three seconds, which shows that no two controllers fight.
 func (p play) quiet(t *testing.T) {
 	t.Helper()
 	last, since := p.see(t).versions, time.Now()
@@ -595,10 +596,10 @@ func (p play) tidy(t *testing.T) {
 // acceptable is a Machine's spec that Machine API's own webhook can complete.
 const acceptable = `{providerSpec: {value: {apiVersion: machine.openshift.io/v1beta1, kind: AWSMachineProviderConfig}}}`
 
-// holdLabel is on a set of the Machine API whose move is not to end.
+// holdLabel is a label on a set of the Machine API whose move is not to end.
 const holdLabel = "example.com/hold"
 
-// holdSwitches has the API server refuse to end a move of a set that has holdLabel, until lift is called.
+// holdSwitches makes the API server refuse the end of a move of a set that has holdLabel, until lift is called.
 func holdSwitches(t *testing.T) (lift func()) {
 	t.Helper()
 	apply(t, `

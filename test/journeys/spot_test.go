@@ -12,7 +12,8 @@ import (
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
-// A spot Machine bears the label that the Machine API's actuators write at each look, on itself and for its Node. Its set does not.
+// A spot Machine has the label that the Machine API's actuators write, each time they look, to the Machine and for its Node. The Machine's set does not have
+// the label.
 func TestASpotMachineMovesThereAndBack(t *testing.T) {
 	stories.Long(t)
 	together(t)

@@ -29,10 +29,10 @@ import (
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
-// beside counts the stories that are played beside each other.
+// beside counts the stories that run at the same time.
 var beside sync.WaitGroup
 
-// together has a test played beside others: it touches objects of its own alone, and stops no part of the stage. Those that are not are played before.
+// together makes a test run at the same time as others. Such a test only uses objects of its own, and stops no part of the stage. Other tests run before.
 func together(t *testing.T) {
 	t.Helper()
 	beside.Add(1)
@@ -40,10 +40,10 @@ func together(t *testing.T) {
 	t.Parallel()
 }
 
-// closing keeps apart the tests that come after all others.
+// closing lets the tests that come after all others run one at a time.
 var closing sync.Mutex
 
-// afterAll has a test played when all stories are over, about all that these have left.
+// afterAll makes a test run when all stories are over, so that it can check what they have left.
 func afterAll(t *testing.T) {
 	t.Helper()
 	t.Parallel()
@@ -52,10 +52,11 @@ func afterAll(t *testing.T) {
 	t.Cleanup(closing.Unlock)
 }
 
-// story begins a test: at its end the cloud's ledger must be in order. Of the stories that are played beside each other, all report what one has done wrong.
+// story begins a test. At the end of the test, the cloud's ledger must be in order. If stories run at the same time, all of them report what one of them has
+// done wrong.
 func story(t *testing.T) {
 	t.Helper()
-	before := fmt.Sprint(stage.Cloud.Audit()) // what another story left is that one's failure
+	before := fmt.Sprint(stage.Cloud.Audit()) // what another story left behind is that story's failure
 	t.Cleanup(func() {
 		if err := stage.Cloud.Audit(); fmt.Sprint(err) != before {
 			t.Error(err)
@@ -66,7 +67,7 @@ func story(t *testing.T) {
 	})
 }
 
-// logs shows how the logs of all parts end: a failure that does not come again is understood from them, or not at all.
+// logs prints the ends of the logs of all parts. If a failure does not repeat, only the logs can explain it.
 func logs(t *testing.T) {
 	t.Helper()
 	for _, part := range []string{testcluster.Poundlock, "machine-api", "infrastructure", "cluster-api"} {
@@ -81,8 +82,7 @@ func logs(t *testing.T) {
 	}
 }
 
-// newSet makes a MachineSet of the Machine API like worker-a, under a name of its own, and waits until its Machines run and
-// all is mirrored.
+// newSet creates a MachineSet of the Machine API like worker-a, with its own name, and waits until its Machines run and everything is mirrored.
 func newSet(t *testing.T, name string, replicas int) object {
 	t.Helper()
 	if a := kubectl(t, testcluster.MachineSet(name, replicas), "create", "-f", "-"); !a.ok {
@@ -102,7 +102,7 @@ func condition(t *testing.T, o object, kind string) string {
 	return field(t, o, fmt.Sprintf(`.status.conditions[?(@.type=="%s")].status`, kind))
 }
 
-// machinesOf lists the set's Machines of the Machine API by name.
+// machinesOf returns the names of the set's Machines of the Machine API.
 func machinesOf(t *testing.T, set string) []string {
 	t.Helper()
 	machines := &machinev1beta1.MachineList{}
@@ -122,8 +122,8 @@ func list(t *testing.T, l client.ObjectList, options ...client.ListOption) {
 	}
 }
 
-// request asks for the authority over o to be with api, and returns what kubectl said. It tries again where a loaded machine has a review take
-// too long, as the answer advises.
+// request requests a move of o to api, and returns kubectl's output. On a loaded machine a review may take too long. request then tries again, as the message
+// advises.
 func request(t *testing.T, o object, api string) answer {
 	t.Helper()
 	args := append(o.args("patch"), "--type=merge", "-p", fmt.Sprintf(`{"spec":{"authoritativeAPI":%q}}`, api))
@@ -181,7 +181,8 @@ func authorities(t *testing.T, name string) (stop func() []string) {
 	}
 }
 
-// versions are the resource versions of the whole fleet, and of what is said of it; or of what is named after a set, if one is given.
+// versions returns the resource versions of all objects of the fleet and of those that report on it. If sets are given, it returns only those of objects that
+// are named after one of the sets.
 func versions(t *testing.T, of ...object) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -212,7 +213,7 @@ func listOf(group, kind string) client.ObjectList {
 	return l
 }
 
-// atRest waits until nothing has moved for a second, in the whole fleet or of some sets.
+// atRest waits until nothing has changed for a second, in the whole fleet or in the given sets.
 func atRest(t *testing.T, of ...object) map[string]string {
 	t.Helper()
 	last := versions(t, of...)

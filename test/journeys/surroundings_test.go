@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// What mirrors live in is deleted neither by name nor in a collection, unless somebody has allowed it.
+// A namespace, CRD or Cluster that mirrors live in cannot be deleted, neither by name nor in a collection, unless somebody has allowed that.
 func TestWhatMirrorsLiveInIsNotDeleted(t *testing.T) {
 	stories.Long(t)
 	together(t)
@@ -57,7 +57,7 @@ func TestWhatMirrorsLiveInIsNotDeleted(t *testing.T) {
 	if a.ok || !strings.Contains(a.err, "only with the value true") {
 		t.Errorf("deleting what is not allowed to be deleted: %s", a.err)
 	}
-	t.Log(shell(t, regexp.MustCompile(`kubectl annotate \S.*allow-deletion=true`).FindString(a.err))) // as it says
+	t.Log(shell(t, regexp.MustCompile(`kubectl annotate \S.*allow-deletion=true`).FindString(a.err))) // as the message says
 	must(t, definition.args("delete", "--dry-run=server")...)
 	must(t, definition.args("patch", "--type=merge", "-p", `{"metadata":{"annotations":{"poundlock.openshift.io/allow-deletion":null}}}`)...)
 }

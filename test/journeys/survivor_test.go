@@ -14,8 +14,8 @@ import (
 	"github.com/poundlock/poundlock/test/stories"
 )
 
-// Cluster API's set goes on when the Machine API's set, which is not authoritative, is deleted: it counts the Machine that Machine API is
-// authoritative for, makes none instead of it, and an edit of its template comes to rest.
+// The Machine API's set, which is not authoritative, is deleted, and Cluster API's set goes on. That set counts the Machine for which Machine API is
+// authoritative, creates none in its place, and an edit of its template comes to rest.
 func TestTheClusterAPISetThatGoesOnKeepsTheMachineThatMachineAPIRuns(t *testing.T) {
 	stories.Long(t)
 	together(t)
@@ -55,7 +55,7 @@ func TestTheClusterAPISetThatGoesOnKeepsTheMachineThatMachineAPIRuns(t *testing.
 	}
 }
 
-// A set is deleted in the middle of its move, on either side. Whichever side is authoritative in the end, its set has all Machines, or none is left.
+// A set is deleted in the middle of its move, on either side. In the end, the set of the authoritative side has all Machines, or no Machine is left.
 func TestDeletingASetInMidMove(t *testing.T) {
 	stories.Long(t)
 	together(t)

@@ -10,11 +10,11 @@ import (
 	"github.com/poundlock/poundlock/test/stories"
 )
 
-// attempt is one thing that a person tries on the side that is not authoritative.
+// attempt is a request that a person tries on the side that is not authoritative.
 type attempt struct {
 	sentence string
 	args     []string
-	// rule is the id that the answer must name. refused: the answer is no; otherwise it is a warning.
+	// rule is the id that the answer must name. refused: the request is refused; otherwise it is only warned of.
 	rule    string
 	refused bool
 }
@@ -73,7 +73,7 @@ func underClusterAPI(set, machine string) []attempt {
 	}
 }
 
-// try makes each attempt as a dry run, and the refused ones in earnest too: the answer is the same, and nothing changes.
+// try sends each attempt as a dry run. It also sends the refused ones without dry run: the answer is the same, and nothing changes.
 func try(t *testing.T, set object, attempts []attempt) {
 	before := atRest(t, set)
 	for _, a := range attempts {

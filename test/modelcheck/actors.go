@@ -3,10 +3,10 @@
 
 package main
 
-// actor is somebody who acts in a world. Moves calls the turn with every change that the actor may make next.
+// actor is somebody who acts in a model. Moves calls the turn with every change that the actor may make next.
 type actor[Turn any] interface{ Moves(Turn) }
 
-// The actors of each model. Each has a file of its name.
+// The actors of each model. Each has a file that is named after it.
 var (
 	pairActors = []actor[*turn]{
 		pairHandoff{}, pairMirror{}, pairFormerLeader{},
@@ -26,7 +26,7 @@ var (
 	}
 )
 
-// mover is who is promised a turn: an actor, or a part of one that goes on whatever the rest does. What a person does is promised to nobody.
+// mover is who is promised a turn: an actor, or a part of an actor that goes on whatever the rest does. Nobody is promised what a person does.
 type mover uint8
 
 const (
@@ -38,13 +38,13 @@ const (
 	core
 	infra
 	instance
-	// A cache that lags catches up, whatever its controller does meanwhile.
+	// Each cache is a mover of its own: it catches up whatever its controller does meanwhile.
 	coreCache
 	infraCache
 	instanceCache
 	collector
 	clock
-	// controller is any of the controllers of a family, or of sets that move, machines any of their Machines'.
+	// controller is any controller of a family, or of sets that move. machines is any controller of their Machines.
 	controller
 	machines
 	gateOperator

@@ -15,40 +15,41 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// question is a request that is put to the rules of admission.
+// question is a request about which the rules of admission are asked.
 type question uint8
 
 const (
-	// byFlip changes spec.authoritativeAPI; byEditM and byEditC change another field of either spec; each is a person's.
+	// byFlip changes spec.authoritativeAPI. byEditM and byEditC change another field of the spec of either object. A person sends them.
 	byFlip question = iota
 	byEditM
 	byEditC
-	// byCreateM and byCreateC are a person's creations beside the twin.
+	// byCreateM and byCreateC create the object of one API beside its twin. A person sends them.
 	byCreateM
 	byCreateC
-	// byCore is Cluster API making itself the owner of the provider's object, byProvider the provider storing the instance's ID.
+	// byCore: Cluster API makes itself the owner of the provider's object. byProvider: the provider stores the instance's ID.
 	byCore
 	byProvider
-	// byHoldM and byHoldC are the controllers' finalizers, after which they have an instance created.
+	// byHoldM and byHoldC: the controller of one API puts its finalizer on. After that it has an instance created.
 	byHoldM
 	byHoldC
-	// byResumeC and byResumeI take the pause annotation off; a person's.
+	// byResumeC and byResumeI remove the pause annotation. A person sends them.
 	byResumeC
 	byResumeI
-	// byForeground deletes the Cluster API object in the foreground; a person's.
+	// byForeground deletes the Cluster API object in the foreground. A person sends it.
 	byForeground
 )
 
-// review is a question and all that the rules get.
+// review is a question, and the objects from which the rules answer it.
 type review struct {
 	question
 	m, c, i object
 }
 
-// allows asks authority.Rules, the very ones behind the webhook, whether they let a request through. Where Poundlock was removed nobody asks them.
+// allows reports whether admission lets a request through. It asks authority.Rules, which the webhooks use too. While Poundlock is removed, everything is
+// allowed.
 func (t *turn) allows(q question, w *pair) bool { return w.away || t.ask(review{q, w.m, w.c, w.i}) }
 
-// holds asks whether a controller may put its finalizer on.
+// holds reports whether a controller may put its finalizer on.
 func (t *turn) holds(q question, w *pair) bool {
 	seen := *w
 	if t.pauseSuffices {
@@ -71,7 +72,7 @@ func (p *pairs) ask(r review) bool {
 	return yes
 }
 
-// kind is that of the pair.
+// kind returns the kind of the pair.
 func (p *pairs) kind() string {
 	switch {
 	case p.check:
@@ -126,7 +127,7 @@ func (p *pairs) change(r review) policies.Change {
 		New: p.stored(r.i, i.APIVersion, i.Kind, 2), Facts: onMachine}
 }
 
-// stored writes an object as an API server has it; content distinguishes one spec from another.
+// stored returns the object as an API server has it. content distinguishes one spec from another.
 func (p *pairs) stored(o object, apiVersion, kind string, content int) *policies.Object {
 	if !o.has(there) {
 		return nil
@@ -172,7 +173,7 @@ func (p *pairs) stored(o object, apiVersion, kind string, content int) *policies
 	metadata["finalizers"] = finalizers
 	raw, err := json.Marshal(map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": metadata, "spec": spec, "status": status})
 	if err != nil {
-		panic(err) // maps of strings and numbers can be written
+		panic(err) // maps of strings and numbers can be encoded
 	}
 	parsed, err := policies.ParseObject(raw)
 	if err != nil {

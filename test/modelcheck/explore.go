@@ -12,27 +12,27 @@ import (
 	"time"
 )
 
-// model is a world that can be walked: small comparable values, and what may happen to each.
+// model is a world that can be walked. Its states are small comparable values, and moves lists what may happen in each.
 type model[W comparable] interface {
-	// starts are the worlds that a walk begins in, by name.
+	// starts returns the states that a walk begins in, by name.
 	starts() map[string]W
-	// moves calls with every change that anybody could make to w next.
+	// moves calls happens with every change that anybody could make to w next.
 	moves(w W, happens func(move, W))
-	// wrong names the invariant that does not hold in w, "" where all do.
+	// wrong returns the invariant that does not hold in w, or "" if all hold.
 	wrong(w W) string
-	// unrest is what is wrong with w as a place where everything has come to rest, "" where nothing is.
+	// unrest returns what is wrong with w if nothing more is promised to happen in it, or "" if nothing is.
 	unrest(w W) string
-	// describe describes w for a person.
+	// describe returns w in words, for a person.
 	describe(w W) string
 }
 
-// invariant is what holds in every world, by what is so where it does not.
+// invariant is a condition that must hold in every state. is reports whether it is violated, and broken says what is then wrong.
 type invariant[M, W any] struct {
 	broken string
 	is     func(M, W) bool
 }
 
-// firstBroken names the first invariant that does not hold in w, "" where all do.
+// firstBroken returns what is wrong by the first invariant that is violated in w, or "" if all hold.
 func firstBroken[M, W any](all []invariant[M, W], model M, w W) string {
 	for _, i := range all {
 		if i.is(model, w) {
@@ -42,18 +42,19 @@ func firstBroken[M, W any](all []invariant[M, W], model M, w W) string {
 	return ""
 }
 
-// move is one change: by whom, in words, and whether fairness promises it: what is spontaneous (a user, a crash) may never happen.
+// move is one change: by whom, what in words, and whether it is spontaneous. A change that is spontaneous (a user's, a crash) may never happen. Fairness
+// promises the others.
 type move struct {
 	by          mover
 	what        string
 	spontaneous bool
 }
 
-// footprint stands for a state: two hashes of it, so that walks of many millions fit a small machine. That two states of a billion share one is less
-// likely than that the machine errs.
+// footprint stands for a state. It is two hashes of the state, so that a walk of many millions fits into the memory of a small computer. That two of a billion
+// states have the same footprint is less likely than an error of the computer.
 type footprint [2]uint64
 
-// walk is what was found of a model.
+// walk holds the states of a model that were found, and the moves between them.
 type walk[W comparable] struct {
 	model model[W]
 	seeds [2]maphash.Seed
@@ -64,10 +65,10 @@ type walk[W comparable] struct {
 	madeBy  []uint16
 	words   []string
 	wordsAt map[string]uint16
-	// ahead are the states that were met and not yet looked at, in order.
+	// ahead are the states that were found and not yet looked at, in order.
 	ahead []W
 
-	// edges are the moves that fairness promises, of state s those from first[s] on.
+	// edges are the moves that fairness promises. Those out of state s begin at first[s].
 	first []uint32
 	edges []uint32
 	by    []mover
@@ -75,11 +76,11 @@ type walk[W comparable] struct {
 	transitions int
 	depth       int
 	took        time.Duration
-	// whole reports that there was nothing left to visit.
+	// whole reports whether every state was visited.
 	whole bool
 }
 
-// flaw is something that is wrong, and the shortest way to it.
+// flaw is something that is wrong, and the shortest story that leads to it.
 type flaw struct {
 	what  string
 	story []string
@@ -89,7 +90,7 @@ func (f *flaw) String() string {
 	return f.what + "\n" + strings.Join(f.story, "\n")
 }
 
-// explore visits every state that the model can come to, nearest first, at most so many; it ends at the first flaw.
+// explore visits the states of the model, nearest first, until it has found more than `most` states. It ends at the first flaw, and returns that.
 func explore[W comparable](m model[W], most int) (*walk[W], *flaw) {
 	begun := time.Now()
 	w := &walk[W]{model: m, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, at: map[footprint]uint32{}, wordsAt: map[string]uint16{}}
@@ -117,7 +118,7 @@ func explore[W comparable](m model[W], most int) (*walk[W], *flaw) {
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// expand visits what can follow a state. Where nothing is promised to follow, everything rests.
+// expand checks a state, and visits the states that can follow it. If nothing is promised to follow, the state also has to be a good rest.
 func (w *walk[W]) expand(s uint32, state W) *flaw {
 	if what := w.model.wrong(state); what != "" {
 		return w.flaw(what, s)
@@ -166,7 +167,7 @@ func (w *walk[W]) word(what string) uint16 {
 	return id
 }
 
-// flaw returns how it came about.
+// flaw returns what is wrong in state s, with the story that leads to it.
 func (w *walk[W]) flaw(what string, s uint32) *flaw {
 	way := w.way(s)
 	var story []string
@@ -176,7 +177,7 @@ func (w *walk[W]) flaw(what string, s uint32) *flaw {
 	return &flaw{what: what, story: append(story, "  so: "+w.model.describe(w.state(way)))}
 }
 
-// way are the states on the shortest way to one, itself included.
+// way returns the states on the shortest way to s, s included.
 func (w *walk[W]) way(s uint32) []uint32 {
 	var way []uint32
 	for at := int32(s); at >= 0; at = w.parent[at] {
@@ -186,7 +187,7 @@ func (w *walk[W]) way(s uint32) []uint32 {
 	return way
 }
 
-// state goes a way again, and returns where it ends.
+// state repeats the moves of a way, and returns the state at its end.
 func (w *walk[W]) state(way []uint32) W {
 	var state W
 	for _, start := range w.model.starts() {
@@ -205,7 +206,7 @@ func (w *walk[W]) state(way []uint32) W {
 	return state
 }
 
-// promised are the moves out of a state that fairness promises.
+// promised returns the moves out of state s that fairness promises: the states they lead to, and who makes them.
 func (w *walk[W]) promised(s int) ([]uint32, []mover) {
 	from, to := w.first[s], w.first[s+1]
 	return w.edges[from:to], w.by[from:to]

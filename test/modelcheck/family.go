@@ -10,50 +10,50 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// maxMachines is how many Machines a family has at most.
+// maxMachines is the most Machines that a family has.
 const maxMachines = 2
 
-// family is a pair of MachineSets and the pairs of their Machines. Which API is authoritative for each has settled: what is walked here is deletion.
+// family is a state of the model: a pair of MachineSets and the pairs of their Machines. Authority does not move here. The walk checks deletions.
 type family struct {
 	sm, sc   member
 	machines [maxMachines]ownedMachine
-	// replicas is what the authoritative set is to have.
+	// replicas is how many Machines the authoritative set is to have.
 	replicas uint8
-	// step is the request that the mirror has decided on and not yet made, for the set or a Machine.
+	// step is the request for the sets or a Machine that the mirror has decided on and not yet made.
 	step decision
-	// namespaceDeleted: the Cluster API namespace is being deleted, with all that is in it.
+	// namespaceDeleted: the Cluster API namespace is being deleted, with everything in it.
 	namespaceDeleted bool
 	// gate is the feature gate of the Machine API's controllers.
 	gate gateIs
 }
 
-// gateIs is the feature gate, and whether Poundlock has seen it.
+// gateIs is the state of the feature gate, and whether Poundlock has seen that it is off.
 type gateIs uint8
 
 const (
 	gateOn gateIs = iota
-	// gateOffUnseen: Poundlock has not stopped mirroring yet.
+	// gateOffUnseen: the gate is off, and Poundlock has not stopped mirroring yet.
 	gateOffUnseen
 	gateOff
 )
 
-// member is an object of the family.
+// member is one object of the family, as a set of bits.
 type member uint16
 
 const (
 	here member = 1 << iota
 	going
 	synch
-	// holds is the finalizer of the object's own controller.
+	// holds is the finalizer of the object's own controller. synch above is Poundlock's.
 	holds
 	foreground
 	orphans
-	// mine and once: the owner reference names the set that is there, or one that is gone.
+	// mine: the owner reference names the set that exists. once: it names a set that is gone.
 	mine
 	once
-	// off is the mark of a Machine API object that was detached.
+	// off is Poundlock's mark on a Machine API object that was detached.
 	off
-	// asleep: the object's deletion is older than the feature gate's return.
+	// asleep: the object was already being deleted when the feature gate was turned on again.
 	asleep
 )
 
@@ -72,37 +72,38 @@ func (m member) presence() authority.Presence {
 // ownedMachine is the pair of a Machine.
 type ownedMachine struct {
 	m, c member
-	// runs reports that it has an instance, endedUnasked that it was terminated although nobody asked.
+	// runs: the Machine has an instance. endedUnasked: its instance was terminated although nobody asked for that.
 	runs, endedUnasked bool
 	ends               end
-	// clusters reports that Cluster API is authoritative for it.
+	// clusters: Cluster API is authoritative for the Machine.
 	clusters bool
-	// freed: the collector made it an orphan, as somebody asked.
+	// freed: the collector made the Machine an orphan, because somebody had asked for that.
 	freed bool
 }
 
 func (k ownedMachine) authoritative() authority.API {
 	if k.clusters || !k.m.has(here) {
-		return authority.ClusterAPI // what has no twin any more acts on its own
+		return authority.ClusterAPI // an object that has no twin any more acts by itself
 	}
 	return authority.MachineAPI
 }
 
-// end is what people have asked for.
+// end is what people have asked for a Machine: that it stays, or that it ends.
 type end uint8
 
 const (
 	stays end = iota
 	ends
-	// either: both sets are deleted at the same time, and each in a way that means another end for their Machines.
+	// either: it is not decided whether the Machine is to end. For example, both sets are deleted at the same time, in ways that mean different ends for their
+	// Machines.
 	either
 )
 
-// decision is one request of the mirror's for one pair: 0 of is the set's, from 1 on the Machines'.
+// decision is one request of the mirror's for one pair. of is 0 for the sets, and from 1 on a Machine's number.
 type decision struct {
 	do deed
 	of uint8
-	// late: the object was written since.
+	// late: the pair was written after the mirror had decided.
 	late bool
 }
 
@@ -131,7 +132,8 @@ const (
 // families is the model of a family.
 type families struct {
 	rules
-	// set is which API is authoritative for the sets, machine of the Machines that there are, and that a Machine API set makes by its template.
+	// set is the API that is authoritative for the sets. machine is that of the Machines, both those at the start and those that a Machine API set creates from
+	// its template.
 	set, machine authority.API
 	begin        map[string]family
 	may          deeds
@@ -141,7 +143,7 @@ type families struct {
 
 func (f *families) starts() map[string]family { return f.begin }
 
-// newFamily is a family in step: two MachineSets, and so many Machines with instances.
+// newFamily returns a synchronized family: two MachineSets, and `of` Machines with instances.
 func newFamily(of int, authoritative authority.API) family {
 	w := family{sm: here | synch, sc: here | synch | holds, replicas: uint8(of)}
 	for i := range of {
@@ -164,7 +166,7 @@ func (k *ownedMachine) on(a authority.API) *member {
 	return &k.c
 }
 
-// bury removes what nobody holds any more, and lets its children's owner references dangle.
+// bury removes every object that is being deleted and has no finalizer. The owner references of a removed set's Machines then point to nothing.
 func (w *family) bury() {
 	for _, a := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
 		if s := w.sets(a); s.has(going) && *s&(synch|holds|foreground|orphans) == 0 {
@@ -221,7 +223,7 @@ func (w *family) touched(was *family) bool {
 
 func (t *familyTurn) can(d deeds) bool { return t.families.may&d == d }
 
-// setEnds reports whether the end of a side's set is meant to be the end of its Machines: it is authoritative, or alone.
+// setEnds reports whether the deletion of a side's set is meant to end its Machines. It is if that side is authoritative, or if the Machine API's set is gone.
 func (t *familyTurn) setEnds(a authority.API) bool {
 	return !t.was.sm.has(here) || t.set == a
 }
@@ -237,7 +239,7 @@ var familyInvariants = []invariant[*families, *family]{
 	}},
 }
 
-// setActs is the API whose set acts: the authoritative one, or Cluster API's where it is alone.
+// setActs returns the API whose set acts: the authoritative API, or Cluster API if the Machine API's set is gone.
 func (f *families) setActs(w family) authority.API {
 	if !w.sm.has(here) {
 		return authority.ClusterAPI

@@ -9,7 +9,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// familyClusterAPISet is Cluster API's controller of MachineSets, which acts for a set that Cluster API is authoritative for or that has no twin any more.
+// familyClusterAPISet is Cluster API's controller of MachineSets. It acts for a set for which Cluster API is authoritative, and for one that has no twin any
+// more.
 type familyClusterAPISet struct{}
 
 // Moves implements actor.
@@ -23,7 +24,7 @@ func (familyClusterAPISet) Moves(t *familyTurn) {
 	}
 }
 
-// endSet is about a MachineSet that is being deleted: its Machines are deleted first, and its controller waits until they are gone.
+// endSet emits the end of a MachineSet that is being deleted: its controller deletes its Machines first, and waits until they are gone.
 func (t *familyTurn) endSet() {
 	left := false
 	for i := range t.was.machines {

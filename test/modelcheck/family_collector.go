@@ -9,7 +9,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// familyCollector is the garbage collector: in the background, in the foreground, and where orphans are to be left.
+// familyCollector is the garbage collector. It deletes in the background and in the foreground, and makes orphans if a deletion asks for that.
 type familyCollector struct{}
 
 // Moves implements actor.

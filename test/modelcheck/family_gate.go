@@ -3,7 +3,8 @@
 
 package main
 
-// familyGate is who turns the feature gate of the Machine API's controllers off for a while. On its return nobody knows which deletions were whose.
+// familyGate is the person who turns the feature gate of the Machine API's controllers off for a while. When it is on again, nobody knows who requested which
+// deletion.
 type familyGate struct{}
 
 // Moves implements actor.
@@ -17,7 +18,7 @@ func (familyGate) Moves(t *familyTurn) {
 			w.gate = gateOffUnseen
 			for i := range w.machines {
 				if k := &w.machines[i]; k.clusters && k.m.has(going) && k.ends == ends {
-					k.ends = either // it may not have been carried over yet
+					k.ends = either // its deletion may not have been carried over yet
 				}
 			}
 		})

@@ -9,8 +9,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// familyMachineAPISet is the Machine API's controller of MachineSets. While the feature gate is off it looks at no authority, and deletes what it has too
-// many of. (Admission refuses what it would create.) How many that are depends on whose replicas it last saw.
+// familyMachineAPISet is the Machine API's controller of MachineSets. While the feature gate is off, it does not look at which API is authoritative, and
+// deletes Machines if it has too many. (Admission refuses those that it would create.) How many are too many depends on the replicas that it last saw.
 type familyMachineAPISet struct{}
 
 // Moves implements actor.
@@ -30,7 +30,7 @@ func (familyMachineAPISet) Moves(t *familyTurn) {
 	}
 }
 
-// scale keeps the authoritative set at its number: it deletes one of its Machines, whichever API is authoritative for that, or makes one.
+// scale keeps the authoritative set at its number of Machines. It deletes one of them, whichever API is authoritative for that Machine, or creates one.
 func (t *familyTurn) scale(a authority.API) {
 	if t.was.sets(a).presence() != authority.Present {
 		return

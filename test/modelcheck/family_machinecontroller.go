@@ -9,7 +9,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// familyMachineController is either API's controller of Machines, for those that it is authoritative for.
+// familyMachineController is either API's controller of Machines. It acts on the Machines for which its API is authoritative.
 type familyMachineController struct{}
 
 // Moves implements actor.
@@ -30,7 +30,7 @@ func (t *familyTurn) machineController(i int) {
 	case o.presence() == authority.Present && !k.runs:
 		t.may(controller, fmt.Sprintf("%s's controller creates the instance of Machine %d", acts.Text(), i+1), func(w *family) { w.machines[i].runs = true })
 	case acts == authority.ClusterAPI && o.has(going|once):
-		// Cluster API never ends a Machine whose MachineSet it does not find.
+		// Cluster API never terminates a Machine whose MachineSet it does not find.
 	case o.has(going | holds):
 		t.may(controller, fmt.Sprintf("%s's controller ends the instance of Machine %d", acts.Text(), i+1), func(w *family) {
 			n := &w.machines[i]

@@ -9,10 +9,10 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// unlocked are the deeds that carry no resourceVersion: deletions name the object by its UID.
+// unlockedDeeds are the deeds that carry no resourceVersion: deletions name their object by its UID.
 var unlockedDeeds = map[deed]bool{removeM: true, removeC: true}
 
-// familyMirror is the mirror: it looks at one pair of the family at a time, decides, and writes.
+// familyMirror is the mirror. It looks at one pair of the family at a time, decides, and writes.
 type familyMirror struct{}
 
 // Moves implements actor.
@@ -39,7 +39,8 @@ func (familyMirror) Moves(t *familyTurn) {
 	}
 }
 
-// decide asks authority.DeletionState what follows for the sets (of is 0) or a Machine, as reconcilers/mirror gathers it.
+// decide returns the mirror's next deed: for the two sets if `of` is 0, else for the Machine with that number. It asks authority.DeletionState, with the state
+// that reconcilers/mirror would gather.
 func (t *familyTurn) decide(of uint8) deed {
 	w := &t.was
 	authoritative, m, c := t.set, w.sm, w.sc
@@ -87,7 +88,7 @@ func (t *familyTurn) mirrorOf(authoritative authority.API, m, c member) member {
 	return 0
 }
 
-// parentOf is what the mirror finds of the sets above a Machine: one of another UID than the reference's is none.
+// parentOf returns what the mirror finds of the sets above a Machine. A set of another UID than the owner reference names counts as absent.
 func (t *familyTurn) parentOf(mirror member, side authority.API) authority.Parent {
 	w := &t.was
 	p := authority.Parent{MachineAPI: w.sm.presence(), ClusterAPI: w.sc.presence()}
@@ -104,7 +105,7 @@ func (t *familyTurn) parentOf(mirror member, side authority.API) authority.Paren
 	return p
 }
 
-// undetached is the first Machine on a side that the end of its set would end, from 1 on; 0: none.
+// undetached returns the number, from 1, of the first Machine on a side that would be deleted with its set; 0: there is none.
 func (t *familyTurn) undetached(side authority.API) uint8 {
 	for i := range t.was.machines {
 		k := t.was.machines[i].on(side)
@@ -115,7 +116,7 @@ func (t *familyTurn) undetached(side authority.API) uint8 {
 	return 0
 }
 
-// deed is the next request of a step.
+// deed returns the next request of a step of a deletion.
 func (t *familyTurn) deed(of uint8, step authority.DeletionStep, authoritative authority.API, m, c member) deed {
 	on := func(a authority.API, ifM, ifC deed) deed {
 		if a == authority.MachineAPI {
@@ -152,12 +153,13 @@ func held(m member, d deed) deed {
 	return nothing
 }
 
-// keep makes the mirror of what has none, and joins a Machine's mirror to the mirror of its set.
+// keep returns the next request if nothing is to be deleted: it creates a missing mirror, or makes the mirror of a Machine's set the owner of the Machine's
+// mirror.
 func (t *familyTurn) keep(of uint8, authoritative authority.API, m, c member) deed {
 	w := &t.was
 	switch {
 	case w.namespaceDeleted && (!m.has(here) || !c.has(here)):
-		return nothing // it recreates nothing until its surroundings are there again
+		return nothing // the mirror recreates nothing until the namespace is there again
 	case !m.has(here):
 		if of > 0 && c.presence() == authority.Present && c.has(mine) && w.sc.presence() == authority.Present && w.sm.presence() == authority.Present &&
 			t.set == authority.ClusterAPI {
@@ -181,8 +183,8 @@ func (t *familyTurn) keep(of uint8, authoritative authority.API, m, c member) de
 	return nothing
 }
 
-// restores reports whether an authoritative Machine is to belong to its set again, which does not act and was recreated: the other set owns
-// its mirror. The write and the end of the set exclude each other.
+// restores reports whether the mirror gives an authoritative Machine back to its set, which was recreated and does not act, while the other set owns the
+// Machine's mirror. This write and the deletion of the set exclude each other.
 func (t *familyTurn) restores(authoritative authority.API, m, c member) bool {
 	machine, mirror := m, c
 	if authoritative == authority.ClusterAPI {
@@ -200,7 +202,7 @@ func (t *familyTurn) perform(w *family, d decision) {
 	remove := func(o *member) {
 		if o.has(here) && !o.has(going) {
 			if *o |= going; d.of == 0 {
-				*o |= orphans // the mirror's Machines follow their own twins
+				*o |= orphans // the Machines of the mirror follow their own twins
 			}
 		}
 	}
@@ -261,8 +263,8 @@ func (t *familyTurn) perform(w *family, d decision) {
 	}
 }
 
-// marks reports whether a Machine API Machine is detached by a mark: one for which the Machine API is authoritative has to be taken out of the
-// collector's reach.
+// marks reports whether a Machine API Machine of a deleted set's mirror is detached by a mark, and left to the collector. Otherwise its owner reference is
+// removed. A Machine for which the Machine API is authoritative needs the latter, because the collector must not delete it.
 func (t *familyTurn) marks(k ownedMachine) bool { return k.clusters || t.marksOnly }
 
 func (t *familyTurn) undetachedOf(w *family, side authority.API) uint8 {

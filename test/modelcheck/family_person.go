@@ -9,7 +9,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// familyPerson is people who delete, scale and recreate, and mean what converting › Summary of the rules and DESIGN §3.3 say.
+// familyPerson is people who delete, scale and recreate. What they mean by it is what converting › Summary of the rules and DESIGN §3.3 say.
 type familyPerson struct{}
 
 // Moves implements actor.
@@ -50,7 +50,8 @@ func (familyPerson) Moves(t *familyTurn) {
 	}
 }
 
-// meantMachine reports whether a Machine's deletion is meant to end its instance. A mirror whose set is on its way out may be taken for the collector's.
+// meantMachine returns whether a Machine's deletion is meant to end its instance. The deletion of a mirror whose set is being deleted may be taken for the
+// collector's.
 func (t *familyTurn) meantMachine(w *family, i int, on authority.API) end {
 	k := &w.machines[i]
 	authoritative := k.authoritative()
@@ -58,7 +59,7 @@ func (t *familyTurn) meantMachine(w *family, i int, on authority.API) end {
 	case k.ends == ends || authoritative == on:
 		return ends
 	case w.gate != gateOn && t.set == authority.ClusterAPI && on == authority.MachineAPI:
-		return k.ends // it looks as if Machine API's set had deleted it
+		return k.ends // it looks like a deletion by Machine API's set
 	case w.namespaceDeleted:
 		return either // nothing is carried over
 	case o&(mine|once) == 0 || o.has(off) || !k.on(authoritative).has(here):
@@ -90,14 +91,14 @@ func (t *familyTurn) deleteSet(a authority.API) {
 	}
 }
 
-// meant returns what the deletion of a set means for a Machine: all that the authoritative set owns ends with it, unless orphans are to be
-// left. Of the mirror, a deletion in the foreground has the collector delete what it owns at once: the Machines that its side is authoritative
-// for may end before anybody can prevent it.
+// meant returns what the deletion of a set means for a Machine. All that the authoritative set owns ends with it, unless orphans are to be left. If the set is
+// a mirror and is deleted in the foreground, the collector deletes at once what the mirror owns. So Machines for which the mirror's API is authoritative may
+// end before anybody can prevent it.
 func (t *familyTurn) meant(w *family, i int, on authority.API, policy member) end {
 	k := &w.machines[i]
 	switch {
 	case k.ends == ends && k.on(k.authoritative()).presence() == authority.Present && (policy == orphans || !t.setEnds(on) || !k.on(on).has(mine)):
-		return either // for a mirror of a Machine that was deleted, it is no longer known whether that was the collector
+		return either // the Machine was deleted, and nobody can say any more whether the deletion of its mirror is the collector's
 	case k.ends == ends || !k.on(on).has(here|mine):
 		return k.ends
 	case !w.sets(on).has(synch):

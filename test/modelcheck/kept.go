@@ -17,19 +17,19 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// keeps is whether a provider keeps an object for each instance, and who makes it for an instance that Machine API runs.
+// keeps is whether a provider keeps an object for each instance, and who creates it for an instance that Machine API runs.
 type keeps uint8
 
 const (
 	keepsNothing keeps = iota
-	// keptByProvider is OpenStack: the provider alone makes the object, puts its finalizer on only while it acts, and acts without the object's owner.
+	// keptByProvider is OpenStack. Only the provider creates the object. It puts its finalizer on only while it acts, and it acts without the object's owner.
 	keptByProvider
-	// keptByMirror is vSphere: the mirror makes the object, paused. The provider puts its finalizer on also while it is paused, and does nothing without the
-	// owner.
+	// keptByMirror is vSphere. The mirror creates the object, paused. The provider puts its finalizer on even while the object is paused, and does nothing without
+	// the object's owner.
 	keptByMirror
 )
 
-// platform is the real one, with the ID of an instance.
+// platform returns the real platform that k stands for, and the ID of an instance on it.
 func (k keeps) platform() (p conversion.Platform, id string) {
 	name, id := "OpenStack", "openstack:///1"
 	if k == keptByMirror {
@@ -39,34 +39,34 @@ func (k keeps) platform() (p conversion.Platform, id string) {
 	return p, id
 }
 
-// about is what the model asks of the mirror's own functions about what a provider keeps, or the step of a deletion.
+// about is a question that the model asks the mirror's own functions, about what a provider keeps or about the step of a deletion.
 type about uint8
 
 const (
-	// aboutHook: does the hook go?
+	// aboutHook: is Poundlock's hook to be removed?
 	aboutHook about = iota
-	// aboutWantedHook: has the mirror the hook?
+	// aboutWantedHook: does the mirror have to carry the hook?
 	aboutWantedHook
-	// aboutKept: does the mirror make the object?
+	// aboutKept: does the mirror create the object for the instance?
 	aboutKept
-	// aboutRelease: what goes of the provider's?
+	// aboutRelease: which of the provider's objects does the mirror release?
 	aboutRelease
-	// aboutUnreleased: has the handoff yet to release anything of Cluster API's?
+	// aboutUnreleased: does the handoff still have to release an object of Cluster API's?
 	aboutUnreleased
-	// aboutHeld: does anybody hold what is authoritative?
+	// aboutHeld: does a finalizer hold the authoritative object?
 	aboutHeld
 	// aboutStep: what is the next write of this step of a deletion?
 	aboutStep
 )
 
-// asking is a question and all that its answer depends on.
+// asking is a question, and everything that its answer depends on.
 type asking struct {
 	about
 	step       authority.DeletionStep
 	m, c, i, k object
 }
 
-// asks returns the request that the mirror's own functions decide on; noOp: none.
+// asks returns the request that the mirror's own functions decide on for the question q; noOp: none.
 func (p *pairs) asks(w *pair, q about) op { return p.answerTo(asking{q, "", w.m, w.c, w.i, w.k}) }
 
 func (p *pairs) answerTo(q asking) op {
@@ -131,7 +131,7 @@ func (p *pairs) decide(q asking) op {
 	return o
 }
 
-// wantsHook is the hook as the mirror of a Machine with an instance is made with it.
+// wantsHook returns hooked if the mirror of a Machine with an instance is to have Poundlock's hook, else 0. It asks twin's WantCore.
 func (p *pairs) wantsHook(q asking) object {
 	s := p.mirrorState(q)
 	_, id := p.keeps.platform()
@@ -143,7 +143,7 @@ func (p *pairs) wantsHook(q asking) object {
 	return 0
 }
 
-// opOf is the request of a write.
+// opOf returns the op that a write of the mirror's functions stands for.
 func opOf(w *mirrorpairs.Write, step authority.DeletionStep) op {
 	if w == nil {
 		return noOp
@@ -170,7 +170,7 @@ func opOf(w *mirrorpairs.Write, step authority.DeletionStep) op {
 	}
 }
 
-// objects are those of a pair as an API server has them; nil: there is none.
+// objects are those of a pair as an API server has them; nil: the object does not exist.
 type objects struct{ machineAPI, core, infra, instance *unstructured.Unstructured }
 
 func (p *pairs) inCluster(q asking) (out objects) {
@@ -251,7 +251,7 @@ func (p *pairs) inCluster(q asking) (out objects) {
 	return out
 }
 
-// mirrorState is what the mirror reads of a pair.
+// mirrorState returns what the mirror reads of a pair.
 func (p *pairs) mirrorState(q asking) *mirrorpairs.State {
 	kind := authority.Kinds()[0]
 	platform, _ := p.keeps.platform()
@@ -265,13 +265,14 @@ func (p *pairs) mirrorState(q asking) *mirrorpairs.State {
 	}
 }
 
-// providersParty is what authority.Objects makes of the provider's two objects.
+// providersParty is what authority.Objects decides about the provider's two objects: the Party, whether the provider acts, and whether the mirror has caught
+// up.
 type providersParty struct {
 	authority.Party
 	acts, caughtUp bool
 }
 
-// provider asks authority.Objects for the provider's party.
+// provider asks authority.Objects what the state of the provider's two objects is.
 func (p *pairs) provider(m, c, i, k object) providersParty {
 	if p.keeps == keepsNothing {
 		return providersParty{}
@@ -309,20 +310,20 @@ func (p *pairs) partyOf(of [4]object) providersParty {
 	return providersParty{s.Infra, s.InfraActs, s.CaughtUp || p.movesEarly}
 }
 
-// holdsInstance reports whether an object of Cluster API's holds the instance, so that its end ends that one. Where the provider keeps an object for it, that
-// is the one, or Poundlock's hook keeps the provider's machine until it does.
+// holdsInstance reports whether an object of Cluster API's holds the instance with a finalizer, so that the deletion of that object terminates the instance. If
+// the provider keeps an object for the instance, that object has to hold it. Until it does, Poundlock's hook has to keep the provider's machine.
 func (p *pairs) holdsInstance(w pair) bool {
 	if p.keeps == keepsNothing {
 		return w.i.has(there | ctlFin)
 	}
 	if p.keeps == keptByMirror && w.k&(there|pauseRequested|leaving) == there|pauseRequested && w.i&(pauseRequested|leaving) == pauseRequested {
-		return true // the provider puts its finalizer on before it says that it is paused, and Cluster API is not released before that
+		return true // the provider puts its finalizer on before it acknowledges the pause, and Cluster API is released only after that
 	}
 	return w.k.has(there|ctlFin) || w.c.has(there|hooked) && (w.i&(there|leaving) == there || w.i.has(leaving|ctlFin|pauseRequested))
 }
 
-// makesKept creates the object for the instance. A condition is written with the version that was seen, so nobody acknowledges a pause by what they saw of an
-// earlier one.
+// makesKept creates the object for the instance. If the provider's controller still sees a former object of that name, it acknowledges nothing by it: a
+// condition is written with the version that was seen, so the write would be refused.
 func (w *pair) makesKept(bits object) {
 	w.k = there | bits
 	if w.instance.seen.has(there) {
@@ -330,15 +331,15 @@ func (w *pair) makesKept(bits object) {
 	}
 }
 
-// heedsItself shows a cache what is stored where that differs by nothing but what the cache's own controller writes: such a controller looks at what is stored
-// before it has an instance created, or copies an ID, and so does the same either way.
+// heedsItself updates a cache if what is stored differs from it only by what the cache's own controller writes. Such a controller reads what is stored before
+// it has an instance created or copies an ID, so it does the same with either version.
 func (v *view) heedsItself(now object) {
 	if v.seen&(there|earlier) == there && now.has(there) && v.next == 0 && (v.seen^now)&^(ctlFin|acting|paused|pid|leftover) == 0 {
 		v.seen = now | v.seen&leftover
 	}
 }
 
-// keptUnrest is what must be so of what a provider keeps for an instance once everybody has had their turn.
+// keptUnrest returns what is wrong, at rest, with what a provider keeps for an instance, or "".
 func (p *pairs) keptUnrest(w pair, src authority.API) string {
 	switch {
 	case p.keeps == keepsNothing:

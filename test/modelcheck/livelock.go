@@ -9,12 +9,13 @@ import (
 	"slices"
 )
 
-// livelock checks what becomes of every reachable state once nothing spontaneous happens any more: whatever order the actors take their turns in, as
-// long as nobody who could go on is left waiting for ever, they come to rest. (What a rest must be like is checked where one is met.)
+// livelock checks what becomes of every reachable state once nothing spontaneous happens any more. The actors may take their turns in any order, but nobody who
+// could go on is left waiting for ever. Then everything has to come to rest. livelock returns a flaw if a run goes on for ever. (What a state of rest must be
+// like is checked where one is found.)
 //
-// A run that does not end goes round in one strongly connected part of the graph of promised moves for ever. It is a fair one exactly if each
-// actor, somewhere in that part, either moves within it or has no move: the run that goes through all of the part then owes nobody a turn. And
-// where some actor could move in all of it but only out of it, no run within it is fair. So it is enough to look at each part.
+// A run that does not end stays for ever in one strongly connected part of the graph of promised moves. Such a run is fair if and only if each actor, somewhere
+// in that part, either moves within the part or has no move: a run through the whole part then owes nobody a turn. If some actor could move in every state of
+// the part, but only out of the part, no run within the part is fair. So it is enough to look at each part.
 func (w *walk[W]) livelock() *flaw {
 	part := w.parts()
 	size := make([]int32, len(part))
@@ -39,7 +40,7 @@ func (w *walk[W]) livelock() *flaw {
 	return nil
 }
 
-// fair reports whether a run can stay in a part for ever without owing anybody a turn.
+// fair reports whether a run can stay in a strongly connected part for ever without owing anybody a turn.
 func (w *walk[W]) fair(states []int, part []int32) bool {
 	var always, within [256]bool
 	for a := range always {
@@ -64,7 +65,7 @@ func (w *walk[W]) fair(states []int, part []int32) bool {
 	return true
 }
 
-// circle describes one way round.
+// circle returns the moves of one circle through the part, in words.
 func (w *walk[W]) circle(start uint32, part []int32) []string {
 	var lines []string
 	state := w.state(w.way(start))

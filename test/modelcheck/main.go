@@ -29,7 +29,7 @@ func main() {
 	}
 }
 
-// proofs walks every bound with the functions as they are, and counts flaws.
+// proofs performs every walk of the proof with the functions as they are, and returns the number of flaws.
 func proofs(most int, only string) (flaws int) {
 	var chosen []bound
 	for _, b := range bounds() {
@@ -50,7 +50,7 @@ func proofs(most int, only string) (flaws int) {
 	return flaws
 }
 
-// plants plants each bug, and counts those that are not found.
+// plants plants each bug, and returns how many were not found.
 func plants(most int, only string) (missed int) {
 	var chosen []mutant
 	for _, m := range mutants() {
@@ -73,7 +73,7 @@ func plants(most int, only string) (missed int) {
 	return missed
 }
 
-// inTurn does n things, two at a time, and yields what came of each in their order.
+// inTurn calls do for 0 to n-1, two calls at a time, and yields the results in that order.
 func inTurn(n int, do func(int) result) iter.Seq2[int, result] {
 	return func(yield func(int, result) bool) {
 		done, free := make([]chan result, n), make(chan struct{}, 2)

@@ -5,14 +5,14 @@ package main
 
 import "github.com/poundlock/poundlock/policies/authority"
 
-// mutant is a planted bug: what it makes of the rules, and a walk that must find it.
+// mutant is a planted bug: plant changes the rules, and walk must find the bug.
 type mutant struct {
 	name  string
 	plant func(*rules)
 	walk  walking
 }
 
-// nextBut replaces steps of Next.
+// nextBut returns a plant that replaces steps of authority.Next: but gets the state and the step that Next decided on, and returns the step to take instead.
 func nextBut(but func(authority.State, authority.Step) authority.Step) func(*rules) {
 	return func(r *rules) {
 		next := r.next
@@ -38,7 +38,7 @@ func waitsFor(s authority.State, step authority.Step, reasons ...string) bool {
 	return false
 }
 
-// pausesAnyway gives the order to pause to those who say already that they are paused.
+// pausesAnyway returns the step Pause in place of a wait for ReasonPausedElsewhere, so it requests a pause of controllers that already report one.
 func pausesAnyway(_ authority.State, step authority.Step) authority.Step {
 	if step.Reason == authority.ReasonPausedElsewhere {
 		return authority.Step{Action: authority.Pause, On: step.On, Reason: authority.ReasonPausing}
@@ -46,7 +46,7 @@ func pausesAnyway(_ authority.State, step authority.Step) authority.Step {
 	return step
 }
 
-// countedBut takes all Machines for counted in some states.
+// countedBut returns a plant under which Next takes all Machines for counted in the states for which blind returns true.
 func countedBut(blind func(authority.State) bool) func(*rules) {
 	return func(r *rules) {
 		next := r.next
@@ -63,7 +63,7 @@ func acknowledges(s authority.State) authority.Step {
 	return authority.Step{Action: authority.Acknowledge, To: s.Requested, On: authority.WhoMachineAPI, Reason: authority.ReasonStarted}
 }
 
-// mutants are what has been got wrong elsewhere, and what this design would be without each of its precautions.
+// mutants returns the planted bugs: bugs of other implementations, and this design with one of its precautions left out.
 func mutants() []mutant {
 	return []mutant{
 		{"the target is released before the switch is stored", nextBut(func(s authority.State, step authority.Step) authority.Step {
@@ -82,7 +82,7 @@ func mutants() []mutant {
 			next := r.next
 			r.next = func(s authority.State) authority.Step {
 				if inferred := s.Requested.Other(); s.Current == authority.Migrating && s.Origin != inferred {
-					s.Origin, s.CaughtUp = inferred, false // it compares the generation of the wrong side
+					s.Origin, s.CaughtUp = inferred, false // Next then compares the generation of the wrong side
 				}
 				return next(s)
 			}

@@ -10,82 +10,85 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// object is what of a stored object matters to anybody in the model; 0 is none. A view of it is the same thing, only older.
+// object is the part of a stored object that anybody in the model decides from, one bit for each fact; 0: there is no object. A controller's view is an older
+// value of it.
 type object uint32
 
 const (
 	there object = 1 << iota
 	leaving
-	// syncFin is Poundlock's finalizer, ctlFin that of the object's own controller; fg and orph are the collector's, which a person's deletion
-	// asks for by its propagation policy.
+	// syncFin is Poundlock's finalizer, ctlFin that of the object's own controller. fg and orph are the garbage collector's finalizers, which a person's deletion
+	// requests by its propagation policy.
 	syncFin
 	ctlFin
 	fg
 	orph
-	// pauseRequested is the pause annotation; acting and paused are the condition Paused, False and True.
+	// pauseRequested is the pause annotation. acting and paused are the condition Paused with the status False and True.
 	pauseRequested
 	acting
 	paused
-	// mark reports that it is Poundlock's mirror.
+	// mark: the object has the annotation that marks Poundlock's mirror.
 	mark
-	// owned: the provider's object has an owner reference to the Cluster API Machine that is there; dangling: to one that is gone.
+	// owned: the provider's object has an owner reference to the present Cluster API Machine. dangling: it has one to a Machine that is gone.
 	owned
 	dangling
-	// fresh: its spec is what a person last said to the authority. pid: it knows the instance.
+	// fresh: the object's spec is the last one that a person gave the authoritative object. pid: the object has the ID of the instance.
 	fresh
 	pid
-	// Of the Machine API object: spec.authoritativeAPI is ClusterAPI; Synchronized is True, or False; status.synchronizedGeneration is the source's.
+	// These are of the Machine API object. wants: spec.authoritativeAPI is ClusterAPI. synced, failed: Synchronized is True, or False. caught:
+	// status.synchronizedGeneration is the source's generation. detached: it has the mark of a Machine taken from its set.
 	wants
 	synced
 	failed
 	caught
 	detached
-	// theirs: the pause annotation is that of the object's creator, before Poundlock applied anything to it.
+	// theirs: the object's creator set the pause annotation, before Poundlock applied anything to the object.
 	theirs
-	// statusAt and originAt are where status.authoritativeAPI and status.synchronizedAPI lie, as numbers of values.
+	// statusBit and originBit are the lower of two bits each. They hold status.authoritativeAPI and status.synchronizedAPI, as indexes of values.
 	statusBit
 	_
 	originBit
 	_
-	// stopped is of views alone: the Cluster is paused as a whole.
+	// stopped is only of views: the Cluster is paused as a whole.
 	stopped
-	// earlier, of views alone: the object is gone, and another of its name is there.
+	// earlier is only of views: the object that is seen is gone, and another of its name exists.
 	earlier
-	// leftover, of views alone: an older Poundlock has left it acting, and the controller has not seen a pause yet.
+	// leftover is only of views: an older Poundlock has left the object acting, and the controller has not seen a pause yet.
 	leftover
-	// pauseSeen: a pause was requested of a provider that never acknowledges, as long ago as Poundlock's patience lasts.
+	// pauseSeen: the provider never acknowledges a pause, and the pause was requested as long ago as Poundlock's patience lasts.
 	pauseSeen
-	// untouched: Poundlock adopted the Machine API object before its controllers could ask for an instance. decided: a person has answered, in this
-	// wait, that no instance exists.
+	// untouched: Poundlock adopted the Machine API object before its controllers could ask for an instance. decided: during the present wait, a person has
+	// answered that no instance exists.
 	untouched
 	decided
 	// hooked, on the Cluster API object: it has Poundlock's hook (authority.InstanceHookAnnotation).
 	hooked
-	// emptied, on the Machine API object: the namespace of its twin is being deleted, with all that is in it. That is no part of the object, and no write of it.
+	// emptied, on the Machine API object: the namespace of its twin is being deleted, with everything in it. This is no part of the stored object, and setting it
+	// is no write.
 	emptied
 )
 
 var values = [...]authority.API{authority.Unset, authority.MachineAPI, authority.ClusterAPI, authority.Migrating}
 
-// compared is no part of the Machine API object either: Poundlock's process remembers that the mirror found the pair equal, and what it was made from
-// (authority.Edition).
+// compared, on the Machine API object: Poundlock's process remembers that the mirror found the pair equal, and what the mirror was made from
+// (authority.Edition). This is no part of the stored object. The bit is free there, because earlier is only of views.
 const compared = earlier
 
-// lacking, of the two APIs' objects: a neighbour has written to the other what is to be carried over, and this one has not got it yet.
+// lacking, of the objects of both APIs: a neighbour has written to the other object what has to be carried over, and this object does not have it yet.
 const lacking = pauseSeen
 
-// requesting, of stored checks: the check has asked somebody else to remediate a Machine, and only its own controller takes that back.
+// requesting, of stored checks: the check has asked another component to remediate a Machine. Only the check's own controller takes that back.
 const requesting = stopped
 
-// ungated, of the Machine API object: its controller has restarted with the feature gate off, and looks at no authority. phaseDeleting: it has begun to end the
-// instance.
+// ungated, of the Machine API object: its controller has restarted with the feature gate off, and does not look at which API is authoritative. phaseDeleting:
+// that controller has begun to terminate the instance.
 const (
 	ungated       = leftover
 	phaseDeleting = stopped
 )
 
-// recorded, of the Machine API object: status.synchronizedGeneration says, be it with 0, that the object of Cluster API, which is authoritative, existed.
-// Without the deed aways nobody decides from it, and it is left out.
+// recorded, of the Machine API object: status.synchronizedGeneration is stored, perhaps as 0. It says that the object of Cluster API, which is authoritative,
+// existed. Nobody decides from it without the deed aways, so other walks leave it out.
 const recorded = dangling
 
 func number(a authority.API) object { return object(slices.Index(values[:], a)) }
@@ -105,12 +108,12 @@ func (o object) requested() authority.API {
 	return authority.MachineAPI
 }
 
-// source is authority.Source of the Machine API object.
+// source returns authority.Source of the Machine API object: the API that the mirror copies from.
 func (o object) source() authority.API {
 	return authority.Source(authority.Shape{Current: o.status(), SynchronizedAPI: o.origin()})
 }
 
-// authoritative is whose object a deletion is about, as the mirror reads it.
+// authoritative returns the API whose object a deletion is about, as the mirror reads it.
 func (o object) authoritative() authority.API {
 	if s := o.source(); s != authority.Unset || !o.has(wants) {
 		return s

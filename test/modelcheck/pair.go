@@ -9,7 +9,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// which names objects of a pair, as a set.
+// which is a set of objects of a pair, one bit for each object.
 type which uint8
 
 const (
@@ -19,35 +19,36 @@ const (
 	ofK
 )
 
-// pair is one machine, or one set: what is stored, what each controller has seen of it, and what each is in the middle of.
+// pair is one state of the model: what is stored of a Machine or a set in both APIs, what each controller has seen of it, and which work each has begun.
 type pair struct {
-	// m is the Machine API object, c the Cluster API one, i the provider's, k what the provider keeps for the instance (authority.InfraInstanceKind).
+	// m is the Machine API object, c the Cluster API object, i the provider's, and k what the provider keeps for the instance (authority.InfraInstanceKind).
 	m, c, i, k object
-	// core, infra and instance are what Cluster API's controllers, and the provider's two, have in their caches.
+	// core, infra and instance are the caches of Cluster API's core controller and of the provider's two controllers.
 	core, infra, instance view
-	// handoff and mirror are Poundlock's passes, former that of a leader that has lost its lease and not noticed.
+	// handoff and mirror are the passes of Poundlock's reconcilers. former is the pass of a leader that has lost its lease and has not noticed.
 	handoff, mirror, former pass
-	// work is what the Machine API's controller is in the middle of, behind that its object was written meanwhile.
+	// work is where the Machine API's controller is in its pass. behind: somebody else has written its object since the controller read it.
 	work   work
 	behind bool
 	cloud  cloud
 	will   will
 	// halted is Cluster.spec.paused.
 	halted bool
-	// away: Poundlock is not there, and nothing of its admission.
+	// away: Poundlock is removed, and its admission with it.
 	away bool
 }
 
-// view is a cache: what it shows, and one version that came after that and is not the last; 0: none.
+// view is a cache. seen is the version that it shows. next is one version that came after seen and is older than what is stored; 0: none.
 type view struct{ seen, next object }
 
-// pass is a reconciler's pass: what it has read of the first objects before it reads the rest, then what it has left to write.
+// pass is a reconciler's pass. While it is reading, m, c, i and k are the objects that it has read so far. While it is writing, left is what it has yet to
+// write.
 type pass struct {
 	phase      phase
 	m, c, i, k object
 	left       plan
-	// dirty are the objects that somebody else has written since they were read, gone those that have ceased to exist, grown those whose generation
-	// has moved, edited those whose spec a person has changed.
+	// dirty: the objects that somebody else has written since the pass read them. gone: those that have ceased to exist. grown: those whose generation has moved.
+	// edited: those whose spec a person has changed.
 	dirty, gone, grown, edited which
 }
 
@@ -55,13 +56,13 @@ type phase uint8
 
 const (
 	idle phase = iota
-	// readingKept: it has yet to read what the provider keeps for the instance, and then the rest.
+	// readingKept: the pass has yet to read what the provider keeps for the instance, and after that the rest.
 	readingKept
 	reading
 	writing
 )
 
-// work is where in its pass the Machine API's machine controller is.
+// work is where in its pass the Machine API's machine controller is: its next action.
 type work uint8
 
 const (
@@ -75,47 +76,47 @@ const (
 	toRelease
 )
 
-// cloud is what runs: an instance that the Machine API made, or the provider's controller of Cluster API.
+// cloud is what runs: an instance that Machine API made (byM), or one that the provider's controller of Cluster API made (byC).
 type cloud uint8
 
 const (
 	byM cloud = 1 << iota
 	byC
-	// answer: the provider's controller has made the instance and not yet stored that.
+	// answer: the provider's controller has made the instance and has not stored its ID yet.
 	answer
-	// endedUnasked: an instance was ended that nobody asked to end.
+	// endedUnasked: an instance was terminated, and nobody had asked for that.
 	endedUnasked
 )
 
 func (c cloud) runs() bool { return c&(byM|byC) != 0 }
 
-// will is what people have asked for: that the instance end, or something that may be understood so.
+// will is what people have asked for: that the instance be terminated, or something that may be understood so (maybe).
 type will uint8
 
 const (
 	deletionExpected will = 1 << iota
 	maybe
-	// endedOnItsWayBack: that is no wish. The Machine API's controller, with its feature gate off, has ended the instance in mid-move.
+	// endedOnItsWayBack is no wish of a person. The Machine API's controller, with its feature gate off, has terminated the instance in mid-move.
 	endedOnItsWayBack
-	// deletedAway: the authoritative object of Cluster API was deleted while Poundlock was away.
+	// deletedAway: while Poundlock was away, somebody deleted the Cluster API object, which was authoritative.
 	deletedAway
 )
 
 // pairs is the model of a pair.
 type pairs struct {
 	rules
-	// set reports that the pair is a MachineSet: no instance, and nothing of the provider's that acts.
+	// set reports whether the pair is a MachineSet or a MachineHealthCheck: it has no instance, and no object of the provider's acts.
 	set bool
-	// check reports that it is a MachineHealthCheck: a set on which no controller puts a finalizer.
+	// check reports whether the pair is a MachineHealthCheck. The model treats it as a set on which no controller puts a finalizer.
 	check bool
-	// neverAcknowledges reports that the provider's controller never acknowledges a pause: Poundlock waits for half a minute.
+	// neverAcknowledges reports whether the provider's controller never acknowledges a pause. Poundlock then waits for half a minute instead.
 	neverAcknowledges bool
-	// keeps is whether the provider keeps an object for each instance.
+	// keeps is whether the provider keeps an object for each instance, and who creates it.
 	keeps keeps
-	// family is the pair of MachineSets that owns the pair; zero: none.
+	// family describes the pair of MachineSets that owns the pair; zero: no set owns it.
 	family authority.Parent
 	may    deeds
-	// writes are those of its neighbours.
+	// writes are the writes that the neighbours of the pair may make.
 	writes []neighbourWrite
 	begin  map[string]pair
 
@@ -128,7 +129,7 @@ type pairs struct {
 	answers  map[review]bool
 }
 
-// deeds are what may happen in a walk beside what fairness promises, and how finely.
+// deeds are what may happen in a walk beside what fairness promises. Some of them set how finely the walk interleaves the actors (torn, anyDelay, skips).
 type deeds uint32
 
 const (
@@ -139,32 +140,32 @@ const (
 	crashes
 	// halts: people pause the Cluster as a whole.
 	halts
-	// torn: a pass reads its objects one after the other. anyDelay: and begins also when there was nothing to do.
+	// torn: a pass reads its objects one after the other, and others act in between. anyDelay: a pass also begins if it has nothing to do.
 	torn
 	anyDelay
-	// skips: a cache may stop at versions between.
+	// skips: a cache may also show a version between the one that it shows and what is stored.
 	skips
-	// leaders: a former leader goes on.
+	// leaders: a leader that has lost its lease goes on with its pass.
 	leaders
-	// decides: a person sets the annotation that no instance exists, where a condition asks for it.
+	// decides: if a condition asks for it, a person sets the annotation which says that no instance exists.
 	decides
-	// refusals: a Machine that does not convert, until somebody edits it.
+	// refusals: a Machine does not convert until somebody edits it.
 	refusals
 	// vanishes: somebody deletes the Cluster API namespace.
 	vanishes
-	// visits: a neighbour writes what a row of authority.Grants lets through.
+	// visits: a neighbour writes what a row of authority.Grants allows it to write.
 	visits
-	// twice: people create the Machine in both APIs at once, so that the review of each creation sees no twin, and do then what a condition advises.
+	// twice: people create the Machine in both APIs at once, so neither creation's review sees the twin. They then do what a condition advises.
 	twice
-	// labels: the source's controllers, as long as they act, write labels to their object, which bump no generation.
+	// labels: while the source's controllers act, they write labels to their object. Labels do not change its generation.
 	labels
-	// requests: a check that acts has somebody else remediate a Machine, and takes that back when the Machine is healthy.
+	// remediates: a check that acts asks another component to remediate a Machine, and takes the request back when the Machine is healthy.
 	remediates
 	// ungates: the feature gate of the Machine API's controllers is off for a while.
 	ungates
-	// strips: somebody takes the finalizer of Cluster API's controller off a mirrored Machine that is being deleted and has an instance.
+	// strips: a mirrored Machine that has an instance is being deleted, and somebody takes the finalizer of Cluster API's controller off it.
 	strips
-	// aways: Poundlock is removed for a while, and somebody deletes the authoritative object of Cluster API.
+	// aways: Poundlock is removed for a while, and meanwhile somebody deletes the Cluster API object that is authoritative.
 	aways
 )
 
@@ -172,7 +173,7 @@ func (p *pairs) can(d deeds) bool { return p.may&d == d }
 
 func (p *pairs) starts() map[string]pair { return p.begin }
 
-// source is the authoritative API of what is stored.
+// source returns the API that is authoritative by what is stored.
 func (w *pair) source() authority.API { return w.m.source() }
 
 func (w *pair) at(o which) *object {
@@ -187,7 +188,7 @@ func (w *pair) at(o which) *object {
 	return &w.i
 }
 
-// side are the objects whose generation the mirror of an API is made from.
+// side returns the objects that an API's mirror is made from: a change of their generation is a change that the mirror has to follow.
 func side(a authority.API) which {
 	switch a {
 	case authority.MachineAPI:
@@ -198,7 +199,8 @@ func side(a authority.API) which {
 	return 0
 }
 
-// wrote notifies everybody that an object has been written: those who decided on what it was, and the collector.
+// wrote records that the object o has been written. Passes and controllers that read o before are marked as outdated. If o is being deleted and nobody holds
+// it, wrote removes it.
 func (w *pair) wrote(o which, by mover, grows bool) {
 	w.note(&w.handoff, o, by == handoff, grows)
 	w.note(&w.mirror, o, by == mirror, grows)
@@ -222,7 +224,7 @@ func (w *pair) note(p *pass, o which, own, grows bool) {
 	}
 }
 
-// bury removes what is being deleted and held by nobody.
+// bury removes the object o if it is being deleted and no finalizer holds it.
 func (w *pair) bury(o which, by mover) {
 	if at := w.at(o); !at.has(leaving) || at.held() {
 		return
@@ -232,11 +234,11 @@ func (w *pair) bury(o which, by mover) {
 		*pass
 		mover
 	}{{&w.handoff, handoff}, {&w.mirror, mirror}, {&w.former, former}} {
-		if p.phase != idle && p.mover != by { // the answer has what a pass's own request leaves
+		if p.phase != idle && p.mover != by { // after its own request, the pass knows from the answer what is left
 			p.gone |= o
 		}
 	}
-	switch { // what is left is all that anybody has said
+	switch { // the spec of the object that is left now counts as the last one that was asked for
 	case o == ofC && w.m.has(there):
 		w.m.set(fresh)
 		w.m.clear(lacking)
@@ -257,17 +259,17 @@ func (w *pair) bury(o which, by mover) {
 	}
 }
 
-// held reports whether anything keeps an object that is being deleted.
+// held reports whether the object has a finalizer, which keeps it when it is deleted.
 func (o object) held() bool { return o&(syncFin|ctlFin|fg|orph) != 0 }
 
-// changed notifies everybody if an object is no longer what it was: a request that changes nothing is no write.
+// changed calls wrote if the object is no longer what it was. A request that changes nothing is no write.
 func (w *pair) changed(o which, was object, by mover, grows bool) {
 	if *w.at(o) != was {
 		w.wrote(o, by, grows)
 	}
 }
 
-// remove asks for the deletion of an object that exists.
+// remove requests the deletion of an object, if it exists and is not being deleted yet.
 func (w *pair) remove(o which, by mover) {
 	if at := w.at(o); at.has(there) && !at.has(leaving) {
 		at.set(leaving)
@@ -275,7 +277,7 @@ func (w *pair) remove(o which, by mover) {
 	}
 }
 
-// moves is everybody's turn, one after the other.
+// moves calls happens with each change that an actor can make next in w.
 func (p *pairs) moves(w pair, happens func(move, pair)) {
 	t := turn{pairs: p, was: w, happens: happens}
 	for _, a := range pairActors {
@@ -283,14 +285,14 @@ func (p *pairs) moves(w pair, happens func(move, pair)) {
 	}
 }
 
-// turn is one state, and what can be made of it.
+// turn is one state, was, and the function happens, which each actor calls for every change that it can make in that state.
 type turn struct {
 	*pairs
 	was     pair
 	happens func(move, pair)
 }
 
-// may is a change that fairness promises, might one that it does not.
+// may emits a change that fairness promises, made by an actor. might emits a change that may never happen, such as a person's.
 func (t *turn) may(by mover, what string, change func(*pair)) {
 	t.emit(move{by: by, what: what}, change)
 }
@@ -299,7 +301,7 @@ func (t *turn) might(what string, change func(*pair)) {
 	t.emit(move{by: user, what: what, spontaneous: true}, change)
 }
 
-// emit adds the state that a change leads to.
+// emit calls happens with the state that a change leads to.
 func (t *turn) emit(m move, change func(*pair)) {
 	w := t.was
 	change(&w)
@@ -312,8 +314,8 @@ func (t *turn) emit(m move, change func(*pair)) {
 	t.happens(m, w)
 }
 
-// trim forgets what makes no difference any more, so that states which only differ by it are one. A pass whose next request will be refused whatever
-// happens has nothing left to do.
+// trim clears from w what nobody will decide from any more, so states that differ only in that become one. For example, a pass ends early if its next request
+// is sure to be refused.
 func (p *pairs) trim(w *pair) {
 	if !p.can(aways) || w.source() != authority.ClusterAPI {
 		w.m.clear(recorded)
@@ -338,7 +340,7 @@ func (p *pairs) trim(w *pair) {
 	}
 }
 
-// lag lets the caches keep a version that came between what they show and what is stored, where walks go so far.
+// lag keeps in each cache a version between what the cache shows and what is stored. It does so only in walks with the deed skips.
 func (w *pair) lag(was *pair, skips bool) {
 	if !skips {
 		return
@@ -354,7 +356,7 @@ func (v *view) lag(was, now object) {
 	}
 }
 
-// showC and showI are what a cache would show now.
+// showC, showI and showK return what a cache that is up to date would show.
 func (w *pair) showC() object {
 	return w.show(w.c & (there | leaving | syncFin | ctlFin | pauseRequested | acting | paused | hooked))
 }
@@ -372,13 +374,13 @@ func (w *pair) show(o object) object {
 	return o
 }
 
-// mayAct reports whether a controller of Cluster API that sees this may do more than to answer. It is not taken for granted that it answers
-// before it acts: a version without the pause annotation is enough for it.
+// mayAct reports whether a controller of Cluster API that sees this version may do more than to acknowledge. A version without the pause annotation is enough.
+// The model does not rely on the controller to acknowledge before it acts.
 func (o object) mayAct() bool { return o.has(there) && o&(pauseRequested|stopped) == 0 }
 
 func (p *pairs) wrong(w pair) string { return firstBroken(pairInvariants, p, &w) }
 
-// pairInvariants are DESIGN §4's list of invariants, and that of births.
+// pairInvariants lists the invariants of DESIGN §4, and those of a Machine's creation.
 var pairInvariants = []invariant[*pairs, *pair]{
 	{"both sides' controllers can act", (*pairs).bothMayAct},
 	{"a check has moved away from its request to remediate, which nobody takes back", func(p *pairs, w *pair) bool {
@@ -391,7 +393,7 @@ var pairInvariants = []invariant[*pairs, *pair]{
 	{"an instance was ended that nobody asked to end", func(_ *pairs, w *pair) bool { return w.cloud&endedUnasked != 0 }},
 	{"an instance has nobody who holds a finalizer to delete it under", func(p *pairs, w *pair) bool {
 		return w.cloud.runs() && !w.m.has(there|ctlFin) && !p.holdsInstance(*w) && !p.can(leaders) &&
-			(!w.m.has(there|emptied) || w.m.has(leaving)) // it gets its finalizer back
+			(!w.m.has(there|emptied) || w.m.has(leaving)) // the Machine API object gets its finalizer back
 	}},
 	{"an instance was left behind: neither object is there any more", func(_ *pairs, w *pair) bool {
 		return w.cloud.runs() && !w.m.has(there) && !w.c.has(there)
@@ -404,13 +406,14 @@ var pairInvariants = []invariant[*pairs, *pair]{
 	}},
 }
 
-// waits reports whether the mirror waits for the last change: not for one of what is being deleted.
+// waits reports whether the mirror has to show the last change. It need not show the change of an object whose deletion people may have asked for (maybe).
 func (w *pair) waits() bool { return w.will&maybe == 0 }
 
 func (p *pairs) bothMayAct(w *pair) bool {
 	machineMayAct := w.work != noWork || w.m.has(there) && p.gate(w.m).act
 	clusterMayAct := w.core.seen.mayAct() || w.infra.seen.mayAct() || w.instance.seen.mayAct() && !w.instance.seen.has(leftover)
-	// Until one holds its object, and when it is deleted, neither can have an instance created. No owner of a paused object can have one created either.
+	// Before a controller holds its object with a finalizer, and when that object is deleted, the controller cannot have an instance created. Nor can the core
+	// controller, if the provider's object is paused.
 	if p.can(twice) {
 		creates := func(seen object) bool { return seen.mayAct() && seen.has(ctlFin) && !seen.has(leaving) }
 		machineMayAct = machineMayAct && w.m.has(ctlFin)
@@ -419,7 +422,7 @@ func (p *pairs) bothMayAct(w *pair) bool {
 	return machineMayAct && clusterMayAct
 }
 
-// unrest is what must be so once everybody has had their turn.
+// unrest returns what is wrong with w as a state in which nothing more is promised to happen, or "".
 func (p *pairs) unrest(w pair) string {
 	for _, o := range []struct {
 		object
@@ -430,7 +433,7 @@ func (p *pairs) unrest(w pair) string {
 		}
 	}
 	if w.c.has(theirs) || w.i.has(theirs) {
-		return "" // who made it paused is who has to release it
+		return "" // the person who created it paused has to release it
 	}
 	step := p.step(w.m, w.c, w.i, w.k, p.caughtUp(w.m, w.c))
 	switch src := w.source(); {
@@ -440,7 +443,7 @@ func (p *pairs) unrest(w pair) string {
 		return ""
 	case p.can(aways) && w.will != 0 && w.m.has(recorded) && !w.c.has(there):
 		if w.m.has(failed) {
-			return "" // a condition says that the object is gone, and a person knows what is to become of its mirror
+			return "" // a condition says that the object is gone, and a person knows what to do with its mirror
 		}
 		return "nothing says that the authoritative object is gone"
 	case w.will&deletionExpected != 0:
@@ -451,20 +454,20 @@ func (p *pairs) unrest(w pair) string {
 		return "" // a move away from such a controller waits
 	case p.can(twice) && p.strange(w.m, w.c, w.i):
 		if w.m.has(failed) {
-			return "" // a condition says that neither begins, and what to do
+			return "" // a condition says that neither API begins, and what to do
 		}
 		return "nothing says that neither API begins"
 	case !w.m.has(there):
 		if w.halted || p.can(twice) && w.will&maybe != 0 && !w.i.has(there) {
-			return "" // deleted while it became a pair: what was a mirror by then went along
+			return "" // deleted while it became a pair: the object that was a mirror by then was deleted too
 		}
 		return p.alone(w)
 	case w.m.status() == authority.Migrating && step.Reason == authority.ReasonInstanceUnknown:
-		return "" // the same: everybody has paused, so nobody finds out
+		return "" // likewise: all controllers have paused, so none finds out
 	case step.Action == authority.Wait && (w.halted && byPerson[step.Reason] || step.Reason == authority.ReasonNotSynchronized):
-		return "" // a condition says what for, and it is a person who can end that
+		return "" // a condition says what the wait is for, and only a person can end that
 	case step.Reason == authority.ReasonRequestsOpen && (src == authority.MachineAPI && p.gate(w.m).act || src == authority.ClusterAPI && p.acts(w.core.seen)):
-		return "" // the check, which acts, takes it back when the Machine is healthy
+		return "" // the check, which acts, takes its request back when the Machine is healthy
 	case step.Action != authority.Settle:
 		return fmt.Sprintf("the handoff says %s (%s)", step.Action, step.Reason)
 	case !w.c.has(there) || !p.set && !w.i.has(there):
@@ -474,7 +477,7 @@ func (p *pairs) unrest(w pair) string {
 	case (w.m | w.c).has(lacking):
 		return "what a neighbour wrote to the mirror is not on both objects"
 	case src == authority.MachineAPI && w.m.has(pid) && !w.cloud.runs() && w.will&maybe != 0:
-		return "" // its controller says Failed: the instance has gone
+		return "" // its controller reports Failed: the instance is gone
 	case src == authority.ClusterAPI && w.endedWithoutGate():
 		return ""
 	case !p.set && (w.m.has(pid) != w.i.has(pid) || !w.m.has(pid) || !w.cloud.runs()):
@@ -489,7 +492,7 @@ func (p *pairs) unrest(w pair) string {
 	return p.keptUnrest(w, w.source())
 }
 
-// acts reports whether a provider's controller that sees this acts, and has said so if it ever does.
+// acts reports whether a provider's controller that sees this version acts, and has acknowledged that, if it acknowledges at all.
 func (p *pairs) acts(seen object) bool {
 	return seen.has(acting) || p.neverAcknowledges && seen.mayAct()
 }
@@ -497,7 +500,8 @@ func (p *pairs) acts(seen object) bool {
 // byPerson are the reasons of a wait that only the person who paused the Cluster can end.
 var byPerson = map[string]bool{authority.ReasonPausedElsewhere: true, authority.ReasonNotResumed: true, authority.ReasonNotPaused: true}
 
-// without: what Machine API is authoritative for goes on without its twin. What Cluster API was authoritative for ends with the namespace.
+// without returns what is wrong at rest if the Cluster API namespace is deleted, or "". Objects for which Machine API is authoritative go on without a twin.
+// Those for which Cluster API was authoritative are deleted with the namespace.
 func (p *pairs) without(w pair, src authority.API) string {
 	switch {
 	case src != authority.MachineAPI:
@@ -512,13 +516,13 @@ func (p *pairs) without(w pair, src authority.API) string {
 	return ""
 }
 
-// endedWithoutGate reports that a controller of the Machine API's, with its feature gate off, has ended the instance of a Machine that was deleted on its way
-// back, and removed its finalizer before the handoff looked: the provider's machine says that its instance has gone.
+// endedWithoutGate reports whether the Machine API's controller has terminated the instance with its feature gate off. The Machine was deleted on its way back
+// to Machine API, and the controller removed its finalizer before the handoff looked. The provider's machine then reports that its instance is gone.
 func (w *pair) endedWithoutGate() bool {
 	return w.will&endedOnItsWayBack != 0 && w.i.has(there|pid) && !w.cloud.runs()
 }
 
-// alone: a Cluster API object that has lost its twin acts on its own.
+// alone returns what is wrong at rest with a Cluster API object that has no Machine API object any more, or "". Such an object has to act by itself.
 func (p *pairs) alone(w pair) string {
 	switch {
 	case w.c.has(pauseRequested) || !p.set && (w.i.has(there|pauseRequested) || w.k.has(there|pauseRequested)):

@@ -5,8 +5,8 @@ package main
 
 import "github.com/poundlock/poundlock/policies/authority"
 
-// pairAbsence removes Poundlock for a while (kubectl poundlock cleanup), which terminates no move and takes no pause off. The marks stay here: a mirror without
-// one is known by who wrote its pause. Or Poundlock dies, which is the same for what it has not begun to mirror.
+// pairAbsence removes Poundlock for a while (kubectl poundlock cleanup). That terminates no move and removes no pause. In the model the marks stay on the
+// objects: a mirror without a mark is recognized by who wrote its pause. The same stands for a Poundlock that dies, for a pair that it has not begun to mirror.
 type pairAbsence struct{}
 
 // Moves implements actor.
@@ -24,7 +24,7 @@ func (pairAbsence) Moves(t *turn) {
 				was := *n.at(o)
 				n.at(o).clear(syncFin | compared)
 				if o == ofM && was.status().Other() != authority.Unset {
-					n.m.clear(wants) // a request that has not begun is taken back
+					n.m.clear(wants) // a request to move that has not begun is taken back
 					n.m.set(map[authority.API]object{authority.ClusterAPI: wants}[was.status()])
 				}
 				n.changed(o, was, installer, false)
@@ -33,8 +33,8 @@ func (pairAbsence) Moves(t *turn) {
 	}
 }
 
-// deletesAlone: somebody deletes what Cluster API is authoritative for, and its controllers see to it. What is still paused and has no instance may be created
-// again: the Machine API object asks for it.
+// deletesAlone emits that somebody deletes the Cluster API object that is authoritative, while Poundlock is away. Cluster API's controllers then delete what
+// belongs to it. An object that is still paused and has no instance may be created again, because the Machine API object asks for it.
 func (t *turn) deletesAlone() {
 	w := &t.was
 	if w.m.authoritative() != authority.ClusterAPI || !w.m.has(there) || w.c.presence() != authority.Present {

@@ -3,8 +3,8 @@
 
 package main
 
-// clusterAPI is a controller of Cluster API's, or of a provider's. All read a cache, hold their object even while they are paused, and answer. Their
-// writes carry no resourceVersion, and a list of finalizers is written whole.
+// clusterAPI is a controller of Cluster API's, or of a provider's. All of them read a cache, put a finalizer on their object even while it is paused, and
+// acknowledge. Their writes carry no resourceVersion, and write a list of finalizers whole.
 type clusterAPI struct {
 	by    mover
 	cache mover
@@ -25,7 +25,7 @@ func (c clusterAPI) Moves(t *turn) {
 	}
 }
 
-// remembers is the provider's controller between its call and what it stores of it: it does nothing else before.
+// remembers emits that the provider's controller stores the instance's ID after its call to the cloud, or dies. It does nothing else before.
 func (t *turn) remembers(on which, by mover) {
 	t.may(by, "the provider's controller stores the instance's ID", func(n *pair) {
 		n.cloud &^= answer
@@ -62,7 +62,7 @@ func (t *turn) reconciles(c clusterAPI) {
 	}
 	switch {
 	case v.seen&(leaving|ctlFin) == 0 && !t.check:
-		// A provider's controller that sees no owner does nothing, and what it sees with its finalizer is later than the owner.
+		// A provider's controller that sees no owner does nothing. If it sees its own finalizer, that version is later than the owner.
 		may := c.on == ofI && (!t.can(twice) || w.i&(owned|dangling) != 0) || c.on == ofC && t.holds(byHoldC, w) || c.on == ofK &&
 			(t.keeps == keptByMirror || v.seen.mayAct())
 		if may && !w.at(c.on).has(leaving) {
@@ -72,14 +72,14 @@ func (t *turn) reconciles(c clusterAPI) {
 		if !v.seen.has(answer) && !v.seen.has(earlier) && !w.at(c.on).has(answer) && !(t.neverAcknowledges && c.on&(ofI|ofK) != 0) {
 			t.may(c.by, c.name+" stores "+pausedText(answer), func(n *pair) { n.at(c.on).acknowledge(answer); n.wrote(c.on, c.by, false) })
 		}
-		// Cluster API's core controller cleans up also after a Machine from which somebody has taken its finalizer.
+		// Cluster API's core controller also cleans up after a Machine from which somebody has taken its finalizer.
 		if v.seen.mayAct() && (v.seen.has(ctlFin) || (t.can(strips) || t.can(ungates)) && c.on == ofC && (v.seen&w.c).has(leaving)) {
 			t.acts(c, v.seen)
 		}
 	}
 }
 
-// finalizers writes the list as a merge patch against what was seen.
+// finalizers writes the list of finalizers as a merge patch against the version that the controller saw.
 func (t *turn) finalizers(n *pair, c clusterAPI, list object) {
 	o, was := n.at(c.on), *n.at(c.on)
 	o.clear(ctlFin)
@@ -90,7 +90,7 @@ func (t *turn) finalizers(n *pair, c clusterAPI, list object) {
 	}
 	n.changed(c.on, was, c.by, false)
 	if list&(leaving|ctlFin) == leaving {
-		*c.seen(n) = view{} // it has done its work, and would find nothing more to do
+		*c.seen(n) = view{} // the controller has done its work, and would find nothing more to do
 	}
 }
 

@@ -18,7 +18,7 @@ func (t *turn) coreActs(seen object) {
 			})
 		}
 	case seen.has(hooked):
-		// It waits before it deletes the provider's object.
+		// The controller waits for the hook before it deletes the provider's object.
 	case !t.set && w.i.has(there):
 		if !w.i.has(leaving) {
 			t.may(core, "Cluster API's controller deletes the provider's object", func(n *pair) { n.remove(ofI, core) })

@@ -5,7 +5,7 @@ package main
 
 import "github.com/poundlock/poundlock/policies/authority"
 
-// state is what authority.Objects.State reads from the objects of a pair.
+// state returns what authority.Objects.State would read from the objects of a pair.
 func (p *pairs) state(m, c, i, k object, caughtUp bool) authority.State {
 	provider := p.provider(m, c, i, k)
 	if foreign(m, c) {
@@ -49,7 +49,7 @@ func (p *pairs) state(m, c, i, k object, caughtUp bool) authority.State {
 	return s
 }
 
-// step is what the handoff does next: before authority leaves the API that has it, it reads what the other one's objects live in.
+// step returns the handoff's next step. Before authority leaves an API, the handoff also reads the namespace that the other API's objects live in.
 func (p *pairs) step(m, c, i, k object, caughtUp bool) authority.Step {
 	s := p.state(m, c, i, k, caughtUp)
 	step := p.next(s)
@@ -60,7 +60,7 @@ func (p *pairs) step(m, c, i, k object, caughtUp bool) authority.Step {
 	return step
 }
 
-// instance is what authority.Objects makes of the IDs, and of what proves that nobody has asked for an instance.
+// instance returns what authority.Objects decides about the instance, from the IDs and from what proves that nobody has asked for one.
 func (p *pairs) instance(m, i object) authority.Instance {
 	switch {
 	case p.set || m.has(pid) && i.has(pid):
@@ -73,25 +73,25 @@ func (p *pairs) instance(m, i object) authority.Instance {
 	return authority.InstanceUnknown
 }
 
-// foreign is authority.ForeignTo, of a Cluster API object beside a Machine API object that is mirrored.
+// foreign is authority.ForeignTo for a Cluster API object beside a Machine API object: whether it is no mirror and must not become one.
 func foreign(m, c object) bool {
 	return m.source() == authority.MachineAPI && c.has(there) && !c.has(mark) &&
 		(c.has(leaving) || !c.has(pauseRequested) || c.has(acting) || c.has(ctlFin) && !c.has(paused))
 }
 
-// foreignInfra is the same of the provider's object.
+// foreignInfra reports the same of the provider's object: whether it is no mirror of the Machine API object and must not become one.
 func (p *pairs) foreignInfra(m, i object) bool {
 	return m.source() == authority.MachineAPI && i.has(there) && !i.has(mark) &&
 		(i.has(leaving) || i.has(pid) && !m.has(pid) || !i.has(pid) && i.has(owned) && !p.pauseSuffices || !i.has(pid) && (!i.has(pauseRequested) || i.has(acting)))
 }
 
-// strange reports whether something foreign is in the mirror's way, or a mirror whose instance the Machine does not name.
+// strange reports whether a foreign object is in the mirror's place, or a mirror has an instance that the Machine API Machine does not name.
 func (p *pairs) strange(m, c, i object) bool {
 	return foreign(m, c) || !p.set && (p.foreignInfra(m, i) || m.source() == authority.MachineAPI && i.has(mark|pid) && m&(there|leaving|pid) == there)
 }
 
-// believed is what authority.Objects reads of a provider that never answers (ByPatience): it acts until the pause is written, and has paused when patience
-// is over.
+// believed returns what authority.Objects takes for the acknowledgement of a provider that never acknowledges (ByPatience). Such a provider acts until the
+// pause is written, and has paused when Poundlock's patience is over.
 func (p *pairs) believed(i object) authority.AcknowledgedState {
 	switch {
 	case !i.has(pauseRequested):
@@ -123,7 +123,7 @@ func (o object) acknowledged() authority.AcknowledgedState {
 	return authority.NotAcknowledged
 }
 
-// decided is the handoff's plan for what it has read: the requests of one step, in reconcilers/handoff's order.
+// decided returns the handoff's plan for what it has read: the requests of one step, in reconcilers/handoff's order.
 func (p *pairs) decided(m, c, i, k object) plan {
 	if !c.has(there) {
 		i, k = 0, 0 // the provider's object is the one that the Cluster API object refers to
@@ -137,7 +137,8 @@ func (p *pairs) decided(m, c, i, k object) plan {
 	return id
 }
 
-// caughtUp is of what was read: of a Cluster API object, when that was.
+// caughtUp reports whether the mirror had caught up when the handoff read the source. For a source in Cluster API, the bits come with the copy of c that was
+// read.
 func (p *pairs) caughtUp(m, c object) bool {
 	seen := m
 	if m.source() == authority.ClusterAPI {
@@ -146,7 +147,7 @@ func (p *pairs) caughtUp(m, c object) bool {
 	return seen.has(caught) && (seen.has(compared) || !p.can(labels) || p.forgetsLabels)
 }
 
-// each lists an op for every object that a step is about: the provider's first.
+// each returns one op for every object that a step is about. The provider's object comes first.
 func each(who authority.Who, i, c, m op) []op {
 	var out []op
 	for _, o := range []struct {
@@ -192,7 +193,7 @@ func (p *pairs) opsOf(step authority.Step, m, i, k object) []op {
 	return nil
 }
 
-// both adds what is written to the object for the instance to the requests of a step: after the provider's machine, and before Cluster API's.
+// both adds to the requests of a step the one for the object that is kept for the instance. It comes after the provider's machine and before Cluster API's.
 func (p *pairs) both(step authority.Step, ops []op, kept op) []op {
 	if kept == noOp || p.pausesAlone || !step.On.Has(authority.WhoInfra) {
 		return ops
@@ -204,7 +205,7 @@ func (p *pairs) both(step authority.Step, ops []op, kept op) []op {
 	return append(append(append([]op{}, ops[:at]...), kept), ops[at:]...)
 }
 
-// pairHandoff is the handoff: it reads the Cluster API side, what is kept for the instance, then the Machine API object, decides, and writes.
+// pairHandoff is the handoff. It reads the Cluster API side, then what is kept for the instance, then the Machine API object. Then it decides, and writes.
 type pairHandoff struct{}
 
 // Moves implements actor.

@@ -5,8 +5,8 @@ package main
 
 import "github.com/poundlock/poundlock/policies/authority"
 
-// pairHealthCheck is either API's controller of MachineHealthChecks, beside what every controller does.
-// A pass of it makes a request, or deletes it, and its status shows that.
+// pairHealthCheck is either API's controller of MachineHealthChecks, beside what every controller does. A pass of it makes a request to remediate, or takes
+// that back, and its status shows that.
 type pairHealthCheck struct{}
 
 // Moves implements actor.

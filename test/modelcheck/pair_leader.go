@@ -3,7 +3,7 @@
 
 package main
 
-// pairFormerLeader is a manager that has lost its lease and not noticed: it ends the pass that it is in.
+// pairFormerLeader is a manager that has lost its lease and has not noticed. It goes on only until the end of its pass.
 type pairFormerLeader struct{}
 
 // Moves implements actor.

@@ -9,9 +9,10 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// gate is what authority.GateOf makes of a Machine API object.
+// gate is what authority.GateOf decides for a Machine API object.
 type gate struct {
-	// act: it may act, and has reported so. adopts: it stores which API is authoritative. pending is the condition Paused that it has yet to store, 0: none.
+	// act: the controller may act, and has reported that. adopts: the API that the controller stores as authoritative. pending: the condition Paused that it has
+	// yet to store; 0: none.
 	act     bool
 	adopts  authority.API
 	pending object
@@ -38,8 +39,8 @@ func (p *pairs) gate(m object) gate {
 	return out
 }
 
-// conditionOf is the condition Paused as the gate wrote it when it last said the same. Its message names the authority that it was
-// written for, so the model may tell one pause from another only by that: the stored one is taken to be of the present authority where it agrees.
+// conditionOf returns the condition Paused as the gate last wrote it with the stored status. The condition's message names the authority that it was written
+// for, which the model does not store. If the gate would now write the stored status, the model assumes that the condition is of the present authority.
 func conditionOf(gateOf func(authority.Shape, bool) authority.Gate, m object) []authority.Condition {
 	for _, current := range []authority.API{m.status(), authority.MachineAPI, authority.Migrating, authority.ClusterAPI} {
 		c := gateOf(authority.Shape{Current: current, Requested: m.requested()}, true).Paused
@@ -51,7 +52,7 @@ func conditionOf(gateOf func(authority.Shape, bool) authority.Gate, m object) []
 }
 
 // pairMachineController is machine/controller, or the Machine API's controller of MachineSets or MachineHealthChecks. It reads past all caches, asks the gate,
-// and takes one step after the other. Each of its writes carries the resourceVersion of what it read, its calls to the cloud carry nothing.
+// and takes one step after the other. Each of its writes carries the resourceVersion of what it read. Its calls to the cloud carry no such lock.
 type pairMachineController struct{}
 
 // Moves implements actor.
@@ -79,7 +80,7 @@ func (pairMachineController) Moves(t *turn) {
 			switch {
 			case !w.c.has(there):
 			case w.away:
-				n.will |= maybe // nothing of Poundlock's has seen the object that Cluster API has
+				n.will |= maybe // no part of Poundlock has seen Cluster API's object
 			case !t.forgetsReviewed:
 				n.m.set(recorded)
 			}
@@ -109,7 +110,7 @@ func storesPid(n *pair) {
 	n.wrote(ofM, machineAPI, true)
 }
 
-// machineAPIBegins is what the pass will do for what it reads.
+// machineAPIBegins emits the beginning of a pass, with the work that the controller decides on by what it reads.
 func (t *turn) machineAPIBegins() {
 	m, to := t.was.m, toLook
 	switch {
@@ -125,14 +126,14 @@ func (t *turn) machineAPIBegins() {
 	case !m.has(pid):
 		to = toCreate
 	}
-	refused := to == toHold && !t.holds(byHoldM, &t.was) // it tries again and again, which changes nothing
+	refused := to == toHold && !t.holds(byHoldM, &t.was) // the controller tries again and again, which changes nothing
 	t.emit(move{by: machineAPI, what: "Machine API's controller reads its object and begins to work", spontaneous: to == toLook || refused},
 		func(n *pair) { n.work, n.behind = to, false })
 }
 
 func (t *turn) machineAPIWorks() {
 	end := func(n *pair) { n.work, n.behind = noWork, false }
-	// stored makes a locked write of the pass, and goes on if it was taken.
+	// stored emits a write of the pass with a lock. If the API server accepts the write, the pass goes on with then, else the pass ends.
 	stored := func(what string, then work, change func(*pair)) {
 		t.may(machineAPI, what, func(n *pair) {
 			if n.behind || !n.m.has(there) {
@@ -185,7 +186,7 @@ func (t *turn) machineAPIWorks() {
 	}
 }
 
-// terminate terminates the instance if the caller has its ID.
+// terminate terminates the instance, if the caller knows its ID.
 func (w *pair) terminate(known bool) {
 	if !known || !w.cloud.runs() {
 		return

@@ -5,8 +5,8 @@ package main
 
 import "github.com/poundlock/poundlock/policies/authority"
 
-// mirrored is the mirror's plan for what it has read: the writes that mirroring.Next decides one after the other, each from
-// what the last one returned.
+// mirrored returns the mirror's plan for the objects that it has read: the writes that mirroring.Next decides on, one after the other. Each decision is made
+// from what the write before it returned.
 func (p *pairs) mirrored(m, c, i, k object) plan {
 	key := [4]object{m, c, i, k}
 	if id, ok := p.mirrors[key]; ok {
@@ -24,7 +24,7 @@ func (p *pairs) mirrored(m, c, i, k object) plan {
 		}
 		ops = append(ops, next)
 		if !p.accepts(&w, &pass{}, &requests[next]) || requests[next].lock == byUID {
-			break // what a deletion leaves is read again
+			break // after a deletion, the mirror reads everything again
 		}
 		w.bury(requests[next].on, mirror)
 	}
@@ -33,7 +33,7 @@ func (p *pairs) mirrored(m, c, i, k object) plan {
 	return id
 }
 
-// deletion is what mirroring asks about a pair.
+// deletion returns the state of a deletion as mirroring gathers it from a pair.
 func (p *pairs) deletion(w *pair) authority.DeletionState {
 	d := authority.DeletionState{
 		Authority: w.m.authoritative(), InTransit: w.m.status() == authority.Migrating,
@@ -60,7 +60,7 @@ func (p *pairs) deletion(w *pair) authority.DeletionState {
 	return d
 }
 
-// lacksSurroundings is what the mirror reads of a pair that is not complete.
+// lacksSurroundings reports whether the Cluster API namespace is being deleted and an object of the pair is missing or being deleted.
 func (p *pairs) lacksSurroundings(w *pair) bool {
 	complete := w.m.presence() == authority.Present && w.c.presence() == authority.Present && (p.set || w.i.presence() == authority.Present)
 	return w.m.has(emptied) && !complete
@@ -76,7 +76,7 @@ func (w *pair) on(a authority.API) object {
 	return 0
 }
 
-// nextWrite follows mirroring/next.go.
+// nextWrite returns the mirror's next write for w, as mirroring/next.go decides it.
 func (p *pairs) nextWrite(w *pair) op {
 	if o := p.asks(w, aboutHook); o != noOp {
 		return o
@@ -95,18 +95,18 @@ func (p *pairs) nextWrite(w *pair) op {
 	case p.can(aways) && src == authority.ClusterAPI && w.c.has(there) && !w.c.has(pauseRequested) && !w.m.has(recorded) && !p.recordsLast:
 		return recordM
 	case p.lacksSurroundings(w):
-		return first(p.freesI(w), when(!w.m.has(failed), fail)) // it recreates nothing until they are there again
+		return first(p.freesI(w), when(!w.m.has(failed), fail)) // the mirror recreates nothing until the namespace is there again
 	case p.carriesOver(w, src) != noOp:
 		return p.carriesOver(w, src)
 	case p.can(aways) && src == authority.ClusterAPI && !w.c.has(there) && w.m.has(recorded):
-		return when(!w.m.has(failed), fail) // it existed, and is gone
+		return when(!w.m.has(failed), fail) // the authoritative object existed, and is gone
 	case src == authority.MachineAPI || !w.c.has(there):
 		return p.toClusterAPI(w)
 	}
 	return p.toMachineAPI(w)
 }
 
-// carriesOver carries over to the authority what a neighbour wrote to its mirror.
+// carriesOver returns the write that carries over to the authoritative object what a neighbour wrote to its mirror; noOp: there is none.
 func (p *pairs) carriesOver(w *pair, src authority.API) op {
 	if w.m.presence() != authority.Present || w.c.presence() != authority.Present || w.m.has(lacking) == w.c.has(lacking) || p.carriesNothing {
 		return noOp
@@ -126,7 +126,7 @@ func (p *pairs) carriesOver(w *pair, src authority.API) op {
 	return noOp
 }
 
-// mirrorsFrom is the source, unless a planted mirror stops while authority moves.
+// mirrorsFrom returns the API that the mirror copies from, or Unset if the planted bug stopsInTransit is at work and authority moves.
 func (p *pairs) mirrorsFrom(m object) authority.API {
 	if p.stopsInTransit && m.status() == authority.Migrating {
 		return authority.Unset
@@ -134,7 +134,7 @@ func (p *pairs) mirrorsFrom(m object) authority.API {
 	return m.source()
 }
 
-// reflect makes the Machine API twin of a Machine that a mirrored Cluster API set made.
+// reflect returns the write that creates the Machine API twin of a Machine which a mirrored MachineSet of Cluster API made. false: this is no such Machine.
 func (p *pairs) reflect(w *pair) (op, bool) {
 	f := p.family
 	if w.m.has(there) || f.Authority != authority.ClusterAPI || f.MachineAPI != authority.Present || w.c.presence() != authority.Present ||
@@ -165,7 +165,8 @@ func (p *pairs) toClusterAPI(w *pair) op {
 	return first(i, p.asks(w, aboutKept), when(!w.m.has(synced|caught) || w.m.has(failed), synchronize))
 }
 
-// hooking returns one of two requests: the mirror of a Machine whose instance the provider does not know yet has Poundlock's hook.
+// hooking returns one of its two last parameters: with, if the mirror needs Poundlock's hook because the provider does not know the Machine's instance yet;
+// otherwise without.
 func (p *pairs) hooking(w *pair, without, with op) op {
 	if p.asks(w, aboutWantedHook) != noOp {
 		return with
@@ -208,7 +209,7 @@ func knowing(o object, without, with op) op {
 	return without
 }
 
-// deleting follows mirroring/deletion.
+// deleting returns the next write of a step of a deletion, as mirroring/deletion decides it.
 func (p *pairs) deleting(w *pair, step authority.DeletionStep) op {
 	if p.keeps != keepsNothing && (step == authority.ReleaseMirror || step == authority.ReleaseAuthority) {
 		return p.asksStep(w, step)
@@ -249,12 +250,12 @@ func (p *pairs) deleting(w *pair, step authority.DeletionStep) op {
 	return noOp
 }
 
-// asksStep returns the next write of a step of a deletion.
+// asksStep returns the next write of a step of a deletion, as the mirror's own functions decide it.
 func (p *pairs) asksStep(w *pair, step authority.DeletionStep) op {
 	return p.answerTo(asking{aboutStep, step, w.m, w.c, w.i, w.k})
 }
 
-// idle reports whether the provider's object is a mirror that has no instance of Cluster API's.
+// idle reports whether the provider's object is a mirror that holds no instance of Cluster API's.
 func (p *pairs) idle(w *pair) bool {
 	unheld := w.c.has(leaving|pauseRequested) && !w.c.has(ctlFin) && !p.strands && (!w.i.has(pid) || p.leavesInstance)
 	return !p.set && w.i.has(there|mark) && (w.m.source() == authority.MachineAPI || unheld || !w.c.has(there) && w.i&(owned|dangling) == 0)
@@ -274,7 +275,7 @@ func (p *pairs) freesI(w *pair) op {
 	return when(p.idle(w) && w.m.status() != authority.Migrating && w.i.has(leaving|pauseRequested|ctlFin), freeI)
 }
 
-// pairMirror is the mirror: it reads, decides, and writes.
+// pairMirror is the mirror: it reads the objects of the pair, decides, and writes.
 type pairMirror struct{}
 
 // Moves implements actor.
@@ -294,7 +295,7 @@ func (pairMirror) Moves(t *turn) {
 				m, c, i, k = p.m, n.c, n.i, n.k
 			}
 			if p.edited&ofM != 0 {
-				c.clear(fresh) // it is compared with what the other has by now
+				c.clear(fresh) // what was read is compared with what the other object has by now
 			}
 			if p.edited&ofC != 0 {
 				m.clear(fresh)

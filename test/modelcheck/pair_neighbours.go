@@ -12,10 +12,10 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// pairNeighbours are the neighbours of authority.Grants: each writes what its rows let through, in the phases that these name.
+// pairNeighbours are the neighbours of authority.Grants. Each writes what its rows of the table allow, in the phases that the rows name.
 type pairNeighbours struct{}
 
-// neighbourWrite is what the model distinguishes of rows: to which object, what becomes of it, and whether the object's generation grows.
+// neighbourWrite is what the model distinguishes of a row's write: the object, what becomes of the write, and whether the object's generation grows.
 type neighbourWrite struct {
 	on    which
 	class class
@@ -28,16 +28,17 @@ type neighbourWrite struct {
 type class uint8
 
 const (
-	// ignored: nobody decides from it, and the mirror leaves it as it is. What Cluster API's set writes onto its Machines is that too: its template has it.
+	// ignored: nobody decides from the write, and the mirror leaves it as it is. What Cluster API's set writes onto its Machines is ignored, too, because the
+	// set's template has it.
 	ignored class = iota
-	// finishing: the controllers of the authoritative API finish what they have begun, and it has to reach the target.
+	// finishing: the controllers of the authoritative API finish what they have begun. The write has to reach the target.
 	finishing
-	// carriedOver: the mirror carries it over to the authority. One bit (lacking) stands for all such fields, and for one that was taken back. That
-	// managed fields, or the record of etcd's hook, prove who wrote last, is taken for granted.
+	// carriedOver: the mirror carries the write over to the authoritative object. One bit (lacking) stands for all such fields, and also for a field that was
+	// taken back. The model takes for granted that managed fields, or the record of etcd's hook, prove who wrote last.
 	carriedOver
 )
 
-// playedElsewhere are the rows that other actors of a pair carry out, by side, writer and field.
+// playedElsewhere lists the rows that other actors of a pair carry out, by side, writer and field.
 var playedElsewhere = map[string]string{
 	"Infrastructure: garbage collector: metadata.ownerReferences":     "pairCollector makes orphans",
 	"Infrastructure: garbage collector: metadata.finalizers":          "pairCollector has them on the Cluster API object alone",
@@ -53,10 +54,11 @@ func rowOf(g authority.Grant, field string) string {
 	return fmt.Sprintf("%s: %s: %s", g.Side, g.Writer, field)
 }
 
-// distinguished are the beginnings of the fields that are written to an object of a pair; the others need an actor that does what they mean.
+// distinguished lists the prefixes of the fields that pairNeighbours write to an object of a pair. Any other field needs an actor that does what the field
+// means.
 var distinguished = []string{"spec", "metadata.labels", "metadata.annotations", "metadata.ownerReferences"}
 
-// writeOf is the write that a field of a row lets through; false: pairNeighbours have none.
+// writeOf returns the write of a field that a row allows; false: pairNeighbours do not make that write.
 func writeOf(g authority.Grant, field string) (neighbourWrite, bool) {
 	w := neighbourWrite{grows: strings.HasPrefix(field, "spec"), while: g.While, what: fmt.Sprintf("a neighbour (%s) writes %s (%s)", g.Writer, field, g.Side)}
 	switch {
@@ -69,7 +71,7 @@ func writeOf(g authority.Grant, field string) (neighbourWrite, bool) {
 		slices.ContainsFunc(distinguished, func(of string) bool { return strings.HasPrefix(field, of) })
 }
 
-// neighbourWrites are those of all rows about the objects of a pair.
+// neighbourWrites returns the writes that the rows of authority.Grants allow to the objects of a pair.
 func (p *pairs) neighbourWrites() (out []neighbourWrite) {
 	for _, g := range authority.Grants() {
 		for _, field := range g.Fields {
@@ -90,7 +92,7 @@ func (p *pairs) neighbourWrites() (out []neighbourWrite) {
 	return out
 }
 
-// objectsOf are the objects of a pair that a row is about.
+// objectsOf returns the objects of a pair that a row is about.
 func (p *pairs) objectsOf(g authority.Grant) (out []which) {
 	for _, o := range []struct {
 		which
@@ -108,15 +110,16 @@ func (p *pairs) objectsOf(g authority.Grant) (out []which) {
 	return out
 }
 
-// phases are those of authority at rest, and before and after an object's controllers acknowledge their pause, by the number of its source.
+// phases lists three phases for each source of authority: at rest, and, during a move, before and after an object's controllers acknowledge their pause. The
+// index is the source's number.
 var phases = [...][3]authority.Phase{
 	{authority.Uninitialized, authority.LeavingUnknown, authority.LeavingUnknown},
 	{authority.ByMachineAPI, authority.LeavingMachineAPI, authority.LeftMachineAPI},
 	{authority.ByClusterAPI, authority.LeavingClusterAPI, authority.LeftClusterAPI},
 }
 
-// phase is what the locks make of an object of the pair. That of a provider which never acknowledges a pause stays open: that it writes nothing more when
-// patience is over, is what Poundlock assumes.
+// phase returns the phase that the locks see for an object of the pair. For a provider that never acknowledges a pause, the phase changes when Poundlock's
+// patience is over. That the provider writes nothing after that is what Poundlock assumes.
 func (p *pairs) phase(w *pair, on which) authority.Phase {
 	o, of := *w.at(on), phases[number(w.source())]
 	switch {
@@ -128,8 +131,8 @@ func (p *pairs) phase(w *pair, on which) authority.Phase {
 	return of[1]
 }
 
-// late reports that a write to the Cluster API object may be stored that was reviewed before authority began to leave Machine API: until the object is released
-// it is what the review has seen.
+// late reports whether a late write to the Cluster API object may be stored: it was reviewed before authority began to leave Machine API. Until the object is
+// released, its version is the one that the review saw.
 func (n neighbourWrite) late(w *pair) bool {
 	return n.on == ofC && n.while&authority.ByMachineAPI != 0 && w.c.has(mark|pauseRequested) &&
 		(w.source() == authority.MachineAPI || w.m.status() == authority.ClusterAPI)
@@ -148,7 +151,7 @@ func (pairNeighbours) Moves(t *turn) {
 	}
 }
 
-// takesEffect is what follows from a neighbour's write beside that the object was written.
+// takesEffect applies what follows from a neighbour's write, beside the fact that the object was written.
 func (t *turn) takesEffect(n *pair, write neighbourWrite) {
 	authoritative, away := ofM, ofC
 	if n.source() == authority.ClusterAPI {
@@ -161,8 +164,8 @@ func (t *turn) takesEffect(n *pair, write neighbourWrite) {
 	case !mirrored || write.class == ignored:
 	case write.class == carriedOver && !write.grows && side(n.source())&write.on != 0 &&
 		t.phase(&t.was, write.on)&(authority.LeftMachineAPI|authority.LeftClusterAPI) != 0:
-		// A mark is taken back after the mirror has caught up: either direction of the mirror carries that over.
-		if n.at(authoritative).has(lacking) { // it was taken back there too
+		// A mark is taken back after the mirror has caught up. Either direction of the mirror carries that over.
+		if n.at(authoritative).has(lacking) { // the mark was taken back on this object, too
 			n.at(authoritative).clear(lacking)
 		} else {
 			n.at(away).set(lacking)
@@ -176,7 +179,7 @@ func (t *turn) takesEffect(n *pair, write neighbourWrite) {
 	case write.class == carriedOver && write.on == away:
 		n.at(away).clear(lacking)
 		n.at(authoritative).set(lacking)
-		if n.mirror.c.has(there) && authoritative == ofC { // it read that before
+		if n.mirror.c.has(there) && authoritative == ofC { // the mirror read the object before this write
 			n.mirror.c.set(lacking)
 		}
 	}

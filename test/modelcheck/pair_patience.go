@@ -4,7 +4,7 @@
 package main
 
 // pairPatience lets half a minute pass after a pause was requested of a provider that never acknowledges. It assumes that the provider's former work is over by
-// then, and that its cache shows the pause. Until the end it may act on what it saw before.
+// then, and that its cache shows the pause. Until then the provider may act on what it saw before.
 type pairPatience struct{}
 
 // Moves implements actor.

@@ -5,7 +5,7 @@ package main
 
 import "github.com/poundlock/poundlock/policies/authority"
 
-// pairPerson is a person who types commands: at any time, as often as they like, and only what admission lets through.
+// pairPerson is a person who types commands at any time, as often as they like. Only those happen that admission allows.
 type pairPerson struct{}
 
 // Moves implements actor.
@@ -33,7 +33,7 @@ func (pairPerson) Moves(t *turn) {
 		t.might("somebody deletes the Cluster API namespace", func(n *pair) {
 			n.m.set(emptied)
 			if w.source() != authority.MachineAPI || w.handoff.phase == writing {
-				n.will |= maybe // what Cluster API is authoritative for ends with it, and so may what the handoff has looked at a moment before
+				n.will |= maybe // Cluster API's objects are deleted with it, and perhaps what the handoff looked at a moment before
 			}
 		})
 	}
@@ -52,14 +52,15 @@ func (pairPerson) Moves(t *turn) {
 	}
 }
 
-// unknownToProvider reports that the provider's objects would go without the instance: Poundlock's hook, and a pause, keep Cluster API from deleting them, and
-// nobody else.
+// unknownToProvider reports whether the provider does not know the instance yet. Only Poundlock's hook, or a pause, then keeps Cluster API from deleting the
+// provider's objects and leaving the instance behind. Neither stops the namespace controller.
 func (w *pair) unknownToProvider() bool {
 	known := !w.c.has(there|hooked) && !(w.k.has(there|pauseRequested) && !w.k.has(ctlFin))
 	return !known && (w.source() != authority.MachineAPI || w.m.status() == authority.Migrating || w.handoff.phase == writing)
 }
 
-// userDecides: a person answers the condition that asks for it. Before the source has paused, the answer may be wrong a moment later.
+// userDecides emits a person's decision that there is no instance, when a condition asks for a decision. The answer may be wrong a moment later, unless the
+// source has paused.
 func (t *turn) userDecides() {
 	w := &t.was
 	if w.m.has(decided) || w.cloud.runs() {
@@ -90,7 +91,8 @@ func (t *turn) userEdits() {
 	}
 }
 
-// lastWords: a label that the source's controller writes, or a person while it acts, must reach the target, and no generation shows it.
+// lastWords emits a write of a label to the source's object, by its controller while it acts, or by a person. The label must reach the target, although no
+// generation shows it.
 func (t *turn) lastWords() {
 	w := &t.was
 	switch src := w.source(); {
@@ -113,7 +115,7 @@ func (w *pair) edit(o which) {
 	w.wrote(o, user, true)
 }
 
-// outdatePasses marks the object as edited since the passes under way read it.
+// outdatePasses marks the object o as edited in every pass under way, since the pass has read it.
 func (w *pair) outdatePasses(o which) {
 	for _, p := range []*pass{&w.handoff, &w.mirror, &w.former} {
 		if p.phase != idle {
@@ -122,7 +124,7 @@ func (w *pair) outdatePasses(o which) {
 	}
 }
 
-// userDeletes: what a deletion is meant to end is judged by converting › Summary of the rules, and not by how Poundlock decides.
+// userDeletes emits a person's deletions. What a deletion is meant to end is judged by converting › Summary of the rules, and not by how Poundlock decides.
 func (t *turn) userDeletes() {
 	w := &t.was
 	if w.m.has(there) && !w.m.has(leaving) {
@@ -149,7 +151,7 @@ func (t *turn) userDeletes() {
 	}
 }
 
-// means reports whether a deletion on a side asks for the end of the instance.
+// means returns what a deletion on a side asks for: deletionExpected is the end of the instance, maybe something that may be understood so, 0 neither.
 func (t *turn) means(w *pair, on authority.API) will {
 	shape := authority.Shape{Requested: w.m.requested(), Current: w.m.status(), SynchronizedAPI: w.m.origin()}
 	switch authoritative := authority.Authoritative(shape); {
@@ -157,11 +159,11 @@ func (t *turn) means(w *pair, on authority.API) will {
 		return deletionExpected
 	case t.can(twice) && t.strange(w.m, w.c, w.i):
 		if on == authority.MachineAPI && w.cloud&byM == 0 && w.m&(ctlFin|syncFin) == 0 || on == authority.ClusterAPI && w.cloud&byC == 0 && !w.c.has(ctlFin) {
-			return 0 // it has no part in what the other runs
+			return 0 // this object has no part in what the other API runs
 		}
 		return maybe
 	case w.m.status() != w.m.requested() || !w.m.has(syncFin) || w.c.has(there) && !w.c.has(syncFin):
-		return maybe // it meets a move, or the creation of the pair: the faster one wins
+		return maybe // the deletion meets a move, or the creation of the pair: the faster one prevails
 	case authoritative == on:
 		return deletionExpected
 	case t.family != (authority.Parent{}) && w.m.has(syncFin):
@@ -195,7 +197,7 @@ func (t *turn) userCreates() {
 	}
 }
 
-// userCreatesTwice: a creation is stored that was reviewed before its twin was.
+// userCreatesTwice emits the second of two creations in both APIs that were reviewed before either was stored.
 func (t *turn) userCreatesTwice() {
 	w := &t.was
 	switch {
@@ -216,8 +218,8 @@ func (t *turn) userCreatesTwice() {
 	}
 }
 
-// userPauses: of two Machines that were created at once one becomes the mirror when both of Cluster API's objects are paused, one after the
-// other. A person may think better of it, as far as admission lets them.
+// userPauses emits the changes in which a person pauses or releases one of Cluster API's objects, as far as admission allows. If a Machine was created in both
+// APIs at once, Cluster API's becomes the mirror when both its objects are paused, one after the other.
 func (t *turn) userPauses() {
 	for _, o := range []struct {
 		which

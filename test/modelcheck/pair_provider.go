@@ -3,15 +3,15 @@
 
 package main
 
-// provider is the provider's controller of machines, instanceController its second one, of what it keeps for instances.
-// Where there is one, that calls the cloud.
+// provider is the provider's controller of machines. instanceController is its second controller, of the objects that it keeps for instances. If there is a
+// second controller, only that one calls the cloud.
 var (
 	provider           = clusterAPI{infra, infraCache, "the provider's controller", ofI, func(w *pair) *view { return &w.infra }, (*pair).showI}
 	instanceController = clusterAPI{instance, instanceCache, "the provider's controller of instances", ofK,
 		func(w *pair) *view { return &w.instance }, (*pair).showK}
 )
 
-// providerActs: it does nothing without the Machine that owns its object.
+// providerActs emits what the provider's controller does. It does nothing without the Machine that owns its object.
 func (t *turn) providerActs(seen object) {
 	switch w := &t.was; {
 	case !w.c.has(there):
@@ -24,8 +24,8 @@ func (t *turn) providerActs(seen object) {
 	}
 }
 
-// keeperActs is the controller of a provider's machine that keeps an object for the instance: it calls no cloud itself. It creates and deletes that object by
-// what is stored: it wrote it itself, or it is refused.
+// keeperActs emits what the controller of a provider's machines does if it keeps an object for each instance. It calls no cloud itself. It creates and deletes
+// that object by what is stored: either it wrote that itself, or the API server would refuse the write.
 func (t *turn) keeperActs(seen object) {
 	w := &t.was
 	switch {
@@ -57,7 +57,8 @@ func (t *turn) keeperActs(seen object) {
 	}
 }
 
-// instanceActs: an instance that is known to the machine has long been there, and is found by its name.
+// instanceActs emits what the controller of the kept objects does. An instance that is known to the provider's machine has existed for long, and is found by
+// its name.
 func (t *turn) instanceActs(seen object) {
 	w := &t.was
 	switch {

@@ -5,13 +5,13 @@ package main
 
 import "github.com/poundlock/poundlock/policies/authority"
 
-// op is one request to the API server that Poundlock makes.
+// op is one request that Poundlock makes to the API server.
 type op uint8
 
 const (
 	noOp op = iota
 
-	// The handoff's.
+	// The handoff's requests.
 	adopt
 	leaveM
 	leaveC
@@ -33,7 +33,7 @@ const (
 	backC
 	storeOrigin
 
-	// The mirror's.
+	// The mirror's requests.
 	enrolM
 	enrolC
 	markI
@@ -74,35 +74,35 @@ const (
 	compare
 )
 
-// request is what the model knows of an op.
+// request is what the model knows of an op. on is the object that it is sent to.
 type request struct {
 	on which
-	// words follow the name of who writes in a story.
+	// words describe the request in a story, after the name of the actor.
 	words string
 	lock  lock
-	// grows reports that the write moves the object's generation: all but those of status and metadata.
+	// grows reports whether the write changes the object's generation. Only writes of status and metadata do not.
 	grows bool
-	// does is the change; false: the API server refuses it.
+	// does applies the change to w. It returns false if the API server refuses the request.
 	does func(w *pair, p *pass) bool
 }
 
-// lock is what a request carries so that it is refused where its object is no longer what was read.
+// lock is the precondition of a request. The API server refuses the request if its object is no longer what was read.
 type lock uint8
 
 const (
-	// byVersion: the resourceVersion.
+	// byVersion: the resourceVersion must be the one that was read.
 	byVersion lock = iota
-	// byUID: the object is deleted if it is the one that was read, whatever has been written to it.
+	// byUID: the object to delete must be the one that was read, by its UID. It may have been written since.
 	byUID
-	// create: there must be none of that name.
+	// create: no object of that name may exist.
 	create
-	// inMemory: it is no request.
+	// inMemory: the op is no request. It only changes what Poundlock's process remembers.
 	inMemory
 )
 
 func puts(o which, bits object) func(*pair, *pass) bool {
 	return func(w *pair, _ *pass) bool {
-		// No finalizer can be put on what is being deleted.
+		// The API server refuses a new finalizer on an object that is being deleted.
 		if w.at(o).has(leaving) && bits&^*w.at(o)&(syncFin|ctlFin) != 0 {
 			return false
 		}
@@ -144,7 +144,7 @@ func removes(o which) func(*pair, *pass) bool {
 	}
 }
 
-// requests are written as reconcilers/handoff/apply.go and mirroring/next.go and mirroring/deletion send them.
+// requests describes each op, with the lock that reconcilers/handoff/apply.go, mirroring/next.go and mirroring/deletion send.
 var requests = [...]request{
 	adopt: {ofM, "stores which API is authoritative for the new object", byVersion, false, func(w *pair, _ *pass) bool {
 		if w.m.status() == authority.Unset {
@@ -248,7 +248,8 @@ var requests = [...]request{
 	}},
 }
 
-// carries carries what a neighbour wrote over from a mirror as it was read.
+// carries returns the write that carries over to the object `to` what a neighbour wrote to the object `mirror`. If mirror was written again since it was read,
+// something is still to be carried over.
 func carries(to, mirror which) func(*pair, *pass) bool {
 	return func(w *pair, p *pass) bool {
 		if p.dirty&mirror == 0 {
@@ -258,7 +259,8 @@ func carries(to, mirror which) func(*pair, *pass) bool {
 	}
 }
 
-// becomeI is the apply of the provider's object: marked, paused, owned by the Cluster API object where there is one.
+// becomeI returns the apply of the provider's object: marked, paused, and owned by the Cluster API object if there is one. knowing: the applied object has the
+// ID of the instance.
 func becomeI(knowing bool) func(*pair, *pass) bool {
 	return func(w *pair, p *pass) bool {
 		w.i.set(there | mark | pauseRequested)
@@ -278,7 +280,8 @@ func becomeI(knowing bool) func(*pair, *pass) bool {
 	}
 }
 
-// becomeC is the apply of the Cluster API object: marked, paused, and with what Machine API's said when it was read.
+// becomeC returns the apply of the Cluster API object: marked, paused, and with the spec that the Machine API object had when it was read. hook: with
+// Poundlock's hook.
 func becomeC(hook bool) func(*pair, *pass) bool {
 	return func(w *pair, p *pass) bool {
 		if w.c.has(leaving) && !w.c.has(syncFin) {
@@ -304,7 +307,7 @@ func becomeM(w *pair, p *pass) bool {
 	w.m = w.m&^lacking | w.c&lacking
 	w.m.set(there | syncFin)
 	w.m.clear(fresh)
-	if w.c.has(fresh) && p.edited&ofC == 0 && p.gone&ofC == 0 || !w.c.has(there) { // of what is gone it is the last that was said
+	if w.c.has(fresh) && p.edited&ofC == 0 && p.gone&ofC == 0 || !w.c.has(there) { // if the Cluster API object is gone, this is the last that was asked
 		w.m.set(fresh)
 	}
 	return true
@@ -313,14 +316,14 @@ func becomeM(w *pair, p *pass) bool {
 // plan is the number of a list of ops that are left to do; 0 is none.
 type plan uint16
 
-// plans numbers lists of ops, so that a state stays small.
+// plans stores lists of ops, and gives each a number, so that a state stays small.
 type plans struct {
 	lists [][]op
 	cares []cares
 	at    map[string]plan
 }
 
-// cares are the changes that the rest of a plan depends on.
+// cares are the changes by others that the rest of a plan depends on, as sets of objects.
 type cares struct{ dirty, gone, grown, edited which }
 
 func caresOf(ops []op) (c cares) {
@@ -372,7 +375,7 @@ func (p *plans) of(ops []op) plan {
 	return id
 }
 
-// accepts makes the request, unless the API server refuses it.
+// accepts applies the request r to w, and reports whether the API server accepted it.
 func (p *pairs) accepts(w *pair, at *pass, r *request) bool {
 	switch {
 	case r.lock == inMemory:
@@ -380,11 +383,11 @@ func (p *pairs) accepts(w *pair, at *pass, r *request) bool {
 	case r.lock == byVersion && at.dirty&r.on != 0 && !p.unlocked:
 		return false
 	case r.lock == create && r.on != ofM && w.m.has(emptied):
-		return false // nothing is created in a namespace that is being deleted
+		return false // nothing can be created in a namespace that is being deleted
 	case r.lock == create:
 		return (!w.at(r.on).has(there) || p.createsOver) && r.does(w, at)
 	case !w.at(r.on).has(there):
-		return r.lock == byUID // gone is what was wanted
+		return r.lock == byUID // a deletion of what is gone has what it wanted
 	case r.lock == byUID && at.gone&r.on != 0:
 		return false
 	case r.lock == byUID && w.at(r.on).has(leaving):
@@ -393,19 +396,19 @@ func (p *pairs) accepts(w *pair, at *pass, r *request) bool {
 	return r.does(w, at)
 }
 
-// goOn makes the next of a pass's requests.
+// goOn emits the change in which a pass makes its next request.
 func (t *turn) goOn(by mover, name string, left plan, at func(*pair) *pass) {
 	what := name + " " + requests[t.plans.lists[left][0]].words
 	t.may(by, what, func(w *pair) { t.carryOn(w, by, at(w)) })
 }
 
-// carryOn makes the next request that a pass has left.
+// carryOn makes the next request of a pass. If the API server refuses it, the pass ends.
 func (p *pairs) carryOn(w *pair, a mover, at *pass) {
 	ops := p.plans.lists[at.left]
 	r := &requests[ops[0]]
 	was := *w.at(r.on)
 	if !p.accepts(w, at, r) {
-		*at = pass{} // it looks again
+		*at = pass{} // the next pass reads everything again
 		return
 	}
 	if p.decidesOnce && r.on == ofM {
@@ -414,7 +417,7 @@ func (p *pairs) carryOn(w *pair, a mover, at *pass) {
 	if p.forgetsSwitched && ops[0] == switchC || p.forgetsAdopted && ops[0] == adopt {
 		w.m.clear(recorded)
 	}
-	at.dirty, at.gone = at.dirty&^r.on, at.gone&^r.on // the answer is what is stored
+	at.dirty, at.gone = at.dirty&^r.on, at.gone&^r.on // the answer shows what is stored
 	if at.left = p.plans.of(ops[1:]); at.left == 0 {
 		*at = pass{}
 	}
@@ -423,7 +426,7 @@ func (p *pairs) carryOn(w *pair, a mover, at *pass) {
 	}
 }
 
-// stop lets the manager die in the middle of a pass, or lose its lease without noticing.
+// stop emits two changes for a pass under way: the manager dies, or it loses its lease without noticing.
 func (t *turn) stop(name string, in phase, at func(*pair) *pass) {
 	if in == idle {
 		return

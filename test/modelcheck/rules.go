@@ -7,7 +7,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// rules are the functions under proof, and what the model does as the shells around them do it, for a planted bug to take its place.
+// rules are the functions under proof, and switches that plant a bug. Each switch changes what the model does in the place of the reconcilers and webhooks that
+// call these functions.
 type rules struct {
 	next     func(authority.State) authority.Step
 	deletion func(authority.DeletionState) authority.DeletionStep
@@ -17,76 +18,77 @@ type rules struct {
 	stopsInTransit bool
 	// authorityFirst: the mirror reads the Machine API object, which says which API is authoritative, before the Cluster API side.
 	authorityFirst bool
-	// strands: the mirror takes the provider's object of a Cluster API object that was deleted before anybody held it for one that its controller will
-	// see to.
+	// strands: a Cluster API object was deleted before any controller held it. The mirror relies on the controller of that object to delete the provider's object,
+	// which nobody does.
 	strands bool
-	// leavesInstance: the mirror lets the Cluster API object go as soon as its controller's finalizer is off, and with it the provider's object, whatever instance
-	// that names.
+	// leavesInstance: the mirror releases the Cluster API object as soon as its controller's finalizer is off, and with it the provider's object, even if that
+	// names an instance.
 	leavesInstance bool
-	// marksOnly: of a set's mirror that is deleted, a Machine for which the Machine API is authoritative is marked, and left to the collector.
+	// marksOnly: if a set's mirror is deleted, its Machines for which the Machine API is authoritative are only marked, and the collector still deletes them.
 	marksOnly bool
-	// createsOver: what the mirror sends to make an object changes one that somebody else has made meanwhile.
+	// createsOver: the request with which the mirror creates an object changes an object that somebody else has created meanwhile.
 	createsOver bool
 	// unlocked: Poundlock's patches carry no resourceVersion.
 	unlocked bool
-	// impatient: a provider that never answers is taken to have paused as soon as the pause is written.
+	// impatient: a provider that never acknowledges is taken to have paused as soon as the pause is written.
 	impatient bool
-	// decidesOnce: a person's decision about the instance counts for the whole move, and not for the wait that it answers.
+	// decidesOnce: a person's decision about the instance counts for the whole move. It should count only for the wait that it answers.
 	decidesOnce bool
-	// staleGate: the Machine API's machine controller reads a cache, and that of a new process may be older than the last one's.
+	// staleGate: the Machine API's machine controller reads a cache, and the cache of a new process may be older than that of the last process.
 	staleGate bool
-	// losesOwner: the mirror takes a Machine from a set of Cluster API's that goes on or is being deleted, once the Machine API's set has let it go.
+	// losesOwner: the mirror takes a Machine from its set of Cluster API's once the Machine API's set has released it, even if Cluster API's set goes on or is
+	// being deleted.
 	losesOwner bool
-	// forgetsOwner: the mirror gives no authoritative Machine back to a set that was recreated.
+	// forgetsOwner: the mirror gives no authoritative Machine back to its set after the set was recreated.
 	forgetsOwner bool
 	// countsBefore: the handoff lists the Machines of two sets before it reads the sets.
 	countsBefore bool
-	// bothBegin: nobody looks for a twin when a controller puts its finalizer on.
+	// bothBegin: when a controller puts its finalizer on, admission does not look for a twin.
 	bothBegin bool
-	// pauseSuffices: what Cluster API has begun may become the mirror once it is paused.
+	// pauseSuffices: an object on which Cluster API has begun to work may become the mirror once it is paused.
 	pauseSuffices bool
-	// looksAway: authority moves without a look at what the objects of the other API live in.
+	// looksAway: authority moves although nobody looked at the namespace that the other API's objects live in.
 	looksAway bool
-	// wideRow: a row of authority.Grants lets a neighbour write what a mirror has of its authority.
+	// wideRow: a row of authority.Grants lets a neighbour write to a mirror what the mirror has from the authoritative object.
 	wideRow bool
-	// rowsOutlast: a row of a move lasts until authority has moved, and not until who writes acknowledges its pause.
+	// rowsOutlast: a row for a phase of a move is in force until authority has moved. It should end when the writer acknowledges its pause.
 	rowsOutlast bool
-	// carriesNothing: the mirror carries nothing over that a neighbour wrote to it.
+	// carriesNothing: the mirror does not carry over what a neighbour wrote to it.
 	carriesNothing bool
-	// pausesAlone: the handoff does not know what a provider keeps for an instance beside its machine.
+	// pausesAlone: the handoff pauses only the provider's machine. It does not know of the object that the provider keeps for the instance.
 	pausesAlone bool
-	// asksAlone: it pauses both, and awaits the machine's acknowledgement alone.
+	// asksAlone: the handoff pauses both objects of the provider, and awaits only the machine's acknowledgement.
 	asksAlone bool
-	// neverHooks: no Machine has Poundlock's hook. hookGoesEarly: it goes once the object for the instance exists.
+	// neverHooks: no Machine has Poundlock's hook. hookGoesEarly: the hook is removed as soon as the object for the instance exists.
 	neverHooks, hookGoesEarly bool
-	// keepsNone: the mirror makes no object for an instance.
+	// keepsNone: the mirror creates no object for an instance.
 	keepsNone bool
-	// forgetsKept: the mirror lets a Machine API object go although what is kept for its instance is still paused.
+	// forgetsKept: the mirror releases a Machine API object although the object that is kept for its instance is still paused.
 	forgetsKept bool
-	// movesEarly: a Machine moves although its provider could not see to the instance.
+	// movesEarly: a Machine moves before its provider is able to see to the instance.
 	movesEarly bool
-	// letsForeground: nobody refuses the deletion in the foreground of a Machine whose provider does not know its instance.
+	// letsForeground: admission allows the deletion in the foreground of a Machine whose provider does not know its instance.
 	letsForeground bool
-	// letsActingGo: the mirror lets a provider's machine go although what is kept for its instance acts.
+	// letsActingGo: the mirror releases a provider's machine although the object that is kept for its instance acts.
 	letsActingGo bool
-	// forgetsLabels: the handoff compares generations alone, which labels do not bump.
+	// forgetsLabels: the handoff compares only generations, which labels do not change.
 	forgetsLabels bool
-	// forgetsRequests: the handoff does not look at what a check has asked others to do.
+	// forgetsRequests: the handoff does not look at the requests that a check has made of others.
 	forgetsRequests bool
-	// forgetsMarks: nor at the Machines that a check has marked for their set.
+	// forgetsMarks: the handoff does not look at the Machines that a check has marked for their set.
 	forgetsMarks bool
-	// forgetsSwitched: the switch does not store that the object of Cluster API exists. forgetsAdopted: nor does the handoff's adoption, forgetsReviewed: the
-	// review of an adoption by others.
+	// forgetsSwitched: the switch does not store that the object of Cluster API exists. forgetsAdopted: the handoff's adoption does not store it. forgetsReviewed:
+	// the review of an adoption by others does not store it.
 	forgetsSwitched, forgetsAdopted, forgetsReviewed bool
-	// recordsLast: the mirror stores that the object exists together with its first report.
+	// recordsLast: the mirror stores that the object of Cluster API exists only with its first report.
 	recordsLast bool
-	// deletesLoose: the mirror deletes a mirror that lacks the sync finalizer.
+	// deletesLoose: the mirror deletes a mirror object that lacks the sync finalizer.
 	deletesLoose bool
-	// takesStrangers: it takes the finalizer off what is kept for a stranger's machine.
+	// takesStrangers: the mirror takes the finalizer off the object that is kept for a stranger's machine.
 	takesStrangers bool
 }
 
-// actual are the functions as they are.
+// actual returns the functions as they are, without a planted bug.
 func actual() rules {
 	return rules{next: authority.Next, deletion: authority.DeletionState.Next, gate: authority.GateOf}
 }

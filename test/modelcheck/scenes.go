@@ -10,17 +10,17 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// scene is a world that walks begin in.
+// scene is a state that walks begin in, and the kind of pair and provider that they walk.
 type scene struct {
 	name string
 	set  bool
-	// check: a set that no controller holds.
+	// check: the pair is a MachineHealthCheck. The model treats a check as a set on which no controller puts a finalizer.
 	check bool
-	// neverAcknowledges: a provider that never acknowledges a pause.
+	// neverAcknowledges: the provider never acknowledges a pause.
 	neverAcknowledges bool
-	// keeps is whether the provider keeps an object for each instance, and who makes it for an instance of Machine API's.
+	// keeps is whether the provider keeps an object for each instance, and who creates that object for an instance of Machine API's.
 	keeps keeps
-	// family is the pair of MachineSets that owns a Machine; zero: none.
+	// family describes the pair of MachineSets that owns the Machine; zero: no set owns it.
 	family authority.Parent
 	world  func() pair
 }
@@ -52,7 +52,7 @@ var (
 	machineOfClusterAPI     = scene{name: "a Machine that is Cluster API's alone", world: ofClusterAPI}
 	ownedOfClusterAPI       = scene{name: "a Machine that a mirrored MachineSet of Cluster API has made",
 		family: ownedBy(authority.ClusterAPI), world: ofClusterAPI}
-	// The collector takes the Machine API object, however late.
+	// The garbage collector deletes the Machine API object in the end, however late.
 	detachedOfClusterAPI = scene{name: "a Machine of Cluster API's, detached from its Machine API MachineSet that is gone",
 		family: authority.Parent{MachineAPI: authority.Absent, ClusterAPI: authority.Present}, world: func() pair {
 			w := mirroredOfClusterAPI()
@@ -91,25 +91,25 @@ var (
 	checkOfMachineAPI = scene{name: "a MachineHealthCheck that is Machine API's", set: true, check: true, world: ofMachineAPISet}
 )
 
-// keeping are the worlds of a provider that keeps an object for each instance.
+// keeping holds the scenes of a provider that keeps an object for each instance.
 type keeping struct {
 	machineOfMachineAPI, newForClusterAPI, birth, ofClusterAPI, newInClusterAPI scene
-	// The moves begin by themselves.
+	// In these two scenes the move is requested from the start.
 	toClusterAPI, toMachineAPI scene
-	// leftActing: an older Poundlock has not paused what is kept for the instance.
+	// leftActing: an older Poundlock has not paused the object that is kept for the instance.
 	leftActing scene
-	// returning: a Machine that has just moved to Cluster API, and is asked back before the provider has made its object for the instance.
+	// returning: the Machine has just moved to Cluster API. It is asked to move back before the provider has created its object for the instance.
 	returning scene
-	// remade: on its way to Cluster API, the mirror has recreated the object for the instance.
+	// remade: the Machine is on its way to Cluster API, and the mirror has recreated the object for the instance.
 	remade scene
-	// unkept: Synchronized is still True, and the mirror has yet to recreate the object for the instance, or to put the hook on the Machine.
+	// unkept: Synchronized is still True, but the mirror has yet to recreate the object for the instance, or to put the hook on the Machine.
 	unkept scene
-	// stranger: a Machine of Cluster API's alone, which a person has paused, in the place of a new Machine's mirror. What is kept for its instance is being
-	// deleted.
+	// stranger: where the mirror of a new Machine would be, there is a Machine that only Cluster API has, and that a person has paused. The object that is kept
+	// for the stranger's instance is being deleted.
 	stranger scene
 }
 
-// keepsFew reports whether few states follow from deletions: the mirror makes no object for the instance.
+// keepsFew reports whether the provider creates the object for the instance (OpenStack), and the mirror does not. Then few states follow from deletions.
 func (k keeping) keepsFew() bool { return k.toClusterAPI.keeps == keptByProvider }
 
 func kept(by keeps, where string) keeping {
@@ -164,7 +164,7 @@ func kept(by keeps, where string) keeping {
 	}
 }
 
-// returning is a Machine that has just moved to Cluster API.
+// returning returns a Machine that has just moved to Cluster API, and is asked to move back to Machine API.
 func returning() pair {
 	w := mirroredOfClusterAPI()
 	w.m.clear(wants)
@@ -173,7 +173,7 @@ func returning() pair {
 	return w
 }
 
-// remade is a Machine on its way to Cluster API whose object for the instance is a new one.
+// remade returns a Machine on its way to Cluster API. The mirror has just recreated the object for its instance, so the provider has not held that object yet.
 func remade() pair {
 	w := mirroredOfClusterAPI()
 	w.m.set(ctlFin)
@@ -187,7 +187,7 @@ func remade() pair {
 	return w
 }
 
-// unkept is a Machine of Machine API's whose mirror was recreated, but for the object for the instance.
+// unkept returns a Machine of Machine API's. Its mirror was recreated, except for the object for the instance.
 func unkept() pair {
 	w := remade()
 	w.m.clear(paused)
@@ -197,7 +197,7 @@ func unkept() pair {
 	return w
 }
 
-// stranger is a Machine of Cluster API's alone, paused, beside a new one of Machine API's.
+// stranger returns a new Machine of Machine API's beside a paused Machine of its name that only Cluster API has.
 func stranger() pair {
 	w := withInstance(ofClusterAPI())
 	w.m = there | fresh | acting
@@ -211,7 +211,7 @@ func stranger() pair {
 	return w
 }
 
-// mirroredOfClusterAPI is a mirrored Machine of Cluster API's with its instance.
+// mirroredOfClusterAPI returns a Machine for which Cluster API is authoritative, with its mirror and its instance.
 func mirroredOfClusterAPI() pair {
 	w := bornInClusterAPI()
 	w.cloud &^= answer
@@ -220,7 +220,7 @@ func mirroredOfClusterAPI() pair {
 	return withInstance(w)
 }
 
-// withInstance adds what the provider keeps for an instance that Cluster API has made.
+// withInstance adds to w the object that the provider keeps for an instance which Cluster API has made.
 func withInstance(w pair) pair {
 	w.k = there | ctlFin | acting | owned | w.i&pid
 	return w
@@ -246,14 +246,14 @@ func ofClusterAPI() pair {
 	return w
 }
 
-// bornInMachineAPI is a Machine whose controller died between its call to the cloud and what it stores of the answer.
+// bornInMachineAPI returns a Machine with an instance whose ID is not stored: its controller died after its call to the cloud and before it stored the answer.
 func bornInMachineAPI() pair {
 	w := ofMachineAPI()
 	w.m.clear(pid)
 	return w
 }
 
-// bornInClusterAPI is a mirrored Machine whose provider's controller has called the cloud and not yet stored the answer.
+// bornInClusterAPI returns a mirrored Machine of Cluster API's. The provider's controller has called the cloud and has not yet stored the answer.
 func bornInClusterAPI() pair {
 	w := bornBeforeAdoption()
 	w.m = there | fresh | wants | paused | syncFin | synced | caught
@@ -273,10 +273,10 @@ func bornBeforeAdoption() pair {
 	return w
 }
 
-// walking walks under some rules, to at most so many states.
+// walking performs a walk under the given rules. The int is the most states that it visits.
 type walking func(rules, int) result
 
-// walkOf walks a pair.
+// walkOf returns the walk of a pair from scene s. may lists what can happen in it beside the promised turns.
 func walkOf(may deeds, s scene) walking {
 	return func(r rules, most int) result {
 		m := &pairs{rules: r, set: s.set, check: s.check, neverAcknowledges: s.neverAcknowledges, keeps: s.keeps, family: s.family, may: may,
@@ -290,12 +290,12 @@ func walkOf(may deeds, s scene) walking {
 	}
 }
 
-// familyOf walks two MachineSets and their Machines.
+// familyOf returns the walk of two MachineSets and a Machine. The first two parameters are the APIs that are authoritative for the sets and for the Machine.
 func familyOf(set, machine authority.API, may deeds) walking {
 	return families{set: set, machine: machine, may: may}.walk
 }
 
-// calmFamilyOf does so while people delete nothing.
+// calmFamilyOf returns the walk that familyOf returns, except that people delete nothing in it.
 func calmFamilyOf(set, machine authority.API, may deeds) walking {
 	return families{set: set, machine: machine, may: may, calm: true}.walk
 }
@@ -306,14 +306,14 @@ func (f families) walk(r rules, most int) result {
 	return resultOf(&f, most)
 }
 
-// bound is a walk of the proof.
+// bound is one walk of the proof. Walks with quick are part of `make test`.
 type bound struct {
 	name  string
 	walk  walking
 	quick bool
 }
 
-// bounds are the walks of the proof: what happens in each beside everybody's own turns. Those that are quick are part of `make test`.
+// bounds returns the walks of the proof. Each names what can happen in it beside the turns that every actor is promised.
 func bounds() []bound {
 	var out []bound
 	add := func(quick bool, s scene, may deeds) {
@@ -479,7 +479,7 @@ func (d deeds) String() string {
 	return out[2:]
 }
 
-// result is what a walk found.
+// result is what a walk found. whole: the walk visited every state.
 type result struct {
 	states, transitions, depth int
 	took                       time.Duration
@@ -498,7 +498,7 @@ func (r result) String() string {
 	return fmt.Sprintf("%9d states (%s), %10d transitions, depth %3d, %5.1fs", r.states, end, r.transitions, r.depth, r.took.Seconds())
 }
 
-// resultOf walks a model.
+// resultOf walks the model m, and returns what the walk found.
 func resultOf[W comparable](m model[W], most int) result {
 	w, f := explore(m, most)
 	return result{len(w.prints), w.transitions, w.depth, w.took, w.whole, f}

@@ -13,36 +13,36 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// mostMachines is how many Machines a pair of sets that moves can have: one more than anybody asks for.
+// mostMachines is the most Machines that a pair of sets that moves can have: one more than the most replicas that anybody asks for.
 const mostMachines = 3
 
-// setPair is a pair of MachineSets while authority over it moves, and their Machines. What is walked here is what either set counts.
+// setPair is a state of the model: a pair of MachineSets while authority over it moves, and their Machines. The walk checks which Machines each set counts.
 type setPair struct {
 	current, origin, requested authority.API
 	m, c                       setSide
-	// finalizer: Cluster API's set has its own. pauseRequested: it has the pause annotation.
+	// finalizer: Cluster API's set has its own finalizer. pauseRequested: that set has the pause annotation.
 	finalizer, pauseRequested bool
-	// behind: the mirror has not seen the last change of the origin's set, known: it has run in this direction.
+	// behind: the mirror has not seen the last change of the set that it copies from. known: the mirror has run in the present direction.
 	behind, known bool
 	machines      [mostMachines]machinePair
-	// creating, deleting: Cluster API's controller has decided to, in a pass that began before the pause was requested.
+	// creating, deleting: Cluster API's controller has decided to create or delete a Machine, in a pass that began before the pause was requested.
 	creating, deleting bool
-	// checked: a check of Cluster API's looks at the Machines there.
+	// checked: a MachineHealthCheck of Cluster API's looks at the Machines of Cluster API.
 	checked bool
 	step    setStep
-	// excess names what nobody asked for.
+	// excess names a creation or a deletion of a Machine that nobody asked for.
 	excess excess
 }
 
-// setSide is a set: its desired replicas, and what its controller acknowledged last.
+// setSide is one of the two sets: its desired replicas, and what its controller acknowledged last.
 type setSide struct {
 	here         bool
 	replicas     uint8
 	acknowledged authority.AcknowledgedState
 }
 
-// machinePair is the pair of a Machine. refused: the mirror cannot make the other object. marked: Cluster API's check asks the Machine's set to delete it.
-// stale: the set did not act, and by now no check looks at the Machine.
+// machinePair is the pair of a Machine. refused: the mirror cannot create the other object. marked: Cluster API's check asks the Machine's set to delete it.
+// stale: the mark is out of date, because no check looks at the Machine any more and the set was not acting.
 type machinePair struct {
 	m, c                   member
 	refused, marked, stale bool
@@ -62,7 +62,7 @@ func (k *machinePair) at(a authority.API) *member {
 	return &k.c
 }
 
-// stays reports that somebody runs the Machine, and nobody has asked for its end.
+// stays reports whether the Machine exists and nobody has asked for its end.
 func (k machinePair) stays() bool { return k.m|k.c != 0 && !k.m.has(going) && !k.c.has(going) }
 
 func counts(m member) bool { return m.has(here|mine) && !m.has(going) }
@@ -76,13 +76,13 @@ const (
 	deletedByMark
 )
 
-// setStep is what the handoff has read and decided, and has not written yet.
+// setStep is a pass of the handoff: what it has read, then the step that it has decided on and not written yet.
 type setStep struct {
 	reading bool
-	// read is what it read of the sets.
+	// read is the state of the sets as the handoff read it.
 	read authority.State
 	step authority.Step
-	// late: the object that the step is written to has changed since it was read.
+	// lateM, lateC: the Machine API set, or Cluster API's, has changed since the handoff read it. A late step is refused.
 	lateM, lateC bool
 }
 
@@ -95,7 +95,7 @@ type setPairs struct {
 
 func (f *setPairs) starts() map[string]setPair { return f.begin }
 
-// newSetPair is a set in step with two Machines; fresh is one that was just made, without its mirror.
+// newSetPair returns a synchronized pair of sets with one Machine, or, with fresh, a set that was just created and has neither a mirror nor a Machine.
 func newSetPair(authoritative authority.API, fresh bool) setPair {
 	w := setPair{current: authoritative, origin: authoritative, requested: authoritative, known: !fresh, behind: fresh}
 	w.m = setSide{here: true, replicas: 1, acknowledged: authority.AcknowledgedPaused}
@@ -144,7 +144,7 @@ func (w *setPair) state(uncounted authority.Who) authority.State {
 	return s
 }
 
-// uncounted is what authority.Roster finds.
+// uncounted returns what authority.Roster finds: the sides that count a Machine which the other side does not count.
 func (w *setPair) uncounted() (who authority.Who) {
 	for _, k := range w.machines {
 		switch {
@@ -157,12 +157,12 @@ func (w *setPair) uncounted() (who authority.Who) {
 	return who
 }
 
-// judged is what authority.Roster finds of marks: Machines that Cluster API's set counts, and no check looks at.
+// judged returns what authority.Roster finds of marks: whether Cluster API's set counts a marked Machine at which no check looks any more.
 func (w *setPair) judged() bool {
 	return !w.checked && w.c.here && slices.ContainsFunc(w.machines[:], func(k machinePair) bool { return k.marked && counts(k.c) })
 }
 
-// number is how many Machines the set of an API counts.
+// number returns how many Machines the set of an API counts.
 func (w *setPair) number(a authority.API) (n uint8) {
 	for _, k := range w.machines {
 		if counts(k.on(a)) {
@@ -172,7 +172,7 @@ func (w *setPair) number(a authority.API) (n uint8) {
 	return n
 }
 
-// staying is how many Machines there are, for every counter.
+// staying returns how many Machines stay, whichever set counts them.
 func (w *setPair) staying() (n uint8) {
 	for _, k := range w.machines {
 		if k.stays() {
@@ -195,7 +195,7 @@ func (f *setPairs) moves(w setPair, happens func(move, setPair)) {
 	}
 }
 
-// do is one change. Names of Machines mean nothing, so they are kept in order.
+// do emits one change. It keeps the Machines in order, because their names mean nothing: states that differ only in their order become one.
 func (t *setTurn) do(by mover, what string, change func(*setPair)) {
 	w := t.was
 	change(&w)
@@ -220,7 +220,7 @@ func boolean(b bool) int {
 
 func (t *setTurn) can(d deeds) bool { return t.setPairs.may&d == d }
 
-// creates is a creation of a set, judged when it was decided.
+// creates emits the creation of a Machine by a set. Whether the creation is excessive is judged at the moment when the set decided on it.
 func (t *setTurn) creates(a authority.API) {
 	create := func(w *setPair) {
 		if a == authority.MachineAPI {
@@ -240,7 +240,7 @@ func (t *setTurn) creates(a authority.API) {
 	}
 }
 
-// judge is about a set that creates a Machine although there are enough, or deletes one although there are not too many.
+// judge records an excess of the set of API a: it creates a Machine although there are enough, or deletes one although there are not too many.
 func (w *setPair) judge(a authority.API) {
 	want, counted, staying := w.set(a).replicas, w.number(a), w.staying()
 	switch {
@@ -251,7 +251,7 @@ func (w *setPair) judge(a authority.API) {
 	}
 }
 
-// room reports whether there can be another Machine.
+// room reports whether the model has room for another Machine.
 func (w *setPair) room() bool {
 	return slices.Contains(w.machines[:], machinePair{})
 }
@@ -291,7 +291,7 @@ func (f *setPairs) unrest(w setPair) string {
 	switch {
 	case step.Action == authority.Wait && step.Reason == authority.ReasonUncounted &&
 		slices.ContainsFunc(w.machines[:], func(k machinePair) bool { return k.refused }):
-		return "" // it names the Machine
+		return "" // the condition names the Machine
 	case step.Action != authority.Settle:
 		return fmt.Sprintf("the handoff does not settle: %s %s", step.Action, step.Reason)
 	case w.staying() != w.set(w.current).replicas:
@@ -319,7 +319,7 @@ func (f *setPairs) describe(w setPair) string {
 	return out
 }
 
-// movingSets walks a pair of sets that moves.
+// movingSets returns the walk of a pair of sets over which authority moves.
 func movingSets(authoritative authority.API, fresh bool, may deeds) walking {
 	return func(r rules, most int) result {
 		return resultOf(&setPairs{rules: r, may: may, begin: map[string]setPair{nameOfSets(authoritative, fresh): newSetPair(authoritative, fresh)}}, most)

@@ -9,7 +9,8 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// setsClusterAPISet is Cluster API's controller: what a pass has decided to do it does, also if the set is paused meanwhile, and acknowledges only then.
+// setsClusterAPISet is Cluster API's controller of MachineSets. It does what a pass has decided on even if the set is paused meanwhile, and acknowledges the
+// pause only after that.
 type setsClusterAPISet struct{}
 
 // Moves implements actor.

@@ -5,7 +5,7 @@ package main
 
 import "github.com/poundlock/poundlock/policies/authority"
 
-// setsHandoff is the handoff: it reads the sets, then the Machines, and writes the step that follows: three moments.
+// setsHandoff is the handoff. It reads the sets, then the Machines, and then writes the step that follows. Others may act between these three moments.
 type setsHandoff struct{}
 
 // Moves implements actor.
@@ -49,7 +49,7 @@ func (setsHandoff) Moves(t *setTurn) {
 	}
 }
 
-// reads names the first or the second read of a pass.
+// reads returns the name of the first or the second read of a pass.
 func (t *setTurn) reads(first bool) string {
 	if first != t.rules.countsBefore {
 		return "the handoff reads the sets"
@@ -79,7 +79,7 @@ func onMachineAPI(s authority.Step) bool {
 	return s.Action == authority.Acknowledge || s.Action == authority.Switch || s.Action == authority.Adopt
 }
 
-// write carries a step out, unless what it is written to has changed.
+// write applies a step, unless the object that it is written to has changed since it was read.
 func (w *setPair) write(d setStep) {
 	if onMachineAPI(d.step) && d.lateM || !onMachineAPI(d.step) && d.lateC {
 		return

@@ -3,8 +3,9 @@
 
 package main
 
-// setsHealthCheck is a check of Cluster API's, which looks at Machines there of either API's sets. A person deletes it, and what it has marked
-// stays marked. The set that acts may be faster than all; what it deletes then is no matter of a move.
+// setsHealthCheck is a MachineHealthCheck of Cluster API's, which looks at Cluster API's Machines, whichever API's set owns them. A person deletes it, and the
+// Machines that it has marked stay marked. The set that acts may delete a marked Machine before anybody else acts. Such a deletion has nothing to do with a
+// move.
 type setsHealthCheck struct{}
 
 // Moves implements actor.

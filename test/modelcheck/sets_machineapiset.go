@@ -9,7 +9,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// setsMachineAPISet is the controller of the Machine API's set: it reads live, decides and writes, and acknowledges a pause between two passes.
+// setsMachineAPISet is the controller of the Machine API's set. It reads past the cache, decides and writes, and acknowledges a pause between two passes.
 type setsMachineAPISet struct{}
 
 // Moves implements actor.

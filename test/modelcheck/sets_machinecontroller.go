@@ -3,7 +3,8 @@
 
 package main
 
-// setsMachineController is either API's controller of Machines. All that matters here: it ends what is being deleted on both sides, or on the only one.
+// setsMachineController is either API's controller of Machines. Only one thing matters in this model: it removes a Machine that is being deleted on both sides,
+// or on the only side that has it.
 type setsMachineController struct{}
 
 // Moves implements actor.

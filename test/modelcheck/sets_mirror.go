@@ -5,7 +5,7 @@ package main
 
 import "github.com/poundlock/poundlock/policies/authority"
 
-// setsMirror is the mirror: it makes and follows the sets, and each Machine.
+// setsMirror is the mirror. It creates and updates the mirror of the set, and of each Machine.
 type setsMirror struct{}
 
 // Moves implements actor.
@@ -34,7 +34,7 @@ func (t *setTurn) mirrorMachine(i int, k machinePair) {
 	}
 	for _, a := range []authority.API{authority.MachineAPI, authority.ClusterAPI} {
 		on, other, twin := k.on(a), k.on(a.Other()), a.Other()
-		// Cluster API's Machines are mirrored for a set for which Cluster API is authoritative.
+		// Cluster API's Machines get a mirror only if Cluster API is authoritative for their set.
 		reflected := a == authority.MachineAPI || w.source() == authority.ClusterAPI
 		switch {
 		case on.has(here|going) && other.has(here) && !other.has(going):

@@ -5,7 +5,7 @@ package main
 
 import "github.com/poundlock/poundlock/policies/authority"
 
-// setsPerson is people who ask, take back, scale what admission lets them scale, and fix or delete Machines that do not convert.
+// setsPerson is people who request a move or take that back, scale a set if admission allows it, and fix or delete Machines that do not convert.
 type setsPerson struct{}
 
 // Moves implements actor.
@@ -14,7 +14,8 @@ func (setsPerson) Moves(t *setTurn) {
 	if t.can(flips) {
 		t.do(user, "somebody asks for "+w.requested.Other().Text(), func(w *setPair) { w.requested = w.requested.Other() })
 	}
-	// A review may read that Cluster API is authoritative, and its update is stored until the set is paused: from then on its resourceVersion is another.
+	// A review may read that Cluster API is authoritative, and the update may be stored later. That ends when the set is paused, since its resourceVersion is then
+	// another.
 	if a := w.source(); t.can(edits) && (w.current == a || a == authority.ClusterAPI && !w.pauseRequested) && w.set(a).here {
 		t.do(user, "somebody scales "+a.Text()+"'s set", func(w *setPair) {
 			w.set(a).replicas, w.behind = (w.set(a).replicas+1)%mostMachines, true
@@ -30,7 +31,8 @@ func (setsPerson) Moves(t *setTurn) {
 	}
 }
 
-// deletesMirror: Cluster API's mirror is recreated by Poundlock, the Machine API's by who deleted it. A deletion waits until a move has settled.
+// deletesMirror emits the deletion of a set that is the mirror. Poundlock recreates Cluster API's mirror. The person who deleted the Machine API's mirror
+// recreates it. A deletion waits until a move has settled.
 func (t *setTurn) deletesMirror() {
 	w := &t.was
 	leaves := func(w *setPair, a authority.API) {

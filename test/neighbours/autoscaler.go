@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Autoscaler is the cluster-autoscaler, as far as it writes to Machines and MachineSets (rows 42 and 43 of the survey of writers). It knows one of the
-// two APIs: the Machine API in the releases so far. It scales a set with a merge patch of /scale; it marks a Machine with a PUT of the whole object,
-// which it has read without a Go type, and takes the mark back the same way where it could not scale.
+// Autoscaler simulates what the cluster-autoscaler writes to Machines and MachineSets (rows 42 and 43 of the survey of writers). It knows one of the two APIs:
+// the Machine API in the releases so far. It scales a set with a merge patch of /scale. It marks a Machine with a PUT of the whole object, which it has read
+// without a Go type. If it could not scale, it takes the mark back in the same way.
 type Autoscaler struct {
 	client    client.Client
 	group     schema.GroupVersion
@@ -26,10 +26,10 @@ type Autoscaler struct {
 	marks     []string
 }
 
-// AutoscalerIdentity is its service account, in whichever API it looks.
+// AutoscalerIdentity is the autoscaler's service account, whichever API it knows.
 const AutoscalerIdentity = "system:serviceaccount:openshift-machine-api:cluster-autoscaler"
 
-// NewAutoscaler is one that knows the Machine API, in CAPI_GROUP=machine.openshift.io.
+// NewAutoscaler returns one that knows the Machine API, as CAPI_GROUP=machine.openshift.io makes it.
 func NewAutoscaler(config *rest.Config, namespace string) (Autoscaler, error) {
 	c, err := as(config, AutoscalerIdentity, "cluster-autoscaler")
 	const group = "machine.openshift.io"
@@ -37,7 +37,7 @@ func NewAutoscaler(config *rest.Config, namespace string) (Autoscaler, error) {
 	return Autoscaler{c, schema.GroupVersion{Group: group, Version: "v1beta1"}, namespace, marks}, err
 }
 
-// NewClusterAPIAutoscaler is one of a release to come, which knows Cluster API.
+// NewClusterAPIAutoscaler returns one of a future release, which knows Cluster API.
 func NewClusterAPIAutoscaler(config *rest.Config, namespace string) (Autoscaler, error) {
 	c, err := as(config, AutoscalerIdentity, "cluster-autoscaler")
 	return Autoscaler{c, schema.GroupVersion{Group: "cluster.x-k8s.io", Version: "v1beta2"}, namespace, []string{"cluster.x-k8s.io/delete-machine"}}, err
@@ -56,22 +56,22 @@ func as(config *rest.Config, identity, program string) (client.Client, error) {
 	return c, nil
 }
 
-// Scale asks for so many replicas.
+// Scale requests a number of replicas for a set.
 func (a Autoscaler) Scale(ctx context.Context, set string, replicas int) error {
 	o := a.object("MachineSet", set)
 	return a.client.SubResource("scale").Patch(ctx, o, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)))
 }
 
-// Mark chooses a Machine.
+// Mark marks a Machine as the one that its set is to delete first.
 func (a Autoscaler) Mark(ctx context.Context, machine string) error {
 	return put(ctx, a.client, a.object("Machine", machine), func(annotations map[string]string) {
 		for _, name := range a.marks {
-			annotations[name] = time.Now().String() // each its own
+			annotations[name] = time.Now().String() // each has a time of its own
 		}
 	})
 }
 
-// Unmark takes a mark back.
+// Unmark takes the mark off a Machine.
 func (a Autoscaler) Unmark(ctx context.Context, machine string) error {
 	return put(ctx, a.client, a.object("Machine", machine), func(annotations map[string]string) {
 		for _, name := range a.marks {
@@ -80,7 +80,7 @@ func (a Autoscaler) Unmark(ctx context.Context, machine string) error {
 	})
 }
 
-// Remove has a set with so many replicas give up one Machine.
+// Remove makes a set, which has this number of replicas, delete one Machine.
 func (a Autoscaler) Remove(ctx context.Context, set, machine string, replicas int) error {
 	if err := a.Mark(ctx, machine); err != nil {
 		return err
@@ -103,7 +103,7 @@ func object(group schema.GroupVersion, kind, namespace, name string) *unstructur
 	return o
 }
 
-// put reads an object, changes its annotations, and sends it back whole.
+// put reads an object, changes its annotations, and sends the whole object back.
 func put(ctx context.Context, c client.Client, o *unstructured.Unstructured, change func(map[string]string)) error {
 	if err := c.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
 		return err

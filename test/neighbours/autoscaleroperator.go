@@ -12,17 +12,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// AutoscalerOperator is the cluster-autoscaler-operator, as far as it writes to MachineSets (row 45 of the survey of writers): what a MachineAutoscaler
-// asks for, in one PUT of the whole object, which it has read without a Go type. It supports no kind but the Machine API's MachineSet.
+// AutoscalerOperator simulates what the cluster-autoscaler-operator writes to MachineSets (row 45 of the survey of writers). It writes what a MachineAutoscaler
+// asks for, in one PUT of the whole object, which it has read without a Go type. It only supports the Machine API's MachineSet.
 type AutoscalerOperator struct {
 	client    client.Client
 	namespace string
 }
 
-// AutoscalerOperatorIdentity is its service account.
+// AutoscalerOperatorIdentity is the operator's service account.
 const AutoscalerOperatorIdentity = "system:serviceaccount:openshift-machine-api:cluster-autoscaler-operator"
 
-// The annotations that it writes.
+// The annotations that the operator writes.
 const (
 	MinSize     = "machine.openshift.io/cluster-api-autoscaler-node-group-min-size"
 	MaxSize     = "machine.openshift.io/cluster-api-autoscaler-node-group-max-size"
@@ -30,7 +30,7 @@ const (
 	Capacity    = "capacity.cluster-autoscaler.kubernetes.io/cpu"
 )
 
-// NewAutoscalerOperator is one that writes in a namespace of the Machine API.
+// NewAutoscalerOperator returns an operator that writes in one namespace of the Machine API.
 func NewAutoscalerOperator(config *rest.Config, namespace string) (AutoscalerOperator, error) {
 	c, err := as(config, AutoscalerOperatorIdentity, "cluster-autoscaler-operator")
 	return AutoscalerOperator{c, namespace}, err
@@ -44,7 +44,7 @@ func (a AutoscalerOperator) Limit(ctx context.Context, set string, least, most i
 	})
 }
 
-// Release removes them: the MachineAutoscaler is being deleted, and keeps its finalizer until this has succeeded.
+// Release removes the limits, because the MachineAutoscaler is being deleted. The MachineAutoscaler keeps its finalizer until this has succeeded.
 func (a AutoscalerOperator) Release(ctx context.Context, set string) error {
 	return a.put(ctx, set, func(annotations map[string]string) {
 		for _, name := range []string{MinSize, MaxSize, TargetOwner} {

@@ -11,16 +11,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// ConfigController is the machine-config-controller, as far as it writes boot images (row 47): on AWS the ami of every MachineSet of the
-// Machine API that has no owner and whose Machines do not run Windows, by a merge patch.
+// ConfigController simulates the machine-config-controller's writes of boot images (row 47 of the survey of writers). On AWS it writes the ami of every
+// MachineSet of the Machine API that has no owner and whose Machines do not run Windows. It sends a merge patch.
 type ConfigController struct{ AMI string }
 
-// Identity is its service account.
+// Identity is the controller's service account.
 func (ConfigController) Identity() string {
 	return "system:serviceaccount:openshift-machine-config-operator:machine-config-controller"
 }
 
-// Pass is one look at all sets.
+// Pass looks at all sets once.
 func (m ConfigController) Pass(ctx context.Context, c client.Client) error {
 	path := strings.Split("spec.template.spec.providerSpec.value.ami", ".")
 	return each(ctx, c, "MachineSet", func(o *unstructured.Unstructured) error {

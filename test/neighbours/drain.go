@@ -12,13 +12,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// DrainController is the Machine API's drain controller (row 5 of the survey of writers), which asks nobody who is authoritative: it drains
-// the Node of each Machine that is being deleted, in phase Deleting, without hooks before the drain, and not Drained. This one cordons nothing
-// and evicts nobody: it keeps the names of the Machines whose Nodes it would have drained.
+// DrainController simulates the Machine API's drain controller (row 5 of the survey of writers), which does not look at which API is authoritative. That
+// controller drains the Node of each Machine that is being deleted, if the Machine is in phase Deleting, has no preDrain hooks, and is not Drained yet. The
+// simulation cordons no Node and evicts no pod. It records the names of the Machines whose Nodes it would have drained.
 type DrainController struct {
 	mu      sync.Mutex
 	drained map[string]bool
-	// phases are those that a Machine was seen in while it was being deleted.
+	// phases are the phases in which each Machine was seen while it was being deleted.
 	phases map[string][]string
 }
 
@@ -27,7 +27,7 @@ func (*DrainController) Identity() string {
 	return "system:serviceaccount:openshift-machine-api:machine-api-controllers"
 }
 
-// Pass is one look at all Machines.
+// Pass looks at all Machines once.
 func (d *DrainController) Pass(ctx context.Context, c client.Client) error {
 	all := &machinev1beta1.MachineList{}
 	if err := c.List(ctx, all); err != nil {
@@ -69,14 +69,14 @@ func isDrained(m *machinev1beta1.Machine) bool {
 	return false
 }
 
-// Drained reports whether it would have drained the Node of a Machine.
+// Drained reports whether the controller would have drained the Node of a Machine.
 func (d *DrainController) Drained(machine string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.drained[machine]
 }
 
-// Phases are those in which it saw a Machine that was being deleted, in order.
+// Phases returns the phases in which the controller saw a Machine while it was being deleted, in order.
 func (d *DrainController) Phases(machine string) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// The hook of etcd's operator.
+// The hook that etcd's operator puts on a Machine.
 const (
 	EtcdHook      = "EtcdQuorumOperator"
 	EtcdHookOwner = "clusteroperator/etcd"
@@ -21,21 +21,21 @@ const (
 // roleLabel marks a Machine of the control plane.
 const roleLabel = "machine.openshift.io/cluster-api-machine-role"
 
-// EtcdOperator is cluster-etcd-operator, as far as it writes to Machines (rows 40 and 41 of the survey of writers). It knows the Machine API
-// alone. Every minute it adds its hook to each Machine of role master that is not being deleted; it removes it from one that is, once no
-// member of etcd is on its addresses. Either is a PUT of the whole object, in the Go type that it was built with. Where no master is in phase
-// Running, it takes the Machine API for one that does not function, and writes nothing.
+// EtcdOperator simulates what cluster-etcd-operator writes to Machines (rows 40 and 41 of the survey of writers). It only knows the Machine API. Every minute
+// it adds its hook to each Machine of role master that is not being deleted. It removes the hook from a Machine that is being deleted, once no member of etcd
+// is on that Machine's addresses. Each write is a PUT of the whole object, in the Go type that the operator was built with. If no master is in phase Running,
+// it takes the Machine API as not functional, and writes nothing.
 type EtcdOperator struct {
 	// Member reports whether a member of etcd is on the Machine's addresses.
 	Member func(*machinev1beta1.Machine) bool
 }
 
-// Identity is its service account.
+// Identity is the operator's service account.
 func (EtcdOperator) Identity() string {
 	return "system:serviceaccount:openshift-etcd-operator:etcd-operator"
 }
 
-// Pass is one look at all masters.
+// Pass looks at all masters once.
 func (e EtcdOperator) Pass(ctx context.Context, c client.Client) error {
 	masters := &machinev1beta1.MachineList{}
 	if err := c.List(ctx, masters, client.MatchingLabels{roleLabel: "master"}); err != nil {
@@ -56,7 +56,7 @@ func (e EtcdOperator) Pass(ctx context.Context, c client.Client) error {
 	return errors.Join(failed...)
 }
 
-// change adds the hook to a Machine, or removes it from one that is being deleted and has no etcd member any more. It reports whether it did.
+// change adds the hook to a Machine, or removes it from one that is being deleted and has no etcd member any more. It reports whether it changed the Machine.
 func (e EtcdOperator) change(m *machinev1beta1.Machine) bool {
 	hooks := &m.Spec.LifecycleHooks.PreDrain
 	switch held := slices.Contains(*hooks, etcdHook()); {

@@ -13,14 +13,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// StatusWriter is any controller of the Machine API that knows its own conditions alone (rows 3, 5, 9 and 11): it sends the whole list,
-// without what it does not know, as a merge patch of status without a resourceVersion.
+// StatusWriter simulates any controller of the Machine API that only knows its own conditions (rows 3, 5, 9 and 11 of the survey of writers). It sends the
+// whole list of conditions, without those that it does not know, as a merge patch of status without a resourceVersion.
 type StatusWriter struct{ Kind string }
 
-// Identity is the Machine API's.
+// Identity is the service account of the Machine API's controllers.
 func (StatusWriter) Identity() string { return MachineAPIIdentity }
 
-// Pass is one look at all objects of the kind.
+// Pass looks at all objects of the kind once.
 func (s StatusWriter) Pass(ctx context.Context, c client.Client) error {
 	return each(ctx, c, s.Kind, func(o *unstructured.Unstructured) error {
 		conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
@@ -36,10 +36,10 @@ func (s StatusWriter) Pass(ctx context.Context, c client.Client) error {
 	})
 }
 
-// StorageMigrator is the storage version migrator (row 74): it sends each object back as it read it.
+// StorageMigrator simulates the storage version migrator (row 74 of the survey of writers). It sends each object back as it read it.
 type StorageMigrator struct{ Kind string }
 
-// Identity is its service account.
+// Identity is the migrator's service account.
 func (StorageMigrator) Identity() string {
 	return "system:serviceaccount:openshift-kube-storage-version-migrator:kube-storage-version-migrator-sa"
 }
@@ -49,15 +49,16 @@ func (s StorageMigrator) Pass(ctx context.Context, c client.Client) error {
 	return each(ctx, c, s.Kind, func(o *unstructured.Unstructured) error { return c.Update(ctx, o) })
 }
 
-// GitOps is Argo CD, which knows its objects by an annotation and applies what their manifest has (row 70): here that annotation and a label alone, of one set.
+// GitOps simulates Argo CD, which knows its objects by an annotation and applies what their manifests have (row 70 of the survey of writers). The manifest here
+// has only that annotation and a label, for one set.
 type GitOps struct{ App, Set string }
 
-// Identity is its application controller's service account.
+// Identity is the service account of Argo CD's application controller.
 func (GitOps) Identity() string {
 	return "system:serviceaccount:openshift-gitops:openshift-gitops-argocd-application-controller"
 }
 
-// Pass is one sync.
+// Pass is one sync of Argo CD.
 func (g GitOps) Pass(ctx context.Context, c client.Client) error {
 	return each(ctx, c, "MachineSet", func(o *unstructured.Unstructured) error {
 		if o.GetName() != g.Set {
@@ -74,11 +75,11 @@ func (g GitOps) Pass(ctx context.Context, c client.Client) error {
 	})
 }
 
-// Residents are the neighbours that every cluster has, as they are at rest, and GitOps, whose one MachineSet is named.
+// Residents returns the neighbours that every cluster has, as they behave when nothing changes, and GitOps for the MachineSet `set`.
 func Residents(set string) map[string]Writer {
 	return map[string]Writer{
 		"the provider's MachineSet controller": SetSizes{VCPU: "4", MemoryMb: "16384"},
-		"machine-config-controller":            ConfigController{AMI: "ami-0f3c7d07486cad139"}, // as the fleet of a stage has it
+		"machine-config-controller":            ConfigController{AMI: "ami-0f3c7d07486cad139"}, // the AMI that the fleet of a stage has
 		"cluster-version-operator":             VersionOperator{},
 		"Machine API's machine controller":     StatusWriter{Kind: "Machine"},
 		"Machine API's MachineSet controller":  StatusWriter{Kind: "MachineSet"},

@@ -13,17 +13,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// MachineAPIIdentity is the one that all controllers of the Machine API share.
+// MachineAPIIdentity is the identity that all controllers of the Machine API share.
 const MachineAPIIdentity = "system:serviceaccount:openshift-machine-api:machine-api-controllers"
 
-// SetSizes is the controller of MachineSets that each provider of the Machine API has (rows 23 to 26, 28 to 30): it writes how large a machine
-// of the set is into annotations, with a merge patch of what differs. Only AWS's looks at spec.authoritativeAPI; this is one of the others.
+// SetSizes simulates the controller of MachineSets that each provider of the Machine API has (rows 23 to 26, 28 to 30 of the survey of writers). It writes the
+// size of the set's machines into annotations, with a merge patch of what differs. Only AWS's controller looks at spec.authoritativeAPI; this is one of the
+// others.
 type SetSizes struct{ VCPU, MemoryMb string }
 
-// Identity is the Machine API's.
+// Identity is the service account of the Machine API's controllers.
 func (SetSizes) Identity() string { return MachineAPIIdentity }
 
-// Pass is one look at all sets.
+// Pass looks at all sets once.
 func (s SetSizes) Pass(ctx context.Context, c client.Client) error {
 	return each(ctx, c, "MachineSet", func(o *unstructured.Unstructured) error {
 		before := o.DeepCopy()
@@ -32,7 +33,7 @@ func (s SetSizes) Pass(ctx context.Context, c client.Client) error {
 	})
 }
 
-// each does something with every object of the Machine API of a kind, in its namespace.
+// each calls do with every object of a kind in the Machine API's namespace.
 func each(ctx context.Context, c client.Client, kind string, do func(*unstructured.Unstructured) error) error {
 	all := &unstructured.UnstructuredList{}
 	all.SetGroupVersionKind(machinev1beta1.GroupVersion.WithKind(kind + "List"))
@@ -57,7 +58,7 @@ func annotate(o *unstructured.Unstructured, with map[string]string) {
 	o.SetAnnotations(annotations)
 }
 
-// patched sends the difference, if there is one.
+// patched sends the difference between before and after as a merge patch, if there is one.
 func patched(ctx context.Context, c client.Client, before, after *unstructured.Unstructured) error {
 	patch := client.MergeFrom(before)
 	data, err := patch.Data(after)

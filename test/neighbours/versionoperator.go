@@ -13,24 +13,24 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// VersionOperator is the cluster-version-operator, as far as it writes to what Poundlock looks at (row 46): it has the release's
-// MachineHealthCheck be as the release has it, by a PUT whenever the spec differs in anything: of the spec, the labels, annotations and owners
-// that the release has, and nothing else of the object.
+// VersionOperator simulates what the cluster-version-operator writes to an object that Poundlock looks at (row 46 of the survey of writers). It makes the
+// release's MachineHealthCheck equal to what the release has, by a PUT whenever the spec differs in anything. It looks at the spec, and at the labels,
+// annotations and owners that the release has, and at nothing else of the object.
 type VersionOperator struct{}
 
-// Identity is its service account.
+// Identity is the operator's service account.
 func (VersionOperator) Identity() string {
 	return "system:serviceaccount:openshift-cluster-version:default"
 }
 
-// released is the check, with the fields that the release has: another field that stands in spec makes it differ.
+// released is the check, with the fields that the release has. The check differs if its spec has another field.
 const released = `{apiVersion: machine.openshift.io/v1beta1, kind: MachineHealthCheck,
   metadata: {name: machine-api-termination-handler, namespace: openshift-machine-api,
   annotations: {include.release.openshift.io/self-managed-high-availability: "true"}},
   spec: {maxUnhealthy: 100%, nodeStartupTimeout: 10m, selector: {matchLabels: {machine.openshift.io/interruptible-instance: ""}},
     unhealthyConditions: [{type: Terminating, status: "True", timeout: 0s}]}}`
 
-// Pass is one sync.
+// Pass is one sync of the operator.
 func (VersionOperator) Pass(ctx context.Context, c client.Client) error {
 	want, live := &unstructured.Unstructured{}, &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(released), &want.Object); err != nil {

@@ -22,17 +22,17 @@ import (
 	"github.com/poundlock/poundlock/internal/versioned"
 )
 
-// Writer is one component.
+// Writer simulates one component of OpenShift.
 type Writer interface {
-	// Identity is the user name that it has in a cluster.
+	// Identity is the user name that the component has in a cluster.
 	Identity() string
-	// Pass does what the component does each time it looks: it reads, and sends what follows. A request that is refused is an error, and the
-	// others are sent all the same.
+	// Pass does what the component does each time it looks: it reads, and sends the writes that follow. If a request is refused, Pass returns an error, and still
+	// sends the others.
 	Pass(ctx context.Context, c client.Client) error
 }
 
-// Start has a writer look every so often, as its identity, until ctx ends. config may impersonate. A conflict, and what is gone meanwhile, is no news to a
-// controller: it looks again.
+// Start calls a writer's Pass at every interval, with the writer's identity, until ctx ends. config must be allowed to impersonate. A conflict, or an object
+// that is gone meanwhile, is no error for a controller, because it looks again.
 func Start(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, every time.Duration, w Writer) (*Log, error) {
 	log := &Log{}
 	config = rest.CopyConfig(config)
@@ -46,20 +46,20 @@ func Start(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, eve
 		tick := time.NewTicker(every)
 		defer tick.Stop()
 		for ; ctx.Err() == nil; <-tick.C {
-			_ = w.Pass(ctx, c) // the log has it
+			_ = w.Pass(ctx, c) // the log has the errors
 		}
 	}()
 	return log, nil
 }
 
-// Log is what writers asked of the API server. The zero Log is ready.
+// Log records what writers requested of the API server. The zero Log is ready for use.
 type Log struct {
 	mu      sync.Mutex
 	written []string
 	refused []string
 }
 
-// Wrap records the requests of a client that write, by their answers.
+// Wrap records the writes of a client, with how the API server answered.
 func (l *Log) Wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		answer, err := next.RoundTrip(r)
@@ -90,21 +90,21 @@ func (l *Log) note(r *http.Request, answer *http.Response) error {
 	return nil
 }
 
-// Written lists the requests that changed something in a resource: "PUT /apis/…/machines/NAME".
+// Written returns the requests that changed something in a resource: "PUT /apis/…/machines/NAME".
 func (l *Log) Written(resource string) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(l.written), func(w string) bool { return !strings.Contains(w, "/"+resource) })
 }
 
-// Refused lists the requests that the API server did not take, with its words.
+// Refused returns the requests that the API server refused, with its messages.
 func (l *Log) Refused() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.refused)
 }
 
-// quiet leaves out what a controller does not take for an error.
+// quiet returns nil for an error that a controller does not take for one: a conflict, an object that is gone, or the end of the context.
 func quiet(err error) error {
 	if versioned.Outdated(err) || errors.Is(err, context.Canceled) {
 		return nil

@@ -52,7 +52,8 @@ import (
 	"k8s.io/kubernetes/pkg/serviceaccount"
 )
 
-// manager is what the controllers share. Each asks the API server by its own name, as in a cluster: rules of admission let the collector through by who it is.
+// manager is what the controllers share. Each sends requests under its own name, as in a cluster, because rules of admission let the garbage collector pass by
+// its name.
 type manager struct {
 	kubeconfig, keyFile, caFile, certFile, certKeyFile, address string
 	names                                                       []string
@@ -64,20 +65,20 @@ type manager struct {
 	started   chan struct{}
 }
 
-// controller is one of kube-controller-manager's controllers, by the account whose name it asks by; "" is the manager's own. make is called before the
-// informers start, and returns what runs it.
+// controller is one of kube-controller-manager's controllers. account is the account whose name it uses; "" is the manager's own. make is called before the
+// informers start, and returns the function that runs the controller.
 type controller struct {
 	account string
 	make    func(context.Context, *manager, asker) (func(context.Context), error)
 }
 
-// asker asks the API server by an account's name.
+// asker is the access to the API server under the name of one account.
 type asker struct {
 	config *rest.Config
 	client kubernetes.Interface
 }
 
-// controllers are made with the numbers of workers that kube-controller-manager gives them, by its names for them.
+// controllers lists the controllers by kube-controller-manager's names for them. They have as many workers as kube-controller-manager gives them.
 var controllers = map[string]controller{
 	"garbage-collector-controller":                {"generic-garbage-collector", collector},
 	"namespace-controller":                        {"namespace-controller", namespaces},
@@ -92,8 +93,8 @@ var controllers = map[string]controller{
 	"validatingadmissionpolicy-status-controller": {"validatingadmissionpolicy-status-controller", policyTypes},
 }
 
-// controllerManager is kube-controller-manager without its other controllers: with them come the scheduler, the kubelet and the plugins of volumes, a fifth of
-// what a machine that has never compiled Kubernetes would wait for.
+// controllerManager returns kube-controller-manager with only these controllers. The others would bring the scheduler, the kubelet and the volume plugins. On a
+// machine that has never compiled Kubernetes, those take a fifth of the build.
 func controllerManager() *cobra.Command {
 	m := &manager{started: make(chan struct{})}
 	command := &cobra.Command{Use: "kube-controller-manager", Args: cobra.NoArgs, SilenceUsage: true, RunE: func(*cobra.Command, []string) error {
@@ -142,7 +143,7 @@ func (m *manager) run(ctx context.Context) error {
 	return m.serve(ctx, listener)
 }
 
-// connect makes what the controllers share, once the API server answers.
+// connect creates what the controllers share, once the API server answers.
 func (m *manager) connect(ctx context.Context) error {
 	config, err := clientcmd.BuildConfigFromFlags("", m.kubeconfig)
 	if err != nil {
@@ -169,7 +170,7 @@ func (m *manager) connect(ctx context.Context) error {
 	return nil
 }
 
-// serve answers /healthz, in detail with a line a controller: all have begun.
+// serve serves /healthz. The verbose answer has a line for each controller, since all have begun by then.
 func (m *manager) serve(ctx context.Context, listener net.Listener) error {
 	var checks []healthz.HealthChecker
 	for _, name := range m.names {
@@ -208,7 +209,7 @@ func collector(ctx context.Context, m *manager, as asker) (func(context.Context)
 	if err != nil {
 		return nil, err
 	}
-	// It watches as the manager, which is asked for once for all.
+	// The informers watch as the manager, so that one watch serves all controllers.
 	watching, err := m.root.Config("metadata-informers")
 	if err != nil {
 		return nil, err
@@ -232,7 +233,7 @@ func collector(ctx context.Context, m *manager, as asker) (func(context.Context)
 
 func namespaces(ctx context.Context, m *manager, as asker) (func(context.Context), error) {
 	config := rest.CopyConfig(as.config)
-	config.QPS, config.Burst = config.QPS*20, config.Burst*100 // it asks for each kind in a namespace
+	config.QPS, config.Burst = config.QPS*20, config.Burst*100 // it lists each kind in a namespace
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -325,7 +326,7 @@ func endpointSlices(ctx context.Context, m *manager, as asker) (func(context.Con
 	return workers(c.Run, 5), nil
 }
 
-// policyTypes checks the types of expressions in policies.
+// policyTypes returns the controller that checks the types of expressions in policies.
 func policyTypes(_ context.Context, m *manager, as asker) (func(context.Context), error) {
 	schemas := resolver.NewDefinitionsSchemaResolver(openapi.GetOpenAPIDefinitions, clientscheme.Scheme, extensionscheme.Scheme).
 		Combine(&resolver.ClientDiscoveryResolver{Discovery: as.client.Discovery()})

@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command plane is a Kubernetes control plane in one binary: etcd, kube-apiserver, kubectl, and those of kube-controller-manager's controllers that tests need.
+// Command plane is a Kubernetes control plane in one binary: etcd, kube-apiserver, kubectl, and those controllers of kube-controller-manager that tests need.
 // The name under which it is called (through a link), or its first argument, chooses the program.
 //
 // It is a Go module of its own, so that the product does not depend on k8s.io/kubernetes. It is one binary instead of

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	_ "time/tzdata" // the controller manager parses time zones; a test machine may have no database of them
+	_ "time/tzdata" // the controller manager parses time zones; a test machine may have no time zone database
 
 	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/server/v3/etcdmain"
@@ -22,7 +22,7 @@ import (
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 )
 
-// parts maps the name under which the binary is called to what it then is.
+// parts maps the name under which the binary is called to the program that it then is.
 var parts = map[string]func(){
 	"etcd":                    func() { etcdmain.Main(os.Args) },
 	"kube-apiserver":          func() { run(apiserver.NewAPIServerCommand()) },

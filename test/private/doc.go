@@ -7,5 +7,5 @@
 //
 // Non-goals:
 //   - There is no kubelet: the Deployments that the plugin makes are processes here.
-//   - It has nothing of the Machine API, which scene has.
+//   - It has nothing of the Machine API: see test/testcluster.
 package private

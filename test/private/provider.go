@@ -16,11 +16,11 @@ import (
 	"github.com/poundlock/poundlock/translation"
 )
 
-// provide does what the infrastructure's controllers do, on the private kinds: everything is there at once.
+// provide does, for the private kinds, what the infrastructure's controllers do. Everything is ready at once.
 func (s *Stage) provide(ctx context.Context) {
 	all, err := dynamic.NewForConfig(s.Plane.Admin())
 	if err != nil {
-		return // the stage would not have been set
+		return // the stage would not have started
 	}
 	for tick := time.NewTicker(200 * time.Millisecond); ; {
 		select {
@@ -33,7 +33,7 @@ func (s *Stage) provide(ctx context.Context) {
 			kind := all.Resource(schema.GroupVersionResource{Group: "infrastructure." + translation.Private, Version: "v1beta2", Resource: plural}).Namespace(Namespace)
 			list, err := kind.List(ctx, metav1.ListOptions{})
 			if err != nil {
-				continue // until the next tick
+				continue // retried at the next tick
 			}
 			for i := range list.Items {
 				makeReady(ctx, kind, &list.Items[i])
@@ -42,7 +42,7 @@ func (s *Stage) provide(ctx context.Context) {
 	}
 }
 
-// makeReady reports in status that what an object stands for exists. What fails is tried again with the next tick.
+// makeReady reports in an object's status that what the object stands for exists. If that fails, it is retried at the next tick.
 func makeReady(ctx context.Context, kind dynamic.ResourceInterface, o *unstructured.Unstructured) {
 	if ready, _, _ := unstructured.NestedBool(o.Object, "status", "ready"); ready {
 		return

@@ -18,23 +18,23 @@ import (
 	"github.com/poundlock/poundlock/translation"
 )
 
-// Provider is a real provider, as its own manifests run it.
+// Provider is a real provider, run as its own manifests run it.
 type Provider struct {
-	// Name is its process' and its log's.
+	// Name is the name of its process and of its log.
 	Name string
 	// Groups is the prefix of the groups that its converter converts: "infrastructure.".
 	Groups string
-	// Contract are the labels that its kustomization gives its definitions, without which the core manager does not take them.
+	// Contract are the labels that the provider's kustomization adds to its definitions. The core manager ignores definitions without them.
 	Contract map[string]string
 	Flags    []string
-	// Env are more variables, NAME=VALUE.
+	// Env are additional variables, NAME=VALUE.
 	Env []string
 
 	build build.Provider
 }
 
-// InMemory are the providers that make whole clusters in memory: bootstrap and control plane by kubeadm's, infrastructure by the one for
-// development. Their API servers have ports from 20000, so that there is one such stage at a time.
+// InMemory returns the providers that make whole clusters in memory: kubeadm's for bootstrap and control plane, and the infrastructure provider for
+// development. The API servers of their clusters have ports from 20000, so only one such stage can run at a time.
 func InMemory() []Provider {
 	contract := map[string]string{translation.Standard + "/v1beta1": "v1beta1", translation.Standard + "/v1beta2": "v1beta2"}
 	flags := []string{"--diagnostics-address=127.0.0.1:0", "--insecure-diagnostics", "--feature-gates=MachinePool=false", "--namespace=" + Namespace, "--v=2"}
@@ -45,7 +45,7 @@ func InMemory() []Provider {
 	}
 }
 
-// AWS is the provider of AWS, with credentials that nobody gave, for the cloud at an address.
+// AWS returns the provider of AWS, with made-up credentials, for the cloud at an address.
 func AWS(cloud string) []Provider {
 	return []Provider{{
 		Name: "aws", Groups: "infrastructure.", Contract: map[string]string{translation.Standard + "/v1beta1": "v1beta1_v1beta2"}, build: build.AWS(),
@@ -78,7 +78,7 @@ func (s *Stage) buildProviders(ctx context.Context) error {
 	return nil
 }
 
-// define writes the definitions of the providers as their releases have them: with the contract's label.
+// define writes the definitions of the providers as their releases have them: with the labels of the contract.
 func (s *Stage) define(ctx context.Context) error {
 	if err := os.MkdirAll(s.path("provider"), 0o755); err != nil {
 		return err

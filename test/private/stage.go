@@ -30,52 +30,52 @@ import (
 	"github.com/poundlock/poundlock/translation"
 )
 
-// Names of the processes, and of their logs.
+// The names of the processes, and of their logs.
 const (
 	Proxy   = "proxy"
 	Shim    = "shim"
 	Manager = "core-manager"
 )
 
-// Namespace is where the objects of a stage are, and its clients' ServiceAccount.
+// Namespace is the namespace of a stage's objects, and of the ServiceAccount of its clients.
 const Namespace = "clusters"
 
 const client = "cluster-api"
 
-// Options of a stage. The zero value is one for a test.
+// Options are the options of a stage. The zero value is one for a test.
 type Options struct {
-	// Dir keeps everything; "" is a temporary folder.
+	// Dir is the folder of the stage, which is kept; "" is a temporary folder.
 	Dir string
-	// Bin has poundlock-private and the plugin, as Build leaves them; "" has them built.
+	// Bin is a folder with poundlock-private and the plugin, as Build leaves them; if it is "", they are built.
 	Bin string
-	// Port is the API server's; 0 is a free one.
+	// Port is the API server's port; 0 is a free one.
 	Port int
 	// Out receives a line for each step. It may be nil.
 	Out io.Writer
-	// Release is the release of Cluster API whose manager and definitions are private; "" is the product's. The platform's definitions are the product's always.
+	// Release is the release of Cluster API whose manager and definitions are private; "" is the product's. The platform always has the product's definitions.
 	Release string
-	// Providers are real ones that run behind the proxy, too. Without any, a stand-in says that infrastructure is there.
+	// Providers are real providers that run behind the proxy, too. Without any, a stand-in reports that infrastructure exists.
 	Providers []Provider
 }
 
 // Stage is everything that runs.
 type Stage struct {
 	Plane *embedded.Plane
-	// Broken is closed when something ended that nobody stopped; then Cause says what.
+	// Broken is closed when something ended although nobody stopped it. Cause then returns what.
 	Broken chan struct{}
 	cause  error
 
 	options Options
-	binary  string // of the manager
+	binary  string // the path of the core manager
 	ports   ports
-	// managers are those of the providers.
+	// managers are the managers of the providers.
 	managers []*manager
 	stop     context.CancelFunc
 }
 
 type ports struct{ Proxy, Health, Reviews, ShimHealth, Webhooks, ManagerHealth int }
 
-// Set starts everything, and returns when the manager works and conversions are answered. ctx bounds the start alone.
+// Set starts everything, and returns when the manager works and conversions are answered. ctx bounds only the start.
 func Set(ctx context.Context, o Options) (*Stage, error) {
 	if o.Out == nil {
 		o.Out = io.Discard
@@ -145,7 +145,7 @@ func (s *Stage) Strike() error {
 	return s.Plane.Stop()
 }
 
-// Cause is what ended by itself.
+// Cause returns what ended by itself.
 func (s *Stage) Cause() error { return s.cause }
 
 func (s *Stage) watch(ctx context.Context) {
@@ -156,7 +156,7 @@ func (s *Stage) watch(ctx context.Context) {
 	}
 }
 
-// platforms are the definitions that the platform has: Cluster API's, and of its provider what a Machine needs.
+// platforms returns the definitions that the platform has: those of Cluster API, and of its provider those that a Machine needs.
 func platforms(ctx context.Context) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	all, err := embedded.CRDs(ctx)
 	return slices.DeleteFunc(all, func(crd *apiextensionsv1.CustomResourceDefinition) bool {
@@ -176,7 +176,7 @@ func (s *Stage) build(ctx context.Context) error {
 	return Build(ctx, s.options.Bin)
 }
 
-// Build leaves poundlock-private and the plugin in a folder.
+// Build builds poundlock-private and the plugin into a folder.
 func Build(ctx context.Context, dir string) error {
 	root, err := build.Root()
 	if err != nil {
@@ -185,14 +185,14 @@ func Build(ctx context.Context, dir string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir+string(filepath.Separator), "./cmd/poundlock-private",
 		"./cmd/kubectl-poundlock")
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as in the image
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as they are built for the image
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("building Poundlock: %w:\n%s", err, output)
 	}
 	return nil
 }
 
-// Plugin runs the plugin as a person would, and returns what it prints.
+// Plugin runs the plugin as a person would, and returns its output.
 func (s *Stage) Plugin(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, filepath.Join(s.options.Bin, "kubectl-poundlock"), append([]string{"--kubeconfig=" + s.Plane.KubeconfigPath()}, args...)...)
 	output, err := cmd.CombinedOutput()
@@ -228,7 +228,7 @@ func (s *Stage) install(ctx context.Context) error {
 	return os.WriteFile(s.path("logs", "install.log"), []byte(text), 0o600)
 }
 
-// allow gives the manager's ServiceAccount what it needs beside the private types, for which there is --client.
+// allow gives the manager's ServiceAccount the rights that it needs beside the private types. --client gives it those for the private types.
 func (s *Stage) allow(ctx context.Context) error {
 	all := []string{"*"}
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "cluster-api-manager"}, Rules: []rbacv1.PolicyRule{
@@ -268,20 +268,20 @@ func namespace() *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}
 }
 
-// Proxied is the configuration of a client behind the proxy.
+// Proxied returns the configuration of a client behind the proxy.
 func (s *Stage) Proxied() *rest.Config {
 	return &rest.Config{Host: "http://" + local(s.ports.Proxy), QPS: -1}
 }
 
-// ProxiedKubeconfig is a file that leads through the proxy.
+// ProxiedKubeconfig returns the path of a kubeconfig that leads through the proxy.
 func (s *Stage) ProxiedKubeconfig() string { return s.path("proxied.kubeconfig") }
 
-// MetricsURLs are where proxy and shim have their metrics.
+// MetricsURLs returns the addresses of the metrics of proxy and shim.
 func (s *Stage) MetricsURLs() []string {
 	return []string{"http://" + local(s.ports.Health) + "/metrics", "http://" + local(s.ports.ShimHealth) + "/metrics"}
 }
 
-// converter is the value of --upstream for the groups with a prefix.
+// converter returns the value of the flag --upstream for the groups with a prefix.
 func converter(prefix string, port int) string {
 	return fmt.Sprintf("%s%s=https://%s/convert", prefix, translation.Standard, local(port))
 }
@@ -315,7 +315,7 @@ func (s *Stage) StartShim(ctx context.Context) error {
 
 const ours = "poundlock-private"
 
-// startShim does not wait: the shim is ready once its converter has answered, which does not run yet at first.
+// startShim starts the shim and does not wait. The shim is ready only once its converter has answered, and the converter does not run yet at first.
 func (s *Stage) startShim() error {
 	shim := []string{"shim", "--upstream=" + converter("", s.ports.Webhooks), "--upstream-ca=" + s.path("ca.crt"), "--webhook-cert-dir=" + s.path("serving"),
 		"--listen=" + local(s.ports.Reviews), "--health-listen=" + local(s.ports.ShimHealth)}
@@ -325,13 +325,14 @@ func (s *Stage) startShim() error {
 	return s.Plane.Attach(Shim, filepath.Join(s.options.Bin, ours), shim...)
 }
 
-// startManager starts what a pod would start once its sidecar is ready, and waits for the shim to have had an answer of its converter.
+// startManager starts the core manager, as a pod would once its sidecar is ready. It waits until the shim has had an answer from its converter.
 func (s *Stage) startManager(ctx context.Context) error {
 	flags := []string{
 		"--kubeconfig=" + s.ProxiedKubeconfig(), fmt.Sprintf("--webhook-port=%d", s.ports.Webhooks), "--webhook-cert-dir=" + s.path("serving"),
 		"--health-addr=" + local(s.ports.ManagerHealth), "--diagnostics-address=127.0.0.1:0", "--insecure-diagnostics", "--feature-gates=MachinePool=false", "--v=2",
 	}
-	// 1.14 takes no informer of a cache that has one namespace alone ("failed to cast … informer"). By its source, the proxy has no part in it.
+	// Release 1.14 cannot use an informer of a cache that is limited to one namespace ("failed to cast … informer"). By the release's source, the proxy has no
+	// part in that.
 	if s.options.Release != "1.14" {
 		flags = append(flags, "--namespace="+Namespace)
 	}

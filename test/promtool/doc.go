@@ -1,7 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package promtool has no code: its module pins Prometheus' promtool, which test/build builds. The tests of alerts have it judge them.
+// Package promtool has no code. Its module pins Prometheus' promtool, which test/build builds. The tests of alerts run it.
 //
-// It is a Go module of its own, because Prometheus is built with newer Kubernetes libraries than the product is.
+// It is a Go module of its own, because Prometheus uses newer Kubernetes libraries than the product.
 package promtool

@@ -15,17 +15,17 @@ import (
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
-// poundlock is what is stopped and started on a stage.
+// poundlock is the part of a stage that the keeper stops and starts.
 type poundlock interface {
 	StopManager() error
-	// InstallMissing applies what somebody has removed, such as `kubectl poundlock cleanup`, and returns what that was.
+	// InstallMissing applies those of Poundlock's manifests that somebody has removed, for example with `kubectl poundlock cleanup`. It returns which it applied.
 	InstallMissing(ctx context.Context) ([]string, error)
-	// StartManager returns when Poundlock answers, LaunchManager at once.
+	// StartManager returns when Poundlock answers. LaunchManager returns at once.
 	StartManager(ctx context.Context, flags ...string) error
 	LaunchManager() error
 }
 
-// wait lasts until ctx ends or something breaks. Meanwhile a person may stop Poundlock and start it again, and what ends by itself is restarted.
+// wait returns when ctx ends or something breaks. Meanwhile a person may stop and start Poundlock, and Poundlock is restarted if it ends by itself.
 func wait(ctx context.Context, out io.Writer, stage *testcluster.Stage, o testcluster.Options, typed <-chan string) error {
 	k := keeper{poundlock: stage, out: out, now: time.Now, runs: !o.WithoutManager}
 	k.started = k.now()
@@ -45,14 +45,15 @@ func wait(ctx context.Context, out io.Writer, stage *testcluster.Stage, o testcl
 		case <-k.due:
 			k.restart()
 		case line := <-typed:
-			if !o.Bare && !o.Install { // else there is none
+			if !o.Bare && !o.Install { // else there is no Poundlock
 				k.obey(ctx, line)
 			}
 		}
 	}
 }
 
-// ended says, before all else stops, what has ended by itself. Nothing but Poundlock is restarted: a stage whose parts die is no stage to judge Poundlock by.
+// ended returns the message about a part that has ended by itself. It is printed before everything else stops. Only Poundlock is restarted: if other parts end,
+// the stage is no longer fit to judge Poundlock by.
 func ended(cause error, dir string) string {
 	what := cause.Error()
 	if part := (*embedded.ExitError)(nil); errors.As(cause, &part) {
@@ -61,29 +62,30 @@ func ended(cause error, dir string) string {
 	return fmt.Sprintf("\n%s.\nThe whole stage stops because of that. What is there stays in %s: the same command goes on from it.\n", what, dir)
 }
 
-// keeper starts and stops Poundlock as a person types, and restarts it when it ends by itself, as the kubelet does. Poundlock counts on that: when the
-// feature gate or OpenShift's own migration changes, it ends.
+// keeper starts and stops Poundlock when a person types that. It restarts Poundlock when that ends by itself, as the kubelet does. Poundlock relies on a
+// restart: it ends when the feature gate or OpenShift's own migration changes.
 type keeper struct {
 	poundlock
 	out io.Writer
 	now func() time.Time
 
-	// runs: it is to run; due is not nil while it waits to be restarted.
+	// runs: Poundlock is meant to run. due is not nil while Poundlock waits to be restarted.
 	runs bool
 	due  <-chan time.Time
-	// started is when it was last started, quick how many times in a row it has ended soon after that.
+	// started is when Poundlock was last started. quick is how many times in a row it has ended soon after its start.
 	started time.Time
 	quick   int
 }
 
-// A process that ends soon after its start does so again: the wait before the next start doubles, and after so many the stage ends.
+// If Poundlock ends soon after its start, it will probably do that again. The wait before the next start doubles each time, and after mostQuick times the stage
+// ends.
 const (
 	soon      = 20 * time.Second // less than Poundlock takes to notice a change of its feature gate
 	mostQuick = 5
 )
 
-// next decides about a Poundlock that ended by itself after it ran for so long, when it had already ended soon so many times in a row. It returns the new
-// count and how long to wait before the restart; again is false where there is none.
+// next decides what follows when Poundlock has ended by itself. ran is how long it ran, quick how many times in a row it had already ended soon. It returns the
+// new count, and how long to wait before the restart. again is false if there is no restart.
 func next(ran time.Duration, quick int) (count int, pause time.Duration, again bool) {
 	if ran >= soon {
 		return 0, time.Second, true
@@ -92,7 +94,7 @@ func next(ran time.Duration, quick int) (count int, pause time.Duration, again b
 	return quick, time.Second << quick, quick < mostQuick
 }
 
-// exited has Poundlock restarted, or returns why that is no use.
+// exited has Poundlock restarted, or returns an error that says why a restart is of no use.
 func (k *keeper) exited(exit *embedded.ExitError) error {
 	if !k.runs {
 		return nil // a start that was typed has failed, and its error was printed
@@ -106,7 +108,7 @@ func (k *keeper) exited(exit *embedded.ExitError) error {
 	return nil
 }
 
-// reason is the sentence with which Poundlock ended, or how it ended and its last lines where there is none.
+// reason returns the error message with which Poundlock ended. If its log has none, it returns how Poundlock ended, and the last lines of the log.
 func reason(exit *embedded.ExitError) string {
 	last := exit.Tail[strings.LastIndex(exit.Tail, "\n")+1:]
 	if text, ok := strings.CutPrefix(strings.TrimSpace(last), "poundlock: "); ok {
@@ -115,7 +117,7 @@ func reason(exit *embedded.ExitError) string {
 	return fmt.Sprintf("%v; the end of %s:\n%s", exit.Err, exit.Log, exit.Tail)
 }
 
-// restart starts Poundlock once its wait is over.
+// restart starts Poundlock after its wait.
 func (k *keeper) restart() {
 	k.due = nil
 	if err := k.LaunchManager(); err != nil {
@@ -127,11 +129,11 @@ func (k *keeper) restart() {
 	fmt.Fprintln(k.out, "Poundlock is restarted")
 }
 
-// obey does what was typed. What fails is printed, and ends nothing: the rest of the stage goes on.
+// obey carries out a typed line. An error is printed and ends nothing: the rest of the stage goes on.
 func (k *keeper) obey(ctx context.Context, line string) {
 	switch {
 	case line == "stop" && k.runs:
-		if k.due == nil { // else it has ended already
+		if k.due == nil { // else it has already ended
 			if err := k.StopManager(); err != nil {
 				fmt.Fprintf(k.out, "Poundlock was not stopped: %v. Type stop to try again\n", err)
 				return
@@ -150,7 +152,7 @@ func (k *keeper) obey(ctx context.Context, line string) {
 	}
 }
 
-// start installs first what is missing: without its webhook configurations the manager is never ready.
+// start first installs the manifests that are missing. The manager is never ready without its webhook configurations.
 func start(ctx context.Context, out io.Writer, p poundlock) error {
 	applied, err := p.InstallMissing(ctx)
 	if len(applied) > 0 {

@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// endings are the signals that end the program; one that is under nohup stays when the terminal goes.
+// endings returns the signals that end the program. Under nohup the program stays when the terminal is closed.
 func endings() []os.Signal {
 	all := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -56,7 +56,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	stage, err := testcluster.Set(ctx, o.Options)
 	if stage == nil && ctx.Err() != nil {
 		fmt.Fprintln(out, "stopped before it was up")
-		return nil //nolint:nilerr // what was begun did not end, because it was interrupted
+		return nil //nolint:nilerr // the start did not finish, because it was interrupted
 	}
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// settings are what the flags say.
+// settings has the values of the flags.
 type settings struct {
 	testcluster.Options
 	private bool // show private types, and no fleet
@@ -123,7 +123,7 @@ func options(args []string, out io.Writer) (settings, error) {
 			*dir = filepath.Join(*dir, "with-control-plane")
 		}
 	}
-	if _, err := platformstest.Named(*platform); err != nil { // before there is a folder of that name
+	if _, err := platformstest.Named(*platform); err != nil { // before a folder of that name exists
 		return settings{}, err
 	}
 	if n := *controlPlane; n != 0 && n != 3 && n != 5 {
@@ -133,7 +133,7 @@ func options(args []string, out io.Writer) (settings, error) {
 		WithoutManager: !*manager, ControlPlane: *controlPlane, Neighbours: *others, Install: *install, Out: out}}, nil
 }
 
-// lines are what is typed; without a terminal nothing is.
+// lines delivers the lines that are typed. Without a terminal it delivers nothing.
 func lines(in io.Reader) <-chan string {
 	out := make(chan string)
 	go func() {
@@ -144,7 +144,7 @@ func lines(in io.Reader) <-chan string {
 	return out
 }
 
-// hint reports what there is and what to type.
+// hint prints what runs and what to type.
 func hint(out io.Writer, stage *testcluster.Stage, o testcluster.Options) error {
 	root, err := build.Root()
 	if err != nil {
@@ -166,7 +166,7 @@ func hint(out io.Writer, stage *testcluster.Stage, o testcluster.Options) error 
 	})
 }
 
-// greeting is what a person reads once everything is up.
+// greeting is the text that a person reads once everything is up.
 type greeting struct {
 	Kubeconfig, KubectlDir, Plugin, Logs, Dir, Cloud, Metrics, Alone, Why string
 	ControlPlane, Stopped, Bare                                           bool
@@ -258,7 +258,7 @@ In another terminal:
 Logs are in {{.Logs}}. Ctrl-C stops everything. What is there stays in {{.Dir}}: the same command goes on from it, and after rm -r {{.Dir}} it starts anew.
 `))
 
-// short is a path as one would type it here.
+// short returns a path as a person would type it in this folder.
 func short(path string) string {
 	wd, err := os.Getwd()
 	if err != nil {
@@ -271,7 +271,7 @@ func short(path string) string {
 	return relative
 }
 
-// sentence adds to errors of the system what a person can do.
+// sentence adds to an error of the operating system what a person can do about it.
 func sentence(err error) string {
 	if errors.Is(err, syscall.ENOSPC) {
 		return "the disk is full: free some space and start again: " + err.Error()

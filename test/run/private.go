@@ -17,13 +17,13 @@ import (
 	"github.com/poundlock/poundlock/test/testcluster"
 )
 
-// runPrivate is run for private types.
+// runPrivate does what run does, for private types.
 func runPrivate(ctx context.Context, o testcluster.Options, out io.Writer) error {
 	began := time.Now()
 	stage, err := private.Set(ctx, private.Options{Dir: o.Dir, Port: o.Port, Out: out})
 	if err != nil && ctx.Err() != nil {
 		fmt.Fprintln(out, "stopped before it was up")
-		return nil //nolint:nilerr // what was begun did not end, because it was interrupted
+		return nil //nolint:nilerr // the start did not finish, because it was interrupted
 	}
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func runPrivate(ctx context.Context, o testcluster.Options, out io.Writer) error
 	return errors.Join(err, stage.Strike())
 }
 
-// twoFaces is what a person reads of private types.
+// twoFaces is the text that a person reads about private types.
 type twoFaces struct {
 	Kubeconfig, Proxied, KubectlDir, Plugin, Namespace, ProxyMetrics, ShimMetrics, Logs, Dir string
 }

@@ -17,14 +17,14 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// newConditions is the list in which a provider whose status has the old kind of conditions keeps the new kind.
+// newConditions is the path of the list in which a provider keeps the new kind of conditions, if its status has the old kind.
 const newConditions = "status.v1beta2.conditions"
 
-// blockMove is the annotation of conversiontest.ByBlockMove.
+// blockMove is the annotation that a provider of conversiontest.ByBlockMove acknowledges with.
 const blockMove = clusterctlv1.BlockMoveAnnotation
 
-// acknowledge reports, in the provider's way, that it is paused, or no longer; cause is what pauses it, "" for nothing. Like the providers, it reports
-// whether it wrote, which ends the pass.
+// acknowledge reports, in the provider's way, that the object is paused, or that it is no longer. cause is what pauses it, "" for nothing. The result reports
+// whether anything was written: a write ends the pass, as it does in the providers.
 func (r *infraMachine) acknowledge(ctx context.Context, a *unstructured.Unstructured, cause string) (bool, error) {
 	before := a.DeepCopy()
 	switch r.platform.Answers {
@@ -54,7 +54,7 @@ func mark(a *unstructured.Unstructured, acts bool) {
 	a.SetAnnotations(annotations)
 }
 
-// condition is one of either kind; the new ones have no severity, and always a reason and a message.
+// condition is a condition of either kind. The new kind has no severity, and always has a reason and a message.
 type condition struct {
 	kind     string
 	status   corev1.ConditionStatus
@@ -70,7 +70,7 @@ func paused(cause string) condition {
 	return condition{kind: authority.ConditionPaused, status: corev1.ConditionFalse, reason: "NotPaused"}
 }
 
-// inNewList is a condition of the old kind as one of the new.
+// inNewList returns a condition of the old kind as one of the new kind.
 func (c condition) inNewList() condition {
 	c.severity = ""
 	if c.reason == "" {
@@ -79,7 +79,7 @@ func (c condition) inNewList() condition {
 	return c
 }
 
-// put writes the condition into the list at a path, where it says something else.
+// put writes the condition into the list at a path, in the place of the one of its type.
 func (c condition) put(a *unstructured.Unstructured, path string) {
 	now := map[string]any{"type": c.kind, "status": string(c.status), "lastTransitionTime": time.Now().UTC().Format(time.RFC3339)}
 	if c.severity != "" {

@@ -1,17 +1,15 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package simulation runs between the APIs and a simulated cloud. It has the Machine API's controllers with an actuator
-// for that cloud, and Cluster API's infrastructure controller. It also has the kubelets of the instances and the
-// operator of etcd. With them the tests and `make run` show that two controllers never act on one machine. They show it
-// on a real API server, and without an account anywhere.
+// Package simulation simulates the controllers between the two APIs and a simulated cloud: the Machine API's controllers with an actuator for that cloud,
+// Cluster API's infrastructure controller, the kubelets of the instances, and the operator of etcd. With them the tests and `make run` show that two
+// controllers never act on one machine. They show it on a real API server, and without an account anywhere.
 //
-// Each part runs under the identity that it has in a cluster. A row in providers.go describes a platform's provider of
-// Cluster API, as far as Poundlock can see it. It has how the provider pauses, which finalizer it adds and when, and
-// what it writes. A kubelet does as much as a drain and a health check ask for. The operator of etcd has the voters and
-// the Machines that it holds for them.
+// Each part runs under the identity that it has in a cluster. A row in providers.go describes a platform's provider of Cluster API, as far as Poundlock can see
+// it: how the provider pauses, which finalizer it adds and when, and what it writes. A kubelet does as much as a drain and a health check need. The operator of
+// etcd keeps the list of voters, and holds Machines for them.
 //
-// cmd/simulation runs each side, and the cloud, as a process of its own. So a test can stop and kill them one by one.
+// cmd/simulation runs each side, and the cloud, as a process of its own. So a test can stop and kill each of them.
 //
 // Non-goals:
 //   - the cloud itself: see machine/machinetest

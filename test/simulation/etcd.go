@@ -14,33 +14,34 @@ import (
 	"github.com/poundlock/poundlock/test/neighbours"
 )
 
-// The hook with which the etcd operator holds a Machine whose Node is a voting member. It goes when etcd can do without it.
+// The hook with which the etcd operator holds a Machine whose Node is a voting member. It removes the hook when etcd can do without that member.
 const (
 	EtcdHook      = neighbours.EtcdHook
 	EtcdHookOwner = neighbours.EtcdHookOwner
 )
 
-// EtcdNamespace and EtcdMembers name the ConfigMap in which the simulated etcd keeps its members, by the names of their Nodes, and what became of them.
+// EtcdNamespace and EtcdMembers name the ConfigMap in which the simulated etcd stores its members, by the names of their Nodes, and the history of its
+// membership.
 const (
 	EtcdNamespace = "openshift-etcd"
 	EtcdMembers   = "etcd-members"
 )
 
-// Membership is etcd as its operator knows it.
+// Membership is the membership of etcd as its operator knows it.
 type Membership struct {
-	// Members are Nodes, sorted.
+	// Members are the names of the members' Nodes, sorted.
 	Members []string
-	// History has each change, the oldest first.
+	// History has each change of the membership, the oldest first.
 	History []Joining
 }
 
-// Joining is one member that came, or went.
+// Joining is a change of the membership: one member joined or left.
 type Joining struct {
-	// Voting is how many members there were then, this one come or gone.
+	// Voting is the number of members after the change.
 	Voting int
-	// Left: it went.
+	// Left reports whether the member left.
 	Left bool
-	// Node and Machine name it; Machine is "-" where it had none any more.
+	// Node and Machine name the member. Machine is "-" if the Node had no Machine any more.
 	Node, Machine string
 }
 
@@ -58,7 +59,7 @@ const (
 	historyKey = "history"
 )
 
-// ReadMembership reads what the ConfigMap keeps: a member a line, and a change a line: "4 +ip-10-0-0-9.ec2.internal master-x7k2p-0".
+// ReadMembership reads the ConfigMap: a line for each member, and a line for each change, such as "4 +ip-10-0-0-9.ec2.internal master-x7k2p-0".
 func ReadMembership(kept *corev1.ConfigMap) (Membership, error) {
 	m := Membership{Members: strings.Fields(kept.Data[membersKey])}
 	for line := range strings.Lines(kept.Data[historyKey]) {
@@ -87,7 +88,7 @@ func (m Membership) write(kept *corev1.ConfigMap) {
 	kept.Data = map[string]string{membersKey: lines(m.Members), historyKey: lines(history)}
 }
 
-// Fewest is the least number of voting members since there were so many for the first time; false where there never were.
+// Fewest returns the least number of voting members since there were `since` of them for the first time. It returns false if there never were so many.
 func (m Membership) Fewest(since int) (int, bool) {
 	at := slices.IndexFunc(m.History, func(j Joining) bool { return j.Voting >= since })
 	if at < 0 {
@@ -98,7 +99,7 @@ func (m Membership) Fewest(since int) (int, bool) {
 
 func (m Membership) has(node string) bool { return slices.Contains(m.Members, node) }
 
-// with is the membership after a change.
+// with returns the membership after a change.
 func (m Membership) with(left bool, node, machine string) Membership {
 	members := slices.DeleteFunc(slices.Clone(m.Members), func(n string) bool { return n == node })
 	if !left {
@@ -108,25 +109,25 @@ func (m Membership) with(left bool, node, machine string) Membership {
 	return Membership{members, append(slices.Clone(m.History), Joining{len(members), left, node, cmp.Or(machine, "-")})}
 }
 
-// voter is a Machine of the control plane, as it matters to etcd.
+// voter is what matters to etcd about a Machine of the control plane.
 type voter struct {
 	machine string
-	// node is its Node's name, "" while it has none.
+	// node is the name of the Machine's Node, "" while it has none.
 	node             string
 	deleting, hooked bool
 }
 
-// quorum is what an etcd operator decides by.
+// quorum is what an etcd operator decides from.
 type quorum struct {
 	Membership
 	voters []voter
 	// healthy are the Nodes of the control plane that are ready.
 	healthy map[string]bool
-	// desired is how many members there are to be. Never are there fewer for that one is taken away.
+	// desired is how many members etcd is to have. No member is taken away if fewer than that would be left.
 	desired int
 }
 
-// deed is the one thing that an etcd operator does next.
+// deed is the one change that an etcd operator makes next.
 type deed struct {
 	verb    deedVerb
 	machine string
@@ -141,15 +142,15 @@ const (
 	leave   deedVerb = "leave"
 )
 
-// next follows the operator of a cluster: a Machine votes only once it is held (neighbours.EtcdOperator). One that is being deleted stops to
-// vote only when so many healthy members are left as there are to be.
+// next returns the next change of the membership, as the operator of a cluster decides it. A Machine joins only once the hook holds it
+// (neighbours.EtcdOperator). A Machine that is being deleted leaves only if as many healthy members remain as etcd is to have.
 func (q quorum) next() deed {
 	for _, v := range q.voters {
 		if d := q.of(v); d.verb != nothing {
 			return d
 		}
 	}
-	for _, node := range q.Members { // its Machine went without being held
+	for _, node := range q.Members { // its Machine was removed without being held
 		if !slices.ContainsFunc(q.voters, func(v voter) bool { return v.node == node }) && q.enoughWithout(node) {
 			return deed{leave, "", node}
 		}
@@ -170,7 +171,7 @@ func (q quorum) of(v voter) deed {
 	return deed{}
 }
 
-// enoughWithout reports whether as many healthy members as there are to be remain when one goes.
+// enoughWithout reports whether as many healthy members as etcd is to have remain without a Node.
 func (q quorum) enoughWithout(node string) bool {
 	left := 0
 	for _, m := range q.Members {

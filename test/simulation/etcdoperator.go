@@ -21,17 +21,17 @@ import (
 	"github.com/poundlock/poundlock/test/neighbours"
 )
 
-// installConfig is the ConfigMap in kube-system in which a cluster keeps what it was installed with: how many members etcd has is read there.
+// installConfig is the ConfigMap in kube-system with the configuration that a cluster was installed with. It says how many members etcd is to have.
 const installConfig = "cluster-config-v1"
 
 // roleLabel marks a Machine of the control plane.
 const roleLabel = "machine.openshift.io/cluster-api-machine-role"
 
-// etcd stands for the operator of etcd, and for etcd: who is a member is what its ConfigMap says. The operator holds a Machine by a hook in
-// the Machine API, whichever API is authoritative; the mirror carries that to the other.
+// etcd simulates etcd and its operator. The members of etcd are those that its ConfigMap lists. The operator holds a Machine by a hook in the Machine API,
+// whichever API is authoritative. The mirror carries the hook to the other API.
 type etcd struct {
 	client.Client
-	// live reads ConfigMaps. The operator may not see all of them.
+	// live reads ConfigMaps past the cache, because the operator may not list all of them.
 	live client.Reader
 }
 
@@ -47,7 +47,7 @@ func addEtcd(m manager.Manager, o Options) error {
 	}))
 }
 
-// beat has the operator look at the hooks, and then does the next thing: like the members of a real etcd, one after the other.
+// beat lets the operator look at the hooks, and then makes the next change of the membership. Members of a real etcd also join and leave one after the other.
 func (e *etcd) beat(ctx context.Context) error {
 	kept, q, err := e.quorum(ctx)
 	if err != nil {
@@ -66,7 +66,7 @@ func (e *etcd) beat(ctx context.Context) error {
 	return nil
 }
 
-// quorum reads all that does not depend on Machines, and the ConfigMap that it is kept in.
+// quorum reads everything that does not depend on Machines, and the ConfigMap in which it is stored.
 func (e *etcd) quorum(ctx context.Context) (*corev1.ConfigMap, quorum, error) {
 	q := quorum{healthy: map[string]bool{}}
 	kept := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: EtcdNamespace, Name: EtcdMembers}}
@@ -93,7 +93,7 @@ func (e *etcd) quorum(ctx context.Context) (*corev1.ConfigMap, quorum, error) {
 func (e *etcd) desired(ctx context.Context) (int, error) {
 	found := &corev1.ConfigMap{}
 	if err := e.live.Get(ctx, client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: installConfig}, found); err != nil {
-		// %v: without it nobody knows how many are enough.
+		// %v: without this ConfigMap nobody knows how many members are enough.
 		return 0, fmt.Errorf("reading how many members etcd is to have: %v", err)
 	}
 	var config struct {
@@ -107,7 +107,7 @@ func (e *etcd) desired(ctx context.Context) (int, error) {
 	return config.ControlPlane.Replicas, nil
 }
 
-// keep writes the membership. The first time it makes the ConfigMap; two writers meet at its resource version.
+// keep writes the membership. The first time it creates the ConfigMap. If two writers write at once, the resourceVersion lets only one of them succeed.
 func (e *etcd) keep(ctx context.Context, kept *corev1.ConfigMap, now Membership) error {
 	before := kept.DeepCopy()
 	now.write(kept)
@@ -118,7 +118,7 @@ func (e *etcd) keep(ctx context.Context, kept *corev1.ConfigMap, now Membership)
 	return err
 }
 
-// masters are the Machines of the control plane, by name, as the operator reads them: in the Machine API alone.
+// masters returns the Machines of the control plane, by name, as the operator reads them: only in the Machine API.
 func (e *etcd) masters(ctx context.Context) ([]voter, error) {
 	all := &machinev1beta1.MachineList{}
 	if err := e.List(ctx, all, client.MatchingLabels{roleLabel: "master"}); err != nil {
@@ -132,7 +132,7 @@ func (e *etcd) masters(ctx context.Context) ([]voter, error) {
 	return out, nil
 }
 
-// voterOf is what etcd makes of a Machine.
+// voterOf returns what matters to etcd about a Machine.
 func voterOf(m *machinev1beta1.Machine) voter {
 	v := voter{machine: m.Name, deleting: m.DeletionTimestamp != nil}
 	if m.Status.NodeRef != nil {

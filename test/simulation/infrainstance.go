@@ -22,8 +22,8 @@ import (
 	"github.com/poundlock/poundlock/machine/machinetest"
 )
 
-// infraInstance is a provider's second controller, where it has one: of the object that its machine controller keeps for each instance. It calls the cloud, and
-// obeys the pause of this object alone.
+// infraInstance is the second controller of a provider that has one. It acts on the object that the machine controller keeps for each instance. It calls the
+// cloud, and obeys only the pause of this object.
 type infraInstance struct {
 	client.Client
 	machines *infraMachine
@@ -37,7 +37,7 @@ func addInfraInstance(m manager.Manager, machines *infraMachine) error {
 		Complete(quietly(r.reconcile))
 }
 
-// sameName maps a provider's machine to what is kept for its instance, and back.
+// sameName maps a provider's machine to the object that is kept for its instance, and back.
 func sameName(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(o)}}
 }
@@ -58,7 +58,7 @@ func (r *infraMachine) kept() *unstructured.Unstructured {
 // keeps reports whether the provider keeps an object for each instance.
 func (p platform) keeps() bool { return !p.instance.Empty() }
 
-// keptFinalizer is the provider's on such an object.
+// keptFinalizer returns the finalizer that the provider puts on such an object.
 func (p platform) keptFinalizer() string {
 	return strings.ToLower(p.instance.Kind) + "." + p.instance.Group
 }
@@ -78,7 +78,7 @@ func (r *infraInstance) reconcile(ctx context.Context, key reconcile.Request) (r
 		return reconcile.Result{}, err
 	}
 	if err != nil {
-		cluster = &clusterv1.Cluster{} // one that is gone pauses nothing
+		cluster = &clusterv1.Cluster{} // a Cluster that is gone pauses nothing
 	}
 	cause := why(cluster, o, o.GetKind())
 	if changed, err := r.machines.acknowledge(ctx, o, cause); err != nil || changed || cause != "" {
@@ -93,7 +93,7 @@ func (r *infraInstance) reconcile(ctx context.Context, key reconcile.Request) (r
 	return r.provision(ctx, o)
 }
 
-// provision finds the instance of a machine that has one, as the providers find it by its name, or makes one, and writes down its ID.
+// provision finds the instance of a machine that has one, or launches one, and stores its ID. The real providers find the instance by its name.
 func (r *infraInstance) provision(ctx context.Context, o *unstructured.Unstructured) (reconcile.Result, error) {
 	infra := r.machines.object()
 	if err := r.Get(ctx, client.ObjectKeyFromObject(o), infra); err != nil {
@@ -112,11 +112,11 @@ func (r *infraInstance) provision(ctx context.Context, o *unstructured.Unstructu
 		if err != nil {
 			return reconcile.Result{}, err
 		}
-		return again, r.report(ctx, o, i) // at once: who deletes the object before the ID is written down would leave the instance behind
+		return again, r.report(ctx, o, i) // at once: the instance would be left behind if the object were deleted before the ID is stored
 	}
 	i, err := r.machines.cloud.Describe(ctx, madeFor(owner, infra), machinetest.Key{ID: id})
 	if machinetest.IsNotFound(err) {
-		return again, nil // news of what was launched a moment ago come late
+		return again, nil // the cloud lists a new instance only after a moment
 	}
 	if err != nil {
 		return reconcile.Result{}, err
@@ -148,7 +148,7 @@ func (r *infraInstance) id(o *unstructured.Unstructured) string {
 	return text(o, r.machines.platform.KeptID)
 }
 
-// remove terminates the instance, whether what owned the object is there or not, waits until it is gone, and lets the object go.
+// remove terminates the instance, whether or not the object's owner still exists. It waits until the instance is gone, and removes the finalizer.
 func (r *infraInstance) remove(ctx context.Context, o *unstructured.Unstructured) (reconcile.Result, error) {
 	finalizer := r.machines.platform.keptFinalizer()
 	if !controllerutil.ContainsFinalizer(o, finalizer) {
@@ -178,7 +178,7 @@ func (r *infraInstance) remove(ctx context.Context, o *unstructured.Unstructured
 	return reconcile.Result{}, err
 }
 
-// known is the instance's ID, as far as it was written down.
+// known returns the instance's ID, if it is stored anywhere; else "".
 func (r *infraInstance) known(ctx context.Context, o *unstructured.Unstructured) (string, error) {
 	if id := r.id(o); id != "" {
 		return id, nil
@@ -198,7 +198,7 @@ func ownerUID(o *unstructured.Unstructured) types.UID {
 	return ""
 }
 
-// keptInstance is the instance for which the provider's machine controller keeps an object, and makes it where it is missing.
+// keptInstance returns the instance for which the provider's machine controller keeps an object. It creates that object if it is missing.
 func (r *infraMachine) keptInstance(ctx context.Context, owner *clusterv1.Machine, a *unstructured.Unstructured) (machinetest.Instance, bool, error) {
 	kept := r.kept()
 	err := r.Get(ctx, client.ObjectKeyFromObject(a), kept)
@@ -219,7 +219,7 @@ func (r *infraMachine) keptInstance(ctx context.Context, owner *clusterv1.Machin
 	return i, err == nil, err
 }
 
-// keep is the object that a provider's machine controller makes for an instance.
+// keep returns the object that a provider's machine controller creates for an instance.
 func (r *infraMachine) keep(owner *clusterv1.Machine, a *unstructured.Unstructured) *unstructured.Unstructured {
 	o := r.kept()
 	o.SetNamespace(a.GetNamespace())
@@ -233,7 +233,7 @@ func (r *infraMachine) keep(owner *clusterv1.Machine, a *unstructured.Unstructur
 	return o
 }
 
-// keptGone asks for the end of what is kept for the instance, and reports whether it has come.
+// keptGone deletes the object that is kept for the instance, and reports whether it is gone.
 func (r *infraMachine) keptGone(ctx context.Context, a *unstructured.Unstructured) (bool, error) {
 	kept := r.kept()
 	err := r.Get(ctx, client.ObjectKeyFromObject(a), kept)

@@ -24,11 +24,11 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// infraMachine is a provider's machine controller: the one of Cluster API's that calls the cloud.
+// infraMachine is a provider's machine controller. Of Cluster API's controllers it is the one that calls the cloud.
 type infraMachine struct {
 	client.Client
 	platform platform
-	// live reads Secrets: they are asked for once, and not worth a watch.
+	// live reads Secrets past the cache. Each is read once, so a watch is not worth it.
 	live  client.Reader
 	cloud machinetest.API
 }
@@ -86,7 +86,7 @@ func (r *infraMachine) reconcile(ctx context.Context, key reconcile.Request) (re
 		_, err = versioned.PatchFrom(ctx, r, before, a)
 	}
 	if err != nil || owner == nil {
-		return reconcile.Result{}, err // the Machine's controller has not claimed it yet: its event comes
+		return reconcile.Result{}, err // the Machine's controller has not claimed it yet, and will cause an event
 	}
 	cluster, err := clusterOf(ctx, r, a.GetNamespace(), owner.Spec.ClusterName)
 	if err != nil {
@@ -99,7 +99,7 @@ func (r *infraMachine) reconcile(ctx context.Context, key reconcile.Request) (re
 	if a.GetDeletionTimestamp() != nil {
 		return r.remove(ctx, owner, a)
 	}
-	// Unlike the core controllers, most providers add their finalizer only once they are not paused.
+	// Most providers add their finalizer only when they are not paused. The core controllers add theirs even while they are paused.
 	if added, err := ensureFinalizer(ctx, r, a, r.platform.Finalizer); err != nil || added {
 		return reconcile.Result{}, err
 	}
@@ -134,7 +134,7 @@ func (r *infraMachine) provision(ctx context.Context, owner *clusterv1.Machine, 
 		return reconcile.Result{}, err
 	}
 	if !found {
-		return again, nil // news of what was launched a moment ago come late
+		return again, nil // the cloud lists a new instance only after a moment
 	}
 	before := a.DeepCopy()
 	set(a, i.ProviderID(), "spec.providerID")
@@ -152,8 +152,8 @@ func (r *infraMachine) provision(ctx context.Context, owner *clusterv1.Machine, 
 	return again, nil
 }
 
-// instance adopts the instance that the object names, and makes one only where it names none. To ask twice is to ask once: the
-// token is the object's UID.
+// instance returns the instance that the object names, and launches one only if the object names none. A second call launches no second instance, because the
+// launch token is the object's UID.
 func (r *infraMachine) instance(ctx context.Context, owner *clusterv1.Machine, a *unstructured.Unstructured) (machinetest.Instance, bool, error) {
 	if r.platform.keeps() {
 		return r.keptInstance(ctx, owner, a)
@@ -188,16 +188,17 @@ func (r *infraMachine) describe(ctx context.Context, owner *clusterv1.Machine, a
 	return i, err == nil, err
 }
 
-// madeFor names the Machine by its core object, whose twin has the same name, and the one who asks by the provider's object.
+// madeFor returns who a cloud call is for. Its name is that of the core Machine, which its twin has, too. Its UID is that of the provider's object, which is
+// how the caller is known.
 func madeFor(owner *clusterv1.Machine, a *unstructured.Unstructured) machinetest.Machine {
 	return machinetest.Machine{Namespace: owner.Namespace, Name: owner.Name, UID: a.GetUID()}
 }
 
-// bootstrapData is what an instance would be launched with: without it there is none.
+// bootstrapData returns an error unless the data that an instance is launched with exists. Without that data no instance is launched.
 func (r *infraMachine) bootstrapData(ctx context.Context, owner *clusterv1.Machine) error {
 	name := *owner.Spec.Bootstrap.DataSecretName
 	if err := r.live.Get(ctx, client.ObjectKey{Namespace: owner.Namespace, Name: name}, &corev1.Secret{}); err != nil {
-		// %v: a Secret that is missing is a failure, not the end of the story.
+		// %v: a missing Secret is a failure. With %w, the pass would end quietly, as for an object that is gone.
 		return fmt.Errorf("reading the bootstrap data of Machine %s: %v", owner.Name, err)
 	}
 	return nil
@@ -239,11 +240,11 @@ func (r *infraMachine) report(a *unstructured.Unstructured, i machinetest.Instan
 		ready.put(a, "status.conditions")
 	}
 	if r.platform.Answers == conversiontest.ByNewCondition {
-		ready.inNewList().put(a, newConditions) // Cluster API's Machine copies from there where the list exists
+		ready.inNewList().put(a, newConditions) // if this list exists, Cluster API's Machine copies from it
 	}
 }
 
-// remove terminates the instance, waits until it is gone, and lets the object go.
+// remove terminates the instance, waits until it is gone, and removes the finalizer.
 func (r *infraMachine) remove(ctx context.Context, owner *clusterv1.Machine, a *unstructured.Unstructured) (reconcile.Result, error) {
 	if !controllerutil.ContainsFinalizer(a, r.platform.Finalizer) {
 		return reconcile.Result{}, nil
@@ -264,13 +265,14 @@ func (r *infraMachine) remove(ctx context.Context, owner *clusterv1.Machine, a *
 	return reconcile.Result{}, err
 }
 
-// terminated asks for the instance's end, and reports whether it has come. The Node is the core's to delete, once the provider's object is gone.
+// terminated terminates the instance, and reports whether it is gone. The Node is left to Cluster API's core, which deletes it once the provider's object is
+// gone.
 func (r *infraMachine) terminated(ctx context.Context, owner *clusterv1.Machine, a *unstructured.Unstructured) (bool, error) {
 	switch i, found, err := r.describe(ctx, owner, a); {
 	case err != nil:
 		return false, err
 	case !found:
-		return r.named(a) == "", nil // one that has a name is only not yet to be seen
+		return r.named(a) == "", nil // an instance that the object names may only not be listed yet
 	case i.State == machinetest.ShuttingDown || i.Gone():
 		return i.Gone(), nil
 	default:
@@ -278,18 +280,18 @@ func (r *infraMachine) terminated(ctx context.Context, owner *clusterv1.Machine,
 	}
 }
 
-// text reads a string at a path; "" is the path of nothing.
+// text returns the string at a path. The path "" stands for a field that the platform does not have.
 func text(a *unstructured.Unstructured, path string) string {
 	value, _, _ := unstructured.NestedString(a.Object, strings.Split(path, ".")...)
 	return value
 }
 
-// set writes a value at a path; "" is a path to nowhere.
+// set writes a value at a path. With the path "" it writes nothing.
 func set(a *unstructured.Unstructured, value any, path string) {
 	if path == "" {
 		return
 	}
 	if err := unstructured.SetNestedField(a.Object, value, strings.Split(path, ".")...); err != nil {
-		panic(err) // a row of the table leads into what the provider's CRD says is no object
+		panic(err) // a row of the table has a path through what is no object in the provider's CRD
 	}
 }

@@ -24,23 +24,24 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// NotReadyAnnotation on a Node silences its kubelet: the Node turns NotReady, with the annotation's value as the message, its pods are
-// neither started nor ended, and all comes back when the annotation goes.
+// NotReadyAnnotation on a Node silences its kubelet. The Node turns NotReady, with the annotation's value as the message, and its pods are neither started nor
+// ended. All that is undone when the annotation is removed.
 const NotReadyAnnotation = "simulation.poundlock.io/not-ready"
 
-// kubelets stands for the software on every instance, and for the controllers of a cluster that look after what is left when an
-// instance goes: the cloud's, which deletes its Node, and the collector of its pods.
+// kubelets simulates the kubelets on all instances. It also simulates the controllers that clean up after an instance: the cloud's, which deletes the Node, and
+// the collector of its pods.
 type kubelets struct {
 	client.Client
-	// live reads the Machine that an instance was made for, once.
+	// live reads past the cache the Machine that an instance was made for. It does that once for each instance.
 	live  client.Reader
 	cloud instances
 	now   func() time.Time
-	// joined are the instances whose kubelet has registered its Node since it was started: one that somebody deletes stays away.
+	// joined are the instances whose kubelet has registered its Node since it was started. If somebody deletes such a Node, the kubelet does not register it
+	// again.
 	joined map[string]bool
 }
 
-// instances is all that kubelets ask of a cloud.
+// instances is the only call of a cloud that kubelets needs.
 type instances interface {
 	Instances(context.Context) ([]machinetest.Instance, error)
 }
@@ -57,7 +58,7 @@ func addKubelets(m manager.Manager, o Options) error {
 	}))
 }
 
-// beat brings each instance's Node, and the pods on it, to where they should be. What fails for one is no reason to leave the others.
+// beat updates each instance's Node, and the pods on it. An error about one does not keep it from the others.
 func (k *kubelets) beat(ctx context.Context) error {
 	all, err := k.cloud.Instances(ctx)
 	if err != nil {
@@ -84,7 +85,7 @@ func (k *kubelets) beat(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// attend looks after one instance. node is nil while there is none.
+// attend updates the Node and the pods of one instance. node is nil if there is no Node.
 func (k *kubelets) attend(ctx context.Context, i machinetest.Instance, node *corev1.Node, pods []*corev1.Pod) error {
 	switch {
 	case node == nil && i.State == machinetest.Running && !k.joined[i.ID]:
@@ -136,7 +137,7 @@ const (
 // masterUserData is what the instances of a control plane are launched with.
 const masterUserData = "master-user-data"
 
-// isMaster reports whether an instance is one of the control plane: a kubelet reads that from what its instance was launched with.
+// isMaster reports whether an instance belongs to the control plane. It reads that, as a kubelet does, from what the instance was launched with.
 func (k *kubelets) isMaster(ctx context.Context, i machinetest.Instance) (bool, error) {
 	key := client.ObjectKey{Namespace: i.Machine.Namespace, Name: i.Machine.Name}
 	if i.CreatedBy == authority.ClusterAPI {
@@ -158,7 +159,7 @@ func (k *kubelets) isMaster(ctx context.Context, i machinetest.Instance) (bool, 
 	return spec.UserDataSecret.Name == masterUserData, err
 }
 
-// report writes the Node's conditions where they are not as they should be.
+// report writes the Node's conditions if they differ from what they should be.
 func (k *kubelets) report(ctx context.Context, node *corev1.Node, silence string, silent bool) error {
 	before := node.DeepCopy()
 	for _, c := range conditions(silence, silent) {
@@ -168,7 +169,7 @@ func (k *kubelets) report(ctx context.Context, node *corev1.Node, silence string
 	return err
 }
 
-// conditions are all that a kubelet reports: to Cluster API a Node that is silent about one is not known to be healthy.
+// conditions returns all conditions that a kubelet reports. Cluster API does not take a Node for healthy if one of them is missing.
 func conditions(silence string, silent bool) []corev1.NodeCondition {
 	if silent {
 		return []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse, Reason: "KubeletNotReady", Message: silence}}
@@ -199,7 +200,7 @@ func (k *kubelets) set(node *corev1.Node, c corev1.NodeCondition) {
 	node.Status.Conditions = append(node.Status.Conditions, c)
 }
 
-// run starts the pods that were bound to the Node, and ends those that are being deleted: they need no time to end.
+// run starts the pods that were bound to the Node, and removes those that are being deleted. They need no time to end.
 func (k *kubelets) run(ctx context.Context, pods []*corev1.Pod) error {
 	var failures []error
 	for _, pod := range pods {
@@ -229,7 +230,7 @@ func (k *kubelets) remove(ctx context.Context, pod *corev1.Pod) error {
 	return client.IgnoreNotFound(k.Delete(ctx, pod, client.GracePeriodSeconds(0), client.Preconditions{UID: &pod.UID}))
 }
 
-// bury removes what an instance leaves behind.
+// bury removes the Node and the pods that an instance leaves behind.
 func (k *kubelets) bury(ctx context.Context, node *corev1.Node, pods []*corev1.Pod) error {
 	var failures []error
 	for _, pod := range pods {

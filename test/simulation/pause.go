@@ -32,8 +32,7 @@ func clusterOf(ctx context.Context, c client.Reader, namespace, name string) (*c
 	return cluster, c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, cluster)
 }
 
-// everyIn wakes a controller for each object of its kind in the namespace of what changed: a Cluster that is paused
-// concerns them all.
+// everyIn returns a function that maps a changed object to all objects of a controller's kind in its namespace. A Cluster that is paused concerns all of them.
 func everyIn(c client.Reader, list func() client.ObjectList) func(context.Context, client.Object) []reconcile.Request {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
 		all := list()

@@ -14,16 +14,16 @@ import (
 	"github.com/poundlock/poundlock/machine/machinetest"
 )
 
-// platform is a provider's machine controller with what is known of its platform elsewhere.
+// platform is a provider's machine controller, with what other packages know of its platform.
 type platform struct {
 	conversiontest.Controller
 	infra conversion.Resource
-	// instance is what the provider keeps for each instance.
+	// instance is the resource of the object that the provider keeps for each instance.
 	instance conversion.Resource
 	actuator machinetest.Provider
 }
 
-// platformNamed finds a platform by the Infrastructure's name for it; "" is AWS.
+// platformNamed returns a platform by the name that the Infrastructure has for it; "" is AWS.
 func platformNamed(name string) (platform, error) {
 	kit, err := platformstest.Named(cmp.Or(name, "AWS"))
 	if err != nil {
@@ -43,13 +43,13 @@ func platformNamed(name string) (platform, error) {
 	return platform{c, machine, kit.Platform.InfraInstance, actuator}, nil
 }
 
-// Account is the ServiceAccount that a platform's infrastructure controller runs as, in Cluster API's namespace.
+// Account returns the ServiceAccount of a platform's infrastructure controller, in Cluster API's namespace.
 func Account(platform string) (string, error) {
 	p, err := platformNamed(platform)
 	return p.Account, err
 }
 
-// ProviderID is how a platform's cloud provider names an instance; nil is EC2, whose names the simulated cloud knows by itself.
+// ProviderID returns how a platform's cloud provider names an instance. nil means EC2, whose names the simulated cloud makes by default.
 func ProviderID(platform string) (func(zone, name string) string, error) {
 	kit, err := platformstest.Named(cmp.Or(platform, "AWS"))
 	switch {
@@ -61,12 +61,12 @@ func ProviderID(platform string) (func(zone, name string) string, error) {
 	return func(_, name string) string { return kit.ProviderID(name) }, nil
 }
 
-// identity is the user that the machine controller is to the API server.
+// identity returns the user name under which the machine controller sends requests.
 func (p platform) identity() string {
 	return "system:serviceaccount:openshift-cluster-api:" + p.Account
 }
 
-// actuatorOf is what the actuator of a kit's platform reads and writes.
+// actuatorOf returns what the actuator of a kit's platform reads and writes.
 func actuatorOf(kit conversiontest.Kit) (machinetest.Provider, error) {
 	a, p := kit.Actuator, kit.Platform
 	if aws := machinetest.AWS(); p.Name == aws.Platform {

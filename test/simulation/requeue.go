@@ -12,12 +12,13 @@ import (
 	"github.com/poundlock/poundlock/internal/requeue"
 )
 
-// poll is how soon a controller reads again what no event reports: an instance that boots or shuts down.
+// poll is how soon a controller reads again what causes no event: an instance that boots or shuts down.
 const poll = 250 * time.Millisecond
 
 var again = reconcile.Result{RequeueAfter: poll}
 
-// quietly is a reconciler that requeues after a conflict, and is done with an object that is gone, without an error.
+// quietly returns a reconciler that does what r does, but turns two errors into results: after a conflict it requeues, and for an object that is gone it is
+// done.
 func quietly(r reconcile.Func) reconcile.Func {
 	return func(ctx context.Context, key reconcile.Request) (reconcile.Result, error) {
 		result, err := r(ctx, key)

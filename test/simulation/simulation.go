@@ -29,28 +29,28 @@ import (
 	"github.com/poundlock/poundlock/test/neighbours"
 )
 
-// MachineAPIControllers is the identity under which the Machine API's controllers run in a cluster: what Poundlock's flags name by default.
+// MachineAPIControllers is the identity of the Machine API's controllers in a cluster. Poundlock's flags have it as the default.
 const MachineAPIControllers = "system:serviceaccount:openshift-machine-api:machine-api-controllers"
 
-// Options are what a side stands on.
+// Options are what a side needs.
 type Options struct {
 	// Config reaches the API server and may impersonate the controllers.
 	Config *rest.Config
-	// Platform is the cluster's, by the Infrastructure's name for it; AWS if "".
+	// Platform is the cluster's platform, by the name that the Infrastructure has for it; AWS if "".
 	Platform string
 	Pairs    authority.Pairs
 	Cloud    machinetest.Panel
-	// Ungated makes the Machine API's controllers ignore which API is authoritative, as with the feature gate off.
+	// Ungated makes the Machine API's controllers ignore which API is authoritative, as they do with the feature gate off.
 	Ungated bool
-	// MachinesOnly leaves MachineSets and MachineHealthChecks to others.
+	// MachinesOnly runs no controllers of MachineSets and MachineHealthChecks, because other processes run them.
 	MachinesOnly bool
-	// ListedWithin is how long the cloud may be late with its news.
+	// ListedWithin is the longest time that the cloud takes to list a new instance.
 	ListedWithin time.Duration
-	// Log must be set: a zero one would be the process's.
+	// Log must be set, because a zero Log would be that of the process.
 	Log logr.Logger
 }
 
-// Side is controllers that start and stop together.
+// Side is a group of controllers that start and stop together.
 type Side string
 
 // The sides: the Machine API's controllers, Cluster API's infrastructure with the kubelets of all instances, and the operator of etcd.
@@ -60,10 +60,10 @@ const (
 	Etcd           Side = "etcd-operator"
 )
 
-// Sides lists those that call the cloud.
+// Sides returns the sides that call the cloud.
 func Sides() []Side { return []Side{MachineAPI, Infrastructure} }
 
-// Run runs sides until ctx ends, or a controller of them fails.
+// Run runs sides until ctx ends, or one of their controllers fails.
 func Run(ctx context.Context, o Options, sides ...Side) error {
 	p, err := platformNamed(o.Platform)
 	if err != nil {
@@ -82,16 +82,16 @@ func Run(ctx context.Context, o Options, sides ...Side) error {
 	return group.Wait()
 }
 
-// lot is the controllers that share an identity, and therefore a connection.
+// lot is a group of controllers that share an identity, and therefore a connection.
 type lot struct {
-	// identity is impersonated; "" is Config's own.
+	// identity is impersonated; "" is the identity of Config.
 	identity string
-	// in is the namespace of a pair that the controllers are limited to, as --namespace limits a cluster's; nil is everywhere.
+	// in returns the namespace of a pair that the controllers are limited to, as --namespace limits them in a cluster. nil means all namespaces.
 	in  func(authority.Pair) string
 	add func(manager.Manager, Options) error
 }
 
-// lots lists what runs.
+// lots returns the controllers of each side.
 func lots(p platform) map[Side][]lot {
 	return map[Side][]lot{
 		MachineAPI: {{MachineAPIControllers, func(p authority.Pair) string { return p.MachineAPI }, addMachineAPI}},
@@ -145,12 +145,12 @@ func (l lot) options(o Options) manager.Options {
 		Client:                  client.Options{Cache: &client.CacheOptions{Unstructured: true}},
 		Metrics:                 server.Options{BindAddress: "0"},
 		GracefulShutdownTimeout: &immediately,
-		// One process may run several simulations, one after the other.
+		// One process may run several simulations, one after the other, so controllers of the same name are allowed.
 		Controller: config.Controller{SkipNameValidation: ptr(true)},
 	}
 }
 
-// namespaces limits the cache; nil is everywhere. What has no namespace, such as a Node, is not affected.
+// namespaces returns the namespaces to which the cache is limited; nil means all. Kinds without a namespace, such as Node, are not affected.
 func (l lot) namespaces(pairs authority.Pairs) map[string]cache.Config {
 	if l.in == nil {
 		return nil
@@ -162,7 +162,7 @@ func (l lot) namespaces(pairs authority.Pairs) map[string]cache.Config {
 	return out
 }
 
-// Scheme knows the types of both APIs, of the AWS provider and of the core. Other providers' objects are unstructured.
+// Scheme returns a scheme with the types of both APIs, of the AWS provider and of the core. Other providers' objects are unstructured.
 func Scheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{

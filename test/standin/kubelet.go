@@ -31,7 +31,7 @@ import (
 	"github.com/poundlock/poundlock/test/embedded"
 )
 
-// Node is the name of the Kubelet's.
+// Node is the name of the Kubelet's Node.
 const Node = "standin"
 
 // Kubelet runs the pods of a namespace as processes of this machine. A process gets the arguments of the first container, with the places of mounted Secrets
@@ -41,7 +41,7 @@ type Kubelet struct {
 	Client    client.Client
 	Plane     *embedded.Plane
 	Namespace string
-	// Programs are those of images. A pod of another image waits, as one whose image cannot be pulled.
+	// Programs are the programs of images. A pod of another image waits, as a pod whose image cannot be pulled does.
 	Programs map[string]Program
 
 	mu      sync.Mutex
@@ -49,24 +49,25 @@ type Kubelet struct {
 	numbers int
 }
 
-// Program is what runs for an image. The zero value runs nothing: its pods are ready at once, and answer nobody.
+// Program is what runs for an image. The zero value runs nothing: its pods are ready at once, but do not listen.
 type Program struct {
 	Path string
-	// Variable and Argument, which may be nil, have it listen at an address instead of its container's port, by the port's name.
+	// Variable and Argument, which may be nil, return an environment variable and an argument with which the program listens at an address, and not at its
+	// container's port. port is the port's name.
 	Variable, Argument func(port, address string) string
-	// Args come after the container's. They may name places of mounted Secrets, too.
+	// Args come after the container's arguments. They may name the paths of mounted Secrets, too.
 	Args []string
 }
 
-// pod is one that runs.
+// pod is a pod that runs.
 type pod struct {
 	name, address string
 	ports         map[int32]string
 	restarts      int32
-	ending        chan struct{} // not nil once it was asked to end, and closed when it has
+	ending        chan struct{} // nil until the pod is asked to end; closed when it has ended
 }
 
-// Run plays until ctx is done.
+// Run calls Beat again and again until ctx is done.
 func (k *Kubelet) Run(ctx context.Context) {
 	const beat = 200 * time.Millisecond
 	wait.UntilWithContext(ctx, func(ctx context.Context) { _ = k.Beat(ctx) }, beat)
@@ -78,7 +79,7 @@ func (k *Kubelet) Join(ctx context.Context) error {
 	return client.IgnoreAlreadyExists(err)
 }
 
-// Beat does once what there is to do. An error of one pod keeps no other waiting.
+// Beat does what there is to do, once. An error of one pod does not hold up the others.
 func (k *Kubelet) Beat(ctx context.Context) error {
 	list := &corev1.PodList{}
 	if err := k.Client.List(ctx, list, client.InNamespace(k.Namespace)); err != nil {
@@ -124,7 +125,7 @@ func (k *Kubelet) see(ctx context.Context, p *corev1.Pod) error {
 	if k.program(p).Path == "" {
 		return k.report(ctx, p, here, true)
 	}
-	if err := k.mount(ctx, p); err != nil { // Secrets that changed
+	if err := k.mount(ctx, p); err != nil { // updates Secrets that changed
 		return err
 	}
 	if k.Plane.PID(here.name) == 0 {
@@ -164,7 +165,7 @@ func (k *Kubelet) forget(id types.UID) {
 	delete(k.pods, id)
 }
 
-// locate is where a port of a pod is on loopback.
+// locate returns the loopback address at which a port of a pod can be reached.
 func (k *Kubelet) locate(address string, port int32) (string, bool) {
 	for _, p := range k.running() {
 		if p.address == address {
@@ -175,7 +176,7 @@ func (k *Kubelet) locate(address string, port int32) (string, bool) {
 	return "", false
 }
 
-// release has the API server forget a pod that has ended.
+// release makes the API server remove a pod that has ended.
 func (k *Kubelet) release(ctx context.Context, p *corev1.Pod) error {
 	return client.IgnoreNotFound(k.Client.Delete(ctx, p, client.GracePeriodSeconds(0), client.Preconditions{UID: &p.UID}))
 }
@@ -212,7 +213,7 @@ func (k *Kubelet) start(ctx context.Context, p *corev1.Pod) error {
 	for i, port := range ports {
 		here.ports[port.ContainerPort] = net.JoinHostPort("127.0.0.1", fmt.Sprint(free[i]))
 	}
-	k.add(p.UID, here) // before it runs: it may end at once
+	k.add(p.UID, here) // before it runs, because it may end at once
 	if err := k.launch(ctx, p, here); err != nil {
 		k.forget(p.UID)
 		return err
@@ -220,7 +221,7 @@ func (k *Kubelet) start(ctx context.Context, p *corev1.Pod) error {
 	return nil
 }
 
-// add gives a pod its address.
+// add records a pod, and gives it an address.
 func (k *Kubelet) add(id types.UID, p *pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -269,7 +270,7 @@ func valueOf(v corev1.EnvVar, p *corev1.Pod) string {
 	return map[string]string{"metadata.name": p.Name, "metadata.namespace": p.Namespace, "metadata.uid": string(p.UID)}[v.ValueFrom.FieldRef.FieldPath]
 }
 
-// identity writes a kubeconfig with a token of the pod's ServiceAccount.
+// identity writes a kubeconfig with a token of the pod's ServiceAccount, and returns its path.
 func (k *Kubelet) identity(ctx context.Context, p *corev1.Pod) (string, error) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Spec.ServiceAccountName}}
 	token := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{
@@ -284,7 +285,7 @@ func (k *Kubelet) identity(ctx context.Context, p *corev1.Pod) (string, error) {
 	return path, errors.Join(os.MkdirAll(k.folder(p), 0o700), k.Plane.Kubeconfig(as, path))
 }
 
-// mount writes the files of Secrets where they are not there or differ.
+// mount writes the files of the pod's Secrets if they are missing or differ.
 func (k *Kubelet) mount(ctx context.Context, p *corev1.Pod) error {
 	for _, v := range p.Spec.Volumes {
 		if v.Secret == nil {
@@ -345,7 +346,7 @@ func (k *Kubelet) waits(ctx context.Context, p *corev1.Pod, reason, message stri
 	return k.Client.Status().Update(ctx, p)
 }
 
-// report writes what has changed of a pod that runs.
+// report writes what has changed of a pod that runs to the pod's status.
 func (k *Kubelet) report(ctx context.Context, p *corev1.Pod, here *pod, ready bool) error {
 	status := corev1.ConditionFalse
 	if ready {

@@ -22,14 +22,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Lag is how long the Network knows nothing of a change of endpoints: a node's kube-proxy is no faster.
+// Lag is how long the Network takes to notice a change of endpoints. The kube-proxy of a node is no faster.
 const Lag = time.Second
 
-// Network connects an API server to Services, as nodes do: it is the proxy that the API server's egress selector names. Of a Service it knows
-// the ready pods, and those that are ending where none is ready.
+// Network connects an API server to Services, as nodes do. It is the proxy that the API server's egress selector names. For a Service it connects to a ready
+// pod. If none is ready, it connects to one that is ending.
 type Network struct {
 	listener net.Listener
-	// locate is where a pod's port is on loopback.
+	// locate returns the loopback address of a pod's port.
 	locate func(pod string, port int32) (string, bool)
 
 	mu sync.Mutex
@@ -37,7 +37,7 @@ type Network struct {
 	routes map[string][]string
 }
 
-// NewNetwork listens at a socket in a folder; whatever is asked before Run is refused.
+// NewNetwork returns a Network that listens at a socket in a folder. The Network refuses every connection until Run.
 func NewNetwork(k *Kubelet, dir string) (*Network, error) {
 	listener, err := net.Listen("unix", filepath.Join(dir, "egress.sock"))
 	if err != nil {
@@ -49,7 +49,7 @@ func NewNetwork(k *Kubelet, dir string) (*Network, error) {
 	return n, nil
 }
 
-// Close ends listening. Connections that stand go on.
+// Close stops listening. Open connections go on.
 func (n *Network) Close() error { return n.listener.Close() }
 
 // Configure writes the configuration of the egress selector, for the flag --egress-selector-config-file.

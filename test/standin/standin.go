@@ -26,17 +26,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Standin plays the parts. Its methods may be called from several goroutines.
+// Standin plays the parts of a cluster that a bare API server lacks. Its methods may be called from several goroutines.
 type Standin struct {
 	Client    client.Client
 	Namespace string
-	// CA is what the service CA injects: certificates as PEM.
+	// CA has the certificates that the service CA injects, as PEM.
 	CA []byte
-	// Issue makes the service CA's certificates, as PEM; nil where nobody looks into them.
+	// Issue issues the certificates of the service CA, as PEM. It may be nil if nobody reads them.
 	Issue func(names ...string) (certificate, key []byte, err error)
-	// Controllers reports that the control plane runs the real controllers of workloads and endpoints, so that the service CA alone is played.
+	// Controllers reports whether the control plane runs the real controllers of workloads and endpoints. If so, only the service CA is played.
 	Controllers bool
-	// Every is how long it rests between two beats; 0 is 100 ms.
+	// Every is the time between two beats; 0 is 100 ms.
 	Every time.Duration
 	// RolledOut is called when a workload's newest content runs for the first time.
 	RolledOut func(name string)
@@ -45,11 +45,11 @@ type Standin struct {
 	crashes map[string]bool
 	away    bool
 	rolled  map[string]int64
-	// seen are the versions of objects in which no CA is missing.
+	// seen has the versions of objects in which no CA is missing.
 	seen map[types.UID]string
 }
 
-// Crash has the pods of a workload crash, or run again.
+// Crash makes the pods of a workload crash, or run again.
 func (s *Standin) Crash(name string, crashes bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,20 +59,20 @@ func (s *Standin) Crash(name string, crashes bool) {
 	s.crashes[name] = crashes
 }
 
-// TakeAway has the service CA stop, or work again.
+// TakeAway stops the service CA, or lets it work again.
 func (s *Standin) TakeAway(away bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.away = away
 }
 
-// Run plays until ctx is done.
+// Run calls Beat again and again until ctx is done.
 func (s *Standin) Run(ctx context.Context) {
 	const beat = 100 * time.Millisecond
 	wait.UntilWithContext(ctx, func(ctx context.Context) { _ = s.Beat(ctx) }, cmp.Or(s.Every, beat))
 }
 
-// Beat does once what there is to do.
+// Beat does what there is to do, once.
 func (s *Standin) Beat(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +134,7 @@ func (s *Standin) deployment(ctx context.Context, d *appsv1.Deployment) error {
 	return s.Client.Status().Update(ctx, d)
 }
 
-// endpoints has one address behind a Service whose pods run.
+// endpoints keeps one address behind each Service whose pods run.
 func (s *Standin) endpoints(ctx context.Context) error {
 	services, deployments := &corev1.ServiceList{}, &appsv1.DeploymentList{}
 	if err := errors.Join(s.Client.List(ctx, services, client.InNamespace(s.Namespace)),
@@ -195,7 +195,8 @@ const (
 	failed     = "service.beta.openshift.io/serving-cert-generation-error"
 )
 
-// issueFor creates the Secret of a Service. One of somebody else it leaves alone, and complains about in an annotation of the Service, as the service CA does.
+// issueFor creates the Secret of a Service. If somebody else has created it, issueFor leaves it as it is and complains in an annotation of the Service, as the
+// service CA does.
 func (s *Standin) issueFor(ctx context.Context, service *corev1.Service, name string) error {
 	secret := &corev1.Secret{}
 	err := s.Client.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: name}, secret)
@@ -206,7 +207,7 @@ func (s *Standin) issueFor(ctx context.Context, service *corev1.Service, name st
 			Namespace: s.Namespace, Name: name, Annotations: map[string]string{originName: service.Name, originUID: string(service.UID)},
 		}}, service.Name+"."+s.Namespace+".svc")
 	case err == nil && secret.Annotations[originName] == service.Name && secret.Annotations[originUID] != string(service.UID):
-		return s.Client.Delete(ctx, secret) // the garbage collector's part: its owner is gone
+		return s.Client.Delete(ctx, secret) // what the garbage collector would do, since its owner is gone
 	case err == nil && secret.Annotations[originUID] != string(service.UID):
 		complaint = "secret " + s.Namespace + "/" + name + " does not have corresponding service UID " + string(service.UID)
 	}
@@ -221,7 +222,7 @@ func (s *Standin) issueFor(ctx context.Context, service *corev1.Service, name st
 	return s.Client.Patch(ctx, service, patch, client.FieldOwner(Manager))
 }
 
-// IssueInto creates a Secret with a certificate for the names, unless it is there.
+// IssueInto creates a Secret with a certificate for the names, unless the Secret exists.
 func (s *Standin) IssueInto(ctx context.Context, name string, names ...string) error {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}}
 	if err := s.Client.Get(ctx, client.ObjectKeyFromObject(secret), &corev1.Secret{}); !apierrors.IsNotFound(err) {
@@ -265,7 +266,7 @@ func (s *Standin) bundles(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// inject writes what is missing. Definitions have megabytes together: each is read when it has changed, and not at each beat.
+// inject writes the CAs that are missing. CRDs have megabytes together, so each is read only when it has changed, and not at each beat.
 func (s *Standin) inject(ctx context.Context, kind schema.GroupVersionKind, m *metav1.PartialObjectMetadata) error {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(kind)

@@ -10,7 +10,7 @@ import (
 
 var long = flag.Bool("long", false, "also play the stories that `make test` leaves to `make proof WHAT=stories`")
 
-// Long skips the test unless -long is set. Call it first: what a skipped test has begun costs as much as the test.
+// Long skips the test unless -long is set. Call it first, because what a skipped test has begun costs as much as the test.
 func Long(t *testing.T) {
 	t.Helper()
 	if *long {
@@ -20,7 +20,7 @@ func Long(t *testing.T) {
 	t.SkipNow()
 }
 
-// Times is how often a test draws: few times, and as often as many with -long.
+// Times returns how often a test draws: few times, or many times with -long.
 func Times(few, many int) int {
 	if *long {
 		return many

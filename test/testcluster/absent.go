@@ -20,7 +20,7 @@ import (
 	"github.com/poundlock/poundlock/test/embedded"
 )
 
-// ofClusterAPI reports whether a CRD is Cluster API's or a provider's.
+// ofClusterAPI reports whether a CRD belongs to Cluster API or to one of its providers.
 func ofClusterAPI(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return crd.Spec.Group == "cluster.x-k8s.io" || strings.HasSuffix(crd.Spec.Group, ".cluster.x-k8s.io")
 }
@@ -66,8 +66,8 @@ func (s *Stage) UninstallClusterAPI(ctx context.Context) error {
 	return nil
 }
 
-// Restore brings back what somebody deleted of all that the fleet lives in: CRDs, namespaces and what the manifests keep there, and the
-// Cluster. It brings back no Machine.
+// Restore recreates what somebody deleted of everything that the fleet needs: CRDs, namespaces and what the manifests keep there, and the Cluster. It recreates
+// no Machine.
 func (s *Stage) Restore(ctx context.Context) error {
 	crds, err := embedded.CRDs(ctx, s.kit.Platform.Name)
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *Stage) Restore(ctx context.Context) error {
 // Ready returns an error if the manager's /readyz does not answer that all is well.
 func (s *Stage) Ready(ctx context.Context) error { return s.managerReady(ctx) }
 
-// uninstall breaks the glass of a CRD and deletes it.
+// uninstall removes Poundlock's protection from a CRD (it breaks the glass), and deletes the CRD.
 func (s *Stage) uninstall(ctx context.Context, name string) error {
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
 		"metadata": map[string]any{"name": name}}}
@@ -99,7 +99,7 @@ func (s *Stage) uninstall(ctx context.Context, name string) error {
 	return s.Admin.Delete(ctx, o)
 }
 
-// Machine is a Machine of the Machine API as the fleet has it, under a name of its own.
+// Machine returns a Machine of the Machine API as the fleet has it, with another name.
 func (s *Stage) Machine(name string) (*unstructured.Unstructured, error) {
 	all, err := fleet(s.kit)
 	if err != nil {

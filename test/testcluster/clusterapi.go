@@ -20,10 +20,10 @@ import (
 	"github.com/poundlock/poundlock/test/capimanager"
 )
 
-// cluster is the name of the one cluster that there is, to Cluster API too.
+// cluster is the name of the only cluster. Cluster API's Cluster has it, too.
 const cluster = "lock-7x2k9"
 
-// startClusterAPI does what the installer of a cluster does, in its order: Cluster API's core manager is there before its Cluster is.
+// startClusterAPI does what the installer of a cluster does, in the same order: Cluster API's core manager runs before its Cluster exists.
 func (s *Stage) startClusterAPI(ctx context.Context) error {
 	if err := s.giveKubeconfig(ctx); err != nil {
 		return err
@@ -35,8 +35,8 @@ func (s *Stage) startClusterAPI(ctx context.Context) error {
 	return s.initialize(ctx)
 }
 
-// giveKubeconfig makes the Secret by which Cluster API reaches the cluster that it manages: this one. It must be there before the manager looks: one
-// that does not find it looks again only half a minute later.
+// giveKubeconfig creates the Secret by which Cluster API reaches the cluster that it manages, which is this one. The Secret must exist before the manager looks
+// for it: a manager that does not find it looks again only half a minute later.
 func (s *Stage) giveKubeconfig(ctx context.Context) error {
 	identity, err := s.Plane.As("system:serviceaccount:" + s.Pairs[0].ClusterAPI + ":cluster-capi-operator")
 	if err != nil {
@@ -60,8 +60,8 @@ func (s *Stage) giveKubeconfig(ctx context.Context) error {
 	}})
 }
 
-// initialize makes the Cluster and waits until the core manager reaches it: before that it finds no Node. That the control plane is initialized is
-// written until it stays: the core manager, which takes it as final once it has read it, may say the opposite first.
+// initialize creates the Cluster and waits until the core manager reaches it. Before that, the core manager finds no Node. initialize writes that the control
+// plane is initialized until that stays. The core manager takes the value True as final once it has read it, but may write the opposite before that.
 func (s *Stage) initialize(ctx context.Context) error {
 	missing := "its condition ControlPlaneInitialized does not stay"
 	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
@@ -90,7 +90,7 @@ func (s *Stage) applyCluster(ctx context.Context) error {
 	return apply(ctx, s.Admin, all...)
 }
 
-// clusterAPIObjects are what Cluster API has on the kit's platform. The infrastructure cluster is managed by somebody else: the installer.
+// clusterAPIObjects returns the objects that Cluster API has on the kit's platform. Somebody else, the installer, manages the infrastructure cluster.
 func clusterAPIObjects(kit conversiontest.Kit) ([]*unstructured.Unstructured, error) {
 	infra := &unstructured.Unstructured{Object: map[string]any{
 		"metadata": map[string]any{
@@ -105,7 +105,7 @@ func clusterAPIObjects(kit conversiontest.Kit) ([]*unstructured.Unstructured, er
 	return append([]*unstructured.Unstructured{infra}, all...), err
 }
 
-// without returns which of the conditions is not True, "" if all are.
+// without returns a sentence about the first of the conditions that is not True, "" if all are.
 func without(o *unstructured.Unstructured, conditions ...string) string {
 	for _, c := range conditions {
 		if status := conditionOf(o, c); status != "True" {

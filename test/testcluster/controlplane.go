@@ -24,9 +24,9 @@ import (
 //go:embed controlplane.yaml
 var controlPlaneYAML []byte
 
-// RaiseControlPlane makes what the fleet has of a control plane a whole one: so many Machines, master-0 and on, in as many zones as the
-// platform has, each with its Node and its member of etcd, whose operator is simulated; and starts Poundlock anew, with --control-plane.
-// Options.ControlPlane asks for it from the start.
+// RaiseControlPlane completes the control plane, because the fleet has only a part of one. It creates the given number of Machines, master-0 and on, in as many
+// zones as the platform has. Each gets its Node and its member of etcd, whose operator is simulated. Then RaiseControlPlane restarts Poundlock with
+// --control-plane. Options.ControlPlane requests all this from the start.
 func (s *Stage) RaiseControlPlane(ctx context.Context, replicas int) error {
 	all, err := objects(bytes.ReplaceAll(controlPlaneYAML, []byte("REPLICAS"), []byte(strconv.Itoa(replicas))))
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Stage) RaiseControlPlane(ctx context.Context, replicas int) error {
 	return s.manageControlPlane(ctx)
 }
 
-// manageControlPlane starts Poundlock with --control-plane once the control plane is there: as in a cluster, it finds a whole one.
+// manageControlPlane restarts Poundlock with --control-plane once the control plane is complete, as it would find it in a cluster.
 func (s *Stage) manageControlPlane(ctx context.Context) error {
 	if s.options.Bare {
 		return nil
@@ -64,13 +64,14 @@ func (s *Stage) manageControlPlane(ctx context.Context) error {
 	return s.StartManager(ctx)
 }
 
-// ManagesControlPlane reports whether there is a whole control plane, and Poundlock manages it.
+// ManagesControlPlane reports whether the control plane is complete and Poundlock manages it.
 func (s *Stage) ManagesControlPlane() bool { return s.managesControlPlane }
 
-// controlPlaneMark names the ConfigMap that shows the control plane to a later start.
+// controlPlaneMark names the ConfigMap by which a later start knows of the control plane.
 const controlPlaneMark = "control-plane-was-created"
 
-// raiseControlPlane raises the one that was asked for, or that an earlier start raised: who has played with it finds it again.
+// raiseControlPlane raises the control plane that Options requests. If an earlier start raised another one, it raises that, so that people find again what they
+// have worked on.
 func (s *Stage) raiseControlPlane(ctx context.Context) error {
 	mark := &corev1.ConfigMap{}
 	err := s.Admin.Get(ctx, client.ObjectKey{Namespace: s.Pairs[0].MachineAPI, Name: controlPlaneMark}, mark)
@@ -87,7 +88,7 @@ func (s *Stage) raiseControlPlane(ctx context.Context) error {
 	return s.RaiseControlPlane(ctx, replicas)
 }
 
-// masters are the control plane's Machines. On AWS they are like the one of the fleet, elsewhere like the kit's worker with what a control plane needs.
+// masters returns the control plane's Machines. On AWS they are like the fleet's, elsewhere like the kit's worker with what a control plane needs.
 func masters(kit conversiontest.Kit, replicas int) ([]*unstructured.Unstructured, error) {
 	all, err := objects(fleetYAML)
 	if err != nil {
@@ -116,7 +117,7 @@ func masters(kit conversiontest.Kit, replicas int) ([]*unstructured.Unstructured
 	return out, nil
 }
 
-// inZone is a Machine like the pattern, in the zone of an index.
+// inZone returns a Machine like the pattern, in the zone of an index.
 func inZone(zones []string, pattern *unstructured.Unstructured, index int) (*unstructured.Unstructured, error) {
 	out := &unstructured.Unstructured{}
 	text, err := pattern.MarshalJSON()
@@ -129,7 +130,7 @@ func inZone(zones []string, pattern *unstructured.Unstructured, index int) (*uns
 	return out, json.Unmarshal(text, &out.Object)
 }
 
-// Etcd is the membership of the simulated etcd.
+// Etcd returns the membership of the simulated etcd.
 func (s *Stage) Etcd(ctx context.Context) (simulation.Membership, error) {
 	kept := &corev1.ConfigMap{}
 	err := s.Admin.Get(ctx, client.ObjectKey{Namespace: simulation.EtcdNamespace, Name: simulation.EtcdMembers}, kept)
@@ -139,7 +140,7 @@ func (s *Stage) Etcd(ctx context.Context) (simulation.Membership, error) {
 	return simulation.ReadMembership(kept)
 }
 
-// missingMembers returns a sentence if etcd has not all its members, "" if it has.
+// missingMembers returns a sentence if etcd does not have all its members, "" if it has.
 func (s *Stage) missingMembers(ctx context.Context) (string, error) {
 	if s.members == 0 {
 		return "", nil

@@ -18,7 +18,7 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// MachineSet is a manifest of a set like worker-a, under another name: one that converts.
+// MachineSet returns the manifest of a set like worker-a, under another name. Such a set converts.
 func MachineSet(name string, replicas int) string {
 	all := strings.Split(string(fleetYAML), "\n---\n")
 	set := all[slices.IndexFunc(all, func(doc string) bool { return strings.Contains(doc, "\n  name: worker-a\n") })]
@@ -26,8 +26,8 @@ func MachineSet(name string, replicas int) string {
 	return strings.Replace(set, "\n  replicas: 2\n", fmt.Sprintf("\n  replicas: %d\n", replicas), 1)
 }
 
-// missing returns what the fleet still waits for, "" for nothing: each Machine runs, and the mirror has had its say about each
-// object, be it that it cannot be mirrored.
+// missing returns what the fleet still waits for, "" for nothing. Each Machine has to run, and the mirror has to have reported on each object, even if only
+// that it cannot mirror the object.
 func (s *Stage) missing(ctx context.Context) (string, error) {
 	machines, sets := &machinev1beta1.MachineList{}, &machinev1beta1.MachineSetList{}
 	in := client.InNamespace(s.Pairs[0].MachineAPI)
@@ -74,8 +74,8 @@ func mirrorReported(conditions []machinev1beta1.Condition) bool {
 	return false
 }
 
-// waitForFleet waits until all of it runs and is mirrored. What somebody has played with may never do so: a Machine that
-// cannot be made, one that is half gone.
+// waitForFleet waits until the whole fleet runs and is mirrored. If people have changed the fleet, that may never happen: a Machine may be impossible to
+// create, or half removed. So it then waits less, and goes on without.
 func (s *Stage) waitForFleet(ctx context.Context) error {
 	patience := 2 * time.Minute
 	if s.played {

@@ -25,13 +25,13 @@ import (
 
 var dryRun = client.DryRunAll
 
-// furnish brings the cluster to what it was before Poundlock came.
+// furnish gives the cluster what it has before Poundlock is installed.
 func (s *Stage) furnish(ctx context.Context) error {
 	all, err := before(s.kit)
 	if err != nil {
 		return err
 	}
-	if s.options.Install { // the providers bring their accounts along
+	if s.options.Install { // the providers bring their own accounts
 		all = slices.DeleteFunc(all, func(o *unstructured.Unstructured) bool {
 			return o.GetKind() == "ServiceAccount" && o.GetNamespace() == clusterAPI
 		})
@@ -39,7 +39,7 @@ func (s *Stage) furnish(ctx context.Context) error {
 	return apply(ctx, s.Admin, all...)
 }
 
-// before is what a cluster on the kit's platform has before Poundlock comes.
+// before returns what a cluster on the kit's platform has before Poundlock is installed.
 func before(kit conversiontest.Kit) ([]*unstructured.Unstructured, error) {
 	account, err := simulation.Account(kit.Platform.Name)
 	if err != nil {
@@ -59,8 +59,8 @@ func before(kit conversiontest.Kit) ([]*unstructured.Unstructured, error) {
 	return append(all, infrastructure, credentials), nil
 }
 
-// install does what `kubectl apply` of the manifests does in a cluster, but that the webhooks are at an address of this
-// machine, which is another at each start.
+// install does what `kubectl apply` of the manifests does in a cluster. The only difference is that the webhooks are at an address of this machine, which is
+// another one at each start.
 func (s *Stage) install(ctx context.Context) error {
 	if err := s.choosePorts(); err != nil {
 		return err
@@ -92,8 +92,8 @@ func (s *Stage) applyManifests(ctx context.Context) error {
 	return apply(ctx, s.Admin, all...)
 }
 
-// InstallMissing applies those of Poundlock's manifests that somebody has removed, and returns which. What is there stays as it is, and so what somebody has
-// changed in it.
+// InstallMissing applies those of Poundlock's manifests that somebody has removed, and returns which. It leaves the others as they are, with what somebody has
+// changed in them.
 func (s *Stage) InstallMissing(ctx context.Context) ([]string, error) {
 	all, err := s.manifests()
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *Stage) InstallMissing(ctx context.Context) ([]string, error) {
 	return applied, nil
 }
 
-// manifests are what overlays/dev makes, with this start's address.
+// manifests returns what overlays/dev makes, with this start's address.
 func (s *Stage) manifests() ([]*unstructured.Unstructured, error) {
 	root, err := build.Root()
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *Stage) manifests() ([]*unstructured.Unstructured, error) {
 	return objects(bytes.ReplaceAll(text, []byte(manifests.DevURL), []byte("https://"+local(s.manager.webhooks))))
 }
 
-// createFleet makes the fleet in a new cluster; in one that has been played with it changes nothing.
+// createFleet creates the fleet in a new cluster. In a cluster that has had one, it changes nothing.
 func (s *Stage) createFleet(ctx context.Context) error {
 	fleet, err := fleet(s.kit)
 	if err != nil {
@@ -143,7 +143,8 @@ func (s *Stage) createFleet(ctx context.Context) error {
 	return s.createOnce(ctx, "fleet-was-created", nil, fleet)
 }
 
-// createOnce makes objects, and in the end a ConfigMap by whose name a later start knows that they were there: then they are left as they have become.
+// createOnce creates objects, and at last a ConfigMap with the given name. A later start knows by the ConfigMap that the objects existed, and leaves them as
+// they are by then.
 func (s *Stage) createOnce(ctx context.Context, name string, data map[string]any, all []*unstructured.Unstructured) error {
 	mark := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap", "data": data,
@@ -157,7 +158,8 @@ func (s *Stage) createOnce(ctx context.Context, name string, data map[string]any
 	return create(ctx, s.Admin, append(all, mark)...)
 }
 
-// create makes what is not there yet and leaves the rest as it is: people play with it. It looks first: admission may refuse to create an object again.
+// create creates the objects that do not exist, and leaves the others as they are, because people may have changed them. It looks first, because admission may
+// refuse to create an object again.
 func create(ctx context.Context, c client.Client, all ...*unstructured.Unstructured) error {
 	for _, o := range all {
 		err := c.Get(ctx, client.ObjectKeyFromObject(o), o.DeepCopy())

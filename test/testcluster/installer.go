@@ -30,16 +30,16 @@ import (
 	"github.com/poundlock/poundlock/test/standin"
 )
 
-// InstallerImage is the image of the installer's Deployment, CoreKey the key of the core manager's image in a release.
+// InstallerImage is the image of the installer's Deployment. CoreKey is the key of the core manager's image in a release.
 const (
 	InstallerImage = "registry.example.com/poundlock:stage"
 	CoreKey        = "cluster-capi-controllers"
 )
 
-// coreManifests are Cluster API's own.
+// coreManifests are Cluster API's own manifests.
 var coreManifests = conversiontest.Manifests{Module: "sigs.k8s.io/cluster-api", Dir: "config/default", Name: "cluster-api", Version: "v1.13.6"}
 
-// installerSteps bring Cluster API through `poundlock install`, from bundles that are made in the same run.
+// installerSteps returns the steps that install Cluster API with `poundlock install`, from bundles that are made in the same run.
 func (s *Stage) installerSteps() []task {
 	return []task{
 		{"building Poundlock", s.buildManager},
@@ -53,7 +53,7 @@ func (s *Stage) installerSteps() []task {
 
 func (s *Stage) bundlesDir() string { return filepath.Join(s.Plane.Dir(), "bundles") }
 
-// bundle runs poundlock bundle for core and for the platform's provider.
+// bundle runs `poundlock bundle` for Cluster API's core and for the platform's provider.
 func (s *Stage) bundle(ctx context.Context) error {
 	own := s.kit.Manifests
 	if own.Module == "" {
@@ -76,8 +76,8 @@ func (s *Stage) bundle(ctx context.Context) error {
 	return nil
 }
 
-// buildCore builds what the kubelet runs. The core manager has its Deployment's arguments, its Secret and its account. What is added has it
-// listen on this machine, and elect no leader: a process outside of a pod finds no namespace for that.
+// buildCore builds the programs that the kubelet runs. The core manager has the arguments, the Secret and the account of its Deployment. Additional arguments
+// make it listen on this machine and elect no leader, because a process outside of a pod finds no namespace for the election.
 func (s *Stage) buildCore(ctx context.Context) error {
 	core, err := build.ClusterAPI(ctx, s.options.Out)
 	if err != nil {
@@ -96,12 +96,12 @@ func (s *Stage) buildCore(ctx context.Context) error {
 	return nil
 }
 
-// imageOf is the image that the release has of a key.
+// imageOf returns the image that the release has for a key.
 func imageOf(key string) string {
 	return "registry.example.com/" + key + "@sha256:" + strings.Repeat("0", 64)
 }
 
-// release applies what a release brings.
+// release applies what a release of the platform brings: the bundles, and the installer's manifests.
 func (s *Stage) release(ctx context.Context) error {
 	root, err := build.Root()
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *Stage) applyFile(ctx context.Context, file string) error {
 	return apply(ctx, s.Admin, all...)
 }
 
-// releaseValues gives each image and each variable without a default some value. Nothing but the core manager runs here.
+// releaseValues gives every image, and every variable without a default, some value. Only the core manager runs here.
 func (s *Stage) releaseValues(ctx context.Context, files []string) error {
 	images, variables := map[string]string{}, map[string]any{}
 	for _, file := range files {

@@ -23,13 +23,13 @@ import (
 	"github.com/poundlock/poundlock/test/simulation"
 )
 
-// The machine-api-operator's programs that are run, and the names of their logs.
+// The programs of the machine-api-operator that run, and the names of their logs.
 const (
 	MachineSets  = "machineset"
 	HealthChecks = "machine-healthcheck"
 )
 
-// realMachineAPI are OpenShift's own controllers, once they are there.
+// realMachineAPI has OpenShift's own controllers, once they run.
 type realMachineAPI struct {
 	binaries   map[string]string
 	kubeconfig string
@@ -37,7 +37,7 @@ type realMachineAPI struct {
 	health     map[string]int
 }
 
-// prepareReal builds the programs, and gives them what a cluster has for them: an identity, a DNS, a certificate.
+// prepareReal builds the programs, and creates what a cluster has for them: an identity, a DNS, a certificate.
 func (s *Stage) prepareReal(ctx context.Context) error {
 	r := realMachineAPI{binaries: map[string]string{}, health: map[string]int{}, kubeconfig: filepath.Join(s.Plane.Dir(), "machine-api.kubeconfig")}
 	ports, err := embedded.FreePorts(3)
@@ -51,7 +51,7 @@ func (s *Stage) prepareReal(ctx context.Context) error {
 		}
 		r.health[name] = ports[i]
 	}
-	// Their roles are the release's, which is not installed here; what they may not do is the webhooks' and policies' to say.
+	// Their roles come with a release, which is not installed here. What they may not do is for webhooks and policies to refuse.
 	identity, err := s.Plane.As(simulation.MachineAPIControllers, "system:masters")
 	if err != nil {
 		return err
@@ -123,7 +123,8 @@ func (s *Stage) stopReal(side simulation.Side) error {
 	return errors.Join(s.Plane.StopPart(MachineSets), s.Plane.StopPart(HealthChecks))
 }
 
-// configureReal has the API server call the webhooks, of the operator's names, so that it calls them and Poundlock's in the order of a real cluster.
+// configureReal makes the API server call the operator's webhooks. The configurations have the operator's names, so that the API server calls these webhooks
+// and Poundlock's in the order of a real cluster.
 func (s *Stage) configureReal(ctx context.Context) error {
 	ca := s.Plane.Admin().CAData
 	hook := func(verb, kind, plural string) (string, admissionregistrationv1.WebhookClientConfig, []admissionregistrationv1.RuleWithOperations) {
@@ -148,7 +149,7 @@ func (s *Stage) configureReal(ctx context.Context) error {
 		validating.Webhooks = append(validating.Webhooks, admissionregistrationv1.ValidatingWebhook{Name: name, ClientConfig: config, Rules: rules,
 			SideEffects: &none, FailurePolicy: &ignore, AdmissionReviewVersions: []string{"v1"}})
 	}
-	admin, err := client.New(s.admin(), client.Options{}) // Kubernetes' own kinds
+	admin, err := client.New(s.admin(), client.Options{}) // for Kubernetes' own kinds
 	if err != nil {
 		return err
 	}

@@ -24,15 +24,15 @@ import (
 	"github.com/poundlock/poundlock/test/embedded"
 )
 
-// What a stage builds of this checkout.
+// The programs of this checkout that a stage builds.
 const ourManager, ourSimulation = "./cmd/poundlock", "./test/simulation/cmd/simulation"
 
-// Poundlock is the name of its process and of its log.
+// Poundlock is the name of Poundlock's process and of its log.
 const Poundlock = "poundlock"
 
 type managerPorts struct{ webhooks, health, metrics int }
 
-// binary is where the manager is: in the stage's own folder, so that nobody else's build changes it.
+// binary returns the path of the manager: in the stage's own folder, so that no other build changes it.
 func (s *Stage) binary() string { return filepath.Join(s.Plane.Dir(), "bin", Poundlock) }
 
 func (s *Stage) buildManager(ctx context.Context) error {
@@ -41,13 +41,13 @@ func (s *Stage) buildManager(ctx context.Context) error {
 
 func local(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
-// MetricsURL is where the manager serves its metrics.
+// MetricsURL returns the address of the manager's metrics.
 func (s *Stage) MetricsURL() string { return "http://" + local(s.manager.metrics) + "/metrics" }
 
 // StopManager kills the manager, as a crash would.
 func (s *Stage) StopManager() error { return s.Plane.StopPart(Poundlock) }
 
-// StartManager starts the manager again after StopManager, and returns when it answers. The flags are for this time alone.
+// StartManager starts the manager again after StopManager, and returns when it answers. The flags only apply to this start.
 func (s *Stage) StartManager(ctx context.Context, flags ...string) error {
 	if err := s.Plane.AttachWith([]string{embedded.Collecting}, Poundlock, s.binary(), append(s.managerArgs(), flags...)...); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (s *Stage) waitForManager(ctx context.Context) error {
 		if now == nil {
 			now = s.enforced(ctx)
 		}
-		if ctx.Err() == nil { // else it says no more than that time is up
+		if ctx.Err() == nil { // else the error says only that time is up
 			last = now
 		}
 		return now == nil, nil
@@ -119,8 +119,8 @@ func (s *Stage) managerReady(ctx context.Context) error {
 	return nil
 }
 
-// serverReachesManager tries a creation for Cluster API that is not carried out: until the server has the certificate's CA, the webhooks that fail
-// closed refuse it.
+// serverReachesManager returns an error if the API server does not reach the manager. It tries to create an object for Cluster API as a dry run. The API server
+// cannot call the webhooks until it has the CA of the manager's certificate. Until then it refuses the creation, because these webhooks fail closed.
 func (s *Stage) serverReachesManager(ctx context.Context) error {
 	fleet, err := fleet(s.kit)
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *Stage) serverReachesManager(ctx context.Context) error {
 	return nil
 }
 
-// enforced wants the label with which Poundlock has the webhooks fail closed on all mirrored namespaces.
+// enforced returns an error unless all mirrored namespaces have the label by which Poundlock makes the webhooks fail closed there.
 func (s *Stage) enforced(ctx context.Context) error {
 	for _, name := range []string{machineAPI, clusterAPI} {
 		ns := &corev1.Namespace{}
@@ -158,7 +158,7 @@ func end(path string) string {
 		return "  " + err.Error()
 	}
 	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(raw)), "\n"), func(line string) bool {
-		return strings.Contains(line, "healthz check failed") // once a question, and without the answer
+		return strings.Contains(line, "healthz check failed") // printed for each request, without the answer
 	})
 	lines = lines[max(0, len(lines)-8):]
 	for i, line := range lines {

@@ -17,10 +17,10 @@ import (
 	"github.com/poundlock/poundlock/test/neighbours"
 )
 
-// NeighboursProcess is the part that plays the neighbours that every cluster has.
+// NeighboursProcess is the name of the process that simulates the neighbours which every cluster has.
 const NeighboursProcess = "neighbours"
 
-// Admit gives writers the right to what they write to. In a cluster each has a role of its own; admission does not look at those.
+// Admit gives writers the RBAC rights for what they write. In a cluster each has a role of its own, but admission does not look at roles.
 func (s *Stage) Admit(ctx context.Context, writers ...neighbours.Writer) error {
 	role := &rbacv1.ClusterRole{
 		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole"},
@@ -49,7 +49,7 @@ func (s *Stage) Admit(ctx context.Context, writers ...neighbours.Writer) error {
 	return nil
 }
 
-// startNeighbours has the residents write from now on.
+// startNeighbours starts the neighbours that every cluster has. They write from then on.
 func (s *Stage) startNeighbours(ctx context.Context) error {
 	if err := s.Admit(ctx, slices.Collect(maps.Values(neighbours.Residents("worker-a")))...); err != nil {
 		return err

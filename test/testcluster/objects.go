@@ -25,10 +25,10 @@ var clusterAPIYAML []byte
 //go:embed fleet.yaml
 var fleetYAML []byte
 
-// fieldManager owns what the scene sets.
+// fieldManager owns what the stage sets.
 const fieldManager = "scene"
 
-// objects reads the documents of a YAML file, in order.
+// objects returns the documents of a YAML file, in order.
 func objects(file []byte) ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(file), 4096)
@@ -47,7 +47,7 @@ func objects(file []byte) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// apply brings objects to what they say, status included, and writes nothing where they already are.
+// apply makes objects equal to what they say, status included. It writes nothing to those that are equal already.
 func apply(ctx context.Context, c client.Client, all ...*unstructured.Unstructured) error {
 	for _, o := range all {
 		status, hasStatus := o.Object["status"]

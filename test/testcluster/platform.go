@@ -9,8 +9,8 @@ import (
 	"github.com/poundlock/poundlock/conversion/conversiontest"
 )
 
-// fleet is the fleet on the kit's platform. On AWS it is as fleet.yaml has it. Elsewhere the sets have the kit's providerSpec, worker-b with a name misspelt in
-// it, and instead of the Machine of the control plane, which is another on each platform, there is one that no set owns.
+// fleet returns the fleet on the kit's platform. On AWS it is the one in fleet.yaml. Elsewhere the sets have the kit's providerSpec, and worker-b's has a
+// misspelt name in it. A Machine of the control plane differs from platform to platform, so a Machine that no set owns takes its place.
 func fleet(kit conversiontest.Kit) ([]*unstructured.Unstructured, error) {
 	all, err := objects(fleetYAML)
 	if err != nil || kit.Platform.Name == "AWS" {
@@ -40,7 +40,7 @@ func alone(o *unstructured.Unstructured) {
 	o.SetName("infra-0")
 }
 
-// Alone is the name of the Machine that no set owns.
+// Alone returns the name of the Machine that no set owns.
 func (s *Stage) Alone() string {
 	if s.kit.Platform.Name == "AWS" {
 		return "master-0"

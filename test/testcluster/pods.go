@@ -16,21 +16,21 @@ import (
 	"github.com/poundlock/poundlock/test/standin"
 )
 
-// pods is what runs them, and the API server's way to them.
+// pods has what runs pods, and the API server's way to them.
 type pods struct {
 	kubelet *standin.Kubelet
 	network *standin.Network
-	// dir has the egress selector's file and the socket that it names.
+	// dir is the folder of the egress selector's file and of the socket that the file names.
 	dir string
 }
 
-// lay has the control plane reach Services, and see to Deployments.
+// lay makes the control plane reach Services, and run the controllers of Deployments.
 func (s *Stage) lay(o *embedded.Options) (err error) {
 	s.pods.kubelet = &standin.Kubelet{Namespace: clusterAPI, Programs: map[string]standin.Program{}}
 	for image, path := range s.options.Programs {
 		s.pods.kubelet.Programs[image] = poundlock(path)
 	}
-	if s.pods.dir, err = os.MkdirTemp("", "poundlock-egress-"); err != nil { // beside the control plane's: the name of a socket is short
+	if s.pods.dir, err = os.MkdirTemp("", "poundlock-egress-"); err != nil { // not in the control plane's folder, because the name of a socket must be short
 		return err
 	}
 	if s.pods.network, err = standin.NewNetwork(s.pods.kubelet, s.pods.dir); err != nil {
@@ -42,7 +42,7 @@ func (s *Stage) lay(o *embedded.Options) (err error) {
 	return s.pods.network.Configure(file)
 }
 
-// poundlock is a program of Poundlock's binary.
+// poundlock returns the program with which the kubelet runs a binary of Poundlock.
 func poundlock(path string) standin.Program {
 	return standin.Program{Path: path, Variable: func(port, address string) string {
 		return "POUNDLOCK_" + strings.ToUpper(port) + "_BIND_ADDRESS=" + address
@@ -58,7 +58,7 @@ func (p pods) end() {
 	}
 }
 
-// startPods has pods run for as long as the stage stands.
+// startPods runs pods until the stage ends.
 func (s *Stage) startPods(ctx context.Context) error {
 	c, err := client.New(s.admin(), client.Options{Scheme: clientgoscheme.Scheme})
 	if err != nil {

@@ -5,5 +5,5 @@
 
 package testcluster
 
-// RaceDetector reports that the race detector runs: what is built here is built as the test that builds it.
+// RaceDetector reports whether the race detector runs. The programs that a test builds are built in the same way as the test.
 const RaceDetector = false

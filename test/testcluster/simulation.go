@@ -23,23 +23,23 @@ import (
 	"github.com/poundlock/poundlock/test/simulation"
 )
 
-// CloudProcess is the name of the simulated cloud's process and of its log. Those of the controllers that call it are the
+// CloudProcess is the name of the simulated cloud's process and of its log. The processes of the controllers that call the cloud are named after the
 // simulation's sides.
 const CloudProcess = "cloud"
 
-// Cloud is the simulated cloud, in a process of its own. Audit, which every story ends with, reports what cannot be read of it.
+// Cloud is the simulated cloud, in a process of its own. Every story ends with Audit, which also reports a cloud that could not be read.
 type Cloud struct {
-	// Panel is its whole interface.
+	// Panel has all the cloud's methods.
 	Panel *machinetest.Client
 
 	mu     sync.Mutex
 	unread []error
 }
 
-// URL is where a person finds it.
+// URL returns the address at which a person can look at the cloud.
 func (c *Cloud) URL() string { return c.Panel.URL() }
 
-// Instances returns every instance there ever was, the terminated included, in the order of their launch.
+// Instances returns every instance that ever existed, also those that were terminated, in the order of their launch.
 func (c *Cloud) Instances() []machinetest.Instance { return read(c, c.Panel.Instances) }
 
 // InstancesOf returns every instance that was ever made for a Machine.
@@ -47,10 +47,10 @@ func (c *Cloud) InstancesOf(machine string) []machinetest.Instance {
 	return slices.DeleteFunc(c.Instances(), func(i machinetest.Instance) bool { return i.Machine.Name != machine })
 }
 
-// Ledger returns the calls that are kept, oldest first.
+// Ledger returns the calls that the cloud has kept, oldest first.
 func (c *Cloud) Ledger() []machinetest.Call { return read(c, c.Panel.Ledger) }
 
-// Audit is an error that lists everything that should not have happened; nil if there is nothing.
+// Audit returns an error that lists everything that should not have happened, nil if there is nothing.
 func (c *Cloud) Audit() error {
 	ctx, cancel := soon()
 	defer cancel()
@@ -60,7 +60,7 @@ func (c *Cloud) Audit() error {
 	return errors.Join(append(c.unread, err)...)
 }
 
-// Inject makes calls of the cloud fail.
+// Inject makes some calls of the cloud fail.
 func (c *Cloud) Inject(faults ...machinetest.Fault) error {
 	ctx, cancel := soon()
 	defer cancel()
@@ -81,7 +81,7 @@ func (c *Cloud) Act(id string, act machinetest.Act) error {
 	return c.Panel.Act(ctx, id, act)
 }
 
-// Configure changes what the cloud is like.
+// Configure changes the cloud's settings.
 func (c *Cloud) Configure(change func(*machinetest.Settings)) error {
 	ctx, cancel := soon()
 	defer cancel()
@@ -105,14 +105,14 @@ func read[V any](c *Cloud, get func(context.Context) (V, error)) V {
 	return v
 }
 
-// soon is more time than anything on loopback takes.
+// soon returns a context with a timeout that is longer than anything on loopback takes.
 func soon() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), 10*time.Second)
 }
 
 // startSimulation starts the cloud, and the controllers that call it.
 func (s *Stage) startSimulation(ctx context.Context) error {
-	ctrl.SetLogger(logr.Discard()) // libraries that ask for no logger complain on the terminal where there is none
+	ctrl.SetLogger(logr.Discard()) // otherwise libraries that have no logger print a complaint to the terminal
 	if err := s.buildSimulation(ctx); err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (s *Stage) buildSimulation(ctx context.Context) error {
 	return build.Own(ctx, ourSimulation, s.simulationBinary(), RaceDetector)
 }
 
-// attach starts a part of the simulation.
+// attach starts one process of the simulation.
 func (s *Stage) attach(name string, args ...string) error {
 	return s.Plane.AttachWith([]string{embedded.Collecting}, name, s.simulationBinary(), append([]string{
 		name, "--platform=" + s.kit.Platform.Name, "--kubeconfig=" + s.Plane.KubeconfigPath(), fmt.Sprintf("--parent=%d", os.Getpid()),
@@ -144,7 +144,8 @@ func (s *Stage) attach(name string, args ...string) error {
 // StopCloud kills the cloud, as a crash would. Calls fail until StartCloud.
 func (s *Stage) StopCloud() error { return s.Plane.StopPart(CloudProcess) }
 
-// StartCloud starts the cloud, at first and after StopCloud, at the same address and with the same instances and ledger. It returns when it answers.
+// StartCloud starts the cloud, at first and after StopCloud. It has the same address, instances and ledger as before. StartCloud returns when the cloud
+// answers.
 func (s *Stage) StartCloud(ctx context.Context) error {
 	args := []string{"--address=" + s.cloudAddress, "--boot-time=" + s.options.BootTime.String(), "--file=" + filepath.Join(s.Plane.Dir(), "cloud.json")}
 	if err := s.attach(CloudProcess, args...); err != nil {
@@ -160,7 +161,7 @@ func (s *Stage) StartCloud(ctx context.Context) error {
 	return nil
 }
 
-// Thaw starts the controllers that call the cloud after Freeze: the Machine API's, and those of Cluster API's infrastructure.
+// Thaw starts the controllers that call the cloud again after Freeze: the Machine API's, and those of Cluster API's infrastructure.
 func (s *Stage) Thaw() {
 	if err := s.thaw(); err != nil {
 		s.broke(err)
@@ -176,8 +177,8 @@ func (s *Stage) thaw() error {
 	return nil
 }
 
-// Freeze stops the controllers that call the cloud, so that neither a pause of the Machine API's objects nor of infrastructure is acknowledged. Cluster
-// API's core manager runs on: its webhooks are needed for every write.
+// Freeze stops the controllers that call the cloud. Then nobody acknowledges a pause of the Machine API's objects or of infrastructure. Cluster API's core
+// manager goes on, because every write needs its webhooks.
 func (s *Stage) Freeze() {
 	for _, side := range simulation.Sides() {
 		if err := s.StopSide(side); err != nil {
@@ -191,7 +192,7 @@ func (s *Stage) StopSide(side simulation.Side) error {
 	return errors.Join(s.Plane.StopPart(string(side)), s.stopReal(side))
 }
 
-// Gate starts the Machine API's controllers anew with the feature gate MachineAPIMigration on, as at first, or off.
+// Gate restarts the Machine API's controllers with the feature gate MachineAPIMigration on, as it is at first, or off.
 func (s *Stage) Gate(on bool) error {
 	s.ungated = !on
 	return errors.Join(s.StopSide(simulation.MachineAPI), s.StartSide(simulation.MachineAPI))

@@ -25,40 +25,40 @@ import (
 	"github.com/poundlock/poundlock/test/simulation"
 )
 
-// Options of a stage. The zero value is one for a test.
+// Options are the options of a stage. The zero value is one for a test.
 type Options struct {
-	// Dir keeps everything, so that a second start goes on where the first one stopped; "" is a temporary folder.
+	// Dir is the folder of the stage. It is kept, so that a second start goes on where the first one stopped; "" is a temporary folder.
 	Dir string
-	// Port is the API server's; 0 is the last one used in Dir, or a free one.
+	// Port is the API server's port; 0 is the last one used in Dir, or a free one.
 	Port int
-	// Platform is what the cluster runs on, by the Infrastructure's name for it in whatever case; "" is AWS.
+	// Platform is the cluster's platform, by the Infrastructure's name for it in upper or lower case; "" is AWS.
 	Platform string
-	// Out gets the progress, in lines. It may be nil.
+	// Out receives the progress, in lines. It may be nil.
 	Out io.Writer
 	// BootTime is how long a simulated instance takes to boot; 500 ms if 0.
 	BootTime time.Duration
-	// Bare leaves Poundlock out: a cluster as it was before.
+	// Bare leaves Poundlock out: the cluster is as it was before Poundlock.
 	Bare bool
-	// WithoutManager installs Poundlock and does not start it; StartManager does.
+	// WithoutManager installs Poundlock and does not start it. StartManager starts it later.
 	WithoutManager bool
-	// WithoutClusterAPI leaves out Cluster API's and the provider's CRDs and objects, its manager, the simulation and the fleet: a cluster that installs Poundlock
-	// first. InstallClusterAPI and UninstallClusterAPI follow.
+	// WithoutClusterAPI leaves out Cluster API's and the provider's CRDs and objects, its manager, the simulation and the fleet. Such a cluster has Poundlock
+	// first. InstallClusterAPI and UninstallClusterAPI change that later.
 	WithoutClusterAPI bool
-	// Install brings Cluster API and the platform's provider through `poundlock install`, from bundles that are made at the start, with Pods.
-	// The installer and Cluster API's core manager run as their Deployments say. There is nothing else: no fleet, and no process behind the
-	// infrastructure provider's Deployments and webhooks.
+	// Install installs Cluster API and the platform's provider with `poundlock install`, from bundles that are made at the start. It includes Pods. The installer
+	// and Cluster API's core manager run as their Deployments say. Nothing else runs: there is no fleet, and no process behind the Deployments and webhooks of the
+	// infrastructure provider.
 	Install bool
-	// Pods has the real controllers of Deployments, ReplicaSets and EndpointSlices, a stand-in kubelet that runs the pods of Cluster API's
-	// namespace as processes, an API server that reaches Services, and the service CA. Programs are paths of Poundlock's binary, by the image
-	// that the kubelet runs it for.
+	// Pods runs the real controllers of Deployments, ReplicaSets and EndpointSlices, a stand-in kubelet that runs the pods of Cluster API's namespace as
+	// processes, an API server that reaches Services, and the service CA. Programs has paths of Poundlock's binary, by the image for which the kubelet runs it.
 	Pods     bool
 	Programs map[string]string
-	// RealMachineAPI has OpenShift's own controllers see to MachineSets and MachineHealthChecks, with their webhooks. They are built at the
-	// first time, which takes minutes.
+	// RealMachineAPI runs OpenShift's own controllers of MachineSets and MachineHealthChecks, with their webhooks. They are built the first time, which takes
+	// minutes.
 	RealMachineAPI bool
-	// ControlPlane is how many Machines the control plane has, if it is to be a whole one, with etcd, and managed: 3 or 5. 0 leaves it at what the fleet has.
+	// ControlPlane is the number of Machines of a complete control plane, 3 or 5, with etcd. Poundlock then manages it. 0 leaves the control plane as the fleet
+	// has it.
 	ControlPlane int
-	// Neighbours has stand-ins for OpenShift's other components write to the Machine API's objects, all the time.
+	// Neighbours runs stand-ins for OpenShift's other components, which write to the Machine API's objects all the time.
 	Neighbours bool
 }
 
@@ -66,53 +66,52 @@ type Options struct {
 type Stage struct {
 	Plane *embedded.Plane
 	Cloud *Cloud
-	// ClusterAPI is Cluster API's core manager, the real one.
+	// ClusterAPI is the real core manager of Cluster API.
 	ClusterAPI *capimanager.Manager
 	Pairs      authority.Pairs
-	// Admin may do everything, and reads from the server.
+	// Admin may do everything, and reads past any cache.
 	Admin client.Client
-	// Broken is closed when something ended that nobody stopped; then Cause returns what.
+	// Broken is closed when something ended although nobody stopped it. Cause then returns what.
 	Broken chan struct{}
 
 	options Options
-	// kit is of the platform.
+	// kit is the platform's kit.
 	kit conversiontest.Kit
-	// played reports that the fleet was made by an earlier start, and may have been changed since.
+	// played reports whether an earlier start made the fleet. People may have changed it since.
 	played bool
-	// endStandIn stops what plays rollouts and the service CA; nil where nothing does.
+	// endStandIn stops the stand-in for rollouts and the service CA; nil if there is none.
 	endStandIn context.CancelFunc
 	manager    managerPorts
-	// members is how many etcd is to have; 0 before the control plane is raised.
+	// members is how many members etcd is to have; 0 before the control plane is raised.
 	members int
 	// managesControlPlane: the manager runs with --control-plane.
 	managesControlPlane bool
 	breaks              sync.Once
 	cause               error
-	// outlives: how the manager ended goes to ends, and breaks nothing.
+	// outlives: if the manager ends by itself, its exit is sent to ends, and does not break the stage.
 	outlives atomic.Bool
 	ends     chan *embedded.ExitError
 	// ungated: the Machine API's controllers run with the feature gate off.
 	ungated bool
 	real    realMachineAPI
 	pods    pods
-	// cloudAddress is the simulated cloud's, for as long as the stage stands.
+	// cloudAddress is the address of the simulated cloud, which stays the same while the stage exists.
 	cloudAddress string
 }
 
-// The namespaces of the one pair.
+// The namespaces of the only pair.
 const (
 	machineAPI = "openshift-machine-api"
 	clusterAPI = "openshift-cluster-api"
 )
 
-// task is one line of progress.
+// task is a step of the start, with one line of progress.
 type task struct {
 	message string
 	do      func(context.Context) error
 }
 
-// Set starts everything and returns when the fleet runs and is mirrored. ctx bounds the start alone. What it started is
-// gone when it fails.
+// Set starts everything and returns when the fleet runs and is mirrored. ctx bounds only the start. If the start fails, nothing that it started is left.
 func Set(ctx context.Context, o Options) (*Stage, error) {
 	if o.Out == nil {
 		o.Out = io.Discard
@@ -195,7 +194,7 @@ func (s *Stage) steps() []task {
 	}, last)
 }
 
-// raise starts the control plane, and watches over all that runs from then on.
+// raise starts the control plane, and from then on watches everything that runs.
 func (s *Stage) raise(ctx context.Context) error {
 	crds, err := embedded.CRDs(ctx, s.kit.Platform.Name)
 	if err != nil {
@@ -210,7 +209,8 @@ func (s *Stage) raise(ctx context.Context) error {
 			return err
 		}
 	}
-	// They are needed next. While the control plane is linked, a processor is idle. Who asks for one of them later waits for this, and has its error.
+	// These programs are needed next, and one processor is idle while the control plane is linked. A later build of one of them waits for this one, and reports
+	// its error.
 	go func() {
 		if !s.options.WithoutClusterAPI {
 			_, _ = build.ClusterAPI(ctx, io.Discard)
@@ -242,11 +242,11 @@ func (s *Stage) watch() {
 			return
 		}
 		switch {
-		case s.options.Pods && s.pods.kubelet.Runs(part.Part): // a pod, which the kubelet starts again
+		case s.options.Pods && s.pods.kubelet.Runs(part.Part): // a pod, which the kubelet restarts
 		case part.Part == Poundlock && s.outlives.Load():
 			select {
 			case s.ends <- part:
-			default: // the caller has not read the last one
+			default: // the caller has not read the last exit
 			}
 		default:
 			s.broke(exit)
@@ -255,8 +255,8 @@ func (s *Stage) watch() {
 	}
 }
 
-// Outlive keeps the stage up from now on when the manager ends by itself, as it does in order to be restarted. The channel delivers how it ended, and the
-// caller restarts it. Without Outlive that breaks the stage, so that a test fails at once.
+// Outlive makes the stage survive when the manager ends by itself, as the manager does in order to be restarted. The channel delivers how the manager ended,
+// and the caller restarts it. Without Outlive such an end breaks the stage, so that a test fails at once.
 func (s *Stage) Outlive() <-chan *embedded.ExitError {
 	s.outlives.Store(true)
 	return s.ends
@@ -269,7 +269,7 @@ func (s *Stage) broke(err error) {
 	})
 }
 
-// Cause reports what ended; nil while Broken is open.
+// Cause returns what ended; nil while Broken is open.
 func (s *Stage) Cause() error {
 	select {
 	case <-s.Broken:
@@ -279,7 +279,7 @@ func (s *Stage) Cause() error {
 	}
 }
 
-// because prefers the death of a part to what followed from it.
+// because returns the exit of a part, if one has ended, in the place of an error that followed from that.
 func (s *Stage) because(err error) error {
 	if cause := s.Cause(); cause != nil {
 		return cause
@@ -287,7 +287,7 @@ func (s *Stage) because(err error) error {
 	return err
 }
 
-// whileWhole ends a wait as soon as something breaks.
+// whileWhole returns a context that ends as soon as something breaks.
 func (s *Stage) whileWhole(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
@@ -300,7 +300,7 @@ func (s *Stage) whileWhole(ctx context.Context) (context.Context, context.Cancel
 	return ctx, cancel
 }
 
-// Strike ends everything; nothing is left but Dir, if one was named.
+// Strike ends everything. Only Dir is left, if one was named.
 func (s *Stage) Strike() error {
 	defer s.pods.end()
 	if s.Plane == nil {

@@ -20,10 +20,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// inFlight is the memory of the shims in these tests.
+// inFlight is the memory that the shims in these tests have for reviews.
 const inFlight = 200_000
 
-// sized is a review of about so many bytes.
+// sized returns a review of about `bytes` bytes.
 func sized(bytes int) string {
 	return reviewOf("v1", p+"/v1beta2", machine(p+"/v1beta1", strings.Repeat("x", bytes)))
 }
@@ -71,7 +71,7 @@ func TestManyLargeReviews(t *testing.T) {
 	}
 }
 
-// Of large reviews that arrive together and do not fit, at least one is answered: otherwise all would return together.
+// If large reviews arrive together and do not all fit, at least one is answered. Otherwise all of them would be sent back and return together.
 func TestLargeReviewsAtOnce(t *testing.T) {
 	shim := small(t, &converter{})
 	for range 3 { // each takes the seconds for which a review waits for memory

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Monitoring uses metrics, labels, buckets and messages by their names in private-capi-types › Observability.
+// Monitoring relies on the names of metrics, labels, buckets and messages in private-capi-types › Observability.
 func TestNames(t *testing.T) {
 	var log bytes.Buffer
 	registry := prometheus.NewPedanticRegistry()

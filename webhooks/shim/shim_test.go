@@ -46,7 +46,7 @@ import (
 type converter struct {
 	mu   sync.Mutex
 	sent []string
-	// spoil changes the answer, or writes another one.
+	// spoil changes the answer, or writes another one in its place.
 	spoil func(w http.ResponseWriter, r *apiextensionsv1.ConversionReview) bool
 }
 
@@ -57,7 +57,7 @@ func (c *converter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r.URL.Path != "/convert" { // the probe
+	if r.URL.Path != "/convert" { // the probe has another path
 		http.NotFound(w, r)
 		return
 	}
@@ -141,7 +141,8 @@ func machine(apiVersion, name string) string {
 	return fmt.Sprintf(`{"apiVersion":%q,"kind":"Machine","metadata":{"name":%q,"namespace":"n","uid":"m-1"}}`, apiVersion, name)
 }
 
-// The names of groups in the objects are standard for the converter and private for the API server; labels, annotations and finalizers are the same for both.
+// Group names in the objects are the standard ones for the converter, and the private ones for the API server. Labels, annotations and finalizers are the same
+// for both.
 func TestObjectsAreTranslatedBothWays(t *testing.T) {
 	c := &converter{}
 	address, ca := c.listening(t)
@@ -203,7 +204,7 @@ func TestAnswers(t *testing.T) {
 	}
 	for why, c := range map[string]struct {
 		body   string
-		suffix string // of the only upstream's groups
+		suffix string // the suffix of the groups of the only upstream
 		spoil  func(http.ResponseWriter, *apiextensionsv1.ConversionReview) bool
 
 		code    int      // 200 if 0
@@ -301,7 +302,7 @@ func TestAnswers(t *testing.T) {
 				}
 			}
 			want := map[string]int{"success": 1}
-			if c.errors != "" { // one that was counted as an error did not succeed
+			if c.errors != "" { // a review that was counted as an error did not succeed
 				want = map[string]int{"failure": 1}
 			}
 			if got := results(t, shim.metrics.requests); !maps.Equal(got, want) {
@@ -367,7 +368,7 @@ func TestWhatIsNoReview(t *testing.T) {
 	}
 }
 
-// A transient failure is retried, and the API server is not informed.
+// A transient failure is retried, and the API server gets no error.
 func TestATransientFailureIsTriedAgain(t *testing.T) {
 	for why, fail := range map[string]func(http.ResponseWriter){
 		"502":                      func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) },
@@ -428,7 +429,7 @@ func TestAnUpstreamThatStaysAway(t *testing.T) {
 	}
 }
 
-// A converter that hangs is abandoned after an attempt's time, for another replica.
+// If a converter hangs, the shim gives up on it after an attempt's time, and asks another replica.
 func TestAnUpstreamThatHangs(t *testing.T) {
 	let := make(chan struct{})
 	var calls atomic.Int32
@@ -513,7 +514,7 @@ func TestABodyThatDoesNotCome(t *testing.T) {
 	}
 }
 
-// results counts a counter's requests by their label "result".
+// results returns the counts of a counter's requests by their label "result".
 func results(t *testing.T, requests *prometheus.CounterVec) map[string]int {
 	t.Helper()
 	registry, n := prometheus.NewPedanticRegistry(), map[string]int{}
@@ -583,7 +584,7 @@ hypershift_conversion_webhook_errors_total{error_type="upstream-webhook-unavaila
 	}
 }
 
-// certificate is a fixed one.
+// certificate is a certificate that never changes.
 type certificate struct {
 	tls.Certificate
 	missing error
@@ -657,7 +658,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// An upstream that accepts a connection and answers nothing is tried again.
+// If an upstream accepts a connection and answers nothing, the shim tries again.
 func TestAnUpstreamThatHangsAtFirst(t *testing.T) {
 	var asked atomic.Int32
 	upstream := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -28,7 +28,7 @@ func (e *HeldError) Error() string {
 // Lock is a held lock. Release it once.
 type Lock struct{ file *os.File }
 
-// Try takes the lock at path, creating the file, or answers at once with a *HeldError.
+// Try takes the lock at path, and creates the file. If somebody else has the lock, it returns a *HeldError at once.
 func Try(path string) (*Lock, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -44,7 +44,7 @@ func Try(path string) (*Lock, error) {
 	return &Lock{file: file}, sign(file)
 }
 
-// Wait takes the lock, and calls waiting about once a second with the holder while another has it.
+// Wait takes the lock. While somebody else has it, Wait calls waiting about once a second with the holder.
 func Wait(ctx context.Context, path string, waiting func(*HeldError)) (*Lock, error) {
 	for {
 		l, err := Try(path)
@@ -61,7 +61,7 @@ func Wait(ctx context.Context, path string, waiting func(*HeldError)) (*Lock, er
 	}
 }
 
-// Release gives the lock up. The file stays: removing it would let two holders in, one on the old file and one on a new one.
+// Release releases the lock. It leaves the file, because removing it would let two holders in: one with the old file and one with a new one.
 func (l *Lock) Release() error {
 	return errors.Join(l.file.Truncate(0), l.file.Close())
 }

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// answer is one of the server's, whole.
+// answer is a whole answer of the server.
 type answer struct {
 	header http.Header
 	code   int
@@ -36,7 +36,7 @@ func (a *answer) send(rw http.ResponseWriter) {
 	_, _ = rw.Write(a.body.Bytes()) // a client that has gone needs no answer
 }
 
-// question is what an equal request would ask.
+// question returns the key of a request in memory: requests with equal keys have equal answers.
 func question(r Request) string { return r.Accept + " " + r.URL }
 
 // memory keeps the last answer to each question.
@@ -51,7 +51,7 @@ func (m *memory) snapshot() map[string]*answer {
 	return maps.Clone(m.last)
 }
 
-// of answers, and remembers what it answered.
+// of returns a handler that passes requests on to next and remembers the answers.
 func (m *memory) of(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		a := &answer{header: http.Header{}}

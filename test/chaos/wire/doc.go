@@ -1,9 +1,8 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wire puts a proxy, which a test can cut, between one client and the API server. It listens on loopback and
-// ends TLS. It writes down every write in order, and lets rules answer, lose, hold or spoil a request. Watches and
-// HTTP/2 pass through.
+// Package wire puts a proxy between one client and the API server. A test can cut that connection. The proxy listens on loopback and ends TLS. It records every
+// write in order, and rules can answer, lose, hold or spoil a request. Watches and HTTP/2 pass through.
 //
 // In go requests; a rule sees verb, resource, subresource, name and dry run of each. Out come the requests that the
 // rules let pass, and their answers.

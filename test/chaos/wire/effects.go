@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Conflict answers as an API server does that has a newer object.
+// Conflict answers as an API server does whose object is newer.
 func Conflict() Effect {
 	return refused(func(r Request) *apierrors.StatusError {
 		return apierrors.NewConflict(r.GroupResource, r.Name,
@@ -23,7 +23,7 @@ func Conflict() Effect {
 	})
 }
 
-// TooManyRequests answers as an overloaded API server does, and says when to come again.
+// TooManyRequests answers as an overloaded API server does, and says when to retry.
 func TooManyRequests(after time.Duration) Effect {
 	return refused(func(Request) *apierrors.StatusError {
 		return apierrors.NewTooManyRequests("the server has received too many requests and has asked us to try again later", int(after.Seconds()))
@@ -37,14 +37,14 @@ func InternalError() Effect {
 	})
 }
 
-// Unavailable answers 503, without a word on when to come again.
+// Unavailable answers 503, and does not say when to retry.
 func Unavailable() Effect {
 	return refused(func(Request) *apierrors.StatusError {
 		return apierrors.NewServiceUnavailable("the server is shutting down")
 	})
 }
 
-// refused answers in the server's place.
+// refused returns an effect that answers in the server's place, with the error that by returns.
 func refused(by func(Request) *apierrors.StatusError) Effect {
 	return func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -60,7 +60,7 @@ func refused(by func(Request) *apierrors.StatusError) Effect {
 	}
 }
 
-// TimedOut has the server do it, and answers that this may or may not be so.
+// TimedOut lets the server carry out the request, and answers that the server may or may not have done that.
 func TimedOut() Effect {
 	late := refused(func(Request) *apierrors.StatusError {
 		return apierrors.NewTimeoutError("the server was unable to return a response in the time allotted, but may still be processing the request", 0)
@@ -73,13 +73,13 @@ func TimedOut() Effect {
 	}
 }
 
-// LoseRequest breaks off before the server receives the request.
+// LoseRequest closes the connection before the server receives the request.
 func LoseRequest() Effect { return Before(func() {}) }
 
-// LoseAnswer has the server execute it, and breaks off before the client receives the answer.
+// LoseAnswer lets the server carry out the request, and closes the connection before the client receives the answer.
 func LoseAnswer() Effect { return After(func() {}) }
 
-// Before calls do and breaks off: the server never receives the request.
+// Before calls do and closes the connection: the server never receives the request.
 func Before(do func()) Effect {
 	return func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -89,7 +89,7 @@ func Before(do func()) Effect {
 	}
 }
 
-// After has the server answer, calls do and breaks off: the client never receives the answer.
+// After lets the server answer, calls do and closes the connection: the client never receives the answer.
 func After(do func()) Effect {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -100,7 +100,7 @@ func After(do func()) Effect {
 	}
 }
 
-// Then has the server answer, calls do, and lets the client have the answer.
+// Then lets the server answer, calls do, and sends the answer to the client.
 func Then(do func()) Effect {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -135,7 +135,7 @@ func wait(ctx context.Context, by time.Duration) bool {
 	}
 }
 
-// Hang never answers: it ends when the client gives up.
+// Hang never answers. It ends when the client gives up.
 func Hang() Effect {
 	return func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -145,7 +145,8 @@ func Hang() Effect {
 	}
 }
 
-// Stale answers each GET and LIST as it was last answered before now; what was never asked goes to the server.
+// Stale answers each GET and LIST with the last answer that the wire saw before the call of Stale. A request that the wire had not seen by then goes to the
+// server.
 func (w *Wire) Stale() Effect {
 	old := w.memory.snapshot()
 	return func(next http.Handler) http.Handler {

@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// gate holds up everything while it is shut.
+// gate holds every request and answer while it is shut.
 type gate struct {
 	mu   sync.Mutex
-	open chan struct{} // nil: nothing is held up
+	open chan struct{} // nil: nothing is held
 }
 
 func (g *gate) shut() {

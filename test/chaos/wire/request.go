@@ -17,21 +17,22 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Request is what the client asked the API server for.
+// Request is what the client asks the API server for.
 type Request struct {
-	// Verb is the API server's word: get, list, watch, create, update, patch, delete or deletecollection; for what is no resource, the method in lower case.
+	// Verb is the API server's verb: get, list, watch, create, update, patch, delete or deletecollection. For a path that is no resource, it is the HTTP method in
+	// lower case.
 	Verb string
 	schema.GroupResource
 	Subresource, Namespace, Name string
-	// DryRun reports that nothing is to be stored.
+	// DryRun reports whether the request asks that nothing be stored.
 	DryRun bool
 	// Summary is what a write changes, briefly.
 	Summary string
-	// URL and Accept together name a question: an equal one has an equal answer.
+	// URL and Accept together identify a question: requests in which both are equal have equal answers.
 	URL, Accept string
 }
 
-// Stores reports whether the request asks to change something.
+// Stores reports whether the request asks the server to change something.
 func (r Request) Stores() bool {
 	return slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb) && !r.DryRun
 }
@@ -44,12 +45,12 @@ func (r Request) String() string {
 	return strings.Join(slices.DeleteFunc([]string{r.Verb, what, r.Name, r.Summary}, func(s string) bool { return s == "" }), " ")
 }
 
-// reader knows how the API server reads a URL.
+// reader returns the API server's own parser of URLs.
 func reader() *apirequest.RequestInfoFactory {
 	return &apirequest.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
 }
 
-// read returns what is asked. It leaves the body as it found it.
+// read returns what a request asks for. The body can still be read afterwards.
 func (w *Wire) read(r *http.Request) (Request, error) {
 	info, err := w.reader.NewRequestInfo(r)
 	if err != nil {
@@ -72,7 +73,8 @@ func (w *Wire) read(r *http.Request) (Request, error) {
 	return out, nil
 }
 
-// describe reads the body of a write. What is sent in protobuf (Secrets, Leases) is only called so; the name of what is created by it is not known.
+// describe fills in Summary and, for a creation, the name, from the body of a write. A body in protobuf (Secrets, Leases) is only called that, so the name of
+// an object created by it stays unknown.
 func (r *Request) describe(contentType string, body []byte) {
 	contentType, _, _ = strings.Cut(contentType, ";")
 	var content map[string]any
@@ -94,7 +96,7 @@ func (r *Request) describe(contentType string, body []byte) {
 	}
 }
 
-// leaves are the paths of what a merge patch sets, with the values that fit a line; resourceVersion, which guards and sets nothing, is left out.
+// leaves returns the paths that a merge patch sets, with the values that fit a line. It leaves out resourceVersion, which is a lock and sets nothing.
 func leaves(path string, value any) []string {
 	switch v := value.(type) {
 	case map[string]any:

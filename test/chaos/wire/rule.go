@@ -9,15 +9,16 @@ import (
 	"sync/atomic"
 )
 
-// Match reports which requests a rule is about. It is asked once for each request, in the order in which they come, and by one goroutine at a time.
+// Match reports whether a rule is about a request. It is called once for each request, in the order in which they come, by one goroutine at a time.
 type Match func(Request) bool
 
-// Effect is what happens to a request that a rule matches, in the place of what would have happened: it may call that, before, after or never.
+// Effect returns what happens to a request that a rule matches. next is what would have happened without the rule. The effect may call next first, last or
+// never.
 type Effect func(next http.Handler) http.Handler
 
-// Rule is an effect on some of the requests.
+// Rule applies an effect to some of the requests.
 type Rule struct {
-	// When is nil for every request.
+	// When matches the requests that the rule is about. nil matches every request.
 	When Match
 	Do   Effect
 }
@@ -31,20 +32,20 @@ func Reads(r Request) bool { return r.Verb == "get" || r.Verb == "list" }
 // Watches matches watches.
 func Watches(r Request) bool { return r.Verb == "watch" }
 
-// Both matches what all of the matches do; a later one is not asked where an earlier one says no.
+// Both matches a request that all of the matches match. It does not call the matches after the first one that fails.
 func Both(all ...Match) Match {
 	return func(r Request) bool {
 		return !slices.ContainsFunc(all, func(m Match) bool { return !m(r) })
 	}
 }
 
-// Nth matches once: the n-th request, from 1, that m matches.
+// Nth matches only one request: the n-th, from 1, that m matches.
 func Nth(n int, m Match) Match {
 	var seen atomic.Int64
 	return func(r Request) bool { return m(r) && seen.Add(1) == int64(n) }
 }
 
-// Every matches each n-th request that m matches. A request that is sent again passes.
+// Every matches each n-th request that m matches. A request that is sent again then passes.
 func Every(n int, m Match) Match {
 	var seen atomic.Int64
 	return func(r Request) bool { return m(r) && seen.Add(1)%int64(n) == 0 }
@@ -64,7 +65,7 @@ func OneOf(n int, m Match) Match {
 	}
 }
 
-// Lay puts a rule in force until lift is called. Of several, the one that was laid last sees a request first.
+// Lay puts a rule in force until lift is called. If several rules match a request, the one that was laid last gets the request first.
 func (w *Wire) Lay(r Rule) (lift func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,7 +78,7 @@ func (w *Wire) Lay(r Rule) (lift func()) {
 	}
 }
 
-// bent is the handler of one request: what the rules that match it make of the way to the server.
+// bent returns the handler of one request: way, which goes to the server, with the effects of all matching rules around it.
 func (w *Wire) bent(r Request, way http.Handler) http.Handler {
 	w.mu.Lock()
 	defer w.mu.Unlock()

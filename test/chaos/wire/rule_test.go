@@ -5,7 +5,7 @@ package wire
 
 import "testing"
 
-// A pass of ten requests that fails at one of them and begins anew comes through: it does not meet the fault at the same request for ever.
+// A pass of ten requests that fails at one of them and starts again succeeds in the end. It does not always meet the fault at the same request.
 func TestOneOf(t *testing.T) {
 	const n, turns = 10, 1000
 	when := OneOf(n, func(r Request) bool { return r.Verb == "get" })

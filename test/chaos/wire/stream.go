@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// stream is a watch on its way to the client: what the server says waits as long as the wire lags, and keeps its order.
+// stream is a watch on its way to the client. What the server sends waits as long as the wire lags, and keeps its order.
 type stream struct {
 	http.ResponseWriter
 	wire  *Wire
@@ -23,7 +23,7 @@ type part struct {
 	body []byte // nil: only flush
 }
 
-// watch passes a watch on. It can be dropped, and lags with the wire.
+// watch passes a watch on. DropWatches can end it, and Lag delays it.
 func (w *Wire) watch(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithCancel(r.Context())
@@ -36,7 +36,7 @@ func (w *Wire) watch(next http.Handler) http.Handler {
 	})
 }
 
-// follow keeps a watch for DropWatches, until forget is called.
+// follow records a watch for DropWatches, until forget is called.
 func (w *Wire) follow(drop context.CancelFunc) (forget func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -48,7 +48,7 @@ func (w *Wire) follow(drop context.CancelFunc) (forget func()) {
 	}
 }
 
-// DropWatches ends every watch there is, and says how many.
+// DropWatches ends every open watch, and returns how many there were.
 func (w *Wire) DropWatches() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -58,14 +58,14 @@ func (w *Wire) DropWatches() int {
 	return len(w.watches)
 }
 
-// Lag has the news of all watches, of those that are open too, come late by d from now on. 0: no more.
+// Lag delays the events of all watches by d from now on, also of those that are open already. 0 ends the delay.
 func (w *Wire) Lag(d time.Duration) { w.lag.Store(int64(d)) }
 
 func (s *stream) Write(p []byte) (int, error) {
 	return len(p), s.put(part{sent: time.Now(), body: append([]byte{}, p...)})
 }
 
-// Flush passes on what is to be seen at once: each news of a watch.
+// Flush passes on what the server wants the client to have at once: each event of a watch.
 func (s *stream) Flush() { _ = s.put(part{sent: time.Now()}) }
 
 func (s *stream) put(p part) error {
@@ -83,7 +83,7 @@ func (s *stream) pump() {
 	for p := range s.parts {
 		due := p.sent.Add(time.Duration(s.wire.lag.Load()))
 		if left := time.Until(due); left > 0 && !wait(s.ctx, left) || s.wire.gate.wait(s.ctx) != nil {
-			continue // dropped: the rest is not read
+			continue // the watch was dropped, so the rest is discarded
 		}
 		if p.body != nil {
 			_, _ = s.ResponseWriter.Write(p.body)

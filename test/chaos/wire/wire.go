@@ -23,7 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Wire is a proxy between one client and the API server. Use Stretch. Its methods may be called from several goroutines.
+// Wire is a proxy between one client and the API server. Stretch opens one. Its methods may be called from several goroutines.
 type Wire struct {
 	server *http.Server
 	config *rest.Config
@@ -41,12 +41,12 @@ type Wire struct {
 // Written is a write that reached the server.
 type Written struct {
 	Request
-	// Code is the server's answer, whether or not the client received it; 0 if there was none.
+	// Code is the status code of the server's answer, whether or not the client received it; 0 if there was no answer.
 	Code int
 }
 
-// Stretch opens a wire for the client that as configures, by a client certificate. certFile and keyFile are a serving certificate for 127.0.0.1 that as.CAData
-// vouches for.
+// Stretch opens a wire for the client of the configuration `as`, which has a client certificate. certFile and keyFile are a serving certificate for 127.0.0.1
+// that the authority in as.CAData has signed.
 func Stretch(as *rest.Config, certFile, keyFile string) (*Wire, error) {
 	if len(as.CertData) == 0 {
 		return nil, errors.New("stretching a wire: the client has no certificate that could be handed on")
@@ -71,25 +71,26 @@ func Stretch(as *rest.Config, certFile, keyFile string) (*Wire, error) {
 	return w, nil
 }
 
-// admits lets in who has a certificate of the authority's.
+// admits returns a TLS configuration that only lets in clients with a certificate of the authority.
 func admits(ca []byte) *tls.Config {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(ca)
 	return &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool, MinVersion: tls.VersionTLS12}
 }
 
-// forward passes requests on. A server that cannot be reached looks to the client as if it had been asked directly: the connection breaks.
+// forward returns a handler that passes requests on to the server. If the server cannot be reached, the client's connection breaks, as it would without the
+// wire.
 func forward(to *url.URL, transport http.RoundTripper) http.Handler {
 	return &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(to) },
 		Transport:     transport,
-		FlushInterval: -1, // a watch's news must not wait for more of it
+		FlushInterval: -1, // each event of a watch is passed on at once
 		ErrorHandler:  func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 		ErrorLog:      log.New(io.Discard, "", 0),
 	}
 }
 
-// Config is how the client reaches the API server through the wire.
+// Config returns the configuration with which the client reaches the API server through the wire.
 func (w *Wire) Config() *rest.Config { return rest.CopyConfig(w.config) }
 
 // Close ends the wire and every request on it.
@@ -98,10 +99,10 @@ func (w *Wire) Close() error {
 	return w.server.Close()
 }
 
-// Pause holds up everything, the news of open watches included, until Resume.
+// Pause holds everything until Resume, also the events of open watches.
 func (w *Wire) Pause() { w.gate.shut() }
 
-// Resume lets go what Pause held up.
+// Resume releases what Pause held.
 func (w *Wire) Resume() { w.gate.lift() }
 
 // Writes lists the writes that reached the server, in order.
@@ -113,7 +114,7 @@ func (w *Wire) Writes() []Written {
 
 type key struct{}
 
-// asked is what the request is, as the wire read it.
+// asked returns what the wire read of the request.
 func asked(r *http.Request) Request {
 	what, _ := r.Context().Value(key{}).(Request)
 	return what
@@ -130,7 +131,7 @@ func (w *Wire) handler(server http.Handler) http.Handler {
 	})
 }
 
-// way is how a request goes to the server where no rule applies.
+// way returns the handler that sends a request to the server if no rule applies.
 func (w *Wire) way(what Request, server http.Handler) http.Handler {
 	switch {
 	case Watches(what):
@@ -143,7 +144,7 @@ func (w *Wire) way(what Request, server http.Handler) http.Handler {
 	return server
 }
 
-// journal writes a write down before it is forwarded, and its answer after.
+// journal records a write before it is forwarded, and its answer after that.
 func (w *Wire) journal(server http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.mu.Lock()

@@ -64,7 +64,7 @@ func named(name string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 }
 
-// value is what is stored, past the wire.
+// value returns what is stored, read without the wire.
 func value(t *testing.T, name string) string {
 	t.Helper()
 	o := named(name)
@@ -149,7 +149,7 @@ func TestWhatARuleDoesToAWrite(t *testing.T) {
 			w.Lay(Rule{When: Stores, Do: tc.do})
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			defer cancel()
-			// client-go comes again by itself after a Retry-After; not for ever.
+			// client-go retries by itself after a Retry-After, but not for ever.
 			if err := set(ctx, dial(t, w.Config()), object, "new"); !tc.is(err) && !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("the client was told %v", err)
 			}
@@ -262,7 +262,7 @@ func watching(t *testing.T, w *Wire, name string) watch.Interface {
 		t.Fatal(err)
 	}
 	t.Cleanup(news.Stop)
-	<-news.ResultChan() // that it is there
+	<-news.ResultChan() // that it exists
 	return news
 }
 

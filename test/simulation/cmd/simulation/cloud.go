@@ -45,7 +45,7 @@ func cloudCommand(c *common) *cobra.Command {
 	return cmd
 }
 
-// witness has every call checked against the API server, if there is one.
+// witness has every call of the cloud checked against the API server, if there is one.
 func (c *common) witness(o *machinetest.Options) error {
 	if c.kubeconfig == "" {
 		return nil
@@ -80,7 +80,7 @@ func serve(ctx context.Context, o machinetest.Options, address string) error {
 		cloud.Keep(keeping, time.Second, func(err error) { log.Error(err, "writing the file") })
 	}()
 	server := &http.Server{Handler: machinetest.Handler(cloud), ReadHeaderTimeout: 5 * time.Second}
-	end := context.AfterFunc(ctx, func() { _ = server.Close() }) // calls that hang are not waited for
+	end := context.AfterFunc(ctx, func() { _ = server.Close() }) // do not wait for calls that hang
 	defer end()
 	log.Info("the simulated cloud serves", "url", "http://"+listener.Addr().String())
 	err = server.Serve(listener)

@@ -1,8 +1,7 @@
 // Copyright The Poundlock Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command simulation is the world around Poundlock. Each part of it is a process, which can be stopped or killed by
-// itself:
+// Command simulation runs what surrounds Poundlock in a cluster. Each part is a process of its own, so that it can be stopped or killed separately:
 //
 //	simulation cloud           the instances and their ledger, over HTTP on loopback
 //	simulation machine-api     the Machine API's controllers, with an actuator for that cloud

@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// common are the flags of every part.
+// common are the flags that every part has.
 type common struct {
 	kubeconfig string
 	namespaces []string
@@ -81,7 +81,7 @@ func sideCommand(c *common, side simulation.Side, short string) *cobra.Command {
 	return cmd
 }
 
-// server reads what every part needs to reach the API server.
+// server reads what every part needs in order to reach the API server.
 func (c *common) server() (*rest.Config, authority.Pairs, error) {
 	pairs, err := authority.ParsePairs(c.namespaces)
 	if err != nil {
@@ -105,7 +105,7 @@ func logger() logr.Logger {
 	return log
 }
 
-// withParent ends a context when this process is an orphan.
+// withParent returns a context that ends when the process `parent` is no longer the parent of this one.
 func withParent(ctx context.Context, parent int) (context.Context, context.CancelFunc) {
 	ctx, stop := context.WithCancel(ctx)
 	if parent == 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/poundlock/poundlock/test/simulation"
 )
 
-// every is how often a neighbour looks, and how often its log is read.
+// every is how often a neighbour looks at its objects, and how often its log is read.
 const every = 2 * time.Second
 
 func neighboursCommand(c *common) *cobra.Command {
@@ -39,7 +39,7 @@ func neighboursCommand(c *common) *cobra.Command {
 	return cmd
 }
 
-// logRefused logs what is refused, each once, until ctx ends.
+// logRefused logs each request that was refused once, until ctx ends.
 func logRefused(ctx context.Context, log logr.Logger, logs map[string]*neighbours.Log) {
 	logged := map[string]int{}
 	for tick := time.NewTicker(every); ; {
