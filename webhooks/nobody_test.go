@@ -88,6 +88,9 @@ func TestNobodyAnswers(t *testing.T) {
 		{"and for one that moves, whose pause it has acknowledged", "poundlock-create-for-set", p.makes("left")},
 
 		{"a VSphereVM is created with the UUID of a Machine's instance", unanswered, p.creates(keptManifest("new", "4210-1"))},
+		{"a person acknowledges a pause in the status of a VSphereVM", unanswered, p.patchState(keptMachine, "of-another", pausedCondition)},
+		{"and in that of a Cluster API Machine", unanswered, p.patchState(capiMachine, "acts", pausedCondition)},
+		{"a person writes another condition", "", p.patchState(capiMachine, "acts", strings.Replace(pausedCondition, `"Paused"`, `"Ready"`, 1))},
 		{"a person creates a VSphereVM of no instance", unanswered, p.creates(keptManifest("new", ""))},
 		{"it is created paused", unanswered, p.creates(strings.Replace(keptManifest("new", "4210-1"), "name: new", "name: new"+pausedText, 1))},
 		{"a VSphereVM gets it", unanswered, p.patch(keptMachine, "of-nobody", `{"spec":{"biosUUID":"4210-1"}}`)},
@@ -337,6 +340,8 @@ func (p outage) deletesInForeground(kind schema.GroupVersionKind, name string) f
 		return p.admin.Delete(p.t.Context(), toward(kind, "c", name), client.DryRunAll, client.PropagationPolicy(metav1.DeletePropagationForeground))
 	}
 }
+
+const pausedCondition = `{"status":{"conditions":[{"type":"Paused","status":"True","reason":"R","message":"m","lastTransitionTime":"2026-11-30T00:00:00Z"}]}}`
 
 // keptManifest is a VSphereVM that belongs to nobody, and has its controller's finalizer.
 func keptManifest(name, uuid string) string {

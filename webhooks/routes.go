@@ -104,6 +104,8 @@ func Routes(c Catalog) []Route {
 		Name:       "has-finalizers",
 		Expression: `has(oldObject.metadata.finalizers) && size(oldObject.metadata.finalizers) > 0`,
 	}}
+	// acknowledges is true for a person's request that changes the condition Paused.
+	acknowledges := cel.ByPersons(c.Identities) + " && (" + cel.ChangesPaused() + ")"
 	// heldOrPaused is the same as held, but for infrastructure machines, whose controller also adds a finalizer just before it creates an instance. In addition it
 	// matches a paused machine without a finalizer, because the controller does not act on a paused machine.
 	heldOrPaused := conditions("has-finalizers-or-is-paused", `request.operation != "DELETE" || request.kind.kind.endsWith("Template") || `+cel.HeldOrPaused())
@@ -194,17 +196,17 @@ func Routes(c Catalog) []Route {
 			closed:     mirrored + " || " + binds + instances,
 			Conditions: slices.Concat(heldOrPaused, conditions("is-not-a-cleaners-deletion", "!("+cel.ByCleaners(c.Identities)+")")),
 		},
-		// A request that changes only the condition Paused fails open: without Poundlock no move makes progress, and controllers must be able to report on their
-		// objects.
+		// A person's request that changes the condition Paused fails closed: Poundlock, once it runs again, would take the condition for an acknowledgement. The
+		// controllers, which are ServiceAccounts, report on their objects without Poundlock.
 		{
 			Name: "infrastructure-status", Side: policies.SideInfrastructure, Subjects: slices.Concat(machinesOf(infra), instancesOf(infra)), Subresource: "status",
 			Operations: ops(update), FailurePolicy: fail,
-			closed:     cel.ByOthers(c.Identities) + " && (" + cel.NamesInstance() + ")",
-			Conditions: conditions("names-an-instance-or-acknowledges", cel.NamesInstance()+" || "+cel.ByPersons(c.Identities)+" && ("+cel.ChangesPaused()+")"),
+			closed:     cel.ByOthers(c.Identities) + " && (" + cel.NamesInstance() + ") || " + acknowledges,
+			Conditions: conditions("names-an-instance-or-acknowledges", cel.NamesInstance()+" || "+acknowledges),
 		},
 		{
-			Name: "cluster-api-status", Side: policies.SideClusterAPI, Subjects: capi, Subresource: "status", Operations: ops(update), FailurePolicy: ignore,
-			Conditions: slices.Concat(conditions("acknowledges", cel.ChangesPaused()), conditions("is-a-persons", cel.ByPersons(c.Identities))),
+			Name: "cluster-api-status", Side: policies.SideClusterAPI, Subjects: capi, Subresource: "status", Operations: ops(update), FailurePolicy: fail,
+			closed: acknowledges, Conditions: conditions("acknowledges", acknowledges),
 		},
 		{
 			Name: "surroundings-keep", Mutating: true, Side: policies.Surroundings, Subjects: surroundingsSubjects(c.Platforms),
