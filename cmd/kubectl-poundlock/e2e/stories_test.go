@@ -470,7 +470,7 @@ func TestZCleanup(t *testing.T) {
 	if after := paused(); after != before {
 		t.Errorf("%s objects are paused, and were %s", after, before)
 	}
-	if out, code := sh(t, cleanup); code != 0 || !strings.Contains(out, "There is nothing") {
+	if out, code := sh(t, cleanup); code != 0 || !strings.Contains(out, "This cluster has none") {
 		t.Errorf("a second time: exit code %d:\n%s", code, out)
 	}
 	if out, _ := sh(t, "kubectl -n openshift-machine-api label machinesets.machine.openshift.io worker-a cleaned=yes"); !strings.Contains(out, "labeled") {
