@@ -123,7 +123,8 @@ const privateTypesEnd = `
 | ` + "`hypershift_api_proxy_requests_total`" + ` | counter: method, resource, code | requests that were answered |
 | ` + "`hypershift_api_proxy_request_duration_seconds`" + ` | histogram: method, resource | without watches, logs, and what becomes another protocol |
 | ` + " " +
-	"`hypershift_api_proxy_overhead_seconds`" + ` | histogram: method | how much of the requests' time was the proxy's own, without waiting for the API server and for the client |
+	"`hypershift_api_proxy_overhead_seconds`" + ` | histogram: method | how much of the requests' time was the proxy's own, ` +
+	`without waiting for the API server and for the client |
 | ` + "`hypershift_api_proxy_translation_errors_total`" + ` | counter: error_type | ` + "`invalid-json`, `unsupported-resource`" + ` |
 | ` + "`hypershift_conversion_webhook_requests_total`" + ` | counter: from_version, to_version, resource, result | reviews that were answered; each ` + "`failure`" + ` is an error below, too |
 | ` + "`hypershift_conversion_webhook_duration_seconds`" + ` | histogram: from_version, to_version, resource | the converter's time included |

@@ -5,6 +5,7 @@ package mirroring
 
 import (
 	"fmt"
+
 	"github.com/poundlock/poundlock/internal/managedfields"
 	"github.com/poundlock/poundlock/mirroring/deletion"
 	"github.com/poundlock/poundlock/mirroring/pairs"

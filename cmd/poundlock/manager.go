@@ -137,7 +137,8 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.BoolVar(&o.webhooks, "webhooks", true, "serve the admission webhooks")
 	f.BoolVar(&o.reconcilers, "reconcilers", true, "run the mirror and the handoff")
 	f.BoolVar(&o.controlPlane, "control-plane", false,
-		"run the operator and the generator of ControlPlaneMachineSets, whether or not the feature gate is on. Set this flag only if no other operator of ControlPlaneMachineSets runs")
+		"run the operator and the generator of ControlPlaneMachineSets, whether or not the feature gate is on. Set this flag only if no other operator of "+
+			"ControlPlaneMachineSets runs")
 	f.BoolVar(&o.mayRecreate, "control-plane-recreate", false,
 		"allow ControlPlaneMachineSets the strategy Recreate, which deletes each Machine before it creates the replacement: meanwhile etcd has one member less")
 	f.DurationVar(&o.notReadyGrace, "control-plane-not-ready-grace", controlplane.NotReadyGrace,

@@ -83,8 +83,8 @@ func (c *machines) takeBack(ctx context.Context, p *pass, cause error) error {
 			return cause
 		}
 		if waitErr := linger(ctx, err); waitErr != nil {
-			return &callError{fmt.Errorf("Machine %s was deleted while its instance was created, and the instance %q may be left in the cloud: remove it in the "+
-				"cloud: %w",
+			return &callError{fmt.Errorf("the Machine %s was deleted while its instance was created, and the instance %q may be left in the cloud: remove it in "+
+				"the cloud: %w",
 				machine.Name(orphan), providerIDOf(orphan), err)}
 		}
 	}
