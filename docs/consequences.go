@@ -39,7 +39,7 @@ var consequences = []consequence{
 		[]held{
 			onTheAPIServer,
 			in("reconcilers/mirror/acted_test.go", "TestWhatTheAutoscalerActsBy"), in("mirroring/feedback/autoscaler_news_test.go", "TestMarksComeBeforeReplicas"),
-			in("test/journeys/autoscaler_test.go", "TestTheAutoscalerOfTheMachineAPIScalesWhoeverIsAuthoritative", "TestTheAutoscalerScalesTheAuthoritativeSet",
+			in("test/journeys/autoscaler_test.go", "TestTheAutoscalerOfTheMachineAPIScalesTheAuthoritativeAPI", "TestTheAutoscalerScalesTheAuthoritativeSet",
 				"TestTheAutoscalerScalesDuringAMove", "TestTheAutoscalerTakesItsMarkBackDuringAMove", "TestTheAutoscalerDoesNotScaleWhatItDoesNotSee"),
 		},
 	},
@@ -86,7 +86,7 @@ var consequences = []consequence{
 		"Names of others that end in a reserved domain are free, or an identity's",
 		"",
 		[]held{onTheAPIServer, in("test/journeys/neighbours_test.go", "TestNeighboursMeetTheLock"),
-			in("test/journeys/autoscaler_test.go", "TestTheAutoscalerOfTheMachineAPIScalesWhoeverIsAuthoritative")},
+			in("test/journeys/autoscaler_test.go", "TestTheAutoscalerOfTheMachineAPIScalesTheAuthoritativeAPI")},
 	},
 	{
 		"Names by which somebody recognizes an object are not copied, but for labels that a set selects by. What an earlier mirror " +
@@ -106,7 +106,7 @@ var consequences = []consequence{
 			"architecture, os-id, owners, spot, remediation strategy, managed-by",
 		"",
 		[]held{onTheAPIServer, in("reconcilers/mirror/mirror_test.go", "TestMirror"), in("test/journeys/spot_test.go", "TestASpotMachineMovesThereAndBack"),
-			in("test/journeys/autoscaler_test.go", "TestTheAutoscalerOfTheMachineAPIScalesWhoeverIsAuthoritative"),
+			in("test/journeys/autoscaler_test.go", "TestTheAutoscalerOfTheMachineAPIScalesTheAuthoritativeAPI"),
 			in("reconcilers/controlplanemirror/controlplanemirror_test.go", "TestReflection")},
 	},
 	{

@@ -90,7 +90,7 @@ func TestWhatNoSetIsGeneratedFrom(t *testing.T) {
 		"two of three":                     {do: []planting{uprooted("master-1")}},
 		"two and an arbiter":               {do: []planting{uprooted("master-1"), topology}, reason: generator.NotAdmitted, words: "[controlplane/replicas]"},
 		"four of five":                     {do: []planting{also("lock-7x2k9-master-3", 0)}},
-		"four, of which one goes": {do: []planting{also("lock-7x2k9-master-3", 0), onPlant(0, going)}, reason: generator.UnsupportedSize, words: "the " +
+		"four, one of them being deleted": {do: []planting{also("lock-7x2k9-master-3", 0), onPlant(0, going)}, reason: generator.UnsupportedSize, words: "the " +
 			"Machine of one index is being removed"},
 		"three, of which one goes":          {do: []planting{onPlant(0, going)}},
 		"three and a replacement of one":    {do: []planting{also("lock-7x2k9-master-x-0", 0)}},

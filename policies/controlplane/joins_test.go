@@ -153,6 +153,18 @@ func TestAMachineThatReturns(t *testing.T) {
 	}
 }
 
+// masters is a control plane under review whose Machines have its labels.
+func masters(do []change) *controlplane.View {
+	v := reviewed()
+	for i := range v.Machines {
+		v.Machines[i].Labels = controlPlaneLabels()
+	}
+	for _, change := range do {
+		change(v)
+	}
+	return v
+}
+
 // TestAMachineThatIsEdited: a Machine's providerSpec changes no instance, and the set replaces what differs from its template.
 func TestAMachineThatIsEdited(t *testing.T) {
 	for message, c := range map[string]struct {
@@ -168,13 +180,7 @@ func TestAMachineThatIsEdited(t *testing.T) {
 		"by the mirror":      {by: policies.Poundlock},
 	} {
 		t.Run(message, func(t *testing.T) {
-			v := reviewed()
-			for i := range v.Machines {
-				v.Machines[i].Labels = controlPlaneLabels()
-			}
-			for _, do := range c.do {
-				do(v)
-			}
+			v := masters(c.do)
 			then, field := v.Machines[0].DeepCopy(), c.field
 			if field == "" {
 				field = "instanceType"
@@ -246,13 +252,7 @@ func TestAMachineThatIsEditedInClusterAPI(t *testing.T) {
 		"without a change of spec":    {same: true, wantNoLookup: true},
 	} {
 		t.Run(message, func(t *testing.T) {
-			v := reviewed()
-			for i := range v.Machines {
-				v.Machines[i].Labels = controlPlaneLabels()
-			}
-			for _, do := range c.do {
-				do(v)
-			}
+			v := masters(c.do)
 			m := &v.Machines[0]
 			m.Spec.AuthoritativeAPI, m.Status.AuthoritativeAPI = machinev1beta1.MachineAuthorityClusterAPI, machinev1beta1.MachineAuthorityClusterAPI
 			edited := m.DeepCopy()

@@ -99,7 +99,7 @@ func TestWhatAuthorityMakesOfAPlan(t *testing.T) {
 		"Recreate does not remove a second Machine from etcd": {do: []change{strategy("Recreate"), larger, without(2), with("c-master-x-2", "c", false), notReady(2)}, waits: "c-master-x-2 " +
 			"is not ready: the strategy Recreate does not remove a second Machine from etcd"},
 		"Recreate begins with the one that is not ready": {do: []change{strategy("Recreate"), larger, notReady(1)}, steps: []string{"Delete c-master-1"}},
-		"a hook is told of, with who holds the Machine":  {do: []change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked)}, waits: "c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd"},
+		"the message names a hook and its owner":         {do: []change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked)}, waits: "c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd"},
 		"a new one that Cluster API cannot make says why": {do: []change{larger, with("c-master-x-0", "a", true), on(3, refusedThere)},
 			waits: "c-master-x-0 is not ready yet: its Synchronized is False, and Cluster API makes no instance of it (FieldsNotConvertible: spec.x: no)"},
 		"a new one that the cloud refuses has its words, cut": {do: []change{larger, with("c-master-x-0", "a", true), on(3, refusedByCloud)},

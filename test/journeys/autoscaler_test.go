@@ -123,8 +123,8 @@ func TestTheAutoscalerScalesTheAuthoritativeSet(t *testing.T) {
 	sized(t, set, 0)
 }
 
-// TestTheAutoscalerOfTheMachineAPIScalesWhoeverIsAuthoritative: the autoscaler of the releases so far, and its operator, only know the Machine API.
-func TestTheAutoscalerOfTheMachineAPIScalesWhoeverIsAuthoritative(t *testing.T) {
+// TestTheAutoscalerOfTheMachineAPIScalesTheAuthoritativeAPI: the autoscaler of the releases so far, and its operator, only know the Machine API.
+func TestTheAutoscalerOfTheMachineAPIScalesTheAuthoritativeAPI(t *testing.T) {
 	stories.Long(t)
 	story(t)
 	apply(t, autoscalerMay)

@@ -348,7 +348,7 @@ func (c *cleaner) returned(ctx context.Context, namespace string) (*Obstacle, er
 	}
 	return &Obstacle{
 		What:   own[0].Resource + "/" + own[0].name + " was created again",
-		Remedy: "stop whoever applies Poundlock's manifests, such as a GitOps controller",
+		Remedy: "stop the writer that applies Poundlock's manifests, such as a GitOps controller",
 	}, nil
 }
 

@@ -23,15 +23,14 @@ type Leaving map[Place]bool
 
 // takes reports whether a pair's object of an API is deleted with its place. kind is the kind whose CRD counts as such a place.
 func (l Leaving) takes(kind authority.Kind, p inventory.Pair, side authority.API) bool {
-	if p.MachineAPI == nil && side == authority.MachineAPI || p.ClusterAPI == nil && side == authority.ClusterAPI {
-		return false
-	}
-	for _, s := range kind.Surroundings(side, p.Namespaces, p.MachineAPI, p.ClusterAPI) {
-		if l[Place{s.Kind, s.Namespace, s.Name}] {
-			return true
-		}
-	}
-	return false
+	return p.Core()[side] != nil && l.goes(kind, p, side)
+}
+
+// goes reports whether a place of a pair's object of an API is being deleted, whether or not the object still exists. kind is as in takes.
+func (l Leaving) goes(kind authority.Kind, p inventory.Pair, side authority.API) bool {
+	return slices.ContainsFunc(kind.Surroundings(side, p.Namespaces, p.MachineAPI, p.ClusterAPI), func(s authority.Surrounding) bool {
+		return l[Place{s.Kind, s.Namespace, s.Name}]
+	})
 }
 
 // takesMirror reports whether a pair's mirror, and what the mirror owns, are deleted with their place. For a MachineSet it looks at the place of the Machines.
@@ -83,7 +82,7 @@ func (l Leaving) detached(f *inventory.Fleet) map[*policies.Object]types.UID {
 		}
 		for _, machine := range childrenOf(f, set, owner, side) {
 			if machine.Authoritative() == side {
-				out[objectIn(machine, side)] = owner.Metadata.UID
+				out[machine.Core()[side]] = owner.Metadata.UID
 			}
 		}
 	}
@@ -94,15 +93,8 @@ func (l Leaving) detached(f *inventory.Fleet) map[*policies.Object]types.UID {
 // first, but may have been deleted with that place, too.
 func (l Leaving) orphans(set inventory.Pair) bool {
 	mirror, in := mirrorOf(set)
-	if _, ok := set.Kind.Children(); !ok || mirror == nil || !mirror.Deleting() || !mirror.HasFinalizer(authority.SyncFinalizer) {
-		return false
-	}
-	for _, s := range set.Kind.Surroundings(in.Other(), set.Namespaces, set.MachineAPI, set.ClusterAPI) {
-		if l[Place{s.Kind, s.Namespace, s.Name}] {
-			return true
-		}
-	}
-	return false
+	_, ok := set.Kind.Children()
+	return ok && mirror != nil && mirror.Deleting() && mirror.HasFinalizer(authority.SyncFinalizer) && l.goes(set.Kind, set, in.Other())
 }
 
 // mirrorOf returns the pair's object in the API that is not authoritative (nil if there is none), and that API.
@@ -111,21 +103,14 @@ func mirrorOf(p inventory.Pair) (*policies.Object, authority.API) {
 	if p.Authoritative() != authority.ClusterAPI {
 		in = authority.ClusterAPI
 	}
-	return objectIn(p, in), in
-}
-
-func objectIn(p inventory.Pair, api authority.API) *policies.Object {
-	if api == authority.ClusterAPI {
-		return p.ClusterAPI
-	}
-	return p.MachineAPI
+	return p.Core()[in], in
 }
 
 // childrenOf returns the pairs whose object in the given API belongs to the owner.
 func childrenOf(f *inventory.Fleet, set inventory.Pair, owner *policies.Object, in authority.API) []inventory.Pair {
 	var out []inventory.Pair
 	for _, p := range f.Pairs {
-		if o := objectIn(p, in); o != nil && p.Kind.Parent == set.Kind.Name && ownedBy(o, owner.Metadata.UID) {
+		if o := p.Core()[in]; o != nil && p.Kind.Parent == set.Kind.Name && ownedBy(o, owner.Metadata.UID) {
 			out = append(out, p)
 		}
 	}

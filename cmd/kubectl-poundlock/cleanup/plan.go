@@ -103,7 +103,7 @@ func ofClusterAPI(set inventory.Set) bool {
 // going returns an obstacle if the pair's mirror is being deleted and has Poundlock's finalizer, because nothing would finish the deletion; nil otherwise.
 func going(f *inventory.Fleet, p inventory.Pair, leaving Leaving) *Obstacle {
 	mirror, side := mirrorOf(p)
-	authoritative := objectIn(p, side.Other())
+	authoritative := p.Core()[side.Other()]
 	if mirror == nil || authoritative == nil || !mirror.Deleting() || !mirror.HasFinalizer(authority.SyncFinalizer) ||
 		leaving.takesMirror(p, side) {
 		return nil

@@ -44,7 +44,7 @@ func TestWhatStartsMeanwhileStopsCleanup(t *testing.T) {
 		"its webhook answers":                        {refuses: true, answers: true, patched: 1, want: "Poundlock's webhook answers"},
 		"it runs, and nothing refuses":               {replicas: 2, patched: 3, want: "wants 2 replicas"},
 		"its manifests are applied":                  {refuses: true, again: webhook, patched: 1, want: "stopped: meanwhile validatingwebhookconfigurations/poundlock was created again"},
-		"they are, and what is taken off comes back": {again: webhook, patched: 3, want: "stop whoever applies Poundlock's manifests"},
+		"they are, and what is taken off comes back": {again: webhook, patched: 3, want: "stop the writer that applies Poundlock's manifests"},
 		"an API server is behind":                    {refuses: true, patched: 1, want: "still calls admission that was deleted"},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -415,7 +415,7 @@ func (f *Fleet) count() {
 func (f *Fleet) hold() {
 	with := map[string][]*policies.Object{}
 	for _, p := range f.Pairs {
-		for _, o := range p.core() {
+		for _, o := range p.Core() {
 			if id := authority.InstanceKeyOf(o); id != "" && p.Kind.InfraActs() {
 				with[id] = append(with[id], o)
 			}
@@ -446,7 +446,7 @@ func (f *Fleet) alsoKept(p Pair, kept []*policies.Object) []string {
 }
 
 func (f *Fleet) uncounted(set Pair, machines []Pair) []policies.Uncounted {
-	r := authority.Roster{Sets: set.core(), Machines: map[authority.API][]*policies.Object{}, Definitions: map[authority.API]authority.Presence{}}
+	r := authority.Roster{Sets: set.Core(), Machines: map[authority.API][]*policies.Object{}, Definitions: map[authority.API]authority.Presence{}}
 	child, _ := set.Kind.Children()
 	for api := range r.Sets {
 		if slices.Contains(f.undefined, child.DefinitionIn(api)) {
@@ -455,8 +455,8 @@ func (f *Fleet) uncounted(set Pair, machines []Pair) []policies.Uncounted {
 	}
 	named := map[string]map[authority.API]*policies.Object{}
 	for _, m := range machines {
-		named[m.Name] = m.core()
-		for api, o := range m.core() {
+		named[m.Name] = m.Core()
+		for api, o := range m.Core() {
 			if o != nil {
 				r.Machines[api] = append(r.Machines[api], o)
 			}
@@ -469,8 +469,8 @@ func (f *Fleet) uncounted(set Pair, machines []Pair) []policies.Uncounted {
 	return out
 }
 
-// core returns the pair's core objects by API.
-func (p Pair) core() map[authority.API]*policies.Object {
+// Core returns the pair's core objects by API.
+func (p Pair) Core() map[authority.API]*policies.Object {
 	return map[authority.API]*policies.Object{authority.MachineAPI: p.MachineAPI, authority.ClusterAPI: p.ClusterAPI}
 }
 
