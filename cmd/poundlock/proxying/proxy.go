@@ -44,7 +44,8 @@ The client connects to --listen in plain HTTP, without credentials.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "Answer clients at this address. It must be a loopback address: every program that reaches it has the pod's rights")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:8080",
+		"Answer clients at this address. It must be a loopback address: every program that reaches it has the pod's rights")
 	f.StringVar(&o.health, "health-listen", ":8081", "Answer /healthz, /readyz and /metrics at this address")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "",
 		"Reach the API server with this kubeconfig (default: the pod's ServiceAccount). The proxy ignores $KUBECONFIG, which leads the pod's other containers to it")
