@@ -5,6 +5,7 @@ package controlplane_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -197,6 +198,43 @@ func TestAMachineThatIsEdited(t *testing.T) {
 	}
 }
 
+// nodeless takes the Node of the first Machine away.
+func nodeless(v *controlplane.View) { v.Machines[0].Status.NodeRef, v.Nodes = nil, v.Nodes[1:] }
+
+// TestAMachineThatLosesALabel: the set selects Machines by their labels.
+func TestAMachineThatLosesALabel(t *testing.T) {
+	for message, c := range map[string]struct {
+		do    []change
+		label string
+		by    policies.Actor
+		want  []string
+	}{
+		"by which the set selects it": {label: controlplane.RoleLabel, want: []string{"with these labels the set no longer selects c-master-0, whose instance keeps running: " +
+			"the ControlPlaneMachineSet will do nothing until this is fixed: Nodes of the control plane without a Machine: c-master-0 (its Machine c-master-0 lacks a label that the set " +
+			"selects by (machine.openshift.io/cluster-api-machine-role=master): kubectl -n  label --overwrite machines.machine.openshift.io c-master-0 " +
+			"machine.openshift.io/cluster-api-machine-role=master). Remove each Node, or create its Machine by hand"}},
+		"while it has no Node yet": {label: controlplane.RoleLabel, do: changes(nodeless), want: []string{"with these labels the set no longer selects c-master-0, whose " +
+			"instance keeps running: the ControlPlaneMachineSet will create a Machine at index 0"}},
+		"of an inactive set":      {label: controlplane.RoleLabel, do: changes(inactive)},
+		"that says nothing":       {label: "mine"},
+		"by OpenShift's operator": {label: controlplane.RoleLabel, by: policies.ControlPlaneOperator},
+	} {
+		t.Run(message, func(t *testing.T) {
+			v := masters(c.do)
+			v.Machines[0].Labels["mine"] = "1"
+			then := v.Machines[0].DeepCopy()
+			delete(then.Labels, c.label)
+			change := policies.Change{
+				Subject:   policies.Subject{Side: policies.SideMachineAPI, Kind: "Machine", Namespace: "m", Name: then.Name},
+				Operation: admissionv1.Update, Old: machineObject(t, &v.Machines[0]), New: machineObject(t, then), Actor: c.by,
+			}
+			if d := cmp.Diff(c.want, warnings(t, v, change)); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
 // warnings are those of a change's review, which sees the control plane if it asks for that.
 func warnings(t *testing.T, v *controlplane.View, change policies.Change) []string {
 	t.Helper()
@@ -274,5 +312,21 @@ func TestAMachineThatIsEditedInClusterAPI(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})
+	}
+}
+
+// TestAMachineThatLosesALabelInClusterAPI: its mirror in Machine API loses the label, by which the set selects.
+func TestAMachineThatLosesALabelInClusterAPI(t *testing.T) {
+	v := masters(nil)
+	m := &v.Machines[0]
+	m.Spec.AuthoritativeAPI, m.Status.AuthoritativeAPI = machinev1beta1.MachineAuthorityClusterAPI, machinev1beta1.MachineAuthorityClusterAPI
+	edited := m.DeepCopy()
+	delete(edited.Labels, controlplane.RoleLabel)
+	got := warningsWith(t, v, policies.Change{
+		Subject:   policies.Subject{Side: policies.SideClusterAPI, Kind: "Machine", Namespace: "c", Name: m.Name},
+		Operation: admissionv1.Update, Old: machineObject(t, m), New: machineObject(t, edited),
+	}, edited)
+	if len(got) != 1 || !strings.HasPrefix(got[0], "with these labels the set no longer selects c-master-0, whose instance keeps running: ") {
+		t.Errorf("the warnings are %q", got)
 	}
 }

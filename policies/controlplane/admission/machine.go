@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
@@ -52,11 +53,12 @@ func edits(c policies.Change) bool {
 		controlplane.OfControlPlane(c.New.Metadata.Labels) && !bytes.Equal(providerSpec(c.New), providerSpec(c.Old))
 }
 
-// editsClusterAPI reports whether a person changes the spec of a Cluster API Machine of the control plane, or of a provider's machine. If Cluster API is
-// authoritative, the mirror follows, and the set compares the mirror with its template.
+// editsClusterAPI reports whether a person changes the spec or the labels of a Cluster API Machine of the control plane, or the spec of a provider's machine. If
+// Cluster API is authoritative, the mirror follows, and the set compares the mirror with its template.
 func editsClusterAPI(c policies.Change) bool {
 	return c.Operation == admissionv1.Update && c.New != nil && c.Old != nil && !c.New.Deleting() && c.Actor == policies.Anyone &&
-		(c.Side == policies.SideInfrastructure || controlplane.OfControlPlane(c.New.Metadata.Labels)) && !same(c.Old.Spec, c.New.Spec)
+		(c.Side == policies.SideInfrastructure && !same(c.Old.Spec, c.New.Spec) ||
+			c.Side == policies.SideClusterAPI && controlplane.OfControlPlane(c.Old.Metadata.Labels) && (!same(c.Old.Spec, c.New.Spec) || leaves(c)))
 }
 
 func clusterAPIEditNeeds(c policies.Change) policies.Need {
@@ -75,20 +77,26 @@ func EditedInClusterAPI(c policies.Change) policies.Verdict {
 	return after(c, *in.Edited, "")
 }
 
+// leaves reports whether a person changes the labels of a control plane Machine, by which the set selects the Machine.
+func leaves(c policies.Change) bool {
+	return c.Operation == admissionv1.Update && c.New != nil && c.Old != nil && !c.New.Deleting() && c.Actor == policies.Anyone &&
+		controlplane.OfControlPlane(c.Old.Metadata.Labels) && !maps.Equal(c.Old.Metadata.Labels, c.New.Metadata.Labels)
+}
+
 func joinNeeds(c policies.Change) policies.Need {
-	if joins(c) || returns(c) || edits(c) {
+	if joins(c) || returns(c) || edits(c) || leaves(c) {
 		return policies.NeedControlPlaneSet
 	}
 	return 0
 }
 
-// Joins warns about what the active set will do because a person adds a Machine to the control plane, edits a Machine, or moves it back to Machine API: "This
-// set should be the complete control plane and there should be a 1:1 mapping of Machines in this set to the control plane nodes". It compares the plan with the
-// changed Machine to the plan without the change. When a Machine returns to Machine API, its providerSpec has the values of its infrastructure cluster object,
-// and differences in these values count again.
+// Joins warns about what the active set will do because a person adds a Machine to the control plane, takes it away by its labels, edits a Machine, or moves it
+// back to Machine API: "This set should be the complete control plane and there should be a 1:1 mapping of Machines in this set to the control plane nodes". It
+// compares the plan with the changed Machine to the plan without the change. When a Machine returns to Machine API, its providerSpec has the values of its
+// infrastructure cluster object, and differences in these values count again.
 func Joins(c policies.Change) policies.Verdict {
 	in := c.Facts.ControlPlane
-	if !joins(c) && !returns(c) && !edits(c) || in == nil || in.Set == nil || in.Set.Deleting() {
+	if !joins(c) && !returns(c) && !edits(c) && !leaves(c) || in == nil || in.Set == nil || in.Set.Deleting() {
 		return policies.Verdict{}
 	}
 	m := machinev1beta1.Machine{}
@@ -113,14 +121,23 @@ func after(c policies.Change, m machinev1beta1.Machine, when string) policies.Ve
 		return policies.Verdict{}
 	}
 	before := p.plan()
-	if selector, err := controlplane.Selector(p.set); err != nil || !before.Active || !selector.Matches(labels.Set(m.Labels)) {
+	selector, err := controlplane.Selector(p.set)
+	if err != nil || !before.Active {
 		return policies.Verdict{}
 	}
 	view := p.view()
-	if i := slices.IndexFunc(view.Machines, func(o machinev1beta1.Machine) bool { return o.Name == m.Name }); i >= 0 && !joins(c) {
-		view.Machines = slices.Clone(view.Machines)
+	view.Machines = slices.Clone(view.Machines)
+	i := slices.IndexFunc(view.Machines, func(o machinev1beta1.Machine) bool { return o.Name == m.Name })
+	switch selected := selector.Matches(labels.Set(m.Labels)); {
+	case !selected && (i < 0 || !leaves(c)):
+		return policies.Verdict{}
+	case !selected:
+		view.Machines = slices.Delete(view.Machines, i, i+1)
+		view.Unselected = append(slices.Clone(view.Unselected), m)
+		when = "with these labels the set no longer selects " + m.Name + ", whose instance keeps running: "
+	case i >= 0 && !joins(c):
 		view.Machines[i] = m
-	} else {
+	default:
 		view.Machines = append(view.Machines, m)
 	}
 	var out []string
@@ -129,8 +146,8 @@ func after(c policies.Change, m machinev1beta1.Machine, when string) policies.Ve
 			out = append(out, when+"the ControlPlaneMachineSet will do nothing until this is fixed: "+problem.Message)
 		}
 	}
-	known := deletions(p.view())
-	for _, one := range deletions(view) {
+	known := effects(p.view())
+	for _, one := range effects(view) {
 		if !slices.Contains(known, one) {
 			out = append(out, when+"the ControlPlaneMachineSet will "+one)
 		}
@@ -138,18 +155,21 @@ func after(c policies.Change, m machinev1beta1.Machine, when string) policies.Ve
 	return policies.Warn(out...)
 }
 
-// deletions returns a text for each Machine that a set will delete, with the reason.
-func deletions(v controlplane.View) []string {
+// effects returns a text for each Machine that a set will create at an index without a Machine, or delete, with the reason.
+func effects(v controlplane.View) []string {
 	var out []string
 	for _, m := range controlplane.Ahead(v).Moments {
-		if m.Waits != "" || m.Verb != controlplane.Delete {
-			continue
+		switch {
+		case m.Waits != "":
+		case m.Verb == controlplane.Create && m.Cause == controlplane.Vacant:
+			out = append(out, fmt.Sprintf("create a Machine at index %d", m.Index.Number))
+		case m.Verb == controlplane.Delete:
+			why := m.Reason()
+			if all := m.Machine.In(controlplane.Rollout); m.Cause == controlplane.Replaced && len(all) > 0 {
+				why = "it differs from the template: " + controlplane.ListDifferences(all)
+			}
+			out = append(out, fmt.Sprintf("delete %s (%s)", m.Name, why))
 		}
-		why := m.Reason()
-		if all := m.Machine.In(controlplane.Rollout); m.Cause == controlplane.Replaced && len(all) > 0 {
-			why = "it differs from the template: " + controlplane.ListDifferences(all)
-		}
-		out = append(out, fmt.Sprintf("delete %s (%s)", m.Name, why))
 	}
 	return out
 }

@@ -190,16 +190,17 @@ func Rules() policies.Set {
 		{
 			ID: "controlplane/machine", Clause: document + "Selecting Machines",
 			Description: "Creating a Machine with the control plane's labels, or giving a Machine these labels, warns of what the active set will do: it stops if " +
-				"another Machine has the same index (the number at the end of the name), or deletes one of the two. An edit of a control plane Machine's providerSpec, " +
-				"and a request to move such a Machine back to the Machine API, also warn if the Machine then differs from the template.",
+				"another Machine has the same index (the number at the end of the name), or deletes one of the two. Removing a label by which the set selects the " +
+				"Machine warns, too: the set stops, or creates another Machine. An edit of a control plane Machine's providerSpec, and a request " +
+				"to move such a Machine back to the Machine API, also warn if the Machine then differs from the template.",
 			Remedy: "Give the Machine a name that ends with the number of an index without a Machine. Or delete the Machine that you want to replace: the set " +
-				"creates the replacement itself. Before a move back, edit the template while the strategy is OnDelete.",
+				"creates the replacement itself. Keep the labels of a Machine that serves. Before a move back, edit the template while the strategy is OnDelete.",
 			On: onMachines(admissionv1.Create, admissionv1.Update), Needs: joinNeeds, Check: Joins,
 		},
 		{
 			ID: "controlplane/machine-edit", Clause: document + "Selecting Machines",
-			Description: "An edit of a control plane Machine for which Cluster API is authoritative, or of its provider's machine, warns which Machines the active " +
-				"set will delete because of it: the instance does not change, the mirror in Machine API does, and the set compares the mirror with its template.",
+			Description: "An edit of a control plane Machine for which Cluster API is authoritative (also of its labels), or of its provider's machine, warns " +
+				"which Machines the active set will delete because of it: the instance does not change, the mirror in Machine API does, and the set compares the mirror with its template.",
 			Remedy: "Edit the template instead. To change both without a replacement, set the strategy to OnDelete first.",
 			On:     onClusterAPIMachines(), Needs: clusterAPIEditNeeds, Check: EditedInClusterAPI,
 		},
