@@ -200,7 +200,8 @@ func Rules() policies.Set {
 		{
 			ID: "controlplane/machine-edit", Clause: document + "Selecting Machines",
 			Description: "An edit of a control plane Machine for which Cluster API is authoritative (also of its labels), or of its provider's machine, warns " +
-				"which Machines the active set will delete because of it: the instance does not change, the mirror in Machine API does, and the set compares the mirror with its template.",
+				"which Machines the active set will delete because of it: the instance does not change, the mirror in Machine API does, and the set compares the mirror " +
+				"with its template.",
 			Remedy: "Edit the template instead. To change both without a replacement, set the strategy to OnDelete first.",
 			On:     onClusterAPIMachines(), Needs: clusterAPIEditNeeds, Check: EditedInClusterAPI,
 		},
