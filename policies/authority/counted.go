@@ -15,6 +15,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/internal/eventnote"
+	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -136,10 +137,13 @@ func (r Roster) why(u policies.Uncounted, machine map[API]*policies.Object) stri
 			"Machine to %s first",
 			API(u.By).Text(), other.Text())
 	case u.Unreflected:
+		kind, _ := KindNamed("Machine")
 		return fmt.Sprintf("it has no Machine API object, and Poundlock creates none while Machine API is authoritative for its MachineSet. To delete the "+
-			"Machine with its instance: kubectl -n %s delete machines.%s %s. To keep it, increase spec.replicas of Machine API's MachineSet by one, then create the "+
-			"Machine in Machine API with spec.authoritativeAPI: ClusterAPI (kubectl poundlock convert writes the manifest)",
-			machine[ClusterAPI].Metadata.Namespace, clusterv1.GroupVersion.Group, u.Name)
+			"Machine with its instance: kubectl -n %s delete machines.%s %s. To keep it, choose another Machine of the set that is deleted for it, with its instance: "+
+			"kubectl -n %s annotate %s OTHER %s=true. Then create the Machine in Machine API with spec.authoritativeAPI: ClusterAPI (kubectl poundlock "+
+			"convert writes the manifest). The set adopts it, has one Machine more than spec.replicas, and deletes the annotated one",
+			machine[ClusterAPI].Metadata.Namespace, clusterv1.GroupVersion.Group, u.Name,
+			r.Sets[MachineAPI].Metadata.Namespace, kind.DefinitionIn(MachineAPI), machineapi.DeleteAnnotation)
 	case twin == nil && other == MachineAPI && notReflected(machine[ClusterAPI]) != "":
 		return "it has no Machine API object" + notReflected(machine[ClusterAPI])
 	case twin == nil:
