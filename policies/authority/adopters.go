@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/policies"
 )
 
@@ -52,7 +53,8 @@ func comesUnowned(c policies.Change) bool {
 
 // SetAdopts warns, when a Machine without a controller is created, which Machine API sets will adopt the Machine later. A set of the Machine API adopts each
 // Machine that has no controller and that the set's selector matches. While different APIs are authoritative for the set and the Machine, the lock refuses the
-// adoption. The person who creates or restores the Machine does not see that refusal.
+// adoption. The person who creates or restores the Machine does not see that refusal. If the Machine is created for a Cluster API Machine that the set's mirror
+// owns, Poundlock gives it to the set at once.
 func SetAdopts(c policies.Change) policies.Verdict {
 	if !comesUnowned(c) {
 		return policies.Verdict{}
@@ -62,6 +64,12 @@ func SetAdopts(c policies.Change) policies.Verdict {
 	for _, set := range c.Facts.Sets {
 		selector, of := SelectorOf(set), Authoritative(Read(set))
 		if set.Deleting() || selector.Empty() || of == machine || !selector.Matches(labels.Set(c.New.Metadata.Labels)) {
+			continue
+		}
+		if c.Facts.Twin != nil && OwningSet(c.Facts.Twin, policies.SideClusterAPI) == set.Metadata.Name {
+			out = append(out, fmt.Sprintf("MachineSet %s of Cluster API owns the Machine there, so Poundlock makes the Machine API MachineSet the owner of this "+
+				"Machine. If that set then has more Machines than spec.replicas, it deletes one with its instance. To choose which, first annotate that Machine with %s=true",
+				set.Metadata.Name, machineapi.DeleteAnnotation))
 			continue
 		}
 		out = append(out, fmt.Sprintf("metadata.labels: MachineSet %s, for which %s is authoritative, selects this Machine. Once that API is authoritative for "+

@@ -188,3 +188,28 @@ func TestNameUncounted(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestAFormerMirrorHasItsReason: cleanup has removed the mark of a mirror, and its Machine was deleted in Machine API before Poundlock mirrored it again.
+func TestAFormerMirrorHasItsReason(t *testing.T) {
+	kind, _ := authority.KindNamed("Machine")
+	const paused = `"cluster.x-k8s.io/paused":""`
+	written := func(manager string) string {
+		return `,"managedFields":[{"manager":"` + manager + `","operation":"Update","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:annotations":{"f:cluster.x-k8s.io/paused":{}}}}}]`
+	}
+	for name, c := range map[string]struct {
+		annotations, fields string
+		want                bool
+	}{
+		"Poundlock paused it":               {paused, written("poundlock-mirror"), true},
+		"a person paused it":                {paused, written("kubectl"), false},
+		"Poundlock did, and it is a mirror": {paused + `,"poundlock.openshift.io/mirror-of":"Machine/x"`, written("poundlock-mirror"), false},
+		"Poundlock did, and it is unpaused": {`"a":""`, written("poundlock-mirror"), false},
+		"nobody knows who wrote the pause":  {paused, "", false},
+	} {
+		o := parsed(t, `{"kind":"Machine","metadata":{"name":"x","namespace":"c","annotations":{`+c.annotations+`}`+c.fields+`}}`)
+		why := authority.NotReflected(kind, o)
+		if got := strings.Contains(why, "kubectl -n c delete --wait=false machines.cluster.x-k8s.io x"); got != c.want {
+			t.Errorf("%s: %q", name, why)
+		}
+	}
+}

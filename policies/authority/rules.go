@@ -517,9 +517,10 @@ func Rules() policies.Set {
 		{
 			ID: "authority/set-adopts", Clause: authOf,
 			Description: "The creation of a Machine API Machine without an owner warns if the selector of a MachineSet matches it for which the other API " +
-				"is authoritative. The set may not adopt it while that is so. Once the Machine has moved there, the set adopts it, and may delete it.",
+				"is authoritative. The set may not adopt it while that is so. Once the Machine has moved there, the set adopts it, and may delete it. If the set's " +
+				"mirror owns the Cluster API Machine already, Poundlock makes the set the owner at once.",
 			Remedy: "Give the Machine other labels, or the authority of the MachineSet.",
-			On:     on(mapi(machine, onCreate)), Needs: when(comesUnowned, policies.NeedSets), Check: SetAdopts,
+			On:     on(mapi(machine, onCreate)), Needs: when(comesUnowned, policies.NeedSets|policies.NeedTwin), Check: SetAdopts,
 		},
 		{
 			ID: "authority/selectors-overlap", Clause: authOf,
