@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -107,7 +108,7 @@ func FindVast(raw []byte, typed any) (path string, found bool) {
 var quantity = reflect.TypeFor[resource.Quantity]()
 
 func findVast(v reflect.Value) (path string, found bool) {
-	if v.Kind() == reflect.Pointer {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		v = v.Elem()
 	}
 	if !v.IsValid() {
@@ -128,6 +129,14 @@ func findVast(v reflect.Value) (path string, found bool) {
 		for i := range v.Len() {
 			if below, found := findVast(v.Index(i)); found {
 				return fmt.Sprintf("[%d]%s", i, below), true
+			}
+		}
+	case reflect.Map:
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		for _, key := range keys {
+			if below, found := findVast(v.MapIndex(key)); found {
+				return fmt.Sprintf("[%v]%s", key, below), true
 			}
 		}
 	}
