@@ -97,7 +97,7 @@ func nodeLabelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 		case there && have != v && reachesNode(k):
 			p.Differs(nodeLabel(k), v, "the label that the Machine's role makes", have)
 		case there && have != v:
-			p.Differs(nodeLabel(k), v, "the Machine's own label of this name (Cluster API has one label for Machine and Node),", have)
+			p.Differs(nodeLabel(k), v, "the Machine's own label of this name (Cluster API has one label for Machine and Node)", have)
 		default:
 			put(&c.Metadata.Labels, k, v)
 			remember(&c.Metadata, NodeLabelsAnnotation, stands(k, m.Metadata.Labels))

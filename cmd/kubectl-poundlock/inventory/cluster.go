@@ -197,8 +197,8 @@ func (c *collection) nodeSync(ctx context.Context, client dynamic.Interface, pai
 	for _, container := range d.Spec.Template.Spec.Containers {
 		flags := pflag.NewFlagSet(container.Name, pflag.ContinueOnError)
 		flags.ParseErrorsAllowlist.UnknownFlags = true
-		labels := flags.StringArray("additional-sync-machine-labels", nil, "")
-		annotations := flags.StringArray("additional-sync-machine-annotations", nil, "")
+		labels := flags.StringSlice("additional-sync-machine-labels", nil, "")
+		annotations := flags.StringSlice("additional-sync-machine-annotations", nil, "")
 		gates := flags.StringSlice("feature-gates", nil, "")
 		_ = flags.Parse(slices.Concat(container.Command, container.Args)) // unknown flags are ignored
 		c.fleet.gates = Gates(c.fleet.gates, *gates)

@@ -69,7 +69,8 @@ func (f *Fleet) Lacks(c Cluster, env conversion.Env) []Lack {
 	}
 	if env.NodeSync.Labels == nil && env.NodeSync.Annotations == nil && !f.nodeSyncRead {
 		out = append(out, Lack{Name: "--additional-sync-machine-labels and -annotations of Cluster API's manager",
-			Flags:   "with the values of Cluster API's manager (OpenShift: --additional-sync-machine-labels=.* --additional-sync-machine-annotations=.*)",
+			Flags: "with the values of Cluster API's manager (OpenShift: --additional-sync-machine-labels=.* --additional-sync-machine-annotations=.*; " +
+				"if the manager has none: --additional-sync-machine-labels=)",
 			suppose: everySync})
 	}
 	if env.TakesTaints == nil {

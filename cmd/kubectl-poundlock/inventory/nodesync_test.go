@@ -25,6 +25,10 @@ func TestWhatClusterAPIsManagerIsToldIsRead(t *testing.T) {
 	}{
 		"OpenShift's": {`{apiVersion: apps/v1, kind: Deployment, metadata: {name: capi-controller-manager, namespace: openshift-cluster-api}, spec: {template: {spec: {containers: [{name: manager,
   command: [./bin/cluster-api-controller-manager], args: [--unheard-of=1, "--additional-sync-machine-labels=.*", "--additional-sync-machine-annotations=.*", "--feature-gates=MachineTaintPropagation=true"]}]}}}}`, true, 1, true},
+		"two in one flag": {`{apiVersion: apps/v1, kind: Deployment, metadata: {name: capi-controller-manager, namespace: openshift-cluster-api}, spec: {template: {spec: {containers: [{name: manager,
+  args: ["--additional-sync-machine-labels=a/.*,b/.*"]}]}}}}`, true, 2, false},
+		"an empty flag": {`{apiVersion: apps/v1, kind: Deployment, metadata: {name: capi-controller-manager, namespace: openshift-cluster-api}, spec: {template: {spec: {containers: [{name: manager,
+  args: ["--additional-sync-machine-labels="]}]}}}}`, true, 0, false},
 		"one without":     {`{apiVersion: apps/v1, kind: Deployment, metadata: {name: capi-controller-manager, namespace: openshift-cluster-api}, spec: {template: {spec: {containers: [{name: manager}]}}}}`, true, 0, false},
 		"of another name": {`{apiVersion: apps/v1, kind: Deployment, metadata: {name: other, namespace: openshift-cluster-api}}`, false, 0, false},
 	} {

@@ -5,6 +5,7 @@ package targets
 
 import (
 	"context"
+	"encoding/csv"
 	"fmt"
 	"maps"
 	"slices"
@@ -101,8 +102,19 @@ func (p *patterns) String() string {
 
 func (p *patterns) Type() string { return "strings" }
 
+// Set reads the text as Cluster API's manager does: a line of CSV. An empty text has no pattern, and says that there are none.
 func (p *patterns) Set(text string) error {
-	more, err := conversion.ParsePatterns(strings.Split(text, ","))
+	if *p == nil {
+		*p = patterns{}
+	}
+	if text == "" {
+		return nil
+	}
+	texts, err := csv.NewReader(strings.NewReader(text)).Read()
+	if err != nil {
+		return fmt.Errorf("%q is no list with commas: %w", text, err)
+	}
+	more, err := conversion.ParsePatterns(texts)
 	*p = append(*p, more...)
 	return err
 }
