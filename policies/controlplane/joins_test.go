@@ -36,7 +36,7 @@ func TestAMachineThatSomebodyAdds(t *testing.T) {
 	owned := func(m *machinev1beta1.Machine) { m.OwnerReferences = running("x", "a", 0).OwnerReferences }
 	large := func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "instanceType", "m6i.2xlarge") }
 	stops := func(text string) []string {
-		return []string{"the ControlPlaneMachineSet will do nothing until this is fixed: " + text}
+		return []string{"the ControlPlaneMachineSet will do nothing until this problem is fixed: " + text}
 	}
 	remedy := ". At each of these indexes delete the Machine that is not needed, once etcd is healthy without it. Or remove from one of the two a label by " +
 		"which the set selects it (" +
@@ -51,13 +51,16 @@ func TestAMachineThatSomebodyAdds(t *testing.T) {
 		want     []string
 	}{
 		"at an index that is taken": {name: "mine-0",
-			want: stops("Machines that the set neither owns nor created have the same index (the number at the end of the name) as another Machine: mine-0 (index " +
+			want: stops("The set neither owns nor created these Machines, and each has the same index (the number at the end of the name) as another Machine: " +
+				"mine-0 (index " +
 				"0, beside c-master-0)" + remedy)},
 		"by a label": {name: "mine-0", labelled: true,
-			want: stops("Machines that the set neither owns nor created have the same index (the number at the end of the name) as another Machine: mine-0 (index " +
+			want: stops("The set neither owns nor created these Machines, and each has the same index (the number at the end of the name) as another Machine: " +
+				"mine-0 (index " +
 				"0, beside c-master-0)" + remedy)},
 		"at one more index": {name: "mine-7",
-			want: stops("The names of the Machines have 4 indexes, and the set 3 replicas: 0 (c-master-0), 1 (c-master-1), 2 (c-master-2), 7 (mine-7). Delete the " +
+			want: stops("The control plane's Machines have 4 indexes (the number at the end of the name), but the set has 3 replicas: 0 (c-master-0), 1 " +
+				"(c-master-1), 2 (c-master-2), 7 (mine-7). Delete the " +
 				"Machines of each index that is not needed, or remove the label by which the set selects them")},
 		"a copy, its owner included": {name: "mine-0", of: []func(*machinev1beta1.Machine){owned}, want: []string{"the ControlPlaneMachineSet will delete mine-0 (index 0 has c-master-0 already)"}},
 		"at an index that has none":  {do: changes(without(0)), name: "mine-0"},

@@ -251,8 +251,8 @@ func TestRules(t *testing.T) {
 		"and was there before":              {in: changes(noRecreate), stored: changes(strategy("Recreate")), do: changes(strategy("Recreate"), larger)},
 		"RollingUpdate is always allowed":   {create: true, in: changes(noRecreate), do: changes(strategy("RollingUpdate"))},
 		"Recreate, where it is allowed": {do: changes(strategy("Recreate")), want: one("recreate", "warned with the strategy Recreate each Machine is deleted "+
-			"before its replacement is created. Until the replacement has joined, etcd has 2 of 3 members and tolerates the failure of 0 more; etcd's hook holds "+
-			"each deleted Machine until a person removes the hook, once all other members are healthy")},
+			"before its replacement is created. Until the replacement has joined, etcd has 2 of 3 members and tolerates the failure of 0 more. etcd's hook holds "+
+			"each deleted Machine until a person removes the hook. Remove it only when all other etcd members are healthy")},
 		"a failure domain twice":              {create: true, do: changes(domains("a", "b", "c", "a")), want: one("duplicate-domains", "denied "+inDomains+".aws[3]")},
 		"and once more, where it was twice":   {stored: changes(domains("a", "b", "c", "a")), do: changes(larger)},
 		"and elsewhere in the list":           {stored: changes(domains("a", "b", "c", "a")), do: changes(domains("a", "a", "b", "c"))},
@@ -304,7 +304,8 @@ func TestRules(t *testing.T) {
 		"another cluster's label": {create: true, do: changes(func(v *controlplane.View) {
 			template(v).ObjectMeta.Labels["machine.openshift.io/cluster-api-cluster"] = "d"
 		}), want: one("selector", "warned "+inTemplate+
-			"metadata.labels[machine.openshift.io/cluster-api-cluster] is d, and the cluster is c: Machine API finds a Machine's cloud resources by that label")},
+			"metadata.labels[machine.openshift.io/cluster-api-cluster] is d, but the name of the cluster is c. Machine API finds a Machine's cloud resources by "+
+			"this label")},
 
 		"a long prefix on AWS":                 {do: changes(prefix(strings.Repeat("a", 245)))},
 		"one too long for an object":           {in: changes(without(2), joined("c-master-10", "c")), do: changes(prefix(strings.Repeat("a", 245))), want: one("machine-names", "denied spec.machineNamePrefix")},
@@ -345,26 +346,28 @@ func TestRules(t *testing.T) {
 		"a template with an instance's id": {do: changes(func(v *controlplane.View) { id := "aws:///x"; template(v).Spec.ProviderID = &id }), want: one("one-machine", "denied "+inTemplate+"spec.providerID")},
 		"vSphere: one address for all":     {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), do: changes(want("network", map[string]any{"devices": []any{map[string]any{"networkName": "n"}, map[string]any{"networkName": "m", "ipAddrs": []any{"10.0.0.1/24"}}}})), want: one("one-machine", "denied "+inProvider+"network.devices[1].ipAddrs")},
 		"OpenStack: one address for all":   {in: changes(platformed("OpenStack", devices(), nil)), do: changes(want("ports", []any{map[string]any{"fixedIPs": []any{map[string]any{"subnetID": "s"}, map[string]any{"ipAddress": "10.0.0.1"}}}})), want: one("one-machine", "denied "+inProvider+"ports[0].fixedIPs[1].ipAddress")},
-		"the workers' configuration":       {do: changes(want("userDataSecret", map[string]any{"name": "worker-user-data"})), want: one("user-data", "warned "+inProvider+"userDataSecret.name: with worker-user-data a Machine becomes a worker")},
-		"no configuration": {do: changes(want("userDataSecret", nil)), want: one("user-data", "warned "+inProvider+"userDataSecret.name: without "+
-			"it a Machine starts, but never becomes a Node")},
+		"the workers' configuration":       {do: changes(want("userDataSecret", map[string]any{"name": "worker-user-data"})), want: one("user-data", "warned " +
+			""+inProvider+"userDataSecret.name: with the Secret worker-user-data a Machine becomes a worker, not a Node of the control plane")},
+		"no configuration": {do: changes(want("userDataSecret", nil)), want: one("user-data", "warned "+inProvider+"userDataSecret.name: without this Secret a "+
+			"Machine starts, but never becomes a Node")},
 		"AWS: a spot instance": {do: changes(want("spotMarketOptions", map[string]any{})), want: one("aws", "warned "+inProvider+"spotMarketOptions: "+
-			"the cloud may terminate such an instance at any moment, and its etcd member with it")},
+			"with this field the cloud may terminate the instance at any moment, and its etcd member with it. Leave the field out")},
 		"Azure: a spot instance": {in: changes(platformed("Azure", azureSpec(), nil)), do: changes(want("spotVMOptions", map[string]any{})), want: one("azure", "warned "+inProvider+"spotVMOptions: "+
-			"the cloud may terminate such an instance at any moment, and its etcd member with it")},
+			"with this field the cloud may terminate the instance at any moment, and its etcd member with it. Leave the field out")},
 		"GCP: a preemptible instance": {in: changes(platformed("GCP", gcpSpec(), nil)), do: changes(want("preemptible", true)), want: one("gcp", "warned "+inProvider+"preemptible: "+
-			"the cloud may terminate such an instance at any moment, and its etcd member with it")},
+			"with this field the cloud may terminate the instance at any moment, and its etcd member with it. Leave the field out")},
 		"AWS: another region": {in: changes(inRegion), do: changes(want("placement", map[string]any{"region": "us-east-1"})), want: one("aws", "denied "+inProvider+"placement.region")},
 		"AWS: the cluster's":  {in: changes(inRegion), do: changes(want("placement", map[string]any{"region": "eu-west-1"}))},
-		"AWS: no image":       {do: changes(want("ami", nil)), want: one("aws", "warned "+inProvider+"ami: a Machine is not made without an image: give its id")},
-		"AWS: no load balancer": {do: changes(want("loadBalancers", nil)), want: one("aws", "warned "+inProvider+"loadBalancers: a new Machine is "+
-			"behind no load balancer, so no client reaches its API server: this is right only if you balance the load yourself")},
-		"AWS: no subnet in a domain": {do: changes(func(v *controlplane.View) { (*template(v).FailureDomains.AWS)[2].Subnet = nil }), want: one("aws", "warned "+inProvider+"subnet: without one a Machine gets the first subnet that AWS lists in its zone (in the failure domain c)")},
+		"AWS: no image":       {do: changes(want("ami", nil)), want: one("aws", "warned "+inProvider+"ami: no instance is created without an image: set ami.id")},
+		"AWS: no load balancer": {do: changes(want("loadBalancers", nil)), want: one("aws", "warned "+inProvider+"loadBalancers: without this field a new "+
+			"Machine is behind no load balancer, so no client reaches its API server. Leave the field out only if you balance the load yourself")},
+		"AWS: no subnet in a domain": {do: changes(func(v *controlplane.View) { (*template(v).FailureDomains.AWS)[2].Subnet = nil }), want: one("aws", "warned "+
+			""+inProvider+"subnet: without a subnet, a Machine gets the first subnet that AWS lists in the Machine's zone (in the failure domain c)")},
 		"AWS: no subnet, for Cluster API": {do: changes(func(v *controlplane.View) {
 			(*template(v).FailureDomains.AWS)[2].Subnet, template(v).Spec.AuthoritativeAPI = nil, machinev1beta1.MachineAuthorityClusterAPI
 		}), want: map[string][]string{
-			"controlplane/aws": {"warned " + inProvider + "subnet: without one Cluster API takes a subnet that the AWSCluster lists in the Machine's zone (spec.network.subnets), " +
-				"and creates no instance where it lists none (in the failure domain c)"},
+			"controlplane/aws": {"warned " + inProvider + "subnet: without a subnet, Cluster API takes one that spec.network.subnets of the AWSCluster lists for " +
+				"the Machine's zone. If the AWSCluster lists none for that zone, Cluster API creates no instance (in the failure domain c)"},
 			"controlplane/request-warning": {"warned new Machines will boot with Secret /master-user-data, which OpenShift does not copy there, unlike " +
 				"worker-user-data. If it does not exist yet, create it from the one in m before the set creates a Machine (guide: Boot data)"},
 		}},
@@ -372,45 +375,52 @@ func TestRules(t *testing.T) {
 		"Azure":                            {in: changes(platformed("Azure", azureSpec(), nil)), create: true},
 		"Azure: no internal load balancer": {in: changes(platformed("Azure", with1(azureSpec(), "internalLoadBalancer", nil), nil)), create: true, want: one("azure", "denied "+inProvider+"internalLoadBalancer")},
 		"Azure: which was missing before":  {in: changes(platformed("Azure", with1(azureSpec(), "internalLoadBalancer", nil), nil)), do: changes(want("vmSize", "x"))},
-		"Azure: no subnet":                 {in: changes(platformed("Azure", with1(azureSpec(), "subnet", nil), nil)), create: true, want: one("azure", "warned "+inProvider+"subnet: a Machine is not made without one")},
-		"Azure: a subnet for each domain":  {in: changes(platformed("Azure", with1(azureSpec(), "subnet", nil), &machinev1.FailureDomains{Azure: &[]machinev1.AzureFailureDomain{{Zone: "1", Subnet: "s"}}}, map[string]any{"subnet": "s"}, map[string]any{"subnet": "s"}, map[string]any{"subnet": "s"})), create: true},
-		"Azure: a region without zones":    {in: changes(platformed("Azure", with1(azureSpec(), "zone", nil), nil)), create: true},
-		"GCP":                              {in: changes(inRegion, platformed("GCP", gcpSpec(), nil)), create: true},
+		"Azure: no " +
+			"subnet": {in: changes(platformed("Azure", with1(azureSpec(), "subnet", nil), nil)), create: true, want: one("azure", "warned "+
+			""+inProvider+"subnet: no Machine is created without a subnet: name one")},
+		"Azure: a subnet for each domain": {in: changes(platformed("Azure", with1(azureSpec(), "subnet", nil), &machinev1.FailureDomains{Azure: &[]machinev1.AzureFailureDomain{{Zone: "1", Subnet: "s"}}}, map[string]any{"subnet": "s"}, map[string]any{"subnet": "s"}, map[string]any{"subnet": "s"})), create: true},
+		"Azure: a region without zones":   {in: changes(platformed("Azure", with1(azureSpec(), "zone", nil), nil)), create: true},
+		"GCP":                             {in: changes(inRegion, platformed("GCP", gcpSpec(), nil)), create: true},
 		"GCP: no target pools": {in: changes(platformed("GCP", with1(gcpSpec(), "targetPools", nil), nil)), create: true, want: one("gcp", "warned "+inProvider+"targetPools: "+
-			"a new Machine is in no target pool, so no client outside reaches its API server: this is right only if the API is not published")},
+			"without this field a new Machine is in no target pool, so no client outside the cluster reaches its API server. Leave the field out only if the API "+
+			"is not published")},
 		"GCP: another region, and so its zone": {in: changes(inRegion, platformed("GCP", with1(with1(gcpSpec(), "region", "us-1"), "zone", "us-1-a"), nil)), create: true, want: one("gcp", "denied "+inProvider+"region", "denied "+inProvider+"zone")},
-		"GCP: another project":                 {in: changes(inRegion, platformed("GCP", with1(gcpSpec(), "projectID", "q"), nil)), create: true, want: one("gcp", "warned "+inProvider+"projectID: the cluster is in the project p")},
-		"OpenStack: a disk for etcd":           {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 10}), nil)), create: true},
-		"OpenStack: a small one":               {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 9}), nil)), create: true, want: one("openstack", "denied "+inProvider+"additionalBlockDevices[0].sizeGiB")},
-		"OpenStack: two of a name":             {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 10}, map[string]any{"name": "etcd", "sizeGiB": 10}), nil)), create: true, want: one("openstack", "denied "+inProvider+"additionalBlockDevices[1].name")},
+		"GCP: another " +
+			"project": {in: changes(inRegion, platformed("GCP", with1(gcpSpec(), "projectID", "q"), nil)), create: true, want: one("gcp", "warned "+inProvider+"projectID: the cluster is in the project p, but new Machines would be in the project that this field names")},
+		"OpenStack: a disk for etcd": {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 10}), nil)), create: true},
+		"OpenStack: a small one":     {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 9}), nil)), create: true, want: one("openstack", "denied "+inProvider+"additionalBlockDevices[0].sizeGiB")},
+		"OpenStack: two of a name":   {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 10}, map[string]any{"name": "etcd", "sizeGiB": 10}), nil)), create: true, want: one("openstack", "denied "+inProvider+"additionalBlockDevices[1].name")},
 		"OpenStack: one of another name": {in: changes(platformed("OpenStack", devices(map[string]any{"name": "var", "sizeGiB": 10}), nil)), create: true, want: one("openstack", "warned "+inProvider+"additionalBlockDevices[0].name: "+
-			"a control plane only uses the block device called etcd, and this is called var")},
-		"vSphere":                                                {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), create: true},
-		"vSphere: no template":                                   {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"template")},
-		"vSphere: no network":                                    {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "network", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"network.devices")},
-		"vSphere: no workspace":                                  {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.datacenter", "denied "+inProvider+"workspace.server")},
-		"vSphere: a server of nobody's":                          {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "x", "datacenter": "dc"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.server")},
-		"vSphere: a datacenter of nobody's":                      {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "vc", "datacenter": "x"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.datacenter")},
-		"vSphere: a folder of another datacenter":                {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "vc", "datacenter": "dc", "folder": "/x/vm/c"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.folder")},
-		"vSphere: a template in its folder":                      {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", "/dc/vm/images/rhcos"), nil)), create: true},
-		"vSphere: a template of another datacenter":              {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", "/x/vm/rhcos"), nil)), create: true, want: one("vsphere", "denied "+inProvider+"template")},
-		"vSphere: a folder for a template":                       {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", "/dc/vm/images/"), nil)), create: true, want: one("vsphere", "denied "+inProvider+"template")},
-		"vSphere: a network that every failure domain overrides": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "network", map[string]any{"devices": []any{map[string]any{"networkName": "old"}}}), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, eastern(), eastern(), eastern())), create: true, want: one("vsphere", "warned "+inProvider+"network.devices[0].networkName: every failure domain overrides old: leave it out")},
-		"vSphere: a network that one leaves":                     {in: changes(vCenter, western, platformed("VSphere", with1(vSphereSpec(), "network", map[string]any{"devices": []any{map[string]any{"networkName": "old"}}}), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}, {Name: "west"}}}, eastern(), eastern(), eastern())), create: true},
-		"OpenStack: a root volume with a size":                   {in: changes(platformed("OpenStack", with1(devices(), "rootVolume", map[string]any{"diskSize": 100}), volumes(), volume(100), volume(100), volume(100))), create: true},
-		"OpenStack: a root volume without a size":                {in: changes(platformed("OpenStack", devices(), volumes(), volume(100), volume(100), volume(100))), create: true, want: one("openstack", "denied "+inProvider+"rootVolume.diskSize")},
-		"vSphere: a failure domain brings what it needs":         {in: changes(vCenter, platformed("VSphere", with1(with1(vSphereSpec(), "workspace", nil), "network", nil), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, eastern(), eastern(), eastern())), create: true},
-		"vSphere: and overrides the rest":                        {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "old"}), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, inEast(), inEast(), inEast())), create: true, want: one("vsphere", "warned "+inProvider+"workspace.server: old is overridden by the failure domain's vc")},
-		"vSphere: Machines of another template":                  {in: changes(vCenter, platformed("VSphere", vSphereSpec(), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, with1(inEast(), "template", "old"), with1(inEast(), "template", "old"), inEast())), create: true, do: changes(want("workspace", nil))},
-		"vSphere: a failure domain of nobody's":                  {in: changes(vCenter, platformed("VSphere", vSphereSpec(), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "west"}}})), create: true, want: one("failure-domains", "denied "+inDomains+".vsphere[0].name")},
-		"Nutanix":                                                {in: changes(platformed("Nutanix", nutanixSpec(), nil)), create: true},
-		"Nutanix: names that are none":                           {in: changes(platformed("Nutanix", with1(with1(nutanixSpec(), "cluster", map[string]any{"type": "name"}), "image", nil), nil)), create: true, want: one("nutanix", "denied "+inProvider+"cluster.name", "denied "+inProvider+"image.type")},
-		"Nutanix: no subnet":                                     {in: changes(platformed("Nutanix", with1(nutanixSpec(), "subnets", nil), nil)), create: true, want: one("nutanix", "denied "+inProvider+"subnets")},
-		"Nutanix: one twice":                                     {in: changes(platformed("Nutanix", with1(nutanixSpec(), "subnets", []any{id("name", "a"), id("name", "a")}), nil)), create: true, want: one("nutanix", "denied "+inProvider+"subnets[1]")},
+			"a control plane uses only the block device named etcd, and nothing uses this one, which is named var")},
+		"vSphere":                                   {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), create: true},
+		"vSphere: no template":                      {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"template")},
+		"vSphere: no network":                       {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "network", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"network.devices")},
+		"vSphere: no workspace":                     {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.datacenter", "denied "+inProvider+"workspace.server")},
+		"vSphere: a server of nobody's":             {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "x", "datacenter": "dc"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.server")},
+		"vSphere: a datacenter of nobody's":         {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "vc", "datacenter": "x"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.datacenter")},
+		"vSphere: a folder of another datacenter":   {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "vc", "datacenter": "dc", "folder": "/x/vm/c"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.folder")},
+		"vSphere: a template in its folder":         {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", "/dc/vm/images/rhcos"), nil)), create: true},
+		"vSphere: a template of another datacenter": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", "/x/vm/rhcos"), nil)), create: true, want: one("vsphere", "denied "+inProvider+"template")},
+		"vSphere: a folder for a template":          {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", "/dc/vm/images/"), nil)), create: true, want: one("vsphere", "denied "+inProvider+"template")},
+		"vSphere: a network that every failure domain " +
+			"overrides": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "network", map[string]any{"devices": []any{map[string]any{"networkName": "old"}}}), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, eastern(), eastern(), eastern())), create: true, want: one("vsphere", "warned "+inProvider+"network.devices[0].networkName: each failure domain replaces old with its own network: leave this field out")},
+		"vSphere: a network that one leaves":             {in: changes(vCenter, western, platformed("VSphere", with1(vSphereSpec(), "network", map[string]any{"devices": []any{map[string]any{"networkName": "old"}}}), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}, {Name: "west"}}}, eastern(), eastern(), eastern())), create: true},
+		"OpenStack: a root volume with a size":           {in: changes(platformed("OpenStack", with1(devices(), "rootVolume", map[string]any{"diskSize": 100}), volumes(), volume(100), volume(100), volume(100))), create: true},
+		"OpenStack: a root volume without a size":        {in: changes(platformed("OpenStack", devices(), volumes(), volume(100), volume(100), volume(100))), create: true, want: one("openstack", "denied "+inProvider+"rootVolume.diskSize")},
+		"vSphere: a failure domain brings what it needs": {in: changes(vCenter, platformed("VSphere", with1(with1(vSphereSpec(), "workspace", nil), "network", nil), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, eastern(), eastern(), eastern())), create: true},
+		"vSphere: and overrides the " +
+			"rest": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "old"}), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, inEast(), inEast(), inEast())), create: true, want: one("vsphere", "warned "+inProvider+"workspace.server: old has no effect, because the failure domain sets vc")},
+		"vSphere: Machines of another template": {in: changes(vCenter, platformed("VSphere", vSphereSpec(), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, with1(inEast(), "template", "old"), with1(inEast(), "template", "old"), inEast())), create: true, do: changes(want("workspace", nil))},
+		"vSphere: a failure domain of nobody's": {in: changes(vCenter, platformed("VSphere", vSphereSpec(), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "west"}}})), create: true, want: one("failure-domains", "denied "+inDomains+".vsphere[0].name")},
+		"Nutanix":                               {in: changes(platformed("Nutanix", nutanixSpec(), nil)), create: true},
+		"Nutanix: names that are none":          {in: changes(platformed("Nutanix", with1(with1(nutanixSpec(), "cluster", map[string]any{"type": "name"}), "image", nil), nil)), create: true, want: one("nutanix", "denied "+inProvider+"cluster.name", "denied "+inProvider+"image.type")},
+		"Nutanix: no subnet":                    {in: changes(platformed("Nutanix", with1(nutanixSpec(), "subnets", nil), nil)), create: true, want: one("nutanix", "denied "+inProvider+"subnets")},
+		"Nutanix: one twice":                    {in: changes(platformed("Nutanix", with1(nutanixSpec(), "subnets", []any{id("name", "a"), id("name", "a")}), nil)), create: true, want: one("nutanix", "denied "+inProvider+"subnets[1]")},
 
 		"its cluster's label is changed": {do: changes(clustered("other")), want: map[string][]string{
 			"controlplane/machine-labels": {"denied " + inLabels + "[machine.openshift.io/cluster-api-cluster]"},
-			"controlplane/selector":       {"warned " + inLabels + "[machine.openshift.io/cluster-api-cluster] is other, and the cluster is c: Machine API finds a Machine's cloud resources by that label"},
+			"controlplane/selector": {"warned " + inLabels + "[machine.openshift.io/cluster-api-cluster] is other, but the name of the cluster is c. " +
+				"Machine API finds a Machine's cloud resources by this label"},
 		}},
 		"the cluster's own in the place of another":  {in: changes(clustered("other")), do: changes(clustered("c"))},
 		"a label that the Machine controller writes": {do: changes(func(v *controlplane.View) { template(v).ObjectMeta.Labels["machine.openshift.io/zone"] = "a" }), want: one("machine-labels", "warned "+inLabels+"[machine.openshift.io/zone]: the Machine controller writes it to each Machine, so it has no effect here. Remove it")},
@@ -533,14 +543,15 @@ func TestDeletion(t *testing.T) {
 		"in the foreground, inactive": {do: changes(inactive), propagation: "Foreground", want: one("foreground", "denied metadata.name")},
 		"as its finalizer says":       {do: changes(finalizer), want: one("foreground", "denied metadata.name")},
 		"as its finalizer says, but for --cascade": {do: changes(finalizer, inactive), propagation: "Background", want: one("delete", "warned no Machine is "+
-			"deleted. Poundlock will generate the set again from the Machines, as Inactive (use kubectl replace without --force: with --force, the generated set is "+
-			"in the way)")},
+			"deleted. Poundlock will generate the set again from the Machines, as Inactive. Use kubectl replace without --force: with --force, kubectl cannot "+
+			"create your set, because the generated set exists already")},
 		"in the background": {propagation: "Background", do: changes(func(v *controlplane.View) { v.Set.Status.Replicas = 3 }), want: one("delete",
-			"warned the control plane's 3 Machines and their Nodes keep running, except those that are already being deleted, and nothing replaces them from now "+
-				"on. Poundlock will generate the set again from the Machines, as Inactive (use kubectl replace without --force: with --force, the generated set is in "+
-				"the way). Once that set is Active, it manages them again")},
+			"warned the control plane's 3 Machines and their Nodes keep running, except Machines that are already being deleted. From now on nothing replaces a "+
+				"Machine. Poundlock will generate the set again from the Machines, as Inactive. Use kubectl replace without --force: with --force, kubectl cannot "+
+				"create your set, because the generated set exists already. Once that set is Active, it manages the Machines again")},
 		"orphaning": {propagation: "Orphan", do: changes(inactive), want: one("delete", "warned no Machine is deleted. Poundlock will generate the set again "+
-			"from the Machines, as Inactive (use kubectl replace without --force: with --force, the generated set is in the way)")},
+			"from the Machines, as Inactive. Use kubectl replace without --force: with --force, kubectl cannot create your set, because the generated set exists "+
+			"already")},
 		"again": {do: changes(func(v *controlplane.View) { v.Set.DeletionTimestamp = &metav1.Time{Time: noon} })},
 	} {
 		t.Run(text, func(t *testing.T) {
@@ -754,7 +765,8 @@ func TestWhereVSphereMachinesHaveTheirAddresses(t *testing.T) {
 		"no failure domains":            {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), ends: "DHCP give the addresses, or take them from a pool (addressesFromPools)"},
 		"one of two leaves the network": {in: changes(vCenter, western, platformed("VSphere", vSphereSpec(), both)), ends: "from a pool (addressesFromPools)"},
 		"each has a network of its own": {in: changes(vCenter, otherNetwork, platformed("VSphere", vSphereSpec(), both)),
-			ends: "from a pool (addressesFromPools) whose addresses fit the network of each failure domain: they have different ones (topology.networks in the Infrastructure)"},
+			ends: "from a pool (addressesFromPools) whose addresses fit the network of each failure domain: the failure domains have different networks " +
+				"(topology.networks in the Infrastructure)"},
 		"the template has another than one of two": {in: changes(vCenter, western, platformed("VSphere", vSphereSpec(), both)), network: "ext", ends: "(topology.networks in the Infrastructure)"},
 		"new Machines are Cluster API's":           {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), status: `{"authoritativeAPI":"ClusterAPI"}`, ends: "have DHCP give the addresses"},
 	} {
@@ -787,8 +799,9 @@ func volume(size int) map[string]any {
 // A set that goes back to Machine API makes Machines of the API that its template names, and the warning says so.
 func TestWhoseNewMachinesAre(t *testing.T) {
 	for template, want := range map[machinev1beta1.MachineAuthority]string{
-		"": "new Machines will be Machine API's, ", "MachineAPI": "new Machines will be Machine API's, ",
-		"ClusterAPI": "new Machines will be Cluster API's still, as spec.template.machines_v1beta1_machine_openshift_io.spec.authoritativeAPI of the set says, ",
+		"": "Machine API will be authoritative for new Machines, ", "MachineAPI": "Machine API will be authoritative for new Machines, ",
+		"ClusterAPI": "Cluster API will still be authoritative for new Machines, because " +
+			"spec.template.machines_v1beta1_machine_openshift_io.spec.authoritativeAPI of the set says so, ",
 	} {
 		v := reviewed()
 		v.Set.Spec.Template.OpenShiftMachineV1Beta1Machine.Spec.AuthoritativeAPI = template
@@ -896,7 +909,8 @@ func TestAForecastOfAMoveThatActivates(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	c.Facts.Unconvertible = field.ErrorList{field.Forbidden(field.NewPath("spec", "template", "x"), "no")}
-	if got := admission.Forecast(c).Warnings; len(got) != 2 || got[0] != first || !strings.Contains(got[1], "nothing until this is fixed") || !strings.Contains(got[1], "spec.template.x: Forbidden: no") {
+	if got := admission.Forecast(c).Warnings; len(got) != 2 || got[0] != first || !strings.Contains(got[1], "nothing until this problem is "+
+		"fixed") || !strings.Contains(got[1], "spec.template.x: Forbidden: no") {
 		t.Errorf("%q", got)
 	}
 	c.New = with3(t, c.New, `{"authoritativeAPI":"MachineAPI"}`, "MachineAPI")
@@ -937,7 +951,7 @@ func TestAForecastOfWhatClusterAPICannotMake(t *testing.T) {
 	}
 	c.Facts.Unconvertible = field.ErrorList{field.Forbidden(field.NewPath("spec", "template", "x"), "no")}
 	got := strings.Join(admission.Forecast(c).Warnings, "\n")
-	if !strings.Contains(got, "this will do nothing until this is fixed") || !strings.Contains(got, "spec.template.x: Forbidden: no") {
+	if !strings.Contains(got, "this will do nothing until this problem is fixed") || !strings.Contains(got, "spec.template.x: Forbidden: no") {
 		t.Errorf("%s", got)
 	}
 	if c := asked(t, stored, v); admission.Rules().Needs(c).Has(policies.NeedConversion) {

@@ -126,7 +126,7 @@ func after(c policies.Change, m machinev1beta1.Machine, when string) policies.Ve
 	var out []string
 	for _, problem := range controlplane.Make(view).Problems {
 		if !slices.Contains(before.Problems, problem) {
-			out = append(out, when+"the ControlPlaneMachineSet will do nothing until this is fixed: "+problem.Message)
+			out = append(out, when+"the ControlPlaneMachineSet will do nothing until this problem is fixed: "+problem.Message)
 		}
 	}
 	known := deletions(p.view())
