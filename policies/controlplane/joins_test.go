@@ -62,8 +62,9 @@ func TestAMachineThatSomebodyAdds(t *testing.T) {
 			want: stops("The control plane's Machines have 4 indexes (the number at the end of the name), but the set has 3 replicas: 0 (c-master-0), 1 " +
 				"(c-master-1), 2 (c-master-2), 7 (mine-7). Delete the " +
 				"Machines of each index that is not needed, or remove the label by which the set selects them")},
-		"a copy, its owner included": {name: "mine-0", of: []func(*machinev1beta1.Machine){owned}, want: []string{"the ControlPlaneMachineSet will delete mine-0 (index 0 has c-master-0 already)"}},
-		"at an index that has none":  {do: changes(without(0)), name: "mine-0"},
+		"a copy, its owner included": {name: "mine-0", of: []func(*machinev1beta1.Machine){owned}, want: []string{"the ControlPlaneMachineSet will delete " +
+			"mine-0 (index 0 has c-master-0 already)"}},
+		"at an index that has none": {do: changes(without(0)), name: "mine-0"},
 		"there, and it differs": {do: changes(without(0)), name: "mine-0", of: []func(*machinev1beta1.Machine){large},
 			want: []string{"the ControlPlaneMachineSet will delete mine-0 (it differs from the template: instanceType m6i.2xlarge → m6i.xlarge)"}},
 		"there, and it differs, under OnDelete": {do: changes(without(0), strategy("OnDelete")), name: "mine-0", of: []func(*machinev1beta1.Machine){large}},
@@ -120,7 +121,7 @@ func TestAMachineThatReturns(t *testing.T) {
 		by    policies.Actor
 		want  []string
 	}{
-		"and differs": {want: []string{"once Machine API is authoritative, the ControlPlaneMachineSet will delete c-master-0 " +
+		"and differs": {want: []string{"once Machine API is authoritative for this Machine, the ControlPlaneMachineSet will delete c-master-0 " +
 			`(it differs from the template: loadBalancers none → [{"name":"int","type":"network"}])`}},
 		"and does not differ":             {alike: true},
 		"and differs, under OnDelete":     {do: changes(strategy("OnDelete"))},
@@ -176,7 +177,8 @@ func TestAMachineThatIsEdited(t *testing.T) {
 		by    policies.Actor
 		want  []string
 	}{
-		"so that it differs": {want: []string{"the ControlPlaneMachineSet will delete c-master-0 (it differs from the template: instanceType m6i.metal → m6i.xlarge)"}},
+		"so that it differs": {want: []string{"the ControlPlaneMachineSet will delete c-master-0 (it differs from the template: instanceType m6i.metal → " +
+			"m6i.xlarge)"}},
 		"under OnDelete":     {do: changes(strategy("OnDelete"))},
 		"of an inactive set": {do: changes(inactive)},
 		"in the boot image":  {field: "ami"},
@@ -247,7 +249,8 @@ func TestAMachineThatIsEditedInClusterAPI(t *testing.T) {
 		want         []string
 		wantNoLookup bool
 	}{
-		"so that it differs":          {want: []string{"the ControlPlaneMachineSet will delete c-master-0 (it differs from the template: instanceType m6i.metal → m6i.xlarge)"}},
+		"so that it differs": {want: []string{"the ControlPlaneMachineSet will delete c-master-0 (it differs from the template: instanceType " +
+			"m6i.metal → m6i.xlarge)"}},
 		"under OnDelete":              {do: changes(strategy("OnDelete"))},
 		"of an inactive set":          {do: changes(inactive)},
 		"by the provider":             {by: policies.InfrastructureController, wantNoLookup: true},

@@ -683,7 +683,7 @@ func (w *world) remakes(t *testing.T) {
 		}
 		return ""
 	})
-	w.event(t, "Regenerating", "spec.replicas cannot be changed, and should be 3")
+	w.event(t, "Regenerating", "spec.replicas cannot be changed and should be 3")
 	w.condition(t, "AsFound")
 }
 

@@ -97,7 +97,7 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		out = append(out, "status.authoritativeAPI of the set is empty: the move begins once a Poundlock manager runs with --control-plane")
 	}
 	return policies.Warn(append(out,
-		fmt.Sprintf("this moves the ControlPlaneMachineSet, but not its Machines. %s, and %s keep the authoritative API that each has now, until you move "+
+		fmt.Sprintf("this request moves the ControlPlaneMachineSet, but not its Machines. %s, and %s keep the authoritative API that each has now, until you move "+
 			"them. While status.authoritativeAPI of the set is Migrating, no Machine is replaced%s",
 			whoseNew(c.New, to), machinesOf(c.Old), authority.ByDefault(to)))...)
 }
@@ -167,5 +167,5 @@ func unsynchronized(c policies.Change) []string {
 			return nil
 		}
 	}
-	return []string{fmt.Sprintf("the move will not start while the set's condition Synchronized is False (%s): %s", s.Reason, s.Message)}
+	return []string{fmt.Sprintf("the move of the ControlPlaneMachineSet will not start while its condition Synchronized is False (%s): %s", s.Reason, s.Message)}
 }

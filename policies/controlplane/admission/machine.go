@@ -100,7 +100,7 @@ func Joins(c policies.Change) policies.Verdict {
 	}
 	if returns(c) {
 		m.Status.AuthoritativeAPI = machinev1beta1.MachineAuthorityMachineAPI
-		return after(c, m, "once Machine API is authoritative, ")
+		return after(c, m, "once Machine API is authoritative for this Machine, ")
 	}
 	return after(c, m, "")
 }

@@ -157,7 +157,7 @@ const taken = "with this field the cloud may terminate the instance at any momen
 func aws(r resolved) (f findings) {
 	s := platform.As[machinev1beta1.AWSMachineProviderConfig](r.spec)
 	if own := r.status().AWS; own != nil && own.Region != "" && s.Placement.Region != "" && s.Placement.Region != own.Region {
-		f.deny("placement.region", "the cluster is in the region %s, and its control plane cannot be in another one", own.Region)
+		f.deny("placement.region", "the cluster is in the region %s, and its control plane cannot be in another region", own.Region)
 	}
 	if s.AMI.ID == nil && s.AMI.ARN == nil && len(s.AMI.Filters) == 0 {
 		f.warn("ami", "no instance is created without an image: set ami.id")
@@ -183,7 +183,7 @@ func azure(r resolved) (f findings) {
 	s := platform.As[machinev1beta1.AzureMachineProviderSpec](r.spec)
 	if s.InternalLoadBalancer == "" {
 		f.deny("internalLoadBalancer",
-			"Nodes reach the API server through this load balancer. Without this field, a new Machine is not behind it: set the name as in a running Machine")
+			"Nodes reach the API server through this load balancer, and without this field a new Machine is not behind it: set the name as in a running Machine")
 	}
 	if s.Subnet == "" {
 		f.warn("subnet", "no Machine is created without a subnet: name one")
@@ -199,7 +199,7 @@ func gcp(r resolved) (f findings) {
 	s, own := platform.As[machinev1beta1.GCPMachineProviderSpec](r.spec), r.status().GCP
 	if own != nil && own.Region != "" {
 		if s.Region != "" && s.Region != own.Region {
-			f.deny("region", "the cluster is in the region %s, and its control plane cannot be in another one", own.Region)
+			f.deny("region", "the cluster is in the region %s, and its control plane cannot be in another region", own.Region)
 		}
 		if s.Zone != "" && !strings.HasPrefix(s.Zone, own.Region+"-") {
 			f.deny("zone", "%s is not a zone of the cluster's region %s", s.Zone, own.Region)
@@ -295,10 +295,10 @@ func (f *findings) center(r resolved, w machinev1beta1.Workspace) {
 	at := slices.IndexFunc(known, func(v configv1.VSpherePlatformVCenterSpec) bool { return v.Server == w.Server })
 	switch {
 	case at < 0:
-		f.deny("workspace.server", "the Infrastructure has no vCenter %s; it has %s", w.Server,
+		f.deny("workspace.server", "the Infrastructure has no vCenter %s, only %s", w.Server,
 			strings.Join(values.Names(known, func(v configv1.VSpherePlatformVCenterSpec) string { return v.Server }), ", "))
 	case w.Datacenter != "" && !slices.Contains(known[at].Datacenters, w.Datacenter):
-		f.deny("workspace.datacenter", "the vCenter %s of the Infrastructure has no datacenter %s; it has %s",
+		f.deny("workspace.datacenter", "the vCenter %s of the Infrastructure has no datacenter %s, only %s",
 			w.Server, w.Datacenter, strings.Join(known[at].Datacenters, ", "))
 	}
 }

@@ -183,7 +183,7 @@ func Rules() policies.Set {
 			Description: "The API server must accept the Machines that the set would create. Poundlock asks the API server with a dry run, for one Machine in " +
 				"each failure domain, and a refusal quotes the answer. Poundlock warns if there is no answer within two seconds, and about each field of the " +
 				"template that admission changes.",
-			Remedy: "Correct the template where the API server's answer says, or correct the policy that refuses the Machine.",
+			Remedy: "Correct the field of the template that the API server's answer names, or the policy that refuses the Machine.",
 			On:     write, Needs: world, Check: Tried,
 		},
 		{

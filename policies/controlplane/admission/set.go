@@ -152,7 +152,8 @@ func machineControllers(p *proposal) policies.Verdict {
 	}{{"labels", t.ObjectMeta.Labels}, {"annotations", t.ObjectMeta.Annotations}} {
 		for _, key := range controlplane.OfMachineController() {
 			if _, has := of.all[key]; has {
-				v.Warnings = append(v.Warnings, fmt.Sprintf("%s: the Machine controller writes it to each Machine, so it has no effect here. Remove it",
+				v.Warnings = append(v.Warnings, fmt.Sprintf("%s: the Machine controller writes this value to each Machine, so the value in the template has no "+
+					"effect. Remove it",
 					platform.TemplatePath().Child("metadata", of.name).Key(key)))
 			}
 		}

@@ -46,7 +46,7 @@ func Next(s State) authority.Step {
 	switch {
 	case s.Deleting:
 		return authority.Step{Action: authority.Rest, Reason: authority.ReasonDeleting,
-			Message: "The set is being deleted, so its authority cannot move any more."}
+			Message: "The ControlPlaneMachineSet is being deleted, so the authority over it cannot move any more."}
 	case s.Current == authority.Unset && s.Requested == authority.Unset:
 		return authority.Step{Action: authority.Rest, Reason: authority.ReasonDisabled,
 			Message: "The CRD of ControlPlaneMachineSets has no spec.authoritativeAPI: apply Poundlock's overlay of the CRD (manifests/crds)."}

@@ -162,7 +162,7 @@ func nutanixIdentifier(id configv1.NutanixResourceIdentifier) any {
 func notInInfrastructure(path *field.Path, name, platform string, known []string) *field.Error {
 	return &field.Error{
 		Type: field.ErrorTypeNotFound, Field: path.String(), BadValue: name,
-		Detail: "the Infrastructure named cluster has no such failure domain in spec.platformSpec." + platform + ".failureDomains; it has " +
+		Detail: "the Infrastructure named cluster has no such failure domain in spec.platformSpec." + platform + ".failureDomains, which has " +
 			values.ListOr(known, "none"),
 	}
 }
