@@ -76,7 +76,7 @@ func TestWhatNoSetIsGeneratedFrom(t *testing.T) {
 		"no Machine, as in a cluster that somebody else " +
 			"made": {do: []planting{uprooted("master-0", "master-1", "master-2")}, reason: generator.NoControlPlaneMachines, words: "in the namespace " +
 			"openshift-machine-api"},
-		"none with the labels":                                {do: []planting{onPlant(0, func(m *machinev1beta1.Machine) { m.Labels = nil }), uprooted("master-1", "master-2")}, reason: generator.NoControlPlaneMachines},
+		"none with the labels": {do: []planting{onPlant(0, func(m *machinev1beta1.Machine) { m.Labels = nil }), uprooted("master-1", "master-2")}, reason: generator.NoControlPlaneMachines},
 		"none runs": {do: []planting{onPlant(0, stopped), onPlant(1, failed), onPlant(2, going)}, reason: generator.NoRunningMachine,
 			words: "lock-7x2k9-master-0 (no phase), lock-7x2k9-master-1 (Failed), lock-7x2k9-master-2 (being deleted)"},
 		"one runs":                         {do: []planting{onPlant(0, stopped), onPlant(1, failed)}},
@@ -88,11 +88,11 @@ func TestWhatNoSetIsGeneratedFrom(t *testing.T) {
 		"no providerSpec":                  {do: []planting{onPlant(2, func(m *machinev1beta1.Machine) { m.Spec.ProviderSpec.Value = nil })}, reason: generator.UnreadableProviderSpec, words: "master-2"},
 		"a field of another type":          {do: []planting{onPlant(2, func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "instanceType", 3) })}, reason: generator.UnreadableProviderSpec, words: "instanceType"},
 		"the same in an older one":         {do: []planting{onPlant(0, func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "instanceType", 3) })}},
-		"one index":                        {do: []planting{uprooted("master-1", "master-2")}, reason: generator.UnsupportedSize, words: "1 index (the number " +
+		"one index": {do: []planting{uprooted("master-1", "master-2")}, reason: generator.UnsupportedSize, words: "1 index (the number " +
 			"at the end of the name): 0: lock-7x2k9-master-0"},
-		"two of three":                     {do: []planting{uprooted("master-1")}},
-		"two and an arbiter":               {do: []planting{uprooted("master-1"), topology}, reason: generator.NotAdmitted, words: "[controlplane/replicas]"},
-		"four of five":                     {do: []planting{also("lock-7x2k9-master-3", 0)}},
+		"two of three":       {do: []planting{uprooted("master-1")}},
+		"two and an arbiter": {do: []planting{uprooted("master-1"), topology}, reason: generator.NotAdmitted, words: "[controlplane/replicas]"},
+		"four of five":       {do: []planting{also("lock-7x2k9-master-3", 0)}},
 		"four, one of them being deleted": {do: []planting{also("lock-7x2k9-master-3", 0), onPlant(0, going)}, reason: generator.UnsupportedSize, words: "the " +
 			"Machine of one index is being deleted"},
 		"three, of which one goes":          {do: []planting{onPlant(0, going)}},
