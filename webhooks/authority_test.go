@@ -33,7 +33,8 @@ apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
 kind: AWSCluster
 metadata: {namespace: c, name: x}
 spec: {region: eu-west-1, controlPlaneLoadBalancer: {name: int, loadBalancerType: nlb}}`)
-	p.patches(t, false, request, check("this request moves the ControlPlaneMachineSet, but not its Machines. Cluster API will be authoritative for new Machines",
+	p.patches(t, false, request, check("this request moves the ControlPlaneMachineSet, but not its Machines",
+		"Cluster API will be authoritative for new Machines",
 		"While status.authoritativeAPI of the set is Migrating, no Machine is replaced"), "--dry-run=server")
 	p.patches(t, false, `{"spec":{"authoritativeAPI":"ClusterAPI","template":{"machines_v1beta1_machine_openshift_io":{"spec":{"providerSpec":{"value":{"deviceIndex":2}}}}}}}`,
 		check("spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value.deviceIndex: Cluster API cannot express this, so the move will not "+
