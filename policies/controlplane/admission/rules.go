@@ -188,8 +188,9 @@ func Rules() policies.Set {
 		},
 		{
 			ID: ForecastRule, Clause: mismatch,
-			Description: "When a set is created or activated, or its spec changes, Poundlock warns of what the set will do: which Machines it will replace, " +
-				"because of which fields and in which order, or that it will replace none. With --dry-run=server the warnings are the same, and nothing is changed.",
+			Description: "When a set is created or activated, or its spec changes, Poundlock warns of what the set will do: which Machines it will replace and " +
+				"in which order, the fields that are the reason, or that it will replace none. With --dry-run=server the warnings are the same, and nothing is " +
+				"changed.",
 			Remedy: "Do nothing if you intend this. With spec.strategy.type: OnDelete you decide when each Machine is replaced.",
 			On:     write, Needs: forecastNeeds, Check: Forecast,
 		},
