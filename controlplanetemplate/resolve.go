@@ -24,9 +24,9 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// Purpose ends the message about a missing Cluster or infrastructure cluster (conversion.Env.Absent): "Cluster API needs it before a control plane can be
-// made there".
-const Purpose = "a control plane can be made there"
+// Purpose ends the message about a missing Cluster or infrastructure cluster (conversion.Env.Absent): "Cluster API needs it before control plane
+// Machines can be created in Cluster API".
+const Purpose = "control plane Machines can be created in Cluster API"
 
 // Resolve reads a set from its JSON and returns the set with its template in Machine API's form, whichever member of the union the set has. The result's
 // field Unresolved lists the problems by path: why the template does not convert, that no infrastructure machine template of this name exists, or what keeps
@@ -181,7 +181,8 @@ func unzoned(errs field.ErrorList, platform string) field.ErrorList {
 	for _, e := range errs {
 		if e.Field == member.Child("spec", "failureDomain").String() {
 			e.Field = member.Child("failureDomains").String()
-			e.Detail += fmt.Sprintf(`. A template for Cluster API names no zone: list it here, also where it is the only one, as {"platform":%q,%q:[{"zone":"ZONE"}]}`,
+			e.Detail += fmt.Sprintf(". An infrastructure machine template of Cluster API has no zone: list each zone of the Machines in this field, even if there "+
+				`is only one, as {"platform":%q,%q:[{"zone":"ZONE"}]}`,
 				platform, strings.ToLower(platform))
 		}
 	}

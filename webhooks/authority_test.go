@@ -26,21 +26,25 @@ func inClusterAPIsWords(more, template string) string {
 func controlPlaneAuthority(t *testing.T, p *place) {
 	check := func(words ...string) []string { return words }
 	const request, both = `{"spec":{"authoritativeAPI":"ClusterAPI"}}`, `"authoritativeAPI":"ClusterAPI",`
-	p.patches(t, false, request, check("AWSCluster c/x does not exist", "status.authoritativeAPI is empty", "[controlplane/request-warning]"), "--dry-run=server")
+	p.patches(t, false, request, check("AWSCluster c/x does not exist", "status.authoritativeAPI of the set is "+
+		"empty", "[controlplane/request-warning]"), "--dry-run=server")
 	p.create(t, p.admin, `
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
 kind: AWSCluster
 metadata: {namespace: c, name: x}
 spec: {region: eu-west-1, controlPlaneLoadBalancer: {name: int, loadBalancerType: nlb}}`)
-	p.patches(t, false, request, check("a set moves without its Machines: new Machines will be Cluster API's",
-		"While status.authoritativeAPI is Migrating, no Machine is replaced"), "--dry-run=server")
+	p.patches(t, false, request, check("this request moves the ControlPlaneMachineSet, but not its Machines",
+		"Cluster API will be authoritative for new Machines",
+		"While status.authoritativeAPI of the set is Migrating, no Machine is replaced"), "--dry-run=server")
 	p.patches(t, false, `{"spec":{"authoritativeAPI":"ClusterAPI","template":{"machines_v1beta1_machine_openshift_io":{"spec":{"providerSpec":{"value":{"deviceIndex":2}}}}}}}`,
-		check("spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value.deviceIndex: Cluster API cannot express this, so the move will not start"),
+		check("spec.template.machines_v1beta1_machine_openshift_io.spec.providerSpec.value.deviceIndex: Cluster API cannot express this, so the move will not "+
+			"start"),
 		"--dry-run=server")
 
-	p.patches(t, true, inClusterAPIsWords("", "cluster-0123abcd"), check("spec.template.machineType", "patch controlplanemachinesets.machine.openshift.io cluster",
+	p.patches(t, true, inClusterAPIsWords("", "cluster-0123abcd"), check("spec.template.machineType", "patch controlplanemachinesets.machine.openshift.io "+
+		"cluster",
 		"[controlplane/authority]"))
-	p.patches(t, false, inClusterAPIsWords(both, "cluster-0123abcd"), check(`this will do nothing until this is fixed`,
+	p.patches(t, false, inClusterAPIsWords(both, "cluster-0123abcd"), check(`this will do nothing until this problem is fixed`,
 		`machines_v1beta2_cluster_x_k8s_io.spec.infrastructureRef: Required value: AWSMachineTemplate "cluster-0123abcd" does not exist`), "--dry-run=server")
 	p.create(t, p.admin, `
 apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
@@ -75,8 +79,8 @@ spec: {template: {spec: {ami: {id: ami-1}, instanceType: m6i.4xlarge, ignition: 
 		t.Errorf("an operator that knows no authoritativeAPI replaces status: %v", status)
 	}
 	p.patches(t, true, `{"spec":{"authoritativeAPI":"MachineAPI"}}`,
-		check("spec.authoritativeAPI", "give the template the member machines_v1beta1_machine_openshift_io in the same request", "[controlplane/authority]"))
+		check("spec.authoritativeAPI", "change the template to the type machines_v1beta1_machine_openshift_io in the same request", "[controlplane/authority]"))
 	p.must(t, p.admin.Patch(t.Context(), o, merge(`{"spec":{"template":{"spec":{"instanceType":"m6i.8xlarge"}}}}`)))
-	p.prints(t, false, "", check("in Cluster API, Machines, infrastructure templates and the failure domains",
+	p.prints(t, false, "", check("Cluster API's Machines and infrastructure templates stay",
 		"[controlplane/delete]"), "delete", cpms, "cluster", "--dry-run=server")
 }

@@ -96,7 +96,7 @@ func TestAMachineOfTheControlPlaneIsLookedUp(t *testing.T) {
 		warns        string
 	}{
 		"at an index that is taken": {machine: named("mine-0", "master"), set: set, asked: true, warns: "the ControlPlaneMachineSet will do nothing until this " +
-			"is fixed"},
+			"problem is fixed"},
 		"a cluster that cannot be read": {machine: named("mine-0", "master"), set: set, asked: true, err: errors.New("etcd is away"), warns: "the effect of the " +
 			"Machine on the ControlPlaneMachineSet could not be checked"},
 		"no set":   {machine: named("mine-0", "master")},
@@ -184,7 +184,8 @@ func TestATemplateOfTheControlPlaneIsLookedUp(t *testing.T) {
 			if !got.Allowed || read != c.read {
 				t.Errorf("read %q, want %q; answered %+v", read, c.read, got)
 			}
-			if all := strings.Join(got.Warnings, " "); (c.read != "") != strings.Contains(all, "ControlPlaneMachineSet cluster makes its Machines from this template") {
+			if all := strings.Join(got.Warnings, " "); (c.read != "") != strings.Contains(all, "ControlPlaneMachineSet cluster creates its Machines from this "+
+				"template") {
 				t.Errorf("warned %q", all)
 			}
 		})
@@ -342,7 +343,7 @@ func controlPlaneSet(t *testing.T, p *place) {
 
 	p.refusesMachines(t, "m6i.24xlarge", "no m6i.24xlarge here")
 	p.patches(t, true, strings.Replace(instance, "m6i.2xlarge", "m6i.24xlarge", 1),
-		check("the API server refuses a Machine made from it in the failure domain eu-west-1a",
+		check("the API server refuses a Machine that the set would create from this template in the failure domain eu-west-1a",
 			"no m6i.24xlarge here", "[controlplane/machine-refused]"), "--dry-run=server")
 
 	p.patches(t, true, `{"spec":{"state":"Inactive"}}`, check("state cannot be changed once Active"))

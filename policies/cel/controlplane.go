@@ -31,7 +31,7 @@ func controlPlaneTwins() []Twin {
 		{
 			Rule: "controlplane/name", Variable: "named",
 			Fields: fmt.Sprintf(`variables.name == %q ? '' : "metadata.name"`, controlplane.Name),
-			Reason: `"a control plane has one ControlPlaneMachineSet, and its name is cluster"`,
+			Reason: `"a control plane has only one ControlPlaneMachineSet, which must be named cluster"`,
 		},
 		{
 			Rule: "controlplane/foreground", Variable: "foreground",
@@ -42,7 +42,7 @@ func controlPlaneTwins() []Twin {
 				`? "with --cascade=foreground the garbage collector deletes the control plane's Machines before the set. `+
 				`To delete the set and keep the Machines: kubectl -n " + request.namespace + " delete %[1]s.machine.openshift.io " + variables.was.metadata.name + `+
 				`" --cascade=background" `+
-				`: "%[2]s makes the garbage collector delete the control plane's Machines before the set: leave the finalizer out"`,
+				`: "the finalizer %[2]s makes the garbage collector delete the control plane's Machines before the set: leave this finalizer out"`,
 				controlplane.Resource, metav1.FinalizerDeleteDependents),
 		},
 		{
@@ -52,7 +52,7 @@ func controlPlaneTwins() []Twin {
 				`!(variables.goesOn && %[2]s.filter(e, e == d).size() > 1), `+
 				`"spec.template." + variables.newMember + ".failureDomains." + k + "[" + string(i) + "]").join(', ')).filter(f, f != '').join(', ')`,
 				domainsOf("newDomains"), domainsOf("oldDomains")),
-			Reason: `"a failure domain is listed once"`,
+			Reason: `"the set lists this failure domain already: remove one of the two entries"`,
 		},
 		{
 			Rule: "controlplane/authority", Variable: "mismatched",
@@ -62,10 +62,10 @@ func controlPlaneTwins() []Twin {
 					`? (request.operation == "UPDATE" && variables.oldMember == %[1]q ? "spec.authoritativeAPI" : "spec.template.machineType") : ''`,
 				controlplane.ClusterAPIMember),
 			Reason: fmt.Sprintf(`request.operation == "UPDATE" && variables.oldMember == %[1]q `+
-				`? "the set's template uses Cluster API's member (%[1]s), for which Machine API cannot be authoritative: `+
-				`give the template the member %[2]s in the same request" `+
-				`: "the value %[1]s is only allowed while spec.authoritativeAPI of the set is ClusterAPI. Set it in the same request, `+
-				`or first run: " + variables.move + "ClusterAPI\"}}'"`,
+				`? "spec.template has the type %[1]s, which needs spec.authoritativeAPI: ClusterAPI. `+
+				`To go back to Machine API, change the template to the type %[2]s in the same request" `+
+				`: "the value %[1]s is only allowed while spec.authoritativeAPI of the set is ClusterAPI. `+
+				`Set spec.authoritativeAPI to ClusterAPI in the same request, or first run: " + variables.move + "ClusterAPI\"}}'"`,
 				controlplane.ClusterAPIMember, controlplane.MachineAPIMember),
 		},
 	}
@@ -85,7 +85,8 @@ func controlPlaneVariables() []admissionregistrationv1.Variable {
 	for _, of := range []string{"old", "new"} {
 		template := object("variables."+of+"Spec", "template")
 		out = append(out,
-			variable(of+"Member", fmt.Sprintf("%s == %q ? %[2]q : %[3]q", text(template, "machineType"), controlplane.ClusterAPIMember, controlplane.MachineAPIMember)),
+			variable(of+"Member", fmt.Sprintf("%s == %q ? %[2]q : "+
+				"%[3]q", text(template, "machineType"), controlplane.ClusterAPIMember, controlplane.MachineAPIMember)),
 			variable(of+"Machines", fmt.Sprintf("variables.%sMember == %q ? %s : %s", of, controlplane.ClusterAPIMember,
 				object(template, string(controlplane.ClusterAPIMember)), object(template, string(controlplane.MachineAPIMember)))),
 			variable(of+"Domains", object("variables."+of+"Machines", "failureDomains")))

@@ -73,8 +73,10 @@ func TestWhatNoSetIsGeneratedFrom(t *testing.T) {
 		reason controlplane.Reason
 		words  string
 	}{
-		"no Machine, as in a cluster that somebody else made": {do: []planting{uprooted("master-0", "master-1", "master-2")}, reason: generator.NoControlPlaneMachines, words: "in openshift-machine-api"},
-		"none with the labels":                                {do: []planting{onPlant(0, func(m *machinev1beta1.Machine) { m.Labels = nil }), uprooted("master-1", "master-2")}, reason: generator.NoControlPlaneMachines},
+		"no Machine, as in a cluster that somebody else " +
+			"made": {do: []planting{uprooted("master-0", "master-1", "master-2")}, reason: generator.NoControlPlaneMachines, words: "in the namespace " +
+			"openshift-machine-api"},
+		"none with the labels": {do: []planting{onPlant(0, func(m *machinev1beta1.Machine) { m.Labels = nil }), uprooted("master-1", "master-2")}, reason: generator.NoControlPlaneMachines},
 		"none runs": {do: []planting{onPlant(0, stopped), onPlant(1, failed), onPlant(2, going)}, reason: generator.NoRunningMachine,
 			words: "lock-7x2k9-master-0 (no phase), lock-7x2k9-master-1 (Failed), lock-7x2k9-master-2 (being deleted)"},
 		"one runs":                         {do: []planting{onPlant(0, stopped), onPlant(1, failed)}},
@@ -86,12 +88,13 @@ func TestWhatNoSetIsGeneratedFrom(t *testing.T) {
 		"no providerSpec":                  {do: []planting{onPlant(2, func(m *machinev1beta1.Machine) { m.Spec.ProviderSpec.Value = nil })}, reason: generator.UnreadableProviderSpec, words: "master-2"},
 		"a field of another type":          {do: []planting{onPlant(2, func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "instanceType", 3) })}, reason: generator.UnreadableProviderSpec, words: "instanceType"},
 		"the same in an older one":         {do: []planting{onPlant(0, func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "instanceType", 3) })}},
-		"one index":                        {do: []planting{uprooted("master-1", "master-2")}, reason: generator.UnsupportedSize, words: "1 index (0: lock-7x2k9-master-0)"},
-		"two of three":                     {do: []planting{uprooted("master-1")}},
-		"two and an arbiter":               {do: []planting{uprooted("master-1"), topology}, reason: generator.NotAdmitted, words: "[controlplane/replicas]"},
-		"four of five":                     {do: []planting{also("lock-7x2k9-master-3", 0)}},
+		"one index": {do: []planting{uprooted("master-1", "master-2")}, reason: generator.UnsupportedSize, words: "1 index (the number " +
+			"at the end of the name): 0: lock-7x2k9-master-0"},
+		"two of three":       {do: []planting{uprooted("master-1")}},
+		"two and an arbiter": {do: []planting{uprooted("master-1"), topology}, reason: generator.NotAdmitted, words: "[controlplane/replicas]"},
+		"four of five":       {do: []planting{also("lock-7x2k9-master-3", 0)}},
 		"four, one of them being deleted": {do: []planting{also("lock-7x2k9-master-3", 0), onPlant(0, going)}, reason: generator.UnsupportedSize, words: "the " +
-			"Machine of one index is being removed"},
+			"Machine of one index is being deleted"},
 		"three, of which one goes":          {do: []planting{onPlant(0, going)}},
 		"three and a replacement of one":    {do: []planting{also("lock-7x2k9-master-x-0", 0)}},
 		"five":                              {do: []planting{also("lock-7x2k9-master-3", 0), also("lock-7x2k9-master-4", 1)}},
@@ -164,7 +167,7 @@ func TestWhatASetIsGeneratedFrom(t *testing.T) {
 		})}, want: domainsOf("a", "b", "c")},
 		"two Machines in one zone": {do: []planting{onPlant(2, func(m *machinev1beta1.Machine) {
 			m.Spec.ProviderSpec = of(inZone("AWS", awstest.Kit().ProviderSpec, 1))
-		})}, want: domainsOf("a", "b"), left: "Left out are failure domains (us-east-1d)"},
+		})}, want: domainsOf("a", "b"), left: "Some failure domains are left out (us-east-1d)"},
 		"a zone that is only being left":     {do: []planting{also("lock-7x2k9-master-y-2", 1), onPlant(2, going), worker(func(s *machinev1beta1.MachineSet) { s.Name = "none"; s.Spec.Template.Spec.ProviderSpec.Value = nil })}, want: domainsOf("a", "b")},
 		"a zone that nobody else is left in": {do: []planting{onPlant(2, going)}, want: domainsOf("a", "b", "c", "d")},
 	} {
@@ -272,8 +275,8 @@ func TestWhatIsKeptOfAGeneratedSet(t *testing.T) {
 	}{
 		"nothing happens":           {reason: "AsFound"},
 		"a newer Machine is larger": {then: []planting{larger}, do: "Follow", want: map[string]any{value("instanceType"): "m6i.2xlarge"}, reason: "AsFound"},
-		"but a person has chosen the size": {edit: map[string]any{value("instanceType"): "m7i.large"}, then: []planting{larger}, do: "Follow", want: map[string]any{value("instanceType"): "m7i.large"}, reason: "AsFound", words: "Kept, " +
-			"because somebody edited it: instanceType m6i.2xlarge → m7i.large"},
+		"but a person has chosen the " +
+			"size": {edit: map[string]any{value("instanceType"): "m7i.large"}, then: []planting{larger}, do: "Follow", want: map[string]any{value("instanceType"): "m7i.large"}, reason: "AsFound", words: "Somebody edited these fields, and Poundlock keeps the edits: instanceType m6i.2xlarge → m7i.large"},
 		"and nothing else happens":           {edit: map[string]any{value("instanceType"): "m7i.large"}, reason: "AsFound", words: "instanceType m6i.large → m7i.large"},
 		"a person has removed it":            {edit: map[string]any{value("instanceType"): nil}, then: []planting{larger}, do: "Follow", want: map[string]any{value("instanceType"): nil}, reason: "AsFound"},
 		"a person has added what is nowhere": {edit: map[string]any{value("keyName"): "k"}, then: []planting{larger}, do: "Follow", want: map[string]any{value("keyName"): "k", value("instanceType"): "m6i.2xlarge"}, reason: "AsFound"},
@@ -313,7 +316,8 @@ func TestWhatIsKeptOfAGeneratedSet(t *testing.T) {
 		"a Machine is gone": {then: []planting{uprooted("master-1")}, reason: "AsFound"},
 		"edits that admission no longer takes": {edit: map[string]any{below + "failureDomains.aws": same("a", "b", "c")}, then: []planting{onPlant(2, func(m *machinev1beta1.Machine) {
 			m.Spec.ProviderSpec = of(inZone("AWS", awstest.Kit().ProviderSpec, 3))
-		})}, reason: generator.CannotFollow, words: "[controlplane/failure-domains] Kept, because somebody edited it: failureDomains.aws[us-east-1d]",
+		})}, reason: generator.CannotFollow, words: "[controlplane/failure-domains] Somebody edited these fields, and Poundlock keeps the edits: " +
+			"failureDomains.aws[us-east-1d]",
 			want: map[string]any{below + "failureDomains.aws": same("a", "b", "c")}},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -89,11 +89,11 @@ func (p *Plan) held(m MachineState) string {
 	}
 	message := ", held by the hook " + strings.Join(hooks, " and the hook ")
 	if lost := NamesOf(p.Machines(), func(o MachineState) bool { return !o.Deleting && !o.Ready && (o.Failed || !o.joining()) }); len(lost) > 0 {
-		message += fmt.Sprintf("; not ready meanwhile: %s. The hook may stay until each of them is ready again or deleted", strings.Join(lost, ", "))
+		message += fmt.Sprintf("; these Machines are not ready: %s. The hook may stay until each of them is ready again or deleted", strings.Join(lost, ", "))
 	}
 	if p.Strategy == machinev1.Recreate {
-		message += fmt.Sprintf("; with the strategy Recreate the replacement, after which etcd would release this Machine, is only created once this Machine is "+
-			"gone. To continue with one etcd member fewer until the replacement has joined, check that all other members are healthy, and remove the hook from "+
+		message += fmt.Sprintf("; etcd's hook waits for the replacement, which the strategy Recreate only creates once this Machine is gone. To continue with "+
+			"one etcd member fewer until the replacement has joined, check that all other members are healthy, and remove the hook from "+
 			"spec.lifecycleHooks: kubectl -n %s edit machines.machine.openshift.io %s",
 			m.machine.Namespace, m.Name)
 	}

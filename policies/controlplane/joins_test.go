@@ -37,7 +37,7 @@ func TestAMachineThatSomebodyAdds(t *testing.T) {
 	owned := func(m *machinev1beta1.Machine) { m.OwnerReferences = running("x", "a", 0).OwnerReferences }
 	large := func(m *machinev1beta1.Machine) { edit(&m.Spec.ProviderSpec, "instanceType", "m6i.2xlarge") }
 	stops := func(text string) []string {
-		return []string{"the ControlPlaneMachineSet will do nothing until this is fixed: " + text}
+		return []string{"the ControlPlaneMachineSet will do nothing until this problem is fixed: " + text}
 	}
 	remedy := ". At each of these indexes delete the Machine that is not needed, once etcd is healthy without it. Or remove from one of the two a label by " +
 		"which the set selects it (" +
@@ -52,16 +52,20 @@ func TestAMachineThatSomebodyAdds(t *testing.T) {
 		want     []string
 	}{
 		"at an index that is taken": {name: "mine-0",
-			want: stops("Machines that the set neither owns nor created have the same index (the number at the end of the name) as another Machine: mine-0 (index " +
+			want: stops("The set neither owns nor created these Machines, and each has the same index (the number at the end of the name) as another Machine: " +
+				"mine-0 (index " +
 				"0, beside c-master-0)" + remedy)},
 		"by a label": {name: "mine-0", labelled: true,
-			want: stops("Machines that the set neither owns nor created have the same index (the number at the end of the name) as another Machine: mine-0 (index " +
+			want: stops("The set neither owns nor created these Machines, and each has the same index (the number at the end of the name) as another Machine: " +
+				"mine-0 (index " +
 				"0, beside c-master-0)" + remedy)},
 		"at one more index": {name: "mine-7",
-			want: stops("The names of the Machines have 4 indexes, and the set 3 replicas: 0 (c-master-0), 1 (c-master-1), 2 (c-master-2), 7 (mine-7). Delete the " +
+			want: stops("The control plane's Machines have 4 indexes (the number at the end of the name), but the set has 3 replicas: 0 (c-master-0), 1 " +
+				"(c-master-1), 2 (c-master-2), 7 (mine-7). Delete the " +
 				"Machines of each index that is not needed, or remove the label by which the set selects them")},
-		"a copy, its owner included": {name: "mine-0", of: []func(*machinev1beta1.Machine){owned}, want: []string{"the ControlPlaneMachineSet will delete mine-0 (index 0 has c-master-0 already)"}},
-		"at an index that has none":  {do: changes(without(0)), name: "mine-0"},
+		"a copy, its owner included": {name: "mine-0", of: []func(*machinev1beta1.Machine){owned}, want: []string{"the ControlPlaneMachineSet will delete " +
+			"mine-0 (index 0 has c-master-0 already)"}},
+		"at an index that has none": {do: changes(without(0)), name: "mine-0"},
 		"there, and it differs": {do: changes(without(0)), name: "mine-0", of: []func(*machinev1beta1.Machine){large},
 			want: []string{"the ControlPlaneMachineSet will delete mine-0 (it differs from the template: instanceType m6i.2xlarge → m6i.xlarge)"}},
 		"there, and it differs, under OnDelete": {do: changes(without(0), strategy("OnDelete")), name: "mine-0", of: []func(*machinev1beta1.Machine){large}},
@@ -118,7 +122,7 @@ func TestAMachineThatReturns(t *testing.T) {
 		by    policies.Actor
 		want  []string
 	}{
-		"and differs": {want: []string{"once Machine API is authoritative, the ControlPlaneMachineSet will delete c-master-0 " +
+		"and differs": {want: []string{"once Machine API is authoritative for this Machine, the ControlPlaneMachineSet will delete c-master-0 " +
 			`(it differs from the template: loadBalancers none → [{"name":"int","type":"network"}])`}},
 		"and does not differ":             {alike: true},
 		"and differs, under OnDelete":     {do: changes(strategy("OnDelete"))},
@@ -174,7 +178,8 @@ func TestAMachineThatIsEdited(t *testing.T) {
 		by    policies.Actor
 		want  []string
 	}{
-		"so that it differs": {want: []string{"the ControlPlaneMachineSet will delete c-master-0 (it differs from the template: instanceType m6i.metal → m6i.xlarge)"}},
+		"so that it differs": {want: []string{"the ControlPlaneMachineSet will delete c-master-0 (it differs from the template: instanceType m6i.metal → " +
+			"m6i.xlarge)"}},
 		"under OnDelete":     {do: changes(strategy("OnDelete"))},
 		"of an inactive set": {do: changes(inactive)},
 		"in the boot image":  {field: "ami"},
@@ -282,7 +287,8 @@ func TestAMachineThatIsEditedInClusterAPI(t *testing.T) {
 		want         []string
 		wantNoLookup bool
 	}{
-		"so that it differs":          {want: []string{"the ControlPlaneMachineSet will delete c-master-0 (it differs from the template: instanceType m6i.metal → m6i.xlarge)"}},
+		"so that it differs": {want: []string{"the ControlPlaneMachineSet will delete c-master-0 (it differs from the template: instanceType " +
+			"m6i.metal → m6i.xlarge)"}},
 		"under OnDelete":              {do: changes(strategy("OnDelete"))},
 		"of an inactive set":          {do: changes(inactive)},
 		"by the provider":             {by: policies.InfrastructureController, wantNoLookup: true},

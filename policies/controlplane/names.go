@@ -30,8 +30,8 @@ const OtherOperator = "control-plane-machine-set-operator"
 
 // OtherOperatorRuns returns the text of an event and of a log message, which says that Poundlock does nothing while OpenShift's own operator runs.
 func OtherOperatorRuns(deployment string) string {
-	return "Poundlock does nothing to the control plane: OpenShift's own operator of ControlPlaneMachineSets runs too, Deployment " + deployment +
-		", and both would create and delete control plane Machines. Run Poundlock without --control-plane, or stop that Deployment"
+	return "Poundlock changes nothing in the control plane, because OpenShift's own operator of ControlPlaneMachineSets runs too: Deployment " + deployment +
+		". Both operators would create and delete control plane Machines. Run Poundlock without --control-plane, or stop that Deployment"
 }
 
 // Roles returns the labels that mark Nodes of a control plane. A Node with any one of them belongs to the control plane.

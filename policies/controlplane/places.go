@@ -31,7 +31,7 @@ func (p *Plan) Lists(spec map[string]any) bool {
 // Listed returns the names of the set's failure domains for a sentence, or the template's zone if the set has none.
 func (p *Plan) Listed() string {
 	if len(p.Domains) == 0 {
-		return PlaceText(p.Row.ZoneOf(p.Spec)) + " (of the template: the set lists none)"
+		return PlaceText(p.Row.ZoneOf(p.Spec)) + " (from the template: the set lists no failure domains)"
 	}
 	return strings.Join(values.Names(p.Domains, func(d platform.Domain) string { return d.Name }), ", ")
 }
@@ -42,7 +42,7 @@ func (p *Plan) Nearly(spec map[string]any) string {
 	row, zone := p.Row, p.Row.ZoneOf(spec)
 	for _, d := range p.Domains {
 		if in := d.In(spec); p.Row.ZoneOf(in) == zone {
-			return fmt.Sprintf(" (without %s it would be in %s)",
+			return fmt.Sprintf(" (the listed failure domain %[2]s has the same zone, but differs: %[1]s)",
 				ListDifferences(Different(field.NewPath("spec", "providerSpec", "value"), row.Meaning(spec), row.Meaning(in))), d.Name)
 		}
 	}

@@ -101,7 +101,7 @@ func (m MachineState) moves() string {
 	}
 	for _, c := range m.machine.Status.Conditions {
 		if !m.Deleting && c.Type == authority.ConditionSynchronized && c.Status == corev1.ConditionUnknown && c.Reason == authority.ReasonAuthorityChanged {
-			return "its Synchronized is Unknown, because Poundlock has not mirrored in the new direction yet"
+			return "its condition Synchronized is Unknown, because Poundlock has not mirrored in the new direction yet"
 		}
 	}
 	return ""
@@ -141,7 +141,8 @@ func Make(v View) Plan {
 	p.Invalid = slices.Clone(v.Unresolved)
 	p.domains(t, v.Infrastructure)
 	if p.Spec == nil && len(v.Unresolved) == 0 {
-		p.Invalid = append(p.Invalid, field.Required(platform.ProviderSpecPath(), "a control plane Machine is created from it: copy it from a running Machine"))
+		p.Invalid = append(p.Invalid, field.Required(platform.ProviderSpecPath(), "control plane Machines are created from this providerSpec: copy it from a "+
+			"running Machine"))
 	}
 	if _, err := Selector(v.Set); err != nil {
 		p.Invalid = append(p.Invalid, field.Invalid(SpecPath.Child("selector"), metav1.FormatLabelSelector(&v.Set.Spec.Selector), err.Error()))
@@ -512,11 +513,11 @@ func strays(v View) []corev1.Node {
 func (p *Plan) left() string {
 	for _, n := range strays(p.view) {
 		if m := unselected(p.view, &n); m != "" {
-			return fmt.Sprintf("the Machine of Node %s is there: %s", n.Name, m)
+			return fmt.Sprintf("the Machine of Node %s exists: %s", n.Name, m)
 		}
 		if _, had := p.view.Unlinked[n.UID]; had && p.view.standingOf(&n).ready {
-			return fmt.Sprintf("Node %s, which has just lost its Machine, is still ready: the set creates a Machine once the Node is no longer ready. "+
-				"If its Machine has only lost a label that the set selects by (%s), restore it: on %s if Cluster API is authoritative for the Machine, "+
+			return fmt.Sprintf("Node %s has just lost its Machine and is still ready. The set creates a Machine once the Node is no longer ready. If the Machine "+
+				"still exists, and only lacks a label that the set selects by (%s), restore the label: on %s if Cluster API is authoritative for the Machine, "+
 				"else on %s", n.Name, metav1.FormatLabelSelector(&p.set.Spec.Selector), machinesOf(authority.ClusterAPI), machinesOf(authority.MachineAPI))
 		}
 	}

@@ -251,13 +251,14 @@ func TestPlan(t *testing.T) {
 		"a lost one that the template has come back to goes":            {do: []change{larger, with("c-master-x-0", "a", false), want("instanceType", "m6i.xlarge"), notReady(0)}, steps: []string{"Delete c-master-0"}},
 		"one that is replaced goes although another index is lost":      {do: []change{larger, with("c-master-x-0", "a", false), notReady(1)}, steps: []string{"Delete c-master-0"}},
 		"but not where too few others are ready": {do: []change{larger, with("c-master-x-0", "a", false), notReady(1), notReady(2)},
-			waits: "the Nodes of other control plane Machines to be ready: without c-master-0, 1 of 3 indexes has one, and etcd needs 2"},
+			waits: "the Nodes of other control plane Machines to be ready: without c-master-0, only 1 of 3 indexes would have a ready Node, and etcd needs 2"},
 		"nor does one that is too many": {do: []change{with("c-master-x-0", "a", false), notReady(1), notReady(2)},
-			waits: "the Nodes of other control plane Machines to be ready: without c-master-x-0, 1 of 3 indexes has one, and etcd needs 2"},
+			waits: "the Nodes of other control plane Machines to be ready: without c-master-x-0, only 1 of 3 indexes would have a ready Node, and etcd needs 2"},
 		"nor is a person to do it under OnDelete": {do: []change{with("c-master-x-0", "a", false), notReady(1), notReady(2), strategy("OnDelete")},
-			waits: "a person to delete Machines that are no longer needed: c-master-x-0 (index 0 has c-master-0 already), but not before the Nodes of other control plane Machines are ready: without c-master-x-0, 1 of 3 indexes has one, and etcd needs 2"},
+			waits: "a person to delete Machines that are no longer needed: c-master-x-0 (index 0 has c-master-0 already), but not before the Nodes of other " +
+				"control plane Machines are ready: without c-master-x-0, only 1 of 3 indexes would have a ready Node, and etcd needs 2"},
 		"nor the outdated one of two": {do: []change{with("c-master-x-0", "a", false), larger, notReady(1), notReady(2)},
-			waits: "the Nodes of other control plane Machines to be ready: without c-master-x-0, 1 of 3 indexes has one, and etcd needs 2"},
+			waits: "the Nodes of other control plane Machines to be ready: without c-master-x-0, only 1 of 3 indexes would have a ready Node, and etcd needs 2"},
 		"one that is not ready itself goes all the same":          {do: []change{with("c-master-x-0", "a", false), notReady(0), notReady(1), notReady(2)}, steps: []string{"Delete c-master-0"}},
 		"those that are being deleted serve until they have gone": {do: []change{larger, with("c-master-x-0", "a", false), on(1, going), on(2, going)}, steps: []string{"Delete c-master-0"}},
 		"a vacant index is filled meanwhile":                      {do: []change{larger, with("c-master-x-0", "a", false), notReady(2), without(1)}, steps: []string{"Create 1 in b"}},
@@ -503,7 +504,8 @@ func TestForecast(t *testing.T) {
 			"this will change in place metadata.labels.team none → x (c-master-0, c-master-1, c-master-2)"}},
 		"a gap": {do: []change{without(2)}, want: []string{"this will create 1 control plane Machine: at index 2 in c"}},
 		"degraded": {do: []change{func(v *controlplane.View) { v.Nodes = append(v.Nodes, node("stray")) }}, want: []string{
-			"this will do nothing until this is fixed: Nodes of the control plane without a Machine: stray. Remove each Node, or create its Machine by hand"}},
+			"this will do nothing until this problem is fixed: These control plane Nodes have no Machine that the set selects: stray. Run the command, where one " +
+				"is shown. Otherwise delete the Node, or create its Machine by hand"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			v := world()

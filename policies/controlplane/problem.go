@@ -57,53 +57,59 @@ func (p *Plan) judge(v View) {
 	unreadPlatform := func(e *field.Error) bool {
 		return p.Platform == "" && e.Field == platform.DomainsPath("platform").String()
 	}
-	add(UnknownPlatform, values.Names(slices.DeleteFunc(slices.Clone(p.Invalid), not(unreadPlatform)), fieldError), "The set's failure domains cannot be read: %s")
-	add(UnknownPlatform, p.unsure(), "The Infrastructure named cluster does not exist or has no status.platformStatus.type, so Machines may seem to differ "+
-		"from the template only because of that: %s. Restore the Infrastructure from a backup, status included. Or set spec.strategy.type to OnDelete, and "+
+	add(UnknownPlatform, values.Names(slices.DeleteFunc(slices.Clone(p.Invalid), not(unreadPlatform)), fieldError), "The set's failure domains cannot be "+
+		"read: %s")
+	add(UnknownPlatform, p.unsure(), "The Infrastructure named cluster does not exist or has no status.platformStatus.type. Perhaps only because of that, "+
+		"these Machines differ from the template: %s. Restore the Infrastructure from a backup, status included. Or set spec.strategy.type to OnDelete, and "+
 		"delete the Machines that are to be replaced")
-	add(InvalidSet, values.Names(slices.DeleteFunc(slices.Clone(p.Invalid), unreadPlatform), fieldError), "The set cannot be carried out: %s")
+	add(InvalidSet, values.Names(slices.DeleteFunc(slices.Clone(p.Invalid), unreadPlatform), fieldError), "Fields of the set are invalid: %s")
 	if v.Unreflected != "" && len(p.Invalid) == 0 && p.MakesFor() == machinev1beta1.MachineAuthorityClusterAPI {
-		p.Problems = append(p.Problems, Problem{NotSynchronized, "The Machines that the set creates are Cluster API's, which could not make their instances: " +
+		p.Problems = append(p.Problems, Problem{NotSynchronized, "Cluster API is authoritative for the Machines that the set creates, and could not create " +
+			"their instances: " +
 			strings.TrimSuffix(v.Unreflected, ".") +
-			". Correct what this names"})
+			". Correct the fields that this message names"})
 	}
 	if !v.MayRecreate && p.Strategy == machinev1.Recreate {
-		p.Problems = append(p.Problems, Problem{RecreateDisabled, "The strategy is Recreate, which needs --control-plane-recreate: " + RecreateRisk(p.Replicas) +
+		p.Problems = append(p.Problems, Problem{RecreateDisabled, "The strategy is Recreate, but Poundlock runs without --control-plane-recreate: " +
+			"" + RecreateRisk(p.Replicas) +
 			". Set spec.strategy.type to RollingUpdate or OnDelete. If there is no room for an additional Machine, run Poundlock with --control-plane-recreate"})
 	}
 	if all := p.Machines(); len(all) == 0 {
-		add(NoReadyMachines, []string{""}, "The selector matches no control plane Machine: a set does not create a control plane if there is none%s")
+		add(NoReadyMachines, []string{""}, "The set's selector matches no control plane Machine, and a set does not create a control plane where there is none%s")
 	} else {
 		add(NoReadyMachines, unless(slices.ContainsFunc(all, func(m MachineState) bool { return m.Ready || m.Deleting && m.serves }), NamesOf(all, nil)),
 			"No control plane Machine has a ready Node: %s")
 	}
-	add(UnmanagedNodes, unmanaged(v), "Nodes of the control plane without a Machine: %s. Remove each Node, or create its Machine by hand")
+	add(UnmanagedNodes, unmanaged(v), "These control plane Nodes have no Machine that the set selects: %s. Run the command, where one is shown. Otherwise "+
+		"delete the Node, or create its Machine by hand")
 	add(NotControlPlane, NamesOf(p.Machines(), func(m MachineState) bool { return !m.Deleting && onOtherNode(v, m.machine) }),
-		"Machines whose Nodes do not have the role of the control plane: %s. Remove from such a Machine the label by which the set selects it. If it belongs to "+
-			"the control plane, label its Node node-role.kubernetes.io/control-plane again")
+		"The Nodes of these Machines do not have the role of the control plane: %s. If such a Machine belongs to the control plane, label its Node "+
+			"node-role.kubernetes.io/control-plane again. Otherwise remove from the Machine the label by which the set selects it")
 	add(MachinesOfAnother, NamesOf(p.Machines(), func(m MachineState) bool {
 		c := controller(m.machine)
 		return !m.Adopted && c != nil && !former(*c, p.set)
 	}),
-		"Machines that have another controller in metadata.ownerReferences: %s. Remove that owner reference, or the label by which the set selects the Machine")
+		"These Machines have another controller in metadata.ownerReferences: %s. Remove that owner reference, or the label by which the set selects the Machine")
 	add(IndexTaken, p.taken(),
-		"Machines that the set neither owns nor created have the same index (the number at the end of the name) as another Machine: %s. At each of these indexes "+
+		"The set neither owns nor created these Machines, and each has the same index (the number at the end of the name) as another Machine: %s. At each of "+
+			"these indexes "+
 			"delete the Machine that is not needed, once etcd is healthy without it. Or remove from one of the two a label by which the set selects it ("+
 			strings.ReplaceAll(metav1.FormatLabelSelector(&p.set.Spec.Selector), "%", "%%")+")")
 	if len(p.Indexes) > p.Replicas {
 		add(ExcessIndexes, p.excess(),
-			fmt.Sprintf("The names of the Machines have %d indexes, and the set %d replicas: %%s. Delete the Machines of each index that is not needed, or remove "+
+			fmt.Sprintf("The control plane's Machines have %d indexes (the number at the end of the name), but the set has %d replicas: %%s. Delete the Machines "+
+				"of each index that is not needed, or remove "+
 				"the label by which the set selects them",
 				len(p.Indexes), p.Replicas))
 	}
-	add(FailedMachines, p.failed(true), "Replacements that have failed: %s. "+afterFailure)
+	add(FailedMachines, p.failed(true), "These replacements have failed: %s. "+afterFailure)
 	add(AlteredMachines, p.altered(),
-		"Machines were created from this template and differ from it: %s. An admission webhook, a policy or a person changed them, "+
-			"and would change their replacements. "+
-			"Write the value into the template, or stop what changes it; then delete each of these Machines, and the set replaces it")
+		"These Machines were created from the set's template, but differ from it: %s. An admission webhook, a policy or a person changed them, and would "+
+			"change their replacements too. Write the changed values into the template, or stop what changes them. Then delete each of these Machines, and the "+
+			"set replaces it")
 	if refused := p.refusedNext(); refused != "" {
 		p.Problems = append(p.Problems, Problem{MachineRefused, "The API server refuses the Machine that the set would create at " + refused +
-			". Correct the template, or what refuses it"})
+			". Correct the template, or the policy or webhook that refuses the Machine"})
 	}
 }
 
@@ -164,7 +170,7 @@ func (p *Plan) unsure() []string {
 	return out
 }
 
-const afterFailure = "Fix what status.errorMessage of each names, then delete the Machine, and the set creates another one"
+const afterFailure = "Fix what status.errorMessage of each Machine names. Then delete the Machine, and the set creates another one"
 
 // failed returns the names of the failed Machines that nothing replaces. If "replacements" is true, these are Machines at an index with other Machines: without
 // them, an outdated or deleted Machine cannot be removed. If it is false, they are Machines that are the only one at their index. An outdated Machine is

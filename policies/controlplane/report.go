@@ -62,12 +62,13 @@ func (p *Plan) available() metav1.Condition {
 		}
 	}
 	if p.Numbers().Unavailable > 0 {
-		return condition(Available, false, UnavailableReplicas, fmt.Sprintf("%d of %d control plane Machines run with a Node that is ready. Without one: %s",
+		return condition(Available, false, UnavailableReplicas, fmt.Sprintf("%d of %d control plane Machines run with a Node that is ready. Without a ready "+
+			"Node: %s",
 			p.Replicas-p.Numbers().Unavailable, p.Replicas, values.ListOr(without, "the whole control plane")))
 	}
 	if all := NamesOf(p.Machines(), func(m MachineState) bool { return m.available && !m.serves }); len(all) > 0 {
 		return condition(Available, true, AsExpected,
-			fmt.Sprintf("All %d control plane Machines run. The Nodes of these have not been ready for less than %s, as at a reboot: %s",
+			fmt.Sprintf("All %d control plane Machines run. The Nodes of these Machines became NotReady less than %s ago, perhaps because of a reboot: %s",
 				p.Replicas, p.view.NotReadyGrace, strings.Join(all, ", ")))
 	}
 	return condition(Available, true, AsExpected, fmt.Sprintf("All %d control plane Machines run with a Node that is ready", p.Replicas))
@@ -104,7 +105,7 @@ func (p *Plan) progressing() metav1.Condition {
 // stopped returns the message of Progressing for a set with problems. It quotes the API server's refusal of a Machine, because a person looks for that in
 // Progressing.
 func (p *Plan) stopped() string {
-	message := "Stopped. Fix the problem in the Degraded condition"
+	message := "The set has stopped. Fix the problem that the Degraded condition names"
 	if at := slices.IndexFunc(p.Problems, func(problem Problem) bool { return problem.Reason == MachineRefused }); at >= 0 {
 		return sentence(message, p.Problems[at].Message)
 	}
@@ -124,7 +125,7 @@ func (p *Plan) state(now string) string {
 func (p *Plan) rest() string {
 	message := "All control plane Machines match the template"
 	if left := p.sum(Ignored); left != "" {
-		message += ", except for fields that are not changed: " + left
+		message += ", except in fields that cause no replacement: " + left
 	}
 	return message
 }
@@ -146,19 +147,20 @@ func (p *Plan) degraded() metav1.Condition {
 	failed := p.failed(false)
 	if holds := p.Holds(); len(p.Problems) == 0 && p.Active && len(failed) > 0 && len(holds) > 0 {
 		return condition(Degraded, true, FailedMachines,
-			fmt.Sprintf("Machines that have failed: %[1]s. The hook %[2]s of %[3]s holds %[4]s, and may wait until the failed Machines are gone. Delete the failed "+
-				"Machines, and the set creates others. Do not remove the hook: kubectl -n %[5]s delete machines.machine.openshift.io %[6]s",
+			fmt.Sprintf("These Machines have failed: %[1]s. The hook %[2]s of %[3]s holds %[4]s, and may wait until the failed Machines are gone. Do not remove "+
+				"the hook. Delete the failed Machines, and the set creates others: kubectl -n %[5]s delete machines.machine.openshift.io %[6]s",
 				strings.Join(failed, ", "), holds[0].Hook, holds[0].Owner, holds[0].Machine, p.set.Namespace, strings.Join(failed, " ")))
 	}
 	if len(p.Problems) == 0 && p.Active && len(failed) > 0 {
-		return condition(Degraded, true, FailedMachines, fmt.Sprintf("Machines that have failed: %s. %s. The set continues to manage the other Machines",
+		return condition(Degraded, true, FailedMachines, fmt.Sprintf("These Machines have failed: %s. %s. The set continues to manage the other Machines",
 			strings.Join(failed, ", "), afterFailure))
 	}
 	if len(p.Problems) == 0 {
-		return condition(Degraded, false, AsExpected, "Nothing keeps the set from acting")
+		return condition(Degraded, false, AsExpected, "No problem stops the set")
 	}
 	if !p.Active {
-		return condition(Degraded, false, Inactive, "The set does nothing while it is Inactive; the Progressing condition has what it waits for once it is Active")
+		return condition(Degraded, false, Inactive, "The set does nothing while it is Inactive. The Progressing condition says what the set would do if it "+
+			"were Active")
 	}
 	var parts []string
 	for _, problem := range p.Problems {
@@ -178,10 +180,10 @@ func OperatorConditions(p *Plan, ungenerated string) []configv1.ClusterOperatorS
 	for _, c := range p.Conditions() {
 		out = append(out, operatorCondition(c))
 		if c.Type != Available && c.Status == metav1.ConditionTrue && upgradeable.Status == metav1.ConditionTrue {
-			upgradeable = condition(Upgradeable, false, Reason(c.Reason), "Upgrade once this is complete. "+c.Message)
+			upgradeable = condition(Upgradeable, false, Reason(c.Reason), "Upgrade once this change of the control plane is complete. "+c.Message)
 		}
 		if c.Type == Degraded && c.Status == metav1.ConditionTrue {
-			upgradeable = condition(Upgradeable, false, Reason(c.Reason), "Upgrade once this is fixed. "+c.Message)
+			upgradeable = condition(Upgradeable, false, Reason(c.Reason), "Upgrade once this problem is fixed. "+c.Message)
 		}
 	}
 	return append(out, operatorCondition(upgradeable))

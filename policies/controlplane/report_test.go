@@ -76,38 +76,47 @@ func TestWhatAuthorityMakesOfAPlan(t *testing.T) {
 		steps []string
 		waits string
 	}{
-		"a set that is moving":                              {do: []change{larger, labelled, func(v *controlplane.View) { v.Authority = authority.Migrating }}, waits: "the end of the set's move: status.authoritativeAPI is Migrating"},
+		"a set that is " +
+			"moving": {do: []change{larger, labelled, func(v *controlplane.View) { v.Authority = authority.Migrating }}, waits: "the move of the ControlPlaneMachineSet to end: its status.authoritativeAPI is Migrating"},
 		"a set for which Cluster API is authoritative":      {do: []change{larger, func(v *controlplane.View) { v.Authority = authority.ClusterAPI }}, steps: []string{"Create 0 in a"}},
 		"a new one counts before anybody has written to it": {do: []change{larger, with("c-master-x-0", "a", true), on(3, born)}, waits: "c-master-x-0 is not ready yet"},
 		"and one of Cluster API's before its twin is made":  {do: []change{larger, func(v *controlplane.View) { v.Authority = authority.ClusterAPI }, with("c-master-x-0", "a", true), on(3, bornThere)}, waits: "c-master-x-0 is not ready yet"},
 		"so it does where it fills an index":                {do: []change{without(0), func(v *controlplane.View) { v.Authority = authority.ClusterAPI }, with("c-master-x-0", "a", true), on(2, bornThere)}, waits: "c-master-x-0 is not ready yet"},
 		"and replaces one that is being deleted":            {do: []change{on(0, going), func(v *controlplane.View) { v.Authority = authority.ClusterAPI }, with("c-master-x-0", "a", true), on(3, bornThere)}, waits: "c-master-0 is being deleted"},
 		"and right after a switch, when its mirror has yet to run": {do: []change{func(v *controlplane.View) { v.Authority = authority.ClusterAPI }, on(0, moved), on(1, moved), on(2, moved)},
-			waits: "the end of the move of c-master-0: its Synchronized is Unknown, because Poundlock has not mirrored in the new direction yet"},
-		"while one Machine moves, nothing is begun":           {do: []change{larger, on(2, ruledBy("Migrating"))}, waits: "the end of the move of c-master-2: its status.authoritativeAPI is Migrating"},
+			waits: "the move of Machine c-master-0 to end: its condition Synchronized is Unknown, because Poundlock has not mirrored in the new direction yet"},
+		"while one Machine moves, nothing is begun": {do: []change{larger, on(2, ruledBy("Migrating"))}, waits: "the move of Machine c-master-2 to " +
+			"end: its status.authoritativeAPI is Migrating"},
 		"a deleted one is replaced, whatever its mirror does": {do: []change{on(2, moved), on(2, going)}, steps: []string{"Create 2 in c"}},
 		"but one that somebody deletes is replaced":           {do: []change{larger, on(2, ruledBy("Migrating")), on(0, going)}, steps: []string{"Create 0 in a"}},
 		"and one that is gone":                                {do: []change{larger, on(2, ruledBy("Migrating")), without(0)}, steps: []string{"Create 0 in a"}},
-		"but nothing is deleted for it":                       {do: []change{larger, on(2, ruledBy("Migrating")), with("c-master-x-0", "a", false)}, waits: "the end of the move of c-master-2: its status.authoritativeAPI is Migrating"},
-		"nor is one replaced while the set moves":             {do: []change{on(0, going), func(v *controlplane.View) { v.Authority = authority.Migrating }}, waits: "the end of the set's move: status.authoritativeAPI is Migrating"},
-		"nor before its mirror follows": {do: []change{larger, on(2, moved)}, waits: "the end of the move of c-master-2: its Synchronized " +
-			"is Unknown, because Poundlock has not mirrored in the new direction yet"},
-		"and that one alone is not touched":            {do: []change{labelled, on(2, ruledBy("Migrating"))}, steps: []string{"Amend c-master-0", "Amend c-master-1"}, waits: "the end of the move of c-master-2: its status.authoritativeAPI is Migrating"},
+		"but nothing is deleted for " +
+			"it": {do: []change{larger, on(2, ruledBy("Migrating")), with("c-master-x-0", "a", false)}, waits: "the move of Machine " +
+			"c-master-2 to end: its status.authoritativeAPI is Migrating"},
+		"nor is one replaced while the set " +
+			"moves": {do: []change{on(0, going), func(v *controlplane.View) { v.Authority = authority.Migrating }}, waits: "the move of the " +
+			"ControlPlaneMachineSet to end: its status.authoritativeAPI is Migrating"},
+		"nor before its mirror follows": {do: []change{larger, on(2, moved)}, waits: "the move of Machine c-master-2 to end: its condition Synchronized is " +
+			"Unknown, because Poundlock has not mirrored in the new direction yet"},
+		"and that one alone is not touched": {do: []change{labelled, on(2, ruledBy("Migrating"))}, steps: []string{"Amend c-master-0", "Amend " +
+			"c-master-1"}, waits: "the move of Machine c-master-2 to end: its status.authoritativeAPI is Migrating"},
 		"one of Cluster API's is not changed in place": {do: []change{labelled, on(2, ruledBy("ClusterAPI"))}, steps: []string{"Amend c-master-0", "Amend c-master-1"}},
 		"but adopted":  {do: []change{on(2, ruledBy("ClusterAPI")), on(2, func(m *machinev1beta1.Machine) { m.OwnerReferences = nil })}, steps: []string{"Adopt c-master-2"}},
 		"and replaced": {do: []change{larger, on(0, ruledBy("ClusterAPI"))}, steps: []string{"Create 0 in a"}},
 		"Recreate does not remove a second Machine from etcd": {do: []change{strategy("Recreate"), larger, without(2), with("c-master-x-2", "c", false), notReady(2)}, waits: "c-master-x-2 " +
-			"is not ready: the strategy Recreate does not remove a second Machine from etcd"},
+			"is not ready: until it is, the strategy Recreate deletes no other Machine"},
 		"Recreate begins with the one that is not ready": {do: []change{strategy("Recreate"), larger, notReady(1)}, steps: []string{"Delete c-master-1"}},
 		"the message names a hook and its owner":         {do: []change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked)}, waits: "c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd"},
 		"a new one that Cluster API cannot make says why": {do: []change{larger, with("c-master-x-0", "a", true), on(3, refusedThere)},
-			waits: "c-master-x-0 is not ready yet: its Synchronized is False, and Cluster API makes no instance of it (FieldsNotConvertible: spec.x: no)"},
+			waits: "c-master-x-0 is not ready yet: its condition Synchronized is False, so Cluster API creates no instance for it (FieldsNotConvertible: spec.x: " +
+				"no)"},
 		"a new one that the cloud refuses has its words, cut": {do: []change{larger, with("c-master-x-0", "a", true), on(3, refusedByCloud)},
-			waits: "c-master-x-0 is not ready yet: its MachineCreated is False (MachineCreationFailed: no capacity in a" + strings.Repeat(".", 184) + " …)"},
+			waits: "c-master-x-0 is not ready yet: its condition MachineCreated is False (MachineCreationFailed: no capacity in " +
+				"a" + strings.Repeat(".", 184) + " …)"},
 		"a new one of Cluster API's that the cloud refuses has its words": {do: []change{larger, with("c-master-x-0", "a", true), on(3, refusedThroughClusterAPI("InstanceProvisionFailed"))},
-			waits: "c-master-x-0 is not ready yet: its InstanceExists is False, as Cluster API reports (InstanceProvisionFailed: no capacity in a)"},
+			waits: "c-master-x-0 is not ready yet: its condition InstanceExists is False, as Cluster API reports (InstanceProvisionFailed: no capacity in a)"},
 		"a new one whose provider says no more than a reason": {do: []change{larger, with("c-master-x-0", "a", true), on(3, refusedThroughClusterAPI("InstanceTerminated")), on(3, mute)},
-			waits: "c-master-x-0 is not ready yet: its InstanceExists is False, as Cluster API reports (InstanceTerminated)"},
+			waits: "c-master-x-0 is not ready yet: its condition InstanceExists is False, as Cluster API reports (InstanceTerminated)"},
 		"a new one of Cluster API's that is on its way has none": {do: []change{larger, with("c-master-x-0", "a", true), on(3, refusedThroughClusterAPI("InstanceNotReady"))},
 			waits: "c-master-x-0 is not ready yet"},
 		"Recreate, where it has not been allowed: nothing": {do: []change{strategy("Recreate"), larger, noRecreate}},
@@ -135,7 +144,7 @@ func TestMachinesThatClusterAPICannotMake(t *testing.T) {
 	byTemplate := func(v *controlplane.View) { template(v).Spec.AuthoritativeAPI = "ClusterAPI" }
 	refused := func(v *controlplane.View) { v.Unreflected = "spec.template.x: no" }
 	behind := func(v *controlplane.View) { v.Behind = true }
-	const follows = "Cluster API's side to follow the set: status.synchronizedGeneration is behind metadata.generation"
+	const follows = "Poundlock to mirror the ControlPlaneMachineSet to Cluster API: its status.synchronizedGeneration is behind its metadata.generation"
 	for text, c := range map[string]struct {
 		do      []change
 		steps   []string
@@ -202,45 +211,54 @@ func TestConditions(t *testing.T) {
 		// want is, for each condition, how what it says begins.
 		available, progressing, degraded, upgradeable string
 	}{
-		"all is well": {nil, "True AsExpected All 3", "False AsExpected All control plane", "False AsExpected Nothing", "True AsExpected"},
+		"all is well": {nil, "True AsExpected All 3", "False AsExpected All control plane", "False AsExpected No problem", "True AsExpected"},
 		"rolling": {[]change{larger}, "True AsExpected", "True RollingOut 0 of 3 control plane Machines match the template and are ready. Next the set creates a " +
 			"Machine at index 0 in a: c-master-0 is outdated: instanceType m6i.xlarge → m6i.2xlarge. Still to be replaced: c-master-0 (instanceType",
-			"False AsExpected", "False RollingOut Upgrade once this is complete. 0 of 3"},
+			"False AsExpected", "False RollingOut Upgrade once this change of the control plane is complete. 0 of 3"},
 		"held by etcd": {[]change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked)}, "True AsExpected",
 			"True WaitingForHook 1 of 3 control plane Machines match the template and are ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd",
 			"False AsExpected", "False WaitingForHook"},
 		"held by etcd, another is lost": {[]change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked), on(1, func(m *machinev1beta1.Machine) { m.Status.Phase = new("Failed") }), func(v *controlplane.View) { v.Set.Namespace = "openshift-machine-api" }}, "True AsExpected",
 			"True WaitingForHook 1 of 3 control plane Machines match the template and are ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator " +
-				"of clusteroperator/etcd; not ready meanwhile: c-master-1. The hook may stay until each of them is ready again or deleted",
-			"True FailedMachines Machines that have failed: c-master-1. The hook EtcdQuorumOperator of clusteroperator/etcd holds c-master-0, and may wait until " +
-				"the failed Machines are gone. Delete the failed Machines, and the set creates others. Do not remove the hook: kubectl -n openshift-machine-api delete " +
+				"of clusteroperator/etcd; these Machines are not ready: c-master-1. The hook may stay until each of them is ready again or deleted",
+			"True FailedMachines These Machines have failed: c-master-1. The hook EtcdQuorumOperator of clusteroperator/etcd holds c-master-0, and may wait " +
+				"until the failed Machines are gone. Do not remove the hook. Delete the failed Machines, and the set creates others: kubectl -n " +
+				"openshift-machine-api delete " +
 				"machines.machine.openshift.io c-master-1",
 			"False FailedMachines"},
 		"held by etcd, another is not ready": {[]change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked), notReady(1)}, "False UnavailableReplicas",
-			"True WaitingForHook 1 of 3 control plane Machines match the template and are ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator of clusteroperator/etcd; not ready meanwhile: c-master-1.",
+			"True WaitingForHook 1 of 3 control plane Machines match the template and are ready. c-master-0 is being deleted, held by the hook " +
+				"EtcdQuorumOperator of clusteroperator/etcd; these Machines are not ready: c-master-1.",
 			"False AsExpected", "False WaitingForHook"},
 		"held by etcd, another of Cluster API's is lost": {[]change{larger, with("c-master-x-0", "a", false), on(0, going), on(0, hooked), on(1, terminated), notReady(1)}, "False UnavailableReplicas",
-			"True WaitingForHook", "True FailedMachines Machines that have failed: c-master-1. The hook EtcdQuorumOperator of clusteroperator/etcd holds c-master-0", "False FailedMachines"},
+			"True WaitingForHook", "True FailedMachines These Machines have failed: c-master-1. The hook EtcdQuorumOperator of clusteroperator/etcd holds " +
+				"c-master-0", "False FailedMachines"},
 		"one that is outdated has failed": {[]change{larger, on(1, func(m *machinev1beta1.Machine) { m.Status.Phase = new("Failed") })}, "True AsExpected", "True RollingOut", "False AsExpected", "False RollingOut"},
 		"held by etcd, under Recreate": {[]change{strategy("Recreate"), larger, on(0, going), on(0, hooked)}, "True AsExpected All 3",
 			"True WaitingForHook 0 of 3 control plane Machines match the template and are ready. c-master-0 is being deleted, held by the hook EtcdQuorumOperator " +
-				"of clusteroperator/etcd; with the strategy Recreate",
+				"of clusteroperator/etcd; etcd's hook waits for the replacement, which the strategy Recreate only",
 			"False AsExpected", "False WaitingForHook"},
-		"a reboot":                          {[]change{rebooting(1, time.Second)}, "True AsExpected All 3 control plane Machines run. The Nodes of these have not been ready for less than 20m0s, as at a reboot: c-master-1", "False AsExpected", "False AsExpected", "True AsExpected"},
+		"a reboot": {[]change{rebooting(1, time.Second)}, "True AsExpected All 3 control plane Machines run. The Nodes of these " +
+			"Machines became NotReady less than 20m0s ago, perhaps because of a reboot: c-master-1", "False AsExpected", "False AsExpected", "True AsExpected"},
 		"a reboot that does not end":        {[]change{rebooting(1, 20*time.Minute)}, "False UnavailableReplicas 2 of 3", "False AsExpected", "False AsExpected", "True AsExpected"},
 		"a Node that was never ready":       {[]change{rebooting(1, time.Second), joinedAgo(1, time.Minute)}, "False UnavailableReplicas 2 of 3", "False AsExpected", "False AsExpected", "True AsExpected"},
 		"a person deletes one":              {[]change{strategy("OnDelete"), on(1, going)}, "True AsExpected All 3", "True RollingOut", "False AsExpected", "False RollingOut"},
 		"one that is deleted and rebooting": {[]change{on(1, going), rebooting(1, time.Second)}, "True AsExpected All 3", "True RollingOut", "False AsExpected", "False RollingOut"},
-		"one is not ready":                  {[]change{notReady(1)}, "False UnavailableReplicas 2 of 3 control plane Machines run with a Node that is ready. Without one: index 1 (c-master-1)", "False AsExpected", "False AsExpected", "True AsExpected"},
-		"waiting for a person":              {[]change{larger, strategy("OnDelete")}, "True AsExpected", "False WaitingForDeletion 0 of 3", "False AsExpected", "True AsExpected"},
-		"stopped":                           {[]change{larger, on(1, func(m *machinev1beta1.Machine) { m.OwnerReferences[0].UID = "other" })}, "True AsExpected", "False Stopped", "True MachinesOwnedByAnother Machines that have another controller", "False MachinesOwnedByAnother Upgrade once this is fixed"},
-		"a selector of no meaning":          {[]change{func(v *controlplane.View) { v.Set.Spec.Selector.MatchLabels = map[string]string{"a b": "c"} }}, "True AsExpected", "False Stopped", "True InvalidSet The set cannot be carried out: spec.selector: ", "False InvalidSet"},
+		"one is not ready": {[]change{notReady(1)}, "False UnavailableReplicas 2 of 3 control plane Machines run with a Node that is ready. " +
+			"Without a ready Node: index 1 (c-master-1)", "False AsExpected", "False AsExpected", "True AsExpected"},
+		"waiting for a person": {[]change{larger, strategy("OnDelete")}, "True AsExpected", "False WaitingForDeletion 0 of 3", "False AsExpected", "True AsExpected"},
+		"stopped": {[]change{larger, on(1, func(m *machinev1beta1.Machine) { m.OwnerReferences[0].UID = "other" })}, "True " +
+			"AsExpected", "False Stopped", "True MachinesOwnedByAnother These Machines have another controller", "False MachinesOwnedByAnother Upgrade once this " +
+			"problem is fixed"},
+		"a selector of no meaning": {[]change{func(v *controlplane.View) { v.Set.Spec.Selector.MatchLabels = map[string]string{"a b": "c"} }}, "True " +
+			"AsExpected", "False Stopped", "True InvalidSet Fields of the set are invalid: spec.selector: ", "False InvalidSet"},
 		"Recreate without leave": {[]change{strategy("Recreate"), noRecreate}, "True AsExpected", "False Stopped", "True RecreateDisabled The strategy is " +
-			"Recreate, which needs --control-plane-recreate: with the strategy Recreate each Machine is deleted before", "False RecreateDisabled"},
+			"Recreate, but Poundlock runs without --control-plane-recreate: with the strategy Recreate each Machine is deleted before", "False RecreateDisabled"},
 		"inactive": {[]change{inactive, larger}, "True AsExpected", "False Inactive the set is Inactive. If it were Active, it would replace 3 of 3",
 			"False AsExpected", "True Inactive"},
 		"inactive and in trouble": {[]change{inactive, func(v *controlplane.View) { v.Nodes = append(v.Nodes, node("stray")) }}, "True AsExpected", "False " +
-			"Inactive the set is Inactive. If it were Active, it would do nothing until this is fixed: Nodes", "False Inactive", "True Inactive"},
+			"Inactive the set is Inactive. If it were Active, it would do nothing until this problem is fixed: These control plane Nodes", "False " +
+			"Inactive", "True Inactive"},
 	} {
 		t.Run(message, func(t *testing.T) {
 			v := world()
@@ -322,7 +340,7 @@ func TestNoStepRestsOnTheGrace(t *testing.T) {
 	}{
 		"a replacement that reboots": {do: []change{larger, with("c-master-x-0", "a", false), rebooting(3, time.Second)}, waits: "c-master-x-0 is not ready yet"},
 		"the second of two": {do: []change{larger, strategy("Recreate"), without(2), with("c-master-x-2", "c", false), rebooting(2, time.Second)}, waits: "c-master-x-2 " +
-			"is not ready: the strategy Recreate does not remove a second Machine from etcd"},
+			"is not ready: until it is, the strategy Recreate deletes no other Machine"},
 	} {
 		t.Run(text, func(t *testing.T) {
 			v := world()
@@ -400,7 +418,7 @@ func TestANodeThatServesWithoutItsMachine(t *testing.T) {
 	v.Machines = v.Machines[1:]
 	v.Unlinked = map[types.UID]time.Time{"left": noon.Add(-time.Minute)}
 	p := controlplane.Make(*v)
-	if got := steps(p); len(got) > 0 || !strings.Contains(p.Waits, "Node c-master-0, which has just lost its Machine, is still ready") || p.Next.IsZero() {
+	if got := steps(p); len(got) > 0 || !strings.Contains(p.Waits, "Node c-master-0 has just lost its Machine and is still ready") || p.Next.IsZero() {
 		t.Errorf("%q, waits for %q, looks again at %s", got, p.Waits, p.Next)
 	}
 	for _, words := range []string{"a label that the set selects by (role=master)", "on machines.cluster.x-k8s.io if Cluster API is authoritative", "else on machines.machine.openshift.io"} {
@@ -412,7 +430,7 @@ func TestANodeThatServesWithoutItsMachine(t *testing.T) {
 	v.Unselected = world().Machines[:1]
 	v.Unselected[0].Labels = nil
 	p = controlplane.Make(*v)
-	if got := steps(p); len(got) > 0 || !strings.Contains(p.Waits, "the Machine of Node c-master-0 is there: c-master-0 lacks a label that the set selects by (role=master): kubectl") {
+	if got := steps(p); len(got) > 0 || !strings.Contains(p.Waits, "the Machine of Node c-master-0 exists: c-master-0 lacks a label that the set selects by (role=master): kubectl") {
 		t.Errorf("not ready, and its Machine is there: %q, waits for %q", got, p.Waits)
 	}
 	v.Now = noon.Add(controlplane.Grace)

@@ -117,7 +117,7 @@ func ResolvedIn(in *policies.ControlPlane, set *machinev1.ControlPlaneMachineSet
 	}
 	ref := t.Spec.InfrastructureRef
 	return Resolve(set, t, nil,
-		field.ErrorList{field.Invalid(ClusterAPITemplatePath().Child("spec", "infrastructureRef"), ref.Name, "nobody has looked at the "+ref.Kind)})
+		field.ErrorList{field.Invalid(ClusterAPITemplatePath().Child("spec", "infrastructureRef"), ref.Name, "Poundlock has not read this "+ref.Kind)})
 }
 
 // ClusterAPITemplatePath is the path of a set's member for Cluster API.

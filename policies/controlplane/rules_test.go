@@ -244,45 +244,65 @@ func TestRules(t *testing.T) {
 	long := strings.Repeat("a", 57)
 	stale := changes(want("warpFactor", 9), want("loadBalancers", nil), domains("a", "b", "d"), prefix("x"))
 	for text, r := range map[string]row{
-		"a set that is as it should be":     {create: true},
-		"and one that is changed":           {do: changes(larger)},
-		"another name":                      {create: true, do: changes(func(v *controlplane.View) { v.Set.Name = "mine" }), want: one("name", "denied metadata.name")},
-		"Recreate, where it is not allowed": {create: true, in: changes(noRecreate), do: changes(strategy("Recreate")), want: one("recreate", "denied spec.strategy.type")},
-		"and was there before":              {in: changes(noRecreate), stored: changes(strategy("Recreate")), do: changes(strategy("Recreate"), larger)},
-		"RollingUpdate is always allowed":   {create: true, in: changes(noRecreate), do: changes(strategy("RollingUpdate"))},
+		"a set that is as it should be": {create: true},
+		"and one that is changed":       {do: changes(larger)},
+		"another name": {create: true, do: changes(func(v *controlplane.View) { v.Set.Name = "mine" }), want: one("name", "denied "+
+			"metadata.name")},
+		"Recreate, where it is not allowed": {create: true, in: changes(noRecreate), do: changes(strategy("Recreate")), want: one("recreate", "denied "+
+			"spec.strategy.type")},
+		"and was there before":            {in: changes(noRecreate), stored: changes(strategy("Recreate")), do: changes(strategy("Recreate"), larger)},
+		"RollingUpdate is always allowed": {create: true, in: changes(noRecreate), do: changes(strategy("RollingUpdate"))},
 		"Recreate, where it is allowed": {do: changes(strategy("Recreate")), want: one("recreate", "warned with the strategy Recreate each Machine is deleted "+
-			"before its replacement is created. Until the replacement has joined, etcd has 2 of 3 members and tolerates the failure of 0 more; etcd's hook holds "+
-			"each deleted Machine until a person removes the hook, once all other members are healthy")},
-		"a failure domain twice":              {create: true, do: changes(domains("a", "b", "c", "a")), want: one("duplicate-domains", "denied "+inDomains+".aws[3]")},
-		"and once more, where it was twice":   {stored: changes(domains("a", "b", "c", "a")), do: changes(larger)},
-		"and elsewhere in the list":           {stored: changes(domains("a", "b", "c", "a")), do: changes(domains("a", "a", "b", "c"))},
-		"and the set is activated":            {stored: changes(inactive, domains("a", "b", "c", "a")), do: changes(activate), want: one("duplicate-domains", "denied "+inDomains+".aws[3]")},
+			"before its replacement is created. Until the replacement has joined, etcd has 2 of 3 members and tolerates the failure of 0 more. etcd's hook holds "+
+			"each deleted Machine until a person removes the hook. Remove it only when all other etcd members are healthy")},
+		"a failure domain twice": {create: true, do: changes(domains("a", "b", "c", "a")), want: one("duplicate-domains", "denied "+
+			""+inDomains+".aws[3]")},
+		"and once more, where it was twice": {stored: changes(domains("a", "b", "c", "a")), do: changes(larger)},
+		"and elsewhere in the list":         {stored: changes(domains("a", "b", "c", "a")), do: changes(domains("a", "a", "b", "c"))},
+		"and the set is " +
+			"activated": {stored: changes(inactive, domains("a", "b", "c", "a")), do: changes(activate), want: one("duplicate-domains", "denied "+
+			""+inDomains+".aws[3]")},
 		"failure domains in any order":        {create: true, do: changes(domains("c", "b", "a"))},
 		"one more than there are Machines in": {create: true, do: changes(domains("a", "b", "c", "d"))},
 
-		"a Machine that is in no failure domain, at creation":   {create: true, do: changes(domains("a", "b")), want: one("failure-domains", "denied "+inDomains)},
-		"and at creation inactive":                              {create: true, do: changes(inactive, domains("a", "b")), want: one("failure-domains", "denied "+inDomains)},
-		"and at activation":                                     {stored: changes(inactive, domains("a", "b")), do: changes(activate), want: one("failure-domains", "denied "+inDomains)},
-		"and at a change of an inactive set's":                  {stored: changes(inactive), do: changes(domains("a", "b")), want: one("failure-domains", "denied "+inDomains)},
-		"but not at a change of something else":                 {stored: changes(inactive, domains("a", "b")), do: changes(larger)},
-		"two of them are named each":                            {create: true, do: changes(domains("a")), want: one("failure-domains", "denied "+inDomains, "denied "+inDomains)},
-		"one that goes is not asked about":                      {in: changes(on(2, going)), create: true, do: changes(domains("a", "b"))},
-		"the same zone with another subnet":                     {create: true, do: changes(func(v *controlplane.View) { other := "x"; (*template(v).FailureDomains.AWS)[2].Subnet.ID = &other }), want: one("failure-domains", "denied "+inDomains)},
-		"no failure domains, and Machines in three":             {create: true, do: changes(noDomains, want("placement", map[string]any{"availabilityZone": "a"}), want("subnet", map[string]any{"id": "subnet-a"})), want: one("failure-domains", "denied "+inDomains, "denied "+inDomains)},
-		"no failure domains, and a template in none":            {create: true, do: changes(noDomains, want("subnet", map[string]any{"id": "s"})), want: one("failure-domains", "denied "+inDomains, "denied "+inDomains, "denied "+inDomains)},
+		"a Machine that is in no failure domain, at creation": {create: true, do: changes(domains("a", "b")), want: one("failure-domains", "denied "+inDomains)},
+		"and at creation inactive": {create: true, do: changes(inactive, domains("a", "b")), want: one("failure-domains", "denied "+
+			""+inDomains)},
+		"and at " +
+			"activation": {stored: changes(inactive, domains("a", "b")), do: changes(activate), want: one("failure-domains", "denied "+inDomains)},
+		"and at a change of an inactive " +
+			"set's": {stored: changes(inactive), do: changes(domains("a", "b")), want: one("failure-domains", "denied "+inDomains)},
+		"but not at a change of something else": {stored: changes(inactive, domains("a", "b")), do: changes(larger)},
+		"two of them are named each": {create: true, do: changes(domains("a")), want: one("failure-domains", "denied "+
+			""+inDomains, "denied "+inDomains)},
+		"one that goes is not asked about": {in: changes(on(2, going)), create: true, do: changes(domains("a", "b"))},
+		"the same zone with another " +
+			"subnet": {create: true, do: changes(func(v *controlplane.View) { other := "x"; (*template(v).FailureDomains.AWS)[2].Subnet.ID = &other }), want: one("failure-domains", "denied "+inDomains)},
+		"no failure domains, and Machines in " +
+			"three": {create: true, do: changes(noDomains, want("placement", map[string]any{"availabilityZone": "a"}), want("subnet", map[string]any{"id": "subnet-a"})), want: one("failure-domains", "denied "+inDomains, "denied "+inDomains)},
+		"no failure domains, and a template in " +
+			"none": {create: true, do: changes(noDomains, want("subnet", map[string]any{"id": "s"})), want: one("failure-domains", "denied "+
+			""+inDomains, "denied "+inDomains, "denied "+inDomains)},
 		"an active set is deliberately moved to another domain": {do: changes(domains("a", "b", "d"))},
-		"and to three others":                                   {do: changes(domains("d", "e", "f"))},
-		"but not to fewer":                                      {do: changes(domains("a", "b")), want: one("failure-domains", "denied "+inDomains)},
-		"nor to one of the template's":                          {do: changes(noDomains, want("placement", map[string]any{"availabilityZone": "a"}), want("subnet", map[string]any{"id": "s"})), want: one("failure-domains", "denied "+inDomains)},
-		"two subnets of one zone are one place":                 {do: changes(domains("a", "b", "b2"), func(v *controlplane.View) { (*template(v).FailureDomains.AWS)[2].Placement.AvailabilityZone = "b" }), want: one("failure-domains", "denied "+inDomains)},
+		"and to three others": {do: changes(domains("d", "e", "f"))},
+		"but not to fewer":    {do: changes(domains("a", "b")), want: one("failure-domains", "denied "+inDomains)},
+		"nor to one of the " +
+			"template's": {do: changes(noDomains, want("placement", map[string]any{"availabilityZone": "a"}), want("subnet", map[string]any{"id": "s"})), want: one("failure-domains", "denied "+inDomains)},
+		"two subnets of one zone are one " +
+			"place": {do: changes(domains("a", "b", "b2"), func(v *controlplane.View) { (*template(v).FailureDomains.AWS)[2].Placement.AvailabilityZone = "b" }), want: one("failure-domains", "denied "+inDomains)},
 
-		"five replicas for three Machines":                {create: true, do: changes(replicas(5)), want: one("replicas", "denied spec.replicas")},
-		"five replicas at activation":                     {stored: changes(inactive, replicas(5)), do: changes(activate), want: one("replicas", "denied spec.replicas")},
-		"but not at a change of an active one":            {stored: changes(replicas(5)), do: changes(larger)},
-		"three for five":                                  {in: changes(joined("c-master-3", "a"), joined("c-master-4", "b")), create: true, want: one("replicas", "denied spec.replicas")},
-		"a Machine that is being replaced counts once":    {in: changes(joined("c-master-x-0", "a"), on(0, going)), create: true},
-		"two that run at one index":                       {in: changes(joined("c-master-x-0", "a")), create: true, want: one("one-per-index", "denied spec.state")},
-		"two that run at one index, at activation":        {in: changes(joined("c-master-x-0", "a")), stored: changes(inactive), do: changes(activate), want: one("one-per-index", "denied spec.state")},
+		"five replicas for three Machines": {create: true, do: changes(replicas(5)), want: one("replicas", "denied spec.replicas")},
+		"five replicas at activation": {stored: changes(inactive, replicas(5)), do: changes(activate), want: one("replicas", "denied "+
+			"spec.replicas")},
+		"but not at a change of an active one": {stored: changes(replicas(5)), do: changes(larger)},
+		"three for " +
+			"five": {in: changes(joined("c-master-3", "a"), joined("c-master-4", "b")), create: true, want: one("replicas", "denied spec.replicas")},
+		"a Machine that is being replaced counts once": {in: changes(joined("c-master-x-0", "a"), on(0, going)), create: true},
+		"two that run at one index": {in: changes(joined("c-master-x-0", "a")), create: true, want: one("one-per-index", "denied "+
+			"spec.state")},
+		"two that run at one index, at " +
+			"activation": {in: changes(joined("c-master-x-0", "a")), stored: changes(inactive), do: changes(activate), want: one("one-per-index", "denied "+
+			"spec.state")},
 		"of which an inactive set deletes none":           {in: changes(joined("c-master-x-0", "a")), create: true, do: changes(inactive)},
 		"and an active one is replacing":                  {in: changes(joined("c-master-x-0", "a")), do: changes(larger)},
 		"or of which one is not ready":                    {in: changes(joined("c-master-x-0", "a"), notReady(3)), create: true},
@@ -293,129 +313,204 @@ func TestRules(t *testing.T) {
 		}), create: true, want: one("replicas", "denied spec.replicas")},
 		"no Machine at all": {in: changes(without(0), without(0), without(0)), create: true},
 
-		"a selector that does not match the template": {create: true, do: changes(func(v *controlplane.View) { v.Set.Spec.Selector.MatchLabels["x"] = "y" }), want: one("selector", "denied "+inTemplate+"metadata.labels")},
+		"a selector that does not match the " +
+			"template": {create: true, do: changes(func(v *controlplane.View) { v.Set.Spec.Selector.MatchLabels["x"] = "y" }), want: one("selector", "denied "+
+			""+inTemplate+"metadata.labels")},
 		"one that takes workers too": {create: true, do: changes(func(v *controlplane.View) {
 			v.Set.Spec.Selector.MatchLabels = map[string]string{"machine.openshift.io/cluster-api-cluster": "c"}
 		}), want: one("selector", "denied spec.selector")},
-		"an empty one": {create: true, do: changes(func(v *controlplane.View) { v.Set.Spec.Selector = metav1.LabelSelector{} }), want: one("selector", "denied spec.selector")},
+		"an empty one": {create: true, do: changes(func(v *controlplane.View) { v.Set.Spec.Selector = metav1.LabelSelector{} }), want: one("selector", "denied "+
+			"spec.selector")},
 		"one that is none": {create: true, do: changes(func(v *controlplane.View) {
 			v.Set.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Is"}}
 		}), want: one("selector", "denied spec.selector")},
 		"another cluster's label": {create: true, do: changes(func(v *controlplane.View) {
 			template(v).ObjectMeta.Labels["machine.openshift.io/cluster-api-cluster"] = "d"
 		}), want: one("selector", "warned "+inTemplate+
-			"metadata.labels[machine.openshift.io/cluster-api-cluster] is d, and the cluster is c: Machine API finds a Machine's cloud resources by that label")},
+			"metadata.labels[machine.openshift.io/cluster-api-cluster] is d, but the name of the cluster is c. Machine API finds a Machine's cloud resources by "+
+			"this label")},
 
-		"a long prefix on AWS":                 {do: changes(prefix(strings.Repeat("a", 245)))},
-		"one too long for an object":           {in: changes(without(2), joined("c-master-10", "c")), do: changes(prefix(strings.Repeat("a", 245))), want: one("machine-names", "denied spec.machineNamePrefix")},
-		"one too long for a host on Azure":     {in: changes(platformed("Azure", azureSpec(), nil)), do: changes(prefix(long)), want: one("machine-names", "denied spec.machineNamePrefix")},
-		"one letter less":                      {in: changes(platformed("Azure", azureSpec(), nil)), do: changes(prefix(long[:55]))},
-		"one with a dot on Azure":              {in: changes(platformed("Azure", azureSpec(), nil)), do: changes(prefix("a.b"))},
-		"one with a dot on GCP":                {in: changes(platformed("GCP", gcpSpec(), nil)), do: changes(prefix("a.b")), want: one("machine-names", "denied spec.machineNamePrefix")},
-		"one that begins with a number on GCP": {in: changes(platformed("GCP", gcpSpec(), nil)), do: changes(prefix("1a")), want: one("machine-names", "denied spec.machineNamePrefix")},
-		"one too long for Power VS":            {in: changes(platformed("PowerVS", map[string]any{"kind": "PowerVSMachineProviderConfig"}, nil)), do: changes(prefix(strings.Repeat("a", 41))), want: one("machine-names", "denied spec.machineNamePrefix")},
-		"a host's name on vSphere":             {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), do: changes(prefix(long)), want: one("machine-names", "denied spec.machineNamePrefix")},
+		"a long prefix on AWS": {do: changes(prefix(strings.Repeat("a", 245)))},
+		"one too long for an " +
+			"object": {in: changes(without(2), joined("c-master-10", "c")), do: changes(prefix(strings.Repeat("a", 245))), want: one("machine-names", "denied spec.machineNamePrefix")},
+		"one too long for a host on " +
+			"Azure": {in: changes(platformed("Azure", azureSpec(), nil)), do: changes(prefix(long)), want: one("machine-names", "denied spec.machineNamePrefix")},
+		"one letter less":         {in: changes(platformed("Azure", azureSpec(), nil)), do: changes(prefix(long[:55]))},
+		"one with a dot on Azure": {in: changes(platformed("Azure", azureSpec(), nil)), do: changes(prefix("a.b"))},
+		"one with a dot on " +
+			"GCP": {in: changes(platformed("GCP", gcpSpec(), nil)), do: changes(prefix("a.b")), want: one("machine-names", "denied "+
+			"spec.machineNamePrefix")},
+		"one that begins with a number on GCP": {in: changes(platformed("GCP", gcpSpec(), nil)), do: changes(prefix("1a")), want: one("machine-names", "denied "+
+			"spec.machineNamePrefix")},
+		"one too long for Power " +
+			"VS": {in: changes(platformed("PowerVS", map[string]any{"kind": "PowerVSMachineProviderConfig"}, nil)), do: changes(prefix(strings.Repeat("a", 41))), want: one("machine-names", "denied spec.machineNamePrefix")},
+		"a host's name on " +
+			"vSphere": {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), do: changes(prefix(long)), want: one("machine-names", "denied spec.machineNamePrefix")},
 
-		"another platform's failure domains":   {create: true, do: changes(func(v *controlplane.View) { template(v).FailureDomains.Platform = "GCP" }), want: one("platform", "denied "+inDomains+".platform")},
-		"another platform's providerSpec":      {create: true, do: changes(want("kind", "GCPMachineProviderSpec")), want: one("platform", "denied "+inProvider+"kind")},
-		"one of a kind that nobody knows":      {create: true, do: changes(want("kind", "X")), want: one("platform", "denied "+inProvider+"kind")},
-		"one without a kind":                   {create: true, do: changes(want("kind", nil)), want: one("platform", "denied "+inProvider+"kind")},
-		"and a change of one that had none":    {stored: changes(want("kind", nil)), do: changes(larger)},
-		"a platform that nobody knows":         {in: changes(platformed("BareMetal", map[string]any{"kind": "BareMetalMachineProviderSpec", "x": 1}, nil)), create: true},
-		"and there a kind that somebody knows": {in: changes(platformed("BareMetal", map[string]any{"kind": "AWSMachineProviderConfig"}, nil)), create: true, want: one("platform", "denied "+inProvider+"kind")},
-		"no platform at all":                   {in: changes(func(v *controlplane.View) { v.Infrastructure.Status.PlatformStatus = nil }), create: true, want: one("platform", "denied "+inDomains+".platform")},
-		"no Infrastructure":                    {in: changes(func(v *controlplane.View) { v.Infrastructure = nil }), create: true, want: one("platform", "denied "+inDomains+".platform")},
-		"and no failure domains": {in: changes(platformed("AWS", map[string]any{"kind": "AWSMachineProviderConfig"}, nil), func(v *controlplane.View) { v.Infrastructure = nil }), create: true,
+		"another platform's failure " +
+			"domains": {create: true, do: changes(func(v *controlplane.View) { template(v).FailureDomains.Platform = "GCP" }), want: one("platform", "denied "+
+			""+inDomains+".platform")},
+		"another platform's providerSpec": {create: true, do: changes(want("kind", "GCPMachineProviderSpec")), want: one("platform", "denied "+
+			""+inProvider+"kind")},
+		"one of a kind that nobody knows":   {create: true, do: changes(want("kind", "X")), want: one("platform", "denied "+inProvider+"kind")},
+		"one without a kind":                {create: true, do: changes(want("kind", nil)), want: one("platform", "denied "+inProvider+"kind")},
+		"and a change of one that had none": {stored: changes(want("kind", nil)), do: changes(larger)},
+		"a platform that nobody " +
+			"knows": {in: changes(platformed("BareMetal", map[string]any{"kind": "BareMetalMachineProviderSpec", "x": 1}, nil)), create: true},
+		"and there a kind that somebody " +
+			"knows": {in: changes(platformed("BareMetal", map[string]any{"kind": "AWSMachineProviderConfig"}, nil)), create: true, want: one("platform", "denied "+
+			""+inProvider+"kind")},
+		"no platform at " +
+			"all": {in: changes(func(v *controlplane.View) { v.Infrastructure.Status.PlatformStatus = nil }), create: true, want: one("platform", "denied "+inDomains+".platform")},
+		"no " +
+			"Infrastructure": {in: changes(func(v *controlplane.View) { v.Infrastructure = nil }), create: true, want: one("platform", "denied "+inDomains+".platform")},
+		"and no failure " +
+			"domains": {in: changes(platformed("AWS", map[string]any{"kind": "AWSMachineProviderConfig"}, nil), func(v *controlplane.View) { v.Infrastructure = nil }), create: true,
 			want: one("platform", "warned the Infrastructure named cluster has no platform: the providerSpec was not checked")},
 
-		"a misspelt field":               {do: changes(want("instanceTyp", "m6i.large")), want: one("provider-spec", "warned "+inProvider+"instanceTyp: Machine API has no such field and ignores it; did you mean instanceType?")},
-		"one in a list":                  {do: changes(want("blockDevices", []any{map[string]any{"ebs": map[string]any{"volumesize": 1}}})), want: one("provider-spec", "warned "+inProvider+"blockDevices[0].ebs.volumesize: Machine API has no such field and ignores it; did you mean volumeSize?")},
-		"one that is nobody's slip":      {do: changes(want("warpFactor", 9)), want: one("provider-spec", "warned "+inProvider+"warpFactor: Machine API has no such field and ignores it")},
-		"is told once":                   {stored: changes(want("warpFactor", 9)), do: changes(larger)},
-		"and again at activation":        {stored: changes(inactive, want("warpFactor", 9)), do: changes(activate), want: one("provider-spec", "warned "+inProvider+"warpFactor: Machine API has no such field and ignores it")},
-		"a field of another type":        {do: changes(want("instanceType", 3)), want: one("provider-spec", "denied "+inProvider+"instanceType")},
-		"and deeper":                     {do: changes(want("ami", map[string]any{"id": []any{}})), want: one("provider-spec", "denied "+inProvider+"ami.id")},
-		"a number without an end":        {in: changes(platformed("Nutanix", nutanixSpec(), nil)), create: true, do: changes(want("memorySize", "1e-999999999")), want: one("provider-spec", "denied "+strings.TrimSuffix(inProvider, "."))},
-		"a vast number":                  {in: changes(platformed("Nutanix", nutanixSpec(), nil)), create: true, do: changes(want("memorySize", "1e999999999")), want: one("provider-spec", "denied "+inProvider+"memorySize")},
-		"no providerSpec":                {create: true, do: changes(func(v *controlplane.View) { template(v).Spec.ProviderSpec.Value = nil }), want: one("provider-spec", "denied "+strings.TrimSuffix(inProvider, "."))},
-		"no template":                    {create: true, do: changes(func(v *controlplane.View) { v.Set.Spec.Template.OpenShiftMachineV1Beta1Machine = nil }), want: map[string][]string{"controlplane/provider-spec": {"denied " + strings.TrimSuffix(inProvider, ".")}, "controlplane/selector": {"denied " + inTemplate + "metadata.labels"}}},
-		"whatever was wrong before":      {stored: stale, do: changes(larger)},
-		"is nobody's but who touches it": {stored: stale, do: changes(want("warpFactor", nil), want("warpFacter", 9)), want: one("provider-spec", "warned "+inProvider+"warpFacter: Machine API has no such field and ignores it")},
+		"a misspelt field": {do: changes(want("instanceTyp", "m6i.large")), want: one("provider-spec", "warned "+inProvider+"instanceTyp: "+
+			"Machine API has no such field and ignores it; did you mean instanceType?")},
+		"one in a " +
+			"list": {do: changes(want("blockDevices", []any{map[string]any{"ebs": map[string]any{"volumesize": 1}}})), want: one("provider-spec", "warned "+inProvider+"blockDevices[0].ebs.volumesize: Machine API has no such field and ignores it; did you mean volumeSize?")},
+		"one that is nobody's slip": {do: changes(want("warpFactor", 9)), want: one("provider-spec", "warned "+inProvider+"warpFactor: Machine API has no "+
+			"such field and ignores it")},
+		"is told once": {stored: changes(want("warpFactor", 9)), do: changes(larger)},
+		"and again at activation": {stored: changes(inactive, want("warpFactor", 9)), do: changes(activate), want: one("provider-spec", "warned "+
+			""+inProvider+"warpFactor: Machine API has no such field and ignores it")},
+		"a field of another type": {do: changes(want("instanceType", 3)), want: one("provider-spec", "denied "+inProvider+"instanceType")},
+		"and deeper":              {do: changes(want("ami", map[string]any{"id": []any{}})), want: one("provider-spec", "denied "+inProvider+"ami.id")},
+		"a number without an " +
+			"end": {in: changes(platformed("Nutanix", nutanixSpec(), nil)), create: true, do: changes(want("memorySize", "1e-999999999")), want: one("provider-spec", "denied "+strings.TrimSuffix(inProvider, "."))},
+		"a vast " +
+			"number": {in: changes(platformed("Nutanix", nutanixSpec(), nil)), create: true, do: changes(want("memorySize", "1e999999999")), want: one("provider-spec", "denied "+inProvider+"memorySize")},
+		"no " +
+			"providerSpec": {create: true, do: changes(func(v *controlplane.View) { template(v).Spec.ProviderSpec.Value = nil }), want: one("provider-spec", "denied "+strings.TrimSuffix(inProvider, "."))},
+		"no " +
+			"template": {create: true, do: changes(func(v *controlplane.View) { v.Set.Spec.Template.OpenShiftMachineV1Beta1Machine = nil }), want: map[string][]string{"controlplane/provider-spec": {"denied " + strings.TrimSuffix(inProvider, ".")}, "controlplane/selector": {"denied " + inTemplate + "metadata.labels"}}},
+		"whatever was wrong before": {stored: stale, do: changes(larger)},
+		"is nobody's but who touches it": {stored: stale, do: changes(want("warpFactor", nil), want("warpFacter", 9)), want: one("provider-spec", "warned "+
+			""+inProvider+"warpFacter: Machine API has no such field and ignores it")},
 
-		"a template with an instance's id": {do: changes(func(v *controlplane.View) { id := "aws:///x"; template(v).Spec.ProviderID = &id }), want: one("one-machine", "denied "+inTemplate+"spec.providerID")},
-		"vSphere: one address for all":     {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), do: changes(want("network", map[string]any{"devices": []any{map[string]any{"networkName": "n"}, map[string]any{"networkName": "m", "ipAddrs": []any{"10.0.0.1/24"}}}})), want: one("one-machine", "denied "+inProvider+"network.devices[1].ipAddrs")},
-		"OpenStack: one address for all":   {in: changes(platformed("OpenStack", devices(), nil)), do: changes(want("ports", []any{map[string]any{"fixedIPs": []any{map[string]any{"subnetID": "s"}, map[string]any{"ipAddress": "10.0.0.1"}}}})), want: one("one-machine", "denied "+inProvider+"ports[0].fixedIPs[1].ipAddress")},
-		"the workers' configuration":       {do: changes(want("userDataSecret", map[string]any{"name": "worker-user-data"})), want: one("user-data", "warned "+inProvider+"userDataSecret.name: with worker-user-data a Machine becomes a worker")},
-		"no configuration": {do: changes(want("userDataSecret", nil)), want: one("user-data", "warned "+inProvider+"userDataSecret.name: without "+
-			"it a Machine starts, but never becomes a Node")},
+		"a template with an instance's " +
+			"id": {do: changes(func(v *controlplane.View) { id := "aws:///x"; template(v).Spec.ProviderID = &id }), want: one("one-machine", "denied "+
+			""+inTemplate+"spec.providerID")},
+		"vSphere: one address for " +
+			"all": {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), do: changes(want("network", map[string]any{"devices": []any{map[string]any{"networkName": "n"}, map[string]any{"networkName": "m", "ipAddrs": []any{"10.0.0.1/24"}}}})), want: one("one-machine", "denied "+inProvider+"network.devices[1].ipAddrs")},
+		"OpenStack: one address for " +
+			"all": {in: changes(platformed("OpenStack", devices(), nil)), do: changes(want("ports", []any{map[string]any{"fixedIPs": []any{map[string]any{"subnetID": "s"}, map[string]any{"ipAddress": "10.0.0.1"}}}})), want: one("one-machine", "denied "+inProvider+"ports[0].fixedIPs[1].ipAddress")},
+		"the workers' configuration": {do: changes(want("userDataSecret", map[string]any{"name": "worker-user-data"})), want: one("user-data", "warned "+
+			""+inProvider+"userDataSecret.name: with the Secret worker-user-data a Machine becomes a worker, not a Node of the control plane")},
+		"no configuration": {do: changes(want("userDataSecret", nil)), want: one("user-data", "warned "+inProvider+"userDataSecret.name: without this Secret a "+
+			"Machine starts, but never becomes a Node")},
 		"AWS: a spot instance": {do: changes(want("spotMarketOptions", map[string]any{})), want: one("aws", "warned "+inProvider+"spotMarketOptions: "+
-			"the cloud may terminate such an instance at any moment, and its etcd member with it")},
-		"Azure: a spot instance": {in: changes(platformed("Azure", azureSpec(), nil)), do: changes(want("spotVMOptions", map[string]any{})), want: one("azure", "warned "+inProvider+"spotVMOptions: "+
-			"the cloud may terminate such an instance at any moment, and its etcd member with it")},
-		"GCP: a preemptible instance": {in: changes(platformed("GCP", gcpSpec(), nil)), do: changes(want("preemptible", true)), want: one("gcp", "warned "+inProvider+"preemptible: "+
-			"the cloud may terminate such an instance at any moment, and its etcd member with it")},
-		"AWS: another region": {in: changes(inRegion), do: changes(want("placement", map[string]any{"region": "us-east-1"})), want: one("aws", "denied "+inProvider+"placement.region")},
-		"AWS: the cluster's":  {in: changes(inRegion), do: changes(want("placement", map[string]any{"region": "eu-west-1"}))},
-		"AWS: no image":       {do: changes(want("ami", nil)), want: one("aws", "warned "+inProvider+"ami: a Machine is not made without an image: give its id")},
-		"AWS: no load balancer": {do: changes(want("loadBalancers", nil)), want: one("aws", "warned "+inProvider+"loadBalancers: a new Machine is "+
-			"behind no load balancer, so no client reaches its API server: this is right only if you balance the load yourself")},
-		"AWS: no subnet in a domain": {do: changes(func(v *controlplane.View) { (*template(v).FailureDomains.AWS)[2].Subnet = nil }), want: one("aws", "warned "+inProvider+"subnet: without one a Machine gets the first subnet that AWS lists in its zone (in the failure domain c)")},
+			"with this field the cloud may terminate the instance at any moment, and its etcd member with it. Leave the field out")},
+		"Azure: a spot " +
+			"instance": {in: changes(platformed("Azure", azureSpec(), nil)), do: changes(want("spotVMOptions", map[string]any{})), want: one("azure", "warned "+
+			""+inProvider+"spotVMOptions: "+
+			"with this field the cloud may terminate the instance at any moment, and its etcd member with it. Leave the field out")},
+		"GCP: a preemptible instance": {in: changes(platformed("GCP", gcpSpec(), nil)), do: changes(want("preemptible", true)), want: one("gcp", "warned "+
+			""+inProvider+"preemptible: "+
+			"with this field the cloud may terminate the instance at any moment, and its etcd member with it. Leave the field out")},
+		"AWS: another region": {in: changes(inRegion), do: changes(want("placement", map[string]any{"region": "us-east-1"})), want: one("aws", "denied "+
+			""+inProvider+"placement.region")},
+		"AWS: the cluster's": {in: changes(inRegion), do: changes(want("placement", map[string]any{"region": "eu-west-1"}))},
+		"AWS: no image":      {do: changes(want("ami", nil)), want: one("aws", "warned "+inProvider+"ami: no instance is created without an image: set ami.id")},
+		"AWS: no load balancer": {do: changes(want("loadBalancers", nil)), want: one("aws", "warned "+inProvider+"loadBalancers: without this field a new "+
+			"Machine is behind no load balancer, so no client reaches its API server. Leave the field out only if you balance the load yourself")},
+		"AWS: no subnet in a domain": {do: changes(func(v *controlplane.View) { (*template(v).FailureDomains.AWS)[2].Subnet = nil }), want: one("aws", "warned "+
+			""+inProvider+"subnet: without a subnet, a Machine gets the first subnet that AWS lists in the Machine's zone (in the failure domain c)")},
 		"AWS: no subnet, for Cluster API": {do: changes(func(v *controlplane.View) {
 			(*template(v).FailureDomains.AWS)[2].Subnet, template(v).Spec.AuthoritativeAPI = nil, machinev1beta1.MachineAuthorityClusterAPI
 		}), want: map[string][]string{
-			"controlplane/aws": {"warned " + inProvider + "subnet: without one Cluster API takes a subnet that the AWSCluster lists in the Machine's zone (spec.network.subnets), " +
-				"and creates no instance where it lists none (in the failure domain c)"},
+			"controlplane/aws": {"warned " + inProvider + "subnet: without a subnet, Cluster API takes one that spec.network.subnets of the AWSCluster lists for " +
+				"the Machine's zone. If the AWSCluster lists none for that zone, Cluster API creates no instance (in the failure domain c)"},
 			"controlplane/request-warning": {"warned new Machines will boot with Secret /master-user-data, which OpenShift does not copy there, unlike " +
 				"worker-user-data. If it does not exist yet, create it from the one in m before the set creates a Machine (guide: Boot data)"},
 		}},
 
-		"Azure":                            {in: changes(platformed("Azure", azureSpec(), nil)), create: true},
-		"Azure: no internal load balancer": {in: changes(platformed("Azure", with1(azureSpec(), "internalLoadBalancer", nil), nil)), create: true, want: one("azure", "denied "+inProvider+"internalLoadBalancer")},
-		"Azure: which was missing before":  {in: changes(platformed("Azure", with1(azureSpec(), "internalLoadBalancer", nil), nil)), do: changes(want("vmSize", "x"))},
-		"Azure: no subnet":                 {in: changes(platformed("Azure", with1(azureSpec(), "subnet", nil), nil)), create: true, want: one("azure", "warned "+inProvider+"subnet: a Machine is not made without one")},
-		"Azure: a subnet for each domain":  {in: changes(platformed("Azure", with1(azureSpec(), "subnet", nil), &machinev1.FailureDomains{Azure: &[]machinev1.AzureFailureDomain{{Zone: "1", Subnet: "s"}}}, map[string]any{"subnet": "s"}, map[string]any{"subnet": "s"}, map[string]any{"subnet": "s"})), create: true},
-		"Azure: a region without zones":    {in: changes(platformed("Azure", with1(azureSpec(), "zone", nil), nil)), create: true},
-		"GCP":                              {in: changes(inRegion, platformed("GCP", gcpSpec(), nil)), create: true},
-		"GCP: no target pools": {in: changes(platformed("GCP", with1(gcpSpec(), "targetPools", nil), nil)), create: true, want: one("gcp", "warned "+inProvider+"targetPools: "+
-			"a new Machine is in no target pool, so no client outside reaches its API server: this is right only if the API is not published")},
-		"GCP: another region, and so its zone": {in: changes(inRegion, platformed("GCP", with1(with1(gcpSpec(), "region", "us-1"), "zone", "us-1-a"), nil)), create: true, want: one("gcp", "denied "+inProvider+"region", "denied "+inProvider+"zone")},
-		"GCP: another project":                 {in: changes(inRegion, platformed("GCP", with1(gcpSpec(), "projectID", "q"), nil)), create: true, want: one("gcp", "warned "+inProvider+"projectID: the cluster is in the project p")},
-		"OpenStack: a disk for etcd":           {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 10}), nil)), create: true},
-		"OpenStack: a small one":               {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 9}), nil)), create: true, want: one("openstack", "denied "+inProvider+"additionalBlockDevices[0].sizeGiB")},
-		"OpenStack: two of a name":             {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 10}, map[string]any{"name": "etcd", "sizeGiB": 10}), nil)), create: true, want: one("openstack", "denied "+inProvider+"additionalBlockDevices[1].name")},
-		"OpenStack: one of another name": {in: changes(platformed("OpenStack", devices(map[string]any{"name": "var", "sizeGiB": 10}), nil)), create: true, want: one("openstack", "warned "+inProvider+"additionalBlockDevices[0].name: "+
-			"a control plane only uses the block device called etcd, and this is called var")},
-		"vSphere":                                                {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), create: true},
-		"vSphere: no template":                                   {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"template")},
-		"vSphere: no network":                                    {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "network", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"network.devices")},
-		"vSphere: no workspace":                                  {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.datacenter", "denied "+inProvider+"workspace.server")},
-		"vSphere: a server of nobody's":                          {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "x", "datacenter": "dc"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.server")},
-		"vSphere: a datacenter of nobody's":                      {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "vc", "datacenter": "x"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.datacenter")},
-		"vSphere: a folder of another datacenter":                {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "vc", "datacenter": "dc", "folder": "/x/vm/c"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.folder")},
-		"vSphere: a template in its folder":                      {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", "/dc/vm/images/rhcos"), nil)), create: true},
-		"vSphere: a template of another datacenter":              {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", "/x/vm/rhcos"), nil)), create: true, want: one("vsphere", "denied "+inProvider+"template")},
-		"vSphere: a folder for a template":                       {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", "/dc/vm/images/"), nil)), create: true, want: one("vsphere", "denied "+inProvider+"template")},
-		"vSphere: a network that every failure domain overrides": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "network", map[string]any{"devices": []any{map[string]any{"networkName": "old"}}}), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, eastern(), eastern(), eastern())), create: true, want: one("vsphere", "warned "+inProvider+"network.devices[0].networkName: every failure domain overrides old: leave it out")},
-		"vSphere: a network that one leaves":                     {in: changes(vCenter, western, platformed("VSphere", with1(vSphereSpec(), "network", map[string]any{"devices": []any{map[string]any{"networkName": "old"}}}), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}, {Name: "west"}}}, eastern(), eastern(), eastern())), create: true},
-		"OpenStack: a root volume with a size":                   {in: changes(platformed("OpenStack", with1(devices(), "rootVolume", map[string]any{"diskSize": 100}), volumes(), volume(100), volume(100), volume(100))), create: true},
-		"OpenStack: a root volume without a size":                {in: changes(platformed("OpenStack", devices(), volumes(), volume(100), volume(100), volume(100))), create: true, want: one("openstack", "denied "+inProvider+"rootVolume.diskSize")},
-		"vSphere: a failure domain brings what it needs":         {in: changes(vCenter, platformed("VSphere", with1(with1(vSphereSpec(), "workspace", nil), "network", nil), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, eastern(), eastern(), eastern())), create: true},
-		"vSphere: and overrides the rest":                        {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "old"}), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, inEast(), inEast(), inEast())), create: true, want: one("vsphere", "warned "+inProvider+"workspace.server: old is overridden by the failure domain's vc")},
-		"vSphere: Machines of another template":                  {in: changes(vCenter, platformed("VSphere", vSphereSpec(), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, with1(inEast(), "template", "old"), with1(inEast(), "template", "old"), inEast())), create: true, do: changes(want("workspace", nil))},
-		"vSphere: a failure domain of nobody's":                  {in: changes(vCenter, platformed("VSphere", vSphereSpec(), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "west"}}})), create: true, want: one("failure-domains", "denied "+inDomains+".vsphere[0].name")},
-		"Nutanix":                                                {in: changes(platformed("Nutanix", nutanixSpec(), nil)), create: true},
-		"Nutanix: names that are none":                           {in: changes(platformed("Nutanix", with1(with1(nutanixSpec(), "cluster", map[string]any{"type": "name"}), "image", nil), nil)), create: true, want: one("nutanix", "denied "+inProvider+"cluster.name", "denied "+inProvider+"image.type")},
-		"Nutanix: no subnet":                                     {in: changes(platformed("Nutanix", with1(nutanixSpec(), "subnets", nil), nil)), create: true, want: one("nutanix", "denied "+inProvider+"subnets")},
-		"Nutanix: one twice":                                     {in: changes(platformed("Nutanix", with1(nutanixSpec(), "subnets", []any{id("name", "a"), id("name", "a")}), nil)), create: true, want: one("nutanix", "denied "+inProvider+"subnets[1]")},
+		"Azure": {in: changes(platformed("Azure", azureSpec(), nil)), create: true},
+		"Azure: no internal load " +
+			"balancer": {in: changes(platformed("Azure", with1(azureSpec(), "internalLoadBalancer", nil), nil)), create: true, want: one("azure", "denied "+
+			""+inProvider+"internalLoadBalancer")},
+		"Azure: which was missing " +
+			"before": {in: changes(platformed("Azure", with1(azureSpec(), "internalLoadBalancer", nil), nil)), do: changes(want("vmSize", "x"))},
+		"Azure: no " +
+			"subnet": {in: changes(platformed("Azure", with1(azureSpec(), "subnet", nil), nil)), create: true, want: one("azure", "warned "+
+			""+inProvider+"subnet: no Machine is created without a subnet: name one")},
+		"Azure: a subnet for each " +
+			"domain": {in: changes(platformed("Azure", with1(azureSpec(), "subnet", nil), &machinev1.FailureDomains{Azure: &[]machinev1.AzureFailureDomain{{Zone: "1", Subnet: "s"}}}, map[string]any{"subnet": "s"}, map[string]any{"subnet": "s"}, map[string]any{"subnet": "s"})), create: true},
+		"Azure: a region without zones": {in: changes(platformed("Azure", with1(azureSpec(), "zone", nil), nil)), create: true},
+		"GCP":                           {in: changes(inRegion, platformed("GCP", gcpSpec(), nil)), create: true},
+		"GCP: no target pools": {in: changes(platformed("GCP", with1(gcpSpec(), "targetPools", nil), nil)), create: true, want: one("gcp", "warned "+
+			""+inProvider+"targetPools: "+
+			"without this field a new Machine is in no target pool, so no client outside the cluster reaches its API server. Leave the field out only if the API "+
+			"is not published")},
+		"GCP: another region, and so its " +
+			"zone": {in: changes(inRegion, platformed("GCP", with1(with1(gcpSpec(), "region", "us-1"), "zone", "us-1-a"), nil)), create: true, want: one("gcp", "denied "+inProvider+"region", "denied "+inProvider+"zone")},
+		"GCP: another " +
+			"project": {in: changes(inRegion, platformed("GCP", with1(gcpSpec(), "projectID", "q"), nil)), create: true, want: one("gcp", "warned "+
+			""+inProvider+"projectID: the cluster is in the project p, but new Machines would be in the project that this field names")},
+		"OpenStack: a disk for etcd": {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 10}), nil)), create: true},
+		"OpenStack: a small " +
+			"one": {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 9}), nil)), create: true, want: one("openstack", "denied "+inProvider+"additionalBlockDevices[0].sizeGiB")},
+		"OpenStack: two of a " +
+			"name": {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 10}, map[string]any{"name": "etcd", "sizeGiB": 10}), nil)), create: true, want: one("openstack", "denied "+inProvider+"additionalBlockDevices[1].name")},
+		"OpenStack: one of another " +
+			"name": {in: changes(platformed("OpenStack", devices(map[string]any{"name": "var", "sizeGiB": 10}), nil)), create: true, want: one("openstack", "warned "+inProvider+"additionalBlockDevices[0].name: "+
+			"a control plane uses only the block device named etcd, and nothing uses this one, which is named var")},
+		"vSphere": {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), create: true},
+		"vSphere: no " +
+			"template": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"template")},
+		"vSphere: no " +
+			"network": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "network", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"network.devices")},
+		"vSphere: no " +
+			"workspace": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.datacenter", "denied "+inProvider+"workspace.server")},
+		"vSphere: a server of " +
+			"nobody's": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "x", "datacenter": "dc"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.server")},
+		"vSphere: a datacenter of " +
+			"nobody's": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "vc", "datacenter": "x"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.datacenter")},
+		"vSphere: a folder of another " +
+			"datacenter": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "vc", "datacenter": "dc", "folder": "/x/vm/c"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.folder")},
+		"vSphere: a template in its " +
+			"folder": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", "/dc/vm/images/rhcos"), nil)), create: true},
+		"vSphere: a template of another " +
+			"datacenter": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", "/x/vm/rhcos"), nil)), create: true, want: one("vsphere", "denied "+inProvider+"template")},
+		"vSphere: a folder for a " +
+			"template": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", "/dc/vm/images/"), nil)), create: true, want: one("vsphere", "denied "+inProvider+"template")},
+		"vSphere: a network that every failure domain " +
+			"overrides": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "network", map[string]any{"devices": []any{map[string]any{"networkName": "old"}}}), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, eastern(), eastern(), eastern())), create: true, want: one("vsphere", "warned "+inProvider+"network.devices[0].networkName: each failure domain replaces old with its own network: leave this field out")},
+		"vSphere: a network that one " +
+			"leaves": {in: changes(vCenter, western, platformed("VSphere", with1(vSphereSpec(), "network", map[string]any{"devices": []any{map[string]any{"networkName": "old"}}}), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}, {Name: "west"}}}, eastern(), eastern(), eastern())), create: true},
+		"OpenStack: a root volume with a " +
+			"size": {in: changes(platformed("OpenStack", with1(devices(), "rootVolume", map[string]any{"diskSize": 100}), volumes(), volume(100), volume(100), volume(100))), create: true},
+		"OpenStack: a root volume without a " +
+			"size": {in: changes(platformed("OpenStack", devices(), volumes(), volume(100), volume(100), volume(100))), create: true, want: one("openstack", "denied "+inProvider+"rootVolume.diskSize")},
+		"vSphere: a failure domain brings what it " +
+			"needs": {in: changes(vCenter, platformed("VSphere", with1(with1(vSphereSpec(), "workspace", nil), "network", nil), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, eastern(), eastern(), eastern())), create: true},
+		"vSphere: and overrides the " +
+			"rest": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "old"}), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, inEast(), inEast(), inEast())), create: true, want: one("vsphere", "warned "+inProvider+"workspace.server: old has no effect, because the failure domain sets vc")},
+		"vSphere: Machines of another " +
+			"template": {in: changes(vCenter, platformed("VSphere", vSphereSpec(), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, with1(inEast(), "template", "old"), with1(inEast(), "template", "old"), inEast())), create: true, do: changes(want("workspace", nil))},
+		"vSphere: a failure domain of " +
+			"nobody's": {in: changes(vCenter, platformed("VSphere", vSphereSpec(), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "west"}}})), create: true, want: one("failure-domains", "denied "+inDomains+".vsphere[0].name")},
+		"Nutanix": {in: changes(platformed("Nutanix", nutanixSpec(), nil)), create: true},
+		"Nutanix: names that are " +
+			"none": {in: changes(platformed("Nutanix", with1(with1(nutanixSpec(), "cluster", map[string]any{"type": "name"}), "image", nil), nil)), create: true, want: one("nutanix", "denied "+inProvider+"cluster.name", "denied "+inProvider+"image.type")},
+		"Nutanix: no " +
+			"subnet": {in: changes(platformed("Nutanix", with1(nutanixSpec(), "subnets", nil), nil)), create: true, want: one("nutanix", "denied "+inProvider+"subnets")},
+		"Nutanix: one " +
+			"twice": {in: changes(platformed("Nutanix", with1(nutanixSpec(), "subnets", []any{id("name", "a"), id("name", "a")}), nil)), create: true, want: one("nutanix", "denied "+inProvider+"subnets[1]")},
 
 		"its cluster's label is changed": {do: changes(clustered("other")), want: map[string][]string{
 			"controlplane/machine-labels": {"denied " + inLabels + "[machine.openshift.io/cluster-api-cluster]"},
-			"controlplane/selector":       {"warned " + inLabels + "[machine.openshift.io/cluster-api-cluster] is other, and the cluster is c: Machine API finds a Machine's cloud resources by that label"},
+			"controlplane/selector": {"warned " + inLabels + "[machine.openshift.io/cluster-api-cluster] is other, but the name of the cluster is c. " +
+				"Machine API finds a Machine's cloud resources by this label"},
 		}},
-		"the cluster's own in the place of another":  {in: changes(clustered("other")), do: changes(clustered("c"))},
-		"a label that the Machine controller writes": {do: changes(func(v *controlplane.View) { template(v).ObjectMeta.Labels["machine.openshift.io/zone"] = "a" }), want: one("machine-labels", "warned "+inLabels+"[machine.openshift.io/zone]: the Machine controller writes it to each Machine, so it has no effect here. Remove it")},
-		"a finalizer of the collector's":             {do: changes(finalizer), want: one("foreground", "denied metadata.finalizers")},
-		"that was there":                             {stored: changes(finalizer), do: changes(larger)},
+		"the cluster's own in the place of another": {in: changes(clustered("other")), do: changes(clustered("c"))},
+		"a label that the Machine controller " +
+			"writes": {do: changes(func(v *controlplane.View) { template(v).ObjectMeta.Labels["machine.openshift.io/zone"] = "a" }), want: one("machine-labels", "warned "+inLabels+"[machine.openshift.io/zone]: the Machine controller writes this value to each Machine, so the value in the template has no effect. Remove it")},
+		"a finalizer of the collector's": {do: changes(finalizer), want: one("foreground", "denied metadata.finalizers")},
+		"that was there":                 {stored: changes(finalizer), do: changes(larger)},
 	} {
 		t.Run(text, func(t *testing.T) {
 			c := r.change(t)
@@ -533,14 +628,15 @@ func TestDeletion(t *testing.T) {
 		"in the foreground, inactive": {do: changes(inactive), propagation: "Foreground", want: one("foreground", "denied metadata.name")},
 		"as its finalizer says":       {do: changes(finalizer), want: one("foreground", "denied metadata.name")},
 		"as its finalizer says, but for --cascade": {do: changes(finalizer, inactive), propagation: "Background", want: one("delete", "warned no Machine is "+
-			"deleted. Poundlock will generate the set again from the Machines, as Inactive (use kubectl replace without --force: with --force, the generated set is "+
-			"in the way)")},
+			"deleted. Poundlock will generate the set again from the Machines, as Inactive. Use kubectl replace without --force: with --force, kubectl cannot "+
+			"create your set, because the generated set exists already")},
 		"in the background": {propagation: "Background", do: changes(func(v *controlplane.View) { v.Set.Status.Replicas = 3 }), want: one("delete",
-			"warned the control plane's 3 Machines and their Nodes keep running, except those that are already being deleted, and nothing replaces them from now "+
-				"on. Poundlock will generate the set again from the Machines, as Inactive (use kubectl replace without --force: with --force, the generated set is in "+
-				"the way). Once that set is Active, it manages them again")},
+			"warned the control plane's 3 Machines and their Nodes keep running, except Machines that are already being deleted. From now on nothing replaces a "+
+				"Machine. Poundlock will generate the set again from the Machines, as Inactive. Use kubectl replace without --force: with --force, kubectl cannot "+
+				"create your set, because the generated set exists already. Once that set is Active, it manages the Machines again")},
 		"orphaning": {propagation: "Orphan", do: changes(inactive), want: one("delete", "warned no Machine is deleted. Poundlock will generate the set again "+
-			"from the Machines, as Inactive (use kubectl replace without --force: with --force, the generated set is in the way)")},
+			"from the Machines, as Inactive. Use kubectl replace without --force: with --force, kubectl cannot create your set, because the generated set exists "+
+			"already")},
 		"again": {do: changes(func(v *controlplane.View) { v.Set.DeletionTimestamp = &metav1.Time{Time: noon} })},
 	} {
 		t.Run(text, func(t *testing.T) {
@@ -572,14 +668,17 @@ func TestForecastRule(t *testing.T) {
 		r    row
 		want []string
 	}{
-		"nothing is changed":  {r: row{do: changes(func(v *controlplane.View) { v.Set.Labels = map[string]string{"a": "b"} })}},
-		"nothing comes of it": {r: row{do: changes(want("deviceIndex", 0))}, want: []string{"this will do nothing: all 3 control plane Machines match the template"}},
+		"nothing is changed": {r: row{do: changes(func(v *controlplane.View) { v.Set.Labels = map[string]string{"a": "b"} })}},
+		"nothing comes of it": {r: row{do: changes(want("deviceIndex", 0))}, want: []string{"this will do nothing: all 3 control plane Machines match the " +
+			"template"}},
 		"an inactive one is changed": {r: row{stored: changes(inactive), do: changes(larger)}, want: []string{"the set is Inactive. If it were Active, it " +
 			"would replace 3 of 3 control plane Machines, one at a time: c-master-0 (instanceType m6i.xlarge → m6i.2xlarge), c-master-1 (instanceType m6i.xlarge → " +
 			"m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}},
-		"it is refused":                {r: row{do: changes(larger, domains("a", "b"))}},
-		"it is activated":              {r: row{stored: changes(inactive), do: changes(activate)}, want: []string{"this will do nothing: all 3 control plane Machines match the template"}},
-		"one is moved to another zone": {r: row{do: changes(domains("a", "b", "d"))}, want: []string{"this will replace 1 of 3 control plane Machines, one at a time: c-master-2 (placement.availabilityZone c → d, subnet.id subnet-c → subnet-d)"}},
+		"it is refused": {r: row{do: changes(larger, domains("a", "b"))}},
+		"it is activated": {r: row{stored: changes(inactive), do: changes(activate)}, want: []string{"this will do nothing: all 3 control plane " +
+			"Machines match the template"}},
+		"one is moved to another zone": {r: row{do: changes(domains("a", "b", "d"))}, want: []string{"this will replace 1 of 3 control plane Machines, one at " +
+			"a time: c-master-2 (placement.availabilityZone c → d, subnet.id subnet-c → subnet-d)"}},
 	} {
 		t.Run(text, func(t *testing.T) {
 			if d := cmp.Diff(c.want, forecast(c.r.change(t))); d != "" {
@@ -591,7 +690,8 @@ func TestForecastRule(t *testing.T) {
 		c := row{do: changes(larger)}.change(t)
 		c.New = with2(t, c.New, `{"authoritativeAPI":"Migrating"}`)
 		want := []string{"this change has no effect while status.authoritativeAPI of the set is Migrating. After that:",
-			"this will replace 3 of 3 control plane Machines, one at a time: c-master-0 (instanceType m6i.xlarge → m6i.2xlarge), c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}
+			"this will replace 3 of 3 control plane Machines, one at a time: c-master-0 (instanceType m6i.xlarge → m6i.2xlarge), c-master-1 (instanceType " +
+				"m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}
 		if d := cmp.Diff(want, forecast(c)); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
 		}
@@ -647,12 +747,18 @@ func TestTemplatesOfVSphere(t *testing.T) {
 		topology, set, machines string
 		want                    string
 	}{
-		"the domain's, with its folder":            {topology: "/dc/vm/rhcos", machines: "rhcos", want: "this will do nothing: all 3 control plane Machines match the template"},
-		"one that is made of region and zone":      {machines: "c-rhcos-r-z", want: "this will do nothing: all 3 control plane Machines match the template"},
-		"the set's own, where the domain has none": {set: "rhcos", machines: "/dc/vm/rhcos", want: "this will do nothing: all 3 control plane Machines match the template"},
-		"the domain's, in a folder of one's own":   {topology: "/dc/vm/x/rhcos", machines: "rhcos", want: "this will do nothing: all 3 control plane Machines match the template"},
-		"the same, by its path":                    {topology: "/dc/vm/x/rhcos", machines: "/dc/vm/x/rhcos", want: "this will do nothing: all 3 control plane Machines match the template"},
-		"another folder than the domain's":         {topology: "/dc/vm/x/rhcos", machines: "/dc/vm/y/rhcos", want: "this will replace 3 of 3 control plane Machines, one at a time: c-master-0 (template /dc/vm/y/rhcos → rhcos), c-master-1 (template /dc/vm/y/rhcos → rhcos), c-master-2 (template /dc/vm/y/rhcos → rhcos)"},
+		"the domain's, with its folder": {topology: "/dc/vm/rhcos", machines: "rhcos", want: "this will do nothing: all 3 control plane Machines " +
+			"match the template"},
+		"one that is made of region and zone": {machines: "c-rhcos-r-z", want: "this will do nothing: all 3 control plane Machines match the template"},
+		"the set's own, where the domain has none": {set: "rhcos", machines: "/dc/vm/rhcos", want: "this will do nothing: all 3 control plane Machines match " +
+			"the template"},
+		"the domain's, in a folder of one's own": {topology: "/dc/vm/x/rhcos", machines: "rhcos", want: "this will do nothing: all 3 control plane Machines " +
+			"match the template"},
+		"the same, by its path": {topology: "/dc/vm/x/rhcos", machines: "/dc/vm/x/rhcos", want: "this will do nothing: all 3 control plane " +
+			"Machines match the template"},
+		"another folder than the domain's": {topology: "/dc/vm/x/rhcos", machines: "/dc/vm/y/rhcos", want: "this will replace 3 of 3 control plane " +
+			"Machines, one at a time: c-master-0 (template /dc/vm/y/rhcos → rhcos), c-master-1 (template /dc/vm/y/rhcos → rhcos), c-master-2 (template " +
+			"/dc/vm/y/rhcos → rhcos)"},
 	} {
 		t.Run(text, func(t *testing.T) {
 			v := reviewed()
@@ -751,12 +857,17 @@ func TestWhereVSphereMachinesHaveTheirAddresses(t *testing.T) {
 		in                    []change
 		status, network, ends string
 	}{
-		"no failure domains":            {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), ends: "DHCP give the addresses, or take them from a pool (addressesFromPools)"},
+		"no failure domains": {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), ends: "DHCP give the addresses, or take them from a " +
+			"pool (addressesFromPools)"},
 		"one of two leaves the network": {in: changes(vCenter, western, platformed("VSphere", vSphereSpec(), both)), ends: "from a pool (addressesFromPools)"},
 		"each has a network of its own": {in: changes(vCenter, otherNetwork, platformed("VSphere", vSphereSpec(), both)),
-			ends: "from a pool (addressesFromPools) whose addresses fit the network of each failure domain: they have different ones (topology.networks in the Infrastructure)"},
-		"the template has another than one of two": {in: changes(vCenter, western, platformed("VSphere", vSphereSpec(), both)), network: "ext", ends: "(topology.networks in the Infrastructure)"},
-		"new Machines are Cluster API's":           {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), status: `{"authoritativeAPI":"ClusterAPI"}`, ends: "have DHCP give the addresses"},
+			ends: "from a pool (addressesFromPools) whose addresses fit the network of each failure domain: the failure domains have different networks " +
+				"(topology.networks in the Infrastructure)"},
+		"the template has another than one of " +
+			"two": {in: changes(vCenter, western, platformed("VSphere", vSphereSpec(), both)), network: "ext", ends: "(topology.networks in the Infrastructure)"},
+		"new Machines are Cluster " +
+			"API's": {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), status: `{"authoritativeAPI":"ClusterAPI"}`, ends: "have DHCP " +
+			"give the addresses"},
 	} {
 		r := row{in: c.in, do: changes(want("network", map[string]any{"devices": []any{map[string]any{"networkName": "n" + c.network, "ipAddrs": []any{"10.0.0.1/24"}}}}))}.change(t)
 		if c.status != "" {
@@ -787,8 +898,9 @@ func volume(size int) map[string]any {
 // A set that goes back to Machine API makes Machines of the API that its template names, and the warning says so.
 func TestWhoseNewMachinesAre(t *testing.T) {
 	for template, want := range map[machinev1beta1.MachineAuthority]string{
-		"": "new Machines will be Machine API's, ", "MachineAPI": "new Machines will be Machine API's, ",
-		"ClusterAPI": "new Machines will be Cluster API's still, as spec.template.machines_v1beta1_machine_openshift_io.spec.authoritativeAPI of the set says, ",
+		"": "Machine API will be authoritative for new Machines, ", "MachineAPI": "Machine API will be authoritative for new Machines, ",
+		"ClusterAPI": "Cluster API will still be authoritative for new Machines, because " +
+			"spec.template.machines_v1beta1_machine_openshift_io.spec.authoritativeAPI of the set says so, ",
 	} {
 		v := reviewed()
 		v.Set.Spec.Template.OpenShiftMachineV1Beta1Machine.Spec.AuthoritativeAPI = template
@@ -845,7 +957,8 @@ func TestBootDataOfAControlPlane(t *testing.T) {
 	}
 	ask(c.Old, "MachineAPI")
 	ask(c.New, "ClusterAPI")
-	if got := strings.Join(admission.RequestWarning(c).Warnings, "\n"); !strings.Contains(got, "new Machines will boot with Secret c/master-user-data, which OpenShift does not copy there") {
+	if got := strings.Join(admission.RequestWarning(c).Warnings, "\n"); !strings.Contains(got, "new Machines will boot with Secret c/master-user-data, which "+
+		"OpenShift does not copy there") {
 		t.Errorf("%s", got)
 	}
 	c.Old, c.New = c.New, c.Old
@@ -896,7 +1009,8 @@ func TestAForecastOfAMoveThatActivates(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	c.Facts.Unconvertible = field.ErrorList{field.Forbidden(field.NewPath("spec", "template", "x"), "no")}
-	if got := admission.Forecast(c).Warnings; len(got) != 2 || got[0] != first || !strings.Contains(got[1], "nothing until this is fixed") || !strings.Contains(got[1], "spec.template.x: Forbidden: no") {
+	if got := admission.Forecast(c).Warnings; len(got) != 2 || got[0] != first || !strings.Contains(got[1], "nothing until this problem is "+
+		"fixed") || !strings.Contains(got[1], "spec.template.x: Forbidden: no") {
 		t.Errorf("%q", got)
 	}
 	c.New = with3(t, c.New, `{"authoritativeAPI":"MachineAPI"}`, "MachineAPI")
@@ -937,7 +1051,7 @@ func TestAForecastOfWhatClusterAPICannotMake(t *testing.T) {
 	}
 	c.Facts.Unconvertible = field.ErrorList{field.Forbidden(field.NewPath("spec", "template", "x"), "no")}
 	got := strings.Join(admission.Forecast(c).Warnings, "\n")
-	if !strings.Contains(got, "this will do nothing until this is fixed") || !strings.Contains(got, "spec.template.x: Forbidden: no") {
+	if !strings.Contains(got, "this will do nothing until this problem is fixed") || !strings.Contains(got, "spec.template.x: Forbidden: no") {
 		t.Errorf("%s", got)
 	}
 	if c := asked(t, stored, v); admission.Rules().Needs(c).Has(policies.NeedConversion) {

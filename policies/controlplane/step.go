@@ -76,7 +76,8 @@ func (p *Plan) Steps() []PlannedStep {
 				out = append(out, PlannedStep{Verb: Adopt, Index: i, Machine: m, Why: "It belongs to the control plane that the set manages."})
 			}
 			if all := m.In(InPlace); !m.Deleting && len(all) > 0 {
-				out = append(out, PlannedStep{Verb: Amend, Index: i, Machine: m, Why: "It differs in what can be changed in place: " + ListDifferences(all) + "."})
+				out = append(out, PlannedStep{Verb: Amend, Index: i, Machine: m, Why: "It differs from the template in fields that are changed in place: " +
+					"" + ListDifferences(all) + "."})
 			}
 		}
 	}
@@ -139,7 +140,7 @@ func (p *Plan) short(s PlannedStep) string {
 	if left >= quorum {
 		return ""
 	}
-	return fmt.Sprintf("the Nodes of other control plane Machines to be ready: without %s, %d of %d indexes has one, and etcd needs %d",
+	return fmt.Sprintf("the Nodes of other control plane Machines to be ready: without %s, only %d of %d indexes would have a ready Node, and etcd needs %d",
 		s.Machine.Name, left, len(p.Indexes), quorum)
 }
 
@@ -272,7 +273,7 @@ func (p *Plan) renew() (PlannedStep, bool) {
 		if !old.lost() && p.lost() != "" {
 			return PlannedStep{}, false
 		}
-		return PlannedStep{Verb: Delete, Index: i, Machine: old, Why: "It is outdated, and its replacement has no room beside it: " +
+		return PlannedStep{Verb: Delete, Index: i, Machine: old, Why: "It is outdated, and the strategy Recreate deletes it before its replacement is created: " +
 			ListDifferences(old.In(Rollout)) + "."}, true
 	}
 	if !p.room() {
@@ -318,15 +319,15 @@ func (m MachineState) Unmade() string {
 		switch {
 		case c.Status != corev1.ConditionFalse:
 		case c.Type == authority.ConditionSynchronized && ofClusterAPI:
-			return fmt.Sprintf(": its Synchronized is False, and Cluster API makes no instance of it (%s: %s)", c.Reason, c.Message)
+			return fmt.Sprintf(": its condition Synchronized is False, so Cluster API creates no instance for it (%s: %s)", c.Reason, c.Message)
 		case c.Type == machinev1beta1.MachineCreated && c.Message != "":
-			return fmt.Sprintf(": its MachineCreated is False (%s: %s)", c.Reason, eventnote.Cut(c.Message, longestRefusal))
+			return fmt.Sprintf(": its condition MachineCreated is False (%s: %s)", c.Reason, eventnote.Cut(c.Message, longestRefusal))
 		case c.Type == machinev1beta1.InstanceExistsCondition && ofClusterAPI && authority.Fails(c.Reason):
 			why := c.Reason // the provider may give no message
 			if c.Message != "" {
 				why += ": " + eventnote.Cut(c.Message, longestRefusal)
 			}
-			return fmt.Sprintf(": its InstanceExists is False, as Cluster API reports (%s)", why)
+			return fmt.Sprintf(": its condition InstanceExists is False, as Cluster API reports (%s)", why)
 		}
 	}
 	return ""
@@ -341,10 +342,10 @@ func (p *Plan) moves() string { return cmp.Or(p.standsStill(), p.machineMoves())
 // that time.
 func (p *Plan) standsStill() string {
 	if p.authority == authority.Migrating {
-		return "the end of the set's move: status.authoritativeAPI is Migrating"
+		return "the move of the ControlPlaneMachineSet to end: its status.authoritativeAPI is Migrating"
 	}
 	if p.view.Behind && p.MakesFor() == machinev1beta1.MachineAuthorityClusterAPI {
-		return "Cluster API's side to follow the set: status.synchronizedGeneration is behind metadata.generation"
+		return "Poundlock to mirror the ControlPlaneMachineSet to Cluster API: its status.synchronizedGeneration is behind its metadata.generation"
 	}
 	return ""
 }
@@ -352,7 +353,7 @@ func (p *Plan) standsStill() string {
 func (p *Plan) machineMoves() string {
 	for _, m := range p.Machines() {
 		if m.moving() {
-			return "the end of the move of " + m.Name + ": " + m.moves()
+			return "the move of Machine " + m.Name + " to end: " + m.moves()
 		}
 	}
 	return ""

@@ -53,7 +53,7 @@ func infraTemplate(t *testing.T, text string) *policies.Object {
 // TestATemplateThatIsEdited: an edit of what the set's template names is an edit of the set, however it is written.
 func TestATemplateThatIsEdited(t *testing.T) {
 	const stored, larger, labelled = `{"spec":{"a":1}}`, `{"spec":{"a":2}}`, `{"metadata":{"labels":{"a":"b"}},"spec":{"a":1}}`
-	const says = "ControlPlaneMachineSet cluster makes its Machines from this template: "
+	const says = "ControlPlaneMachineSet cluster creates its Machines from this template: "
 	unresolved := field.ErrorList{field.Invalid(controlplane.ClusterAPITemplatePath().Child("spec", "infrastructureRef"), "larger", "AWSMachineTemplate larger does not exist")}
 	for name, c := range map[string]struct {
 		operation  admissionv1.Operation
@@ -73,14 +73,15 @@ func TestATemplateThatIsEdited(t *testing.T) {
 			want: []string{says + "this will replace 3 of 3 control plane Machines, one at a time: c-master-0 (instanceType m6i.xlarge → m6i.2xlarge), " +
 				"c-master-1 (instanceType m6i.xlarge → m6i.2xlarge), c-master-2 (instanceType m6i.xlarge → m6i.2xlarge)"}},
 		"it is deleted": {operation: admissionv1.Delete, old: stored, unresolved: unresolved, asks: true,
-			want: []string{says + `this will do nothing until this is fixed: The set cannot be carried out: spec.template.machines_v1beta2_cluster_x_k8s_io.spec.infrastructureRef: Invalid value: "larger": AWSMachineTemplate larger does not exist`}},
+			want: []string{says + `this will do nothing until this problem is fixed: Fields of the set are invalid: spec.template.machines_v1beta2_cluster_x_k8s_io.spec.infrastructureRef: Invalid value: "larger": AWSMachineTemplate larger does not exist`}},
 		"in place, to what the set's rules refuse": {operation: admissionv1.Update, old: stored, new: larger, edit: want("instanceType", 3), asks: true, want: []string{
 			says + "this will replace 3 of 3 control plane Machines, one at a time: c-master-0 (instanceType m6i.xlarge → 3), c-master-1 (instanceType m6i.xlarge → 3), c-master-2 (instanceType m6i.xlarge → 3)",
-			"spec.template.machines_v1beta2_cluster_x_k8s_io.spec.infrastructureRef: instanceType: AWSMachineProviderConfig has a string here. An edit of the set to this is refused (controlplane/provider-spec)"}},
+			"spec.template.machines_v1beta2_cluster_x_k8s_io.spec.infrastructureRef: instanceType: in AWSMachineProviderConfig this field must be a string. In " +
+				"the set itself, Poundlock refuses such content (controlplane/provider-spec)"}},
 		"in place, to what the set's rules warn of": {operation: admissionv1.Update, old: stored, new: larger, edit: want("spotMarketOptions", map[string]any{}), asks: true, want: []string{
 			says + "this will replace 3 of 3 control plane Machines, one at a time: c-master-0 (spotMarketOptions none → {}), c-master-1 (spotMarketOptions none → {}), c-master-2 (spotMarketOptions none → {})",
-			"spec.template.machines_v1beta2_cluster_x_k8s_io.spec.infrastructureRef: its spotMarketOptions: the cloud may terminate such an instance at any moment, " +
-				"and its etcd member with it"}},
+			"spec.template.machines_v1beta2_cluster_x_k8s_io.spec.infrastructureRef: its spotMarketOptions: with this field the cloud may terminate the instance " +
+				"at any moment, and its etcd member with it. Leave the field out"}},
 		"in its labels alone":            {operation: admissionv1.Update, old: stored, new: labelled},
 		"by the mirror":                  {operation: admissionv1.Update, old: stored, new: larger, actor: policies.Poundlock},
 		"by a controller of Cluster API": {operation: admissionv1.Create, new: larger, actor: policies.ClusterAPIController},

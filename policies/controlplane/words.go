@@ -31,7 +31,7 @@ func (p *Plan) waits() string {
 	case busy != "":
 		return busy
 	case p.Strategy == machinev1.Recreate && len(p.Outdated()) > 0:
-		return p.lost() + " is not ready: the strategy Recreate does not remove a second Machine from etcd"
+		return p.lost() + " is not ready: until it is, the strategy Recreate deletes no other Machine"
 	case p.Strategy == machinev1.OnDelete:
 		return p.person()
 	}
@@ -91,9 +91,9 @@ func (p *Plan) Forecast() []string {
 	if len(p.Problems) > 0 {
 		why := p.problems()
 		if len(out) == 0 {
-			return []string{p.will() + " nothing until this is fixed: " + why}
+			return []string{p.will() + " nothing until this problem is fixed: " + why}
 		}
-		return append([]string{p.will() + " nothing before the current step is complete: " + why}, out...) // the problem ends with that step
+		return append([]string{p.will() + " nothing until the change that is under way is complete: " + why}, out...) // the problem ends with that step
 	}
 	out = append(out, p.leavesOff(&future.Last)...)
 	for _, list := range []func() string{p.amends, p.ignores} {
@@ -197,8 +197,8 @@ func (p *Plan) sentenceOf(verb Verb, n int) string {
 		}
 		return fmt.Sprintf("%s %d of %d control plane Machines, and create none in %s", p.doing("delete"), n, len(p.Machines()), place)
 	case p.Strategy == machinev1.Recreate:
-		return fmt.Sprintf("%s %s, one at a time, each deleted before its replacement is created (strategy Recreate): until the replacement joins, etcd has one "+
-			"member fewer",
+		return fmt.Sprintf("%s %s, one at a time, and delete each before its replacement is created (strategy Recreate: until the replacement joins, etcd has "+
+			"one member fewer)",
 			p.doing("replace"), many)
 	}
 	return fmt.Sprintf("%s %s, one at a time", p.doing("replace"), many)
@@ -207,7 +207,7 @@ func (p *Plan) sentenceOf(verb Verb, n int) string {
 // leavesOff returns what is left to a person, or what the set waits for, when nothing more happens by itself. The plan "last" is the plan at that time.
 func (p *Plan) leavesOff(last *Plan) []string {
 	if len(last.Problems) > 0 {
-		return []string{fmt.Sprintf("%s there, until you fix this: %s", p.doing("stop"), last.problems())}
+		return []string{fmt.Sprintf("%s after that, until you fix this problem: %s", p.doing("stop"), last.problems())}
 	}
 	if p.Strategy != machinev1.OnDelete {
 		if last.Waits != "" && len(last.Outdated()) > 0 {

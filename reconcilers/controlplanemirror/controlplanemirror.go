@@ -97,7 +97,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 			return requeue.Result(0, err)
 		}
 	}
-	return requeue.Result(0, fmt.Errorf("reflecting ControlPlaneMachineSet %s: no end after %d writes", req.NamespacedName, most))
+	return requeue.Result(0, fmt.Errorf("reflecting ControlPlaneMachineSet %s: not complete after %d writes", req.NamespacedName, most))
 }
 
 const fieldManager = "poundlock-reflection"
@@ -145,7 +145,7 @@ func (r *reconciler) send(ctx context.Context, w *write) error {
 		err = r.patch(ctx, o, w.otherwise)
 	}
 	if err == nil && w.kept != nil && !w.kept(o) {
-		return &notKept{errors.New("the API server does not store the written status, because the CRD has no such field")}
+		return &notKept{errors.New("the API server does not store status.failureDomains that Poundlock wrote, because the CRD has no such field")}
 	}
 	return err
 }

@@ -470,7 +470,7 @@ func (w *world) speaksClusterAPI(t *testing.T) {
 
 func (w *world) stays(t *testing.T) {
 	w.patch(t, w.theSet(t), "{spec: {authoritativeAPI: MachineAPI}}")
-	w.condition(t, "ClusterAPI", "AuthoritySettled", "False", "TemplateIsClusterAPIs", "give it machines_v1beta1_machine_openshift_io instead", "Since 2")
+	w.condition(t, "ClusterAPI", "AuthoritySettled", "False", "TemplateIsClusterAPIs", "change the template to the type machines_v1beta1_machine_openshift_io", "Since 2")
 }
 
 func (w *world) returns(t *testing.T) {

@@ -69,7 +69,7 @@ type problem struct{ reason, message string }
 func (r *reconciler) gather(ctx context.Context, from client.Reader, namespace string) (*state, error) {
 	pair, ok := r.pairs.Of(namespace)
 	if !ok {
-		return nil, fmt.Errorf("reading ControlPlaneMachineSet %s: namespace %s belongs to no pair", controlplane.Name, namespace)
+		return nil, fmt.Errorf("reading ControlPlaneMachineSet %s: namespace %s is none of the namespaces that Poundlock manages", controlplane.Name, namespace)
 	}
 	s := &state{pair: pair}
 	for _, step := range []func(context.Context, environment.Get, *state) error{r.gatherEnv, r.gatherSet} {

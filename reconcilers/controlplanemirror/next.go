@@ -77,7 +77,7 @@ func (s *state) reflectTemplate() *write {
 	}
 	i := slices.IndexFunc(s.templates, s.wants)
 	if i < 0 {
-		return &write{verb: create, object: s.template, reason: "TemplateReflected", note: fmt.Sprintf("made %s, the Cluster API form of the set's template",
+		return &write{verb: create, object: s.template, reason: "TemplateReflected", note: fmt.Sprintf("created %s, the set's template in Cluster API's form",
 			describe(s.template))}
 	}
 	live := s.templates[i]
@@ -91,7 +91,7 @@ func (s *state) reflectTemplate() *write {
 	amended := live.DeepCopy()
 	amended.SetManagedFields([]metav1.ManagedFieldsEntry{{}}) // so that nobody else owns a field, even one that equals the API server's default
 	amended.Object["spec"] = s.template.DeepCopy().Object["spec"]
-	return &write{verb: update, object: amended, reason: "TemplateReflected", note: fmt.Sprintf("updated %s to the set's template", describe(live))}
+	return &write{verb: update, object: amended, reason: "TemplateReflected", note: fmt.Sprintf("updated %s to equal the set's template", describe(live))}
 }
 
 // hasFields reports whether a template has all wanted fields, and no field that somebody has added. Defaults that an API server has added do not count as added
@@ -106,7 +106,7 @@ func (s *state) staleTemplate() *write {
 		if !mine(t) || s.wants(t) || s.used == nil || s.used.Has(t.GetName()) || t.GetDeletionTimestamp() != nil {
 			continue
 		}
-		return &write{verb: remove, object: t, reason: "TemplateDeleted", note: "deleted " + describe(t) + ", which nothing refers to any more"}
+		return &write{verb: remove, object: t, reason: "TemplateDeleted", note: "deleted " + describe(t) + ", because nothing refers to it any more"}
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func (s *state) reflectDomains() *write {
 	}
 	w := &write{
 		verb: patchStatus, object: s.infraCluster, reason: "FailureDomainsReflected",
-		note: fmt.Sprintf("%s lists the set's failure domains %s for the control plane", describe(s.infraCluster), strings.Join(missing, ", ")),
+		note: fmt.Sprintf("%s now lists the set's failure domains %s for the control plane", describe(s.infraCluster), strings.Join(missing, ", ")),
 		kept: func(o *unstructured.Unstructured) bool {
 			return !slices.ContainsFunc(missing, func(d string) bool { return !lists(o, d) })
 		},

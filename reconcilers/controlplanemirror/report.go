@@ -89,11 +89,11 @@ func (s *state) inStep() string {
 	switch domains, missing := s.domains(), s.unlisted(); {
 	case len(domains) == 0:
 	case len(missing) == 0:
-		out = append(out, fmt.Sprintf("%s lists its failure domains %s for the control plane", describe(s.infraCluster), strings.Join(domains, ", ")))
+		out = append(out, fmt.Sprintf("%s lists the set's failure domains %s for the control plane", describe(s.infraCluster), strings.Join(domains, ", ")))
 	default:
 		out = append(out, fmt.Sprintf(
-			"%s does not list the failure domains %s for the control plane. Its provider manages its status (it has no annotation cluster.x-k8s.io/managed-by), so "+
-				"Poundlock added nothing",
+			"%s does not list the set's failure domains %s for the control plane. Poundlock does not add them, because this object has no annotation "+
+				"cluster.x-k8s.io/managed-by, so its provider writes its status",
 			describe(s.infraCluster), strings.Join(missing, ", ")))
 	}
 	return strings.Join(out, "; ") + "."
@@ -108,7 +108,7 @@ func (r reporting) settledCondition(step authority.Step, s *state, conditions []
 	}
 	message := step.Message
 	if step.Reason == authority.ReasonNotSynchronized {
-		message += fmt.Sprintf(" It says %s: %s.", s.refusal.reason, strings.TrimSuffix(s.refusal.message, "."))
+		message += fmt.Sprintf(" The condition Synchronized says %s: %s.", s.refusal.reason, strings.TrimSuffix(s.refusal.message, "."))
 	}
 	c = conditionlist.New(authority.ConditionSettled, status, step.Reason, message)
 	before, since := conditionlist.Find(conditions, authority.ConditionSettled), r.now().UTC().Format(time.RFC3339)

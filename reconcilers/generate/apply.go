@@ -79,7 +79,7 @@ func (r *reconciler) refusal(ctx context.Context, set *unstructured.Unstructured
 		u.Condition = metav1.Condition{Type: generator.ConditionGenerated, Status: metav1.ConditionFalse, Reason: reasonWriteRefused, Message: u.Refusal.Message}
 	}
 	if err := r.report(ctx, set, u); err != nil {
-		return fmt.Sprintf("; and reporting it: %v", err)
+		return fmt.Sprintf("; reporting this failed too: %v", err)
 	}
 	return ""
 }

@@ -602,7 +602,7 @@ func (w *world) keeps(t *testing.T) {
 	domains, _, _ := unstructured.NestedSlice(w.get(t).Object, strings.Split(below+"failureDomains.aws", ".")...)
 	domains[3].(map[string]any)["subnet"].(map[string]any)["id"] = "mine"
 	w.edit(t, theSet(), below+"failureDomains.aws", domains)
-	if text := w.condition(t, "AsFound"); !strings.Contains(text, "Kept, because somebody edited it: ") ||
+	if text := w.condition(t, "AsFound"); !strings.Contains(text, "Somebody edited these fields, and Poundlock keeps the edits: ") ||
 		!strings.Contains(text, "instanceType m6i.2xlarge → m7i.4xlarge") || !strings.Contains(text, "failureDomains.aws[us-east-1d]") {
 		t.Error(text)
 	}
@@ -645,7 +645,8 @@ func (w *world) wantEvent(t *testing.T) {
 func (w *world) stays(t *testing.T) {
 	w.newer(t, "lock-7x2k9-master-3", "a", "m6i.xlarge")
 	w.newer(t, "lock-7x2k9-master-4", "b", "m6i.xlarge")
-	if text := w.condition(t, string(generator.CannotFollow)); !strings.Contains(text, "spec.replicas cannot be changed, and would be 5, not 3") {
+	if text := w.condition(t, string(generator.CannotFollow)); !strings.Contains(text, "spec.replicas would be 5 instead of 3, but this field cannot be "+
+		"changed") {
 		t.Error(text)
 	}
 	w.becomes(t, value+"instanceType", "m7i.4xlarge")
@@ -682,7 +683,7 @@ func (w *world) remakes(t *testing.T) {
 		}
 		return ""
 	})
-	w.event(t, "Regenerating", "spec.replicas cannot be changed, and should be 3")
+	w.event(t, "Regenerating", "spec.replicas cannot be changed and should be 3")
 	w.condition(t, "AsFound")
 }
 

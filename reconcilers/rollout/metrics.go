@@ -23,13 +23,14 @@ type meters struct {
 func newMeters() (meters, error) {
 	m := meters{
 		machines: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "poundlock_control_plane_machines", Help: "Machines of the ControlPlaneMachineSet, by what they are: wanted, present, ready, outdated.",
+			Name: "poundlock_control_plane_machines", Help: "Number of the ControlPlaneMachineSet's Machines, by state: wanted (spec.replicas), present, ready, " +
+				"outdated.",
 		}, []string{"state"}),
 		degraded: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "poundlock_control_plane_degraded", Help: "1 while an active ControlPlaneMachineSet has stopped because of a problem.",
 		}),
 		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "poundlock_control_plane_changes_total", Help: "Machines that the ControlPlaneMachineSet made or deleted, by verb and cause.",
+			Name: "poundlock_control_plane_changes_total", Help: "Machines that the ControlPlaneMachineSet created or deleted, by verb and cause.",
 		}, []string{"verb", "cause"}),
 	}
 	var errs [3]error

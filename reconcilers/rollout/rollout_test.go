@@ -324,7 +324,7 @@ func TestANodeThatOutlivesItsMachine(t *testing.T) {
 	}
 	pass(t, r)
 	w.wantCondition("Degraded", "False AsExpected")
-	w.wantCondition("Progressing", "True RollingOut", "has just lost its Machine, is still ready")
+	w.wantCondition("Progressing", "True RollingOut", "has just lost its Machine and is still ready")
 	if got := w.names(); len(got) != 2 {
 		t.Errorf("Machines are %v, and the instance at index 2 runs on", got)
 	}

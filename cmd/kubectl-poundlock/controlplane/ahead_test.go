@@ -246,7 +246,7 @@ func TestWhatAMachineWaitsFor(t *testing.T) {
 			m.Status = machinev1beta1.MachineStatus{Phase: new("Provisioning"), Conditions: []machinev1beta1.Condition{{
 				Type: machinev1beta1.MachineCreated, Status: corev1.ConditionFalse, Reason: "MachineCreationFailed", Message: "no capacity in a",
 			}}}
-		}, []string{"it has no Node yet: its MachineCreated is False (MachineCreationFailed: no capacity in a)"}},
+		}, []string{"it has no Node yet: its condition MachineCreated is False (MachineCreationFailed: no capacity in a)"}},
 		"a Node that is not there": {func(m *machinev1beta1.Machine) {
 			m.Status.NodeRef = &corev1.ObjectReference{Name: "gone"}
 		}, []string{"its Node gone does not exist, or does not have the control plane's role"}},
@@ -269,7 +269,7 @@ func TestAMachineIsWaitedForOnce(t *testing.T) {
 	})
 	plan := controlplane.Make(v)
 	got := Standing{Indexes: indexes(v, plan)}.waits(plan)
-	want := []string{"c-master-0 is not ready: it has no Node yet: its MachineCreated is False (MachineCreationFailed: no capacity in a)"}
+	want := []string{"c-master-0 is not ready: it has no Node yet: its condition MachineCreated is False (MachineCreationFailed: no capacity in a)"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -35,11 +35,13 @@ func Authority(c policies.Change) policies.Verdict {
 	}
 	if c.Old != nil && memberOf(c.Old) == controlplane.ClusterAPIMember {
 		return policies.Deny(field.Forbidden(controlplane.SpecPath.Child("authoritativeAPI"), fmt.Sprintf(
-			"the set's template uses Cluster API's member (%s), for which Machine API cannot be authoritative: give the template the member %s in the same request",
+			"spec.template has the type %s, which needs spec.authoritativeAPI: ClusterAPI. To go back to Machine API, change the template to the type %s in the "+
+				"same request",
 			controlplane.ClusterAPIMember, controlplane.MachineAPIMember)))
 	}
 	return policies.Deny(field.Forbidden(controlplane.SpecPath.Child("template", "machineType"), fmt.Sprintf(
-		"the value %s is only allowed while spec.authoritativeAPI of the set is ClusterAPI. Set it in the same request, or first run: %s",
+		"the value %s is only allowed while spec.authoritativeAPI of the set is ClusterAPI. Set spec.authoritativeAPI to ClusterAPI in the same request, or "+
+			"first run: %s",
 		controlplane.ClusterAPIMember, moveTo(c, authority.ClusterAPI))))
 }
 
@@ -92,20 +94,21 @@ func RequestWarning(c policies.Change) policies.Verdict {
 		out = append(out, newMachines(c)...)
 	}
 	if authority.Read(c.Old).Current == authority.Unset {
-		out = append(out, "status.authoritativeAPI is empty: the move begins once a manager runs with --control-plane")
+		out = append(out, "status.authoritativeAPI of the set is empty: the move begins once a Poundlock manager runs with --control-plane")
 	}
 	return policies.Warn(append(out,
-		fmt.Sprintf("a set moves without its Machines: new Machines will be %s, and %s stay with the authoritative API of each until you move them. While "+
-			"status.authoritativeAPI is Migrating, no Machine is replaced%s",
+		fmt.Sprintf("this request moves the ControlPlaneMachineSet, but not its Machines. %s, and %s keep the authoritative API that each has now, until you move "+
+			"them. While status.authoritativeAPI of the set is Migrating, no Machine is replaced%s",
 			whoseNew(c.New, to), machinesOf(c.Old), authority.ByDefault(to)))...)
 }
 
-// whoseNew returns words of a sentence that say which API is authoritative for a set's new Machines while the API "under" is authoritative for the set.
+// whoseNew returns a clause that says which API is authoritative for a set's new Machines while the API "under" is authoritative for the set.
 func whoseNew(set *policies.Object, under authority.API) string {
 	if under == authority.MachineAPI && ofTemplate(set) == authority.ClusterAPI {
-		return authority.ClusterAPI.Text() + "'s still, as " + platform.TemplatePath().Child("spec", "authoritativeAPI").String() + " of the set says"
+		return authority.ClusterAPI.Text() + " will still be authoritative for new Machines, because " +
+			platform.TemplatePath().Child("spec", "authoritativeAPI").String() + " of the set says so"
 	}
-	return under.Text() + "'s"
+	return under.Text() + " will be authoritative for new Machines"
 }
 
 // whoseNewAre returns the API that is to be authoritative for a set's new Machines after a request. For a new set, and for one that moves, the requested
@@ -164,5 +167,5 @@ func unsynchronized(c policies.Change) []string {
 			return nil
 		}
 	}
-	return []string{fmt.Sprintf("the move will not start while Synchronized is False (%s): %s", s.Reason, s.Message)}
+	return []string{fmt.Sprintf("the move of the ControlPlaneMachineSet will not start while its condition Synchronized is False (%s): %s", s.Reason, s.Message)}
 }

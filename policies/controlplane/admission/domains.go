@@ -95,8 +95,8 @@ func (p *proposal) outside() field.ErrorList {
 			continue
 		}
 		out = append(out, field.Invalid(platform.TemplatePath().Child("failureDomains"), plan.Listed(), fmt.Sprintf(
-			"Machine %s is in %s, which is not in the list%s: an active set would replace the Machine in a listed one. List that failure domain too. Once the set "+
-				"is active, you may remove it",
+			"Machine %s is in %s, which the set does not list%s. An active set would replace this Machine with one in a listed failure domain. List the "+
+				"Machine's failure domain too. Once the set is active, you may remove it from the list",
 			m.Name, controlplane.PlaceText(plan.Row.ZoneOf(spec)), plan.Nearly(spec))))
 	}
 	return out
@@ -124,7 +124,8 @@ func (p *proposal) narrower() field.ErrorList {
 		now = append(now, fmt.Sprintf("%s (%s)", zone, strings.Join(have[zone], ", ")))
 	}
 	return field.ErrorList{field.Invalid(platform.TemplatePath().Child("failureDomains"), plan.Listed(), fmt.Sprintf(
-		"the control plane would be in %s, but is in %d now: %s. List at least as many", amount.Of(len(want), "place"), len(have), strings.Join(now, ", ")))}
+		"the set would spread the control plane over %s, but the Machines are spread over %d now: %s. List failure domains in at least as many "+
+			"zones", amount.Of(len(want), "zone"), len(have), strings.Join(now, ", ")))}
 }
 
 // Replicas refuses replicas that are not the number of the Machines' indexes: "prevent end users from attempting to horizontally scale their control plane
@@ -145,8 +146,9 @@ func Replicas(c policies.Change) policies.Verdict {
 	if n == 0 || n == plan.Replicas || n == plan.Replicas-1 && p.highlyAvailable() {
 		return policies.Verdict{}
 	}
-	return policies.Deny(field.Invalid(controlplane.SpecPath.Child("replicas"), plan.Replicas, fmt.Sprintf("the control plane has %s (%s). %s",
-		amount.Of(n, "Machine index"), strings.Join(places, ", "), p.countRemedy(c, n))))
+	return policies.Deny(field.Invalid(controlplane.SpecPath.Child("replicas"), plan.Replicas, fmt.Sprintf("the control plane's Machines have %s (the number "+
+		"at the end of the name): %s. %s",
+		amount.Of(n, "index"), strings.Join(places, ", "), p.countRemedy(c, n))))
 }
 
 // OnePerIndex refuses the activation of a set with two running Machines at one index: "we will keep the indexes consistent with the availability zone that they
@@ -163,7 +165,8 @@ func OnePerIndex(c policies.Change) policies.Verdict {
 	for _, i := range p.plan().Indexes {
 		if all := controlplane.NamesOf(i.Machines, func(m controlplane.MachineState) bool { return m.Ready }); len(all) > 1 {
 			v.Denials = append(v.Denials, field.Forbidden(controlplane.SpecPath.Child("state"), fmt.Sprintf(
-				"%s run at index %d, the number that ends their names, where an Active set has one. Delete those that are not needed first, one at a time: "+
+				"%s all run and have the same index %d (the number at the end of the name), but an Active set has one running Machine per index. First delete "+
+					"those that are not needed, one at a time: "+
 					"kubectl -n %s delete machines.machine.openshift.io NAME",
 				strings.Join(all, " and "), i.Number, c.Namespace)))
 		}

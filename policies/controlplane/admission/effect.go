@@ -49,7 +49,8 @@ func Forecast(c policies.Change) policies.Verdict {
 	case moving:
 		forecast = append([]string{"this change has no effect while status.authoritativeAPI of the set is Migrating. After that:"}, forecast...)
 	case p.moves:
-		forecast = append([]string{fmt.Sprintf("this change has no effect until status.authoritativeAPI of the set is %s. After that:", view.Authority)}, forecast...)
+		forecast = append([]string{fmt.Sprintf("this change has no effect until status.authoritativeAPI of the set is %s. After "+
+			"that:", view.Authority)}, forecast...)
 	}
 	return p.written(policies.Warn(forecast...))
 }
@@ -121,7 +122,8 @@ func Tried(c policies.Change) policies.Verdict {
 		case a.Unanswered != "":
 			v.Warnings = append(v.Warnings, "Poundlock could not check whether the API server accepts a Machine of this set: "+a.Unanswered)
 		case a.Refused != "" && isNew(t):
-			v.Denials = append(v.Denials, field.Forbidden(platform.TemplatePath(), fmt.Sprintf("the API server refuses a Machine made from it%s: %s",
+			v.Denials = append(v.Denials, field.Forbidden(platform.TemplatePath(), fmt.Sprintf("the API server refuses a Machine that the set would create from "+
+				"this template%s: %s",
 				inDomain(t.Domain), a.Refused)))
 		case a.Machine != nil:
 			v.Warnings = append(v.Warnings, plan.Overridden(t, a.Machine)...)
@@ -164,7 +166,7 @@ func Foreground(c policies.Change) policies.Verdict {
 	case c.Operation != admissionv1.Delete:
 		if c.New.HasFinalizer(metav1.FinalizerDeleteDependents) && !c.Old.HasFinalizer(metav1.FinalizerDeleteDependents) {
 			return policies.Deny(field.Forbidden(field.NewPath("metadata", "finalizers"),
-				fmt.Sprintf("%s makes the garbage collector delete the control plane's Machines before the set: leave the finalizer out",
+				fmt.Sprintf("the finalizer %s makes the garbage collector delete the control plane's Machines before the set: leave this finalizer out",
 					metav1.FinalizerDeleteDependents)))
 		}
 	case inForeground(c):
@@ -194,19 +196,19 @@ func Regenerated(c policies.Change) policies.Verdict {
 		return detaches(c, policies.Warn("no Machine is deleted. "+generatedAgain))
 	}
 	return detaches(c, policies.Warn(
-		fmt.Sprintf("%s and their Nodes keep running, except those that are already being deleted, and nothing replaces them from now on. %s. Once that set is "+
-			"Active, it manages them again", machinesOf(c.Old), generatedAgain)))
+		fmt.Sprintf("%s and their Nodes keep running, except Machines that are already being deleted. From now on nothing replaces a Machine. %s. Once that "+
+			"set is Active, it manages the Machines again", machinesOf(c.Old), generatedAgain)))
 }
 
-const generatedAgain = "Poundlock will generate the set again from the Machines, as Inactive (use kubectl replace without --force: with --force, the " +
-	"generated set is in the way)"
+const generatedAgain = "Poundlock will generate the set again from the Machines, as Inactive. Use kubectl replace without --force: with --force, kubectl " +
+	"cannot create your set, because the generated set exists already"
 
 // detaches adds to the verdict on a deletion a warning about what the deletion means for Cluster API's side, if Cluster API is authoritative for the set.
 func detaches(c policies.Change, v policies.Verdict) policies.Verdict {
 	if authority.Authoritative(authority.Read(c.Old)) == authority.ClusterAPI {
 		v.Warnings = append(v.Warnings,
-			"in Cluster API, Machines, infrastructure templates and the failure domains in the infrastructure cluster stay. Only the template that Poundlock "+
-				"created from this set is deleted, if nothing refers to it. Machine API will be authoritative for the set that Poundlock generates")
+			"Cluster API's Machines and infrastructure templates stay, and the infrastructure cluster keeps its failure domains. Poundlock deletes only the "+
+				"template that it created from this set, if nothing refers to that template. Machine API will be authoritative for the set that Poundlock generates")
 	}
 	return v
 }
@@ -239,8 +241,9 @@ func Released(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Warn(fmt.Sprintf(
-		"the garbage collector deletes %s, which refer to this set in metadata.ownerReferences. Create the set again at once: it takes over the Machines that "+
-			"are left. Do not remove etcd's hooks, which hold the other Machines", strings.Join(owned, ", ")))
+		"without this finalizer the garbage collector deletes %s, which refer to this set in metadata.ownerReferences. Create the set again at once: the new "+
+			"set takes over the Machines that are left. Do not remove etcd's hooks, which hold deleted Machines as long as etcd needs "+
+			"them", strings.Join(owned, ", ")))
 }
 
 func machinesOf(o *policies.Object) string {
@@ -266,5 +269,5 @@ func recreates(p *proposal) policies.Verdict {
 			"Machine, run Poundlock with --control-plane-recreate"))
 	}
 	return policies.Warn(controlplane.RecreateRisk(controlplane.ReplicasOf(p.set)) +
-		"; etcd's hook holds each deleted Machine until a person removes the hook, once all other members are healthy")
+		". etcd's hook holds each deleted Machine until a person removes the hook. Remove it only when all other etcd members are healthy")
 }

@@ -108,7 +108,7 @@ func Joins(c policies.Change) policies.Verdict {
 	}
 	if returns(c) {
 		m.Status.AuthoritativeAPI = machinev1beta1.MachineAuthorityMachineAPI
-		return after(c, m, "once Machine API is authoritative, ")
+		return after(c, m, "once Machine API is authoritative for this Machine, ")
 	}
 	return after(c, m, "")
 }
@@ -143,7 +143,7 @@ func after(c policies.Change, m machinev1beta1.Machine, when string) policies.Ve
 	var out []string
 	for _, problem := range controlplane.Make(view).Problems {
 		if !slices.Contains(before.Problems, problem) {
-			out = append(out, when+"the ControlPlaneMachineSet will do nothing until this is fixed: "+problem.Message)
+			out = append(out, when+"the ControlPlaneMachineSet will do nothing until this problem is fixed: "+problem.Message)
 		}
 	}
 	known := effects(p.view())

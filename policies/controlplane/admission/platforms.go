@@ -150,28 +150,28 @@ func (r resolved) status() configv1.PlatformStatus {
 }
 
 // taken is the text of a warning about an instance that its cloud may terminate at any time.
-const taken = "the cloud may terminate such an instance at any moment, and its etcd member with it"
+const taken = "with this field the cloud may terminate the instance at any moment, and its etcd member with it. Leave the field out"
 
 // aws refuses a region that is not the cluster's, because nothing would work there. If the load balancer is missing, it only warns, because the load may be
 // balanced by other means.
 func aws(r resolved) (f findings) {
 	s := platform.As[machinev1beta1.AWSMachineProviderConfig](r.spec)
 	if own := r.status().AWS; own != nil && own.Region != "" && s.Placement.Region != "" && s.Placement.Region != own.Region {
-		f.deny("placement.region", "the cluster is in %s, and a control plane is in one region", own.Region)
+		f.deny("placement.region", "the cluster is in the region %s, and its control plane cannot be in another region", own.Region)
 	}
 	if s.AMI.ID == nil && s.AMI.ARN == nil && len(s.AMI.Filters) == 0 {
-		f.warn("ami", "a Machine is not made without an image: give its id")
+		f.warn("ami", "no instance is created without an image: set ami.id")
 	}
 	switch without := s.Subnet.ID == nil && s.Subnet.ARN == nil && len(s.Subnet.Filters) == 0; {
 	case without && r.ofClusterAPI:
-		f.warn("subnet", "without one Cluster API takes a subnet that the AWSCluster lists in the Machine's zone (spec.network.subnets), "+
-			"and creates no instance where it lists none")
+		f.warn("subnet", "without a subnet, Cluster API takes one that spec.network.subnets of the AWSCluster lists for the Machine's zone. "+
+			"If the AWSCluster lists none for that zone, Cluster API creates no instance")
 	case without:
-		f.warn("subnet", "without one a Machine gets the first subnet that AWS lists in its zone")
+		f.warn("subnet", "without a subnet, a Machine gets the first subnet that AWS lists in the Machine's zone")
 	}
 	if len(s.LoadBalancers) == 0 {
-		f.warn("loadBalancers", "a new Machine is behind no load balancer, so no client reaches its API server: this is right only if you balance the load "+
-			"yourself")
+		f.warn("loadBalancers", "without this field a new Machine is behind no load balancer, so no client reaches its API server. Leave the field out only if "+
+			"you balance the load yourself")
 	}
 	if s.SpotMarketOptions != nil || s.MarketType == machinev1beta1.MarketTypeSpot {
 		f.warn("spotMarketOptions", taken)
@@ -183,10 +183,10 @@ func azure(r resolved) (f findings) {
 	s := platform.As[machinev1beta1.AzureMachineProviderSpec](r.spec)
 	if s.InternalLoadBalancer == "" {
 		f.deny("internalLoadBalancer",
-			"nodes reach the API through this load balancer, and a new Machine that is not behind it cannot serve them: set its name as in a running Machine")
+			"Nodes reach the API server through this load balancer, and without this field a new Machine is not behind it: set the name as in a running Machine")
 	}
 	if s.Subnet == "" {
-		f.warn("subnet", "a Machine is not made without one")
+		f.warn("subnet", "no Machine is created without a subnet: name one")
 	}
 	if s.SpotVMOptions != nil {
 		f.warn("spotVMOptions", taken)
@@ -199,17 +199,18 @@ func gcp(r resolved) (f findings) {
 	s, own := platform.As[machinev1beta1.GCPMachineProviderSpec](r.spec), r.status().GCP
 	if own != nil && own.Region != "" {
 		if s.Region != "" && s.Region != own.Region {
-			f.deny("region", "the cluster is in %s, and a control plane is in one region", own.Region)
+			f.deny("region", "the cluster is in the region %s, and its control plane cannot be in another region", own.Region)
 		}
 		if s.Zone != "" && !strings.HasPrefix(s.Zone, own.Region+"-") {
-			f.deny("zone", "%s is no zone of the cluster's region %s", s.Zone, own.Region)
+			f.deny("zone", "%s is not a zone of the cluster's region %s", s.Zone, own.Region)
 		}
 	}
 	if own != nil && own.ProjectID != "" && s.ProjectID != "" && s.ProjectID != own.ProjectID {
-		f.warn("projectID", "the cluster is in the project %s", own.ProjectID)
+		f.warn("projectID", "the cluster is in the project %s, but new Machines would be in the project that this field names", own.ProjectID)
 	}
 	if len(s.TargetPools) == 0 {
-		f.warn("targetPools", "a new Machine is in no target pool, so no client outside reaches its API server: this is right only if the API is not published")
+		f.warn("targetPools", "without this field a new Machine is in no target pool, so no client outside the cluster reaches its API server. Leave the field "+
+			"out only if the API is not published")
 	}
 	if s.Preemptible {
 		f.warn("preemptible", taken)
@@ -228,18 +229,18 @@ const (
 
 func openStack(r resolved) (f findings) {
 	if v, ok := r.spec["rootVolume"].(map[string]any); ok && r.domain != nil && r.domain.Under("rootVolume.") && !positive(v["diskSize"]) {
-		f.deny("rootVolume.diskSize", "the failure domains place a root volume, and a root volume without a size is not created: give its size in GiB")
+		f.deny("rootVolume.diskSize", "the failure domains name a root volume (rootVolume), and no root volume is created without a size: give the size in GiB")
 	}
 	seen := sets.New[string]()
 	for i, d := range platform.As[machinev1alpha1.OpenstackProviderSpec](r.spec).AdditionalBlockDevices {
 		path := values.Item("additionalBlockDevices", i)
 		switch {
 		case seen.Has(d.Name):
-			f.deny(path+".name", "%s is the name of another block device too", values.Text(d.Name))
+			f.deny(path+".name", "another block device has the name %s too: give each block device its own name", values.Text(d.Name))
 		case d.Name != etcdDevice:
-			f.warn(path+".name", "a control plane only uses the block device called %s, and this is called %s", etcdDevice, values.Text(d.Name))
+			f.warn(path+".name", "a control plane uses only the block device named %s, and nothing uses this one, which is named %s", etcdDevice, values.Text(d.Name))
 		case d.SizeGiB < etcdDeviceGiB:
-			f.deny(path+".sizeGiB", "etcd needs %d GiB at least", etcdDeviceGiB)
+			f.deny(path+".sizeGiB", "the block device for etcd needs at least %d GiB", etcdDeviceGiB)
 		}
 		seen.Insert(d.Name)
 	}
@@ -258,19 +259,21 @@ func vSphere(r resolved) (f findings) {
 		w = &machinev1beta1.Workspace{}
 	}
 	if s.Template == "" {
-		f.deny("template", "a Machine is cloned from it: give it here, or as topology.template of each failure domain in the Infrastructure")
+		f.deny("template", "a Machine is cloned from a template: name the template in this field, or in topology.template of each failure domain in the "+
+			"Infrastructure")
 	}
 	if !slices.ContainsFunc(s.Network.Devices, func(d machinev1beta1.NetworkDeviceSpec) bool { return d.NetworkName != "" }) {
-		f.deny("network.devices", "a Machine needs a networkName: give it here, or as topology.networks of each failure domain in the Infrastructure")
+		f.deny("network.devices", "a Machine needs a network: set networkName in this field, or topology.networks of each failure domain in the Infrastructure")
 	}
 	f.center(r, *w)
 	if dir := "/" + w.Datacenter + "/vm/"; w.Datacenter != "" {
 		if w.Folder != "" && !strings.HasPrefix(w.Folder, dir) {
-			f.deny("workspace.folder", "%s is no folder of the datacenter %s: it begins with %s", w.Folder, w.Datacenter, dir)
+			f.deny("workspace.folder", "%s is not a folder of the datacenter %s: the path of such a folder begins with %s", w.Folder, w.Datacenter, dir)
 		}
 		// vSphere looks for a template without a path by its name.
 		if name, in := strings.CutPrefix(s.Template, dir); strings.Contains(s.Template, "/") && (!in || name == "" || strings.HasSuffix(name, "/")) {
-			f.deny("template", "%s is no template of the datacenter %s: its path begins with %s and ends with its name", s.Template, w.Datacenter, dir)
+			f.deny("template", "%s is not a template of the datacenter %s: the path of such a template begins with %s and ends with the template's "+
+				"name", s.Template, w.Datacenter, dir)
 		}
 	}
 	f.overridden(r)
@@ -281,7 +284,7 @@ func vSphere(r resolved) (f findings) {
 func (f *findings) center(r resolved, w machinev1beta1.Workspace) {
 	for path, v := range map[string]string{"workspace.server": w.Server, "workspace.datacenter": w.Datacenter} {
 		if v == "" {
-			f.deny(path, "a Machine is not made without it: give it here, or list failure domains of the Infrastructure")
+			f.deny(path, "no Machine is created without this field: set the field, or list failure domains of the Infrastructure")
 		}
 	}
 	slices.SortFunc(f.denied, func(a, b finding) int { return strings.Compare(a.path, b.path) })
@@ -292,10 +295,10 @@ func (f *findings) center(r resolved, w machinev1beta1.Workspace) {
 	at := slices.IndexFunc(known, func(v configv1.VSpherePlatformVCenterSpec) bool { return v.Server == w.Server })
 	switch {
 	case at < 0:
-		f.deny("workspace.server", "the Infrastructure has no vCenter %s; it has %s", w.Server,
+		f.deny("workspace.server", "the Infrastructure has no vCenter %s, only %s", w.Server,
 			strings.Join(values.Names(known, func(v configv1.VSpherePlatformVCenterSpec) string { return v.Server }), ", "))
 	case w.Datacenter != "" && !slices.Contains(known[at].Datacenters, w.Datacenter):
-		f.deny("workspace.datacenter", "the vCenter %s of the Infrastructure has no datacenter %s; it has %s",
+		f.deny("workspace.datacenter", "the vCenter %s of the Infrastructure has no datacenter %s, only %s",
 			w.Server, w.Datacenter, strings.Join(known[at].Datacenters, ", "))
 	}
 }
@@ -319,11 +322,11 @@ func (f *findings) overridden(r resolved) {
 		}
 		if strings.Contains(s.Path, "[") { // a network: each failure domain has its own
 			if !slices.ContainsFunc(r.all, func(d platform.Domain) bool { return !d.Replaces(s.Path, own) }) {
-				f.warn(s.Path, "every failure domain overrides %s: leave it out", values.Text(own))
+				f.warn(s.Path, "each failure domain replaces %s with its own network: leave this field out", values.Text(own))
 			}
 			continue
 		}
-		f.warn(s.Path, "%s is overridden by the failure domain's %s", values.Text(own), values.Text(s.Value))
+		f.warn(s.Path, "%s has no effect, because the failure domain sets %s", values.Text(own), values.Text(s.Value))
 	}
 }
 
@@ -332,7 +335,7 @@ func nutanix(r resolved) (f findings) {
 	f.identifier("cluster", s.Cluster)
 	f.identifier("image", s.Image)
 	if len(s.Subnets) == 0 {
-		f.deny("subnets", "a Machine needs one: give its name or UUID")
+		f.deny("subnets", "a Machine needs a subnet: give the subnet's name or UUID")
 	}
 	seen := sets.New[string]()
 	for i, subnet := range s.Subnets {
@@ -357,10 +360,10 @@ func (f *findings) identifier(path string, id machinev1.NutanixResourceIdentifie
 	case machinev1.NutanixIdentifierUUID:
 		member, value = "uuid", id.UUID
 	default:
-		f.deny(path+".type", "it is name or uuid")
+		f.deny(path+".type", "the type must be name or uuid")
 		return
 	}
 	if value == nil || *value == "" {
-		f.deny(path+"."+member, "its type is %s, which needs this field", member)
+		f.deny(path+"."+member, "the identifier has the type %s, which needs this field", member)
 	}
 }

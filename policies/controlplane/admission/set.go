@@ -26,7 +26,7 @@ func Named(c policies.Change) policies.Verdict {
 	if c.Name == controlplane.Name {
 		return policies.Verdict{}
 	}
-	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), "a control plane has one ControlPlaneMachineSet, and its name is cluster"))
+	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), "a control plane has only one ControlPlaneMachineSet, which must be named cluster"))
 }
 
 // DuplicateDomains refuses a failure domain that is listed twice. It compares the text, because only the cloud could say whether two spellings name one place.
@@ -50,7 +50,8 @@ func duplicates(o *policies.Object) policies.Verdict {
 		for i, d := range list {
 			if slices.ContainsFunc(list[:i], func(before any) bool { return reflect.DeepEqual(before, d) }) {
 				errs = append(errs, &field.Error{
-					Type: field.ErrorTypeDuplicate, Field: path.Index(i).String(), BadValue: values.Text(d), Detail: "a failure domain is listed once",
+					Type: field.ErrorTypeDuplicate, Field: path.Index(i).String(), BadValue: values.Text(d), Detail: "the set lists this failure domain already: " +
+						"remove one of the two entries",
 				})
 			}
 		}
@@ -97,7 +98,8 @@ func selects(p *proposal) policies.Verdict {
 	own := controlplane.TemplateOf(p.set).ObjectMeta.Labels
 	if !selector.Matches(labels.Set(own)) {
 		v.Denials = append(v.Denials, field.Invalid(platform.TemplatePath().Child("metadata", "labels"), values.Text(values.Plain(own)),
-			fmt.Sprintf("the selector (%s) does not match these labels: the set would not count the Machines that it creates", selector)))
+			fmt.Sprintf("the set's selector (%s) does not match these labels, so the set would not find the Machines that it creates. Add the labels that the "+
+				"selector needs", selector)))
 	}
 	worker := maps.Clone(labels.Set(own))
 	for _, l := range []string{controlplane.RoleLabel, controlplane.TypeLabel} {
@@ -108,12 +110,12 @@ func selects(p *proposal) policies.Verdict {
 	if len(own) > 0 && worker[controlplane.RoleLabel] != own[controlplane.RoleLabel] && selector.Matches(worker) {
 		v.Denials = append(v.Denials,
 			field.Invalid(path, selector.String(),
-				fmt.Sprintf("the selector also matches a worker with the same labels, and the set would treat each selected Machine as part of the control plane: "+
-					"select by %s=master and %s=master",
+				fmt.Sprintf("this selector would also match workers, but the set treats each selected Machine as part of the control plane. Select by %s=master "+
+					"and %s=master",
 					controlplane.RoleLabel, controlplane.TypeLabel)))
 	}
 	if name := p.clusterName(); name != "" && own[controlplane.ClusterLabel] != "" && own[controlplane.ClusterLabel] != name {
-		v.Warnings = append(v.Warnings, fmt.Sprintf("%s is %s, and the cluster is %s: Machine API finds a Machine's cloud resources by that label",
+		v.Warnings = append(v.Warnings, fmt.Sprintf("%s is %s, but the name of the cluster is %s. Machine API finds a Machine's cloud resources by this label",
 			platform.TemplatePath().Child("metadata", "labels").Key(controlplane.ClusterLabel), own[controlplane.ClusterLabel], name))
 	}
 	return v
@@ -135,7 +137,7 @@ func Labelled(c policies.Change) policies.Verdict {
 		return v
 	}
 	own := now.written(policies.Deny(field.Invalid(platform.TemplatePath().Child("metadata", "labels").Key(controlplane.ClusterLabel), is,
-		fmt.Sprintf("a Machine controller finds the instance of a Machine by this label, so it cannot be changed: set it back to %s", was))))
+		fmt.Sprintf("a Machine controller finds the instance of a Machine by this label, so the label cannot be changed: set it back to %s", was))))
 	v.Denials = append(v.Denials, own.Denials...)
 	return v
 }
@@ -150,7 +152,8 @@ func machineControllers(p *proposal) policies.Verdict {
 	}{{"labels", t.ObjectMeta.Labels}, {"annotations", t.ObjectMeta.Annotations}} {
 		for _, key := range controlplane.OfMachineController() {
 			if _, has := of.all[key]; has {
-				v.Warnings = append(v.Warnings, fmt.Sprintf("%s: the Machine controller writes it to each Machine, so it has no effect here. Remove it",
+				v.Warnings = append(v.Warnings, fmt.Sprintf("%s: the Machine controller writes this value to each Machine, so the value in the template has no "+
+					"effect. Remove it",
 					platform.TemplatePath().Child("metadata", of.name).Key(key)))
 			}
 		}
@@ -178,11 +181,11 @@ func namesMachines(p *proposal) policies.Verdict {
 		switch over := len(name) - l.Max; {
 		case over > 0:
 			v.Denials = append(v.Denials, field.Invalid(controlplane.SpecPath.Child("machineNamePrefix"), prefix,
-				fmt.Sprintf("a Machine would be called %s, which has %d characters; %s takes %d: shorten the prefix to %d",
+				fmt.Sprintf("a Machine would be named %s, which has %d characters, but the name of %s may have only %d: shorten the prefix to %d characters",
 					name, len(name), l.Of, l.Max, len(prefix)-over)))
 		case l.Pattern != nil && !l.Pattern.MatchString(name):
 			v.Denials = append(v.Denials, field.Invalid(controlplane.SpecPath.Child("machineNamePrefix"), prefix,
-				fmt.Sprintf("a Machine would be called %s, which %s does not take: %s", name, l.Of, l.Shape)))
+				fmt.Sprintf("a Machine would be named %s, which cannot be the name of %s: %s", name, l.Of, l.Shape)))
 		default:
 			continue
 		}
@@ -223,10 +226,11 @@ func onPlatform(p *proposal) policies.Verdict {
 	path := platform.ProviderSpecPath().Child("kind")
 	switch {
 	case row.Kind != "" && kind == "":
-		v.Denials = append(v.Denials, field.Required(path, fmt.Sprintf("on %s it is %s", row.Name, row.Kind)))
+		v.Denials = append(v.Denials, field.Required(path, fmt.Sprintf("on %s the kind must be %s", row.Name, row.Kind)))
 	case row.Kind != "" && kind != row.Kind, foreign:
-		v.Denials = append(v.Denials, field.Invalid(path, kind, strings.TrimSuffix(fmt.Sprintf("the platform of this cluster is %s, whose kind is %s",
-			row.Name, row.Kind), ", whose kind is ")))
+		v.Denials = append(v.Denials, field.Invalid(path, kind, strings.TrimSuffix(fmt.Sprintf("the platform of this cluster is %s, whose providerSpec has the "+
+			"kind %s",
+			row.Name, row.Kind), ", whose providerSpec has the kind ")))
 	}
 	return v
 }

@@ -29,13 +29,13 @@ func readable(p *proposal) policies.Verdict {
 	row, spec, path := p.platform(), p.providerSpec(), platform.ProviderSpecPath()
 	if v := controlplane.TemplateOf(p.set).Spec.ProviderSpec.Value; v != nil && jsonnumbers.Endless(v.Raw) {
 		return policies.Deny(field.Invalid(path, row.Kind,
-			fmt.Sprintf("holds a number of more than %d digits, or one with an exponent below -999: no platform takes it", jsonnumbers.MaxDigits)))
+			fmt.Sprintf("the providerSpec has a number with more than %d digits or with an exponent below -999, which no platform accepts", jsonnumbers.MaxDigits)))
 	}
 	if len(p.Unresolved) > 0 {
 		return policies.Verdict{} // the forecast reports it: the template may appear later
 	}
 	if spec == nil {
-		return policies.Deny(field.Required(path, "a control plane Machine is created from it: copy it from a running Machine"))
+		return policies.Deny(field.Required(path, "control plane Machines are created from this providerSpec: copy it from a running Machine"))
 	}
 	if kind, _ := spec["kind"].(string); row.Spec == nil || kind != "" && kind != row.Kind {
 		return policies.Verdict{} // another rule reports it
@@ -98,7 +98,7 @@ func ofOneMachine(p *proposal) policies.Verdict {
 	var v policies.Verdict
 	if id := controlplane.TemplateOf(p.set).Spec.ProviderID; id != nil && *id != "" {
 		v.Denials = append(v.Denials, field.Forbidden(platform.TemplatePath().Child("spec", "providerID"),
-			"this names one instance, but each Machine needs its own: leave it out"))
+			"a providerID names one instance, but each Machine needs its own: leave this field out"))
 	}
 	for _, o := range platform.Uniques() {
 		o.Each(p.providerSpec(), func(_ map[string]any, _, path string) {
@@ -130,7 +130,7 @@ func (p *proposal) pools(path string) string {
 	if networks.Len() < 2 {
 		return pool
 	}
-	return pool + " whose addresses fit the network of each failure domain: they have different ones (topology.networks in the Infrastructure)"
+	return pool + " whose addresses fit the network of each failure domain: the failure domains have different networks (topology.networks in the Infrastructure)"
 }
 
 // workerUserData is the installer's Secret with the boot configuration of workers.
@@ -145,9 +145,9 @@ func ignites(p *proposal) policies.Verdict {
 	path := platform.ProviderSpecPath().Child("userDataSecret", "name")
 	switch name, _ := values.At(spec, values.Path("userDataSecret.name")).(string); name {
 	case "":
-		return policies.Warn(fmt.Sprintf("%s: without it a Machine starts, but never becomes a Node", path))
+		return policies.Warn(fmt.Sprintf("%s: without this Secret a Machine starts, but never becomes a Node", path))
 	case workerUserData:
-		return policies.Warn(fmt.Sprintf("%s: with %s a Machine becomes a worker", path, workerUserData))
+		return policies.Warn(fmt.Sprintf("%s: with the Secret %s a Machine becomes a worker, not a Node of the control plane", path, workerUserData))
 	}
 	return policies.Verdict{}
 }

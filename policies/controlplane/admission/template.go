@@ -51,7 +51,7 @@ func TemplateEdited(c policies.Change) policies.Verdict {
 	}
 	plan := p.plan()
 	forecast := plan.Forecast()
-	forecast[0] = fmt.Sprintf("%s %s makes its Machines from this template: %s", controlplane.Kind, in.Set.Metadata.Name, forecast[0])
+	forecast[0] = fmt.Sprintf("%s %s creates its Machines from this template: %s", controlplane.Kind, in.Set.Metadata.Name, forecast[0])
 	if p.authority == authority.Migrating {
 		forecast = append([]string{"the set does nothing while its status.authoritativeAPI is Migrating. Afterwards:"}, forecast...)
 	}
@@ -78,7 +78,7 @@ func broken(in *policies.ControlPlane) []string {
 		}
 		v := beyond(r.Check(after), r.Check(before))
 		for _, e := range v.Denials {
-			out = append(out, fmt.Sprintf("%s: %s. An edit of the set to this is refused (%s)", e.Field, e.Detail, r.ID))
+			out = append(out, fmt.Sprintf("%s: %s. In the set itself, Poundlock refuses such content (%s)", e.Field, e.Detail, r.ID))
 		}
 		out = append(out, v.Warnings...)
 	}

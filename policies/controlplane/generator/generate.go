@@ -115,8 +115,8 @@ func (g *generator) find() *Refusal {
 		}
 	}
 	if len(g.masters) == 0 {
-		return refuse(NoControlPlaneMachines, "There is no Machine with the labels %s=master and %s=master in %s: no ControlPlaneMachineSet can be generated. If "+
-			"the control plane was installed without Machines, first replace it host by host with Machines that you create by hand",
+		return refuse(NoControlPlaneMachines, "No ControlPlaneMachineSet can be generated: there is no Machine with the labels %s=master and %s=master in the "+
+			"namespace %s. If the control plane was installed without Machines, first replace its hosts one by one with Machines that you create by hand",
 			controlplane.RoleLabel, controlplane.TypeLabel, g.Namespace)
 	}
 	slices.SortStableFunc(g.masters, func(a, b *machinev1beta1.Machine) int {
@@ -130,7 +130,7 @@ func (g *generator) find() *Refusal {
 		states = append(states, fmt.Sprintf("%s (%s)", m.Name, life(m)))
 	}
 	if g.newest == nil {
-		return refuse(NoRunningMachine, "No Machine of the control plane runs: %s. Poundlock generates a ControlPlaneMachineSet from a running Machine",
+		return refuse(NoRunningMachine, "No control plane Machine is running: %s. Poundlock generates a ControlPlaneMachineSet only from a running Machine",
 			strings.Join(states, ", "))
 	}
 	g.From = g.newest.Name
@@ -148,7 +148,7 @@ func life(m *machinev1beta1.Machine) string {
 func (g *generator) read() *Refusal {
 	if g.row.Spec == nil {
 		return refuse(controlplane.UnknownPlatform,
-			"No ControlPlaneMachineSet can be generated: the Infrastructure named cluster says that the platform is %s, whose providerSpec is not known",
+			"No ControlPlaneMachineSet can be generated: the Infrastructure named cluster names the platform %s, whose providerSpec Poundlock does not know",
 			cmp.Or(string(g.row.Name), "none"))
 	}
 	for _, m := range g.masters {
@@ -166,14 +166,15 @@ func (g *generator) read() *Refusal {
 		}
 	}
 	if err := json.Unmarshal(g.newest.Spec.ProviderSpec.Value.Raw, g.row.Spec()); err != nil {
-		return refuse(UnreadableProviderSpec, "The providerSpec of Machine %s, the newest of the control plane that runs, cannot be read: %s",
+		return refuse(UnreadableProviderSpec, "No ControlPlaneMachineSet can be generated: the providerSpec of Machine %s, the newest running control plane "+
+			"Machine, cannot be read: %s",
 			g.From, platform.Unreadable(platform.MachinePath(), g.row, err))
 	}
 	g.spec = platform.ProviderSpec(g.newest.Spec)
 	delete(g.spec, "metadata")
 	// With a field that only one Machine can have in the template, every other Machine would be outdated forever.
 	if all := platform.StripUnique(g.spec); len(all) > 0 {
-		g.Left = append(g.Left, "Left out of the template, because only one Machine can have it: "+strings.Join(all, ", ")+".")
+		g.Left = append(g.Left, "These fields are left out of the template, because each Machine needs its own value: "+strings.Join(all, ", ")+".")
 	}
 	bare(g.spec)
 	return nil
@@ -208,8 +209,8 @@ func (g *generator) count() *Refusal {
 		// created by hand.
 		if g.vacant = n < int(replicas); g.vacant && n > 3 && p.LeavingIndex() {
 			return refuse(UnsupportedSize,
-				"The control plane's Machines have %d indexes, and the Machine of one index is being removed (%s). Poundlock decides between 3 and 5 replicas once "+
-					"that removal is complete",
+				"No ControlPlaneMachineSet can be generated yet. The control plane's Machines have %d indexes (the number at the end of the name), and the Machine "+
+					"of one index is being deleted (%s). Once this deletion is complete, Poundlock decides between 3 and 5 replicas",
 				n, strings.Join(p.Taken(), "; "))
 		}
 		g.replicas = replicas
@@ -218,8 +219,9 @@ func (g *generator) count() *Refusal {
 	}
 	p := controlplane.Make(controlplane.View{Set: &machinev1.ControlPlaneMachineSet{}, Machines: g.all()})
 	return refuse(UnsupportedSize,
-		"The control plane's Machines have %s (%s), but a ControlPlaneMachineSet manages 3 or 5. It does not change the size of a control plane: to have a "+
-			"ControlPlaneMachineSet, first change the control plane to 3 or 5 Machines by hand", amount.Of(len(p.Taken()), "index"), strings.Join(p.Taken(), "; "))
+		"The control plane's Machines have %s (the number at the end of the name): %s. A ControlPlaneMachineSet manages 3 or 5 Machines and cannot change "+
+			"their number. To have a ControlPlaneMachineSet, first change the control plane to 3 or 5 Machines by "+
+			"hand", amount.Of(len(p.Taken()), "index"), strings.Join(p.Taken(), "; "))
 }
 
 func (g *generator) all() []machinev1beta1.Machine {
@@ -277,7 +279,7 @@ func (g *generator) drafts() iter.Seq[draft] {
 				d := draft{set: g.set(list, keep)}
 				d.replaced = g.replaced(d.set)
 				if away := lists[0][len(list):]; len(away) > 0 {
-					d.left = []string{fmt.Sprintf("Left out are failure domains (%s): with them, a Machine of the control plane would be replaced.",
+					d.left = []string{fmt.Sprintf("Some failure domains are left out (%s), because with them the set would replace a control plane Machine.",
 						strings.Join(values.Names(away, g.domainName), ", "))}
 				}
 				if !yield(d) {

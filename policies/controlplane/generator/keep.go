@@ -106,7 +106,7 @@ func (g *Generated) content() map[string]any {
 }
 
 func (g *Generated) sentence() string {
-	return strings.Join(append([]string{fmt.Sprintf("The template was made from Machine %s, the newest of the control plane at that time.",
+	return strings.Join(append([]string{fmt.Sprintf("The set's template was generated from Machine %s, the newest running control plane Machine at that time.",
 		g.From)}, g.Left...), " ")
 }
 
@@ -139,11 +139,13 @@ func (k *keeper) follow(g *Generated, w World) Plan {
 			continue
 		}
 		if len(m.edits(k.last, k.stored)) == 0 && !g.vacant {
-			return Plan{Write: RecreateSet, Condition: u.Condition, Note: fmt.Sprintf("Deleted, to generate it again: spec.%s cannot be changed, and should be %s.",
+			return Plan{Write: RecreateSet, Condition: u.Condition, Note: fmt.Sprintf("Poundlock deletes the set and generates it again, because spec.%s cannot "+
+				"be changed and should be %s.",
 				name, values.Text(next[name]))}
 		}
 		u.Refusal = refuse(CannotFollow,
-			"spec.%s cannot be changed, and would be %s, not %s, if the set were generated now%s. Delete the set, and Poundlock generates it again: kubectl -n %s "+
+			"If the set were generated now, spec.%s would be %s instead of %s, but this field cannot be changed%s. Delete the set, and Poundlock generates it "+
+				"again: kubectl -n %s "+
 				"delete %s.%s %s --cascade=background",
 			name, values.Text(next[name]), values.Text(k.stored[name]), g.unless(), w.Namespace, controlplane.Resource, machinev1.GroupName, controlplane.Name)
 		next[name] = k.stored[name]
@@ -156,7 +158,8 @@ func (k *keeper) follow(g *Generated, w World) Plan {
 	after, _ := values.Plain(k.object).(map[string]any)
 	after["spec"] = merged
 	if denied := w.denied(k.object, after); denied != "" {
-		u.Refusal = refuse(CannotFollow, "The edited fields do not fit the present cluster, and the set stays as it is: %s", denied)
+		u.Refusal = refuse(CannotFollow, "Poundlock cannot update the generated set, because fields that somebody edited do not fit the present cluster: "+
+			"%s", denied)
 	} else {
 		u.patch(k, next, merged)
 	}
@@ -164,7 +167,7 @@ func (k *keeper) follow(g *Generated, w World) Plan {
 		u.Condition = generated(u.Refusal)
 	}
 	if all := m.edits(next, merged); len(all) > 0 {
-		u.Condition.Message += " Kept, because somebody edited it: " + controlplane.ListDifferences(all) + "."
+		u.Condition.Message += " Somebody edited these fields, and Poundlock keeps the edits: " + controlplane.ListDifferences(all) + "."
 	}
 	return u
 }
@@ -211,7 +214,7 @@ func (u *Plan) patch(k *keeper, next, merged map[string]any) {
 	}
 	if len(patch) > 0 {
 		u.Write, u.Patch = PatchSet, patch
-		u.Note = "Follows the control plane. " + u.Condition.Message
+		u.Note = "The generated set now follows the control plane. " + u.Condition.Message
 	}
 }
 

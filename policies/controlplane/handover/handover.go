@@ -46,10 +46,10 @@ func Next(s State) authority.Step {
 	switch {
 	case s.Deleting:
 		return authority.Step{Action: authority.Rest, Reason: authority.ReasonDeleting,
-			Message: "The set is being deleted, so its authority cannot move any more."}
+			Message: "The ControlPlaneMachineSet is being deleted, so the authority over it cannot move any more."}
 	case s.Current == authority.Unset && s.Requested == authority.Unset:
 		return authority.Step{Action: authority.Rest, Reason: authority.ReasonDisabled,
-			Message: "The CRD has no spec.authoritativeAPI: apply Poundlock's overlay of it (manifests/crds)."}
+			Message: "The CRD of ControlPlaneMachineSets has no spec.authoritativeAPI: apply Poundlock's overlay of the CRD (manifests/crds)."}
 	case s.Current == authority.Unset:
 		return authority.Step{Action: authority.Adopt, To: s.Requested, Reason: authority.ReasonAdopted,
 			Message: s.Requested.Text() + " is authoritative for this new set."}
@@ -79,14 +79,15 @@ func moving(s State) authority.Step {
 	case s.Origin.Other() == authority.Unset:
 		return wait(authority.ReasonUnknownOrigin,
 			"status.authoritativeAPI is Migrating, but status.synchronizedAPI does not name the API that was authoritative before. Poundlock does not guess. "+
-				"Set status.synchronizedAPI to MachineAPI or ClusterAPI, acting as Poundlock's service account: kubectl poundlock explain UnknownOrigin has the command.")
+				"Set status.synchronizedAPI to MachineAPI or ClusterAPI, acting as Poundlock's service account: kubectl poundlock explain UnknownOrigin has the "+
+				"command.")
 	case s.Requested != s.Origin.Other():
 		return authority.Step{Action: authority.Switch, To: s.Origin, Cancelled: true, Reason: authority.ReasonCancelled,
 			Message: fmt.Sprintf("The move was cancelled: %s is authoritative.", s.Origin.Text())}
 	}
 	if why, in := s.inTheWay(s.Requested); in {
 		why.Message = fmt.Sprintf(
-			"Authority is moving to %s, and nothing is done to the control plane meanwhile. The move does not complete while %s. To cancel, set "+
+			"Authority is moving to %s. Meanwhile Poundlock changes nothing in the control plane. The move does not complete while %s. To cancel, set "+
 				"spec.authoritativeAPI back to %s.",
 			s.Requested.Text(), why.Message, s.Origin)
 		return why
@@ -99,12 +100,12 @@ func moving(s State) authority.Step {
 func (s State) inTheWay(to authority.API) (authority.Step, bool) {
 	switch {
 	case to == authority.MachineAPI && s.OfClusterAPI:
-		return wait(ReasonTemplateIsClusterAPIs, fmt.Sprintf("spec.template has %s: give it %s instead",
+		return wait(ReasonTemplateIsClusterAPIs, fmt.Sprintf("spec.template has the type %s (change the template to the type %s)",
 			controlplane.ClusterAPIMember, controlplane.MachineAPIMember)), true
 	case to == authority.ClusterAPI && s.Side == Refused:
-		return wait(authority.ReasonNotSynchronized, "Synchronized is False"), true
+		return wait(authority.ReasonNotSynchronized, "the set's condition Synchronized is False"), true
 	case to == authority.ClusterAPI && s.Side == Behind:
-		return wait(authority.ReasonCatchingUp, "Cluster API's objects do not exist yet"), true
+		return wait(authority.ReasonCatchingUp, "Poundlock has not written all of Cluster API's objects for the set"), true
 	}
 	return authority.Step{}, false
 }

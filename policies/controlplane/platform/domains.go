@@ -162,7 +162,7 @@ func nutanixIdentifier(id configv1.NutanixResourceIdentifier) any {
 func notInInfrastructure(path *field.Path, name, platform string, known []string) *field.Error {
 	return &field.Error{
 		Type: field.ErrorTypeNotFound, Field: path.String(), BadValue: name,
-		Detail: "the Infrastructure named cluster has no such failure domain in spec.platformSpec." + platform + ".failureDomains; it has " +
+		Detail: "the Infrastructure named cluster has no such failure domain in spec.platformSpec." + platform + ".failureDomains, which has " +
 			values.ListOr(known, "none"),
 	}
 }
@@ -178,7 +178,7 @@ func Misplaced(f machinev1.FailureDomains, platform configv1.PlatformType) *fiel
 		return field.Invalid(DomainsPath("platform"), named,
 			"the Infrastructure named cluster does not exist or has no status.platformStatus.type: restore it from a backup, status included")
 	case named != "" && named != string(platform):
-		return field.Invalid(DomainsPath("platform"), named, fmt.Sprintf("the platform of this cluster is %s", platform))
+		return field.Invalid(DomainsPath("platform"), named, fmt.Sprintf("the platform of this cluster is %s: list failure domains of this platform", platform))
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ type NameLimit struct {
 
 // hostName is the limit for a host on any platform: the kubelet writes the host's name to the Node as the label kubernetes.io/hostname, and a label's value has
 // at most 63 characters (Kubernetes › Labels and Selectors › Syntax and character set).
-var hostName = NameLimit{Of: "a host, whose name is the value of its Node's label kubernetes.io/hostname", Max: 63}
+var hostName = NameLimit{Of: "a host (the value of its Node's label kubernetes.io/hostname)", Max: 63}
 
 // The limits of the platforms. AWS has none: the name of a Machine is a tag there, and the host is named after its address.
 var (
@@ -26,7 +26,7 @@ var (
 	// Compute Engine API › instances › name, RFC 1035
 	gcpNames = []NameLimit{{
 		Of: "an instance of GCP (RFC 1035)", Max: 63, Pattern: regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`),
-		Shape: "it begins with a letter, and has no dots",
+		Shape: "such a name begins with a letter and has no dots",
 	}}
 	// Nova makes the host's name from the server's name
 	openStackNames = []NameLimit{hostName, {Of: "a server of OpenStack", Max: 255}}

@@ -44,7 +44,7 @@ func ProviderSpecPath() *field.Path { return TemplatePath().Child("spec", "provi
 // Unreadable returns the refusal of a providerSpec that does not fit its type, with the field's path.
 func Unreadable(path *field.Path, row Row, err error) *field.Error {
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" {
-		return field.Invalid(path.Child(wrong.Field), "a "+wrong.Value, fmt.Sprintf("%s has a %s here", row.Kind, goKind(wrong.Type)))
+		return field.Invalid(path.Child(wrong.Field), "a "+wrong.Value, fmt.Sprintf("in %s this field must be a %s", row.Kind, goKind(wrong.Type)))
 	}
 	return field.Invalid(path, row.Kind, "cannot be read: "+err.Error())
 }

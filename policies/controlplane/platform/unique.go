@@ -17,10 +17,10 @@ type Unique struct{ path, Remedy string }
 // do not count as differences.
 func Uniques() []Unique {
 	return []Unique{
-		{"network.devices[].ipAddrs", "every Machine would have the same address: leave it out, and have DHCP give the addresses"},
-		{"ports[].fixedIPs[].ipAddress", "every Machine would have the same address: name the subnet alone"},
-		{"ports[].macAddress", "every Machine would have the same address: leave it out"},
-		{"floatingIP", "every Machine would have the same address: leave it out"},
+		{"network.devices[].ipAddrs", "every Machine would have the same address: leave this field out, and have DHCP give the addresses"},
+		{"ports[].fixedIPs[].ipAddress", "every Machine would have the same address: name only the subnet"},
+		{"ports[].macAddress", "every Machine would have the same address: leave this field out"},
+		{"floatingIP", "every Machine would have the same address: leave this field out"},
 	}
 }
 
