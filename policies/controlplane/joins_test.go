@@ -215,9 +215,10 @@ func TestAMachineThatLosesALabel(t *testing.T) {
 		want  []string
 	}{
 		"by which the set selects it": {label: controlplane.RoleLabel, want: []string{"with these labels the set no longer selects c-master-0, whose instance keeps running: " +
-			"the ControlPlaneMachineSet will do nothing until this is fixed: Nodes of the control plane without a Machine: c-master-0 (its Machine c-master-0 lacks a label that the set " +
-			"selects by (machine.openshift.io/cluster-api-machine-role=master): kubectl -n  label --overwrite machines.machine.openshift.io c-master-0 " +
-			"machine.openshift.io/cluster-api-machine-role=master). Remove each Node, or create its Machine by hand"}},
+			"the ControlPlaneMachineSet will do nothing until this problem is fixed: These control plane Nodes have no Machine that the set selects: c-master-0 (its " +
+			"Machine c-master-0 lacks a label that the set selects by (machine.openshift.io/cluster-api-machine-role=master): kubectl -n  label --overwrite " +
+			"machines.machine.openshift.io c-master-0 machine.openshift.io/cluster-api-machine-role=master). Run the command, where one is shown. Otherwise " +
+			"delete the Node, or create its Machine by hand"}},
 		"while it has no Node yet": {label: controlplane.RoleLabel, do: changes(nodeless), want: []string{"with these labels the set no longer selects c-master-0, whose " +
 			"instance keeps running: the ControlPlaneMachineSet will create a Machine at index 0"}},
 		"of an inactive set":      {label: controlplane.RoleLabel, do: changes(inactive)},

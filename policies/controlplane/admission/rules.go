@@ -208,8 +208,8 @@ func Rules() policies.Set {
 		{
 			ID: "controlplane/machine-edit", Clause: document + "Selecting Machines",
 			Description: "If a person edits a control plane Machine for which Cluster API is authoritative (also its labels), or its provider's machine, Poundlock " +
-				"warns which Machines the active set will delete because of the edit. The edit does not change the instance, but it changes the mirror in Machine API, and the " +
-				"set compares the mirror with the set's template.",
+				"warns which Machines the active set will delete because of the edit. The edit does not change the instance, but it changes the mirror in Machine API, " +
+				"and the set compares the mirror with the set's template.",
 			Remedy: "Edit the set's template instead. To change the Machine and the template without a replacement, set spec.strategy.type to OnDelete first.",
 			On:     onClusterAPIMachines(), Needs: clusterAPIEditNeeds, Check: EditedInClusterAPI,
 		},
