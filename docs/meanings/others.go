@@ -148,12 +148,12 @@ var others = Table{
 		},
 		{
 			Names: []string{machinev1beta1.MachineFinalizer},
-			Means: "this finalizer is on Machine API Machines. Machine API's controller, which creates and deletes the instance, writes the finalizer",
+			Means: "this is the finalizer of a Machine API Machine. Machine API's controller, which creates and deletes the instance, writes the finalizer",
 			Do:    machineFinalizer,
 		},
 		{
 			Names: []string{clusterv1.MachineFinalizer},
-			Means: "this finalizer is on Cluster API Machines. Cluster API's controller writes the finalizer, and removes it once the provider has deleted " +
+			Means: "this is the finalizer of a Cluster API Machine. Cluster API's controller writes the finalizer, and removes it once the provider has deleted " +
 				"the instance",
 			Do: machineFinalizer,
 		},
