@@ -106,7 +106,7 @@ var synchronizedFalse = Table{
 			Names: []string{controlplane.ReflectionRefused},
 			Means: "Poundlock creates an infrastructure machine template and failure domains from a ControlPlaneMachineSet, and the API server refuses one " +
 				"of these writes; the message has the refusal",
-			Do: "follow the message. If it contains `does not keep what is written to it: status.failureDomains`, the infrastructure cluster's CRD has no " +
+			Do: "follow the message. If it contains `does not store these fields: status.failureDomains`, the infrastructure cluster's CRD has no " +
 				"`status.failureDomains`",
 		},
 	},

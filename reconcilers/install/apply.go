@@ -217,9 +217,9 @@ func (k *walk) failed(doing string, o installation.Object, err error) error {
 	switch {
 	case !apierrors.IsInvalid(err) || !immutable(err):
 	case installation.IsDefinition(o.Unstructured):
-		err = fmt.Errorf("%w. Restore the field in the content. Do not delete the definition: all objects of its kind would be deleted with it", err)
+		err = fmt.Errorf("%w. Restore the field in the release's content. Do not delete the definition: all objects of its kind would be deleted with it", err)
 	default:
-		err = fmt.Errorf("%w. Give the object another name in the content, or delete the object: the installer recreates it", err)
+		err = fmt.Errorf("%w. Give the object another name in the release's content, or delete the object: the installer recreates it", err)
 	}
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
 		return &installation.Final{Err: err}
