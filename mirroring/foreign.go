@@ -44,7 +44,8 @@ func (s steps) foreignKept() string {
 	if s.Source() != authority.MachineAPI || !authority.ForeignKept(pairs.ObjectOf(o), pairs.ObjectOf(s.MachineAPI)) {
 		return ""
 	}
-	why := fmt.Sprintf("%s, which has the name of the object that the provider keeps for this Machine's instance, belongs to no machine of the provider", pairs.Describe(o))
+	why := fmt.Sprintf("%s, which has the name of the object that the provider keeps for this Machine's instance, belongs to no machine of the provider",
+		pairs.Describe(o))
 	id := authority.KeptInstance(pairs.ObjectOf(o))
 	switch {
 	case pairs.PresenceOf(o) == authority.Deleting:
@@ -133,7 +134,8 @@ func (s steps) runsAnother(owner string) string {
 	}
 	return fmt.Sprintf("%s, which has the mirror's name but is not the mirror, belongs to Machine %s of Cluster API%s. Do not delete only the "+
 		"infrastructure machine: this would terminate the instance of Machine %[2]s. Both Machines may stay as they are: each API then acts on its own "+
-		"object, and this Machine cannot migrate. To migrate this Machine, %[4]s. Or delete Machine %[2]s with its instance", pairs.Describe(s.Infra), owner, its, s.renamed())
+		"object, and this Machine cannot migrate. To migrate this Machine, %[4]s. Or delete Machine %[2]s with its instance",
+		pairs.Describe(s.Infra), owner, its, s.renamed())
 }
 
 // refersToAnothers returns why Poundlock does not mirror an authoritative Cluster API Machine that refers to another Machine's infrastructure machine. Deleting

@@ -54,7 +54,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		lookups:  histogram("lookup_duration_seconds", "Time of one lookup for an admission review, in the cache or at the API server.", "source"),
 		doubts:   counter("unchecked_total", "Failed lookups of facts that only decide about a warning.", "route"),
 		failures: counter("failures_total", "Admission reviews that no rule could decide, by reason.", "route", "reason"),
-		inFlight: gauge("in_flight", "Reviews being answered now."),
+		inFlight: gauge("in_flight", "Admission reviews that are being answered now."),
 		enforced: gauge("enforced", "1 while Poundlock's webhooks fail closed in every mirrored namespace and the API server reaches them, else 0."),
 		probes:   counter("probe_total", "Dry runs that test whether the API server reaches Poundlock's webhooks, by whether the webhooks answered.", "answered"),
 	}

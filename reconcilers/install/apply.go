@@ -126,7 +126,7 @@ func (k *walk) reroute(ctx context.Context) (waits string, err error) {
 		}
 		if after := k.live[o.Key()]; before != nil && after != nil && before.GetResourceVersion() != after.GetResourceVersion() {
 			k.endpoints = nil
-			waits = o.Key().String() + ": its endpoints follow it"
+			waits = o.Key().String() + ": the endpoints of the Service do not follow its change yet"
 		}
 	}
 	return waits, nil

@@ -661,7 +661,7 @@ func (k *walk) down(ctx context.Context) (why string, unseen bool) {
 		case err != nil:
 			unseen = true
 		case live == nil:
-			return item.Key().String() + " is not there", false
+			return item.Key().String() + " does not exist", false
 		default:
 			if why := installation.Unavailable(live); why != "" {
 				return item.Key().String() + ": " + why, false

@@ -15,7 +15,7 @@ import (
 )
 
 // errFull is the error of a review that is not accepted now, because other reviews use the memory. The API server then gets the status 429.
-var errFull = errors.New("other conversion reviews use the memory that this review needs: try again")
+var errFull = errors.New("other conversion reviews use the memory that this review needs")
 
 // held is the memory that one review and its answer use, out of the memory for all reviews. It grows with the bytes that arrive, and not by the announced
 // length, so that a client who sends nothing blocks no one.

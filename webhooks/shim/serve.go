@@ -98,7 +98,7 @@ func (s *Shim) ready(w http.ResponseWriter, certificate error) {
 	case s.draining.Load():
 		http.Error(w, "draining", http.StatusServiceUnavailable)
 	case !s.reached.Load():
-		http.Error(w, "no upstream has answered yet", http.StatusServiceUnavailable)
+		http.Error(w, "no converter (--upstream) has answered yet", http.StatusServiceUnavailable)
 	default:
 		fmt.Fprintln(w, "ok")
 	}
