@@ -192,8 +192,7 @@ func (r *reconciler) blind(ctx context.Context, key types.NamespacedName, err er
 	if s := p.state(); s.Current != authority.Migrating && s.Requested.Other() != s.Current {
 		return err
 	}
-	return errors.Join(err, r.report(ctx, p, authority.Step{Action: authority.Wait, Reason: reasonStepFailed,
-		Message: retried + why.Error()}))
+	return errors.Join(err, r.report(ctx, p, authority.Step{Action: authority.Wait, Reason: reasonStepFailed, Message: retried + why.Error()}))
 }
 
 // show sets the metrics of the object after the pass. An object that Poundlock does not manage has no metrics.

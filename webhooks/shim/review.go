@@ -101,11 +101,11 @@ func newConversion(r *review) (*conversion, error) {
 // convertible returns an error unless the versions of the objects and the requested version belong to the private groups (translation.Private).
 func (c *conversion) convertible() error {
 	if c.desired.Version == "" || !private(c.desired.Group) {
-		return fmt.Errorf("request.desiredAPIVersion: the API group of %q is neither %s nor a group below it", c.desired, translation.Private)
+		return fmt.Errorf("request.desiredAPIVersion: %q is not a version of the API group %s or of a group below it", c.desired, translation.Private)
 	}
 	for i, o := range c.was {
 		if !private(o.version().Group) {
-			return fmt.Errorf("request.objects[%d].apiVersion: the API group of %q is neither %s nor a group below it", i, o.APIVersion, translation.Private)
+			return fmt.Errorf("request.objects[%d].apiVersion: %q is not a version of the API group %s or of a group below it", i, o.APIVersion, translation.Private)
 		}
 	}
 	return nil
