@@ -26,9 +26,9 @@ func (s steps) inTheWay() string {
 		return "" // nobody else's template has this name: a template is named after its content
 	}
 	if s.Infra == nil && s.Referrer != "" {
-		return fmt.Sprintf("Machine %s of Cluster API refers to %s %s, which does not exist. If the mirror took that name, that Machine would refer to the "+
-			"mirror, and the deletion of that Machine would not end: %s; or delete Machine %[1]s, or correct its infrastructureRef: Poundlock then creates the "+
-			"mirror",
+		return fmt.Sprintf("Machine %s of Cluster API refers to %s %s, which does not exist, but whose name the mirror needs. If Poundlock created the "+
+			"mirror, Machine %[1]s would refer to the mirror, and the deletion of Machine %[1]s would not end. Delete Machine %[1]s, or correct its "+
+			"spec.infrastructureRef: Poundlock then creates the mirror. Or %[4]s",
 			s.Referrer, s.InfraKind().Kind, s.InfraName(), s.renamed())
 	}
 	if why := s.foreign(s.Infra); why != "" {
@@ -44,7 +44,8 @@ func (s steps) foreignKept() string {
 	if s.Source() != authority.MachineAPI || !authority.ForeignKept(pairs.ObjectOf(o), pairs.ObjectOf(s.MachineAPI)) {
 		return ""
 	}
-	why := fmt.Sprintf("%s, which does not belong to this object's mirror, belongs to no machine of the provider", pairs.Describe(o))
+	why := fmt.Sprintf("%s, which has the name of the object that the provider keeps for this Machine's instance, belongs to no machine of the provider",
+		pairs.Describe(o))
 	id := authority.KeptInstance(pairs.ObjectOf(o))
 	switch {
 	case pairs.PresenceOf(o) == authority.Deleting:
@@ -54,7 +55,7 @@ func (s steps) foreignKept() string {
 	case id != "":
 		why = fmt.Sprintf("%s, and names another instance, %s, which keeps running", why, id)
 	}
-	return fmt.Sprintf("%s. Delete that object: this terminates nothing, because it is paused, and Poundlock then creates the mirror: %s",
+	return fmt.Sprintf("%s. Delete that object, and Poundlock creates the mirror. The deletion terminates nothing, because the object is paused: %s",
 		why, command(o, "delete", "--wait=false"))
 }
 
@@ -107,7 +108,7 @@ func (s steps) setActs() string {
 	if authority.HasMachines(pairs.ObjectOf(s.Core)) {
 		pause = ". Do not pause Cluster API's set: its Machines would have no Machine API object, and the set could not migrate"
 	}
-	return fmt.Sprintf("%s, which is not its mirror, is not paused, so Cluster API acts on it. %s. %s%s",
+	return fmt.Sprintf("%s, which has the mirror's name but is not the mirror, is not paused, so Cluster API acts on it. %s. %s%s",
 		pairs.Describe(s.Core), both, authority.KeepOneSet(pairs.ObjectOf(s.MachineAPI), pairs.ObjectOf(s.Core)), pause)
 }
 
@@ -129,19 +130,20 @@ func (s steps) besideForeign(value any) *pairs.Write {
 func (s steps) runsAnother(owner string) string {
 	its := ""
 	if id := pairs.Nested(s.Infra, "spec", "providerID"); id != "" {
-		its = ", whose instance it runs, " + id
+		its = " and has the instance " + id
 	}
-	return fmt.Sprintf("%s, which is not its mirror, belongs to Machine %s of Cluster API%s. Do not delete the infrastructure machine alone: this would "+
-		"terminate the instance of Machine %[2]s. Both Machines may stay as they are: each API then acts on its own object, and this Machine cannot migrate. To "+
-		"migrate it, %[4]s; or delete Machine %[2]s as a whole with its instance", pairs.Describe(s.Infra), owner, its, s.renamed())
+	return fmt.Sprintf("%s, which has the mirror's name but is not the mirror, belongs to Machine %s of Cluster API%s. Do not delete only the "+
+		"infrastructure machine: this would terminate the instance of Machine %[2]s. Both Machines may stay as they are: each API then acts on its own "+
+		"object, and this Machine cannot migrate. To migrate this Machine, %[4]s. Or delete Machine %[2]s with its instance",
+		pairs.Describe(s.Infra), owner, its, s.renamed())
 }
 
 // refersToAnothers returns why Poundlock does not mirror an authoritative Cluster API Machine that refers to another Machine's infrastructure machine. Deleting
 // this Machine is no way out, because Cluster API deletes the infrastructure machine that a Machine refers to, even if that belongs to another Machine.
 func (s steps) refersToAnothers(owner string) string {
-	return fmt.Sprintf("%s, to which Machine %s of Cluster API refers, belongs to Machine %s, whose instance it runs, %s. Do not delete Machine %[2]s: "+
-		"Cluster API would delete that infrastructure machine with it, and the instance. Delete Machine %[3]s with its instance, or leave both Machines as they "+
-		"are: then Machine %[2]s cannot migrate",
+	return fmt.Sprintf("%s, to which Machine %s of Cluster API refers, belongs to Machine %s and has the instance %s. Do not delete Machine %[2]s: Cluster "+
+		"API would also delete that infrastructure machine, and the instance of Machine %[3]s. Delete Machine %[3]s with its instance, or leave both "+
+		"Machines as they are: then Machine %[2]s cannot migrate",
 		pairs.Describe(s.Infra), s.Name, owner, pairs.Nested(s.Infra, "spec", "providerID"))
 }
 
@@ -173,8 +175,8 @@ func (s steps) foreign(o *unstructured.Unstructured) string {
 		return s.unnamed(o)
 	}
 	begun := s.Kind.Name != "Machine" || slices.Contains(s.MachineAPI.GetFinalizers(), s.Kind.MachineAPIFinalizer)
-	free := "delete the Cluster API object with its instance, or leave both objects as they are: each API then acts on its own object, and this one cannot " +
-		"migrate"
+	free := "Delete the Cluster API object with its instance, or leave both objects as they are: each API then acts on its own object, and this object " +
+		"cannot migrate"
 	if !begun {
 		free = "Machine API creates no second instance (authority/created-twice). Delete this Machine, or delete the Cluster API Machine with its instance"
 	}
@@ -184,40 +186,43 @@ func (s steps) foreign(o *unstructured.Unstructured) string {
 			return fmt.Sprintf("%s, which belongs to Machine %s, has the name that the mirror's infrastructure machine needs: delete this Machine of the Machine "+
 				"API, and create it under another name", pairs.Describe(o), owners[0])
 		}
-		return pairs.Describe(o) + ", which is not its mirror, belongs to no Machine and has the name that the mirror's infrastructure machine needs: delete it"
+		return pairs.Describe(o) + " belongs to no Machine, and has the name that the mirror's infrastructure machine needs: delete that object"
 	}
 	if owner := s.ownerOfInfra(o); owner != "" && foreign != authority.NotForeign && foreign != authority.ForeignGoing {
 		return s.runsAnother(owner)
 	}
 	switch foreign {
 	case authority.ForeignGoing:
-		return pairs.Describe(o) + ", which is not its mirror, is being deleted: Poundlock creates the mirror once that object is gone" + s.commands(o)
+		return pairs.Describe(o) + ", which has the mirror's name but is not the mirror, is being deleted: Poundlock creates the mirror once that object " +
+			"is gone" + s.commands(o)
 	case authority.ForeignInstance:
-		return fmt.Sprintf("%s, which is not its mirror, has an instance of its own, %s. If Poundlock made that object the mirror, no object would name that "+
-			"instance: %s%s",
+		return fmt.Sprintf("%s, which has the mirror's name but is not the mirror, has an instance of its own, %s. If Poundlock made that object the "+
+			"mirror, no object would name that instance. %s%s",
 			pairs.Describe(o), pairs.Nested(o, "spec", "providerID"), free, s.commands(o))
 	case authority.ForeignActs:
 		if s.Kind.Name == "MachineSet" && o == s.Core {
 			return s.setActs()
 		}
 		if o == s.Infra && s.Core == nil && len(authority.MachineOwners(pairs.ObjectOf(o))) == 0 {
-			return fmt.Sprintf("%s, which is not its mirror, belongs to no Machine. Delete that object, or make it the mirror, which overwrites its spec: annotate "+
-				"it with %s",
+			return fmt.Sprintf("%s, which has the mirror's name but is not the mirror, belongs to no Machine. Delete that object. Or annotate that object "+
+				"with %s, which makes it the mirror and overwrites its spec",
 				pairs.Describe(o), authority.PausedAnnotation)
 		}
 		if !begun && s.Core != nil && (s.Infra == nil || len(authority.MachineOwners(pairs.ObjectOf(s.Infra))) == 0) {
-			return fmt.Sprintf("%s was created too, and is not paused. To avoid a second instance, neither API creates one (authority/created-twice): delete one of "+
-				"the two Machines, or annotate the Cluster API Machine and its infrastructure machine with %s to make them the mirror",
+			return fmt.Sprintf("%s, which has this Machine's name, was also created, and is not paused. To avoid a second instance, neither API creates an "+
+				"instance (authority/created-twice). Delete one of the two Machines, or annotate the Cluster API Machine and its infrastructure machine "+
+				"with %s to make them the mirror",
 				pairs.Describe(o), authority.PausedAnnotation)
 		}
-		return fmt.Sprintf("%s, which is not its mirror, is not paused, so Cluster API acts on it: %s. To make that object the mirror, which overwrites its "+
-			"spec, annotate it with %s%s",
+		return fmt.Sprintf("%s, which has the mirror's name but is not the mirror, is not paused, so Cluster API acts on it. %s. To make that object the "+
+			"mirror, which overwrites its spec, annotate it with %s%s",
 			pairs.Describe(o), free, authority.PausedAnnotation, s.commands(o))
 	case authority.ForeignStopping:
-		return pairs.Describe(o) + ", which is not its mirror, becomes the mirror as soon as its controllers acknowledge that it is paused (condition Paused)"
+		return pairs.Describe(o) + ", which has the mirror's name but is not the mirror, becomes the mirror as soon as its controllers acknowledge that it " +
+			"is paused (condition Paused)"
 	case authority.ForeignBegun:
-		return fmt.Sprintf("%s, which is not its mirror, may have an instance whose ID its controllers have not stored. If Poundlock made that object the "+
-			"mirror, no object would name that instance: delete the Cluster API Machine with its instance%s", pairs.Describe(o), s.commands(o))
+		return fmt.Sprintf("%s, which has the mirror's name but is not the mirror, may have an instance whose ID its controllers have not stored. If "+
+			"Poundlock made that object the mirror, no object would name that instance. Delete the Cluster API Machine with its instance%s", pairs.Describe(o), s.commands(o))
 	case authority.NotForeign:
 	}
 	return ""
@@ -227,8 +232,8 @@ func (s steps) foreign(o *unstructured.Unstructured) string {
 // enough, because the object's controllers delete nothing while it is paused. It returns "" if nothing is paused.
 func (s steps) commands(o *unstructured.Unstructured) string {
 	if s.hasOwnInstance(o) || o == s.Core && s.hasOwnInstance(s.stranger(s.Infra)) {
-		return fmt.Sprintf(". Leave the Cluster API object paused, because its controllers would terminate this Machine's instance, and remove the controllers' "+
-			"finalizers: %s",
+		return fmt.Sprintf(". Leave the Cluster API object paused: otherwise its controllers would terminate this Machine's instance. Instead, remove the "+
+			"controllers' finalizers: %s",
 			free(o))
 	}
 	core, infra := s.stranger(s.Core), (*unstructured.Unstructured)(nil)
@@ -244,7 +249,7 @@ func (s steps) commands(o *unstructured.Unstructured) string {
 	if !pairs.IsPaused(core) && !pairs.IsPaused(infra) || len(commands) == 0 {
 		return ""
 	}
-	return ". Its controllers delete nothing while that object is paused. To delete it, run in this order: " + strings.Join(commands, "; ")
+	return ". While that object is paused, its controllers delete nothing. To delete the object, run in this order: " + strings.Join(commands, "; ")
 }
 
 // hasOwnInstance reports whether an object has the ID of this Machine's instance, in any spelling of the ID.
@@ -294,8 +299,9 @@ func (s steps) unknownToProvider(infra *unstructured.Unstructured) string {
 	if kept == "" || id == "" {
 		return ""
 	}
-	return fmt.Sprintf(". The provider finds that instance only through its %s, which does not exist or does not name the instance. So the provider would not "+
-		"terminate the instance: terminate %s in the cloud. Then delete the objects that are left while they stay paused, in this order: ", kept, id)
+	return fmt.Sprintf(". The provider finds that instance only through an object %s, which does not exist or does not name the instance. So the provider "+
+		"would not terminate the instance: terminate the instance %s in the cloud. Then delete the objects that are left while they stay paused, in this "+
+		"order: ", kept, id)
 }
 
 // letInstance does what let does, for the object that the provider keeps for the instance of somebody else's machine. It needs no command to delete the object,
@@ -411,10 +417,10 @@ func (s steps) unnamed(mirror *unstructured.Unstructured) string {
 		return ""
 	}
 	if phase := pairs.Nested(s.MachineAPI, "status", "phase"); phase == "Provisioned" || phase == "Running" {
-		return fmt.Sprintf("%s has the instance %s, and this Machine, whose phase is %s, has no spec.providerID at the moment. Wait until Machine API's "+
-			"controllers find the instance and write spec.providerID again. If they do not, set spec.providerID: %[2]s",
+		return fmt.Sprintf("%s, the mirror, has the instance %s, but this Machine, whose phase is %s, has no spec.providerID at the moment. Wait until "+
+			"Machine API's controllers find the instance and write spec.providerID again. If they do not, set spec.providerID: %[2]s",
 			pairs.Describe(mirror), id, phase)
 	}
-	return fmt.Sprintf("%s has the instance %s, and this Machine has no spec.providerID: set spec.providerID: %[2]s, or delete this Machine",
+	return fmt.Sprintf("%s, the mirror, has the instance %s, but this Machine has no spec.providerID. Set spec.providerID: %[2]s, or delete this Machine",
 		pairs.Describe(mirror), id)
 }

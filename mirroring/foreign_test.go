@@ -227,10 +227,10 @@ func TestAnInfrastructureMachineOfAnotherMachine(t *testing.T) {
 	for source, want := range map[string]string{
 		"ClusterAPI": "which belongs to Machine foo, has the name that the mirror's infrastructure machine needs: delete this Machine of the Machine API, and " +
 			"create it under another name",
-		"MachineAPI": "belongs to Machine foo of Cluster API, whose instance it runs, aws:///a/i-1. Do not delete the infrastructure machine alone: this would " +
+		"MachineAPI": "belongs to Machine foo of Cluster API and has the instance aws:///a/i-1. Do not delete only the infrastructure machine: this would " +
 			"terminate the instance of Machine foo. Both Machines may stay as they are: each API then acts on its own object, and this Machine cannot migrate. To " +
-			"migrate it, delete Machine m of the Machine API, which has no instance in its spec.providerID, and create it under another name; or delete Machine foo " +
-			"as a whole with its instance",
+			"migrate this Machine, delete Machine m of the Machine API, which has no instance in its spec.providerID, and create it under another name. Or delete " +
+			"Machine foo with its instance",
 	} {
 		s := stranger(t, nil, nil, []change{runs("aws:///a/i-1"), of})
 		s.Core = nil
@@ -337,7 +337,7 @@ func TestAStrangersInstanceThatItsProviderDoesNotKnow(t *testing.T) {
 	const commands = "kubectl -n capi delete machine.cluster.x-k8s.io m --wait=false; " +
 		`kubectl -n capi patch machine.cluster.x-k8s.io m --type merge -p '{"metadata":{"finalizers":null}}'; ` +
 		"kubectl -n capi delete openstackmachine.infrastructure.cluster.x-k8s.io m --wait=false"
-	if got := (steps{State: s}).inTheWay(); !strings.Contains(got, "terminate openstack:///s-1 in the cloud") || !strings.HasSuffix(got, commands) {
+	if got := (steps{State: s}).inTheWay(); !strings.Contains(got, "terminate the instance openstack:///s-1 in the cloud") || !strings.HasSuffix(got, commands) {
 		t.Errorf("%q", got)
 	}
 	s.InfraInstance = mirroringtest.Object(t, `{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: OpenStackServer, metadata: {name: m, namespace: capi,
@@ -459,8 +459,8 @@ func TestWhatIsKeptForAnInstanceAndIsNotTheMirrors(t *testing.T) {
 	}{
 		{"it is the mirror's", pausedNow, itsOwner, ``, "", ""},
 		{"it has the Machine's instance", pausedNow, ``, `biosUUID: 4210-A`, "", ""},
-		{"it is paused, and names nothing", pausedNow, ``, ``, "belongs to no machine of the provider. Delete that object: this terminates nothing", ""},
-		{"it is not paused, and names nothing", ``, ``, ``, "Delete that object: this terminates nothing, because it is paused", "paused VSphereVM"},
+		{"it is paused, and names nothing", pausedNow, ``, ``, "belongs to no machine of the provider. Delete that object, and Poundlock creates the mirror", ""},
+		{"it is not paused, and names nothing", ``, ``, ``, "The deletion terminates nothing, because the object is paused", "paused VSphereVM"},
 		{"it is paused, and names another instance", pausedNow, ``, `biosUUID: 4210-b`, "names another instance, vsphere://4210-b, which keeps running. Delete that object", ""},
 		{"it is not paused, and names another instance", ``, ``, `biosUUID: 4210-b`, "an instance of its own, vsphere://4210-b: delete that object with its instance: " + remove, ""},
 		{"it is being deleted, and paused", pausedNow, goes, ``, "is being deleted: Poundlock creates the mirror once that object is gone", "removed the finalizers"},

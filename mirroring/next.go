@@ -162,8 +162,8 @@ func (s steps) lingers() string {
 	if len(others) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s, its mirror, is being deleted, but finalizers of other controllers keep it (%s): wait until those controllers remove their "+
-		"finalizers, or remove the finalizers yourself: kubectl -n %s edit %s %s. Poundlock then recreates it",
+	return fmt.Sprintf("%s, which is part of the mirror, is being deleted, but finalizers of other controllers keep it (%s): wait until those controllers "+
+		"remove their finalizers, or remove the finalizers yourself: kubectl -n %s edit %s %s. Poundlock then recreates the mirror",
 		pairs.Describe(s.Infra), strings.Join(others, ", "), s.Infra.GetNamespace(), resource(s.Infra), s.Infra.GetName())
 }
 
@@ -300,7 +300,7 @@ func (s steps) enrol(o *unstructured.Unstructured, annotations map[string]string
 		return nil
 	}
 	return &pairs.Write{Verb: pairs.Patch, Object: o, Patch: pairs.MetadataPatch(metadata), Reason: "MirrorEnrolled",
-		Note: pairs.Describe(o) + " has a twin from now on"}
+		Note: pairs.Describe(o) + " has a twin in the other API from now on, and Poundlock keeps the two equal"}
 }
 
 // recognize returns the next write that marks Cluster API objects as the mirror of a Machine API Machine. It is for a Machine that is being deleted before it
@@ -333,7 +333,8 @@ func (s steps) markInfra() *pairs.Write {
 }
 
 func (s steps) mark(o *unstructured.Unstructured) *pairs.Write {
-	return &pairs.Write{Verb: pairs.Patch, Object: o, Reason: "MirrorEnrolled", Note: pairs.Describe(o) + " has a twin from now on",
+	return &pairs.Write{Verb: pairs.Patch, Object: o, Reason: "MirrorEnrolled", Note: pairs.Describe(o) + " has a twin in the other API from now on, and " +
+		"Poundlock keeps the two equal",
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.MirrorAnnotation: s.Mark()}})}
 }
 
@@ -344,7 +345,8 @@ func (s steps) claimInfra() *pairs.Write {
 	if s.Kind.Infra != authority.InfraMachine || pairs.PresenceOf(s.Infra) != authority.Present || pairs.ControllerOf(s.Infra) != nil {
 		return nil
 	}
-	return &pairs.Write{Verb: pairs.Patch, Object: s.Infra, Reason: "MirrorClaimed", Note: pairs.Describe(s.Infra) + " belongs to its Machine from now on",
+	return &pairs.Write{Verb: pairs.Patch, Object: s.Infra, Reason: "MirrorClaimed", Note: pairs.Describe(s.Infra) + " has its Machine as its owner from " +
+		"now on",
 		Patch: pairs.MetadataPatch(map[string]any{"ownerReferences": append(pairs.OwnersWithout(s.Infra, s.Core), pairs.OwnedBy(s.Core, true))})}
 }
 

@@ -50,8 +50,8 @@ func (s steps) changeOwner(want *unstructured.Unstructured) *pairs.Write {
 	return &pairs.Write{
 		Verb: pairs.Patch, Object: s.Core, Provided: pairs.Proviso{Stays: s.Parents[authority.ClusterAPI]},
 		Patch:  pairs.MetadataPatch(map[string]any{"ownerReferences": append(refs, *wanted)}),
-		Reason: "OwnerRestored", Note: "gave " + pairs.Describe(s.Core) + " from MachineSet " + is.Name + " to MachineSet " + wanted.Name +
-			", which owns its Machine API object",
+		Reason: "OwnerRestored", Note: "changed the owner of " + pairs.Describe(s.Core) + " from MachineSet " + is.Name + " to MachineSet " + wanted.Name +
+			", which owns the Machine API object",
 	}
 }
 

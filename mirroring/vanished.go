@@ -31,12 +31,11 @@ func (s steps) vanished() string {
 		end, lost, api = " --cascade=orphan", "To restore the set in an API", "ClusterAPI, or MachineAPI"
 	}
 	if s.Kind.InfraActs() {
-		lost = "If its instance runs, and Cluster API should be authoritative for it again"
+		lost = "If the Machine's instance runs, and Cluster API should be authoritative for the Machine again"
 	}
-	return fmt.Sprintf("Cluster API is authoritative, and its %[1]s %[2]s/%[3]s, which existed, is gone. Poundlock does not recreate it, because somebody "+
-		"may have deleted it before it was mirrored, or while Poundlock was not installed. "+
-		"To delete this mirror too: kubectl -n %[4]s delete %[5]s.%[6]s %[3]s%[7]s. %[8]s, delete this mirror, and create it again with "+
-		"spec.authoritativeAPI: %[9]s",
+	return fmt.Sprintf("Cluster API is authoritative, but the Cluster API %[1]s %[2]s/%[3]s, which existed, is gone. Poundlock does not recreate it, "+
+		"because somebody may have deleted it before it was mirrored, or while Poundlock was not installed. To delete this mirror too: kubectl -n %[4]s "+
+		"delete %[5]s.%[6]s %[3]s%[7]s. %[8]s, delete this mirror, and create it again with spec.authoritativeAPI: %[9]s",
 		s.Kind.Name, s.Pair.ClusterAPI, s.Name, s.Pair.MachineAPI, s.Kind.Resource, s.Kind.MachineAPI.Group, end, lost, api)
 }
 

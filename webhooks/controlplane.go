@@ -44,7 +44,7 @@ func (f ControlPlanesFunc) ControlPlane(ctx context.Context, namespace string, s
 
 // Resolved returns an error, because the function cannot read templates.
 func (f ControlPlanesFunc) Resolved(context.Context, authority.Pair, []byte, Requested) (controlplane.Resolved, error) {
-	return controlplane.Resolved{}, errors.New("there is nothing to read templates with")
+	return controlplane.Resolved{}, errors.New("templates cannot be read")
 }
 
 // Try returns no result, because the function cannot send dry runs.
@@ -159,7 +159,7 @@ func (l Lookups) controlPlaneOfTemplate(ctx context.Context, c policies.Change) 
 		return nil, err
 	}
 	if o := template.object; o != nil && o.APIVersion != "" && o.APIVersion != template.GroupVersion().String() {
-		return nil, fmt.Errorf("the request is in %s: Poundlock reads %s", o.APIVersion, template.GroupVersion())
+		return nil, fmt.Errorf("the request is in %s, and Poundlock reads only %s: send the request in this version", o.APIVersion, template.GroupVersion())
 	}
 	out, err := l.selected(ctx, c, set)
 	if err != nil {

@@ -79,7 +79,7 @@ func (v conversions) Unconvertible(ctx context.Context, c policies.Change) (fiel
 		return core.Check(c.Kind, mapi.Raw(), env), nil
 	}
 	if capi == nil {
-		return nil, fmt.Errorf("there is no Cluster API %s of this name", c.Kind)
+		return nil, fmt.Errorf("there is no Cluster API %s with the name of this object", c.Kind)
 	}
 	if without := lacksInfraCluster(c.Kind, env); len(without) > 0 {
 		return without, nil
@@ -117,7 +117,7 @@ func (v conversions) provided(ctx context.Context, c policies.Change) (field.Err
 		return nil, nil
 	}
 	if is := c.New.APIVersion; is != "" && is != ref.GroupVersion().String() {
-		return nil, fmt.Errorf("the request is in %s: Poundlock reads %s", is, ref.GroupVersion())
+		return nil, fmt.Errorf("the request is in %s, and Poundlock reads only %s: send the request in this version", is, ref.GroupVersion())
 	}
 	env, err := v.envs.of(ctx, pairOf(c), kind)
 	if platform := unsupported(""); errors.As(err, &platform) {

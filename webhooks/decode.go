@@ -81,7 +81,7 @@ func readMember(name, value []byte, into any) error {
 }
 
 // errNotOurs reports that the object under review is outside every pair of namespaces, where nothing is locked.
-var errNotOurs = errors.New("the object lies outside every pair of namespaces")
+var errNotOurs = errors.New("the object is not in a mirrored namespace")
 
 // parse reads a review. Its errors are sentences about the whole body, for the client that calls the server.
 func parse(body []byte) (*request, error) {
@@ -131,7 +131,7 @@ type reader struct {
 func (r reader) change(route Route, req *request) (policies.Change, error) {
 	subject, ok := route.subject(req.Resource.Group, req.Resource.Resource)
 	if !ok || req.SubResource != route.Subresource {
-		return policies.Change{}, fmt.Errorf("%s is not answered at %s: the webhook configuration names the wrong path",
+		return policies.Change{}, fmt.Errorf("requests for %s are not reviewed at the path %s: the webhook configuration names the wrong path",
 			resourceText(req), route.Path())
 	}
 	in := req.Namespace

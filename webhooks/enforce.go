@@ -112,8 +112,8 @@ func (e *enforcement) Start(ctx context.Context) error {
 func (e *enforcement) logFailure(ctx context.Context, err error) {
 	if ctx.Err() == nil && err.Error() != e.failed {
 		e.failed = err.Error()
-		e.log.Info("The API server does not reach Poundlock's webhooks. Until it does, locks fail open in each namespace without Poundlock's label, and in all "+
-			"namespaces if a webhook configuration is missing",
+		e.log.Info("The API server does not reach Poundlock's webhooks. Meanwhile requests are admitted unchecked in each namespace without Poundlock's "+
+			"label, and in all namespaces if a webhook configuration is missing",
 			"reason", e.failed)
 	}
 }

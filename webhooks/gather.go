@@ -219,10 +219,10 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 		doubt("whether another MachineSet selects the same Machines could not be checked", l.siblings(ctx, c))
 	}
 	if needs.Has(policies.NeedUnknownInstances) {
-		doubt("whether the provider knows the instances of its Machines, and which have hooks, could not be checked", l.heldUp(ctx, c))
+		doubt("whether the provider knows the instances of the Machines, and which Machines have hooks, could not be checked", l.heldUp(ctx, c))
 	}
 	if needs.Has(policies.NeedEnding) {
-		doubt("which Machines are also deleted could not be checked", l.ending(ctx, c))
+		doubt("which Machines would also be deleted could not be checked", l.ending(ctx, c))
 	}
 	if needs.Has(policies.NeedUndrained) && l.Masters != nil {
 		undrained, err := l.undrained(ctx, *c)
@@ -261,11 +261,11 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 	}
 	if needs.Has(policies.NeedSets) && l.Sets != nil {
 		sets, err := l.sets(ctx, *c)
-		doubt("which object adopts which could not be checked", err)
+		doubt("which MachineSet or MachineDeployment would adopt which object could not be checked", err)
 		c.Facts.Sets = sets
 		if c.Kind == authority.MachineDeployment && c.Operation == admissionv1.Delete {
 			c.Facts.MachineAPISets, err = l.Sets.All(ctx, coreKind(policies.SideMachineAPI, "MachineSet"), c.TwinNamespace)
-			doubt("which MachineSets are moving could not be checked", err)
+			doubt("which MachineSets are moving to the other API could not be checked", err)
 		}
 	}
 	return doubts

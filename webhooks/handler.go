@@ -62,7 +62,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // receive reads the review. If it returns an error, the integer is the HTTP status for the answer.
 func receive(w http.ResponseWriter, r *http.Request) (*request, int, error) {
 	if r.Method != http.MethodPost {
-		return nil, http.StatusMethodNotAllowed, fmt.Errorf("%s is not answered here: POST an AdmissionReview", r.Method)
+		return nil, http.StatusMethodNotAllowed, fmt.Errorf("the method %s is not supported: POST an AdmissionReview", r.Method)
 	}
 	// The parsed objects point into the body, so its buffer is not reused for another review.
 	body := bytes.NewBuffer(make([]byte, 0, roomFor(r.ContentLength)))
@@ -83,7 +83,7 @@ func (h *handler) answer(ctx context.Context, req *request) (response *admission
 		if p := recover(); p != nil {
 			h.log.Error(fmt.Errorf("panic: %v", p), "review failed", "uid", req.UID, "stack", string(debug.Stack()))
 			response = h.undecided(h.open(), failurePanic, http.StatusInternalServerError, metav1.StatusReasonInternalError,
-				"Poundlock failed while it judged this request; its log has the reason under review "+string(req.UID))
+				"Poundlock failed while it checked this request. Poundlock's log has the reason, with the review's uid "+string(req.UID))
 		}
 	}()
 	if h.route.Probe {
@@ -229,7 +229,7 @@ func (h *handler) send(w http.ResponseWriter, req *request, response *admissionv
 		Response: response,
 	})
 	if err != nil && !errors.Is(err, io.ErrClosedPipe) {
-		h.log.V(1).Info("the API server did not wait for its answer", "uid", req.UID, "error", err.Error())
+		h.log.V(1).Info("the API server did not wait for the answer to a review", "uid", req.UID, "error", err.Error())
 	}
 }
 

@@ -597,7 +597,7 @@ func TestATemplateInUseIsReviewed(t *testing.T) {
 			refers: map[string]string{"s": "s-ffffffff"}},
 		"it is edited in another version of its CRD": {path: "/validate/infrastructure",
 			request: `,"operation":"UPDATE","oldObject":` + strings.Replace(before, "v1beta2", "v1beta1", 1) + `,"object":` + strings.Replace(after, "v1beta2", "v1beta1", 1),
-			refers:  map[string]string{"s": "s-0123abcd"}, want: "could not be checked: the request is in infrastructure.cluster.x-k8s.io/v1beta1: Poundlock reads infrastructure.cluster.x-k8s.io/v1beta2"},
+			refers:  map[string]string{"s": "s-0123abcd"}, want: "could not be checked: the request is in infrastructure.cluster.x-k8s.io/v1beta1, and Poundlock reads only infrastructure.cluster.x-k8s.io/v1beta2: send the request in this version"},
 	} {
 		t.Run(text, func(t *testing.T) {
 			w := &world{cached: map[string]string{}, live: map[string]string{}, sets: map[string][]string{}}

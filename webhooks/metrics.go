@@ -48,15 +48,15 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		return prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "poundlock", Subsystem: "admission", Name: name, Help: help})
 	}
 	m := &metrics{
-		rules:    counter("rule_total", "Verdicts of each rule: denied, warned or silent.", "rule", "verdict", "kind", "operation"),
-		reviews:  histogram("review_duration_seconds", "Time from a review's arrival to its answer.", "route", "allowed"),
-		gathers:  histogram("gather_duration_seconds", "Time to look up what the rules of one review need.", "route"),
-		lookups:  histogram("lookup_duration_seconds", "Time of one lookup, from the cache or from the API server.", "source"),
-		doubts:   counter("unchecked_total", "Facts for a warning that could not be looked up.", "route"),
-		failures: counter("failures_total", "Reviews that no rule could decide, by reason.", "route", "reason"),
-		inFlight: gauge("in_flight", "Reviews being answered now."),
-		enforced: gauge("enforced", "1 while locks fail closed in every mirrored namespace and the API server reaches the webhooks, else 0."),
-		probes:   counter("probe_total", "Dry runs that ask whether the API server reaches the webhooks, answered or not.", "answered"),
+		rules:    counter("rule_total", "Verdicts of each rule of admission: denied, warned or silent.", "rule", "verdict", "kind", "operation"),
+		reviews:  histogram("review_duration_seconds", "Time from the arrival of an admission review to its answer.", "route", "allowed"),
+		gathers:  histogram("gather_duration_seconds", "Time to look up everything that the rules of one admission review need.", "route"),
+		lookups:  histogram("lookup_duration_seconds", "Time of one lookup for an admission review, in the cache or at the API server.", "source"),
+		doubts:   counter("unchecked_total", "Failed lookups of facts that only decide about a warning.", "route"),
+		failures: counter("failures_total", "Admission reviews that no rule could decide, by reason.", "route", "reason"),
+		inFlight: gauge("in_flight", "Admission reviews that are being answered now."),
+		enforced: gauge("enforced", "1 while Poundlock's webhooks fail closed in every mirrored namespace and the API server reaches them, else 0."),
+		probes:   counter("probe_total", "Dry runs that test whether the API server reaches Poundlock's webhooks, by whether the webhooks answered.", "answered"),
 	}
 	for _, c := range []prometheus.Collector{m.rules, m.reviews, m.gathers, m.lookups, m.doubts, m.failures, m.inFlight, m.enforced, m.probes} {
 		if err := r.Register(c); err != nil {

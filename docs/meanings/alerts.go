@@ -9,14 +9,14 @@ var alerts = Table{
 	Rows: []Row{
 		{
 			Names: []string{"PoundlockHandoffWaits"},
-			Means: "migrations have waited for more than half an hour, for the reason in the label",
+			Means: "migrations have waited for more than half an hour, for the reason in the alert's label",
 			Do: "`kubectl poundlock status` names the objects, and the condition AuthoritySettled of each object names what the migration waits for. To " +
 				"cancel a migration, set `spec.authoritativeAPI` back",
 		},
 		{
 			Names: []string{"PoundlockMirrorFails"},
-			Means: "objects have had no equal mirror for half an hour, for the reason in the label. Their controllers act as before, but the objects cannot " +
-				"be migrated",
+			Means: "for half an hour Poundlock could not make the mirrors of some objects equal to them, for the reason in the alert's label. The " +
+				"controllers of these objects act as before, but the objects cannot be migrated",
 			Do: "`kubectl poundlock status` names the objects, and the condition Synchronized of each object explains why",
 		},
 		{
@@ -26,19 +26,19 @@ var alerts = Table{
 		},
 		{
 			Names: []string{"PoundlockStandsStill"},
-			Means: "OpenShift's own migration runs, so Poundlock mirrors and migrates nothing",
+			Means: "Poundlock mirrors and migrates nothing, because OpenShift's own migration runs",
 			Do:    "`kubectl poundlock status` names what to stop",
 		},
 		{
 			Names: []string{"PoundlockMachineSetOutlived"},
 			Means: "a Machine API MachineSet was deleted while Cluster API was authoritative, and its instances keep running",
-			Do: "either delete the Cluster API MachineSet (`kubectl -n openshift-cluster-api delete machinesets.cluster.x-k8s.io NAME`), which terminates " +
-				"its instances, or recreate the Machine API MachineSet: apply what `kubectl poundlock convert machineset/NAME` prints. The runbook " +
+			Do: "delete the Cluster API MachineSet (`kubectl -n openshift-cluster-api delete machinesets.cluster.x-k8s.io NAME`), which terminates its " +
+				"instances. Or recreate the Machine API MachineSet: apply what `kubectl poundlock convert machineset/NAME` prints. The runbook " +
 				"MirroredInMachineAPI is False has the command that lists such sets",
 		},
 		{
 			Names: []string{"PoundlockNobodyLeads"},
-			Means: "no replica holds the Lease `poundlock`, so nothing is mirrored or migrated; the webhooks keep working",
+			Means: "no replica of Poundlock holds the Lease `poundlock`, so nothing is mirrored or migrated; the webhooks keep working",
 			Do:    "`kubectl -n openshift-cluster-api logs -l app.kubernetes.io/name=poundlock --tail=100` shows why no replica gets the Lease",
 		},
 		{
@@ -48,32 +48,31 @@ var alerts = Table{
 		},
 		{
 			Names: []string{"PoundlockAdmissionFails"},
-			Means: "Poundlock cannot decide requests, because a lookup fails",
-			Do: "`kubectl get --raw '/api/v1/namespaces/openshift-cluster-api/pods/POD:8081/proxy/readyz?verbose'` shows what this replica waits for. " +
-				"Refusals and warnings that users get also name what could not be looked up",
+			Means: "Poundlock's webhooks cannot decide requests, because a lookup in the API server or in the cache fails",
+			Do: "`kubectl get --raw '/api/v1/namespaces/openshift-cluster-api/pods/POD:8081/proxy/readyz?verbose'` shows what the replica POD waits for. " +
+				"The refusals and warnings that users get also name what could not be looked up",
 		},
 		{
 			Names: []string{"PoundlockAway"},
-			Means: "no replica answers",
+			Means: "no replica of Poundlock answers",
 			Do: "`kubectl -n openshift-cluster-api get pods,events`, and `kubectl -n openshift-cluster-api logs -l app.kubernetes.io/name=poundlock " +
 				"--tail=100`. The runbook Poundlock is down: what still works lists what is refused until Poundlock runs again",
 		},
 		{
 			Names: []string{"PoundlockNotEnforced"},
-			Means: "the API server does not reach the webhooks, or a webhook configuration is missing",
+			Means: "the API server does not reach Poundlock's webhooks, or a webhook configuration is missing",
 			Do: "`kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations` shows whether the two configurations named `poundlock` exist. " +
 				"The manifests of your installation recreate a missing one: `kubectl apply -k deploy`, with the folder of docs/install.md. Otherwise " +
 				"`kubectl -n openshift-cluster-api logs -l app.kubernetes.io/name=poundlock --tail=100` has the reason",
 		},
 		{
 			Names: []string{"PoundlockCertificateExpires"},
-			Means: "the webhooks' certificate is not ready, or expires within three days",
-			Do: "`kubectl -n openshift-cluster-api get secret poundlock-serving` shows whether the certificate's Secret exists; see the runbook The " +
-				"certificate",
+			Means: "the certificate of Poundlock's webhooks is not ready, or expires within three days",
+			Do:    "`kubectl -n openshift-cluster-api get secret poundlock-serving` shows whether the certificate's Secret exists. See the runbook The certificate",
 		},
 		{
 			Names: []string{"PoundlockInstallDegraded"},
-			Means: "a provider of Cluster API is not installed as its release has it",
+			Means: "a provider of Cluster API is not installed as its release describes it",
 			Do:    "`kubectl get clusteroperators cluster-api -o yaml`: the condition Degraded names the problem",
 		},
 		{
@@ -83,13 +82,13 @@ var alerts = Table{
 		},
 		{
 			Names: []string{"HyperShiftAPIProxyHighLatency"},
-			Means: "one in twenty requests through the API proxy of this pod takes longer than 100 ms",
+			Means: "one in twenty requests through the API proxy of this Pod takes longer than 100 ms",
 			Do:    "compare with the API server's own latency first: see the runbook The API proxy is slow",
 		},
 		{
 			Names: []string{"HyperShiftConversionWebhookUnavailable"},
 			Means: "more than one in twenty conversions of private types fails, so objects that are stored in another version cannot be read or written",
-			Do:    "`kubectl poundlock private-types status`, and the runbook Conversions of private types fail",
+			Do:    "run `kubectl poundlock private-types status`, and see the runbook Conversions of private types fail",
 		},
 	},
 }

@@ -9,7 +9,7 @@ var events = Table{
 	Rows: []Row{
 		{
 			Names: []string{"MirrorCreated"},
-			Means: "Poundlock created an object to mirror the authoritative one",
+			Means: "Poundlock created an object that mirrors the authoritative object",
 			Do:    "nothing",
 		},
 		{
@@ -19,12 +19,12 @@ var events = Table{
 		},
 		{
 			Names: []string{"MirrorEnrolled"},
-			Means: "an object has a mirror from now on, so Poundlock added the sync finalizer",
+			Means: "the object has a mirror from now on, so Poundlock added the sync finalizer to the object",
 			Do:    "nothing",
 		},
 		{
 			Names: []string{"MirrorClaimed"},
-			Means: "from now on an infrastructure object has its Cluster API Machine as its owner",
+			Means: "Poundlock made the Cluster API Machine the owner of its infrastructure object",
 			Do:    "nothing",
 		},
 		{
@@ -39,8 +39,9 @@ var events = Table{
 		},
 		{
 			Names: []string{"MirrorEnded"},
-			Means: "an object has no mirror any more. Only its own API acts on it, also to complete its deletion; while it is paused, nobody does",
-			Do:    "nothing, unless the note says that the object is paused: then follow the note, which also covers an object that is being deleted",
+			Means: "the object has no mirror any more. Only the controllers of its own API act on the object, also to complete its deletion; while the " +
+				"object is paused, no controller acts on it",
+			Do: "nothing, unless the note says that the object is paused. Then follow the note, which also covers an object that is being deleted",
 		},
 		{
 			Names: []string{"MirrorRefused"},
@@ -49,14 +50,15 @@ var events = Table{
 		},
 		{
 			Names: []string{"MirrorReplaced"},
-			Means: "the provider refuses the change that would make its machine equal to the Machine API's. While the Machine API is authoritative, " +
-				"Poundlock deletes and recreates the paused mirror. No instance is affected",
+			Means: "the provider refuses the change that would make its machine (the mirror) equal to the Machine API's Machine. While the Machine API is " +
+				"authoritative, Poundlock deletes and recreates the paused mirror. No instance is affected",
 			Do: "nothing",
 		},
 		{
 			Names: []string{"FieldsTakenOver", "FieldsYielded"},
-			Means: "Poundlock took over fields of the mirror from another field manager, or left fields to the other manager",
-			Do:    "nothing",
+			Means: "Poundlock took over fields of the mirror from another field manager (`FieldsTakenOver`), or left fields of the mirror to another field " +
+				"manager (`FieldsYielded`)",
+			Do: "nothing",
 		},
 		{
 			Names: []string{"Synchronized"},
@@ -65,14 +67,15 @@ var events = Table{
 		},
 		{
 			Names: []string{"Attached", "Detached"},
-			Means: "Poundlock restored the owner reference of a Machine to its MachineSet, or removed it because the MachineSet is being deleted and the " +
-				"Machine stays",
+			Means: "Poundlock restored the owner reference of a Machine to its MachineSet (`Attached`), or removed the owner reference because the " +
+				"MachineSet is being deleted and the Machine stays (`Detached`)",
 			Do: "nothing",
 		},
 		{
 			Names: []string{"OwnerRestored"},
-			Means: "Poundlock restored the owner reference of a Machine to its MachineSet, or set the owner reference of a mirror to match that of the Machine",
-			Do:    "nothing",
+			Means: "Poundlock restored the owner reference of a Machine to its MachineSet, or gave a mirror the owner reference that corresponds to the " +
+				"Machine's",
+			Do: "nothing",
 		},
 		{
 			Names: []string{"Released"},
@@ -87,76 +90,81 @@ var events = Table{
 		},
 		{
 			Names: []string{"EtcdHookSeen", "EtcdHookFollowed"},
-			Means: "Poundlock saw the etcd operator's hook on a control plane Machine, or carried the hook or its removal over to Cluster API",
-			Do:    "nothing",
+			Means: "Poundlock saw the etcd operator's hook on a control plane Machine (`EtcdHookSeen`), or copied the hook or its removal to Cluster API " +
+				"(`EtcdHookFollowed`)",
+			Do: "nothing",
 		},
 		{
 			Names: []string{"ChecksResumed"},
-			Means: "a Machine has moved to Cluster API without an instance, and its infrastructure is ready now, or was not ready for 20 minutes. Poundlock " +
-				"removed `cluster.x-k8s.io/skip-remediation`, so that Cluster API's health checks count the Machine's start-up time from now, not from its " +
-				"creation",
+			Means: "a Machine moved to Cluster API without an instance. Its infrastructure is ready now, or was not ready for 20 minutes. Poundlock " +
+				"therefore removed `cluster.x-k8s.io/skip-remediation`, so that Cluster API's health checks count the Machine's start-up time from now, " +
+				"not from its creation",
 			Do: "nothing",
 		},
 		{
 			Names: []string{"InstanceHookRemoved"},
-			Means: "the provider now has an object for the instance of a Machine that has moved to Cluster API (an OpenStackServer, a VSphereVM), and a " +
-				"finalizer on it, or will create no such object. Poundlock removed its own hook, which makes a deleted Machine wait for this object",
+			Means: "Poundlock removed its own hook from a Machine that has moved to Cluster API. The hook made the Machine's deletion wait until the " +
+				"provider had an object for the instance (an OpenStackServer, a VSphereVM) with a finalizer. The provider has this object now, or will " +
+				"create none",
 			Do: "nothing",
 		},
 		{
 			Names: []string{"RemediationCarriedOver"},
-			Means: "a health check of Cluster API found a Machine unhealthy, and the Machine API is authoritative for the Machine or for its MachineSet. So " +
-				"Poundlock deleted the Machine",
+			Means: "a health check of Cluster API found a Machine unhealthy. Because the Machine API is authoritative for the Machine or for its " +
+				"MachineSet, Poundlock deleted the Machine",
 			Do: "nothing",
 		},
 		{
 			Names: []string{"ForeignInstance"},
-			Means: "`status.providerStatus` named the instance of another Machine. The Machine controller removed the name, and will neither adopt nor " +
-				"delete the other Machine's instance",
-			Do: "find out who wrote it: the API server's audit log has the user's name",
+			Means: "`status.providerStatus` of the Machine named the instance of another Machine. The Machine controller removed this ID from the status, " +
+				"and will neither adopt nor delete the other Machine's instance",
+			Do: "find out who wrote the ID: the API server's audit log has the user's name",
 		},
 		{
 			Names: []string{"InstanceKept"},
 			Means: "a Machine without its finalizer was deleted while its instance was being created, and another Machine already named this instance. The " +
-				"Machine controller leaves the instance to the other Machine",
+				"Machine controller does not terminate the instance: it belongs to the other Machine",
 			Do: "nothing",
 		},
 		{
 			Names: []string{"RemediationNotCarriedOver"},
-			Means: "Poundlock does not carry over the remediation of a health check with a template to the other API's Machines",
-			Do:    "delete the Machine by hand, or remove the template from the check",
+			Means: "a health check with a remediation template found a Machine unhealthy for which the other API is authoritative. Poundlock does not " +
+				"remediate such a Machine",
+			Do: "delete the Machine by hand, or remove the template from the check",
 		},
 		{
 			Names: []string{"MachineFailed", "NodeGone", "NodeStartupTimeout", "UnhealthyNode"},
-			Means: "a health check deletes the Machine: it has failed, its Node is gone, it got no Node in time, or a condition of its Node is unhealthy for too long",
-			Do:    "nothing; the Machine's MachineSet creates another one",
+			Means: "a health check deletes the Machine because the Machine has failed (`MachineFailed`), its Node is gone (`NodeGone`), it got no Node in " +
+				"time (`NodeStartupTimeout`), or a condition of its Node has been unhealthy for too long (`UnhealthyNode`)",
+			Do: "nothing; the Machine's MachineSet creates another one",
 		},
 		{
 			Names: []string{"HasRemediateAnnotation"},
-			Means: "a health check deletes the Machine, or asks for a reboot of its host, because the Machine's annotation `cluster.x-k8s.io/remediate-machine` asks " +
-				"for it",
+			Means: "a health check deletes the Machine, or requests a reboot of its host, because the Machine has the annotation " +
+				"`cluster.x-k8s.io/remediate-machine`",
 			Do: "nothing",
 		},
 		{
 			Names: []string{"MachineDeleted", "MachineAnnotated"},
-			Means: "a health check deleted an unhealthy Machine, or asked for a reboot of its host",
+			Means: "a health check deleted an unhealthy Machine (`MachineDeleted`), or requested a reboot of its host (`MachineAnnotated`)",
 			Do:    "nothing",
 		},
 		{
 			Names: []string{"RemediationWithdrawn"},
-			Means: "an external remediation was withdrawn, because the Machine is healthy again or its check no longer watches it; the note has the reason",
-			Do:    "nothing",
+			Means: "a health check withdrew its request for an external remediation, because the Machine is healthy again or the check no longer watches " +
+				"the Machine; the note has the reason",
+			Do: "nothing",
 		},
 		{
 			Names: []string{"Created", "Deleted"},
-			Means: "of a Machine: the provider accepted the request for the instance, or the instance and everything that belongs to it are gone. Of a " +
-				"ControlPlaneMachineSet: it created or deleted the Machine that the note names",
+			Means: "on a Machine: the provider accepted the request for the instance (`Created`), or the instance and everything that belongs to it are " +
+				"gone (`Deleted`). On a ControlPlaneMachineSet: the set created or deleted the Machine that the note names",
 			Do: "nothing",
 		},
 		{
 			Names: []string{"Adopted", "Amended"},
-			Means: "a ControlPlaneMachineSet became the owner of a Machine, or changed its labels, annotations or taints in place. Of other objects, " +
-				"`Adopted`: Poundlock reconciled the object for the first time",
+			Means: "a ControlPlaneMachineSet became the owner of a Machine (`Adopted`), or changed the labels, annotations or taints of a Machine in place " +
+				"(`Amended`). On any other object, `Adopted` means that Poundlock reconciled the object for the first time",
 			Do: "nothing",
 		},
 		{
@@ -166,35 +174,38 @@ var events = Table{
 		},
 		{
 			Names: []string{"FailedCreate", "FailedDelete", "FailedAdopt"},
-			Means: "a MachineSet could not create, delete or adopt a Machine. Of a Machine: the provider refused the step. The note has the refusal",
-			Do:    "follow the note; the controller retries",
+			Means: "on a MachineSet: the set could not create, delete or adopt a Machine. On a Machine: the provider refused to create or delete the " +
+				"instance. The note has the refusal",
+			Do: "follow the note; the controller retries",
 		},
 		{
 			Names: []string{"FailedExists", "FailedUpdate", "FailedFindInstance"},
-			Means: "the controller could not ask the provider for the instance, the provider refused an update, or the instance of the Machine is gone",
-			Do:    "follow the note; the controller retries unless the Machine is Failed",
+			Means: "the Machine's controller could not ask the provider whether the instance exists (`FailedExists`), the provider refused an update " +
+				"(`FailedUpdate`), or the Machine's instance is gone (`FailedFindInstance`)",
+			Do: "follow the note; the controller retries unless the Machine is Failed",
 		},
 		{
 			Names: []string{"SuccessfulCreate", "SuccessfulDelete", "SuccessfulAdopt"},
-			Means: "a MachineSet created, deleted or adopted a Machine",
+			Means: "the MachineSet created, deleted or adopted a Machine",
 			Do:    "nothing",
 		},
 		{
 			Names: []string{"DriftRemoved"},
-			Means: "somebody changed an object of a Cluster API provider, and the installer undoes the change. The note names the fields and the field manager",
-			Do:    "change the release's content or its variables instead",
+			Means: "somebody changed an object of a Cluster API provider, and the installer undid the change. The note names the fields and the field manager",
+			Do:    "change the content of the release, or the variables of the provider, instead",
 		},
 		{
 			Names: []string{"Installed", "Waiting", "InstallFailed", "Pruned", "Released", "Dropped"},
-			Means: "the installer installed a provider of Cluster API, waits in one of the provider's stages, or failed until a person acts. Or the " +
-				"installer deleted an object that the release no longer has, kept a definition that the release no longer has, or found an object that it " +
-				"does not apply, such as a Secret. The event is on the provider's inventory; if the whole set waits or fails, it is on one of the release's " +
+			Means: "the installer installed a provider of Cluster API (`Installed`), waits in one of the provider's stages (`Waiting`), or failed and " +
+				"continues only after a person acts (`InstallFailed`). `Pruned`: the installer deleted an object that the release no longer has. " +
+				"`Released`: the installer kept a definition that the release no longer has. `Dropped`: the installer found an object that it does not " +
+				"apply, such as a Secret. The event is on the provider's inventory. If all providers wait or fail, the event is on one of the release's " +
 				"ConfigMaps",
 			Do: "after a failure, see the runbook A provider of Cluster API is not installed",
 		},
 		{
 			Names: []string{"CertificateTrouble"},
-			Means: "the webhooks' certificate needs attention; the note names what is wrong. Poundlock retries by itself",
+			Means: "the webhooks' certificate has a problem, which the note names. Poundlock retries by itself",
 			Do: "if the event returns, restore what the note names: a right of Poundlock, a webhook configuration, or the Secret. If the Secret stays " +
 				"damaged, delete it, and Poundlock creates a new one: `kubectl -n openshift-cluster-api delete secret poundlock-serving` (runbook The " +
 				"certificate)",

@@ -66,6 +66,16 @@ func TestNoRowRefersToItsPlaceOnAPage(t *testing.T) {
 	}
 }
 
+// A person who asks explain for one name does not see the heading of its table. A row that begins with "of a Machine:" or "an annotation of" has no verb.
+func TestEveryRowIsASentence(t *testing.T) {
+	fragment := regexp.MustCompile(`^(of|(an?|the) (annotation|label|finalizer|value) (of|on) an?) `)
+	for _, e := range Entries(append(Runbooks(), Signals()...)) {
+		if fragment.MatchString(e.Means) {
+			t.Errorf("%s of %q begins with %q: write a sentence with a subject and a verb", e.Name, e.Section, strings.Join(strings.Fields(e.Means)[:3], " "))
+		}
+	}
+}
+
 // A cell that breaks its table, or a section that the page does not have, would not be seen in the output of explain.
 func TestEveryRowFitsItsPage(t *testing.T) {
 	for page, tables := range map[string][]Table{"../runbooks.md": Runbooks(), "../signals.md": Signals()} {

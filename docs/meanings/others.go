@@ -20,8 +20,8 @@ const OthersSection = "Others' names"
 // AnyBelow at the end of a name stands for all names that begin with what comes before it.
 const AnyBelow = "/*"
 
-const machineFinalizer = "never removes it while the instance may exist. It warns a person who removes the finalizer by hand from a Machine that is being " +
-	"deleted, because nobody would terminate the instance then"
+const machineFinalizer = "Poundlock never removes the finalizer while the instance may exist. If a person removes the finalizer by hand from a Machine that is " +
+	"being deleted, Poundlock warns, because nobody would terminate the instance then"
 
 var others = Table{
 	Section: OthersSection,
@@ -29,175 +29,184 @@ var others = Table{
 	Rows: []Row{
 		{
 			Names: []string{clusterv1.PausedAnnotation},
-			Means: "an annotation of a Cluster API object, with any value: Cluster API's controllers ignore the object. Poundlock or a person writes it",
-			Do: "sets it on the Cluster API objects for which Machine API is authoritative, and removes it when a move to Cluster API ends. Do not remove " +
-				"it from a mirror: without it both APIs would act on one instance",
+			Means: "with this annotation on a Cluster API object, with any value, Cluster API's controllers ignore the object. Poundlock or a person " +
+				"writes the annotation",
+			Do: "Poundlock sets the annotation on the Cluster API objects for which Machine API is authoritative, and removes it when a move to Cluster " +
+				"API ends. Do not remove the annotation from a mirror: without it both APIs would act on one instance",
 		},
 		{
 			Names: []string{clusterv1.DeleteMachineAnnotation, machineapi.DeleteAnnotation, machineapi.OldDeleteAnnotation},
-			Means: "an annotation of a Machine (in Machine API with any value except an empty one): at a scale-down, the MachineSet deletes this Machine " +
-				"before others. A person or the autoscaler writes it",
-			Do: "translates it into the other API's name, and copies the autoscaler's annotation to the authoritative object",
+			Means: "with this annotation on a Machine, the MachineSet deletes this Machine before others at a scale-down. Machine API ignores the " +
+				"annotation if its value is empty. A person or the autoscaler writes the annotation",
+			Do: "Poundlock translates the annotation into the other API's name, and copies the autoscaler's annotation to the authoritative object",
 		},
 		{
 			Names: []string{clusterv1.MachineSkipRemediationAnnotation},
-			Means: "an annotation of a Machine: no MachineHealthCheck of Cluster API remediates it. A person writes it, or Poundlock",
-			Do: "sets it while a Machine moves to Cluster API without an instance, and removes it when its infrastructure is ready. " +
-				"Machine API's checks, where Poundlock runs them, obey it too",
+			Means: "with this annotation on a Machine, no MachineHealthCheck of Cluster API remediates the Machine. A person or Poundlock writes the annotation",
+			Do: "Poundlock sets the annotation while a Machine moves to Cluster API without an instance, and removes it when the Machine's infrastructure " +
+				"is ready. Machine API's health checks also obey the annotation if Poundlock runs them",
 		},
 		{
 			Names: []string{clusterv1.RemediateMachineAnnotation},
-			Means: "an annotation of a Machine: a MachineHealthCheck remediates it at once. A person writes it",
-			Do:    "obeys it on a Machine API Machine where Poundlock runs Machine API's checks",
+			Means: "with this annotation on a Machine, a MachineHealthCheck remediates the Machine at once. A person writes the annotation",
+			Do:    "if Poundlock runs Machine API's health checks, it obeys the annotation on a Machine API Machine",
 		},
 		{
 			Names: []string{clusterv1.ManagedByAnnotation},
-			Means: "an annotation of an infrastructure cluster object: another tool manages the object, so the provider's controller does not write to the " +
-				"object or its status. OpenShift writes it",
-			Do: "lists the control plane's failure domains only in the status of objects with this annotation",
+			Means: "this annotation means that another tool manages the infrastructure cluster object, so the provider's controller writes neither to the " +
+				"object nor to its status. OpenShift writes the annotation",
+			Do: "Poundlock writes the control plane's failure domains only to the status of an object with this annotation",
 		},
 		{
 			Names: []string{clusterv1.ClusterNameLabel, machinev1beta1.MachineClusterIDLabel},
-			Means: "a label of a Machine or MachineSet: the name of its cluster, in Cluster API and in Machine API. The creator of the object writes it",
-			Do:    "translates each label into the other, and refuses to move an object of another cluster",
+			Means: "this label of a Machine or MachineSet has the name of the object's cluster. `cluster.x-k8s.io/cluster-name` is the label of Cluster " +
+				"API, `machine.openshift.io/cluster-api-cluster` the label of Machine API. The creator of the object writes the label",
+			Do: "Poundlock translates each label into the other one, and refuses to move an object of another cluster",
 		},
 		{
 			Names: []string{clusterv1.MachineControlPlaneLabel},
-			Means: "a label of a Cluster API Machine: the Machine belongs to the control plane",
-			Do: "writes it if the Machine API's role label is `master` or `control-plane`, and refuses its removal while Cluster API is authoritative " +
-				"for the Machine",
+			Means: "the Cluster API Machine that has this label belongs to the control plane",
+			Do: "Poundlock writes the label if the Machine API's role label is `master` or `control-plane`, and refuses its removal while Cluster API is " +
+				"authoritative for the Machine",
 		},
 		{
 			Names: []string{machineapi.RoleLabel, machineapi.TypeLabel},
-			Means: "a label of a Machine API Machine: what its Node is for, such as `worker`. The creator of the Machine writes it",
-			Do: "converts it to a `node-role.kubernetes.io` label in Cluster API. A Machine with the role `master` or `control-plane` counts as a " +
-				"Machine of the control plane",
+			Means: "this label of a Machine API Machine shows what the Machine's Node is for, such as `worker`. The creator of the Machine writes the label",
+			Do: "Poundlock converts the label to a `node-role.kubernetes.io` label in Cluster API. Poundlock treats a Machine with the role `master` or " +
+				"`control-plane` as a Machine of the control plane",
 		},
 		{
 			Names: []string{corev1.LabelHostname},
-			Means: "a label of a Node: the name of its host. The kubelet writes it",
-			Do:    "refuses names of Machines that are too long for this label, if the host is named after the Machine",
+			Means: "this label of a Node has the name of the Node's host. The kubelet writes the label",
+			Do:    "Poundlock refuses a name of a Machine that is too long for this label, if the host is named after the Machine",
 		},
 		{
 			Names: []string{clusterv1.NodeRoleLabelPrefix + AnyBelow},
-			Means: "a label of a Node, and of a Cluster API Machine, which passes it on: a role of the Node. The installer, a person or Cluster API writes it",
-			Do: "writes it to a Cluster API Machine, from the Machine API's role and type labels. A Node with `master` or `control-plane` counts as a Node " +
-				"of the control plane",
+			Means: "this label shows a role of a Node. Cluster API copies the label from a Cluster API Machine to its Node. The installer, a person or " +
+				"Cluster API writes the label",
+			Do: "Poundlock writes the label to a Cluster API Machine, from the Machine API's role and type labels. Poundlock treats a Node with the role " +
+				"`master` or `control-plane` as a Node of the control plane",
 		},
 		{
 			Names: []string{machineapi.MachineSetLabel, clusterv1.MachineSetNameLabel},
-			Means: "a label of a Machine: the MachineSet that created the Machine, in Machine API and in Cluster API. The set's controller writes it",
-			Do:    "does not change Machine API's label, and does not copy Cluster API's label, by which Cluster API's set recognizes its own Machines",
+			Means: "this label of a Machine names the MachineSet that created the Machine. `machine.openshift.io/cluster-api-machineset` is the label of " +
+				"Machine API, `cluster.x-k8s.io/set-name` the label of Cluster API. The MachineSet's controller writes the label",
+			Do: "Poundlock does not change Machine API's label. Poundlock does not copy Cluster API's label either, because Cluster API's MachineSet " +
+				"recognizes its own Machines by this label",
 		},
 		{
 			Names: []string{clusterv1.MachineDeploymentNameLabel},
-			Means: "a label of a Cluster API MachineSet or Machine: the MachineDeployment that created it. The MachineDeployment's controller writes it",
-			Do:    "warns if a MachineDeployment is deleted and its MachineSets are to stay",
+			Means: "this label of a Cluster API MachineSet or Machine names the MachineDeployment that created the object. The MachineDeployment's " +
+				"controller writes the label",
+			Do: "Poundlock warns if a MachineDeployment is deleted while its MachineSets stay",
 		},
 		{
 			Names: []string{machineapi.InterruptibleLabel},
-			Means: "a label of a Machine, and through `spec.metadata` also of its Node: the cloud may terminate the instance at any time (spot, " +
-				"preemptible). Machine API's controllers write it",
-			Do: "derives it from the providerSpec's spot option in both directions, so this label keeps no object from moving",
+			Means: "the cloud may terminate the instance of a Machine with this label at any time (spot, preemptible). Through `spec.metadata` the " +
+				"Machine's Node has the label too. Machine API's controllers write the label",
+			Do: "Poundlock derives the label from the providerSpec's spot option in both directions, so the label keeps no object from moving",
 		},
 		{
 			Names: []string{machineapi.RegionLabel, machineapi.ZoneLabel, machineapi.InstanceTypeLabel},
-			Means: "a label of a Machine API Machine: the place or the type of its instance. Machine API's controllers write it, for the columns of " +
-				"`kubectl get`",
-			Do: "allows the Machine API's controllers to write it, whichever API is authoritative",
+			Means: "this label of a Machine API Machine has the region, the zone or the type of the Machine's instance. Machine API's controllers write " +
+				"the label, for the columns of `kubectl get`",
+			Do: "Poundlock allows the Machine API's controllers to write the label, whichever API is authoritative",
 		},
 		{
 			Names: []string{machineapi.ExcludeDrainAnnotation, clusterv1.ExcludeNodeDrainingAnnotation},
-			Means: "an annotation of a Machine, with any value: the deletion of the Machine does not drain its Node. A person writes it",
-			Do:    "translates it into the other API's name, and obeys it where Poundlock runs Machine API's controllers",
+			Means: "with this annotation on a Machine, with any value, the deletion of the Machine does not drain its Node. A person writes the annotation",
+			Do:    "Poundlock translates the annotation into the other API's name, and obeys it if Poundlock runs Machine API's controllers",
 		},
 		{
 			Names: []string{machineapi.AutoscalerMinSizeAnnotation, machineapi.AutoscalerMaxSizeAnnotation},
-			Means: "an annotation of a MachineSet: the fewest and the most replicas that the autoscaler may ask for. OpenShift's autoscaler operator writes it",
-			Do:    "translates it into Cluster API's name",
+			Means: "this annotation of a MachineSet has the fewest or the most replicas that the autoscaler may request. OpenShift's autoscaler operator " +
+				"writes the annotation",
+			Do: "Poundlock translates the annotation into Cluster API's name",
 		},
 		{
 			Names: []string{machineapi.RemediationStrategyAnnotation},
-			Means: "an annotation of a MachineHealthCheck: `external-baremetal` reboots the host of an unhealthy Machine instead of deleting the Machine. A person " +
-				"writes it",
-			Do: "refuses to move such a check: Cluster API has no such strategy",
+			Means: "with the value `external-baremetal` of this annotation, a MachineHealthCheck reboots the host of an unhealthy Machine instead of " +
+				"deleting the Machine. A person writes the annotation",
+			Do: "Poundlock refuses to move a MachineHealthCheck with this annotation, because Cluster API has no such strategy",
 		},
 		{
 			Names: []string{"host.metal3.io/external-remediation"},
-			Means: "an annotation of a Machine on bare metal: requests a reboot of the Machine's host. Machine API's health checks write it",
-			Do:    "allows the Machine API's controllers to write it, whichever API is authoritative",
+			Means: "this annotation of a Machine on bare metal requests a reboot of the Machine's host. Machine API's health checks write the annotation",
+			Do:    "Poundlock allows the Machine API's controllers to write the annotation, whichever API is authoritative",
 		},
 		{
 			Names: []string{"metal3.io/autoscale-to-hosts"},
-			Means: "an annotation of a MachineSet on bare metal: a controller of Machine API sets its replicas to the number of hosts, whichever API is " +
-				"authoritative. A person writes it",
-			Do: "refuses to move such a set. Remove the annotation first, and set `spec.replicas`",
+			Means: "with this annotation on a MachineSet on bare metal, a controller of Machine API sets the replicas of the set to the number of hosts, " +
+				"whichever API is authoritative. A person writes the annotation",
+			Do: "Poundlock refuses to move a MachineSet with this annotation. Remove the annotation first, and set `spec.replicas`",
 		},
 		{
 			Names: []string{authority.SyncFinalizer},
-			Means: "a finalizer of an object and of its mirror. Poundlock writes it, under the name that OpenShift's own migration uses",
-			Do: "the finalizer keeps each of the two objects until the deletion of the other one is settled, and then Poundlock removes it. Do not remove the " +
-				"finalizer by hand while Poundlock runs; `kubectl poundlock cleanup` removes it permanently",
+			Means: "Poundlock writes this finalizer to an object and to its mirror, under the name that OpenShift's own migration uses",
+			Do: "Poundlock's finalizer keeps each of the two objects until the deletion of the other one is settled; then Poundlock removes it. Do not " +
+				"remove the finalizer by hand while Poundlock runs; `kubectl poundlock cleanup` removes it permanently",
 		},
 		{
 			Names: []string{machinev1beta1.MachineFinalizer},
-			Means: "a finalizer of a Machine API Machine. Machine API's controller, which creates and deletes the instance, writes it",
+			Means: "this is the finalizer of a Machine API Machine. Machine API's controller, which creates and deletes the instance, writes the finalizer",
 			Do:    machineFinalizer,
 		},
 		{
 			Names: []string{clusterv1.MachineFinalizer},
-			Means: "a finalizer of a Cluster API Machine. Cluster API's controller writes it, and removes it once the provider has deleted the instance",
-			Do:    machineFinalizer,
+			Means: "this is the finalizer of a Cluster API Machine. Cluster API's controller writes the finalizer, and removes it once the provider has deleted " +
+				"the instance",
+			Do: machineFinalizer,
 		},
 		{
 			Names: []string{authority.EtcdHookAnnotation},
-			Means: "etcd's hook on a control plane Machine of Cluster API, as an annotation. The etcd operator adds the hook to the Machine API object and " +
-				"removes it; Poundlock copies both to Cluster API",
-			Do: "warns a person who removes it from a Machine that is being deleted. Let the etcd operator remove it",
+			Means: "this annotation is etcd's hook on a control plane Machine of Cluster API: the deletion of the Machine waits for it. The etcd operator " +
+				"adds the hook to the Machine API object and removes it; Poundlock copies both changes to Cluster API",
+			Do: "Poundlock warns a person who removes the hook from a Machine that is being deleted. Let the etcd operator remove the hook",
 		},
 		{
 			Names: []string{controlplane.Finalizer},
-			Means: "a finalizer of a ControlPlaneMachineSet. The operator of ControlPlaneMachineSets writes it",
-			Do:    "if Poundlock runs this operator, removes it once no Machine has the set as its owner",
+			Means: "this finalizer is on ControlPlaneMachineSets. The operator of ControlPlaneMachineSets writes the finalizer",
+			Do:    "if Poundlock runs the operator of ControlPlaneMachineSets, Poundlock removes the finalizer once no Machine has the set as its owner",
 		},
 		{
 			Names: []string{clusterv1.PreDrainDeleteHookAnnotationPrefix + AnyBelow, clusterv1.PreTerminateDeleteHookAnnotationPrefix + AnyBelow},
-			Means: "an annotation of a Cluster API Machine: the deletion waits before the drain, or before the instance is terminated, until the hook's " +
-				"owner (the value) removes it",
-			Do: "translates it from and into `spec.lifecycleHooks` of the Machine API Machine",
+			Means: "this annotation is a hook on a Cluster API Machine. The deletion of the Machine waits, before the drain (`pre-drain`) or before the " +
+				"instance is terminated (`pre-terminate`), until the hook's owner (the value) removes the annotation",
+			Do: "Poundlock translates the hook from and into `spec.lifecycleHooks` of the Machine API Machine",
 		},
 		{
 			Names: []string{core.InstanceHookAnnotation},
-			Means: "Poundlock's own hook on a Cluster API Machine whose provider does not know the instance yet",
-			Do:    "removes it when the provider knows the instance. Until then a deletion of the Machine waits",
+			Means: "Poundlock writes this hook to a Cluster API Machine whose provider does not know the instance yet. A deletion of the Machine waits " +
+				"meanwhile",
+			Do: "Poundlock removes the hook when the provider knows the instance",
 		},
 		{
 			Names: []string{authority.BlockMoveAnnotation},
-			Means: "an annotation of a provider's object: while it exists, `clusterctl move` waits. The provider's controller writes it while it acts on " +
-				"the object",
-			Do: "treats its absence as the provider's acknowledgement of a pause",
+			Means: "while this annotation is on a provider's object, `clusterctl move` waits. The provider's controller writes the annotation while it " +
+				"acts on the object",
+			Do: "Poundlock waits until the annotation is gone: its absence is the provider's acknowledgement of a pause",
 		},
 		{
 			Names: []string{corev1.LastAppliedConfigAnnotation},
-			Means: "an annotation of any object: what `kubectl apply` applied last",
-			Do:    "allows everybody to write it on every object, and copies it to no mirror",
+			Means: "this annotation of an object has the manifest that `kubectl apply` applied last",
+			Do:    "Poundlock allows everybody to write the annotation on every object, and copies it to no mirror",
 		},
 		{
 			Names: []string{"app.kubernetes.io/name"},
-			Means: "a label of the objects of an installation: the name of the program. Poundlock's own objects, including its Pods, have `poundlock`",
-			Do:    "copies it to the mirror; `kubectl get pods -l app.kubernetes.io/name=poundlock` finds Poundlock's Pods",
+			Means: "this label of an installation's objects has the name of the program. Poundlock's own objects, including its Pods, have `poundlock`",
+			Do:    "Poundlock copies the label to the mirror; `kubectl get pods -l app.kubernetes.io/name=poundlock` finds Poundlock's Pods",
 		},
 		{
 			Names: []string{authority.TaintGate},
 			Means: "a feature gate of Cluster API's manager, off by default: while it is off, Cluster API's webhooks refuse every Machine and MachineSet " +
 				"that has taints. A person sets it by `--feature-gates=" + authority.TaintGate + "=true`",
-			Do: "warns before an object with taints moves to Cluster API",
+			Do: "Poundlock warns before an object with taints moves to Cluster API",
 		},
 		{
 			Names: []string{"MachineAPIMigration"},
-			Means: "OpenShift's feature gate: while it is on, the Machine API's controllers obey `status.authoritativeAPI`. A person turns it on in " +
-				"FeatureGate `cluster`",
-			Do: "mirrors and migrates nothing while the gate is off",
+			Means: "this is a feature gate of OpenShift. While the gate is on, the Machine API's controllers obey `status.authoritativeAPI`. A person " +
+				"turns the gate on in FeatureGate `cluster`",
+			Do: "Poundlock mirrors and migrates nothing while the gate is off",
 		},
 	},
 }

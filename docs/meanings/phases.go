@@ -13,38 +13,39 @@ var phases = Table{
 	Rows: []Row{
 		{
 			Names: []string{machinev1beta1.PhaseProvisioning},
-			Means: "of a Machine: its instance is being created",
+			Means: "the Machine's instance is being created",
 			Do:    "nothing",
 		},
 		{
 			Names: []string{machinev1beta1.PhaseProvisioned},
-			Means: "of a Machine: its instance exists, and has not joined the cluster as a Node yet",
+			Means: "the Machine's instance exists, and has not joined the cluster as a Node yet",
 			Do:    "nothing; if this phase stays, look at the instance's console",
 		},
 		{
 			Names: []string{machinev1beta1.PhaseRunning},
-			Means: "of a Machine: its instance has joined the cluster as a Node",
+			Means: "the Machine's instance has joined the cluster as a Node",
 			Do:    "nothing",
 		},
 		{
 			Names: []string{machinev1beta1.PhaseDeleting},
-			Means: "of a Machine: it is being deleted, its Node drained and its instance terminated",
+			Means: "the Machine is being deleted: its Node is drained, and then its instance is terminated",
 			Do:    "nothing; if this phase stays, read the Machine's conditions `Drained` and `Terminable`",
 		},
 		{
 			Names: []string{machinev1beta1.PhaseFailed},
-			Means: "of a Machine: its instance could not be created, or is gone. The controller does not retry, and the Machine can only be deleted",
-			Do:    "read `status.errorMessage`, then delete the Machine; its MachineSet creates another",
+			Means: "the Machine's instance could not be created, or is gone. The controller does not retry, and the Machine can only be deleted",
+			Do:    "read `status.errorMessage`, then delete the Machine; its MachineSet creates another one",
 		},
 		{
 			Names: []string{string(machinev1beta1.MachineAuthorityMachineAPI), string(machinev1beta1.MachineAuthorityClusterAPI)},
-			Means: "a value of `authoritativeAPI`: in `status` the API that is authoritative now, in `spec` the API that is requested",
+			Means: "this is a value of `authoritativeAPI`: in `status` the field has the API that is authoritative now, in `spec` the API that is requested",
 			Do:    "nothing",
 		},
 		{
 			Names: []string{string(machinev1beta1.MachineAuthorityMigrating)},
-			Means: "of `status.authoritativeAPI`: authority is between the two APIs, and both are paused",
-			Do:    "nothing; if this value stays, read the condition `AuthoritySettled`",
+			Means: "this value of `status.authoritativeAPI` means that authority is moving from one API to the other. The controllers of both APIs are " +
+				"paused meanwhile",
+			Do: "nothing; if this value stays, read the condition `AuthoritySettled`",
 		},
 	},
 }

@@ -9,39 +9,39 @@ var privateTypes = Table{
 	Rows: []Row{
 		{
 			Names: []string{"upstream-webhook-unavailable"},
-			Means: "the converter that the message names does not answer",
-			Do: "look at the converter's pods, and at the endpoints of its Service. If the converter's certificate is not trusted, the message says so: " +
-				"see `--upstream-ca`",
+			Means: "the conversion webhook (the converter) that the message names does not answer",
+			Do: "look at the converter's Pods, and at the endpoints of its Service. If the shim does not trust the converter's certificate, the message " +
+				"says so: set `--upstream-ca`",
 		},
 		{
 			Names: []string{"upstream-failed"},
-			Means: "the converter answered `Failed`, or with an error",
-			Do: "the converter's message is in the log and in the answer. If the converter does not find a CustomResourceDefinition, it runs without a " +
-				"proxy, or the label for the contract is missing",
+			Means: "the converter answered a conversion with `Failed`, or with an error",
+			Do: "read the converter's message, which is in the shim's log and in the answer to the client. If the converter does not find a " +
+				"CustomResourceDefinition, it runs without the API proxy, or the label for the Cluster API contract is missing",
 		},
 		{
 			Names: []string{"upstream-not-configured"},
-			Means: "no `--upstream` matches the group",
+			Means: "no `--upstream` of the conversion shim matches the API group of the objects",
 			Do:    "run `kubectl poundlock private-types install` again, with `--upstream SUFFIX=URL` for the group",
 		},
 		{
 			Names: []string{"translation-failed"},
-			Means: "the converter's answer is not a ConversionReview, or its objects are not the objects that were sent",
-			Do:    "check that the URL is a conversion webhook's: a proxy or load balancer may answer instead of the webhook",
+			Means: "the converter's answer is not a ConversionReview, or the objects in the answer are not the objects that were sent",
+			Do:    "check that the URL of `--upstream` belongs to a conversion webhook: a proxy or load balancer may answer instead of the webhook",
 		},
 		{
 			Names: []string{"upstream-uid-mismatch"},
-			Means: "the converter answered with another UID. The objects were correct, and the conversion succeeded",
+			Means: "the converter answered with another UID than the review's. The objects were correct, and the conversion succeeded",
 			Do:    "nothing; report it to the authors of the converter",
 		},
 		{
 			Names: []string{"invalid-request"},
-			Means: "the request is not a ConversionReview about private types",
-			Do:    "a definition that is not private may name the shim as its converter. Otherwise another client calls the shim",
+			Means: "the conversion shim received a request that is not a ConversionReview about private types",
+			Do:    "check whether a CustomResourceDefinition that is not private names the shim as its conversion webhook. Otherwise another client calls the shim",
 		},
 		{
 			Names: []string{"overloaded"},
-			Means: "more reviews arrived at the same time than `--concurrency` allows, or larger reviews than `--in-flight-mib` allows",
+			Means: "more conversion reviews arrived at the same time than `--concurrency` allows, or together they were larger than `--in-flight-mib` allows",
 			Do:    "the API server retries the reviews, up to ten times. If this reason stays, add replicas",
 		},
 	},
@@ -53,18 +53,18 @@ var errorTypes = Table{
 	Rows: []Row{
 		{
 			Names: []string{"error_type"},
-			Means: "the label of the metrics that has these values",
-			Do:    "see each value",
+			Means: "this label of metrics has the kind of an error",
+			Do:    "run `kubectl poundlock explain` with the label's value",
 		},
 		{
 			Names: []string{"invalid-json"},
-			Means: "a client or the API server sent a body that is not JSON",
+			Means: "a client or the API server sent the API proxy a body that is not JSON",
 			Do:    "the proxy's log has the request: find its sender",
 		},
 		{
 			Names: []string{"unsupported-resource"},
-			Means: "a body has a kind of a private group that the proxy does not translate",
-			Do:    "see [private types](private-types.md) for what it translates",
+			Means: "a body has a kind of a private group that the API proxy does not translate",
+			Do:    "see [private types](private-types.md) for the kinds that the proxy translates",
 		},
 	},
 }

@@ -21,14 +21,15 @@ var synchronizedFalse = Table{
 		},
 		{
 			Names: []string{conversion.ReasonClusterNotReady},
-			Means: "the Infrastructure, the Cluster or the infrastructure cluster object that a conversion needs is missing",
+			Means: "Poundlock cannot create the mirror because the Infrastructure, the Cluster or the infrastructure cluster object is missing; the " +
+				"message names it",
 			Do: "create the object that the message names; then Poundlock continues by itself. An Infrastructure that was restored from a backup without " +
-				"status lacks name and platform: `kubectl replace --subresource=status -f infrastructure.yaml`",
+				"its status lacks the infrastructure's name and platform: `kubectl replace --subresource=status -f infrastructure.yaml` restores the status",
 		},
 		{
 			Names: []string{conversion.ReasonInfraClusterMissing},
-			Means: "the infrastructure cluster object is missing. OpenShift does not create it on Nutanix, on OpenStack before 4.21, and where the load " +
-				"balancer is yours",
+			Means: "the infrastructure cluster object (for example an AWSCluster) is missing. OpenShift does not create this object on Nutanix, on " +
+				"OpenStack before 4.21, and on clusters with a load balancer that you manage yourself",
 			Do: "check the manifest in the message, which Poundlock made from the Infrastructure, and run the message's commands " +
 				"([guide](guide.md#the-infrastructure-cluster-object)); then Poundlock continues by itself",
 		},
@@ -48,13 +49,13 @@ var synchronizedFalse = Table{
 		},
 		{
 			Names: []string{authority.ReasonInfraNotFound},
-			Means: "the Cluster API object refers to a provider's object that does not exist",
+			Means: "the Cluster API object refers to an object of the provider (an infrastructure machine or a template) that does not exist",
 			Do: "for a Machine: restore the provider's object with its `spec.providerID`, or correct the reference; `kubectl get events` shows who deleted " +
-				"the object. If both Machines have the `spec.providerID`, you can also move the Machine to Machine API; if the instance is gone too, the " +
-				"Machine becomes Failed, and the Machine API creates no instance. If no Machine has a `spec.providerID`, look for the instance in the " +
-				"cloud. If there is none, recreate the provider's object without an ID, and Cluster API creates the instance, or delete the Machine. For a " +
-				"MachineSet the template is missing: recreate it with the same name, or refer to another template. Until then the set creates no Machine, " +
-				"and its Machines keep running",
+				"the object. If both Machines have the `spec.providerID`, you can also move the Machine to Machine API. If the instance is gone too, the " +
+				"Machine then becomes Failed, and the Machine API creates no instance. If no Machine has a `spec.providerID`, look for the instance in the " +
+				"cloud. If there is no instance, recreate the provider's object without an ID, and Cluster API creates the instance, or delete the " +
+				"Machine. For a MachineSet the template is missing: recreate the template with the same name, or refer to another template. Until then the " +
+				"set creates no Machine, and its Machines keep running",
 		},
 		{
 			Names: []string{"MirrorRefused"},
@@ -64,24 +65,25 @@ var synchronizedFalse = Table{
 		},
 		{
 			Names: []string{"AuthoritativeObjectMissing"},
-			Means: "Cluster API is authoritative, but its object, which existed, is gone. It was deleted before Poundlock mirrored it (it did not convert, " +
-				"or its infrastructure machine was missing), or while Poundlock was not installed, or somebody removed its finalizers by hand. Poundlock " +
-				"does not recreate the object: Cluster API could create another instance, or its MachineSet could delete another Machine",
-			Do: "check in the cloud whether the Machine's instance runs. Delete the mirror with the command in the message. To restore the object, then " +
-				"recreate the mirror with `spec.authoritativeAPI: ClusterAPI`, and for a Machine with its `spec.providerID`",
+			Means: "Cluster API is authoritative, but its object, which existed, is gone. Somebody deleted the object while Poundlock was not installed or " +
+				"before Poundlock had mirrored it (it did not convert, or its infrastructure machine was missing), or removed its finalizers by hand. " +
+				"Poundlock does not recreate the object: Cluster API could create another instance, or its MachineSet could delete another Machine",
+			Do: "check in the cloud whether the Machine's instance runs. Delete the mirror with the command in the message. To restore the object after " +
+				"that, recreate the mirror with `spec.authoritativeAPI: ClusterAPI`, and for a Machine with its `spec.providerID`",
 		},
 		{
 			Names: []string{authority.ReasonForeignTwin},
-			Means: "an object that is not the mirror has the mirror's name. Cluster API acts on this object, the object has its own instance, it belongs to another " +
-				"Machine, or it is being deleted. Or an object that the provider would keep for the instance (a VSphereVM, an OpenStackServer) was created by a " +
-				"person, belongs to no machine of the provider, and does not name the Machine's instance; if such an object names no instance, Poundlock pauses it, " +
-				"because its controller may find the Machine's instance by the name. Poundlock does not write to the object that has the mirror's name, and the " +
-				"Machine API acts as before. If two MachineSets were created at the same moment, the one without Machines creates none (`authority/created-twice`); " +
-				"while no replica of Poundlock answers, policies enforce this, because Poundlock has marked the Machine API's MachineSet " +
-				"(`poundlock.openshift.io/beside-foreign`). If two Machines were created at the same moment, neither API creates an instance " +
-				"(`authority/created-twice`), as long as a replica of Poundlock answers. Without a replica, Cluster API's Machine may create its instance, and " +
-				"Machine API's Machine creates none, because Poundlock has marked it (`poundlock.openshift.io/beside-foreign`). If somebody has also removed the " +
-				"label `poundlock.openshift.io/admission`, nothing keeps both Machines from creating an instance",
+			Means: "an object that Poundlock did not create has the mirror's name, and cannot become the mirror: Cluster API acts on this object, the " +
+				"object has its own instance, it belongs to another Machine, or it is being deleted. Or the provider keeps an object for the instance (a " +
+				"VSphereVM, an OpenStackServer), and a person created an object of that name which belongs to no machine of the provider and does not name " +
+				"the Machine's instance. If such an object names no instance, Poundlock pauses it, because its controller may find the Machine's instance " +
+				"by the name. Poundlock does not write to the object that has the mirror's name, and the Machine API acts as before. If two MachineSets " +
+				"were created at the same moment, the one without Machines creates none (`authority/created-twice`). While no replica of Poundlock " +
+				"answers, policies enforce this, because Poundlock has marked the Machine API's MachineSet (`poundlock.openshift.io/beside-foreign`). If " +
+				"two Machines were created at the same moment, neither API creates an instance (`authority/created-twice`) as long as a replica of " +
+				"Poundlock answers. Without a replica, Cluster API's Machine may create its instance, and Machine API's Machine creates none, because " +
+				"Poundlock has marked it (`poundlock.openshift.io/beside-foreign`). If somebody has also removed the label " +
+				"`poundlock.openshift.io/admission`, nothing keeps both Machines from creating an instance",
 			Do: "the message names the object. Of two MachineSets, delete the one that you do not want, with the message's command: this also deletes the set's " +
 				"Machines. Do not pause a Cluster API MachineSet that has Machines: it would become the mirror, and its Machines have no Machine API object " +
 				"(`MachinesWithoutCounterpart`). If the object belongs to a Cluster API Machine of another name, do not delete only the object, because that Machine " +
@@ -96,15 +98,16 @@ var synchronizedFalse = Table{
 		{
 			Names: []string{conversion.ReasonPlatformNotSupported},
 			Means: "Poundlock does not convert machines of the cluster's platform yet; the message explains why",
-			Do: "nothing needs to be done, and nothing is lost: all objects stay with the Machine API. If a move was requested, set `spec.authoritativeAPI` " +
-				"back, or leave it: the move waits for a version of Poundlock that supports the platform " +
-				"([decisions](decisions.md#platforms-that-cannot-be-migrated-yet)). Health checks move on every platform",
+			Do: "nothing needs to be done, and nothing is lost: all objects stay with the Machine API. If a move was requested, set " +
+				"`spec.authoritativeAPI` back. You can also leave the request: the move waits for a version of Poundlock that supports the platform " +
+				"([decisions](decisions.md#platforms-that-cannot-be-migrated-yet)). MachineHealthChecks can move on every platform",
 		},
 		{
 			Names: []string{controlplane.ReflectionRefused},
-			Means: "of a ControlPlaneMachineSet: the API server refuses the infrastructure machine template or the failure domains that Poundlock makes " +
-				"from the set; the message has the refusal",
-			Do: "follow the message. `does not keep what is written to its status`: the infrastructure cluster's CRD has no `status.failureDomains`",
+			Means: "Poundlock creates an infrastructure machine template and failure domains from a ControlPlaneMachineSet, and the API server refuses one " +
+				"of these writes; the message has the refusal",
+			Do: "follow the message. If it contains `does not store these fields: status.failureDomains`, the infrastructure cluster's CRD has no " +
+				"`status.failureDomains`",
 		},
 	},
 }
@@ -120,20 +123,21 @@ var synchronizedTrue = Table{
 		},
 		{
 			Names: []string{authority.ReasonAuthorityChanged},
-			Means: "authority has just moved, and Poundlock has not mirrored in the new direction yet",
+			Means: "authority over the object has just moved to the other API, and Poundlock has not mirrored in the new direction yet",
 			Do:    "wait some seconds",
 		},
 		{
 			Names: []string{"ClusterAPINotInstalled"},
 			Means: "the API server does not serve the kind that the message names. Meanwhile Poundlock writes nothing to Cluster API, and deletes nothing; " +
 				"the Machine API works as before",
-			Do: "install Cluster API: Poundlock then mirrors the object, and needs no restart. If Cluster API's CRDs were deleted, restore them and their " +
-				"objects",
+			Do: "install Cluster API: Poundlock then mirrors the object, and needs no restart. If somebody deleted Cluster API's CRDs, restore the CRDs " +
+				"and their objects",
 		},
 		{
 			Names: []string{"ProviderNotInstalled"},
-			Means: "the API server does not serve a kind of the platform's provider of Cluster API, or not the version that the message names",
-			Do:    "install the provider, in a release that serves this version",
+			Means: "the API server does not serve a kind of the platform's Cluster API provider, or does not serve the version of the kind that the " +
+				"message names",
+			Do: "install the platform's Cluster API provider, in a release that serves the version that the message names",
 		},
 		{
 			Names: []string{"MachineAPINotInstalled"},
@@ -149,7 +153,7 @@ var paused = Table{
 	Rows: []Row{
 		{
 			Names: []string{authority.ReasonMachineAPI},
-			Means: "the Machine API's controllers act",
+			Means: "the Machine API's controllers act on the object",
 			Do:    "nothing",
 		},
 		{

@@ -50,7 +50,7 @@ type Reader struct {
 func (r Reader) Read(ctx context.Context, from client.Reader, k client.ObjectKey) (*pairs.State, error) {
 	pair, ok := r.Pairs.Of(k.Namespace)
 	if !ok {
-		return nil, fmt.Errorf("reading %s: namespace %s belongs to no pair", k, k.Namespace)
+		return nil, fmt.Errorf("reading %s: namespace %s is not a mirrored namespace", k, k.Namespace)
 	}
 	s := &pairs.State{Kind: r.Kind, Pair: pair, Name: k.Name, Answered: r.Kept}
 	for _, step := range []func(context.Context, client.Reader, *pairs.State) error{
@@ -72,7 +72,7 @@ func (r Reader) stillAsRead(ctx context.Context, from client.Reader, s *pairs.St
 		return err
 	}
 	what := schema.GroupResource{Group: s.Kind.MachineAPI.Group, Resource: s.Kind.Resource}
-	return apierrors.NewConflict(what, s.Name, errors.New("it changed while its twin was read"))
+	return apierrors.NewConflict(what, s.Name, errors.New("the object changed while Poundlock read its twin"))
 }
 
 // version returns the object's resourceVersion, "" for an object that does not exist.

@@ -28,7 +28,7 @@ func IsRefusal(err error) bool {
 
 // NotKept returns the error of a write that the API server accepts without storing all of it. Without this error, the mirror would send the same write again.
 func NotKept(w *pairs.Write) error {
-	return &notKept{fmt.Errorf("%s does not keep what is written to it: %s", pairs.Describe(w.Object), pairs.Brief(w.Fields))}
+	return &notKept{fmt.Errorf("the API server accepts writes to %s, but does not store these fields: %s", pairs.Describe(w.Object), pairs.Brief(w.Fields))}
 }
 
 type notKept struct{ error }

@@ -114,14 +114,14 @@ func (s Pair) Restores() bool {
 // person may have wanted to delete the Machine: the gate was off (Restores), or the mirror had lost its MachineSet (lostItsSet).
 func (s Pair) explained(w *pairs.Write, mirror *unstructured.Unstructured) *pairs.Write {
 	if w != nil && w.Object == mirror && s.Restores() {
-		w.Note += ". Its Machine keeps running, and Poundlock recreates this object, because it was deleted while the feature gate MachineAPIMigration was off, " +
-			"or less than " +
-			authority.GateLag.String() + " after it was turned on. To delete the Machine, delete it again"
+		w.Note += ". The Machine keeps running, and Poundlock recreates this object, because somebody deleted it while the feature gate " +
+			"MachineAPIMigration was off, or less than " +
+			authority.GateLag.String() + " after the gate was turned on. To delete the Machine, delete this object again"
 	}
 	if w != nil && w.Object == mirror && s.lostItsSet(mirror) {
 		w.Warning = true
-		w.Note += ". Its Machine keeps running, and Poundlock recreates this object, because no MachineSet owned it any more, for example after its set was " +
-			"deleted with --cascade=orphan. To delete the Machine, delete " + pairs.Describe(s.MachineAPI)
+		w.Note += ". The Machine keeps running, and Poundlock recreates this object, because no MachineSet owned this object any more, for example after " +
+			"its MachineSet was deleted with --cascade=orphan. To delete the Machine, delete " + pairs.Describe(s.MachineAPI)
 	}
 	return w
 }
@@ -185,16 +185,17 @@ func (s Pair) Held() string {
 		return ""
 	}
 	child := s.Children[0].GetName()
-	return fmt.Sprintf("the deletion of %s's MachineSet %s waits: MachineSet %s selects its Machine %s, would adopt the Machine, and would delete it with its "+
-		"instance if the set has more Machines than spec.replicas. To keep the Machine, remove from it a label that only the selector of MachineSet %[3]s has, "+
-		"or delete MachineSet %[3]s if nobody needs it. To delete the Machine, delete it", side.Text(), s.Name, s.Adopters[child], child)
+	return fmt.Sprintf("the deletion of %s's MachineSet %s waits, because MachineSet %s also selects its Machine %s and would adopt the Machine. If "+
+		"MachineSet %[3]s then has more Machines than spec.replicas, it would delete the Machine with its instance. To keep the Machine, remove from it a "+
+		"label that only the selector of MachineSet %[3]s has, or delete MachineSet %[3]s if nobody needs it. If nobody needs the Machine, delete the "+
+		"Machine", side.Text(), s.Name, s.Adopters[child], child)
 }
 
 // detach returns the write that protects a child from the garbage collector. A Machine API object whose machine Cluster API runs gets a mark, so that the
 // deletion of the object is not propagated. Any other child loses the reference to its owner.
 func (s Pair) detach(child *unstructured.Unstructured, side authority.API) *pairs.Write {
 	w := &pairs.Write{Verb: pairs.Patch, Object: child, Reason: "Detached",
-		Note: "detached " + pairs.Describe(child) + " from its " + s.Kind.Name + ", which is being deleted while its twin stays"}
+		Note: "detached " + pairs.Describe(child) + " from its " + s.Kind.Name + ", which is being deleted while its twin in the other API stays"}
 	if side == authority.MachineAPI && !pairs.Runs(child) {
 		w.Patch = pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.DetachedAnnotation: "true"}})
 		return w
@@ -293,7 +294,8 @@ func (s Pair) Replace(refused *pairs.Write) *pairs.Write {
 	if _, marked := s.Infra.GetAnnotations()[authority.ReplacedAnnotation]; !marked {
 		return s.markReplaced("true")
 	}
-	w := deleted(s.Infra, "MirrorReplaced", "deleted "+pairs.Describe(s.Infra)+" to create it again: it cannot be changed in place to equal "+s.DescribeSource())
+	w := deleted(s.Infra, "MirrorReplaced", "deleted "+pairs.Describe(s.Infra)+" to recreate it: the API server refuses the change that would make it "+
+		"equal to "+s.DescribeSource())
 	w.Provided.Unchanged = true
 	return w
 }
@@ -361,8 +363,8 @@ func (s Pair) namingInstance(w *pairs.Write) *pairs.Write {
 	}
 	if id := authority.KeptForOther(pairs.ObjectOf(s.InfraInstance), pairs.ObjectOf(s.MachineAPI)); id != "" {
 		w.Warning = true
-		w.Note += fmt.Sprintf(". It was kept for the instance %s, which is not the instance of %s. If that kept instance still runs, no object names it any "+
-			"more: look in the cloud, and terminate it if nobody needs it", id, pairs.Describe(s.MachineAPI))
+		w.Note += fmt.Sprintf(". The provider kept this object for the instance %s, which is not the instance of %s. If the instance %[1]s still runs, no "+
+			"object names it any more: look in the cloud, and terminate the instance if nobody needs it", id, pairs.Describe(s.MachineAPI))
 	}
 	return w
 }
@@ -388,7 +390,7 @@ func (s Pair) keepInfra() *pairs.Write {
 		return nil
 	}
 	return &pairs.Write{Verb: pairs.Patch, Object: s.Infra, Patch: pairs.MetadataPatch(map[string]any{"ownerReferences": pairs.OwnersWithout(s.Infra, s.Core)}),
-		Reason: "Detached", Note: "detached " + pairs.Describe(s.Infra) + " from its Machine, which is deleted to be recreated"}
+		Reason: "Detached", Note: "detached " + pairs.Describe(s.Infra) + " from its Machine, which Poundlock deletes and recreates"}
 }
 
 // release returns the write that removes finalizers; nil if o carries none of them.
@@ -450,11 +452,11 @@ func (s Pair) unmark(o *unstructured.Unstructured) *pairs.Write {
 func (s Pair) ended(o *unstructured.Unstructured) string {
 	switch paused := pairs.IsPaused(o); {
 	case !paused && pairs.PresenceOf(o) == authority.Deleting:
-		return pairs.Describe(o) + " has no twin any more, and its own controllers complete its deletion"
+		return pairs.Describe(o) + " has no twin in the other API any more, and only its own controllers complete its deletion"
 	case !paused:
-		return pairs.Describe(o) + " has no twin any more and acts on its own"
+		return pairs.Describe(o) + " has no twin in the other API any more, and only its own controllers act on it"
 	}
-	alone := pairs.Describe(o) + " has no twin any more, and no controller acts on it, as it is paused"
+	alone := pairs.Describe(o) + " has no twin in the other API any more, and no controller acts on it, because it is paused"
 	if pairs.PresenceOf(o) != authority.Deleting && pairs.PresenceOf(s.Core) != authority.Deleting {
 		return alone + ": create its Machine API object again, or remove the annotation " + authority.PausedAnnotation + " to have Cluster API act on it"
 	}
@@ -463,7 +465,7 @@ func (s Pair) ended(o *unstructured.Unstructured) string {
 			return alone + ", so its deletion does not end. " + strings.Join(advice[1:], ". ")
 		}
 	}
-	return alone + ". It is being deleted: create its Machine API object again when it is gone"
+	return alone + ". The object is being deleted: create its Machine API object again when it is gone"
 }
 
 // ReleaseUnserved returns the write that releases a mirror that is being deleted while a kind of the pair is not served. It propagates nothing to the
@@ -532,7 +534,8 @@ func (s Pair) LeftBySet() *pairs.Write {
 	}
 	return &pairs.Write{Verb: pairs.Patch, Object: s.Core,
 		Patch:  pairs.MetadataPatch(map[string]any{"labels": map[string]any{clusterv1.MachineSetNameLabel: nil}}),
-		Reason: "Released", Note: "removed the label of its former MachineSet from " + pairs.Describe(s.Core) + ", so that it is deleted with the Cluster"}
+		Reason: "Released", Note: "removed the label of its former MachineSet from " + pairs.Describe(s.Core) + ", so that the Machine is deleted with the " +
+			"Cluster"}
 }
 
 // LetGoOfSet returns the write that removes the owner reference to a MachineSet that is gone. It is for a Cluster API Machine that is being deleted. Cluster

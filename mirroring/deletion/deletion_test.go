@@ -410,7 +410,7 @@ func TestAPausedMirrorKeepsItsMark(t *testing.T) {
 		if w == nil {
 			t.Fatalf("%s: the finalizer stays", c.about)
 		}
-		if acts := strings.HasSuffix(w.Note, "acts on its own"); acts == pairs.IsPaused(s.Core) {
+		if acts := strings.HasSuffix(w.Note, "only its own controllers act on it"); acts == pairs.IsPaused(s.Core) {
 			t.Errorf("%s: the event is %q", c.about, w.Note)
 		}
 		metadata := w.Patch["metadata"].(map[string]any)
@@ -472,8 +472,8 @@ func TestAPausedMirrorThatIsDeletedNamesWhatWorks(t *testing.T) {
 			"To keep the instance, leave the Machine and its infrastructure machine paused and remove their finalizers by hand. Then create the Machine API object " +
 				"again with this spec.providerID"},
 		{"a set", "MachineSet", gone, `, cluster.x-k8s.io/machineset`, "To keep the Machines, remove their owner references to the set first"},
-		{"it goes at once", "Machine", gone, ``, "It is being deleted: create its Machine API object again when it is gone"},
-		{"so does a check", "MachineHealthCheck", gone, ``, "It is being deleted: create its Machine API object again when it is gone"},
+		{"it goes at once", "Machine", gone, ``, "The object is being deleted: create its Machine API object again when it is gone"},
+		{"so does a check", "MachineHealthCheck", gone, ``, "The object is being deleted: create its Machine API object again when it is gone"},
 	} {
 		kind, _ := authority.KindNamed(c.kind)
 		if c.kind == "MachineSet" && kind.ClusterAPIFinalizer != "cluster.x-k8s.io/machineset" {

@@ -121,7 +121,7 @@ func TestAMachineThatAnotherSetWouldAdopt(t *testing.T) {
 		surroundings                   authority.Surroundings
 		want                           string
 	}{
-		"it is held":                   {`set: b`, other + `, status: {authoritativeAPI: MachineAPI}}`, "", "", "", "MachineSet b selects its Machine w, would adopt the Machine"},
+		"it is held":                   {`set: b`, other + `, status: {authoritativeAPI: MachineAPI}}`, "", "", "", "MachineSet b also selects its Machine w and would adopt the Machine"},
 		"the other selects it no more": {`set: c`, other + `, status: {authoritativeAPI: MachineAPI}}`, "", "", "", ""},
 		"the other is Cluster API's":   {`set: b`, other + `, status: {authoritativeAPI: ClusterAPI}}`, "", "", "", ""},
 		"Cluster API runs the Machine": {`set: b`, other + `, status: {authoritativeAPI: MachineAPI}}`, "", "ClusterAPI", "", ""},

@@ -54,7 +54,7 @@ func TestAMirrorDeletedWhileTheGateWasOff(t *testing.T) {
 			if step == authority.AwaitGate && w != nil || step != authority.AwaitGate && w == nil {
 				t.Fatalf("the write is %v", w)
 			}
-			if given := w != nil && strings.Contains(w.Note, "delete it again"); given != (step == authority.ReleaseMirror) {
+			if given := w != nil && strings.Contains(w.Note, "delete this object again"); given != (step == authority.ReleaseMirror) {
 				t.Errorf("the note is %q", w.Note)
 			}
 		})

@@ -90,7 +90,7 @@ func (f stream) limited() *pairs.Write {
 		}
 		if len(fields) > 0 {
 			return f.annotate(changes, fields,
-				fmt.Sprintf("made %s of %s equal to its mirror, where %s has changed it", pairs.Brief(fields), pairs.Describe(f.source), g.Writer))
+				fmt.Sprintf("copied %s to %s from its mirror, because %s has changed the mirror", pairs.Brief(fields), pairs.Describe(f.source), g.Writer))
 		}
 	}
 	return nil
@@ -341,5 +341,5 @@ func markedFor(s *pairs.State, side policies.Side) *pairs.Write {
 	name := marks(other)[0]
 	return &pairs.Write{Verb: pairs.Patch, Object: to, Reason: "MirrorUpdated", Fields: []string{"metadata.annotations." + name},
 		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{name: value}}),
-		Note:  "marked " + pairs.Describe(to) + " for deletion, like " + pairs.Describe(from)}
+		Note:  "marked " + pairs.Describe(to) + " for deletion, because somebody has marked " + pairs.Describe(from)}
 }

@@ -178,7 +178,7 @@ func (s *State) InfraClusterAbsent() {
 	switch PresenceOf(s.Cluster) {
 	case authority.Deleting:
 		s.Reason, s.Missing = ReasonSurroundings,
-			fmt.Sprintf("Cluster %s/%s is being deleted, and %s of that name does not exist", s.Pair.ClusterAPI, s.Env.ClusterName, kind)+Recreates
+			fmt.Sprintf("Cluster %s/%s is being deleted, and no %s of that name exists", s.Pair.ClusterAPI, s.Env.ClusterName, kind)+Recreates
 	case authority.Present:
 		s.Absent(kind)
 	case authority.Absent:
@@ -380,7 +380,7 @@ func ControllerOf(o *unstructured.Unstructured) *metav1.OwnerReference {
 const ReasonSurroundings = "SurroundingsDeleted"
 
 // Recreates ends each sentence that names what is being deleted or is gone.
-const Recreates = ": Poundlock deletes nothing because of that, and recreates the mirror once it exists again"
+const Recreates = ": Poundlock deletes nothing because of that, and recreates the mirror once what is missing exists again"
 
 // Leaves stores that the namespace, CRD or Cluster that the pair lives in is being deleted or is gone. An earlier reason in Reason and Missing stays.
 func (s *State) Leaves(why string) {

@@ -24,8 +24,8 @@ func (r Reporter) Outlived(s *pairs.State) *pairs.Write {
 		return nil
 	}
 	note := fmt.Sprintf(
-		"The Machine API's MachineSet %[1]s/%[2]s was deleted. This MachineSet, which was authoritative, keeps its Machines and their instances running. To "+
-			"delete the Machines, delete this MachineSet: %[3]s. To have it in the Machine API again, recreate the Machine API's MachineSet, with "+
+		"The Machine API's MachineSet %[1]s/%[2]s was deleted. This Cluster API MachineSet, which was authoritative, keeps its Machines and their "+
+			"instances running. To delete the Machines, delete this MachineSet: %[3]s. To have the MachineSet in the Machine API again, recreate it with "+
 			"spec.authoritativeAPI: ClusterAPI: kubectl poundlock convert machineset/%[2]s | kubectl apply -f -", s.Pair.MachineAPI, s.Name,
 		fmt.Sprintf("kubectl -n %s delete machinesets.cluster.x-k8s.io %s", s.Pair.ClusterAPI, s.Name))
 	merged, changed := conditionlist.Set(conditionlist.Of(s.Core), conditionlist.New(authority.ConditionMirrored, metav1.ConditionFalse,

@@ -163,7 +163,7 @@ func (r *reconciler) store(ctx context.Context, p *pair, step authority.Step, st
 // unsynchronized returns the condition Synchronized that replaces the mirror's report of the other direction.
 func (r *reconciler) unsynchronized(step authority.Step) map[string]any {
 	c := condition(authority.ConditionSynchronized, metav1.ConditionUnknown, "Info", authority.ReasonAuthorityChanged,
-		"The mirror has not run from "+step.To.Text()+" yet.")
+		"Poundlock has not mirrored this object from "+step.To.Text()+" yet.")
 	c["lastTransitionTime"] = r.now().UTC().Format(time.RFC3339)
 	return c
 }

@@ -192,7 +192,7 @@ func (r *reconciler) blind(ctx context.Context, key types.NamespacedName, err er
 	if s := p.state(); s.Current != authority.Migrating && s.Requested.Other() != s.Current {
 		return err
 	}
-	return errors.Join(err, r.report(ctx, p, authority.Step{Action: authority.Wait, Reason: reasonStepFailed, Message: "This is tried again: " + why.Error()}))
+	return errors.Join(err, r.report(ctx, p, authority.Step{Action: authority.Wait, Reason: reasonStepFailed, Message: retried + why.Error()}))
 }
 
 // show sets the metrics of the object after the pass. An object that Poundlock does not manage has no metrics.
@@ -211,9 +211,12 @@ func (r *reconciler) fails(ctx context.Context, p *pair, step authority.Step, er
 		return err
 	}
 	step.Action, step.Reason, step.On = authority.Wait, reasonStepFailed, 0
-	step.Message = "This is tried again: " + eventnote.Cut(err.Error(), eventnote.Longest)
+	step.Message = retried + eventnote.Cut(err.Error(), eventnote.Longest)
 	return errors.Join(err, r.report(ctx, p, step))
 }
+
+// retried begins the message of a step that failed.
+const retried = "A step of the move failed, and Poundlock retries it: "
 
 // reasonStepFailed is the reason of the condition while the API server refuses a write of the handoff.
 const reasonStepFailed = "StepFailed"

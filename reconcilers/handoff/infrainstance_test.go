@@ -150,7 +150,7 @@ func TestAnInstanceThatIsKeptForAnotherToo(t *testing.T) {
 			w.pass()
 		}
 		c := w.shape().Condition(authority.ConditionSettled)
-		if w.shape().Current != from || c.Reason != authority.ReasonInstanceShared || !strings.Contains(c.Message, "also of VSphereVM f2.") ||
+		if w.shape().Current != from || c.Reason != authority.ReasonInstanceShared || !strings.Contains(c.Message, "also belongs to VSphereVM f2.") ||
 			!strings.Contains(c.Message, "annotate vspherevm."+infraGroup+" f2 cluster.x-k8s.io/paused=") {
 			t.Fatalf("status %s, %s: %s", w.shape().Current, c.Reason, c.Message)
 		}

@@ -41,8 +41,8 @@ func newMeters() (meters, error) {
 		return m, err
 	}
 	m.since, err = conditionmetric.New(metrics.Registry, "poundlock_handoff_waiting_since_timestamp_seconds",
-		"Since when the condition AuthoritySettled of an object is False for its present reason, in Unix time. The reason is what its move waits for, or the "+
-			"step it is at.",
+		"Since when the condition AuthoritySettled of an object is False for its present reason, in Unix time. The reason is what the object's move waits "+
+			"for, or the present step of the move.",
 		authority.ConditionSettled)
 	return m, err
 }

@@ -114,10 +114,10 @@ func (p *pair) details(step authority.Step, now time.Time) []string {
 		out = append(out, p.objects.Leaving+".")
 	}
 	if kept := p.objects.AlsoKept; step.On.Has(authority.WhoHolders) && len(kept) > 0 && len(p.objects.Holders) == 0 {
-		out = append(out, fmt.Sprintf("It is %q, also of %s. %s.", machineID(p.machineAPI), strings.Join(kept, ", "),
+		out = append(out, fmt.Sprintf("The instance is %q. It also belongs to %s. %s.", machineID(p.machineAPI), strings.Join(kept, ", "),
 			authority.LetGoOfKept(p.core.GetNamespace(), kept)))
 	} else if step.On.Has(authority.WhoHolders) {
-		out = append(out, fmt.Sprintf("It is %q, also of Machine %s.", machineID(p.machineAPI), strings.Join(p.objects.Holders, ", ")))
+		out = append(out, fmt.Sprintf("The instance is %q. It also belongs to Machine %s.", machineID(p.machineAPI), strings.Join(p.objects.Holders, ", ")))
 	}
 	if step.On.Has(authority.WhoInfra) && p.infra == nil && p.core != nil { // without a Cluster API object nobody has looked for one
 		out = append(out, "There is no infrastructure object.")
@@ -140,7 +140,7 @@ func (p *pair) decision(step authority.Step, since string) string {
 	if why := p.objects.KeptForOtherInstance(); why != "" {
 		return " " + why
 	}
-	s, wait, first, source := p.state(), " First wait: usually the controllers store the ID within minutes.", "", p.machineAPI
+	s, wait, first, source := p.state(), " Wait first: usually the controllers store the instance's ID within minutes.", "", p.machineAPI
 	from := s.Current
 	if from == authority.Migrating { // a paused controller stores no ID
 		from, wait, first = s.Origin, "", "cancel the move and "
@@ -151,8 +151,8 @@ func (p *pair) decision(step authority.Step, since string) string {
 			source = p.infra
 		}
 	}
-	return fmt.Sprintf("%s If the ID does not appear, look in the cloud. If the instance exists, %sset spec.providerID of %s. "+
-		"If no instance exists, confirm it: kubectl -n %s annotate --overwrite %s.%s %s %s=%s",
+	return fmt.Sprintf("%s If the ID does not appear, look for the instance in the cloud. If the instance exists, %sset spec.providerID of %s. If no "+
+		"instance exists, confirm that: kubectl -n %s annotate --overwrite %s.%s %s %s=%s",
 		wait, first, pairs.Describe(source), p.machineAPI.GetNamespace(), p.kind.Resource, p.kind.MachineAPI.Group, p.machineAPI.GetName(),
 		authority.NoInstanceAnnotation, authority.NoInstanceToken(s.Current, at))
 }
@@ -173,8 +173,8 @@ func (p *pair) lastError(step authority.Step) string {
 		if missing == "" || o.live.GetDeletionTimestamp() != nil || p.paused(o.live).Status == missing || !p.acknowledges(o.live) {
 			continue
 		}
-		return fmt.Sprintf(" After an error a controller waits, for minutes if there were several, and acknowledges only at its next attempt. "+
-			"To see its last error: kubectl -n %s describe %s.%s %s",
+		return fmt.Sprintf(" After an error the controller waits, after several errors for minutes, and acknowledges the move only at its next attempt. To "+
+			"see the controller's last error: kubectl -n %s describe %s.%s %s",
 			o.live.GetNamespace(), strings.ToLower(o.live.GetKind()), o.live.GroupVersionKind().Group, o.live.GetName())
 	}
 	return ""
@@ -204,9 +204,9 @@ func (p *pair) mirrorState() string {
 	c := shape.Condition(authority.ConditionSynchronized)
 	switch {
 	case c.Status == "":
-		return "The mirror has not reported yet."
+		return "Poundlock has not written the condition Synchronized yet."
 	case c.Status == metav1.ConditionTrue:
-		return fmt.Sprintf("It was last updated from generation %d.", shape.SynchronizedGeneration)
+		return fmt.Sprintf("The mirror was last updated from generation %d of the authoritative object.", shape.SynchronizedGeneration)
 	}
 	return fmt.Sprintf("Synchronized is %s (%s): %s.", c.Status, c.Reason, strings.TrimSuffix(eventnote.Cut(c.Message, eventnote.Longest), "."))
 }
@@ -226,17 +226,18 @@ func (p *pair) waitsFor(step authority.Step, o *unstructured.Unstructured, now t
 	case step.Reason == authority.ReasonInstanceUnknown:
 		return fmt.Sprintf("The providerID of %s is %q.", pairs.Describe(o), machineID(o))
 	case step.Reason == authority.ReasonNotProvisioned && o == p.machineAPI:
-		return fmt.Sprintf("Its phase is %q.", authority.Read(p.objects.MachineAPI).Phase)
+		return fmt.Sprintf("The Machine's phase is %q.", authority.Read(p.objects.MachineAPI).Phase)
 	case step.Reason == authority.ReasonNotProvisioned:
 		return pairs.Describe(o) + " shows in its status how far its provisioning is."
 	}
 	c := p.paused(o)
 	if o == p.machineAPI && p.state().Blind {
-		return fmt.Sprintf("The controller of %s acknowledges no pause: Poundlock assumes that it is paused %s after the pause annotation was written.",
+		return fmt.Sprintf("The controller of %s acknowledges no pause: Poundlock assumes that the controller has paused %s after the pause annotation was "+
+			"written.",
 			pairs.Describe(o), pauseSeenAfter)
 	}
 	if c.Status == "" && step.Reason == authority.ReasonPausedElsewhere {
-		return pairs.Describe(o) + " is not changed until then."
+		return pairs.Describe(o) + " is not changed until the Cluster is unpaused."
 	}
 	if c.Status == "" {
 		return pairs.Describe(o) + p.silence(o, missingAnswer(step) != metav1.ConditionFalse, now)
@@ -266,10 +267,10 @@ func (p *pair) silence(o *unstructured.Unstructured, pause bool, now time.Time) 
 	case by == authority.ByBlockMove:
 		return " acknowledges the end of a pause by setting again the annotation " + authority.BlockMoveAnnotation + ": " + heard(o, now)
 	case by == authority.ByPatience && pause && p.objects.MayBeCreating():
-		return fmt.Sprintf(" has no Paused condition and no instance ID, and its controller may be creating an instance: Poundlock assumes that it is paused %s "+
-			"after the pause annotation was written.", creationEndsAfter)
+		return fmt.Sprintf(" has no Paused condition and no instance ID, and its controller may be creating an instance: Poundlock assumes that the "+
+			"controller has paused %s after the pause annotation was written.", creationEndsAfter)
 	case by == authority.ByPatience && pause:
-		return fmt.Sprintf(" has no Paused condition: Poundlock assumes that its controller is paused after %s.", pauseSeenAfter)
+		return fmt.Sprintf(" has no Paused condition: Poundlock assumes that its controller has paused %s after the pause annotation was written.", pauseSeenAfter)
 	case by == authority.ByPatience:
 		return " has no Paused condition: Poundlock assumes that its controller acts as soon as the pause annotation is gone."
 	}
@@ -280,7 +281,7 @@ func (p *pair) silence(o *unstructured.Unstructured, pause bool, now time.Time) 
 func heard(o *unstructured.Unstructured, now time.Time) string {
 	born := o.GetCreationTimestamp().Time
 	if !born.IsZero() && now.Before(born.Add(time.Minute)) {
-		return fmt.Sprintf("it was created at %s, and its controllers may not have processed it yet.", born.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("the object was created at %s, and its controllers may not have processed it yet.", born.UTC().Format(time.RFC3339))
 	}
 	return "are its controllers running?"
 }

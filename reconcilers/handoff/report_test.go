@@ -26,7 +26,7 @@ func TestTheSeverityOfUnsynchronized(t *testing.T) {
 // TestWhatAPauseWaitsFor: the condition names the object whose acknowledgement is missing, which one, since when, and how to find out why.
 func TestWhatAPauseWaitsFor(t *testing.T) {
 	const (
-		backOff = " Since 2026-01-01T00:00:00Z. After an error a controller waits, for minutes if there were several, and acknowledges only at its next attempt. To see its last error: kubectl -n "
+		backOff = " Since 2026-01-01T00:00:00Z. After an error the controller waits, after several errors for minutes, and acknowledges the move only at its next attempt. To see the controller's last error: kubectl -n "
 		vms     = `{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: VSphereVM, metadata: {name: m, namespace: capi, annotations: {cluster.x-k8s.io/paused: ""}}`
 	)
 	condition := func(status string) string {
@@ -65,7 +65,7 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 		},
 		"it was created just now": {
 			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: born("VSphereMachine", "2025-12-31T23:59:59Z"),
-			answers: []string{"capi/m has no Paused condition: it was created at 2025-12-31T23:59:59Z, and its controllers may not have processed it yet. Since"},
+			answers: []string{"capi/m has no Paused condition: the object was created at 2025-12-31T23:59:59Z, and its controllers may not have processed it yet. Since"},
 			ends:    backOff + "capi describe vspheremachine.infrastructure.cluster.x-k8s.io m",
 		},
 		"it was created a minute ago": {
@@ -75,16 +75,16 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 		},
 		"Azure's was created just now": {
 			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: born("AzureMachine", "2025-12-31T23:59:30Z"),
-			answers: []string{"block-move: it was created at 2025-12-31T23:59:30Z, and its controllers may not have processed it yet."},
+			answers: []string{"block-move: the object was created at 2025-12-31T23:59:30Z, and its controllers may not have processed it yet."},
 			ends:    backOff + "capi describe azuremachine.infrastructure.cluster.x-k8s.io m",
 		},
 		"it never reports": {
 			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: infra("GCPMachine") + "}",
-			answers: []string{"after 30s"}, ends: " Since 2026-01-01T00:00:00Z.",
+			answers: []string{"has paused 30s after"}, ends: " Since 2026-01-01T00:00:00Z.",
 		},
 		"it never reports, and may be creating the instance": {
 			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: infra("GCPMachine") + "}", creating: true,
-			answers: []string{"no instance ID, and its controller may be creating an instance", "is paused 15m0s after"}, ends: " Since 2026-01-01T00:00:00Z.",
+			answers: []string{"no instance ID, and its controller may be creating an instance", "has paused 15m0s after"}, ends: " Since 2026-01-01T00:00:00Z.",
 		},
 		"Cluster API does not": {
 			reason: authority.ReasonNotPaused, on: authority.WhoClusterAPI, core: core + condition("False"),
@@ -124,12 +124,12 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 		},
 		"an instance is unknown, and the provider reports nothing": {
 			reason: authority.ReasonInstanceUnknown, on: authority.WhoInfra, infra: infra("GCPMachine") + "}",
-			answers: []string{"If the ID does not appear, look in the cloud. If the instance exists, cancel the move and set spec.providerID of GCPMachine"},
+			answers: []string{"If the ID does not appear, look for the instance in the cloud. If the instance exists, cancel the move and set spec.providerID of GCPMachine"},
 			ends:    "no-instance=Migrating-20260101T000000Z",
 		},
 		"an instance is unknown, and the provider has reported": {
 			reason: authority.ReasonInstanceUnknown, on: authority.WhoInfra, infra: infra("VSphereMachine") + condition("True"),
-			answers: []string{"If the ID does not appear, look in the cloud. If the instance exists, cancel the move and"}, ends: "no-instance=Migrating-20260101T000000Z",
+			answers: []string{"If the ID does not appear, look for the instance in the cloud. If the instance exists, cancel the move and"}, ends: "no-instance=Migrating-20260101T000000Z",
 		},
 		"Cluster API's Machine is gone, which names the provider's": { // that may exist: it was not looked for
 			reason: authority.ReasonTwinMissing, on: authority.WhoClusterAPI | authority.WhoInfra, ends: "It waits. There is no Cluster API object. Since 2026-01-01T00:00:00Z.",
@@ -229,7 +229,7 @@ func TestAnUnknownInstanceIsWaitedForFirst(t *testing.T) {
 		p := &pair{kind: kind, machineAPI: machine, objects: authority.Objects{Kind: kind}}
 		p.objects.MachineAPI, _ = parse(machine)
 		got := p.decision(authority.Step{Reason: authority.ReasonInstanceUnknown}, "2026-01-01T00:00:00Z")
-		if first := strings.HasPrefix(got, " First wait: "); first != waits || !strings.Contains(got, "no-instance="+string(current)) {
+		if first := strings.HasPrefix(got, " Wait first: "); first != waits || !strings.Contains(got, "no-instance="+string(current)) {
 			t.Errorf("%s: %q", current, got)
 		}
 	}

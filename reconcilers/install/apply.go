@@ -126,7 +126,7 @@ func (k *walk) reroute(ctx context.Context) (waits string, err error) {
 		}
 		if after := k.live[o.Key()]; before != nil && after != nil && before.GetResourceVersion() != after.GetResourceVersion() {
 			k.endpoints = nil
-			waits = o.Key().String() + ": its endpoints follow it"
+			waits = o.Key().String() + ": the endpoints of the Service do not follow its change yet"
 		}
 	}
 	return waits, nil
@@ -217,9 +217,9 @@ func (k *walk) failed(doing string, o installation.Object, err error) error {
 	switch {
 	case !apierrors.IsInvalid(err) || !immutable(err):
 	case installation.IsDefinition(o.Unstructured):
-		err = fmt.Errorf("%w. Restore the field in the content. Do not delete the definition: all objects of its kind would be deleted with it", err)
+		err = fmt.Errorf("%w. Restore the field in the release's content. Do not delete the definition: all objects of its kind would be deleted with it", err)
 	default:
-		err = fmt.Errorf("%w. Give the object another name in the content, or delete the object: the installer recreates it", err)
+		err = fmt.Errorf("%w. Give the object another name in the release's content, or delete the object: the installer recreates it", err)
 	}
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
 		return &installation.Final{Err: err}

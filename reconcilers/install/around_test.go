@@ -1010,7 +1010,7 @@ func TestAnImmutableFieldHasARemedy(t *testing.T) {
 		c.release(provider(t, "infrastructure-aws", "v1.1.0", one.change))
 		c.passes(2)
 		c.expect(statuses{available: "True", degraded: "True"})
-		for _, words := range []string{one.kind + "/" + one.name, one.field, "Give the object another name in the content, or delete the object"} {
+		for _, words := range []string{one.kind + "/" + one.name, one.field, "Give the object another name in the release's content, or delete the object"} {
 			if m := c.condition(degraded).Message; !strings.Contains(m, words) {
 				t.Errorf("%q is not in %q", words, m)
 			}
@@ -1030,7 +1030,7 @@ func TestAnImmutableFieldHasARemedy(t *testing.T) {
 	// All objects of a kind would go with its definition.
 	c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced("scope: Namespaced", "scope: Cluster")))
 	c.passes(2)
-	if m := c.condition(degraded).Message; !strings.Contains(m, "Restore the field in the content") || strings.Contains(m, "delete the object") {
+	if m := c.condition(degraded).Message; !strings.Contains(m, "Restore the field in the release's content") || strings.Contains(m, "delete the object") {
 		t.Errorf("%q", m)
 	}
 }

@@ -35,7 +35,8 @@ func (r *reconciler) recordProgress(k *walk, before installation.Progress) {
 		for _, entry := range k.Dropped {
 			texts = append(texts, entry.Object+": "+entry.What)
 		}
-		r.event(rec, corev1.EventTypeWarning, "Dropped", "Apply", eventnote.Join(rec.label+" has these, and they are not applied: ", texts, "; ", eventnote.Longest))
+		r.event(rec, corev1.EventTypeWarning, "Dropped", "Apply", eventnote.Join(rec.label+" has objects that the installer does not apply: ", texts, "; ",
+			eventnote.Longest))
 	}
 	switch {
 	case now.Problem != "" && now.Problem != before.Problem:

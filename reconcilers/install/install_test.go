@@ -589,7 +589,7 @@ func TestAnObjectThatIsNotServedStaysInTheInventory(t *testing.T) {
 	c.release(provider(t, "infrastructure-aws", "v1.1.0", replaced(oneVersion, strings.ReplaceAll(oneVersion, "served: true", "served: false")),
 		without("kind: awsThing\nmetadata")))
 	c.eventually("it is named", func() error {
-		if _, err := c.once(); err == nil || !strings.Contains(err.Error(), "cannot remove awsThing/aws-default: the API server serves no version of its kind") {
+		if _, err := c.once(); err == nil || !strings.Contains(err.Error(), "cannot remove awsThing/aws-default: the API server serves no version of the object's kind") {
 			return fmt.Errorf("not yet: %w", err)
 		}
 		return nil

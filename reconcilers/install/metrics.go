@@ -32,10 +32,10 @@ func newMeters() (meters, error) {
 			Name: "poundlock_install_objects_total", Help: "Objects that the installer wrote, by provider, stage and result: applied, drift, pruned or error.",
 		}, []string{"provider", "stage", "result"}),
 		stage: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "poundlock_install_stage", Help: "The stage that a provider has not passed, 0 if it has passed all.",
+			Name: "poundlock_install_stage", Help: "The stage of the installation that a provider has not passed yet, 0 if the provider has passed all stages.",
 		}, []string{"provider"}),
 		problem: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "poundlock_install_failing", Help: "1 while the last pass over a provider ended with an error.",
+			Name: "poundlock_install_failing", Help: "1 while the last pass of the installer over a provider ended with an error.",
 		}, []string{"provider"}),
 		degraded: gauge("poundlock_install_degraded", "1 while the ClusterOperator cluster-api is degraded."),
 		still:    gauge("poundlock_install_standing_still", "1 while nothing is installed because OpenShift's own installer runs."),

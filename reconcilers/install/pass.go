@@ -481,10 +481,10 @@ func (k *walk) run(ctx context.Context) installation.Outcome {
 // two passes differ, so that they are not merged.
 func (k *walk) recordNotes() {
 	for _, e := range []struct{ kind, reason, action, words, separator string }{
-		{corev1.EventTypeWarning, "DriftRemoved", "Apply", "removing what others added: ", "; "},
-		{corev1.EventTypeNormal, "Pruned", "Delete", fmt.Sprintf("removed, because %s %s no longer has them: ", k.Label(), k.Version), ", "},
+		{corev1.EventTypeWarning, "DriftRemoved", "Apply", "removed what others had added: ", "; "},
+		{corev1.EventTypeNormal, "Pruned", "Delete", fmt.Sprintf("deleted objects that %s %s no longer has: ", k.Label(), k.Version), ", "},
 		{corev1.EventTypeNormal, "Released", "Release",
-			fmt.Sprintf("%s %s no longer has these definitions, which stay with their objects: ", k.Label(), k.Version), ", "},
+			fmt.Sprintf("%s %s no longer has these definitions, which the installer keeps with all objects of their kinds: ", k.Label(), k.Version), ", "},
 	} {
 		var texts []string
 		var first *unstructured.Unstructured
@@ -661,7 +661,7 @@ func (k *walk) down(ctx context.Context) (why string, unseen bool) {
 		case err != nil:
 			unseen = true
 		case live == nil:
-			return item.Key().String() + " is not there", false
+			return item.Key().String() + " does not exist", false
 		default:
 			if why := installation.Unavailable(live); why != "" {
 				return item.Key().String() + ": " + why, false

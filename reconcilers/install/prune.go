@@ -135,8 +135,8 @@ func (k *walk) left(ctx context.Context, item installation.Item) (*unstructured.
 	}
 	definition, err := k.defined(ctx, item.Key().GroupKind)
 	if err == nil && definition != "" {
-		err = fmt.Errorf("cannot remove %s: the API server serves no version of its kind. Set served: true for one in CustomResourceDefinition %s, "+
-			"and the installer removes the object",
+		err = fmt.Errorf("cannot remove %s: the API server serves no version of the object's kind. Set served: true for one version in "+
+			"CustomResourceDefinition %s, and the installer removes the object",
 			item.Key(), definition)
 	}
 	if err != nil {

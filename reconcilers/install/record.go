@@ -73,7 +73,7 @@ func (in *inputs) read(cm *corev1.ConfigMap) {
 
 // unreadable is the error of a record that somebody edited.
 func unreadable(cm *corev1.ConfigMap, err error) error {
-	return &installation.Final{Err: fmt.Errorf("reading the installer's own ConfigMap %s: %w. Delete it: the installer writes it again", cm.Name, err)}
+	return &installation.Final{Err: fmt.Errorf("reading the installer's own ConfigMap %s: %w. Delete the ConfigMap: the installer recreates it", cm.Name, err)}
 }
 
 // transportOf returns a ConfigMap of the content that became ready last with the labels that it had as a part of the release.

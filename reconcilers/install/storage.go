@@ -44,7 +44,7 @@ func (k *walk) migrateFirst(ctx context.Context) (waits string, err error) {
 			continue
 		}
 		if done, err := k.rewrite(ctx, o, live); err != nil || !done {
-			return fmt.Sprintf("%s: its objects are rewritten before an older version is removed", o.Key()), err
+			return fmt.Sprintf("%s: the installer rewrites the stored objects of this kind before it removes an older version of the kind", o.Key()), err
 		}
 	}
 	return "", nil
@@ -69,7 +69,7 @@ func (k *walk) migrate(ctx context.Context) (waits string, err error) {
 		}
 		problems = append(problems, err)
 		if err != nil || !done {
-			waits = fmt.Sprintf("%s: its objects are rewritten in the new storage version", o.Key())
+			waits = fmt.Sprintf("%s: the installer rewrites the stored objects of this kind in the new storage version", o.Key())
 		}
 	}
 	return waits, errors.Join(problems...)

@@ -129,7 +129,7 @@ func (w *world) view(ctx context.Context, rec *record, c content) (ProviderView,
 		}
 		switch claim := installation.ClaimOf(live, rec.inventory.UID(o.Key())); claim {
 		case installation.Absent:
-			view.Differences = []string{"it is not there"}
+			view.Differences = []string{"the object does not exist"}
 		case installation.Foreign:
 			view.Owner = installation.OwnerOf(live)
 		default:

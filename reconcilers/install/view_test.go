@@ -82,7 +82,7 @@ func TestALookShowsWhatDiffersAndWritesNothing(t *testing.T) {
 	check("Cluster API belongs to field manager clusterctl, provider cluster-api")
 	c.standin.Crash("aws-manager", true)
 	c.release(both(t)...)
-	check("ClusterRole/aws-manager: it is not there")
+	check("ClusterRole/aws-manager: the object does not exist")
 	c.eventually("aws waits for its pods", func() error {
 		_, err := c.once()
 		if m := c.condition(progressing).Message; err == nil && (!strings.Contains(m, "Deployment/aws-manager") || strings.Contains(m, "cluster-api v1.0.0")) {

@@ -606,7 +606,7 @@ func (w *twins) metByInfra(t *testing.T) {
 
 	infra = w.make(t, fmt.Sprintf(bareInfra, "bare-there"))
 	w.adopt(t, "bare-there", authority.ClusterAPI)
-	w.strange(t, "bare-there", "has the name that the mirror's infrastructure machine needs: delete it")
+	w.strange(t, "bare-there", "has the name that the mirror's infrastructure machine needs: delete that object")
 	w.untouched(t, infra)
 	if err := w.Delete(t.Context(), infra); err != nil {
 		t.Fatal(err)

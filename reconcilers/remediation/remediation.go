@@ -115,8 +115,8 @@ func (r *reconciler) carry(ctx context.Context, s *state, v health.Assessment) e
 	o := s.authoritative(v.Machine)
 	if s.spec.RemediationTemplate != nil {
 		r.recorder.Eventf(s.core, o, corev1.EventTypeWarning, "RemediationNotCarriedOver", "Remediate",
-			"Machine %s is unhealthy: %s. Machine API is authoritative for it, so Cluster API creates no request from the remediation template: remediate the "+
-				"Machine by hand, or move the Machine to Cluster API: kubectl poundlock migrate machine/%[1]s --to clusterapi",
+			"Machine %s is unhealthy: %s. Machine API is authoritative for it, so Cluster API creates no request from the remediation template. Remediate "+
+				"the Machine by hand, or move the Machine to Cluster API: kubectl poundlock migrate machine/%[1]s --to clusterapi",
 			o.GetName(), v.Message)
 		return nil
 	}
@@ -136,12 +136,12 @@ func (r *reconciler) recordRemediation(ctx context.Context, s *state, v health.A
 	o := s.authoritative(v.Machine)
 	r.meters.remediations.WithLabelValues(string(v.Cause)).Inc()
 	log.FromContext(ctx).Info("Remediation carried over", "machine", o.GetName(), "check", s.core.GetName(), "cause", v.Cause, "message", v.Message)
-	current, why := "Machine API", "skips it because Machine API is authoritative for it"
+	current, why := "Machine API", "skips this Machine because Machine API is authoritative for it"
 	if v.Machine.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityClusterAPI {
 		current, why = "Cluster API", "leaves the deletion to the Machine's owner, whose controller is paused in Cluster API"
 	}
 	r.recorder.Eventf(o, s.core, corev1.EventTypeWarning, string(v.Cause), "Delete",
 		"Deleted for Cluster API's MachineHealthCheck %s, which %s: %s", s.core.GetName(), why, v.Message)
 	r.recorder.Eventf(s.core, o, corev1.EventTypeNormal, "RemediationCarriedOver", "Delete",
-		"Poundlock deleted Machine %s, for which %s is authoritative, for this check: %s", o.GetName(), current, v.Message)
+		"For this check, Poundlock deleted the unhealthy Machine %s, for which %s is authoritative: %s", o.GetName(), current, v.Message)
 }

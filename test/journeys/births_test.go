@@ -256,7 +256,7 @@ func createdTwice(t *testing.T, name, pattern string) (m, c object, thaw func())
 	why := ""
 	eventually(t, name+": both wait", func() string {
 		why = field(t, m, `.status.conditions[?(@.type=="Synchronized")].message`)
-		return fmt.Sprint(strings.Contains(why, "neither API creates one"))
+		return fmt.Sprint(strings.Contains(why, "neither API creates an instance"))
 	}, "true")
 	return m, c, thaw
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // errFull is the error of a review that is not accepted now, because other reviews use the memory. The API server then gets the status 429.
-var errFull = errors.New("other reviews hold the memory that this one needs")
+var errFull = errors.New("other conversion reviews use the memory that this review needs")
 
 // held is the memory that one review and its answer use, out of the memory for all reviews. It grows with the bytes that arrive, and not by the announced
 // length, so that a client who sends nothing blocks no one.
@@ -79,7 +79,7 @@ func (h *held) patient(ctx context.Context) func(int64) bool {
 type tooMuch struct{ most int64 }
 
 func (t *tooMuch) Error() string {
-	return fmt.Sprintf("the review and its answer need more than the %d bytes that all may have at once: raise --in-flight-mib", t.most)
+	return fmt.Sprintf("this conversion review and its answer need more than the %d bytes that all reviews together may use: raise --in-flight-mib", t.most)
 }
 
 func (h *held) take(n int64, from func(int64) bool) error {

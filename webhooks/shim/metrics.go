@@ -45,16 +45,17 @@ func newMetrics() *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "hypershift_conversion_webhook_requests_total",
-			Help: "Conversion requests that were answered, by version, resource and result. What is no conversion request counts as unknown.",
+			Help: "Conversion requests that the shim answered, by version, resource and result. A request that is not a conversion request has the label " +
+				"values unknown.",
 		}, []string{"from_version", "to_version", "resource", "result"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "hypershift_conversion_webhook_duration_seconds",
-			Help:    "How long conversions took, the upstream's time included.",
+			Help:    "How long conversions took, including the time of the upstream converter.",
 			Buckets: []float64{.001, .005, .01, .05, .1, .5},
 		}, []string{"from_version", "to_version", "resource"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "hypershift_conversion_webhook_errors_total",
-			Help: "Conversion requests that went wrong, by type: one for each request at most.",
+			Help: "Conversion requests that failed, by the type of the error: at most one error for each request.",
 		}, []string{"error_type"}),
 		seen: map[labels]bool{},
 	}

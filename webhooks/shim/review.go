@@ -101,11 +101,11 @@ func newConversion(r *review) (*conversion, error) {
 // convertible returns an error unless the versions of the objects and the requested version belong to the private groups (translation.Private).
 func (c *conversion) convertible() error {
 	if c.desired.Version == "" || !private(c.desired.Group) {
-		return fmt.Errorf("request.desiredAPIVersion: %q is no version of %s or a group beneath it", c.desired, translation.Private)
+		return fmt.Errorf("request.desiredAPIVersion: %q is not a version of the API group %s or of a group below it", c.desired, translation.Private)
 	}
 	for i, o := range c.was {
 		if !private(o.version().Group) {
-			return fmt.Errorf("request.objects[%d].apiVersion: %q is no version of %s or a group beneath it", i, o.APIVersion, translation.Private)
+			return fmt.Errorf("request.objects[%d].apiVersion: %q is not a version of the API group %s or of a group below it", i, o.APIVersion, translation.Private)
 		}
 	}
 	return nil
@@ -151,7 +151,7 @@ func quoted[S ~string](s S) []byte {
 func (c *conversion) accept(r *response) error {
 	todo := c.todo()
 	if len(r.ConvertedObjects) != len(todo) {
-		return fmt.Errorf("it returned %d objects for %d", len(r.ConvertedObjects), len(todo))
+		return fmt.Errorf("response.convertedObjects has %d objects instead of %d", len(r.ConvertedObjects), len(todo))
 	}
 	for n, i := range todo {
 		var is identity
@@ -161,7 +161,7 @@ func (c *conversion) accept(r *response) error {
 		want := c.was[i]
 		want.APIVersion = c.desired.String()
 		if is != want {
-			return fmt.Errorf("response.convertedObjects[%d] is %s, and %s was asked for", n, is, want)
+			return fmt.Errorf("response.convertedObjects[%d] is %s instead of %s", n, is, want)
 		}
 		c.objects[i] = r.ConvertedObjects[n]
 	}

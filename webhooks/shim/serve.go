@@ -61,7 +61,7 @@ func (s *Shim) Serve(ctx context.Context, reviews, health net.Listener, certific
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	if errors.Is(main.Shutdown(last), context.DeadlineExceeded) {
-		s.o.Log.Warn("Reviews were not answered within the time of grace")
+		s.o.Log.Warn("The shim stopped before it had answered all reviews, because their time to finish was over")
 	}
 	return errors.Join(err, main.Close(), side.Close())
 }
@@ -81,7 +81,7 @@ func (s *Shim) look(ctx context.Context, u upstream) {
 			s.reached.Store(true)
 			return
 		}
-		s.o.Log.Debug("An upstream does not answer yet", "upstream", u.URL, "error", err)
+		s.o.Log.Debug("A converter (--upstream) does not answer yet", "upstream", u.URL, "error", err)
 		if !paused(ctx, backoff.Step()) {
 			return
 		}
@@ -98,7 +98,7 @@ func (s *Shim) ready(w http.ResponseWriter, certificate error) {
 	case s.draining.Load():
 		http.Error(w, "draining", http.StatusServiceUnavailable)
 	case !s.reached.Load():
-		http.Error(w, "no upstream has answered yet", http.StatusServiceUnavailable)
+		http.Error(w, "no converter (--upstream) has answered yet", http.StatusServiceUnavailable)
 	default:
 		fmt.Fprintln(w, "ok")
 	}

@@ -103,7 +103,8 @@ func (s *Shim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
 	default:
-		s.refuse(w, http.StatusTooManyRequests, overloaded, fmt.Errorf("%d reviews are being converted: try again", s.o.Concurrency), begin)
+		s.refuse(w, http.StatusTooManyRequests, overloaded, fmt.Errorf("%d conversion reviews are being converted at the same time, which is the maximum: "+
+			"try again", s.o.Concurrency), begin)
 		return
 	}
 	h := &held{all: s.memory, most: s.o.InFlight}
@@ -202,10 +203,10 @@ func (s *Shim) convert(ctx context.Context, c *conversion, h *held) *problem {
 		return problemf(upstreamFailed, "the converter %s answered %q: %s", u.URL, r.Result.Status, r.Result.Message)
 	}
 	if err := c.accept(r); err != nil {
-		return problemf(translationFailed, "the answer of the converter %s does not fit: %s", u.URL, err)
+		return problemf(translationFailed, "the answer of the converter %s does not match the request: %s", u.URL, err)
 	}
 	if r.UID != c.uid {
-		return problemf(uidMismatch, "the converter %s answered with the uid %q, and %q was asked", u.URL, r.UID, c.uid)
+		return problemf(uidMismatch, "the converter %s answered with the uid %q instead of the request's uid %q", u.URL, r.UID, c.uid)
 	}
 	return nil
 }
@@ -229,7 +230,7 @@ func (s *Shim) log(l labels, p *problem) {
 	case invalidRequest:
 		message, level = "Invalid conversion review request", slog.LevelWarn
 	case uidMismatch:
-		message, level = "The upstream answered with another uid", slog.LevelWarn
+		message, level = "The converter answered with another uid than the request's", slog.LevelWarn
 	}
 	s.o.Log.Log(context.Background(), level, message, "error_type", p.errorType, "resource", l.resource, "from_version", l.from, "to_version",
 		l.to, "error", p.message)

@@ -257,10 +257,10 @@ func TestAnswers(t *testing.T) {
 			body: good, spoil: change(func(r *apiextensionsv1.ConversionReview) {
 				r.Response.ConvertedObjects = r.Response.ConvertedObjects[1:]
 			}),
-			message: "1 objects for 2", errors: translationFailed, calls: 1,
+			message: "1 objects instead of 2", errors: translationFailed, calls: 1,
 		},
 		"the order changed": {
-			body: good, spoil: change(func(r *apiextensionsv1.ConversionReview) { slices.Reverse(r.Response.ConvertedObjects) }), message: "does not fit",
+			body: good, spoil: change(func(r *apiextensionsv1.ConversionReview) { slices.Reverse(r.Response.ConvertedObjects) }), message: "does not match the request",
 			errors: translationFailed, calls: 1,
 		},
 		"a version is not what was asked for": {
@@ -550,13 +550,13 @@ func TestMetrics(t *testing.T) {
 	ask(t, shim, reviewOf("v1", p+"/v1beta2"))
 	ask(t, shim, "hello")
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(`
-# HELP hypershift_conversion_webhook_requests_total Conversion requests that were answered, by version, resource and result. What is no conversion request counts as unknown.
+# HELP hypershift_conversion_webhook_requests_total Conversion requests that the shim answered, by version, resource and result. A request that is not a conversion request has the label values unknown.
 # TYPE hypershift_conversion_webhook_requests_total counter
 hypershift_conversion_webhook_requests_total{from_version="mixed",resource="machine",result="success",to_version="v1beta2"} 1
 hypershift_conversion_webhook_requests_total{from_version="none",resource="none",result="success",to_version="v1beta2"} 1
 hypershift_conversion_webhook_requests_total{from_version="unknown",resource="unknown",result="failure",to_version="unknown"} 1
 hypershift_conversion_webhook_requests_total{from_version="v1beta1",resource="machine",result="success",to_version="v1beta2"} 1
-# HELP hypershift_conversion_webhook_errors_total Conversion requests that went wrong, by type: one for each request at most.
+# HELP hypershift_conversion_webhook_errors_total Conversion requests that failed, by the type of the error: at most one error for each request.
 # TYPE hypershift_conversion_webhook_errors_total counter
 hypershift_conversion_webhook_errors_total{error_type="invalid-request"} 1
 hypershift_conversion_webhook_errors_total{error_type="overloaded"} 0

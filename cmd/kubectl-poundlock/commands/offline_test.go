@@ -152,7 +152,7 @@ func TestExitCodes(t *testing.T) {
 		"convert of one of two":             {args: []string{"convert", "-f", azure, "-f", "-", "machineset/odd"}, stdin: good, contains: "name: odd"},
 		"convert without files":             {args: []string{"convert"}, want: 2, contains: "-f"},
 		"explain":                           {args: []string{"explain", "deviceIndex"}, contains: "index 0"},
-		"explain of a provider's reason":    {args: []string{"explain", "InstanceTerminated"}, contains: "terminated the instance in the cloud"},
+		"explain of a provider's reason":    {args: []string{"explain", "InstanceTerminated"}, contains: "terminated the Machine's instance in the cloud"},
 		"explain of nothing":                {args: []string{"explain", "nonsens"}, want: 1, contains: "nothing is known"},
 		"migrate without a direction":       {args: []string{"migrate", "machineset/a"}, want: 2, contains: "--to"},
 		"migrate for programs that asks":    {args: []string{"migrate", "machineset/a", "--to", "clusterapi", "-o", "json"}, want: 2, contains: "--yes"},
