@@ -120,8 +120,8 @@ func going(f *inventory.Fleet, p inventory.Pair, leaving Leaving) *Obstacle {
 	case p.Kind.Name != "Machine" || authoritative.Deleting():
 		return nil // the authoritative object's own controller finishes that object's deletion
 	case side == authority.ClusterAPI:
-		what = "the Machine of Cluster API is paused, so without Poundlock its deletion would never end. If somebody unpaused this Machine, Cluster API would " +
-			"terminate the instance, although Machine API is authoritative"
+		what = "the Machine of Cluster API is paused, so without Poundlock its deletion would never end. If somebody unpaused this Machine, Cluster API " +
+			"would terminate the instance, although Machine API is authoritative"
 		remedy = start
 	case controlled(mirror):
 		what = "Poundlock has not deleted the Machine of Cluster API yet, so without Poundlock the instance would keep running"

@@ -35,7 +35,8 @@ func newPlan(p *cli.Plugin) *cobra.Command {
 		Use:   "plan [-f FILE]",
 		Short: "Show what a ControlPlaneMachineSet does with the control plane, step by step",
 		Long: `Show what a ControlPlaneMachineSet does with the control plane: which index belongs in which failure domain, which Machines differ from
-the template and in which fields, what the set does about each difference, and in which order. For an Inactive set, plan shows what it would do once it is Active.
+the template and in which fields, what the set does about each difference, and in which order. For an Inactive set, plan shows what the set would do
+if it were Active.
 
 With -f, plan shows what the set in the file would do, and whether the webhook's rules allow it. plan reads Machines, Nodes and the Infrastructure from
 the cluster. Fields that the file's spec leaves out keep the stored set's values. plan itself evaluates the rules, but not the CRD's validation.

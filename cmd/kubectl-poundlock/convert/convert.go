@@ -34,12 +34,13 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert [KIND[/NAME]…] [-f FILE…]",
 		Short: "Convert objects from one API to the other, with comments where something changed",
-		Long: `Convert objects from one API to the other, with comments where something changed. Without -f, convert reads the objects from the cluster; with -f,
-it reads only the files.
+		Long: `Convert objects from one API to the other, with comments where something changed. Without -f, convert reads the objects from the cluster;
+with -f, convert reads only the files.
 
 Machine API objects become Cluster API's core object and the infrastructure object behind it; a Cluster API object, given together with
 its infrastructure object, becomes the Machine API object. For an object that does not convert, convert writes no object, and lists on standard error
-each field that cannot convert. If the answer depends on an object of the cluster that the files do not have, convert names that object, and the exit code is 1.`,
+each field that cannot convert. If the answer depends on an object of the cluster that the files do not have, convert names that object, and the exit
+code is 1.`,
 		Example: `  kubectl poundlock convert machineset/worker-a
   kubectl poundlock convert -f machineset.yaml
   kubectl poundlock convert -f infrastructure.yaml -f machineset.yaml --comments=false

@@ -432,13 +432,13 @@ func TestZCleanup(t *testing.T) {
 	if out, _ := sh(t, "kubectl get namespaces -l poundlock.openshift.io/admission=enforced -o name"); strings.Count(out, "namespace/") != 2 {
 		t.Errorf("locks fail closed in: %s", out)
 	}
-	if out, code := sh(t, cleanup+" --yes"); code != 3 || !strings.Contains(out, "a manager runs") {
+	if out, code := sh(t, cleanup+" --yes"); code != 3 || !strings.Contains(out, "a manager of Poundlock runs") {
 		t.Fatalf("while the manager runs: exit code %d:\n%s", code, out)
 	}
 	if err := stage.StopManager(); err != nil {
 		t.Fatal(err)
 	}
-	if out, code := sh(t, "kubectl poundlock cleanup --name nosuch --yes"); code != 1 || !strings.Contains(out, "has this name") {
+	if out, code := sh(t, "kubectl poundlock cleanup --name nosuch --yes"); code != 1 || !strings.Contains(out, "no Deployment or Lease of this name") {
 		t.Errorf("a name that nothing has: exit code %d:\n%s", code, out)
 	}
 	if out, code := sh(t, cleanup+" --dry-run=server"); code != 0 || !strings.Contains(out, "server dry run") {

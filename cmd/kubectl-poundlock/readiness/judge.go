@@ -490,7 +490,8 @@ func (n Needs) Sentence(p inventory.Pair) string {
 	}
 	for _, l := range n.lacks {
 		if l.Rest != "" {
-			what += fmt.Sprintf(". --platform, --cluster-name and --region do not describe %s completely: the answer also depends on the field %s", l.Name, l.Rest)
+			what += fmt.Sprintf(". --platform, --cluster-name and --region do not describe %s completely: the answer also depends on the field %s",
+				l.Name, l.Rest)
 		}
 	}
 	what += ". Run the command against the cluster, or add "

@@ -144,7 +144,8 @@ func (t Target) Absent(pairs authority.Pairs) error {
 	for _, pair := range pairs {
 		where = append(where, pair.MachineAPI+" and "+pair.ClusterAPI)
 	}
-	return fmt.Errorf("there is no %s %q in either API (namespaces %s; for other namespaces, give --namespaces)", t.Kind.Name, t.Name, strings.Join(where, ", "))
+	return fmt.Errorf("there is no %s %q in either API (namespaces %s; for other namespaces, give --namespaces)",
+		t.Kind.Name, t.Name, strings.Join(where, ", "))
 }
 
 // Nothing returns the sentence that no requested object exists, as kubectl prints it. aside continues the sentence if no selector was given.

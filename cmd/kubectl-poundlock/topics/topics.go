@@ -68,7 +68,8 @@ func readinesses() []Topic {
 			"run the commands in the message, in their order. The first command gives the infrastructure machine the provider's finalizer. If an object is "+
 				"unpaused before that, the instance keeps running"),
 		reasonTopic(standing.ReasonDeletionNotBegun, "reason of kubectl poundlock status",
-			"a Machine of Cluster API is being deleted, but the condition Deleting does not show that: Cluster API's controller does not run, or fails before it begins",
+			"a Machine of Cluster API is being deleted, but the condition Deleting does not show that: "+
+				"Cluster API's controller does not run, or fails before it begins",
 			"read the log of Cluster API's controller: look for the Machine's name")}
 	for _, v := range readiness.Meanings() {
 		out = append(out, reasonTopic(v.Name, "verdict of kubectl poundlock check", v.Means, v.Do))
