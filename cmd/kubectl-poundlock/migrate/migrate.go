@@ -79,7 +79,7 @@ first failure migrate requests nothing more.`,
 	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask for a confirmation")
 	flags.BoolVar(&o.skipBlocked, "skip-blocked", false, "leave out objects that cannot move, and move the others")
 	flags.BoolVar(&o.controlPlane, "include-control-plane", false,
-		"Also migrate Machines of the control plane, without a second question. With --yes, Machines of the control plane move only with this flag")
+		"also migrate Machines of the control plane, without a second question. With --yes, they move only with this flag")
 	cli.AddDryRunFlag(cmd, &o.dryRun, "client: show the plan; server: ask the webhook whether it allows each request; none")
 	flags.DurationVar(&o.timeout, "timeout", 15*time.Minute, "how long migrate waits for the move of one object, 0 for no limit")
 	flags.StringVarP(&o.format, "output", "o", "text", "write the output as text, or as json: one document a line")
