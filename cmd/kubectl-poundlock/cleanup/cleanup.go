@@ -43,7 +43,7 @@ docs/plugin.md › Cleaning up lists what is left to do afterwards.`,
 			return inventory.AllowedToAdministrators(o.run(cmd.Context()))
 		},
 	}
-	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask for a confirmation")
 	cli.AddDryRunFlag(cmd, &o.dryRun, "client: show the plan; server: have the API server try each write; none")
 	cmd.Flags().StringVar(&o.name, "name", presence.Name, "the name of Poundlock's Deployment, Lease and webhook configurations")
 	return cmd
