@@ -35,12 +35,12 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 	o := &options{Plugin: p}
 	cmd := &cobra.Command{
 		Use:   "check [KIND[/NAME]…] [-f FILE…]",
-		Short: "Show which objects could move today, which could not, and why",
-		Long: `Show which objects could move today, which could not, and why.
+		Short: "Show which objects could move to the other API today, which could not, and why",
+		Long: `Show which objects could move to the other API today, which could not, and why.
 
 Without -f, check reads the cluster. With -f, check reads only the files: a file, a folder, a must-gather, or - for standard input. Also give
-the cluster's Infrastructure object and its infrastructure cluster object (such as an AWSCluster). Without them the answer is no or unknown, and
-check names what it assumes and what it needs.
+the cluster's Infrastructure object and the infrastructure cluster object (such as an AWSCluster). Without these two objects the answer is no or
+unknown, and check names what it assumes and what it needs.
 
 check changes nothing, and requests no move.`,
 		Example: `  # The whole cluster
@@ -49,16 +49,16 @@ check changes nothing, and requests no move.`,
   # A manifest, before it is applied anywhere
   kubectl poundlock check -f machineset.yaml
 
-  # A must-gather, for the way back to Machine API
+  # A must-gather: which objects could move back to Machine API?
   kubectl poundlock check -f ./must-gather.local.5421 --to machineapi
 
-  # In CI: fail if anything could not move, or for one reason only
+  # In CI: exit with code 3 if an object cannot move, or only if it cannot move for this reason
   kubectl poundlock check -f manifests/ --fail-on blocked
   kubectl poundlock check -f manifests/ --fail-on FieldsNotConvertible -o json`,
 		ValidArgsFunction: targets.Complete(p),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
-	o.Files.AddFlags(cmd, "files, folders (recursively; a must-gather too), URLs or - to check instead of the cluster")
+	o.Files.AddFlags(cmd, "check these files, folders with their subfolders (such as a must-gather), URLs or - (standard input) instead of the cluster")
 	o.Selection.AddFlags(cmd)
 	o.OutputFlags.AddFlags(cmd, "table", "wide", "json", "yaml", "name")
 	o.AddTableFlags(cmd)
@@ -121,7 +121,7 @@ func knownFailures(words []string) error {
 		if near := spelling.Nearest(word, known); near != "" {
 			meant = fmt.Sprintf(" Did you mean %s?", near)
 		}
-		return cli.Usagef("--fail-on %q: want one of %s, or a reason that `kubectl poundlock explain` knows.%s", word, strings.Join(verdicts, ", "), meant)
+		return cli.Usagef("--fail-on %q: give one of %s, or a reason that `kubectl poundlock explain` explains.%s", word, strings.Join(verdicts, ", "), meant)
 	}
 	return nil
 }

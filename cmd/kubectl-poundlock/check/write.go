@@ -145,7 +145,7 @@ func (w reader) sum() {
 		text    string
 	}{
 		{readiness.Ready, "could move today"}, {readiness.Blocked, "cannot"}, {readiness.Unknown, "unknown"}, {readiness.Waiting, "not yet"},
-		{readiness.Moving, "on the move"}, {readiness.There, "there already"},
+		{readiness.Moving, "on the move"}, {readiness.There, "with " + w.To.Text() + " already"},
 	} {
 		if n := w.Counts[string(part.verdict)]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, part.text))
@@ -222,7 +222,7 @@ func (w reader) warnings() {
 		if len(f.Warnings) == 0 {
 			continue
 		}
-		w.Linef("\nWhat the webhook answers to a request for %s:", w.Bold(f.Ref()))
+		w.Linef("\nThe webhook's warnings about a request to move %s:", w.Bold(f.Ref()))
 		for _, text := range f.Warnings {
 			w.Linef("%s", printers.Wrap(text, "    ", w.Width))
 		}

@@ -50,6 +50,14 @@ type owned struct {
 	namespace, name string
 }
 
+// marks names what cleanup removes from a namespace, a CRD, a Cluster or an infrastructure cluster.
+func (o owned) marks() string {
+	if o.GroupVersionResource == namespaces {
+		return "annotation, label"
+	}
+	return "1 annotation"
+}
+
 func (c *cleaner) clean(ctx context.Context, f *inventory.Fleet, namespace string) error {
 	var err error
 	if c.own, err = c.admission(ctx); err != nil {
@@ -63,7 +71,8 @@ func (c *cleaner) clean(ctx context.Context, f *inventory.Fleet, namespace strin
 		return err
 	}
 	if c.name != presence.Name && !c.known && !slices.ContainsFunc(c.own, func(o owned) bool { return strings.HasPrefix(o.name, c.name) }) {
-		return cli.Exit(cli.CodeError, fmt.Sprintf("--name %s: no Deployment and no Lease in %s has this name, nor any webhook configuration", c.name, namespace))
+		return cli.Exit(cli.CodeError, fmt.Sprintf("--name %s: there is no Deployment or Lease of this name in %s, "+
+			"and no webhook configuration of this name", c.name, namespace))
 	}
 	c.show(changes, Paused(items), Idle(f))
 	if obstacles := Obstacles(f, c.leaving, manager, c.Now()); len(obstacles) > 0 {
@@ -77,7 +86,7 @@ func (c *cleaner) clean(ctx context.Context, f *inventory.Fleet, namespace strin
 		return nil
 	}
 	if c.dryRun == "none" {
-		if err := c.Confirm(ctx, c.yes, "Take all of that off?"); err != nil {
+		if err := c.Confirm(ctx, c.yes, "Remove all of this?"); err != nil {
 			return err
 		}
 	}
@@ -87,35 +96,35 @@ func (c *cleaner) clean(ctx context.Context, f *inventory.Fleet, namespace strin
 // show prints the whole plan.
 func (c *cleaner) show(changes []Change, paused int, idle []string) {
 	if len(c.own)+len(changes)+len(c.marked) == 0 {
-		c.Linef("This cluster has none of Poundlock's admission, finalizers or marks.")
+		c.Linef("This cluster has none of Poundlock's webhook configurations, policies, finalizers, annotations or labels.")
 		c.freeChecks()
 		return
 	}
-	c.Linef("To be taken off:\n")
+	c.Linef("To be removed:\n")
 	rows := [][]string{{"WHAT", "FROM"}}
 	for _, o := range c.own {
-		rows = append(rows, []string{"all of it", o.Resource + "/" + o.name})
+		rows = append(rows, []string{"whole object", o.Resource + "/" + o.name})
 	}
 	for _, change := range changes {
 		rows = append(rows, []string{what(change), object(change.Item)})
 	}
 	for _, o := range c.marked {
-		rows = append(rows, []string{"1 mark", o.GroupResource().String() + "/" + o.name})
+		rows = append(rows, []string{o.marks(), o.GroupResource().String() + "/" + o.name})
 	}
 	c.TableWithText(rows)
-	c.Linef("\nPaused objects stay paused (%s), and status does not change.", amount.Of(paused, "Cluster API object"))
+	c.Linef("\nPaused objects stay paused (%s), and their status does not change.", amount.Of(paused, "Cluster API object"))
 	c.moveChecks()
 	if len(idle) == 0 {
 		return
 	}
-	c.Linef("\n%s of %s. If a move has just ended, let Poundlock run for another minute:\n",
-		c.Yellow("No controller takes care"), amount.Of(len(idle), "object"))
+	c.Linef("\n%s %s. If such an object's move has just ended, let Poundlock run for another minute:\n",
+		c.Yellow("No controller acts on"), amount.Of(len(idle), "object"))
 	const most = 10
 	for _, sentence := range idle[:min(len(idle), most)] {
 		c.Linef("%s", printers.Wrap("- "+sentence, "  ", c.Width))
 	}
 	if more := len(idle) - most; more > 0 {
-		c.Linef("- %d more: kubectl poundlock status lists them", more)
+		c.Linef("- and %d more objects. To see all objects: kubectl poundlock status", more)
 	}
 }
 
@@ -124,9 +133,9 @@ func (c *cleaner) moveChecks() {
 	if len(c.checks) == 0 {
 		return
 	}
-	c.Linef("\n%s", printers.Wrap(c.Yellow("Health checks of Machine API's stay paused.")+
-		" Cluster API's health checks act instead, and skip every Machine for which Machine API is authoritative. "+
-		"To have a health check of Machine API's act, move the check now, while Poundlock runs:", "", c.Width))
+	c.Linef("\n%s", printers.Wrap(c.Yellow("Machine API's MachineHealthChecks stay paused.")+
+		" Cluster API's MachineHealthChecks act instead, and skip every Machine for which Machine API is authoritative. "+
+		"To let one of Machine API's MachineHealthChecks act, move it to Machine API now, while Poundlock runs:", "", c.Width))
 	for _, check := range c.checks {
 		c.Linef("- %s: %s", check.Ref, check.Move)
 	}
@@ -137,8 +146,9 @@ func (c *cleaner) freeChecks() {
 	if !slices.ContainsFunc(c.checks, func(check PausedCheck) bool { return check.Free != "" }) {
 		return
 	}
-	c.Linef("\n%s", printers.Wrap(c.Yellow("Health checks of Machine API's are paused.")+
-		" Cluster API's health checks act instead, and skip every Machine for which Machine API is authoritative. To have one of Machine API's act:", "", c.Width))
+	c.Linef("\n%s", printers.Wrap(c.Yellow("Machine API's MachineHealthChecks are paused.")+
+		" Cluster API's MachineHealthChecks act instead, and skip every Machine for which Machine API is authoritative. "+
+		"To let one of Machine API's MachineHealthChecks act:", "", c.Width))
 	for _, check := range c.checks {
 		if check.Free != "" {
 			c.Linef("- %s: %s", check.Ref, check.Free)
@@ -155,7 +165,7 @@ func what(c Change) string {
 		parts = append(parts, "request to move to "+c.Request.Text())
 	}
 	if c.Detached != "" {
-		parts = append(parts, "owner")
+		parts = append(parts, "owner reference")
 	}
 	if c.Released && c.Finalizer {
 		parts = append(parts, "every finalizer")
@@ -163,7 +173,7 @@ func what(c Change) string {
 		parts = append(parts, "sync finalizer")
 	}
 	if n := len(c.Annotations); n > 0 {
-		parts = append(parts, amount.Of(n, "mark"))
+		parts = append(parts, amount.Of(n, "annotation"))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -173,7 +183,7 @@ func object(i inventory.Item) string {
 }
 
 func (c *cleaner) refuse(obstacles []Obstacle) error {
-	c.Linef("\n%s", c.Red("Not now:"))
+	c.Linef("\n%s", c.Red("cleanup cannot run now:"))
 	for _, o := range obstacles {
 		c.Linef("\n%s", printers.Wrap("- "+o.What, "  ", c.Width))
 		c.Linef("%s", printers.Wrap(o.Remedy, "    ", c.Width))
@@ -252,7 +262,7 @@ func (c *cleaner) carryOut(ctx context.Context, namespace string, changes []Chan
 	if c.dryRun == "server" {
 		dryRun = []string{metav1.DryRunAll}
 		if len(c.own) > 0 {
-			c.Linef("\nThis dry run skips the objects: the API server refuses these writes as long as Poundlock's webhook configurations exist.")
+			c.Linef("\nThis dry run tries no write to an object: the API server refuses such writes as long as Poundlock's webhook configurations exist.")
 			changes, c.marked = nil, nil
 		}
 	}
@@ -275,9 +285,9 @@ func (c *cleaner) carryOut(ctx context.Context, namespace string, changes []Chan
 			return c.stopped(ctx, namespace, one, err)
 		case err != nil:
 			left++
-			c.Linef("%s  %s", one.object, c.Red("not taken off: "+err.Error()))
+			c.Linef("%s  %s", one.object, c.Red("not removed: "+err.Error()))
 		default:
-			c.Linef("%s  %s", one.object, c.Green(one.what+" taken off"+c.rehearsed()))
+			c.Linef("%s  %s", one.object, c.Green(one.what+" removed"+c.rehearsed()))
 		}
 	}
 	switch why, err := c.returned(ctx, namespace); {
@@ -286,7 +296,7 @@ func (c *cleaner) carryOut(ctx context.Context, namespace string, changes []Chan
 	case why != nil: // a running manager puts back what was removed, with or without admission
 		return stop(*why)
 	case left > 0:
-		return cli.Exit(cli.CodeNo, fmt.Sprintf("%s not cleaned: run the same command again", amount.Of(left, "object")))
+		return cli.Exit(cli.CodeNo, fmt.Sprintf("%s not cleaned, because of the errors above: run the same command again", amount.Of(left, "object")))
 	}
 	c.Linef("\nDone%s. docs/plugin.md › Cleaning up lists what is left to do.", c.rehearsed())
 	if c.dryRun == "none" { // while admission exists, it refuses these commands
@@ -307,14 +317,14 @@ func (c *cleaner) pieces(changes []Change, dryRun ...string) []piece {
 		out = append(out, piece{object(change.Item), what(change), c.latest(change, dryRun...)})
 	}
 	for _, o := range c.marked {
-		out = append(out, piece{o.GroupResource().String() + "/" + o.name, "1 mark", func(ctx context.Context) error { return c.unmark(ctx, o, dryRun...) }})
+		out = append(out, piece{o.GroupResource().String() + "/" + o.name, o.marks(), func(ctx context.Context) error { return c.unmark(ctx, o, dryRun...) }})
 	}
 	return out
 }
 
 // stopped returns the error that ends the command at the first object that admission still refuses. All others would be refused too, one after the other.
 func (c *cleaner) stopped(ctx context.Context, namespace string, at piece, refusal error) error {
-	c.Linef("%s  %s", at.object, c.Red("not taken off: "+refusal.Error()))
+	c.Linef("%s  %s", at.object, c.Red("not removed: "+refusal.Error()))
 	why, err := c.returned(ctx, namespace)
 	switch {
 	case err != nil:
@@ -322,11 +332,11 @@ func (c *cleaner) stopped(ctx context.Context, namespace string, at piece, refus
 	case why != nil:
 		return stop(*why)
 	}
-	return cli.Exit(cli.CodeNo, "stopped: the API server still calls admission that was deleted. Run the same command again to continue")
+	return cli.Exit(cli.CodeNo, "stopped: the API server still calls Poundlock's deleted webhooks or policies. Run the same command again to continue")
 }
 
 func stop(why Obstacle) error {
-	return cli.Exit(cli.CodeNo, "stopped: meanwhile "+why.What+". To continue: "+why.Remedy+". Then run the same command again")
+	return cli.Exit(cli.CodeNo, "stopped, because this changed meanwhile: "+why.What+". To continue: "+why.Remedy+". Then run the same command again")
 }
 
 // returned returns an obstacle if a manager runs again, or if deleted admission exists again; nil otherwise. Somebody may have started the manager or applied

@@ -26,15 +26,15 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 	o := &options{Plugin: p}
 	cmd := &cobra.Command{
 		Use:   "cleanup",
-		Short: "Take Poundlock's admission, finalizers and marks off a cluster from which it is removed",
-		Long: `Take Poundlock's admission, finalizers and marks off a cluster from which it is removed.
+		Short: "Remove what Poundlock has written to a cluster, before Poundlock is removed for good",
+		Long: `Remove Poundlock's webhook configurations, policies, finalizers, annotations and labels from a cluster, before Poundlock is removed for good.
 
-Paused objects stay paused, and the authoritative API stays authoritative, so no controller begins to act. cleanup does nothing while a manager runs,
-which would put everything back, or while an object is on the move, because nobody would finish the move. It cancels a request that has not begun.
-After an interruption, run the same command again to continue. cleanup stops if a manager starts meanwhile.
+Paused objects stay paused, and the authoritative API stays authoritative, so no controller begins to act. cleanup changes nothing while a manager of
+Poundlock runs, because the manager would put everything back. It changes nothing while an object moves, because nobody would finish the move. cleanup
+cancels a request to move that has not begun. If a manager starts meanwhile, cleanup stops. After an interruption, run the same command again to continue.
 
-The deletion of a namespace, a CRD or the Cluster may also delete Poundlock. Then cleanup releases the mirrors in it, also from the finalizers of paused
-controllers, and cancels the moves of their objects. No instance is terminated.
+The deletion of a namespace, a CRD or the Cluster may also delete Poundlock. Then cleanup removes the finalizers from the mirrors that are deleted with it,
+also the finalizers of paused controllers, and cancels the moves of these objects. No instance is terminated.
 docs/plugin.md › Cleaning up lists what is left to do afterwards.`,
 		Example: `  kubectl poundlock cleanup --dry-run=client
   kubectl -n openshift-cluster-api scale deployment poundlock --replicas=0 && kubectl poundlock cleanup`,
@@ -43,7 +43,7 @@ docs/plugin.md › Cleaning up lists what is left to do afterwards.`,
 			return inventory.AllowedToAdministrators(o.run(cmd.Context()))
 		},
 	}
-	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask for a confirmation")
 	cli.AddDryRunFlag(cmd, &o.dryRun, "client: show the plan; server: have the API server try each write; none")
 	cmd.Flags().StringVar(&o.name, "name", presence.Name, "the name of Poundlock's Deployment, Lease and webhook configurations")
 	return cmd

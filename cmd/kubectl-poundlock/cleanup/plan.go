@@ -57,14 +57,14 @@ func Obstacles(f *inventory.Fleet, leaving Leaving, m Manager, now time.Time) []
 			continue
 		}
 		out = append(out, Obstacle{
-			What:   fmt.Sprintf("%s is on the move", p.Ref()),
-			Remedy: fmt.Sprintf("wait until the move ends, or: kubectl poundlock migrate %s --cancel (Poundlock must run for both)", p.Ref()),
+			What:   p.Ref() + " is moving (status.authoritativeAPI is Migrating)",
+			Remedy: fmt.Sprintf("wait until the move ends, or cancel the move: kubectl poundlock migrate %s --cancel. For both, Poundlock must run", p.Ref()),
 		})
 	}
 	for _, set := range f.Sets {
 		// A set that is being deleted does not move any more, whatever its status is.
 		if set.Shape().Current == authority.Migrating && !set.Object.Deleting() && !leaving.takesSetBack(set) {
-			out = append(out, Obstacle{What: set.Ref() + " is on the move", Remedy: m.ends(set)})
+			out = append(out, Obstacle{What: set.Ref() + " is moving (status.authoritativeAPI is Migrating)", Remedy: m.ends(set)})
 		}
 	}
 	return out
@@ -81,16 +81,17 @@ func (m Manager) ends(set inventory.Set) string {
 	const run = "Poundlock must run with --control-plane"
 	switch cancel := patch("", `{"spec":{"authoritativeAPI":%q}}`, origin); {
 	case origin.Other() == authority.Unset:
-		return fmt.Sprintf("status.synchronizedAPI does not name the API that was authoritative before the move. Set it to that API, MachineAPI or ClusterAPI, "+
-			"as with: %s. Then %s, and ends the move", patch(fmt.Sprintf("--as system:serviceaccount:%s:%s --subresource status ", m.Namespace, m.Name),
-			`{"status":{"synchronizedAPI":%q}}`, authority.MachineAPI), run)
+		return fmt.Sprintf("status.synchronizedAPI does not name the API that was authoritative before the move. Set this field to that API, "+
+			"MachineAPI or ClusterAPI, for example: %s. Then Poundlock ends the move; for that, %s",
+			patch(fmt.Sprintf("--as system:serviceaccount:%s:%s --subresource status ", m.Namespace, m.Name),
+				`{"status":{"synchronizedAPI":%q}}`, authority.MachineAPI), run)
 	case s.Requested == origin:
 		return fmt.Sprintf("spec.authoritativeAPI is already %s, which cancels the move. %s until status.authoritativeAPI is %s too", origin, run, origin)
 	case origin == authority.MachineAPI && ofClusterAPI(set):
-		return fmt.Sprintf("wait until the move ends; or replace %[2]s by %[1]s in spec.template, then: %[3]s (%[4]s for both)",
+		return fmt.Sprintf("wait until the move ends; or replace %[2]s by %[1]s in spec.template, and then cancel the move: %[3]s. For both, %[4]s",
 			controlplane.MachineAPIMember, controlplane.ClusterAPIMember, cancel, run)
 	default:
-		return fmt.Sprintf("wait until the move ends, or: %s (%s for both)", cancel, run)
+		return fmt.Sprintf("wait until the move ends, or cancel the move: %s. For both, %s", cancel, run)
 	}
 }
 
@@ -109,27 +110,27 @@ func going(f *inventory.Fleet, p inventory.Pair, leaving Leaving) *Obstacle {
 		return nil
 	}
 	var what, remedy string
-	const start = "start Poundlock again, so that it carries out the deletion: "
+	const start = "start Poundlock again, so that it finishes the deletion"
 	switch {
 	case p.Kind.Name == "MachineSet" && (leaving.orphans(p) || len(childrenOf(f, p, mirror, side)) == 0):
 		return nil // cleanup detaches the set's Machines, or Poundlock has done so
 	case p.Kind.Name == "MachineSet":
-		what, remedy = "the garbage collector would delete the MachineSet's Machines",
-			"start Poundlock again: it detaches the Machines, and the deletion of the MachineSet then ends"
+		what, remedy = "without Poundlock the garbage collector would delete the MachineSet's Machines",
+			"start Poundlock again: it releases the Machines from the MachineSet, and the deletion of the MachineSet then ends"
 	case p.Kind.Name != "Machine" || authoritative.Deleting():
 		return nil // the authoritative object's own controller finishes that object's deletion
 	case side == authority.ClusterAPI:
-		what = "the Machine of Cluster API is paused, so its deletion would never end. If somebody unpaused it, Cluster API would terminate the instance, " +
-			"which the Machine API runs"
-		remedy = start + "the deletion then ends"
+		what = "the Machine of Cluster API is paused, so without Poundlock its deletion would never end. If somebody unpaused this Machine, Cluster API " +
+			"would terminate the instance, although Machine API is authoritative"
+		remedy = start
 	case controlled(mirror):
-		what = "Poundlock has not deleted the Machine of Cluster API yet, so its instance would keep running"
-		remedy = start + fmt.Sprintf("it also deletes the Machine of Cluster API. Without Poundlock: kubectl -n %s delete %s.%s %s",
+		what = "Poundlock has not deleted the Machine of Cluster API yet, so without Poundlock the instance would keep running"
+		remedy = start + fmt.Sprintf(" and also deletes the Machine of Cluster API. Without Poundlock: kubectl -n %s delete %s.%s %s",
 			p.Namespaces.ClusterAPI, p.Kind.Resource, p.Kind.ClusterAPI.Group, p.Name)
 	default:
 		return nil // only the mirror is deleted
 	}
-	return &Obstacle{What: fmt.Sprintf("%s is being deleted in %s, which is not authoritative for it: %s", p.Ref(), side.Text(), what), Remedy: remedy}
+	return &Obstacle{What: fmt.Sprintf("%s is being deleted in %s, which is not the authoritative API: %s", p.Ref(), side.Text(), what), Remedy: remedy}
 }
 
 // hooked returns an obstacle for a Machine that Cluster API finishes deleting as soon as the Machine has lost Poundlock's hook; nil for any other. The instance
@@ -140,11 +141,11 @@ func hooked(p inventory.Pair) *Obstacle {
 		return nil
 	}
 	return &Obstacle{
-		What: fmt.Sprintf("%s is being deleted, and its provider does not know the instance yet: "+
+		What: fmt.Sprintf("%s is being deleted, and its provider in Cluster API does not know the instance yet: "+
 			"if cleanup removed the annotation %s, the instance would keep running",
 			p.Ref(), authority.InstanceHookAnnotation),
-		Remedy: fmt.Sprintf("start Poundlock again: it removes the annotation as soon as the provider knows the instance. "+
-			"If Poundlock cannot start, terminate the instance in the cloud yourself, then: "+
+		Remedy: fmt.Sprintf("start Poundlock again: Poundlock removes the annotation as soon as the provider knows the instance. "+
+			"If Poundlock cannot start, terminate the instance in the cloud yourself, and then remove the annotation: "+
 			"kubectl label namespaces %s %s %s- && kubectl -n %s annotate machines.cluster.x-k8s.io %s %s-",
 			p.Namespaces.MachineAPI, p.Namespaces.ClusterAPI, authority.AdmissionLabel, p.Namespaces.ClusterAPI, p.Name, authority.InstanceHookAnnotation),
 	}
@@ -159,14 +160,15 @@ func (m Manager) obstacles(now time.Time) []Obstacle {
 	scale := fmt.Sprintf("kubectl -n %s scale deployment %s --replicas=0", m.Namespace, m.Name)
 	switch {
 	case m.Deployment > 0:
-		return []Obstacle{{fmt.Sprintf("the Deployment %s/%s wants %s: the manager would put everything back",
+		return []Obstacle{{fmt.Sprintf("the Deployment %s/%s is scaled to %s: Poundlock's manager would put everything back",
 			m.Namespace, m.Name, amount.Of(m.Deployment, "replica")), scale}}
 	case m.Holder != "" && now.Before(m.Renewed.Add(m.Term)):
-		return []Obstacle{{fmt.Sprintf("the Lease %s/%s was renewed %s ago by %s: a manager runs",
+		return []Obstacle{{fmt.Sprintf("the Lease %s/%s was renewed %s ago by %s: a manager of Poundlock runs, and would put everything back",
 			m.Namespace, m.Name, now.Sub(m.Renewed).Round(time.Second), m.Holder),
-			"stop the manager, and wait " + m.Term.String()}}
+			"stop the manager, and wait " + m.Term.String() + " until its Lease expires"}}
 	case m.Answers:
-		return []Obstacle{{"Poundlock's webhook answers: a manager runs", "stop the manager; in a cluster: " + scale}}
+		return []Obstacle{{"Poundlock's webhook answers: a manager of Poundlock runs, and would put everything back",
+			"stop the manager. If it runs in the cluster: " + scale}}
 	}
 	return nil
 }
@@ -354,7 +356,7 @@ func Idle(f *inventory.Fleet) []string {
 				p.Namespaces.ClusterAPI, strings.ToLower(kind.String()), o.Metadata.Name, authority.PausedAnnotation))
 		}
 		if len(commands) > 0 {
-			out = append(out, fmt.Sprintf("%s: Cluster API is authoritative, and its object is paused. To have Cluster API act: %s",
+			out = append(out, fmt.Sprintf("%s: Cluster API is authoritative, but the object in Cluster API is paused. To unpause this object: %s",
 				p.Ref(), strings.Join(commands, " && ")))
 		}
 	}

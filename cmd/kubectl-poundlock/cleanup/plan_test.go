@@ -155,8 +155,8 @@ func TestLeaving(t *testing.T) {
 			[]string{`{"metadata":{"finalizers":["machine.machine.openshift.io"],"resourceVersion":"7"},"spec":{"authoritativeAPI":"MachineAPI"}}`, `{"status":{"authoritativeAPI":"MachineAPI"}}`, itsMachine, all}},
 		"a request there that has not begun is taken back, also of what is deleted": {machineAPI("Machine", "ClusterAPI", "MachineAPI", held+going) + clusterAPI("Machine", "core", going+paused), []cleanup.Place{namespace}, "",
 			[]string{`{"metadata":{"finalizers":["machine.machine.openshift.io"],"resourceVersion":"7"},"spec":{"authoritativeAPI":"MachineAPI"}}`, itsMachine, all}},
-		"a move elsewhere is in the way":   {machineAPI("Machine", "ClusterAPI", "Migrating", held) + clusterAPI("Machine", "core", paused), nil, "on the move", nil},
-		"one of a Machine that is deleted": {machineAPI("Machine", "ClusterAPI", "Migrating", held+going) + clusterAPI("Machine", "core", going+paused), []cleanup.Place{namespace}, "on the move", nil},
+		"a move elsewhere is in the way":   {machineAPI("Machine", "ClusterAPI", "Migrating", held) + clusterAPI("Machine", "core", paused), nil, "is moving", nil},
+		"one of a Machine that is deleted": {machineAPI("Machine", "ClusterAPI", "Migrating", held+going) + clusterAPI("Machine", "core", going+paused), []cleanup.Place{namespace}, "is moving", nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			f, leaving := fleet(t, c.objects+infrastructure), cleanup.Leaving{}
@@ -209,7 +209,7 @@ func TestIdle(t *testing.T) {
 		"on the move":                   {strings.Replace(machine("ClusterAPI", paused, paused), `"status":{"authoritativeAPI":"ClusterAPI"}`, `"status":{"authoritativeAPI":"Migrating","synchronizedAPI":"ClusterAPI"}`, 1), ""},
 	} {
 		got := cleanup.Idle(fleet(t, c.objects))
-		if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || !strings.HasSuffix(got[0], "To have Cluster API act: "+c.want)) {
+		if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || !strings.HasSuffix(got[0], "To unpause this object: "+c.want)) {
 			t.Errorf("%s: %q, want %q", sentence, got, c.want)
 		}
 	}
@@ -257,29 +257,29 @@ func TestObstacles(t *testing.T) {
 		remedy  string
 	}{
 		"nobody runs, nothing moves":                                               {object: machine("MachineAPI", "MachineAPI")},
-		"an object on the move":                                                    {object: machine("ClusterAPI", "Migrating"), want: "machine/a is on the move", remedy: "Poundlock must run"},
+		"an object on the move":                                                    {object: machine("ClusterAPI", "Migrating"), want: "machine/a is moving", remedy: "Poundlock must run"},
 		"an object that is asked to move, whose move has not begun":                {object: machine("ClusterAPI", "MachineAPI")},
 		"one that is asked to move back":                                           {object: machine("MachineAPI", "ClusterAPI")},
 		"one that is asked to move and is being deleted":                           {object: strings.Replace(machine("ClusterAPI", "MachineAPI"), `"uid":"1"`, `"uid":"1"`+going+held, 1)},
 		"sets of both APIs":                                                        {object: sets("MachineAPI", held, held)},
-		"a mirror that goes with its Machines":                                     {object: sets("MachineAPI", held, going+held) + child(coreGroup, "openshift-cluster-api", "2"), want: "machineset/s is being deleted in Cluster API", remedy: "detach"},
+		"a mirror that goes with its Machines":                                     {object: sets("MachineAPI", held, going+held) + child(coreGroup, "openshift-cluster-api", "2"), want: "machineset/s is being deleted in Cluster API", remedy: "releases the Machines"},
 		"one from which Poundlock has detached its Machines":                       {object: sets("MachineAPI", held, going+held) + child(coreGroup, "openshift-cluster-api", "5")},
-		"one in the Machine API":                                                   {object: sets("ClusterAPI", going+held, held) + child(machineGroup, "openshift-machine-api", "1"), want: "machineset/s is being deleted in Machine API", remedy: "detach"},
+		"one in the Machine API":                                                   {object: sets("ClusterAPI", going+held, held) + child(machineGroup, "openshift-machine-api", "1"), want: "machineset/s is being deleted in Machine API", remedy: "releases the Machines"},
 		"one there that has none":                                                  {object: sets("ClusterAPI", going+held, held)},
 		"one that goes without them":                                               {object: sets("MachineAPI", held, going)},
 		"what is authoritative goes as its user wants":                             {object: sets("MachineAPI", going+held, held)},
-		"Cluster API's mirror of a Machine is being deleted":                       {object: machines("MachineAPI", held, going+held), want: "machine/s is being deleted in Cluster API", remedy: "the deletion then ends"},
-		"that of a set's Machine":                                                  {object: machines("MachineAPI", held+owned, going+held), want: "machine/s is being deleted in Cluster API", remedy: "the deletion then ends"},
+		"Cluster API's mirror of a Machine is being deleted":                       {object: machines("MachineAPI", held, going+held), want: "machine/s is being deleted in Cluster API", remedy: "finishes the deletion"},
+		"that of a set's Machine":                                                  {object: machines("MachineAPI", held+owned, going+held), want: "machine/s is being deleted in Cluster API", remedy: "finishes the deletion"},
 		"and nothing of Poundlock's is on it":                                      {object: machines("MachineAPI", held, going)},
 		"the Machine API's mirror of a set's Machine is being deleted":             {object: machines("ClusterAPI", going+held+owned, held), want: "machine/s is being deleted in Machine API", remedy: "kubectl -n openshift-cluster-api delete machines.cluster.x-k8s.io s"},
 		"that of a Machine of no set, which would go anyway":                       {object: machines("ClusterAPI", going+held, held)},
 		"a Machine that its own controller ends":                                   {object: machines("MachineAPI", going+held, held)},
 		"both are being deleted":                                                   {object: machines("MachineAPI", going+held, going+held)},
-		"a Machine that is deleted, and whose provider does not know its instance": {object: machines("ClusterAPI", held, going+held+hooked), want: "machine/s is being deleted, and its provider does not know the instance yet", remedy: "annotate machines.cluster.x-k8s.io s pre-terminate"},
+		"a Machine that is deleted, and whose provider does not know its instance": {object: machines("ClusterAPI", held, going+held+hooked), want: "machine/s is being deleted, and its provider in Cluster API does not know the instance yet", remedy: "annotate machines.cluster.x-k8s.io s pre-terminate"},
 		"one whose instance the Machine API runs":                                  {object: machines("MachineAPI", going+held, going+held+hooked)},
 		"one that nobody deletes":                                                  {object: machines("ClusterAPI", held, held+hooked)},
-		"a Deployment with replicas":                                               {manager: cleanup.Manager{Deployment: 2}, want: "wants 2 replicas"},
-		"a Deployment with one replica":                                            {manager: cleanup.Manager{Deployment: 1}, want: "wants 1 replica:"},
+		"a Deployment with replicas":                                               {manager: cleanup.Manager{Deployment: 2}, want: "is scaled to 2 replicas"},
+		"a Deployment with one replica":                                            {manager: cleanup.Manager{Deployment: 1}, want: "is scaled to 1 replica:"},
 		"one scaled to none":                                                       {manager: cleanup.Manager{}},
 		"a Lease that is renewed":                                                  {manager: cleanup.Manager{Holder: "h", Renewed: now.Add(-5 * time.Second), Term: 15 * time.Second}, want: "renewed 5s ago by h"},
 		"a Lease that ran out":                                                     {manager: cleanup.Manager{Holder: "h", Renewed: now.Add(-time.Minute), Term: 15 * time.Second}},
@@ -339,21 +339,21 @@ func TestAControlPlaneMachineSet(t *testing.T) {
 			patches: []string{`{"metadata":{"annotations":{"poundlock.openshift.io/generated":null},"resourceVersion":"7"},"spec":{"authoritativeAPI":"MachineAPI"}}`}},
 		"is reflected: the template stays without its mark": {object: set("MachineAPI", "MachineAPI", "MachineAPI", held, old) + template,
 			patches: []string{`{"metadata":{"annotations":{"poundlock.openshift.io/mirror-of":null},"resourceVersion":"8"}}`}},
-		"is on the move": {object: set("ClusterAPI", "Migrating", "MachineAPI", held, old), obstacle: "controlplanemachineset/cluster is on the move",
+		"is on the move": {object: set("ClusterAPI", "Migrating", "MachineAPI", held, old), obstacle: "controlplanemachineset/cluster is moving (status.authoritativeAPI is Migrating)",
 			remedy: []string{"wait until the move ends", toMachineAPI, "--control-plane"}},
-		"is on the move back": {object: set("MachineAPI", "Migrating", "ClusterAPI", held, old), obstacle: "controlplanemachineset/cluster is on the move",
+		"is on the move back": {object: set("MachineAPI", "Migrating", "ClusterAPI", held, old), obstacle: "controlplanemachineset/cluster is moving (status.authoritativeAPI is Migrating)",
 			remedy: []string{"wait until the move ends", toClusterAPI, "--control-plane"}},
-		"is on a move that was cancelled": {object: set("MachineAPI", "Migrating", "MachineAPI", held, old), obstacle: "controlplanemachineset/cluster is on the move",
+		"is on a move that was cancelled": {object: set("MachineAPI", "Migrating", "MachineAPI", held, old), obstacle: "controlplanemachineset/cluster is moving (status.authoritativeAPI is Migrating)",
 			remedy: []string{"already MachineAPI", "--control-plane"}},
 		"is on the move with a template of Cluster API's, for which Machine API cannot be authoritative": {object: set("ClusterAPI", "Migrating", "MachineAPI", held, of),
-			obstacle: "controlplanemachineset/cluster is on the move", remedy: []string{"wait until the move ends", "spec.template", old, toMachineAPI}},
-		"is on a move from nowhere": {object: set("ClusterAPI", "Migrating", "", held, old), obstacle: "controlplanemachineset/cluster is on the move",
+			obstacle: "controlplanemachineset/cluster is moving (status.authoritativeAPI is Migrating)", remedy: []string{"wait until the move ends", "spec.template", old, toMachineAPI}},
+		"is on a move from nowhere": {object: set("ClusterAPI", "Migrating", "", held, old), obstacle: "controlplanemachineset/cluster is moving (status.authoritativeAPI is Migrating)",
 			remedy: []string{"status.synchronizedAPI", "--subresource status", "--control-plane"}},
 		"is on the move and is being deleted, so that it never arrives": {object: set("ClusterAPI", "Migrating", "MachineAPI", going, old)},
 		"is on the move to a namespace that is being deleted, and Poundlock with it": {object: set("ClusterAPI", "Migrating", "MachineAPI", held, old), leaving: places,
 			patches: []string{`{"metadata":{"finalizers":["controlplanemachineset.machine.openshift.io"],"resourceVersion":"7"},"spec":{"authoritativeAPI":"MachineAPI"}}`,
 				`{"status":{"authoritativeAPI":"MachineAPI"}}`}},
-		"is on the move from there": {object: set("MachineAPI", "Migrating", "ClusterAPI", held, old), leaving: places, obstacle: "controlplanemachineset/cluster is on the move",
+		"is on the move from there": {object: set("MachineAPI", "Migrating", "ClusterAPI", held, old), leaving: places, obstacle: "controlplanemachineset/cluster is moving (status.authoritativeAPI is Migrating)",
 			remedy: []string{toClusterAPI}},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -39,13 +39,13 @@ func TestWhatStartsMeanwhileStopsCleanup(t *testing.T) {
 		want             string
 	}{
 		"nobody":                                     {patched: 3},
-		"the Deployment is scaled up":                {refuses: true, replicas: 1, patched: 1, want: "stopped: meanwhile the Deployment c/poundlock wants 1 replica: the manager would put everything back. To continue: kubectl -n c scale deployment poundlock --replicas=0. Then run the same command again"},
+		"the Deployment is scaled up":                {refuses: true, replicas: 1, patched: 1, want: "stopped, because this changed meanwhile: the Deployment c/poundlock is scaled to 1 replica: Poundlock's manager would put everything back. To continue: kubectl -n c scale deployment poundlock --replicas=0. Then run the same command again"},
 		"a process holds the Lease":                  {refuses: true, renewed: "2025-12-31T23:59:55Z", patched: 1, want: "was renewed 5s ago by a"},
 		"its webhook answers":                        {refuses: true, answers: true, patched: 1, want: "Poundlock's webhook answers"},
-		"it runs, and nothing refuses":               {replicas: 2, patched: 3, want: "wants 2 replicas"},
-		"its manifests are applied":                  {refuses: true, again: webhook, patched: 1, want: "stopped: meanwhile validatingwebhookconfigurations/poundlock was created again"},
+		"it runs, and nothing refuses":               {replicas: 2, patched: 3, want: "is scaled to 2 replicas"},
+		"its manifests are applied":                  {refuses: true, again: webhook, patched: 1, want: "stopped, because this changed meanwhile: validatingwebhookconfigurations/poundlock was created again"},
 		"they are, and what is taken off comes back": {again: webhook, patched: 3, want: "stop the writer that applies Poundlock's manifests"},
-		"an API server is behind":                    {refuses: true, patched: 1, want: "still calls admission that was deleted"},
+		"an API server is behind":                    {refuses: true, patched: 1, want: "still calls Poundlock's deleted webhooks or policies"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			patched := map[string]bool{}

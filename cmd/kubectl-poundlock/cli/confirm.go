@@ -38,7 +38,7 @@ func (p *Plugin) Confirm(ctx context.Context, agreed bool, question string, furt
 			return nil
 		case errors.Is(r.err, io.EOF) && r.text == "":
 			fmt.Fprintln(p.Out)
-			return Usagef("there is no terminal to ask for a confirmation: give %s", strings.Join(append([]string{"--yes"}, further...), " "))
+			return Usagef("this command asks for a confirmation, but there is no terminal: give %s", strings.Join(append([]string{"--yes"}, further...), " "))
 		}
 		return Exit(CodeNo, "nothing was changed")
 	}

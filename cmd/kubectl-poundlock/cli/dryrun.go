@@ -27,5 +27,5 @@ func CheckDryRun(value string) error {
 	case strings.HasPrefix(value, "-"):
 		return Usagef("--dry-run needs a value (none, client or server), and %s is none of these: give --dry-run=client", value)
 	}
-	return Usagef("--dry-run %q: want none, client or server", value)
+	return Usagef("--dry-run %q: give none, client or server", value)
 }

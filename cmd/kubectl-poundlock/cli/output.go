@@ -56,7 +56,7 @@ func (o *OutputFlags) Check() error {
 		return nil
 	}
 	if name, _, _ := strings.Cut(o.Format, "="); !slices.Contains(o.templates(), name) {
-		return Usagef("--output %q: want one of %s", o.Format, strings.Join(slices.Concat(o.known, o.templates()), ", "))
+		return Usagef("--output %q: give one of %s", o.Format, strings.Join(slices.Concat(o.known, o.templates()), ", "))
 	}
 	if _, err := o.printer(); err != nil {
 		return Usagef("--output %q: %v", o.Format, err)

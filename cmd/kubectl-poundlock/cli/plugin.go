@@ -65,7 +65,8 @@ func (p *Plugin) Pairs() (authority.Pairs, error) {
 	}
 	pair, ok := pairs.Of(*p.Config.Namespace)
 	if !ok {
-		return nil, Usagef("-n %s: no pair of --namespaces (%s) has this namespace", *p.Config.Namespace, strings.Join(p.Namespaces, ", "))
+		return nil, Usagef("-n %s: --namespaces (%s) does not contain this namespace: correct -n, or add the pair of namespaces to --namespaces",
+			*p.Config.Namespace, strings.Join(p.Namespaces, ", "))
 	}
 	return authority.Pairs{pair}, nil
 }

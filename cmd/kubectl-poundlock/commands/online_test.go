@@ -77,12 +77,12 @@ func TestTheFirstLines(t *testing.T) {
 		check, status string
 	}{
 		"all is well":          {true, map[string]string{lease: renewed(time.Second), gates: gate("enabled")}, "", ""},
-		"it is down":           {false, map[string]string{lease: renewed(time.Hour), gates: gate("enabled")}, "Poundlock does not answer since", "Poundlock does not answer since"},
-		"nobody leads":         {true, map[string]string{lease: renewed(time.Hour), gates: gate("enabled")}, "No manager of Poundlock has led", "No manager of Poundlock has led"},
-		"it was never started": {false, map[string]string{webhook: configuration, mutating: configuration, gates: gate("enabled")}, "Poundlock does not answer, and no Lease", "Poundlock does not answer, and no Lease"},
+		"it is down":           {false, map[string]string{lease: renewed(time.Hour), gates: gate("enabled")}, "Poundlock does not answer, and no manager has renewed its Lease since", "Poundlock does not answer, and no manager has renewed its Lease since"},
+		"nobody leads":         {true, map[string]string{lease: renewed(time.Hour), gates: gate("enabled")}, "No manager of Poundlock has renewed the Lease since", "No manager of Poundlock has renewed the Lease since"},
+		"it was never started": {false, map[string]string{webhook: configuration, mutating: configuration, gates: gate("enabled")}, "Poundlock does not answer, and no Lease was found", "Poundlock does not answer, and no Lease was found"},
 		"a configuration was deleted": {true, map[string]string{mutating: configuration, lease: renewed(time.Second), gates: gate("enabled")},
 			"ValidatingWebhookConfiguration/poundlock does not exist", "ValidatingWebhookConfiguration/poundlock does not exist"},
-		"it is not installed":         {false, map[string]string{gates: gate("enabled")}, "", "Poundlock does not answer, and no Lease"},
+		"it is not installed":         {false, map[string]string{gates: gate("enabled")}, "", "Poundlock does not answer, and no Lease was found"},
 		"the gate is off":             {true, map[string]string{lease: renewed(time.Second), gates: gate("disabled")}, "", "The feature gate MachineAPIMigration is off: Poundlock mirrors and migrates nothing. Turn it on"},
 		"the gate is off by its flag": {true, map[string]string{lease: renewed(time.Second), gates: gate("enabled"), deployment: off}, "", "The feature gate MachineAPIMigration is off: Poundlock mirrors and migrates nothing. Remove"},
 		"who knows of the gate":       {true, map[string]string{lease: renewed(time.Second)}, "", ""},
@@ -352,8 +352,8 @@ func TestTheFirstLineOfAControlPlane(t *testing.T) {
 		want    string
 	}{
 		"all is well":  {true, renewed(time.Second), "SET"},
-		"it is down":   {false, renewed(time.Hour), "Poundlock does not answer since"},
-		"nobody leads": {true, renewed(time.Hour), "No manager of Poundlock has led"},
+		"it is down":   {false, renewed(time.Hour), "Poundlock does not answer, and no manager has renewed its Lease since"},
+		"nobody leads": {true, renewed(time.Hour), "No manager of Poundlock has renewed the Lease since"},
 	} {
 		server := cluster(t, c.answers, map[string]string{
 			"/apis/config.openshift.io/v1/infrastructures/cluster": `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"x","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`,
@@ -385,7 +385,7 @@ func TestCleanupReadsTheControlPlaneMachineSet(t *testing.T) {
 		code       int
 	}{
 		"asked to move":    {set("MachineAPI"), "request to move to Cluster API   controlplanemachinesets.machine.openshift.io/cluster", 0},
-		"on the move":      {set("Migrating"), "controlplanemachineset/cluster is on the move", 3},
+		"on the move":      {set("Migrating"), "controlplanemachineset/cluster is moving", 3},
 		"of no kind there": {`{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"NotFound","code":404}`, "This cluster has none of", 0},
 	} {
 		server := cluster(t, false, map[string]string{
@@ -438,9 +438,9 @@ func TestDiffKnowsTheControlPlaneAndTheSet(t *testing.T) {
 		"it is alone":                                {machine: master, machines: list(master), want: `"name":"x-int"`, without: "x-ext"},
 		"Machines may not be listed":                 {machine: master, machines: forbidden, want: `"name":"x-int"`, without: "x-ext"},
 		"its set selects by a label of GitOps":       {machine: worker, sets: list(fmt.Sprintf(set, gitOps)), want: label},
-		"its set selects by another one":             {machine: worker, sets: list(fmt.Sprintf(set, "s")), want: "m: ", without: label},
-		"its set is gone, and so is what it selects": {machine: worker, want: "m: ", without: label},
-		"sets may not be listed":                     {machine: worker, sets: forbidden, want: "m: ", without: label},
+		"its set selects by another one":             {machine: worker, sets: list(fmt.Sprintf(set, "s")), want: "machine/m, ", without: label},
+		"its set is gone, and so is what it selects": {machine: worker, want: "machine/m, ", without: label},
+		"sets may not be listed":                     {machine: worker, sets: forbidden, want: "machine/m, ", without: label},
 	} {
 		objects := map[string]string{
 			"/apis/config.openshift.io/v1/infrastructures/cluster": `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"x","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`,
@@ -531,14 +531,14 @@ func TestCheckReportsThatTheInfrastructureClusterDoesNotExist(t *testing.T) {
 	if code != 3 || !strings.Contains(errOut, "OpenStackCluster openshift-cluster-api/x does not exist") || strings.Contains(errOut, "may not read") {
 		t.Errorf("convert: exit code %d: %s%s", code, out, errOut)
 	}
-	if message := check(map[string]string{infrastructure: forbidden}); !strings.Contains(message, "You may not read it, or the cluster does not have it: ClusterRole poundlock-viewer has the rights that this command needs; bind it cluster-wide") {
+	if message := check(map[string]string{infrastructure: forbidden}); !strings.Contains(message, "You may not read all of this, or the cluster does not have it: ClusterRole poundlock-viewer has the rights that this command needs; bind the role cluster-wide") {
 		t.Errorf("who may not read it: %s", message)
 	}
 	out, _, _ = run(t, about+"\n---\n"+set, "check", "-f", "-", "-o", "json")
 	if answer := strings.ReplaceAll(out, `\"`, `"`); !strings.Contains(answer, "kubectl get openstackclusters") || !strings.Contains(answer, manifest) {
 		t.Errorf("of files: %s", answer)
 	}
-	if output, _, _ := run(t, set, "check", "-f", "-", "-o", "json"); !strings.Contains(output, "Not every release of OpenShift creates it") {
+	if output, _, _ := run(t, set, "check", "-f", "-", "-o", "json"); !strings.Contains(output, "not every release of OpenShift creates this object") {
 		t.Errorf("of a file without the Infrastructure: %s", output)
 	}
 }
@@ -552,10 +552,10 @@ func TestTheRoleThatARefusedReadTakes(t *testing.T) {
 		cpms   = "/apis/machine.openshift.io/v1/namespaces/openshift-machine-api/controlplanemachinesets"
 		sets   = "/apis/machine.openshift.io/v1beta1/namespaces/openshift-machine-api/machinesets/"
 		twins  = "/apis/cluster.x-k8s.io/v1beta2/namespaces/openshift-cluster-api/machinesets/"
-		wide   = "ClusterRole poundlock-viewer has the rights that this command needs; bind it cluster-wide"
-		inBoth = "ClusterRole poundlock-viewer has the rights that this command needs; bind it in both namespaces"
+		wide   = "ClusterRole poundlock-viewer has the rights that this command needs; bind the role cluster-wide"
+		inBoth = "ClusterRole poundlock-viewer has the rights that this command needs; bind the role in the namespaces of both APIs"
 		// Only cleanup takes the administrator's role.
-		administrator = "ClusterRole poundlock-administrator has the rights that this command needs; bind it cluster-wide"
+		administrator = "ClusterRole poundlock-administrator has the rights that this command needs; bind the role cluster-wide"
 		platform      = `{"apiVersion":"config.openshift.io/v1","kind":"Infrastructure","metadata":{"name":"cluster"},"status":{"infrastructureName":"x","platformStatus":{"type":"AWS","aws":{"region":"us-east-1"}}}}`
 		active        = `{"apiVersion":"machine.openshift.io/v1","kind":"ControlPlaneMachineSetList","metadata":{},"items":[
 {"apiVersion":"machine.openshift.io/v1","kind":"ControlPlaneMachineSet","metadata":{"name":"cluster","namespace":"openshift-machine-api","uid":"1"},"spec":{"replicas":3,"state":"Active","selector":{"matchLabels":{"machine.openshift.io/cluster-api-machine-role":"master"}},
@@ -653,7 +653,7 @@ func TestACancellationOfWhatHasArrivedHasTheCommandBack(t *testing.T) {
 "status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI","conditions":[{"type":"AuthoritySettled","status":"False","reason":"WaitingForResume","message":"x"}]}}]}`,
 	})
 	out, errOut, code := run(t, "", "migrate", "machine/m", "--cancel", "--dry-run=client", "--server", server)
-	if code != 0 || !strings.Contains(out, "To move the object back afterwards: kubectl poundlock migrate machine/m --to machineapi\n") {
+	if code != 0 || !strings.Contains(out, "To move the object back once the move is over: kubectl poundlock migrate machine/m --to machineapi\n") {
 		t.Errorf("exit code %d: %s%s", code, out, errOut)
 	}
 }

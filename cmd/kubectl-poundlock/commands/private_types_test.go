@@ -177,12 +177,12 @@ func TestPrivateTypesOffline(t *testing.T) {
 		want     int
 		contains string
 	}{
-		"from nowhere":           {args: []string{"install"}, want: 2, contains: "--filename FILE|DIR, or --from-cluster"},
-		"from two places":        {args: []string{"install", "-f", one, "--from-cluster"}, want: 2, contains: "--filename FILE|DIR, or --from-cluster"},
+		"from nowhere":           {args: []string{"install"}, want: 2, contains: "--filename FILE|DIR or --from-cluster"},
+		"from two places":        {args: []string{"install", "-f", one, "--from-cluster"}, want: 2, contains: "--filename FILE|DIR or --from-cluster"},
 		"no such file":           {args: []string{"install", "-f", one + "x", "--dry-run=client"}, want: 1, contains: "one.yamlx"},
 		"nothing of Cluster API": {args: []string{"install", "-f", other, "--dry-run=client"}, want: 3, contains: "nothing was changed"},
 		"twice the same":         {args: []string{"install", "-f", one, "-f", one, "--dry-run=client"}, want: 2, contains: "given twice"},
-		"an unknown dry run":     {args: []string{"install", "-f", one, "--dry-run=x"}, want: 2, contains: "want none, client or server"},
+		"an unknown dry run":     {args: []string{"install", "-f", one, "--dry-run=x"}, want: 2, contains: "give none, client or server"},
 		"an odd ServiceAccount":  {args: []string{"install", "-f", one, "--dry-run=client", "--client=x"}, want: 2, contains: "NAMESPACE/NAME"},
 		"no bundle":              {args: []string{"install", "-f", one, "--dry-run=client", "--ca-bundle=" + one + "x"}, want: 2, contains: "--ca-bundle"},
 		"a bundle without one":   {args: []string{"install", "-f", one, "--dry-run=client", "--ca-bundle=" + other}, want: 2, contains: "no certificate in PEM"},
@@ -195,7 +195,7 @@ func TestPrivateTypesOffline(t *testing.T) {
 		"no contract":            {args: []string{"install", "-f", dir, "--dry-run=client"}, contains: "Warning: foomachines.infrastructure."},
 		"a namespace":            {args: []string{"install", "-f", dir, "--dry-run=client", "-n", "elsewhere", "--upstream=cluster.x-k8s.io=https://h/convert"}, contains: "namespace: elsewhere"},
 		"standard input":         {args: []string{"sidecar", "-f", "-"}, stdin: deployment, contains: "name: kube-apiserver-proxy"},
-		"no Deployment":          {args: []string{"sidecar", "-f", "-"}, stdin: "kind: Pod\napiVersion: v1\nmetadata: {name: p}", want: 2, contains: "no Deployment"},
+		"no Deployment":          {args: []string{"sidecar", "-f", "-"}, stdin: "kind: Pod\napiVersion: v1\nmetadata: {name: p}", want: 2, contains: "is not a Deployment"},
 		"an image that is none":  {args: []string{"sidecar", "-f", "-"}, stdin: strings.Replace(deployment, "image: i", "image: y", 1), want: 1, contains: "containers.image of type string"},
 		"a field that is none":   {args: []string{"sidecar", "-f", "-"}, stdin: strings.Replace(deployment, "image: i", "imagge: i", 1), want: 1, contains: `unknown field "spec.template.spec.containers[0].imagge"`},
 		"a sidecar for nothing":  {args: []string{"sidecar"}, want: 2, contains: "--filename"},

@@ -27,31 +27,31 @@ func New(o cli.Options) *cobra.Command {
 	p := &cli.Plugin{Options: o}
 	root := &cobra.Command{
 		Use:   "kubectl-poundlock",
-		Short: "See, check and move the authority over machines between Machine API and Cluster API",
-		Long: `See, check and move the authority over machines between OpenShift's Machine API and Cluster API.
+		Short: "Show, check and change which API is authoritative for machines: Machine API or Cluster API",
+		Long: `Show, check and change which API is authoritative for machines: OpenShift's Machine API or Cluster API.
 
 The plugin uses the same rules and the same conversion as Poundlock's webhook, so both give the same answer. check -f,
 convert -f and explain need no cluster.
 
 Exit codes:
-  0    done; where a question was asked, the answer is yes
+  0    done; for a command that answers a question, the answer is yes
   1    an error: the command got no answer, or the cluster refused a write
   2    the command line is wrong
   3    the answer is no: check found what --fail-on names, convert met a field that cannot convert, diff or providers --diff found a
        difference, migrate stopped at a failure, cleanup refused, controlplane plan or activate met a problem that must be fixed first
-  4    the command waited in vain: its timeout passed first
+  4    the timeout passed before the command was done
   5    providers --diff and --render: the installer cannot apply the release, so the output is not the release's content
   130  interrupted`,
 		Example: `  # What could move to Cluster API today?
   kubectl poundlock check
 
-  # Would this manifest convert? No cluster is asked.
+  # Would this manifest convert? This needs no cluster.
   kubectl poundlock check -f machineset.yaml
 
   # Which API is authoritative for what?
   kubectl poundlock status
 
-  # Hand a set over, and then its Machines, three at a time.
+  # Move a set to Cluster API, and then its Machines, three at a time.
   kubectl poundlock migrate machineset/worker-a --to clusterapi --with-machines --max-in-flight 3`,
 		SilenceUsage: true, SilenceErrors: true,
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl poundlock"},

@@ -56,8 +56,8 @@ func TestURLsAndKustomizations(t *testing.T) {
 		"a kustomization for convert":  {args: []string{"convert", "-k", folder}, want: 3, contains: "machineset/east-a cannot be converted"},
 		"a kustomization that is none": {args: []string{"check", "-k", t.TempDir()}, want: 1, contains: "unable to find one of 'kustomization.yaml'"},
 		"one that lacks a file":        {args: []string{"check", "-k", broken}, want: 1, contains: "nosuch.yaml"},
-		"both at once":                 {args: []string{"check", "-k", folder, "-f", "-"}, want: 2, contains: "-f and -k: use one of them"},
-		"both for names":               {args: []string{"status", "-k", folder, "-f", "-", "--server", nobody}, want: 2, contains: "-f and -k: use one of them"},
+		"both at once":                 {args: []string{"check", "-k", folder, "-f", "-"}, want: 2, contains: "-f and -k exclude each other"},
+		"both for names":               {args: []string{"status", "-k", folder, "-f", "-", "--server", nobody}, want: 2, contains: "-f and -k exclude each other"},
 		"names of a kustomization":     {args: []string{"migrate", "-k", broken, "--to", "clusterapi", "--server", nobody}, want: 1, contains: "nosuch.yaml"},
 	} {
 		out, errOut, code := run(t, "", c.args...)

@@ -33,11 +33,12 @@ func newActivate(p *cli.Plugin) *cobra.Command {
 	o := &activateOptions{Plugin: p}
 	cmd := &cobra.Command{
 		Use:   "activate",
-		Short: "Show what the ControlPlaneMachineSet will do, and activate it",
-		Long: `Activate the ControlPlaneMachineSet. The command first shows what the set will do and what admission warns of, and asks for a confirmation. It does not
-activate a set that could do nothing, or that admission would refuse. It activates no set while Poundlock does not answer.
+		Short: "Show what the ControlPlaneMachineSet will do, and activate the set",
+		Long: `Activate the ControlPlaneMachineSet. The command first shows what the set will do and what admission warns of, and asks for a confirmation. The
+command does not activate a set that could do nothing, or that admission would refuse, and activates no set while Poundlock does not answer.
 
-An Active set cannot be made Inactive again. To stop the set, delete it in the background: its Machines stay, and Poundlock generates a new, Inactive set.`,
+An Active set cannot be made Inactive again. To stop the set, delete the set in the background: the set's Machines stay, and Poundlock generates a
+new, Inactive set.`,
 		Example: `  kubectl poundlock controlplane activate
 
   # What would the webhook say?
@@ -45,7 +46,7 @@ An Active set cannot be made Inactive again. To stop the set, delete it in the b
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
-	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask for a confirmation")
 	cli.AddDryRunFlag(cmd, &o.dryRun, "client: show the plan; server: ask the webhook whether it allows the activation; none")
 	return cmd
 }
@@ -83,10 +84,10 @@ type activation struct {
 func (a *activation) activate(ctx context.Context, r Report, in policies.ControlPlane) error {
 	switch {
 	case r.State == "Active":
-		a.Linef("controlplanemachineset/%s is already Active. To see what it does: kubectl poundlock controlplane plan", r.Name)
+		a.Linef("controlplanemachineset/%s is already Active. To see what the set does: kubectl poundlock controlplane plan", r.Name)
 		return nil
 	case a.stored.GetDeletionTimestamp() != nil:
-		return cli.Exit(cli.CodeNo, "the set is being deleted: nothing was changed")
+		return cli.Exit(cli.CodeNo, "the ControlPlaneMachineSet is being deleted, so it was not activated")
 	}
 	foresight{a.Output, false}.write(r)
 	if err := a.allowed(r, in); err != nil {
@@ -110,14 +111,14 @@ func (a *activation) activate(ctx context.Context, r Report, in policies.Control
 		a.done("would be activated (server dry run)")
 		return nil
 	}
-	if err := a.Confirm(ctx, a.flags.yes, "Activate it? It cannot be made Inactive again."); err != nil {
+	if err := a.Confirm(ctx, a.flags.yes, "Activate the set? An Active set cannot be made Inactive again."); err != nil {
 		return err
 	}
 	if err := a.patch(ctx); err != nil {
 		return err
 	}
 	a.done("is Active")
-	a.Linef("\nThe set's operator carries out the plan. To follow: kubectl poundlock controlplane status --watch")
+	a.Linef("\nThe set's operator carries out the plan. To watch its progress: kubectl poundlock controlplane status --watch")
 	return nil
 }
 
@@ -166,7 +167,7 @@ func (a *activation) allowed(r Report, in policies.ControlPlane) error {
 		foresight{a.Output, false}.admission(*judged)
 	}
 	if len(r.Problems) > 0 || !judged.Allowed {
-		return cli.Exit(cli.CodeNo, "nothing was changed: fix the problem above first")
+		return cli.Exit(cli.CodeNo, "the set was not activated: first fix the problem above")
 	}
 	return nil
 }
@@ -186,7 +187,7 @@ func (a *activation) patch(ctx context.Context, dryRun ...string) error {
 	a.warn()
 	switch {
 	case versioned.Outdated(err):
-		return cli.Exit(cli.CodeNo, "the set was changed after this plan was made, so nothing was activated. Run the same command again for a new plan")
+		return cli.Exit(cli.CodeNo, "the set was changed after this plan was made, so the set was not activated. Run the same command again for a new plan")
 	case err != nil:
 		return cli.Exit(cli.CodeNo, fmt.Sprintf("refused: %v", inventory.AllowedToMigrate(err)))
 	}

@@ -40,7 +40,7 @@ func warning(t *testing.T, stored *int, refuses bool) *httptest.Server {
 
 // Nobody can take an activation back, so its warnings come before the question.
 func TestWarningsComeBeforeTheQuestion(t *testing.T) {
-	const warned, question, active = "targetPools: a new Machine is in no target pool", "Activate it?", "cluster is Active."
+	const warned, question, active = "targetPools: a new Machine is in no target pool", "Activate the set?", "cluster is Active."
 	for sentence, c := range map[string]struct {
 		typed, flag string
 		refuses     bool

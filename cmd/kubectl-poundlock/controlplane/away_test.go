@@ -141,7 +141,7 @@ func TestAPlanOfAURL(t *testing.T) {
 	defer files.Close()
 	for name, want := range map[string]string{
 		"/set.json":   "",
-		"/other.json": "holds a ConfigMap of v1: want a ControlPlaneMachineSet",
+		"/other.json": "contains a ConfigMap of v1: give a ControlPlaneMachineSet",
 		"/gone.json":  "404 Not Found",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,20 +14,20 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "controlplane",
 		Aliases: []string{"cp", "cpms"},
-		Short:   "Show what a ControlPlaneMachineSet would do, and its status, and activate it",
-		Long: `Show what a ControlPlaneMachineSet would do, and its status, and activate it.
+		Short:   "Show what the ControlPlaneMachineSet would do, show its status, and activate the set",
+		Long: `Show what the ControlPlaneMachineSet would do, show its status, and activate the set.
 
-These commands show the plan by which Poundlock's operator acts. Its webhook warns with the same plan.`,
+Poundlock's operator carries out the plan that these commands show, and Poundlock's webhook warns with the same plan.`,
 		Example: `  # What does the set do next, and what after that?
   kubectl poundlock controlplane plan
 
   # What would a change do? Nothing is stored.
   kubectl poundlock controlplane plan -f set.yaml
 
-  # Where is it?
+  # How far has the set come?
   kubectl poundlock controlplane status --watch
 
-  # Begin
+  # Activate the set, so that it begins
   kubectl poundlock controlplane activate`,
 		Args:                       cli.OneOfItsCommands,
 		SuggestionsMinimumDistance: 2,

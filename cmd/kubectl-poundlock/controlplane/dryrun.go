@@ -74,6 +74,6 @@ func (m *masters) try(ctx context.Context, s *sight) {
 	}
 	s.in.Trials = answers
 	if err != nil {
-		fmt.Fprintf(m.ErrOut, "This plan does not show how admission would change new Machines: %v\n", err)
+		fmt.Fprintf(m.ErrOut, "This plan does not show how admission would change new Machines, because a dry run of their creation failed: %v\n", err)
 	}
 }

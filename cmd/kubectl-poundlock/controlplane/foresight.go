@@ -46,7 +46,7 @@ func (w foresight) head(r Report) {
 }
 
 func (w foresight) indexes(r Report) {
-	rows := [][]string{{"INDEX", "FAILURE DOMAIN", "MACHINE", "READY", "OWNED", "WHAT BECOMES OF IT"}}
+	rows := [][]string{{"INDEX", "FAILURE DOMAIN", "MACHINE", "READY", "OWNED", "WHAT HAPPENS TO IT"}}
 	if w.wide {
 		rows[0] = append(rows[0], "PHASE", "NODE", "AUTHORITY")
 	}
@@ -59,7 +59,7 @@ func (w foresight) indexes(r Report) {
 			rows = append(rows, row)
 		}
 		if len(i.Machines) == 0 {
-			rows = append(rows, []string{fmt.Sprint(i.Index), printers.Dash(i.FailureDomain), "-", "-", "-", w.Yellow("none is there: created")})
+			rows = append(rows, []string{fmt.Sprint(i.Index), printers.Dash(i.FailureDomain), "-", "-", "-", w.Yellow("no Machine yet: created")})
 		}
 	}
 	w.TableWithText(rows)
@@ -76,7 +76,7 @@ func (w foresight) yes(is bool) string {
 func (w foresight) outcome(r Report, m Machine) string {
 	switch {
 	case m.Deleting:
-		return w.Yellow("goes: it is being deleted")
+		return w.Yellow("is being deleted")
 	case r.Deleting:
 		return "stays"
 	case len(r.Invalid) > 0:
@@ -84,7 +84,7 @@ func (w foresight) outcome(r Report, m Machine) string {
 	case m.Updated && slices.ContainsFunc(r.Steps, func(s ForecastStep) bool { return s.Verb == string(controlplane.Delete) && s.Machine == m.Name }):
 		return w.Yellow("is deleted: see the steps")
 	case !m.Updated && r.byPerson():
-		return w.Yellow("is outdated: waits until a person deletes it")
+		return w.Yellow("is outdated: replaced once a person deletes it")
 	case !m.Updated:
 		return w.Yellow("is outdated: replaced")
 	case m.Failed:
@@ -100,10 +100,10 @@ func (r Report) byPerson() bool { return r.Strategy == string(machinev1.OnDelete
 
 // effects describes, for a person, what is done because of a difference.
 var effects = map[string]string{string(controlplane.Rollout): "Machine is replaced", string(controlplane.InPlace): "changed in place",
-	string(controlplane.Ignored): "nothing: new Machines have it"}
+	string(controlplane.Ignored): "nothing: only new Machines get it"}
 
 func (w foresight) differences(r Report) {
-	rows := [][]string{{"MACHINE", "FIELD", "HAS", "IS TO HAVE", "WHAT IS DONE"}}
+	rows := [][]string{{"MACHINE", "FIELD", "HAS", "SHOULD HAVE", "WHAT IS DONE"}}
 	for _, i := range r.Indexes {
 		for _, m := range i.Machines {
 			for _, d := range m.Differences {
@@ -171,7 +171,7 @@ func (w foresight) action(s ForecastStep) string {
 	at += controlplane.InDomain(s.FailureDomain)
 	switch s.Verb {
 	case string(controlplane.Adopt):
-		return "own " + s.Machine + "."
+		return "adopt " + s.Machine + "."
 	case string(controlplane.Amend):
 		return "change " + s.Machine + "."
 	case string(controlplane.Create):

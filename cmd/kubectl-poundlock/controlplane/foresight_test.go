@@ -18,7 +18,7 @@ import (
 func TestWhoReplacesAMachine(t *testing.T) {
 	for of, c := range map[machinev1.ControlPlaneMachineSetStrategyType]struct{ is, isNot string }{
 		machinev1.RollingUpdate: {"is outdated: replaced\n", "once a person deletes it"},
-		machinev1.OnDelete:      {"is outdated: waits until a person deletes it\n", "is outdated: replaced"},
+		machinev1.OnDelete:      {"is outdated: replaced once a person deletes it\n", "is outdated: replaced\n"},
 	} {
 		var out bytes.Buffer
 		foresight{Output: printers.OutputOf(&out, func(string) string { return "" })}.write(ReportOf("cluster", three(larger, strategy(of))))

@@ -92,7 +92,7 @@ func (m *masters) set(ctx context.Context, namespace string) (*unstructured.Unst
 func (m *masters) none() error {
 	return fmt.Errorf("there is no ControlPlaneMachineSet %s in %s. If Poundlock's manager runs with --control-plane, it generates an Inactive set from the "+
 		"control plane's Machines. "+
-		"Its events show why it generates none: kubectl -n %s get events", controlplane.Name, m.namespace, m.namespace)
+		"The manager's events show why there is no set: kubectl -n %s get events", controlplane.Name, m.namespace, m.namespace)
 }
 
 // sight has a set, and what its plan and the rules read.

@@ -35,21 +35,22 @@ func newPlan(p *cli.Plugin) *cobra.Command {
 		Use:   "plan [-f FILE]",
 		Short: "Show what a ControlPlaneMachineSet does with the control plane, step by step",
 		Long: `Show what a ControlPlaneMachineSet does with the control plane: which index belongs in which failure domain, which Machines differ from
-the template and in which fields, what the set does about each, and in which order. For an Inactive set, plan shows what it would do once it is Active.
+the template and in which fields, what the set does about each difference, and in which order. For an Inactive set, plan shows what the set would do
+if it were Active.
 
 With -f, plan shows what the set in the file would do, and whether the webhook's rules allow it. plan reads Machines, Nodes and the Infrastructure from
-the cluster. Fields that the file's spec leaves out keep the stored set's values. plan evaluates the rules itself, and not the CRD's own checks.
-With --dry-run=server the API server, and with it the webhook, tries to store the set.
+the cluster. Fields that the file's spec leaves out keep the stored set's values. plan itself evaluates the rules, but not the CRD's validation.
+With --dry-run=server, the API server and the webhook check the set instead, in a dry run.
 
 plan changes nothing. The exit code is 3 if the set can do nothing until something is fixed, or if admission would refuse the set.`,
-		Example: `  # What is next?
+		Example: `  # What does the set do next?
   kubectl poundlock controlplane plan
 
   # A larger instance: which Machines would be replaced, and in which order?
   kubectl -n openshift-machine-api get controlplanemachineset cluster -o yaml > set.yaml   # then edit it
   kubectl poundlock controlplane plan -f set.yaml
 
-  # The same if a person is to set the pace
+  # The same change, if a person decides when each Machine is replaced
   kubectl poundlock controlplane plan -f set.yaml --strategy OnDelete
 
   # For a script: the Machines that would be replaced
@@ -59,10 +60,10 @@ plan changes nothing. The exit code is 3 if the set can do nothing until somethi
 	}
 	o.OutputFlags.AddFlags(cmd, "table", "wide", "json", "yaml")
 	cmd.Flags().StringVarP(&o.file, "filename", "f", "",
-		"a file or URL with a ControlPlaneMachineSet, or - for standard input, to plan with instead of the stored one")
+		"plan with the ControlPlaneMachineSet in this file or URL, or - for standard input, instead of the stored set")
 	cmd.Flags().StringVar(&o.strategy, "strategy", "", "plan as if spec.strategy.type were this: RollingUpdate, OnDelete, Recreate")
 	cmd.Flags().StringVar(&o.dryRun, "dry-run", "client",
-		"with a change, who decides whether it may be stored: client (this command evaluates the webhook's rules) or server (a dry run)")
+		"what checks a changed set: client (this command evaluates the webhook's rules) or server (the API server, in a dry run)")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // no error: the flag exists
 	cli.CompleteFlag(cmd, "strategy", strategies...)
 	cli.CompleteFlag(cmd, "dry-run", "client", "server")
@@ -74,7 +75,7 @@ func (o *planOptions) run(ctx context.Context) error {
 		return err
 	}
 	if o.dryRun != "client" && o.dryRun != "server" {
-		return cli.Usagef("--dry-run %q: want client or server", o.dryRun)
+		return cli.Usagef("--dry-run %q: give client or server", o.dryRun)
 	}
 	strategy, err := parseStrategy(o.strategy)
 	if err != nil {
@@ -156,7 +157,7 @@ func parseStrategy(text string) (machinev1.ControlPlaneMachineSetStrategyType, e
 	}
 	i := slices.IndexFunc(strategies, func(s string) bool { return strings.EqualFold(s, text) })
 	if i < 0 {
-		return "", cli.Usagef("--strategy %q: want %s", text, strings.Join(strategies, ", "))
+		return "", cli.Usagef("--strategy %q: give one of %s", text, strings.Join(strategies, ", "))
 	}
 	return machinev1.ControlPlaneMachineSetStrategyType(strategies[i]), nil
 }

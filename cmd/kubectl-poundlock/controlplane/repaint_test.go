@@ -52,7 +52,7 @@ func TestAWatchFitsTheTerminal(t *testing.T) {
 			switch more := strings.Contains(text, "lines more"); {
 			case height == 0 && (more || !strings.Contains(text, "Condition9")):
 				t.Errorf("without a height something is left out:\n%s", text)
-			case height >= 12 && waits > 0 && !strings.Contains(text, "Waited for:"):
+			case height >= 12 && waits > 0 && !strings.Contains(text, "What the set waits for:"):
 				t.Errorf("nothing says what is waited for:\n%s", text)
 			case height == 8 && !more:
 				t.Errorf("nothing counts what is left out:\n%s", text)

@@ -111,7 +111,8 @@ func ReportOf(source string, v controlplane.View) Report {
 		Indexes: indexes(v, plan), Invalid: fields(plan.Invalid),
 	}
 	if r.Deleting = v.Set.DeletionTimestamp != nil; r.Deleting {
-		r.Steps, r.Waits, r.Forecast = []ForecastStep{}, "", []string{"the set is being deleted: it releases its Machines, which stay, and does nothing else"}
+		r.Steps, r.Waits = []ForecastStep{}, ""
+		r.Forecast = []string{"the set is being deleted: it removes its owner reference from its Machines, which stay, and does nothing else"}
 	}
 	for _, d := range plan.Domains {
 		r.FailureDomains = append(r.FailureDomains, d.Name)

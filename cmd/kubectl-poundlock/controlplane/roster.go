@@ -49,11 +49,11 @@ func (w roster) top(s Standing) {
 func (w roster) bottom(s Standing) {
 	w.remarks(s)
 	for _, text := range s.Unread {
-		w.remark("Not read: " + text)
+		w.remark("Not shown, because it could not be read: " + text)
 	}
 	foresight{w.Output, w.wide}.problems(s.Problems)
 	if len(s.WaitsFor) > 0 {
-		w.Linef("\nWaited for:")
+		w.Linef("\nWhat the set waits for:")
 		for _, text := range s.WaitsFor {
 			foresight{w.Output, w.wide}.hang("  - ", text)
 		}
@@ -120,7 +120,7 @@ func (w roster) indexes(s Standing) {
 			rows = append(rows, row)
 		}
 		if len(i.Machines) == 0 {
-			rows = append(rows, []string{fmt.Sprint(i.Index), printers.Dash(i.FailureDomain), "-", w.Yellow("none is there")})
+			rows = append(rows, []string{fmt.Sprint(i.Index), printers.Dash(i.FailureDomain), "-", w.Yellow("no Machine yet")})
 		}
 	}
 	w.TableWithText(rows)
@@ -220,7 +220,7 @@ func (w roster) remarks(s Standing) {
 			s.Generation, s.ObservedGeneration))
 	case s.lags:
 		w.remark(fmt.Sprintf(
-			"The set's status is out of date: it counts %s, %d ready, %d updated, %d unavailable. Its operator has not caught up yet, or does not run.",
+			"The set's status is out of date: it counts %s, %d ready, %d updated, %d unavailable. The set's operator has not caught up yet, or does not run.",
 			amount.Of(s.Reported.Replicas, "Machine"), s.Reported.Ready, s.Reported.Updated, s.Reported.Unavailable))
 	}
 }

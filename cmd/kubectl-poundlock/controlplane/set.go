@@ -73,7 +73,7 @@ func objects(document []byte) ([]map[string]any, error) {
 	}
 	var content map[string]any
 	if err := json.Unmarshal(raw, &content); err != nil {
-		return nil, errors.New("it is no object")
+		return nil, errors.New("the document is not an object")
 	}
 	items, ok := content["items"].([]any)
 	if kind, _ := content["kind"].(string); !ok || !strings.HasSuffix(kind, "List") {
@@ -83,7 +83,7 @@ func objects(document []byte) ([]map[string]any, error) {
 	for _, item := range items {
 		o, ok := item.(map[string]any)
 		if !ok {
-			return nil, errors.New("an item of the list is no object")
+			return nil, errors.New("an item of the list is not an object")
 		}
 		out = append(out, o)
 	}
@@ -93,10 +93,10 @@ func objects(document []byte) ([]map[string]any, error) {
 func one(source string, content map[string]any) (*unstructured.Unstructured, error) {
 	u := &unstructured.Unstructured{Object: content}
 	if !isSet(content) {
-		return nil, fmt.Errorf("%s holds %s: want a %s of %s", source, described(u), controlplane.Kind, machinev1.GroupVersion)
+		return nil, fmt.Errorf("%s contains %s: give a %s of %s", source, described(u), controlplane.Kind, machinev1.GroupVersion)
 	}
 	if _, ok := content["spec"].(map[string]any); !ok {
-		return nil, fmt.Errorf("%s: spec is missing, or is no object", source)
+		return nil, fmt.Errorf("%s: spec is missing, or is not an object", source)
 	}
 	if _, ok := content["metadata"].(map[string]any); !ok || u.GetName() == "" {
 		return nil, fmt.Errorf("%s: metadata.name is missing: set it to %s", source, controlplane.Name)
@@ -185,9 +185,9 @@ func Typed(source string, set *unstructured.Unstructured) (*machinev1.ControlPla
 	out := &machinev1.ControlPlaneMachineSet{}
 	if err := json.Unmarshal(raw, out); err != nil {
 		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) && wrong.Field != "" {
-			return nil, fmt.Errorf("%s is no %s: %s cannot be a %s", source, controlplane.Kind, wrong.Field, wrong.Value)
+			return nil, fmt.Errorf("%s is not a valid %s: %s cannot be a %s", source, controlplane.Kind, wrong.Field, wrong.Value)
 		}
-		return nil, fmt.Errorf("%s is no %s: %w", source, controlplane.Kind, err)
+		return nil, fmt.Errorf("%s is not a valid %s: %w", source, controlplane.Kind, err)
 	}
 	return out, nil
 }

@@ -26,12 +26,12 @@ func TestAFileHasOneSet(t *testing.T) {
 		"others alone":                {"{apiVersion: v1, kind: ConfigMap}\n---\n{apiVersion: v1, kind: Secret}", "contains 2 objects, and none is a ControlPlaneMachineSet of machine.openshift.io/v1"},
 		"broken YAML":                 {"kind: [", "cannot be read as YAML or JSON"},
 		"a key twice":                 {"kind: a\nkind: b\n", "cannot be read as YAML or JSON"},
-		"a word":                      {"hello", "it is no object"},
-		"a list of words":             {"{kind: List, items: [a]}", "an item of the list is no object"},
-		"another kind":                {strings.Replace(small, "ControlPlaneMachineSet", "MachineSet", 1), "holds a MachineSet of machine.openshift.io/v1: want"},
-		"another version":             {strings.Replace(small, "io/v1", "io/v1beta1", 1), "holds a ControlPlaneMachineSet of machine.openshift.io/v1beta1: want"},
-		"no kind":                     {"a: b", "holds an object without apiVersion and kind"},
-		"no spec":                     {strings.Replace(small, "spec", "sepc", 1), "spec is missing, or is no object"},
+		"a word":                      {"hello", "the document is not an object"},
+		"a list of words":             {"{kind: List, items: [a]}", "an item of the list is not an object"},
+		"another kind":                {strings.Replace(small, "ControlPlaneMachineSet", "MachineSet", 1), "contains a MachineSet of machine.openshift.io/v1: give"},
+		"another version":             {strings.Replace(small, "io/v1", "io/v1beta1", 1), "contains a ControlPlaneMachineSet of machine.openshift.io/v1beta1: give"},
+		"no kind":                     {"a: b", "contains an object without apiVersion and kind"},
+		"no spec":                     {strings.Replace(small, "spec", "sepc", 1), "spec is missing, or is not an object"},
 		"no name":                     {strings.Replace(small, "name:", "nmae:", 1), "metadata.name is missing"},
 	} {
 		t.Run(sentence, func(t *testing.T) {

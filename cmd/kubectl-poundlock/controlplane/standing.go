@@ -107,7 +107,7 @@ func reported(s machinev1.ControlPlaneMachineSetStatus) Numbers {
 func (s Standing) waits(plan controlplane.Plan) []string {
 	var out []string
 	if s.AuthoritativeAPI == authority.Migrating {
-		out = append(out, "authority over the set is moving, and the set begins nothing until the move is over")
+		out = append(out, "authority over the set is moving, and the set begins no step until the move is over")
 	}
 	text := plan.Waits
 	var each []string

@@ -37,8 +37,8 @@ func newStatus(p *cli.Plugin) *cobra.Command {
 		Long: `Show the progress of the ControlPlaneMachineSet and its Machines, and what they wait for: hooks that hold a Machine which is being deleted, by name and
 owner, Nodes that are not ready, and the conditions of the set and of the ClusterOperator.
 
-READY, UPDATED and the waits are computed from Machines and Nodes now; the conditions are what the operator has written. --watch continues when the
-API server is away for a moment, as it is while the Machine that it runs on is replaced.`,
+READY, UPDATED and what each Machine waits for are computed from the present Machines and Nodes; the conditions are what the operator wrote.
+--watch continues if the API server does not answer for a moment, for example while the Machine on which the API server runs is replaced.`,
 		Example: `  kubectl poundlock controlplane status
 
   # Until Ctrl-C

@@ -49,7 +49,7 @@ func reasonOf(m *machinev1beta1.Machine) string {
 	if m.Status.ErrorMessage != nil && *m.Status.ErrorMessage != "" {
 		return *m.Status.ErrorMessage
 	}
-	return "status.errorMessage does not say why"
+	return "status.errorMessage is empty"
 }
 
 func nodeState(v controlplane.View, name string) string {

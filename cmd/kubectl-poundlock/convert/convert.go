@@ -33,13 +33,14 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 	o := &options{Plugin: p, Files: targets.Files{Parents: true}}
 	cmd := &cobra.Command{
 		Use:   "convert [KIND[/NAME]…] [-f FILE…]",
-		Short: "Convert objects from either API into the other, with comments where something changed",
-		Long: `Convert objects from either API into the other, with comments where something changed. Without -f, convert reads the objects from the cluster; with -f,
-it reads only the files.
+		Short: "Convert objects from one API to the other, with comments where something changed",
+		Long: `Convert objects from one API to the other, with comments where something changed. Without -f, convert reads the objects from the cluster;
+with -f, convert reads only the files.
 
 Machine API objects become Cluster API's core object and the infrastructure object behind it; a Cluster API object, given together with
-its infrastructure object, becomes the Machine API object. Of an object that does not convert, nothing is written; standard error lists each field
-that cannot convert. If the answer depends on an object of the cluster that the files do not have, convert names that object, and the exit code is 1.`,
+its infrastructure object, becomes the Machine API object. For an object that does not convert, convert writes no object, and lists on standard error
+each field that cannot convert. If the answer depends on an object of the cluster that the files do not have, convert names that object, and the exit
+code is 1.`,
 		Example: `  kubectl poundlock convert machineset/worker-a
   kubectl poundlock convert -f machineset.yaml
   kubectl poundlock convert -f infrastructure.yaml -f machineset.yaml --comments=false
@@ -47,7 +48,7 @@ that cannot convert. If the answer depends on an object of the cluster that the 
 		ValidArgsFunction: targets.Complete(p),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
-	o.Files.AddFlags(cmd, "files, folders, URLs or - to convert instead of the cluster's objects")
+	o.Files.AddFlags(cmd, "convert the objects in these files, folders, URLs or - (standard input) instead of the cluster's")
 	o.OutputFlags.AddFlags(cmd, "yaml", "json")
 	cmd.Flags().BoolVar(&o.comments, "comments", true, "write comments that show where a field came from and what changed")
 	return cmd
@@ -103,7 +104,7 @@ func (o *options) write(f *inventory.Fleet) error {
 		}
 		if doubt := readiness.Doubts(pair, env, f.Lacks(cluster, env)); len(doubt.Names()) > 0 && !doubts[doubt.Sentence(pair)] {
 			doubts[doubt.Sentence(pair)] = true
-			fmt.Fprintln(o.ErrOut, "note: "+cmp.Or(doubt.Missing(), "a certain answer "+doubt.Sentence(pair)))
+			fmt.Fprintln(o.ErrOut, "note: "+cmp.Or(doubt.Missing(), doubt.Sentence(pair)))
 		}
 		if why := unmovable(pair, env, f.Lacks(cluster, env)); why != "" {
 			fmt.Fprintf(o.ErrOut, "note: %s converts, but cannot move to %s: %s\n", pair.Ref(), destination(pair).Text(), why)

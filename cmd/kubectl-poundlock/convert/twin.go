@@ -82,8 +82,8 @@ func toClusterAPI(pair inventory.Pair, env conversion.Env, selects func(label st
 		Target: at.infra, Core: at.template})
 	rows := append(Core(platform), Rows(tableOf(pair.Kind), conversion.OnlyClusterAPI, Place{})...)
 	header := fmt.Sprintf(
-		"From %s %s of the Machine API. This is its content; Poundlock's mirror also sets\n"+
-			"owner references, the sync finalizer and, while Machine API is authoritative, the pause.",
+		"From %s %s of the Machine API. In the mirror, Poundlock also sets owner\n"+
+			"references, the sync finalizer and, while Machine API is authoritative, the pause annotation.",
 		pair.Kind.Name, pair.Name)
 	header += leaveOut(pair, made.Core, selects)
 	out := []piece{{made.Core, source, header, rows}}

@@ -63,7 +63,7 @@ func (r Row) Differs() bool { return !r.Same && !r.Own }
 // by a label.
 func Compare(p inventory.Pair, in authority.API, env conversion.Env, selects func(label string) bool) (Comparison, error) {
 	if p.MachineAPI == nil || p.ClusterAPI == nil {
-		return Comparison{}, errors.New("it has no twin to compare it with")
+		return Comparison{}, errors.New("the object exists only in one API, so there is nothing to compare it with")
 	}
 	c := Comparison{In: in}
 	left, right, propagated, err := c.convertBoth(p, env)

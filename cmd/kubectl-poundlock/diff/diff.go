@@ -27,12 +27,12 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 	o := &options{Plugin: p}
 	cmd := &cobra.Command{
 		Use:   "diff KIND/NAME",
-		Short: "Compare an object's two sides, field by field, in the fields of one API",
-		Long: `Compare an object's two sides, field by field, in the fields of one API. diff converts both sides first, so that it omits what only looks
-different. The exit code is 3 if something differs.
+		Short: "Compare an object in Machine API with the same object in Cluster API, field by field",
+		Long: `Compare an object in Machine API with the same object in Cluster API, field by field. diff first converts both objects to the fields of one API, so that
+it shows only real differences. The exit code is 3 if something differs.
 
-diff ignores labels and annotations that Poundlock does not mirror: what others write to the mirror only, and what the Machine API's controllers keep up to
-date, such as a Machine's zone. --all shows them, marked by a dot.`,
+diff ignores labels and annotations that Poundlock does not mirror: those that others write only to the mirror, and those that the Machine API's
+controllers keep up to date, such as a Machine's zone. With --all, diff shows them, marked by a dot.`,
 		Example: `  kubectl poundlock diff machineset/worker-a
   kubectl poundlock diff machine/master-0 --in clusterapi --all
   kubectl poundlock diff machine/master-0 -f ./must-gather.local.5421`,
@@ -40,7 +40,7 @@ date, such as a Machine's zone. --all shows them, marked by a dot.`,
 		ValidArgsFunction: targets.Complete(p),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
 	}
-	o.Files.AddFlags(cmd, "files, folders, URLs or - to read instead of the cluster")
+	o.Files.AddFlags(cmd, "read the objects from these files, folders, URLs or - (standard input) instead of the cluster")
 	o.OutputFlags.AddFlags(cmd, "table", "json", "yaml")
 	cmd.Flags().StringVar(&o.in, "in", "machineapi", "the API whose fields to show: machineapi or clusterapi")
 	cmd.Flags().BoolVar(&o.all, "all", false, "also show equal fields, and fields that Poundlock does not mirror")
@@ -54,7 +54,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 	}
 	in, err := targets.ParseAPI(o.in)
 	if err != nil {
-		return cli.Usagef("--in %q: want clusterapi or machineapi", o.in)
+		return cli.Usagef("--in %q: give clusterapi or machineapi", o.in)
 	}
 	t, err := targets.Parse(args)
 	if err != nil {

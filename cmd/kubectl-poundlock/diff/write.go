@@ -45,7 +45,7 @@ func alone(pair inventory.Pair, env conversion.Env, lacks []inventory.Lack) erro
 	if pair.MachineAPI == nil {
 		has, lacking = lacking, has
 	}
-	why := fmt.Sprintf("%s: the object exists only in %s, so there is no twin to compare it with.", pair.Ref(), has.Text())
+	why := fmt.Sprintf("%s: the object exists only in %s, so there is nothing to compare it with.", pair.Ref(), has.Text())
 	if pair.MachineAPI != nil {
 		if errs, _ := readiness.Unconvertible(pair, env, lacks); len(errs) > 0 {
 			why = fmt.Sprintf("%s: the object exists only in %s, because it does not convert to %s: %s.", pair.Ref(), has.Text(), lacking.Text(), errs.ToAggregate())
@@ -70,7 +70,7 @@ type difference struct {
 
 func (w difference) write(c Comparison) {
 	if len(c.Unspeakable) > 0 {
-		w.Linef("The two sides of %s cannot be compared in the fields of one API:", w.pair.Ref())
+		w.Linef("The two objects of %s cannot be compared, because one of them does not convert to the other API:", w.pair.Ref())
 		for _, u := range c.Unspeakable {
 			if w.Linef(""); u.Path != "" {
 				w.Linef("%s  %s", w.Bold(u.Path), w.Dim("of "+u.Side.Text()))
@@ -99,7 +99,7 @@ func (w difference) write(c Comparison) {
 		w.Table(rows)
 		w.Linef("")
 	}
-	w.Linef("%s: %s, in the fields of %s; %d equal%s.", w.pair.Ref(), differs(differ), c.In.Text(), len(c.Rows)-differ-own, left(own))
+	w.Linef("%s, in the fields of %s: %s, %d equal%s.", w.pair.Ref(), c.In.Text(), differs(differ), len(c.Rows)-differ-own, left(own))
 }
 
 // left returns the text that counts the fields which are not compared.
@@ -107,7 +107,7 @@ func left(own int) string {
 	if own == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %d not mirrored (--all)", own)
+	return fmt.Sprintf(", %d not mirrored (--all shows these)", own)
 }
 
 func differs(n int) string {

@@ -48,7 +48,7 @@ var normals = []struct {
 	{regexp.MustCompile(`\b(worker-[ab])-[a-z0-9]{5}\b`), "$1-xxxxx"},
 	{regexp.MustCompile(`\b(worker-[ab])-[0-9a-f]{8}\b`), "$1-hhhhhhhh"},
 	// The lines between the request and the end of a move depend on timing.
-	{regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d .*(authority is moving|takes over|asked for \().*\n`), ""},
+	{regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d .*(authority is moving|takes over|move requested \().*\n`), ""},
 	{regexp.MustCompile(`\b\d\d:\d\d:\d\d\b`), "time"},
 	{regexp.MustCompile(`\b(\d+[dhms])+(\W|$)`), "age$2"},
 	{regexp.MustCompile(`[ \t]+`), " "},

@@ -25,7 +25,7 @@ func theRestHolds(t *testing.T) {
 		want    string
 	}{
 		"nobody sees nothing":                         {"status --as nobody", 1, `User "nobody" cannot list resource "controlplanemachinesets"`},
-		"without the ClusterOperator there is a rest": {"status --as reader", 0, "Not read: ClusterOperator control-plane-machine-set"},
+		"without the ClusterOperator there is a rest": {"status --as reader", 0, "Not shown, because it could not be read: ClusterOperator control-plane-machine-set"},
 		"who reads can plan":                          {"plan --as reader", 0, "This will do nothing"},
 		"a file that is none":                         {"plan -f docs/plugin.md", 1, "docs/plugin.md"},
 		"a file of several objects":                   {"plan -f test/testcluster/fleet.yaml", 1, "objects, and none is a ControlPlaneMachineSet"},

@@ -96,7 +96,7 @@ func TestAMoveIsInterruptedAndResumed(t *testing.T) {
 
 	thaw()
 	out, code = sh(t, "kubectl poundlock migrate machineset/interrupted --to clusterapi --wait --yes")
-	if code != 0 || !strings.Contains(out, "1 object is with Cluster API") && !strings.Contains(out, "is there") {
+	if code != 0 || !strings.Contains(out, "Cluster API is authoritative for 1 object") && !strings.Contains(out, "is there") {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 	if got := authorityOf(t, "interrupted"); got != "ClusterAPI ClusterAPI" {
@@ -113,7 +113,7 @@ func TestTheOrderAndTheControlPlane(t *testing.T) {
 		t.Errorf("exit code %d:\n%s", code, out)
 	}
 	if out, code = sh(t, "kubectl poundlock migrate machineset/worker-b --to clusterapi --skip-blocked --yes"); code != 3 ||
-		!strings.Contains(out, "no object is left that can move") {
+		!strings.Contains(out, "none of these objects can move") {
 		t.Errorf("what is left out was all: exit code %d:\n%s", code, out)
 	}
 	if out, code = sh(t, "kubectl poundlock migrate machine/master-0 --to clusterapi --yes"); code != 3 || !strings.Contains(out, "--include-control-plane") ||
@@ -172,7 +172,7 @@ func TestTheRolesForPeopleSuffice(t *testing.T) {
 	for _, user := range []string{"watcher", "migrator", "editor"} {
 		out, code := sh(t, "kubectl poundlock cleanup --dry-run=client --as="+user)
 		if out = strings.Join(strings.Fields(out), " "); code != 1 || !strings.Contains(out, "cannot") ||
-			!strings.Contains(out, "ClusterRole poundlock-administrator has the rights that this command needs; bind it cluster-wide") {
+			!strings.Contains(out, "ClusterRole poundlock-administrator has the rights that this command needs; bind the role cluster-wide") {
 			t.Errorf("%s cleans up: exit code %d:\n%s", user, code, out)
 		}
 	}
@@ -432,13 +432,13 @@ func TestZCleanup(t *testing.T) {
 	if out, _ := sh(t, "kubectl get namespaces -l poundlock.openshift.io/admission=enforced -o name"); strings.Count(out, "namespace/") != 2 {
 		t.Errorf("locks fail closed in: %s", out)
 	}
-	if out, code := sh(t, cleanup+" --yes"); code != 3 || !strings.Contains(out, "a manager runs") {
+	if out, code := sh(t, cleanup+" --yes"); code != 3 || !strings.Contains(out, "a manager of Poundlock runs") {
 		t.Fatalf("while the manager runs: exit code %d:\n%s", code, out)
 	}
 	if err := stage.StopManager(); err != nil {
 		t.Fatal(err)
 	}
-	if out, code := sh(t, "kubectl poundlock cleanup --name nosuch --yes"); code != 1 || !strings.Contains(out, "has this name") {
+	if out, code := sh(t, "kubectl poundlock cleanup --name nosuch --yes"); code != 1 || !strings.Contains(out, "no Deployment or Lease of this name") {
 		t.Errorf("a name that nothing has: exit code %d:\n%s", code, out)
 	}
 	if out, code := sh(t, cleanup+" --dry-run=server"); code != 0 || !strings.Contains(out, "server dry run") {

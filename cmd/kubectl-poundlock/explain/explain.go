@@ -54,7 +54,7 @@ func (o *options) run(asked string) error {
 	all := topics.Topics()
 	found := all.Find(asked)
 	if len(found) == 0 {
-		text := "nothing is known of \"" + asked + "\""
+		text := "there is no explanation of \"" + asked + "\""
 		if similar := all.Similar(asked); len(similar) > 0 {
 			text += "; did you mean " + strings.Join(similar, ", ") + "?"
 		} else {

@@ -92,7 +92,7 @@ func (c Cluster) region() string {
 // The reasons why a cluster is described by its objects.
 const (
 	notGiven = "No Infrastructure object was given"
-	withheld = "You may not read the Infrastructure named cluster (" + ViewerRole + "; bind it cluster-wide)"
+	withheld = "You may not read the Infrastructure named cluster (" + ViewerRole + "; bind the role cluster-wide)"
 )
 
 // guess fills in the missing facts from the objects, and records each guess in Assumed.
@@ -123,9 +123,9 @@ func (c *Cluster) guess(pairs []Pair, why string) {
 
 // uncompared has, for each reason why a cluster is described by its objects, a sentence about what an answer leaves out.
 var uncompared = map[string]string{
-	notGiven: "The command did not compare what all machines of a cluster share (infrastructure cluster object, load balancers, resource groups): " +
-		"add the Infrastructure and the infrastructure cluster object for an exact answer.",
-	withheld: "The command did not compare the Infrastructure's other fields, such as tags and failure domains.",
+	notGiven: "The command did not check what all machines of a cluster share (infrastructure cluster object, load balancers, resource groups): " +
+		"for an exact answer, add the Infrastructure and the infrastructure cluster object.",
+	withheld: "The command did not check the Infrastructure's other fields, such as tags and failure domains.",
 }
 
 // unnamed replaces the unknown name of a cluster, so that everything else can be reported.

@@ -110,7 +110,7 @@ func (c *collection) content(raw []byte) error {
 		Items []json.RawMessage `json:"items"`
 	}
 	if err := json.Unmarshal(raw, &head); err != nil {
-		return errors.New("is no Kubernetes object")
+		return errors.New("is not a Kubernetes object")
 	}
 	if !strings.HasSuffix(head.Kind, "List") || head.Items == nil {
 		return c.object(raw)
@@ -130,7 +130,7 @@ func (c *collection) object(raw []byte) error {
 		return err
 	}
 	if o == nil || o.Kind == "" || o.APIVersion == "" {
-		return errors.New("is not a Kubernetes object: it has no apiVersion and kind")
+		return errors.New("is not a Kubernetes object: apiVersion or kind is missing")
 	}
 	c.add(o)
 	return nil
@@ -140,7 +140,7 @@ func (c *collection) object(raw []byte) error {
 func slim(raw []byte) (*policies.Object, error) {
 	var content map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &content); err != nil {
-		return nil, errors.New("is no Kubernetes object")
+		return nil, errors.New("is not a Kubernetes object")
 	}
 	var metadata map[string]json.RawMessage
 	if err := json.Unmarshal(content["metadata"], &metadata); err == nil && metadata["managedFields"] != nil {
@@ -178,7 +178,7 @@ func (f *Fleet) Nothing(from Sources, reads string) string {
 		holds = strings.Join(has, ", ")
 	}
 	sentences := append([]string{
-		fmt.Sprintf("%s: holds %s. %s reads Machines, MachineSets and MachineHealthChecks of either API: give a file that has some",
+		fmt.Sprintf("%s: contains %s. %s reads Machines, MachineSets and MachineHealthChecks of either API: give a file that contains such an object",
 			from.Flags(), holds, reads),
 	}, f.Unchecked()...)
 	return strings.Join(sentences, ". ")

@@ -290,7 +290,7 @@ func (c *collection) add(o *policies.Object) {
 			p.MachineAPI = o
 		}
 	case g == clusterGroup && known && version != kind.ClusterAPI.Version:
-		c.problem(o.Kind + " " + o.Metadata.Name + " has apiVersion " + o.APIVersion + "; this build reads " + kind.ClusterAPI.String() +
+		c.problem(o.Kind + " " + o.Metadata.Name + " has apiVersion " + o.APIVersion + "; this version of the plugin reads " + kind.ClusterAPI.String() +
 			": ask the API server for that version, or convert the manifest")
 	case g == clusterGroup && known:
 		if p := c.side(kind, o, policies.SideClusterAPI); p.ClusterAPI == nil {
@@ -322,7 +322,7 @@ func (f *Fleet) Unchecked() []string {
 	var out []string
 	for _, set := range f.Sets {
 		out = append(out, controlplane.Kind+" "+set.Object.Metadata.Name+
-			" was not checked. The set moves without its Machines, which move like any other Machine. "+
+			" was not checked. A ControlPlaneMachineSet moves without its Machines, which move like any other Machine. "+
 			"To see what the set would replace: kubectl poundlock controlplane plan -f FILE")
 	}
 	return out

@@ -47,7 +47,8 @@ func (f *Fleet) Lacks(c Cluster, env conversion.Env) []Lack {
 		lack := lackOf(env.Platform.InfraCluster, c.Name, env.ClusterAPINamespace, func(e *conversion.Env) { e.InfraCluster = object(might.InfraCluster) })
 		lack.decides, lack.Unmade = true, env.Unmade(false)
 		if lack.Unmade == "" && env.Platform.MakeInfraCluster != nil {
-			lack.Unmade = "Not every release of OpenShift creates it. If you give the cluster's Infrastructure with its status, this command prints a manifest for it"
+			lack.Unmade = "not every release of OpenShift creates this object. " +
+				"Also give the cluster's Infrastructure with its status, and this command prints a manifest"
 		}
 		if f.listed && !f.withheld && f.notServed[env.Platform.InfraCluster.Kind] == "" { // else it may exist
 			lack.Missing = env.Absent(env.Platform.InfraCluster.Kind, f.clusters[env.ClusterAPINamespace], "anything can be mirrored")

@@ -28,10 +28,10 @@ func Allowed(err error) error {
 	if !apierrors.IsForbidden(err) {
 		return err
 	}
-	where := "bind it in both namespaces"
+	where := "bind the role in the namespaces of both APIs"
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Details != nil && slices.Contains(ofTheCluster, status.Status().Details.Kind) {
-		where = "bind it cluster-wide"
+		where = "bind the role cluster-wide"
 	}
 	return withRole{err, ViewerRole + "; " + where}
 }
@@ -81,7 +81,7 @@ func AllowedToMigrate(err error) error {
 	if right, _ := rightIn(err); right == "" {
 		return err
 	}
-	return withRole{err, "ClusterRole poundlock-migrator has the rights that this command needs; bind it in both namespaces"}
+	return withRole{err, "ClusterRole poundlock-migrator has the rights that this command needs; bind the role in the namespaces of both APIs"}
 }
 
 // AllowedToAdministrators adds to a refusal the role that cleanup needs. That role replaces the one that Allowed has added. Any other error is returned as it
@@ -90,7 +90,7 @@ func AllowedToAdministrators(err error) error {
 	if !apierrors.IsForbidden(err) {
 		return err
 	}
-	const role = "ClusterRole poundlock-administrator has the rights that this command needs; bind it cluster-wide"
+	const role = "ClusterRole poundlock-administrator has the rights that this command needs; bind the role cluster-wide"
 	var other withRole
 	if errors.As(err, &other) {
 		err = errors.New(strings.Replace(err.Error(), other.Error(), other.refusal.Error(), 1))

@@ -50,7 +50,7 @@ func TestARefusalToMigrateNamesTheRole(t *testing.T) {
 	refusal := func(text string) error {
 		return apierrors.NewForbidden(schema.GroupResource{Group: "machine.openshift.io", Resource: "machinesets"}, "a", errors.New(text))
 	}
-	const role = ": ClusterRole poundlock-migrator has the rights that this command needs; bind it in both namespaces"
+	const role = ": ClusterRole poundlock-migrator has the rights that this command needs; bind the role in the namespaces of both APIs"
 	for text, want := range map[string]string{
 		`User "x" cannot patch resource "machinesets" in API group "machine.openshift.io" in the namespace "openshift-machine-api"`: role,
 		`admission webhook "poundlock" denied the request: no`:                                                                      "",

@@ -115,7 +115,7 @@ func static(t Target, binary string) error {
 		return fmt.Errorf("reading %s: %w", binary, err)
 	}
 	if len(libraries) > 0 || slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
-		return fmt.Errorf("%s is not static: it wants a loader, and the libraries %v. Build it with CGO_ENABLED=0", binary, libraries)
+		return fmt.Errorf("%s is not static: the binary needs a loader, and the libraries %v. Build it with CGO_ENABLED=0", binary, libraries)
 	}
 	return nil
 }
@@ -162,5 +162,5 @@ func ParseTarget(text string) (Target, error) {
 			return t, nil
 		}
 	}
-	return Target{}, fmt.Errorf("platform %q: want one of linux/amd64, linux/arm64, darwin/amd64, darwin/arm64, windows/amd64", text)
+	return Target{}, fmt.Errorf("platform %q: give one of linux/amd64, linux/arm64, darwin/amd64, darwin/arm64, windows/amd64", text)
 }

@@ -24,8 +24,8 @@ import (
 
 func main() {
 	version := flag.String("version", "", "the release, such as v0.1.0")
-	dir := flag.String("dir", filepath.Join("bin", "krew"), "where to")
-	platforms := flag.String("platforms", "", "only these, separated by commas; all if empty")
+	dir := flag.String("dir", filepath.Join("bin", "krew"), "write the archives to this folder")
+	platforms := flag.String("platforms", "", "build only for these platforms (OS/ARCH), separated by commas; for all platforms if empty")
 	flag.Parse()
 	if err := release(*version, *dir, *platforms); err != nil {
 		fmt.Fprintln(os.Stderr, "krew:", err)
@@ -35,7 +35,7 @@ func main() {
 
 func release(version, dir, platforms string) error {
 	if version == "" {
-		return errors.New("say which release: make krew VERSION=v0.1.0")
+		return errors.New("the release's version is missing: make krew VERSION=v0.1.0")
 	}
 	targets := krew.Targets()
 	if platforms != "" {

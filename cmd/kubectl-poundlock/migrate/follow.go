@@ -48,7 +48,7 @@ func (m *mover) follow(ctx context.Context, plan []PlannedMove) error {
 		m.Linef("\nstopped: %s. Run the same command again to continue%s.", tally.Text(""), run.Cancels())
 		return end
 	}
-	m.Linef("\n%s %s with %s after %s.", amount.Of(tally.Arrived, "object"), isAre(tally.Arrived), m.to.Text(), duration.HumanDuration(m.Now().Sub(began)))
+	m.Linef("\n%s is authoritative for %s, after %s.", m.to.Text(), amount.Of(tally.Arrived, "object"), duration.HumanDuration(m.Now().Sub(began)))
 	return nil
 }
 
@@ -66,20 +66,20 @@ func (r *Run) Cancels() string {
 	}
 	text := ""
 	if before > 0 {
-		text += "; --cancel cancels moves that have not arrived"
+		text += fmt.Sprintf(". To cancel the moves for which %s is not authoritative yet, give --cancel instead of --to", r.to.Text())
 	}
 	if arrived > 0 {
-		text += fmt.Sprintf("; %s on the way %s already with %s, and waiting as shown above. Such a move cannot be cancelled, only moved back once it is over",
-			amount.Of(arrived, "object"), isAre(arrived), r.to.Text())
+		text += fmt.Sprintf(". %s is already authoritative for %s that still %s, as shown above. Such a move cannot be cancelled: "+
+			"wait until it is over, and then move the object back", r.to.Text(), amount.Of(arrived, "object"), waits(arrived))
 	}
 	return text
 }
 
-func isAre(n int) string {
+func waits(n int) string {
 	if n == 1 {
-		return "is"
+		return "waits"
 	}
-	return "are"
+	return "wait"
 }
 
 // look evaluates the fleet once, and reports whether everything has arrived. The error is why the run ends before that.
@@ -121,7 +121,7 @@ func (m *mover) back(ctx context.Context, f *inventory.Fleet) error {
 		return nil
 	}
 	for _, pair := range f.Pairs {
-		m.Linef("%s: back to %s", pair.Ref(), pair.Authoritative().Text())
+		m.Linef("%s: cancel the move, so that %s is authoritative", pair.Ref(), pair.Authoritative().Text())
 	}
 	if m.dryRun == "client" {
 		m.Linef("\nNothing was requested (--dry-run=client).")
@@ -136,7 +136,8 @@ func (m *mover) back(ctx context.Context, f *inventory.Fleet) error {
 	m.Linef("")
 	for _, pair := range f.Pairs {
 		if pair.Authoritative().Other() == authority.Unset {
-			return cli.Exit(cli.CodeNo, pair.Ref()+": status.synchronizedAPI does not name the API that was authoritative before the move")
+			return cli.Exit(cli.CodeNo, pair.Ref()+": the move cannot be cancelled, because status.synchronizedAPI does not name the API "+
+				"that was authoritative before the move. To see what to do: kubectl poundlock explain "+authority.ReasonUnknownOrigin)
 		}
 		err := m.request(ctx, pair, pair.Authoritative(), dryRun)
 		m.report(pair.Ref(), done(pair, pair.Authoritative()), err)
@@ -172,7 +173,7 @@ func (m *mover) arrived(f *inventory.Fleet) {
 		if others > 0 {
 			who, waits = fmt.Sprintf("%s and %s with the same reason", p.Ref(), amount.Of(others, "object")), "each move still waits"
 		}
-		m.Linef("%s: %s is already authoritative, and %s (%s). To move the object back afterwards: kubectl poundlock migrate %s --to %s",
+		m.Linef("%s: %s is already authoritative, and %s (%s). To move the object back once the move is over: kubectl poundlock migrate %s --to %s",
 			who, s.Current.Text(), waits, s.Reason, p.Ref(), strings.ToLower(string(s.Current.Other())))
 		m.Linef("%s", printers.Wrap(s.Message, "    ", m.Width))
 	}
@@ -211,7 +212,8 @@ func (m *mover) settled(ctx context.Context, cancelled []inventory.Pair) error {
 	case ctx.Err() != nil:
 		return cli.Exit(cli.CodeInterrupted, "interrupted: Poundlock's manager continues")
 	case err == nil && len(left) > 0:
-		return cli.Exit(cli.CodeTimeout, fmt.Sprintf("%s not back yet: kubectl poundlock status --watch", amount.Of(len(left), "object")))
+		return cli.Exit(cli.CodeTimeout, fmt.Sprintf("--timeout passed before the moves of %s were cancelled. "+
+			"To follow them: kubectl poundlock status --watch", amount.Of(len(left), "object")))
 	}
 	return err
 }

@@ -42,13 +42,13 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate KIND[/NAME]… --to clusterapi|machineapi",
 		Short: "Migrate objects to the other API, step by step, or cancel migrations",
-		Long: `Migrate objects to the other API, or cancel migrations. migrate first shows the plan, and asks for a confirmation. If one object cannot move, no object
-is moved (--skip-blocked leaves such an object out).
+		Long: `Migrate objects to the other API, or cancel migrations. migrate first shows the plan, and asks for a confirmation. If one object cannot move,
+migrate moves none; with --skip-blocked, it leaves out the objects that cannot move, and moves the others.
 
-A request is a change of spec.authoritativeAPI. Poundlock's manager does the rest, so a move continues if this command is interrupted. Run
-the same command again to continue. With --wait, --with-machines or --max-in-flight, migrate prints each step with its time. After the
+To request a move, migrate changes spec.authoritativeAPI. Poundlock's manager then carries out the move, also if this command is interrupted. Run
+the same command again to request the remaining moves. With --wait, --with-machines or --max-in-flight, migrate prints each step with its time. After the
 first failure migrate requests nothing more.`,
-		Example: `  # One set: new Machines are Cluster API's from then on
+		Example: `  # One set: from then on, Cluster API creates the set's new Machines
   kubectl poundlock migrate machineset/worker-a --to clusterapi --wait
 
   # The set, and then its Machines, three at a time
@@ -57,13 +57,13 @@ first failure migrate requests nothing more.`,
   # What would the webhook say?
   kubectl poundlock migrate machineset/worker-a --to clusterapi --dry-run=server
 
-  # All workers back
+  # All workers back to Machine API
   kubectl poundlock migrate machines -l machine.openshift.io/cluster-api-machine-role=worker --to machineapi --wait --yes
 
-  # What check says could move, in its order
+  # The objects that could move according to check, in the order of its output
   kubectl poundlock check machinesets -o name | kubectl poundlock migrate -f - --to clusterapi --yes
 
-  # Never mind
+  # Cancel the move
   kubectl poundlock migrate machineset/worker-a --cancel`,
 		ValidArgsFunction: targets.Complete(p),
 		RunE:              func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args) },
@@ -73,15 +73,15 @@ first failure migrate requests nothing more.`,
 	o.Names.AddFlags(cmd)
 	flags.StringVar(&o.to, "to", "", "the API to migrate to: clusterapi or machineapi")
 	flags.BoolVar(&o.wait, "wait", false, "follow the moves until they are over")
-	flags.BoolVar(&o.withMachines, "with-machines", false, "also migrate the Machines of a MachineSet, after it; waits")
-	flags.IntVar(&o.maxInFlight, "max-in-flight", 0, "limit how many objects are on their way at a time, 0 for no limit; waits")
-	flags.BoolVar(&o.cancel, "cancel", false, "cancel requests that are not fulfilled yet: moves on their way go back")
-	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
-	flags.BoolVar(&o.skipBlocked, "skip-blocked", false, "leave out what cannot move")
+	flags.BoolVar(&o.withMachines, "with-machines", false, "also migrate the Machines of each MachineSet, after the set; implies --wait")
+	flags.IntVar(&o.maxInFlight, "max-in-flight", 0, "move at most this many objects at a time, 0 for no limit; implies --wait")
+	flags.BoolVar(&o.cancel, "cancel", false, "cancel moves for which the requested API is not authoritative yet")
+	flags.BoolVarP(&o.yes, "yes", "y", false, "do not ask for a confirmation")
+	flags.BoolVar(&o.skipBlocked, "skip-blocked", false, "leave out objects that cannot move, and move the others")
 	flags.BoolVar(&o.controlPlane, "include-control-plane", false,
-		"Also migrate Machines of the control plane, without a second question. With --yes, Machines of the control plane move only with this flag")
+		"also migrate Machines of the control plane, without a second question. With --yes, they move only with this flag")
 	cli.AddDryRunFlag(cmd, &o.dryRun, "client: show the plan; server: ask the webhook whether it allows each request; none")
-	flags.DurationVar(&o.timeout, "timeout", 15*time.Minute, "how long migrate waits for one object that is on its way, 0 for ever")
+	flags.DurationVar(&o.timeout, "timeout", 15*time.Minute, "how long migrate waits for the move of one object, 0 for no limit")
 	flags.StringVarP(&o.format, "output", "o", "text", "write the output as text, or as json: one document a line")
 	cli.CompleteFlag(cmd, "output", "text", "json")
 	_ = cmd.RegisterFlagCompletionFunc("to", targets.CompleteAPI) // no error: the flag exists
@@ -92,19 +92,19 @@ func (o *options) check(t targets.List) (authority.API, error) {
 	o.wait = o.wait || o.withMachines || o.maxInFlight > 0
 	switch {
 	case len(t) == 0:
-		return "", cli.Usagef("migrate wants KIND or KIND/NAME, or -f with names")
+		return "", cli.Usagef("migrate needs KIND or KIND/NAME, or -f with names")
 	case o.cancel && o.to != "":
-		return "", cli.Usagef("--cancel leaves authority with the API that has it, so give no --to")
+		return "", cli.Usagef("--cancel and --to exclude each other: --cancel gives authority back to the API that was authoritative before")
 	case !o.cancel && o.to == "":
-		return "", cli.Usagef("migrate wants --to clusterapi or --to machineapi, or --cancel")
+		return "", cli.Usagef("migrate needs --to clusterapi, --to machineapi or --cancel")
 	case o.format != "text" && o.format != "json":
-		return "", cli.Usagef("--output %q: want text or json", o.format)
+		return "", cli.Usagef("--output %q: give text or json", o.format)
 	case o.format == "json" && !o.yes && o.dryRun == "none":
-		return "", cli.Usagef("-o json asks for no confirmation: add --yes")
+		return "", cli.Usagef("-o json cannot ask for a confirmation: add --yes")
 	case o.maxInFlight < 0:
-		return "", cli.Usagef("--max-in-flight %d: want a number of objects, or 0 for all", o.maxInFlight)
+		return "", cli.Usagef("--max-in-flight %d is negative: give a number of objects, or 0 for no limit", o.maxInFlight)
 	case o.timeout < 0:
-		return "", cli.Usagef("--timeout %s: want how long one object may be on its way, such as 15m, or 0 for ever", o.timeout)
+		return "", cli.Usagef("--timeout %s is negative: give how long the move of one object may take, such as 15m, or 0 for no limit", o.timeout)
 	case o.cancel:
 		return authority.Unset, nil
 	}

@@ -65,9 +65,10 @@ func (m *mover) forth(ctx context.Context, f *inventory.Fleet) error {
 	case len(plan) == 0:
 		return cli.Exit(cli.CodeError, "no object has this name or these labels")
 	case len(blocked) > 0 && !m.skipBlocked:
-		return cli.Exit(cli.CodeNo, fmt.Sprintf("%s cannot move: fix this, or leave such objects out with --skip-blocked", amount.Of(len(blocked), "object")))
+		return cli.Exit(cli.CodeNo, fmt.Sprintf("%s cannot move: fix what is named above, or leave such objects out with --skip-blocked",
+			amount.Of(len(blocked), "object")))
 	case len(blocked) == len(plan):
-		return cli.Exit(cli.CodeNo, "no object is left that can move")
+		return cli.Exit(cli.CodeNo, "none of these objects can move")
 	case len(Of(plan, Ask))+len(Of(plan, Follow)) == 0:
 		return nil
 	case m.dryRun == "client":

@@ -123,7 +123,7 @@ func (r *Run) next(pairs map[key]inventory.Pair, out *Outcome) {
 		p, exists := pairs[o.ref]
 		if !exists || p.MachineAPI == nil {
 			o.stage = ended
-			out.add(o, 0, Line{What: "is gone", Bad: true})
+			out.add(o, 0, Line{What: "no longer exists", Bad: true})
 			out.Failed = true
 			return
 		}
@@ -198,7 +198,7 @@ func (r *Run) follow(o *object, p inventory.Pair, exists bool, now time.Time, ou
 	after := now.Sub(o.since)
 	if !exists || p.MachineAPI == nil {
 		o.stage = ended
-		out.add(o, after, Line{What: "is gone", Bad: true})
+		out.add(o, after, Line{What: "no longer exists", Bad: true})
 		out.Failed = true
 		return
 	}
@@ -218,9 +218,9 @@ func (r *Run) follow(o *object, p inventory.Pair, exists bool, now time.Time, ou
 		out.add(o, after, Line{What: s.Reason, Detail: s.Message, Bad: true})
 		out.Failed = true
 	case r.timeout > 0 && after > r.timeout:
-		what := "is not there in time"
+		what := "did not move within --timeout"
 		if o.arrived {
-			what = "is with " + r.to.Text() + ", but did not settle in time"
+			what = r.to.Text() + " is authoritative, but the move was not over within --timeout"
 		}
 		out.add(o, after, Line{What: what, Detail: s.Message, Bad: true})
 		out.TimedOut = true
@@ -243,7 +243,7 @@ func unsettled(s standing.Standing) string {
 }
 
 // askedFor is the phase of a move before its first progress.
-const askedFor = "asked for"
+const askedFor = "move requested"
 
 // phase returns a move's phase in words.
 func phase(s standing.Standing, to authority.API) string {

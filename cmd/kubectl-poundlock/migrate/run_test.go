@@ -135,9 +135,9 @@ func TestOnlyWhatHasNotArrivedIsTakenBack(t *testing.T) {
 		now             pair
 		contains, never string
 	}{
-		"it is on the way":                   {onTheWay("a"), "--cancel cancels", "cannot be cancelled"},
-		"it is there, and its Cluster rests": {pair{"a", "2", "ClusterAPI", "ClusterAPI", "False", "PausedElsewhere"}, "1 object on the way is already with Cluster API, and waiting as shown above", "--cancel cancels"},
-		"it has arrived":                     {arrived("a"), "", ";"},
+		"it is on the way":                   {onTheWay("a"), "give --cancel instead of --to", "cannot be cancelled"},
+		"it is there, and its Cluster rests": {pair{"a", "2", "ClusterAPI", "ClusterAPI", "False", "PausedElsewhere"}, "Cluster API is already authoritative for 1 object that still waits, as shown above", "--cancel"},
+		"it has arrived":                     {arrived("a"), "", "."},
 	} {
 		r := begin(t, 0, rest("a"))
 		r.Asked(r.Look(fleetOf(t, rest("a")), start).Ask[0], start)

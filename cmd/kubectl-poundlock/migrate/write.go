@@ -76,7 +76,8 @@ func (m *mover) unread(plan []PlannedMove) {
 	for _, s := range plan {
 		if text := s.Finding.Message; s.Finding.Reason == readiness.ReasonUnread && s.Action != Leave && !printed[text] {
 			printed[text] = true
-			m.Linef("\n%s", m.Yellow(printers.Wrap(s.Pair.Ref()+" "+text+". Poundlock can read it, and decides whether the move starts.", "", m.Width)))
+			m.Linef("\n%s", m.Yellow(printers.Wrap(
+				s.Pair.Ref()+": "+text+". Poundlock can read the whole cluster, and decides whether the move starts.", "", m.Width)))
 		}
 	}
 }

@@ -43,17 +43,21 @@ func Away(p Presence, l Lease, now time.Time) string {
 	return why + " What to do: kubectl poundlock explain PoundlockAway"
 }
 
+// stale is the consequence of a silence.
+const stale = ". Nothing is mirrored or migrated, and the output below may be outdated."
+
 func away(p Presence, l Lease, now time.Time) string {
 	since := fmt.Sprintf("since %s (%s)", l.Renewed.UTC().Format(time.RFC3339), duration.HumanDuration(now.Sub(l.Renewed)))
 	switch {
 	case p == Silent && l.held(now):
-		return "Poundlock's manager runs, but the API server does not reach its webhooks."
+		return "Poundlock's manager runs, but the API server does not reach the manager's webhooks."
 	case p == Silent && l.Renewed.IsZero():
-		return "Poundlock does not answer, and no Lease shows since when. Check that Poundlock is installed, that its manager runs, and that --namespaces is right."
+		return "Poundlock does not answer, and no Lease was found that shows since when. " +
+			"Check that Poundlock is installed, that its manager runs, and that --namespaces is right."
 	case p == Silent:
-		return "Poundlock does not answer " + since + ". Nothing is mirrored or migrated, and the output below may be outdated."
+		return "Poundlock does not answer, and no manager has renewed its Lease " + since + stale
 	case !l.Renewed.IsZero() && !l.held(now):
-		return "No manager of Poundlock has led " + since + ". Nothing is mirrored or migrated, and the output below may be outdated."
+		return "No manager of Poundlock has renewed the Lease " + since + stale
 	}
 	return ""
 }

@@ -24,9 +24,9 @@ func TestAway(t *testing.T) {
 		"all is well":                      {presence.Answers, lease(time.Second), ""},
 		"all is well, and nobody may look": {presence.NotAsked, presence.Lease{}, ""},
 		"a renewal that is late":           {presence.Answers, lease(29 * time.Second), ""},
-		"nobody leads":                     {presence.Answers, lease(31 * time.Second), "led since 2026-01-01T11:59:29Z (31s)"},
-		"nobody leads, and nobody may ask": {presence.NotAsked, lease(time.Hour), "led since 2026-01-01T11:00:00Z (60m)"},
-		"all replicas are down":            {presence.Silent, lease(time.Hour), "answer since 2026-01-01T11:00:00Z (60m)"},
+		"nobody leads":                     {presence.Answers, lease(31 * time.Second), "renewed the Lease since 2026-01-01T11:59:29Z (31s)"},
+		"nobody leads, and nobody may ask": {presence.NotAsked, lease(time.Hour), "renewed the Lease since 2026-01-01T11:00:00Z (60m)"},
+		"all replicas are down":            {presence.Silent, lease(time.Hour), "renewed its Lease since 2026-01-01T11:00:00Z (60m)"},
 		"the API server does not reach it": {presence.Silent, lease(time.Second), "does not reach"},
 		"it is not there":                  {presence.Silent, presence.Lease{}, "Check that Poundlock is installed"},
 	} {

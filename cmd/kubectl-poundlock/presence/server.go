@@ -158,11 +158,11 @@ func (s Server) GateUnknown() string {
 	const there = KindFeatureGate + " cluster"
 	switch {
 	case deployment && gates:
-		return fmt.Sprintf(unknown, here+" and "+there, "is on") + "; bind it cluster-wide."
+		return fmt.Sprintf(unknown, here+" and "+there, "is on") + "; bind the role cluster-wide."
 	case deployment: // a flag in the Deployment would override the FeatureGate, which was read
-		return fmt.Sprintf(unknown, here, "is overridden by a flag of the Deployment") + "; bind it in both namespaces."
+		return fmt.Sprintf(unknown, here, "is overridden by a flag of the Deployment") + "; bind the role in the namespaces of both APIs."
 	case gates && s.Gate == "":
-		return fmt.Sprintf(unknown, there, "is on") + "; bind it cluster-wide."
+		return fmt.Sprintf(unknown, there, "is on") + "; bind the role cluster-wide."
 	}
 	return ""
 }

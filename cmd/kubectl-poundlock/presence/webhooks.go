@@ -56,7 +56,7 @@ func (s Seen) lost(now time.Time) string {
 	if len(s.Missing) > 1 {
 		verb = "do"
 	}
-	return fmt.Sprintf("%s %s not exist, so the API server does not call Poundlock, and locks are missing. "+
+	return fmt.Sprintf("%s %s not exist, so the API server does not call Poundlock, and accepts changes that Poundlock would refuse. "+
 		"Apply the manifests of your installation again (docs/install.md: kubectl apply -k deploy).", strings.Join(s.Missing, " and "), verb)
 }
 
@@ -77,7 +77,7 @@ func (s Seen) Refusal(now time.Time) string {
 	}
 	if s.Presence == Silent {
 		return strings.TrimSpace(lost + " Poundlock does not answer: it is not installed, its manager is down, or the API server does not reach its webhooks. " +
-			"Nobody would carry out a request, so none was made")
+			"Nobody would carry out a request, so this command made none")
 	}
 	return ""
 }

@@ -80,11 +80,11 @@ func TestMessagesAboutAMissingConfiguration(t *testing.T) {
 		"all is well":                  {seen: presence.Seen{Presence: presence.Answers, Lease: held}},
 		"nobody may look":              {seen: presence.Seen{}},
 		"one is gone, the other there": {presence.Seen{Presence: presence.Answers, Lease: held, Missing: one}, []string{validating + " does not exist", "(docs/install.md: kubectl apply -k deploy)"}, []string{validating, "No request was made"}},
-		"one is gone, nobody answers":  {presence.Seen{Presence: presence.Silent, Lease: old, Missing: one}, []string{validating, "does not answer since"}, []string{validating}},
+		"one is gone, nobody answers":  {presence.Seen{Presence: presence.Silent, Lease: old, Missing: one}, []string{validating, "does not answer, and no manager has renewed its Lease since"}, []string{validating}},
 		"both are gone, one leads":     {presence.Seen{Presence: presence.Silent, Lease: held, Missing: both}, []string{validating + " and " + mutating + " do not exist"}, []string{mutating}},
 		"it is not installed":          {presence.Seen{Presence: presence.Silent, Missing: both}, []string{"Check that Poundlock is installed", "kubectl poundlock explain PoundlockAway"}, []string{"does not answer"}},
 		"it has another name":          {seen: presence.Seen{Presence: presence.Answers, Missing: both}},
-		"it is down":                   {presence.Seen{Presence: presence.Silent, Lease: old}, []string{"does not answer since", "kubectl poundlock explain PoundlockAway"}, []string{"does not answer"}},
+		"it is down":                   {presence.Seen{Presence: presence.Silent, Lease: old}, []string{"does not answer, and no manager has renewed its Lease since", "kubectl poundlock explain PoundlockAway"}, []string{"does not answer"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			for got, want := range map[string][]string{"away: " + c.seen.Away(now): c.away, "refusal: " + c.seen.Refusal(now): c.refusal} {

@@ -47,7 +47,8 @@ func newInstall(p *cli.Plugin) *cobra.Command {
 		Long: `Create the private twins of standard CustomResourceDefinitions, and the conversion shim that converts their versions.
 
 The definitions come from files (--filename), as Cluster API and its providers publish them, or from the cluster (--from-cluster).
-The same command again upgrades what it created. It never touches a standard definition. The command ends once the API server serves the private definitions.`,
+Run the same command again to upgrade what install created. install never changes a standard definition, and ends once the API server serves the
+private definitions.`,
 		Example: `  kubectl poundlock private-types install -f ~/cluster-api/config/crd/bases -f ~/capa/config/crd/bases \
     --image REGISTRY/poundlock:TAG --upstream cluster.x-k8s.io=https://capi-webhook-service.capi-system.svc/convert \
     --upstream infrastructure.cluster.x-k8s.io=https://capa-webhook-service.capa-system.svc/convert
@@ -58,12 +59,14 @@ The same command again upgrades what it created. It never touches a standard def
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
-	f.StringArrayVarP(&o.files, "filename", "f", nil, "Read definitions from this file, folder (with those below it), or - for standard input. Repeat it (none)")
+	f.StringArrayVarP(&o.files, "filename", "f", nil,
+		"Read definitions from this file, folder (with its subfolders), or - for standard input. This flag may be repeated (none)")
 	f.BoolVar(&o.fromCluster, "from-cluster", false,
 		"Take the standard definitions that the cluster has. They may be the platform's, in a version that your controllers do not know (false)")
-	f.StringArrayVar(&o.Upstreams, "upstream", nil, "Have the shim convert the standard groups that equal SUFFIX or end in .SUFFIX at URL. Repeat it (none)")
+	f.StringArrayVar(&o.Upstreams, "upstream", nil,
+		"SUFFIX=URL: the shim converts SUFFIX and all groups that end in .SUFFIX with the webhook at URL. This flag may be repeated (none)")
 	f.StringVar(&o.Image, "image", "poundlock:unset", "Run the shim from this image")
-	f.StringArrayVar(&o.Clients, "client", nil, "Give this ServiceAccount, NAMESPACE/NAME, all rights on the private types. Repeat it (none)")
+	f.StringArrayVar(&o.Clients, "client", nil, "Give this ServiceAccount, NAMESPACE/NAME, all rights on the private types. This flag may be repeated (none)")
 	f.StringVar(&o.URL, "shim-url", "", "Have the API server call a shim at this URL, and install no shim (none)")
 	f.StringVar(&o.caBundle, "ca-bundle", "", "Trust a shim whose certificate this file's CA has signed (OpenShift's service CA)")
 	f.BoolVar(&o.takeOver, "take-over", false, "Also change private definitions that something else created (false)")
@@ -77,7 +80,7 @@ func (o *installOptions) run(ctx context.Context) error {
 		return err
 	}
 	if (len(o.files) == 0) == !o.fromCluster {
-		return cli.Usagef("say where the definitions are: --filename FILE|DIR, or --from-cluster")
+		return cli.Usagef("give either --filename FILE|DIR or --from-cluster, to name the source of the definitions")
 	}
 	o.Namespace = namespaceOf(o.Plugin)
 	if o.caBundle != "" {
@@ -212,7 +215,7 @@ func (o *installOptions) standardDefinitions(ctx context.Context, client dynamic
 		}
 	}
 	if len(found) == 0 {
-		return nil, cli.Exit(cli.CodeNo, "there is no CustomResourceDefinition of cluster.x-k8s.io or of a group beneath it: nothing was changed")
+		return nil, cli.Exit(cli.CodeNo, "no CustomResourceDefinition of the group cluster.x-k8s.io or *.cluster.x-k8s.io was found: nothing was changed")
 	}
 	return found, nil
 }
@@ -291,7 +294,8 @@ func (o *installOptions) mine(ctx context.Context, client dynamic.Interface, all
 		}
 		is, err := client.Resource(definitions).Get(ctx, object.GetName(), metav1.GetOptions{})
 		if err == nil && is.GetLabels()[privatetypes.PartOf] != privatetypes.Name {
-			return cli.Exit(cli.CodeNo, fmt.Sprintf("the definition %s exists, and this command did not create it. Nothing was changed. To change it: --take-over",
+			return cli.Exit(cli.CodeNo, fmt.Sprintf("the definition %s exists, and this command did not create it. Nothing was changed. "+
+				"To change this definition all the same: --take-over",
 				is.GetName()))
 		}
 		if err != nil && !apierrors.IsNotFound(err) {
@@ -322,7 +326,7 @@ func resourceOf(client dynamic.Interface, o *unstructured.Unstructured) (at dyna
 func (o *installOptions) apply(ctx context.Context, client dynamic.Interface, object *unstructured.Unstructured) error {
 	at, name, optional := resourceOf(client, object)
 	if at == nil {
-		return fmt.Errorf("%s %s: there is no row for this kind", object.GetKind(), object.GetName())
+		return fmt.Errorf("%s %s: this command does not know the resource of this kind", object.GetKind(), object.GetName())
 	}
 	options, done := metav1.ApplyOptions{FieldManager: privatetypes.Name, Force: true}, "applied"
 	if o.dryRun == "server" {

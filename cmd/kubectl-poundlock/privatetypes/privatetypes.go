@@ -24,11 +24,11 @@ const defaultNamespace = "hypershift"
 func NewCommand(p *cli.Plugin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "private-types",
-		Short: "Install Cluster API's types under private names, so that the platform's and yours do not meet",
+		Short: "Install Cluster API's types under private names, so that the platform's types and yours do not conflict",
 		Long: `Install Cluster API's types under private names (cluster.hypershift.openshift.io and the groups beneath it),
-so that the platform's own types and yours do not meet.
+so that the platform's own types and yours do not conflict.
 
-Clients of Cluster API reach them under the standard names, through a proxy beside them: see docs/private-types.md.`,
+Clients of Cluster API reach the private types under the standard names, through a proxy beside each client: see docs/private-types.md.`,
 		Example:                    `  kubectl poundlock private-types status`,
 		Args:                       cli.OneOfItsCommands,
 		SuggestionsMinimumDistance: 2,

@@ -27,12 +27,12 @@ func newSidecar(p *cli.Plugin) *cobra.Command {
 the Deployment, and the ConfigMap with the kubeconfig that leads to the proxy.
 
 Containers get KUBECONFIG. cluster-autoscaler and machine-approver do not read KUBECONFIG, so they get a flag. Init containers stay unchanged.
-No cluster is asked.`,
+sidecar needs no cluster.`,
 		Example: `  kubectl -n NAMESPACE get deployment cluster-api -o yaml | kubectl poundlock private-types sidecar -f - --image … | kubectl apply -f -`,
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if file == "" {
-				return cli.Usagef("say where the Deployment is: --filename FILE, or - for standard input")
+				return cli.Usagef("the Deployment is missing: give --filename FILE, or --filename - for standard input")
 			}
 			return sidecar(p, file, image)
 		},
@@ -54,7 +54,7 @@ func sidecar(p *cli.Plugin, file, image string) error {
 		}
 		for _, o := range objects {
 			if o.GroupVersionKind() != appsv1.SchemeGroupVersion.WithKind("Deployment") {
-				return cli.Usagef("%s: %s %s is no Deployment of apps/v1", name, o.GetKind(), o.GetName())
+				return cli.Usagef("%s: %s %s is not a Deployment of apps/v1", name, o.GetKind(), o.GetName())
 			}
 			unstructured.RemoveNestedField(o.Object, "status")
 			o.SetManagedFields(nil)

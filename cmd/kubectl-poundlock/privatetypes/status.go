@@ -140,7 +140,7 @@ func (t *privateType) problems() []string {
 		}
 	}
 	if !established && len(out) == 0 {
-		out = append(out, "it is not established")
+		out = append(out, "the definition is not established")
 	}
 	if _, problem := t.converter(); problem != "" {
 		out = append(out, problem)

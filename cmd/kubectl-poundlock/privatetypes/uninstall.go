@@ -32,16 +32,16 @@ func newUninstall(p *cli.Plugin) *cobra.Command {
 	o := &uninstallOptions{Plugin: p}
 	cmd := &cobra.Command{
 		Use:   "uninstall",
-		Short: "Delete the private definitions and the shim, unless objects of them are left",
-		Long: `Delete the private definitions and the shim, unless objects of them are left:
-the API server would delete the objects with their definitions, and their controllers the machines.
+		Short: "Delete the private definitions and the shim, unless objects of these definitions are left",
+		Long: `Delete the private definitions and the shim, unless objects of these definitions are left:
+the API server would delete the objects with the definitions, and the objects' controllers would then terminate the machines.
 
-It deletes what install created, and nothing else.`,
+uninstall deletes only what install created.`,
 		Example: `  kubectl poundlock private-types uninstall`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
-	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "Do not ask (false)")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "Do not ask for a confirmation (false)")
 	cli.AddDryRunFlag(cmd, &o.dryRun, "client: print what would be deleted; server: have the API server try each write; none")
 	return cmd
 }
@@ -88,7 +88,7 @@ func (o *uninstallOptions) run(ctx context.Context) error {
 		return nil
 	}
 	if o.dryRun == "none" {
-		if err := o.Confirm(ctx, o.yes, "Delete them?"); err != nil {
+		if err := o.Confirm(ctx, o.yes, "Delete these objects?"); err != nil {
 			return err
 		}
 	}

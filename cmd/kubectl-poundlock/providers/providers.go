@@ -47,8 +47,8 @@ Exit codes of --diff and --render (--render never exits with 3):
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
-	cmd.Flags().BoolVar(&o.render, "render", false, "print the objects that would be applied, as YAML")
-	cmd.Flags().BoolVar(&o.diff, "diff", false, "print how the cluster differs from these objects")
+	cmd.Flags().BoolVar(&o.render, "render", false, "print the objects that the installer would apply, as YAML")
+	cmd.Flags().BoolVar(&o.diff, "diff", false, "print how the cluster differs from the objects that the installer would apply")
 	cmd.Flags().StringSliceVar(&o.platforms, "enable-platform", nil,
 		"also support these platforms, like the installer's flag of this name: IBMCloud, Nutanix, KubeVirt")
 	cmd.Flags().BoolVar(&o.tags, "allow-tags", false, "accept images that are named by a tag, like the installer's flag of this name")
@@ -59,7 +59,7 @@ Exit codes of --diff and --render (--render never exits with 3):
 
 func (o *options) run(ctx context.Context) error {
 	if o.render && o.diff {
-		return cli.Usagef("--render and --diff: use one of them")
+		return cli.Usagef("--render and --diff exclude each other: give only one")
 	}
 	if err := o.Check(); err != nil {
 		return err

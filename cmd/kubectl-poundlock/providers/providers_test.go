@@ -53,7 +53,7 @@ func TestProvidersTable(t *testing.T) {
 		"a Secret":           {install.View{Platform: on, Providers: []install.ProviderView{carrying}}, []string{"Not applied: Secret/a of cluster-api: no credentials."}},
 		"a problem":          {install.View{Platform: on, Problem: errors.New("two versions")}, []string{"The release is not applied: two versions"}},
 		"a shard":            {install.View{Platform: on, Waits: "number 2 is missing"}, []string{"The release is not applied yet: number 2 is missing"}},
-		"deleted":            {install.View{Platform: on, Missing: []string{"infrastructure-aws"}}, []string{"Their ConfigMaps are missing: infrastructure-aws. The content that was installed last stays applied."}},
+		"deleted":            {install.View{Platform: on, Missing: []string{"infrastructure-aws"}}, []string{"The ConfigMaps of these providers are missing: infrastructure-aws. The content that was installed last stays applied."}},
 		"no infrastructure":  {install.View{Platform: on, Providers: []install.ProviderView{core}, Lacks: "apply it"}, []string{"No Machine can be created: apply it."}},
 		"a rival":            {install.View{Rival: "openshift-cluster-api/cluster-capi-operator"}, []string{"The installer writes nothing, because OpenShift's own installer runs: Deployment openshift-cluster-api/cluster-capi-operator."}},
 		"others' Cluster API": {install.View{Platform: on, Problem: bundle.ErrNoCore, Others: "field manager clusterctl, provider cluster-api"},

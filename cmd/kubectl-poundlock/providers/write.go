@@ -89,7 +89,7 @@ func (o *options) writeDiff(view *install.View) error {
 func describe(o install.ObjectView) []string {
 	var out []string
 	if o.Owner != "" {
-		return append(out, "it belongs to "+o.Owner)
+		return append(out, "the object belongs to "+o.Owner)
 	}
 	out = append(out, o.Differences...)
 	for _, field := range o.Added {
@@ -134,7 +134,8 @@ func (o *options) writeTable(view *install.View) {
 		out.Linef("%s %s.", out.Red("No Machine can be created:"), view.Lacks)
 	}
 	if len(view.Missing) > 0 {
-		out.Linef("%s %s. The content that was installed last stays applied.", out.Yellow("Their ConfigMaps are missing:"), strings.Join(view.Missing, ", "))
+		out.Linef("%s %s. The content that was installed last stays applied.", out.Yellow("The ConfigMaps of these providers are missing:"),
+			strings.Join(view.Missing, ", "))
 	}
 }
 

@@ -49,16 +49,20 @@ func Readinesses() []Readiness { return []Readiness{Blocked, Unknown, Waiting, M
 // Meanings explains the readinesses.
 func Meanings() []Reason {
 	return []Reason{
-		{string(Blocked), "the object cannot move until a person changes something. The table has `no`", "fix each field or reason that check names"},
+		{
+			string(Blocked),
+			"the object cannot move until a person changes something. In the table, the answer is `no`",
+			"fix each field or reason that `kubectl poundlock check` names",
+		},
 		{
 			string(Unknown),
 			"the files do not contain enough of the cluster to decide whether the object can move",
-			"give what the message names, or run against the cluster",
+			"add what the message names, or run the command against the cluster",
 		},
-		{string(Waiting), "a request would be carried out, but not at once. The table has `not yet`", "nothing"},
-		{string(Moving), "the object is on its way", "nothing"},
-		{string(Ready), "a request would be carried out now. The table has `yes`", "nothing"},
-		{string(There), "the API of --to is already authoritative. The table has `is there`", "nothing"},
+		{string(Waiting), "a request to move would be carried out, but not at once. In the table, the answer is `not yet`", "nothing"},
+		{string(Moving), "the object is moving to the API of --to", "nothing"},
+		{string(Ready), "a request to move would be carried out now. In the table, the answer is `yes`", "nothing"},
+		{string(There), "the API of --to is already authoritative. In the table, the answer is `is there`", "nothing"},
 	}
 }
 
@@ -93,31 +97,31 @@ func Reasons() []Reason {
 		{
 			ReasonPlatform,
 			"the cluster's platform is not supported yet, or is unknown",
-			"with -f, give the cluster's Infrastructure object too, or --platform",
+			"if you use -f, also give the cluster's Infrastructure object, or --platform",
 		},
 		{
 			ReasonUnknown,
 			"whether the object converts depends on something of its cluster that the files do not have, such as the AzureCluster; " +
-				"nothing else is in the way",
-			"give what the message names, or run against the cluster",
+				"nothing else prevents the move",
+			"add what the message names, or run the command against the cluster",
 		},
 		{
 			ReasonUnread,
 			"whether the object converts depends on something of the cluster that you may not read, or that the cluster does not " +
-				"have; nothing else is in the way. `migrate` goes on: Poundlock reads all of it, and its webhook warns of each " +
-				"field that does not convert",
+				"have; nothing else prevents the move. `kubectl poundlock migrate` requests the move all the same: Poundlock can read the whole cluster, " +
+				"and its webhook warns of each field that does not convert",
 			"nothing, or have a cluster administrator bind ClusterRole poundlock-viewer to you cluster-wide",
 		},
 		{
 			ReasonNoObject,
-			"the object exists only in Cluster API, and a request to move is a change of a Machine API object",
+			"the object exists only in Cluster API, so there is no Machine API object in which to request the move",
 			"create a Machine API object of the same name with spec.authoritativeAPI: ClusterAPI (`kubectl poundlock convert` writes it), wait until " +
 				"it is synchronized, then move it",
 		},
 		{
 			ReasonNotManaged,
-			"the published CRD of the kind has no spec.authoritativeAPI, so that Poundlock leaves the kind alone",
-			"if health checks are to move too, add the fields with manifests/crds",
+			"the CRD of this kind has no field spec.authoritativeAPI, so Poundlock does not mirror or move objects of this kind",
+			"to move MachineHealthChecks too, apply the CRDs in manifests/crds, which have the field",
 		},
 		{
 			ReasonRival,
@@ -128,13 +132,13 @@ func Reasons() []Reason {
 		},
 		{
 			ReasonNotServed,
-			"the API server serves no version that Poundlock reads of a provider's kind, although the kind's CRD exists, for example after an " +
-				"upgrade of the provider. Nothing moves, because objects of the kind may exist",
-			"see which versions the definition serves (`kubectl get crd`), and upgrade or roll back the provider",
+			"the CRD of a provider's kind exists, but the API server serves no version of it that Poundlock reads, for example after an upgrade of the " +
+				"provider. Nothing moves, because objects of this kind may exist that Poundlock cannot see",
+			"look which versions the CRD serves (`kubectl get crd NAME -o yaml`), and upgrade or roll back the provider",
 		},
 		{
 			ReasonRefused,
-			"a rule of admission would refuse the request; the message is the rule's",
+			"Poundlock's admission would refuse the request to move. The message is that of the rule",
 			"do what the message says; the message ends with the rule's name in brackets",
 		},
 	}
@@ -200,7 +204,8 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 	case p.MachineAPI == nil:
 		return alone(f, p, env, unknown, lacks)
 	case p.Stored() && !p.Kind.HasAuthority(p.MachineAPI):
-		return f.finding(Blocked, ReasonNotManaged, fmt.Sprintf("the CRD of %ss has no authoritativeAPI, so Poundlock leaves them alone (manifests/crds adds it)",
+		return f.finding(Blocked, ReasonNotManaged, fmt.Sprintf("the CRD of %ss has no field spec.authoritativeAPI, "+
+			"so Poundlock does not move them: apply the CRDs in manifests/crds",
 			p.Kind.Name))
 	case settledThere(p, to):
 		return f.there(p)
@@ -474,21 +479,22 @@ func (n Needs) missing() conversion.Missing {
 
 // Sentence returns, for a person, what must be shown, for which fields, and how.
 func (n Needs) Sentence(p inventory.Pair) string {
-	what := "needs " + strings.Join(n.Names(), " and ")
+	what := "a certain answer needs " + strings.Join(n.Names(), " and ")
 	if len(n.fields) > 0 {
 		what += " to decide whether these fields convert: " + strings.Join(n.fields, ", ")
 	} else if n.converts {
 		what += ". The given objects convert, but the missing ones may keep the object from moving"
 	}
 	if p.Source == "" {
-		return what + ". You may not read it, or the cluster does not have it: " + inventory.ViewerRole + "; bind it cluster-wide"
+		return what + ". You may not read all of this, or the cluster does not have it: " + inventory.ViewerRole + "; bind the role cluster-wide"
 	}
 	for _, l := range n.lacks {
 		if l.Rest != "" {
-			what += fmt.Sprintf(". --platform, --cluster-name and --region do not describe %s completely: the answer also depends on its %s", l.Name, l.Rest)
+			what += fmt.Sprintf(". --platform, --cluster-name and --region do not describe %s completely: the answer also depends on the field %s",
+				l.Name, l.Rest)
 		}
 	}
-	what += ". Run against the cluster, or add "
+	what += ". Run the command against the cluster, or add "
 	var commands []string
 	for _, l := range n.lacks {
 		if l.Command != "" {
@@ -528,7 +534,7 @@ func (f Finding) step(step authority.Step, p inventory.Pair) Finding {
 		return f.finding(Moving, step.Reason, step.Message)
 	case step.Action == authority.Acknowledge && f.To == authority.MachineAPI && p.PausedCluster != "":
 		return f.finding(Blocked, authority.ReasonPausedElsewhere,
-			"the Cluster is paused (spec.paused), but Cluster API's controllers have not reported the pause yet. As soon as they do, "+
+			"the Cluster is paused (spec.paused), but Cluster API's controllers have not reported the pause yet. As soon as they report it, "+
 				"a move would wait until somebody unpauses the Cluster")
 	case step.Action == authority.Acknowledge:
 		return f.finding(Ready, "", "")
@@ -571,7 +577,7 @@ func because(step authority.Step, p inventory.Pair) string {
 	if kept := p.AlsoKept; step.On.Has(authority.WhoHolders) && len(kept) > 0 && len(p.Holders) == 0 {
 		message += " That is " + strings.Join(kept, ", ") + ". " + authority.LetGoOfKept(p.Namespaces.ClusterAPI, kept) + "."
 	} else if step.On.Has(authority.WhoHolders) {
-		message += " It is also the instance of Machine " + strings.Join(p.Holders, ", ") + "."
+		message += " The same instance also belongs to Machine " + strings.Join(p.Holders, ", ") + "."
 	}
 	return message
 }

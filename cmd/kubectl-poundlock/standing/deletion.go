@@ -41,7 +41,8 @@ func holdsUpClusterAPI(core *policies.Object) (reason, message string) {
 	case "":
 		return "", ""
 	case metav1.ConditionFalse, metav1.ConditionUnknown:
-		return ReasonDeletionNotBegun, "Cluster API's controller has not begun this deletion. The controller's log has the reason: look for the Machine's name."
+		return ReasonDeletionNotBegun, "Cluster API's controller has not begun to delete this Machine. " +
+			"The controller's log has the reason: look for the Machine's name."
 	}
 	return c.Reason, deletes("Cluster API", c.Message)
 }

@@ -51,5 +51,5 @@ func failed(p inventory.Pair) authority.Condition {
 	}
 	status := machinev1beta1.MachineStatus{}
 	_ = json.Unmarshal(p.MachineAPI.Status, &status) // the API server has validated it
-	return authority.Condition{Type: "phase", Reason: machinev1beta1.PhaseFailed, Message: ptr.Deref(status.ErrorMessage, "status.errorMessage does not say why")}
+	return authority.Condition{Type: "phase", Reason: machinev1beta1.PhaseFailed, Message: ptr.Deref(status.ErrorMessage, "status.errorMessage is empty")}
 }

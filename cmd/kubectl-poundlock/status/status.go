@@ -56,7 +56,7 @@ the condition Paused of each side, Machine API's first. SINCE is the time in the
 	o.Names.AddFlags(cmd)
 	o.OutputFlags.AddFlags(cmd, "table", "wide", "json", "yaml", "name")
 	o.AddTableFlags(cmd)
-	cmd.Flags().BoolVar(&o.withMachines, "with-machines", false, "also show the Machines of a MachineSet")
+	cmd.Flags().BoolVar(&o.withMachines, "with-machines", false, "also show the Machines of each MachineSet")
 	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "keep showing changes, until Ctrl-C")
 	return cmd
 }

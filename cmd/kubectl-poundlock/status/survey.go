@@ -89,6 +89,6 @@ func (s *survey) rival() string {
 	if s.Rival == "" {
 		return ""
 	}
-	return "Nothing moves: Poundlock does nothing while OpenShift's own migration exists, or both would write the same fields. Stop or remove " + s.Rival +
+	return "Nothing moves: Poundlock does nothing while OpenShift's own migration exists, because both would write the same fields. Stop or remove " + s.Rival +
 		". More: kubectl poundlock explain " + readiness.ReasonRival
 }

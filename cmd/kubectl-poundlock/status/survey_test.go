@@ -20,7 +20,8 @@ func TestARivalIsNamedFirst(t *testing.T) {
 	out, f := &bytes.Buffer{}, &inventory.Fleet{}
 	f.Rival = "Deployment a/b"
 	glance{Output: printers.Output{Writer: out, Width: 200}, now: time.Now()}.write(surveyOf(f))
-	const want = "Nothing moves: Poundlock does nothing while OpenShift's own migration exists, or both would write the same fields. Stop or remove Deployment a/b. "
+	const want = "Nothing moves: Poundlock does nothing while OpenShift's own migration exists, because both would write the same fields. " +
+		"Stop or remove Deployment a/b. "
 	if text := strings.Join(strings.Fields(out.String()), " "); !strings.HasPrefix(text, want) || !strings.Contains(text, "kubectl poundlock explain RivalMigration") {
 		t.Errorf("not first:\n%s", out)
 	}
@@ -36,7 +37,7 @@ func TestChecksThatAreLeftAloneAreCounted(t *testing.T) {
 	out, s := &bytes.Buffer{}, surveyOf(f)
 	s.nothing = "No MachineHealthCheck was found."
 	glance{Output: printers.Output{Writer: out, Width: 200}, now: time.Now()}.write(s)
-	if want := "1 MachineHealthCheck left alone: the CRD has no authoritativeAPI.\n"; out.String() != want {
+	if want := "1 MachineHealthCheck left alone: the CRD has no field spec.authoritativeAPI.\n"; out.String() != want {
 		t.Errorf("%q, want %q", out, want)
 	}
 }

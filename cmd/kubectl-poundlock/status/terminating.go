@@ -40,9 +40,9 @@ func terminationOf(names []string) string {
 	case 0:
 		return ""
 	case 1:
-		return fmt.Sprintf("The namespace %s is Terminating, and all its objects are being deleted. The consequences: %s", names[0], explained)
+		return fmt.Sprintf("The namespace %s is Terminating, and all its objects are being deleted. To see the consequences: %s", names[0], explained)
 	}
-	return fmt.Sprintf("The namespaces %s are Terminating, and all their objects are being deleted. The consequences: %s",
+	return fmt.Sprintf("The namespaces %s are Terminating, and all their objects are being deleted. To see the consequences: %s",
 		strings.Join(names, ", "), explained)
 }
 

@@ -59,7 +59,7 @@ func (w glance) write(s survey) {
 // leftAlone prints the number of health checks whose CRD has no fields of authority.
 func (w glance) leftAlone(s survey) {
 	if s.leftAlone > 0 {
-		w.Linef("%s", w.Dim(fmt.Sprintf("%s left alone: the CRD has no authoritativeAPI.", amount.Of(s.leftAlone, "MachineHealthCheck"))))
+		w.Linef("%s", w.Dim(fmt.Sprintf("%s left alone: the CRD has no field spec.authoritativeAPI.", amount.Of(s.leftAlone, "MachineHealthCheck"))))
 	}
 }
 
@@ -211,7 +211,7 @@ const barWidth = 30
 // bar returns a line with the share of the objects that have arrived.
 func (w glance) bar(p Progress) string {
 	done := barWidth * p.There / p.All
-	return fmt.Sprintf("%s %s %d of %d there, %d on the way", p.To.Text(), "["+w.Green(strings.Repeat("#", done))+strings.Repeat(".", barWidth-done)+"]",
+	return fmt.Sprintf("%s %s %d of %d done, %d on the way", p.To.Text(), "["+w.Green(strings.Repeat("#", done))+strings.Repeat(".", barWidth-done)+"]",
 		p.There, p.All, p.Moving)
 }
 

@@ -20,7 +20,7 @@ func ParseAPI(text string) (authority.API, error) {
 	case "machineapi", "mapi":
 		return authority.MachineAPI, nil
 	}
-	return authority.Unset, cli.Usagef("--to %q: want clusterapi or machineapi", text)
+	return authority.Unset, cli.Usagef("--to %q: give clusterapi or machineapi", text)
 }
 
 // CompleteAPI completes the values of ParseAPI.

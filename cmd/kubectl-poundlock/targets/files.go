@@ -46,12 +46,13 @@ func (f *Files) AddFlags(cmd *cobra.Command, usage string) {
 	cmd.Flags().StringVar(&f.Given.Name, "cluster-name", "", "the cluster's infrastructure name (only with -f, if the files contain no Infrastructure object)")
 	cmd.Flags().StringVar(&f.Given.Region, "region", "", "the cluster's region (only with -f, if the files contain no Infrastructure object)")
 	cmd.Flags().Var((*patterns)(&f.Given.NodeSync.Labels), "additional-sync-machine-labels",
-		"the same flag of Cluster API's manager, regular expressions of labels that it also copies to Nodes; "+
-			"in a cluster, the plugin reads them from the manager's Deployment")
-	cmd.Flags().Var((*patterns)(&f.Given.NodeSync.Annotations), "additional-sync-machine-annotations", "the same for annotations")
+		"with -f: the value of this flag of Cluster API's manager, regular expressions of labels that the manager also copies to Nodes; "+
+			"in a cluster, the plugin reads the value from the manager's Deployment")
+	cmd.Flags().Var((*patterns)(&f.Given.NodeSync.Annotations), "additional-sync-machine-annotations",
+		"with -f: like --additional-sync-machine-labels, for annotations")
 	cmd.Flags().Var((*gates)(&f.Given.Gates), "feature-gates",
-		"the same flag of Cluster API's manager, such as MachineTaintPropagation=true; "+
-			"in a cluster, the plugin reads it from the manager's Deployment")
+		"with -f: the value of this flag of Cluster API's manager, such as MachineTaintPropagation=true; "+
+			"in a cluster, the plugin reads the value from the manager's Deployment")
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // no error: the flag exists
 }
 
@@ -77,7 +78,7 @@ func (p *platformName) Set(text string) error {
 	if near := spelling.Nearest(text, all); near != "" {
 		meant = fmt.Sprintf(". Did you mean %s?", near)
 	}
-	return fmt.Errorf("want one of %s%s", strings.Join(platformNames(), ", "), meant)
+	return fmt.Errorf("give one of %s%s", strings.Join(platformNames(), ", "), meant)
 }
 
 // platformNames returns the names of the platforms with a conversion.
@@ -136,7 +137,7 @@ func (g *gates) Set(text string) error {
 	texts := strings.Split(text, ",")
 	for _, one := range texts {
 		if _, value, _ := strings.Cut(one, "="); value != "true" && value != "false" {
-			return fmt.Errorf("%q: want Name=true or Name=false", one)
+			return fmt.Errorf("%q: give Name=true or Name=false", one)
 		}
 	}
 	*g = inventory.Gates(*g, texts)
@@ -187,7 +188,7 @@ func addKustomization(cmd *cobra.Command, s *inventory.Sources) {
 // oneOf returns an error if both -f and -k are given, as kubectl does.
 func oneOf(s inventory.Sources) error {
 	if len(s.Paths) > 0 && s.Kustomization != "" {
-		return cli.Usagef("-f and -k: use one of them")
+		return cli.Usagef("-f and -k exclude each other: give only one")
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ type Selection struct {
 // AddFlags adds -l and -A.
 func (s *Selection) AddFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVarP(&s.Selector, "selector", "l", "", "only objects whose labels match, such as machine.openshift.io/cluster-api-machine-role=worker")
-	cmd.Flags().BoolVarP(&s.All, "all-namespaces", "A", false, "all pairs of --namespaces; -n is ignored")
+	cmd.Flags().BoolVarP(&s.All, "all-namespaces", "A", false, "use all pairs of --namespaces, and ignore -n")
 }
 
 // Query returns the query of the flags for the targets; without targets it requests all kinds.

@@ -46,7 +46,7 @@ func Parse(args []string) (List, error) {
 		word, name, named := strings.Cut(arg, "/")
 		kind, err := parseKind(word)
 		if err != nil && !named && bare(word) {
-			return nil, cli.Usagef("%q is a name without a kind, or a kind that does not move: want KIND/NAME, such as machineset/%[1]s or machine/%[1]s", word)
+			return nil, cli.Usagef("%q is a name without a kind, or a kind that does not move: give KIND/NAME, such as machineset/%[1]s or machine/%[1]s", word)
 		}
 		if err != nil {
 			return nil, err
@@ -77,7 +77,7 @@ func parseKind(word string) (authority.Kind, error) {
 			`kubectl -n openshift-machine-api patch controlplanemachinesets.machine.openshift.io cluster --type merge ` +
 			`-p '{"spec":{"authoritativeAPI":"ClusterAPI"}}'`)
 	}
-	return authority.Kind{}, cli.Usagef("%q is a kind that does not move: want machine, machineset or machinehealthcheck%s", word, instead(short))
+	return authority.Kind{}, cli.Usagef("%q is a kind that does not move: give machine, machineset or machinehealthcheck%s", word, instead(short))
 }
 
 // instead returns how the error about a word that is no kind that moves goes on: with a remark, or a similar kind; "" for none.
@@ -144,7 +144,8 @@ func (t Target) Absent(pairs authority.Pairs) error {
 	for _, pair := range pairs {
 		where = append(where, pair.MachineAPI+" and "+pair.ClusterAPI)
 	}
-	return fmt.Errorf("there is no %s %q in either API (namespaces %s; --namespaces names others)", t.Kind.Name, t.Name, strings.Join(where, ", "))
+	return fmt.Errorf("there is no %s %q in either API (namespaces %s; for other namespaces, give --namespaces)",
+		t.Kind.Name, t.Name, strings.Join(where, ", "))
 }
 
 // Nothing returns the sentence that no requested object exists, as kubectl prints it. aside continues the sentence if no selector was given.

@@ -16,9 +16,9 @@ func TestAKindThatDoesNotMoveNamesWhatDoes(t *testing.T) {
 	for word, want := range map[string]string{
 		"machneset": "Did you mean machineset?",
 		"machinesets.machine.openshift.io/a,machnes/b": "Did you mean machines?",
-		"worker-a":                               `"worker-a" is a name without a kind, or a kind that does not move: want KIND/NAME, such as machineset/worker-a or machine/worker-a`,
+		"worker-a":                               `"worker-a" is a name without a kind, or a kind that does not move: give KIND/NAME, such as machineset/worker-a or machine/worker-a`,
 		"worker.a":                               "such as machineset/worker.a",
-		"pods/a":                                 `"pods" is a kind that does not move: want machine, machineset or machinehealthcheck`,
+		"pods/a":                                 `"pods" is a kind that does not move: give machine, machineset or machinehealthcheck`,
 		"machinedeployments.cluster.x-k8s.io/md": "A MachineDeployment and its MachineSets stay in Cluster API",
 		"awsmachines.infrastructure.cluster.x-k8s.io/a": "An infrastructure machine moves with its Machine",
 		"azuremachine/a":       "An infrastructure machine moves with its Machine",

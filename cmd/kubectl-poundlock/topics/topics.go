@@ -62,19 +62,20 @@ func Topics() Catalog {
 func readinesses() []Topic {
 	out := []Topic{reasonTopic(standing.ReasonRequested, "reason of kubectl poundlock status",
 		"the other API was requested, and Poundlock has not reconciled the object since",
-		"if this reason stays, check that Poundlock runs: the first line of status reports if it does not"),
+		"if this reason stays, check that Poundlock runs: if Poundlock does not answer, the first line of `kubectl poundlock status` reports that"),
 		reasonTopic(standing.ReasonDeletionPaused, "reason of kubectl poundlock status",
 			"the object exists only in Cluster API, is paused and is being deleted. Cluster API ignores paused objects, so the deletion does not end",
-			"run the message's commands in their order. The first one gives the infrastructure machine the provider's finalizer. If anything is unpaused before, "+
-				"the instance is left behind"),
+			"run the commands in the message, in their order. The first command gives the infrastructure machine the provider's finalizer. If an object is "+
+				"unpaused before that, the instance keeps running"),
 		reasonTopic(standing.ReasonDeletionNotBegun, "reason of kubectl poundlock status",
-			"a Machine of Cluster API is being deleted, but its condition Deleting does not show that: its controller fails before it begins, or does not run",
+			"a Machine of Cluster API is being deleted, but the condition Deleting does not show that: "+
+				"Cluster API's controller does not run, or fails before it begins",
 			"read the log of Cluster API's controller: look for the Machine's name")}
 	for _, v := range readiness.Meanings() {
 		out = append(out, reasonTopic(v.Name, "verdict of kubectl poundlock check", v.Means, v.Do))
 		if answer := readiness.Answers()[readiness.Readiness(v.Name)]; answer != "" {
-			means, _, _ := strings.Cut(v.Means, ". The table has")
-			out = append(out, reasonTopic(answer, "answer of kubectl poundlock check", means+". For programs the verdict is `"+v.Name+"`", v.Do))
+			means, _, _ := strings.Cut(v.Means, ". In the table, the answer is")
+			out = append(out, reasonTopic(answer, "answer of kubectl poundlock check", means+". In `-o json` the verdict is `"+v.Name+"`", v.Do))
 		}
 	}
 	for _, w := range readiness.PlanMeanings() {
@@ -201,11 +202,11 @@ func line(l conversion.Line) []Part {
 func only(api, other string, l conversion.Line) []Part {
 	text := "Only " + api + " has this field. "
 	if l.Passes != "" {
-		text += "With another value than " + l.Passes + ", it keeps the object from moving to " + other + "."
+		text += "An object with another value than " + l.Passes + " cannot move to " + other + "."
 	} else {
 		text += "An object with another value than zero or empty cannot move to " + other + "."
 	}
-	return []Part{{"", text}, {"Why it cannot go", l.Note}}
+	return []Part{{"", text}, {"Why it cannot move", l.Note}}
 }
 
 func list(paths []string) string {

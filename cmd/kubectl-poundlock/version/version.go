@@ -32,7 +32,7 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
   kubectl poundlock version --client`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
-	cmd.Flags().BoolVar(&o.client, "client", false, "ask no cluster")
+	cmd.Flags().BoolVar(&o.client, "client", false, "print only the plugin's version, without a request to the cluster")
 	o.OutputFlags.AddFlags(cmd, "text", "json", "yaml")
 	return cmd
 }
