@@ -25,5 +25,5 @@ func (e *Env) Absent(kind string, cluster bool, purpose string) Missing {
 	if what := e.Unmade(cluster); what != "" {
 		return Missing{ReasonInfraClusterMissing, name + ". " + what}
 	}
-	return Missing{ReasonClusterNotReady, name + ": Cluster API needs it before " + purpose}
+	return Missing{ReasonClusterNotReady, name + ": Cluster API needs this object before " + purpose}
 }

@@ -36,7 +36,7 @@ func section(b *strings.Builder, title, head string, lines []Line, expressible E
 
 func sentence(l Line) string {
 	if l.Passes != "" {
-		return l.Note + " Its default, " + l.Passes + ", passes."
+		return l.Note + " The default, " + l.Passes + ", is accepted."
 	}
 	return l.Note
 }
