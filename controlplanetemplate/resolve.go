@@ -24,7 +24,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// Purpose ends the message about a missing Cluster or infrastructure cluster (conversion.Env.Absent): "Cluster API needs it before a control plane can be
+// Purpose ends the message about a missing Cluster or infrastructure cluster (conversion.Env.Absent): "Cluster API needs this object before a control plane can be
 // made there".
 const Purpose = "a control plane can be made there"
 

@@ -79,7 +79,7 @@ func ReadInfraCluster(get Get, env *conversion.Env) (found bool, err error) {
 
 // NeedInfraCluster adds the platform's infrastructure cluster to an Env, like ReadInfraCluster. If this object does not exist, it returns a Missing instead.
 // It is for a caller that cannot convert without the object, and knows that the Cluster exists. purpose ends the sentence about the missing object, "Cluster
-// API needs it before …".
+// API needs this object before …".
 func NeedInfraCluster(get Get, env *conversion.Env, purpose string) (conversion.Missing, error) {
 	found, err := ReadInfraCluster(get, env)
 	if err != nil || found {
