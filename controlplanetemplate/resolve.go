@@ -24,8 +24,8 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// Purpose ends the message about a missing Cluster or infrastructure cluster (conversion.Env.Absent): "Cluster API needs this object before a control plane can be
-// made there".
+// Purpose ends the message about a missing Cluster or infrastructure cluster (conversion.Env.Absent): "Cluster API needs this object before a
+// control plane can be made there".
 const Purpose = "a control plane can be made there"
 
 // Resolve reads a set from its JSON and returns the set with its template in Machine API's form, whichever member of the union the set has. The result's

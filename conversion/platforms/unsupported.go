@@ -16,8 +16,8 @@ func Unsupported(name string) string {
 	if !known {
 		why = "this version of Poundlock has no conversion for this platform"
 	}
-	return fmt.Sprintf("platform %s cannot be migrated yet: %s. The Machine API stays authoritative for all objects, nothing is lost, and a request to "+
-		"move an object waits", name, why)
+	return fmt.Sprintf("platform %s cannot be migrated yet: %s. Machine API stays authoritative for all objects, nothing is lost, and a request to "+
+		"move waits", name, why)
 }
 
 // unsupported maps the Infrastructure's platform type to the reason why the platform is not in List and will not be there soon.
