@@ -24,7 +24,7 @@ import (
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// Purpose ends the message about a missing Cluster or infrastructure cluster (conversion.Env.Absent): "Cluster API needs it before control plane
+// Purpose ends the message about a missing Cluster or infrastructure cluster (conversion.Env.Absent): "Cluster API needs this object before control plane
 // Machines can be created in Cluster API".
 const Purpose = "control plane Machines can be created in Cluster API"
 

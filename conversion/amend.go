@@ -45,7 +45,8 @@ func Argument(text string) string {
 // Replace adds an error like Amend's, for a field that the provider's webhook accepts only at the creation of the infrastructure cluster object. So the
 // command in the message replaces the object (see Replacement). patch is a JSON merge patch.
 func (p *Pass) Replace(path string, value any, why, patch string) {
-	p.amend(path, value, why+". The provider accepts this field only when the object is created, so replace the object", p.Replacement(patch))
+	p.amend(path, value, why+". The provider accepts this field only when the infrastructure cluster object is created, so replace the "+
+		"object", p.Replacement(patch))
 }
 
 // allowDeletion is the annotation with which a user lets Poundlock accept the deletion of an object that mirrors depend on, such as the infrastructure
@@ -96,7 +97,7 @@ func (p *Pass) Apply(path string, value any, manager, why string, spec map[strin
 }
 
 func (p *Pass) amend(path string, value any, why, command string) {
-	p.Under(p.Env.Platform.InfraCluster.Kind).Command(path, value, why, command, "Edit the object: kubectl edit "+p.InfraCluster())
+	p.Under(p.Env.Platform.InfraCluster.Kind).Command(path, value, why, command, "Make the change by hand: kubectl edit "+p.InfraCluster())
 }
 
 // Inherits adds an error about a tag or label that Cluster API copies from a list of the infrastructure cluster object to each machine, while Machine API
@@ -109,17 +110,17 @@ func (p *Pass) Inherits(path, list, name, value, own string, patch map[string]an
 		return
 	}
 	kind := p.Env.Platform.InfraCluster.Kind
-	p.Command(path+"["+name+"]", value, fmt.Sprintf("Cluster API adds it to each machine from %s of the %s, and Machine API does not: "+
-		"%sremove it from the %[2]s for all Machines of the cluster", list, kind, own),
+	p.Command(path+"["+name+"]", value, fmt.Sprintf("Cluster API copies this entry from %s of the %s to each machine, but Machine API does not: %sremove "+
+		"the entry from the %[2]s, for all Machines of the cluster", list, kind, own),
 		fmt.Sprintf("kubectl patch %s --type=merge -p %s", p.InfraCluster(), Quoted(string(content))),
-		"Edit the object: kubectl edit "+p.InfraCluster())
+		"Make the change by hand: kubectl edit "+p.InfraCluster())
 }
 
 // Command adds an error about a value that is valid, but that the other API cannot express, like Unsupported. The message is why, followed by command.
 // Command may shorten why, but never the command. If the command is too long for a message, the message has the text otherwise in its place.
 func (p *Pass) Command(path string, value any, why, command, otherwise string) {
 	if p.Unsupported(path, value, eventnote.Cut(why, longestWhy)); len(command) > longestCommand {
-		command = "the command is too long for a message. " + otherwise
+		command = "the command that makes this change is too long for a message. " + otherwise
 	}
 	last := (*p.errs)[len(*p.errs)-1]
 	last.Detail += ": " + command

@@ -24,8 +24,8 @@ import (
 // be decoded into the type.
 func (p *Pass) Decode(raw []byte, into any) bool {
 	if jsonnumbers.Endless(raw) {
-		p.Invalid("", nil, fmt.Sprintf("contains a number of more than %d digits, or with an exponent below "+
-			"-999: no API accepts such a number", jsonnumbers.MaxDigits))
+		p.Invalid("", nil, fmt.Sprintf(
+			"contains a number with more than %d digits or with an exponent below -999, which no API accepts: correct the number", jsonnumbers.MaxDigits))
 		return false
 	}
 	strict, err := json.UnmarshalStrict(raw, into)
@@ -63,17 +63,18 @@ func (p *Pass) unknown(all any, err error) {
 	}
 	switch {
 	case strings.HasPrefix(err.Error(), "duplicate"):
-		p.Invalid(path, nil, "the field is given twice")
+		p.Invalid(path, nil, "the field is given twice: remove one of the two")
 		return
 	case isEmpty(valueAt(all, path)):
 		return // An empty value loses nothing. It may be a field that the API once had and that some clients still write.
 	}
 	if other := respelt(all, path); other != "" {
-		p.Invalid(path, nil, fmt.Sprintf("the field is given twice, also as %s. The Machine API ignores case in field names, so either value may count: "+
-			"remove one of the two", other))
+		p.Invalid(path, nil, fmt.Sprintf("the field is given twice, the second time as %s. The Machine API ignores case in field names, so it may use "+
+			"either value: remove one of the two", other))
 		return
 	}
-	p.Unsupported(path, nil, "unknown field: the field is misspelt, or newer than this version of Poundlock; remove it or correct its name")
+	p.Unsupported(path, nil,
+		"this version of Poundlock does not know this field. The field is misspelt, or newer than Poundlock: remove it, or correct its name")
 }
 
 // respelt returns the name of another member of the same object whose name differs from the last name of path in case only. If there are several, it returns
@@ -190,7 +191,7 @@ func mistyped(found string, want reflect.Type) string {
 	must := "must be of type " + want.String()
 	switch kind := want.Kind(); {
 	case want == numberOrText:
-		must = "must be a whole number, or any number in quotes"
+		must = "must be a whole number without quotes, or any number in quotes"
 	case kind == reflect.String && scalar:
 		must = "must be a string: put it in quotes"
 	case kind == reflect.String:
@@ -204,7 +205,7 @@ func mistyped(found string, want reflect.Type) string {
 	case kind == reflect.Slice:
 		must = "must be a list"
 	case kind == reflect.Map && want.Elem().Kind() == reflect.String:
-		must = "must be an object of strings, KEY: VALUE"
+		must = "must be an object whose values are strings, KEY: VALUE"
 	case kind == reflect.Map || kind == reflect.Struct:
 		must = "must be an object"
 	}
@@ -330,7 +331,7 @@ func (t typed[M, C]) NewInfraSpec() any { return new(C) }
 func (t typed[M, C]) Recognise(p *Pass, providerSpec any) bool {
 	m, ok := providerSpec.(*M)
 	if !ok || reflect.ValueOf(m).Elem().IsZero() {
-		p.Required("", "without a providerSpec no instance can be created")
+		p.Required("", "a Machine needs a providerSpec, because without one no instance can be created: set it")
 		return false
 	}
 	o, ok := providerSpec.(object)

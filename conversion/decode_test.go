@@ -53,7 +53,7 @@ func TestAnotherTypeIsNamedInPlainWords(t *testing.T) {
 		Name string `json:"name"`
 	}
 	for raw, want := range map[string]string{
-		`{"tags": [{"name": "a"}]}`: "tags: is a list, and must be an object of strings, KEY: VALUE",
+		`{"tags": [{"name": "a"}]}`: "tags: is a list, and must be an object whose values are strings, KEY: VALUE",
 		`{"tags": {"a": 1}}`:        "tags: is a number, and must be a string: put it in quotes",
 		`{"name": true}`:            "name: is a boolean, and must be a string: put it in quotes",
 		`{"name": {"a": 1}}`:        "name: is an object, and must be a string",
@@ -63,9 +63,9 @@ func TestAnotherTypeIsNamedInPlainWords(t *testing.T) {
 		`{"count": "3"}`:            "count: is a string, and must be a whole number",
 		`{"count": 1.5}`:            "count: is a number 1.5, and must be a whole number",
 		`{"count": 3000000000}`:     "count: is a number 3000000000, and must be a whole number of at most 2147483647",
-		`{"share": 0.5}`:            "share: is a number 0.5, and must be a whole number, or any number in quotes",
-		`{"share": true}`:           "share: is a boolean, and must be a whole number, or any number in quotes",
-		`{"share": [1]}`:            "share: is a list, and must be a whole number, or any number in quotes",
+		`{"share": 0.5}`:            "share: is a number 0.5, and must be a whole number without quotes, or any number in quotes",
+		`{"share": true}`:           "share: is a boolean, and must be a whole number without quotes, or any number in quotes",
+		`{"share": [1]}`:            "share: is a list, and must be a whole number without quotes, or any number in quotes",
 		`{"flag": "true"}`:          "flag: is a string, and must be true or false, without quotes",
 	} {
 		into := struct {

@@ -22,16 +22,16 @@ const Everything = "*"
 
 // replacement begins the remedy for a field that is immutable. It begins with a semicolon, because the text before it may end in a command that a person
 // copies.
-const replacement = "; nobody can change this in a stored "
+const replacement = "; no user can change this field of an existing "
 
 // WarnOfReplacement adds a remedy to each error below p's root about a field of an infrastructure object that is immutable once the object is stored. For
 // such a field the provider would refuse what the error asks for, such as removing the field.
 func (p *Pass) WarnOfReplacement() {
 	kind, editable := p.Env.Platform.InfraMachine.Kind, p.Env.Platform.Editable.Machine
-	todo := "replace the Machine by one with a corrected " + kind + ", or leave authority with Cluster API"
+	todo := "replace the Machine by one with a corrected " + kind + ", or leave Cluster API authoritative"
 	if p.Core.Template {
 		kind, editable = p.Env.Platform.InfraMachineTemplate.Kind, p.Env.Platform.Editable.Template
-		todo = "create a corrected copy of the template and name the copy instead, or leave authority with Cluster API"
+		todo = "create a corrected copy of the template, and name the copy in the MachineSet, or leave Cluster API authoritative"
 	}
 	note := fmt.Sprintf(replacement+"%s: %s", kind, todo)
 	for _, e := range *p.errs {

@@ -13,9 +13,9 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// The answer to a request that changes a field does not report that nobody can change it.
+// The answer to a request that changes a field does not report that no user can change it.
 func TestAFieldThatARequestChangesCanBeChanged(t *testing.T) {
-	const note = "remove it; nobody can change this in a stored AzureMachine: replace the Machine"
+	const note = "remove it; no user can change this field of an existing AzureMachine: replace the Machine"
 	for sentence, c := range map[string]struct {
 		field, before, after string
 		noted                bool
@@ -33,7 +33,7 @@ func TestAFieldThatARequestChangesCanBeChanged(t *testing.T) {
 	} {
 		errs := field.ErrorList{{Field: c.field, Detail: note}}
 		conversion.WithoutReplacement(errs, json.RawMessage(c.before), json.RawMessage(c.after))
-		if noted := strings.Contains(errs[0].Detail, "nobody can change"); noted != c.noted || !strings.HasPrefix(errs[0].Detail, "remove it") {
+		if noted := strings.Contains(errs[0].Detail, "no user can change"); noted != c.noted || !strings.HasPrefix(errs[0].Detail, "remove it") {
 			t.Errorf("%s: %s", sentence, errs[0].Detail)
 		}
 	}

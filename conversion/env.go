@@ -66,7 +66,7 @@ func ParsePatterns(texts []string) (Patterns, error) {
 	for _, text := range texts {
 		pattern, err := regexp.Compile(text)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no regular expression: %w", text, err)
+			return nil, fmt.Errorf("%q is not a valid regular expression: %w", text, err)
 		}
 		out = append(out, pattern)
 	}

@@ -18,12 +18,12 @@ const (
 )
 
 // Absent returns the Missing for a Cluster API object that should have the cluster's name and does not exist. The object is the Cluster or the platform's
-// infrastructure cluster, by kind. cluster reports whether the Cluster exists. purpose ends the sentence "Cluster API needs it before …": what the missing
+// infrastructure cluster, by kind. cluster reports whether the Cluster exists. purpose ends the sentence "Cluster API needs this object before …": what the missing
 // object is needed for.
 func (e *Env) Absent(kind string, cluster bool, purpose string) Missing {
 	name := fmt.Sprintf("%s %s/%s does not exist", kind, e.ClusterAPINamespace, e.ClusterName)
 	if what := e.Unmade(cluster); what != "" {
 		return Missing{ReasonInfraClusterMissing, name + ". " + what}
 	}
-	return Missing{ReasonClusterNotReady, name + ": Cluster API needs it before " + purpose}
+	return Missing{ReasonClusterNotReady, name + ": Cluster API needs this object before " + purpose}
 }

@@ -16,10 +16,10 @@ func Page(title, intro string, lines []Line) string {
 	section(&b, "What goes both ways", "| Machine API | Cluster API | What changes |\n|---|---|---|\n", lines, Both, func(l Line) string {
 		return fmt.Sprintf("| %s | %s | %s |", code(l.MachineAPI), code(l.ClusterAPI), l.Note)
 	})
-	section(&b, "What only Machine API has", "| Machine API | Why it cannot go |\n|---|---|\n", lines, OnlyMachineAPI, func(l Line) string {
+	section(&b, "What only Machine API has", "| Machine API | Why it cannot move |\n|---|---|\n", lines, OnlyMachineAPI, func(l Line) string {
 		return fmt.Sprintf("| %s | %s |", code(l.MachineAPI), sentence(l))
 	})
-	section(&b, "What only Cluster API has", "| Cluster API | Why it cannot go |\n|---|---|\n", lines, OnlyClusterAPI, func(l Line) string {
+	section(&b, "What only Cluster API has", "| Cluster API | Why it cannot move |\n|---|---|\n", lines, OnlyClusterAPI, func(l Line) string {
 		return fmt.Sprintf("| %s | %s |", code(l.ClusterAPI), sentence(l))
 	})
 	return b.String()
@@ -36,7 +36,7 @@ func section(b *strings.Builder, title, head string, lines []Line, expressible E
 
 func sentence(l Line) string {
 	if l.Passes != "" {
-		return l.Note + " Its default, " + l.Passes + ", passes."
+		return l.Note + " The default, " + l.Passes + ", is accepted."
 	}
 	return l.Note
 }

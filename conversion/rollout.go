@@ -14,12 +14,13 @@ import (
 func (p *Pass) WarnOfRollout() {
 	what := "this is a control plane Machine"
 	if p.Core.Template {
-		what = "control plane Machines are made from this template"
+		what = "this template is for control plane Machines"
 	}
 	// The text begins with a semicolon, because the text before it may end in a command that a person copies.
-	note := fmt.Sprintf("; %s, and an Active ControlPlaneMachineSet replaces each Machine that differs from the set's template. If there is one, first set "+
-		"its strategy to OnDelete, then edit the template and every control plane Machine alike, then set the strategy back. To set OnDelete: "+
-		`kubectl patch controlplanemachinesets.machine.openshift.io cluster -n %s --type=merge -p '{"spec":{"strategy":{"type":"OnDelete"}}}'`,
+	note := fmt.Sprintf("; %s, and an Active ControlPlaneMachineSet replaces each Machine that differs from its template. If there is such a "+
+		"ControlPlaneMachineSet, first set its strategy to OnDelete. Then make the same edit in its template and in every control plane Machine. Then set "+
+		"the strategy back. To set OnDelete: kubectl patch controlplanemachinesets.machine.openshift.io cluster -n %s --type=merge -p "+
+		`'{"spec":{"strategy":{"type":"OnDelete"}}}'`,
 		what, p.Env.MachineAPINamespace)
 	for _, e := range *p.errs {
 		if strings.HasPrefix(e.Field, p.root+".") {

@@ -82,13 +82,13 @@ func (p *Pass) carry(s steps, from reflect.Value, t steps, to reflect.Value) {
 		case v.Kind() == reflect.String:
 			return // empty text means absent
 		default:
-			p.Unsupported(s.path, v.Interface(), "the other API does not distinguish this value from an absent one: leave the field out")
+			p.Unsupported(s.path, v.Interface(), "the other API does not distinguish this value from an absent value: leave this field out")
 			return
 		}
 	}
 	target := plain(t.leaf)
 	if family(target) == "int" && reflect.Zero(target).OverflowInt(v.Int()) {
-		p.Unsupported(s.path, v.Interface(), "the number does not fit into the other API's field")
+		p.Unsupported(s.path, v.Interface(), "this number is out of range for the other API's field: set a number within the range")
 		return
 	}
 	put(t.make(to), v.Convert(target))
@@ -193,7 +193,7 @@ func onlyMAPI[M, C any](path, reason string, refuse func(*Pass, steps, reflect.V
 func (rows Rows[M, C]) Unread(paths []string) Table[M, C] {
 	var out Table[M, C]
 	for _, path := range paths {
-		out = append(out, rows.Iso(At(path), nil, "Left out: Machine API ignores it.", func(*Pass, *M, *C) {}, func(*Pass, *C, *M) {}))
+		out = append(out, rows.Iso(At(path), nil, "The field is left out, because Machine API ignores it.", func(*Pass, *M, *C) {}, func(*Pass, *C, *M) {}))
 	}
 	return out
 }
@@ -222,7 +222,7 @@ func (Rows[M, C]) OnlyCAPIBeyond(path, value, reason string) Row[M, C] {
 func (p *Pass) refuseBut(pass string, s steps, from reflect.Value, reason string) {
 	s.visit(from, func(path string, v reflect.Value) {
 		if set(v) && fmt.Sprint(indirect(v).Interface()) != pass {
-			p.Unsupported(path, v.Interface(), fmt.Sprintf("%s: set it to %s", strings.TrimSuffix(reason, "."), pass))
+			p.Unsupported(path, v.Interface(), fmt.Sprintf("%s: set this field to %s", strings.TrimSuffix(reason, "."), pass))
 		}
 	})
 }
@@ -289,7 +289,7 @@ func spelling(words []Word) string {
 	var out []string
 	for _, w := range words {
 		if w.MachineAPI != w.ClusterAPI {
-			out = append(out, w.MachineAPI+" is "+w.ClusterAPI)
+			out = append(out, w.MachineAPI+" becomes "+w.ClusterAPI)
 		}
 	}
 	if out == nil {

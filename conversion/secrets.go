@@ -22,7 +22,7 @@ func (p *Pass) OwnCredentials(name string) {
 // UserData sets the Machine's bootstrap Secret to the providerSpec's Secret with user data. An empty name is an error.
 func (p *Pass) UserData(name string) {
 	if name == "" {
-		p.Required("userDataSecret.name", "Cluster API creates no Machine without bootstrap data: name the Secret with the user data")
+		p.Required("userDataSecret.name", "Cluster API creates no Machine without bootstrap data: name the Secret that contains the user data")
 		return
 	}
 	p.Core.BootstrapSecret = &name

@@ -222,7 +222,7 @@ func TestAMissingInfrastructureClusterIsNoFieldsFault(t *testing.T) {
 	s := awsShelf(t)
 	delete(s, "AWSCluster x")
 	errs, err := converting(s, &world{}).Unconvertible(t.Context(), c)
-	if err != nil || len(errs) != 1 || errs[0].Field != "" || errs[0].Detail != "AWSCluster c/x does not exist: Cluster API needs it before a Machine can be mirrored" {
+	if err != nil || len(errs) != 1 || errs[0].Field != "" || errs[0].Detail != "AWSCluster c/x does not exist: Cluster API needs this object before a Machine can be mirrored" {
 		t.Errorf("%v, %v", errs, err)
 	}
 }

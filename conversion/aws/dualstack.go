@@ -48,8 +48,8 @@ func knowsFamilies(p *pass) {
 	if ipv6, _, _ := unstructured.NestedFieldNoCopy(p.Env.InfraCluster, "spec", "network", "vpc", "ipv6"); ipv6 != nil {
 		return
 	}
-	p.Amend("spec.network.vpc.ipv6", nil, fmt.Sprintf("The Infrastructure's ipFamily is %s, but Cluster API would create no machine with an IPv6 "+
-		"address. Declare the VPC's IPv6 addresses",
+	p.Amend("spec.network.vpc.ipv6", nil, fmt.Sprintf("The Infrastructure's ipFamily is %s, but Cluster API would create no machine with an IPv6 address, "+
+		"because the AWSCluster does not say that the VPC has IPv6 addresses. Set this field",
 		p.Env.PlatformStatus("ipFamily")), `{"spec":{"network":{"vpc":{"ipv6":{}}}}}`, "")
 }
 
@@ -66,10 +66,11 @@ func dualStackFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	refuse := func(path string, have, want any) {
 		if !dual {
 			p.Unsupported(path, have,
-				"Machine API sets this field only if the Infrastructure's ipFamily is DualStackIPv4Primary or DualStackIPv6Primary: leave it out")
+				"Machine API makes this setting only if the Infrastructure's ipFamily is DualStackIPv4Primary or DualStackIPv6Primary: leave this field out")
 			return
 		}
-		p.Unsupported(path, have, fmt.Sprintf("the Infrastructure's ipFamily is %s, and Machine API then sets this field for each machine: set it to %v",
+		p.Unsupported(path, have, fmt.Sprintf(
+			"the Infrastructure's ipFamily is %s, and with this ipFamily Machine API makes the same setting for each machine: set this field to %v",
 			p.Env.PlatformStatus("ipFamily"), want))
 	}
 	if s := c.AssignPrimaryIPv6; s != nil && !(dual && *s == awsv1.PrimaryIPv6AssignmentStateEnabled) {

@@ -25,7 +25,7 @@ func hostTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 	at := p.At("placement.host")
 	if m.Placement.Tenancy != machinev1beta1.HostTenancy {
-		at.Invalid("", nil, "a host may only be given with tenancy host: remove it, or set tenancy")
+		at.Invalid("", nil, "a machine can have a host only with tenancy host: set placement.tenancy to host, or remove placement.host")
 	}
 	affinity, ok := affinityTo(at, host.Affinity)
 	if !ok {
@@ -36,10 +36,10 @@ func hostTo(p *pass, m *providerSpec, c *infraSpec) {
 	case host.DedicatedHost != nil:
 		dedicatedTo(at.At("dedicatedHost"), host.DedicatedHost, affinity, c)
 	case affinity == pinned:
-		at.Required("dedicatedHost", "affinity DedicatedHost needs a host")
+		at.Required("dedicatedHost", "affinity DedicatedHost needs a host: set dedicatedHost")
 	default:
 		at.Unsupported("affinity", string(machinev1beta1.HostAffinityAnyAvailable),
-			"placement.host without dedicatedHost means the same as no host, and Cluster API has no such form: remove placement.host")
+			"placement.host without dedicatedHost means the same as no placement.host, and only the latter converts: remove placement.host")
 	}
 }
 
@@ -70,13 +70,14 @@ func dedicatedTo(p *pass, host *machinev1beta1.DedicatedHost, affinity string, c
 
 func userProvidedTo(p *pass, host *machinev1beta1.DedicatedHost, c *infraSpec) {
 	if host.DynamicHostAllocation != nil {
-		p.Invalid("dynamicHostAllocation", nil, "only with allocationStrategy Dynamic")
+		p.Invalid("dynamicHostAllocation", nil, "dynamicHostAllocation is only for allocationStrategy Dynamic: remove it, or set this strategy")
 	}
 	switch {
 	case host.ID == "":
-		p.Required("id", "allocationStrategy UserProvided needs the id of a host")
+		p.Required("id", "allocationStrategy UserProvided needs the id of a host: set id")
 	case !hostID.MatchString(host.ID):
-		p.Unsupported("id", host.ID, "Cluster API takes ids of h- and 17 hexadecimal digits only: name such a host, or keep the machine with Machine API")
+		p.Unsupported("id", host.ID,
+			"Cluster API accepts only hosts whose id is h- and 17 hexadecimal digits: name such a host, or leave Machine API authoritative")
 	default:
 		c.HostID = &host.ID
 	}
@@ -84,18 +85,19 @@ func userProvidedTo(p *pass, host *machinev1beta1.DedicatedHost, c *infraSpec) {
 
 func dynamicTo(p *pass, host *machinev1beta1.DedicatedHost, affinity string, c *infraSpec) {
 	if host.ID != "" {
-		p.Invalid("id", host.ID, "not with allocationStrategy Dynamic")
+		p.Invalid("id", host.ID,
+			"with allocationStrategy Dynamic, AWS allocates the host, so no id can be given: remove id, or set allocationStrategy to UserProvided")
 	}
 	if affinity != pinned {
-		p.Unsupported("allocationStrategy", string(machinev1beta1.AllocationStrategyDynamic), "Cluster API allocates hosts with affinity DedicatedHost "+
-			"only: set that, or keep the machine with Machine API")
+		p.Unsupported("allocationStrategy", string(machinev1beta1.AllocationStrategyDynamic),
+			"Cluster API allocates hosts only for affinity DedicatedHost: set affinity to DedicatedHost, or leave Machine API authoritative")
 	}
 	c.DynamicHostAllocation = &awsv1.DynamicHostAllocationSpec{}
 	if host.DynamicHostAllocation == nil {
 		return
 	}
 	if host.DynamicHostAllocation.Tags == nil || len(*host.DynamicHostAllocation.Tags) == 0 {
-		p.Required("dynamicHostAllocation.tags", "at least one tag, or leave dynamicHostAllocation out")
+		p.Required("dynamicHostAllocation.tags", "set at least one tag, or leave dynamicHostAllocation out")
 		return
 	}
 	c.DynamicHostAllocation.Tags = tags(p, "dynamicHostAllocation.tags", *host.DynamicHostAllocation.Tags)
@@ -108,7 +110,8 @@ func hostFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 	dedicated := dedicatedFrom(p, c, affinity)
 	if c.Tenancy != "host" && (dedicated != nil || affinity != flexible) {
-		p.Invalid("hostAffinity", affinity, "a host may only be given with tenancy host")
+		p.Invalid("hostAffinity", affinity,
+			"a machine can have a host only with tenancy host: set tenancy to host, or remove hostAffinity, hostID and dynamicHostAllocation")
 		return
 	}
 	if word, ok := affinityFrom(p, affinity, dedicated != nil); ok && dedicated != nil {
@@ -123,7 +126,8 @@ func affinityFrom(p *pass, affinity string, dedicated bool) (machinev1beta1.Host
 	case affinity == pinned && dedicated:
 		return machinev1beta1.HostAffinityDedicatedHost, true
 	case affinity == pinned:
-		p.Unsupported("hostAffinity", affinity, "Machine API pins an instance only to a host that is named or allocated")
+		p.Unsupported("hostAffinity", affinity, "Machine API binds an instance to a host only if the host is named or allocated: set hostID or "+
+			"dynamicHostAllocation, or set hostAffinity to default")
 	default:
 		p.Invalid("hostAffinity", affinity, "supported values: \"default\", \"host\"")
 	}
@@ -133,15 +137,16 @@ func affinityFrom(p *pass, affinity string, dedicated bool) (machinev1beta1.Host
 func dedicatedFrom(p *pass, c *infraSpec, affinity string) *machinev1beta1.DedicatedHost {
 	switch {
 	case c.HostID != nil && c.DynamicHostAllocation != nil:
-		p.Invalid("hostID", *c.HostID, "hostID and dynamicHostAllocation exclude each other")
+		p.Invalid("hostID", *c.HostID, "a machine has either hostID or dynamicHostAllocation, not both: remove one of the two")
 	case c.HostID != nil && *c.HostID == "":
-		p.Invalid("hostID", "", "an id is not empty: leave it out")
+		p.Invalid("hostID", "", "must not be empty: set the id, or leave this field out")
 	case c.HostID != nil:
 		strategy := machinev1beta1.AllocationStrategyUserProvided
 		return &machinev1beta1.DedicatedHost{AllocationStrategy: &strategy, ID: *c.HostID}
 	case c.DynamicHostAllocation != nil:
 		if affinity != pinned {
-			p.Invalid("dynamicHostAllocation", nil, "only with hostAffinity host")
+			p.Invalid("dynamicHostAllocation", nil,
+				"dynamicHostAllocation is only for hostAffinity host: set hostAffinity to host, or remove dynamicHostAllocation")
 		}
 		return dynamicFrom(p, c.DynamicHostAllocation.Tags)
 	}

@@ -37,7 +37,7 @@ func amiTo(p *pass, m *providerSpec, c *infraSpec) {
 	case text(m.AMI.ID) != "":
 		c.AMI.ID = m.AMI.ID
 	case m.AMI.ARN == nil && len(m.AMI.Filters) == 0:
-		p.Required("ami.id", "without it Cluster API would look for an image itself: set it")
+		p.Required("ami.id", "without ami.id, Cluster API would look for an image itself: set ami.id")
 	}
 }
 
@@ -46,7 +46,7 @@ func imagesTo(p *pass, m *providerSpec, _ *infraSpec) {
 	switch {
 	case len(m.AMI.Filters) == 0:
 	case text(m.AMI.ID) != "":
-		p.Unsupported("ami.filters", nil, "Machine API goes by ami.id: remove the filters")
+		p.Unsupported("ami.filters", nil, "Machine API uses ami.id and ignores the filters: remove the filters")
 	default:
 		command := "aws ec2 describe-images"
 		if r := cmp.Or(m.Placement.Region, p.Env.Region); r != "" {
@@ -56,8 +56,8 @@ func imagesTo(p *pass, m *providerSpec, _ *infraSpec) {
 		for _, f := range m.AMI.Filters {
 			command += " " + conversion.Quoted(fmt.Sprintf("Name=%s,Values=%s", f.Name, strings.Join(f.Values, ",")))
 		}
-		p.Command("ami.filters", nil, "Cluster API takes no filters here. Find the image's id, and give ami.id instead of the filters", command,
-			"Give the filters to aws ec2 describe-images")
+		p.Command("ami.filters", nil, "Cluster API accepts no filters for an image. Find the image's id, and give ami.id instead of the filters", command,
+			"Find the id with aws ec2 describe-images and the same filters")
 	}
 }
 
@@ -71,7 +71,7 @@ func amiFrom(p *pass, c *infraSpec, m *providerSpec) {
 
 func typeTo(p *pass, m *providerSpec, c *infraSpec) {
 	if c.InstanceType = m.InstanceType; c.InstanceType == "" {
-		p.Required("instanceType", "Cluster API has no default instance type: name one, such as m6i.large")
+		p.Required("instanceType", "Cluster API has no default instance type: name a type, such as m6i.large")
 	}
 }
 
@@ -93,8 +93,8 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 	inherits(p, "tags", c.AdditionalTags, false)
 	if len(m.Tags) <= maxTags && len(c.AdditionalTags) > maxTags {
-		p.Unsupported("tags", len(m.Tags), fmt.Sprintf("with the Infrastructure's resourceTags the machine has %d tags, and Cluster API takes at most %d "+
-			"tags: remove some",
+		p.Unsupported("tags", len(m.Tags), fmt.Sprintf(
+			"together with the Infrastructure's resourceTags the machine has %d tags, but Cluster API accepts at most %d tags: remove some",
 			len(c.AdditionalTags), maxTags))
 	}
 }
@@ -107,7 +107,7 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	maps.DeleteFunc(own, func(name, value string) bool { text, is := inherited[name]; return is && text == value })
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		if ignored(p, name) {
-			p.Invalid("additionalTags["+name+"]", own[name], "Machine API ignores this tag, and sets its own value: remove the tag")
+			p.Invalid("additionalTags["+name+"]", own[name], "Machine API ignores this tag, because it sets the tag itself: remove the tag")
 		}
 	}
 	for name, value := range inherits(p, "additionalTags", c.AdditionalTags, !p.Core.ControlPlane) {
@@ -170,7 +170,7 @@ func clusterAlone(p *pass, own map[string]string) map[string]string {
 func inherits(p *pass, path string, own map[string]string, mayName bool) map[string]string {
 	alone := clusterAlone(p, own)
 	for _, name := range slices.Sorted(maps.Keys(alone)) {
-		here := "set it here too, or "
+		here := "set the same entry in this object, or "
 		switch {
 		case ignored(p, name):
 			here = ""
@@ -190,7 +190,7 @@ func tags(p *pass, path string, list []machinev1beta1.TagSpecification) map[stri
 		return nil
 	}
 	if len(list) > maxTags {
-		p.Unsupported(path, len(list), fmt.Sprintf("Cluster API takes at most %d tags: remove some", maxTags))
+		p.Unsupported(path, len(list), fmt.Sprintf("Cluster API accepts at most %d tags: remove some", maxTags))
 	}
 	out := make(map[string]string, len(list))
 	for i, t := range list {
@@ -214,9 +214,9 @@ func badTag(name, value string) string {
 	case len(value) > 256:
 		return "the value of a tag has at most 256 characters"
 	case len(name) >= 4 && strings.EqualFold(name[:4], "aws:"):
-		return "names that begin with aws: are AWS's own"
+		return `only AWS itself sets tags whose names begin with "aws:". Remove this tag`
 	case strings.ContainsFunc(name+value, untaggable):
-		return "Cluster API takes ASCII letters, digits, spaces and _ . : = + - @ / in tags"
+		return "Cluster API accepts only ASCII letters, digits, spaces and _ . : = + - @ / in the name and value of a tag"
 	}
 	return ""
 }
@@ -232,7 +232,7 @@ func tagList(p *pass, path string, tags map[string]string) []machinev1beta1.TagS
 		return nil
 	}
 	if len(tags) > maxTags {
-		p.Invalid(path, len(tags), fmt.Sprintf("Cluster API takes at most %d tags", maxTags))
+		p.Invalid(path, len(tags), fmt.Sprintf("Cluster API accepts at most %d tags: remove some", maxTags))
 	}
 	out := make([]machinev1beta1.TagSpecification, 0, len(tags))
 	for _, name := range slices.Sorted(maps.Keys(tags)) {
@@ -283,7 +283,7 @@ func profileTo(p *pass, m *providerSpec, c *infraSpec) {
 		return
 	}
 	if c.IAMInstanceProfile = text(ref.ID); c.IAMInstanceProfile == "" && ref.ARN == nil && len(ref.Filters) == 0 {
-		p.Required("iamInstanceProfile.id", "name the profile, or leave iamInstanceProfile out")
+		p.Required("iamInstanceProfile.id", "iamInstanceProfile needs an id: name the profile, or leave iamInstanceProfile out")
 	}
 }
 
@@ -307,16 +307,16 @@ func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	id, instance := text(c.ProviderID), text(c.InstanceID)
 	switch {
 	case p.Core.Template && id != "":
-		p.Unsupported("providerID", id, "a template is not an instance")
+		p.Unsupported("providerID", id, "a template has no instance: remove this field")
 	case p.Core.Template && instance != "":
-		p.Unsupported("instanceID", instance, "a template is not an instance")
+		p.Unsupported("instanceID", instance, "a template has no instance: remove this field")
 	case p.Core.ProviderID == "":
 		p.Core.ProviderID = id
 	case id != "" && id != p.Core.ProviderID:
 		p.Differs("providerID", id, "the Machine's spec.providerID", p.Core.ProviderID)
 	}
 	if known := instanceID(p.Core.ProviderID); known != "" && instance != "" && instance != known {
-		p.Differs("instanceID", instance, "the last part of the provider id", known)
+		p.Differs("instanceID", instance, "the last part of the Machine's spec.providerID", known)
 	}
 }
 
@@ -352,8 +352,8 @@ func ownIdentity(p *pass) {
 	kind, given := p.Env.InfraClusterString("spec", "identityRef", "kind")
 	if name, _ := p.Env.InfraClusterString("spec", "identityRef", "name"); given &&
 		(kind != string(awsv1.ControllerIdentityKind) || name != awsv1.AWSClusterControllerIdentityName) {
-		p.Amend("spec.identityRef", kind+" "+name, "Machine API acts in the cluster's own account, but Cluster API would act in the account of this "+
-			"identity. Set the default",
+		p.Amend("spec.identityRef", kind+" "+name,
+			"Machine API acts in the cluster's own account, but Cluster API would act in the account of this identity. Set the default identity",
 			`{"spec":{"identityRef":`+own+`}}`, "")
 	}
 }
@@ -377,10 +377,11 @@ func ignitionTo(_ *pass, _ *providerSpec, c *infraSpec) {
 func ignitionFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	switch {
 	case c.Ignition == nil:
-		p.Required("ignition", "without it the instance boots with cloud-init; Machine API supports only Ignition with storageType UnencryptedUserData")
+		p.Required("ignition",
+			"without ignition, the instance boots with cloud-init, which Machine API does not support: set ignition, with storageType UnencryptedUserData")
 	case c.Ignition.StorageType != awsv1.IgnitionStorageTypeOptionUnencryptedUserData:
 		p.Unsupported("ignition.storageType", string(c.Ignition.StorageType),
-			"Machine API passes the user data to the instance unchanged: supported is UnencryptedUserData")
+			"Machine API always passes the user data to the instance unchanged: set storageType to UnencryptedUserData")
 	}
 }
 
@@ -402,7 +403,7 @@ func reservationTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 	if m.SpotMarketOptions != nil || m.MarketType == machinev1beta1.MarketTypeSpot {
 		p.Unsupported("capacityReservationId", m.CapacityReservationID,
-			"Cluster API refuses a capacity reservation for a spot instance: remove it, or spotMarketOptions and marketType Spot")
+			"Cluster API refuses a capacity reservation for a spot instance: remove capacityReservationId, or remove spotMarketOptions and marketType Spot")
 	}
 	c.CapacityReservationID = &m.CapacityReservationID
 }

@@ -22,7 +22,7 @@ func groupsTo(p *pass, m *providerSpec, c *infraSpec) {
 	for i, g := range m.SecurityGroups {
 		at := p.At(fmt.Sprintf("securityGroups[%d]", i))
 		if text(g.ID) == "" && g.ARN == nil && len(g.Filters) == 0 {
-			at.Required("id", "a reference needs an id or filters")
+			at.Required("id", "a security group needs an id or filters: give one of the two")
 		}
 		c.AdditionalSecurityGroups = append(c.AdditionalSecurityGroups, reference(at, g))
 	}
@@ -32,7 +32,7 @@ func groupsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	for i, g := range c.AdditionalSecurityGroups {
 		at := p.At(fmt.Sprintf("additionalSecurityGroups[%d]", i))
 		if g.ID == nil && len(g.Filters) == 0 {
-			at.Required("id", "a reference needs an id or filters")
+			at.Required("id", "a security group needs an id or filters: give one of the two")
 		}
 		m.SecurityGroups = append(m.SecurityGroups, referenceBack(at, g))
 	}
@@ -47,8 +47,8 @@ func carrier(p *pass, m *providerSpec) bool {
 	if !ptr.Deref(m.PublicIP, false) || !strings.Contains(m.Placement.AvailabilityZone, wavelengthZone) || !p.Core.Template && p.Core.ProviderID != "" {
 		return false
 	}
-	p.Unsupported("publicIp", true, "in a Wavelength Zone Machine API gives an address of the carrier, and Cluster API cannot: remove it, or keep new "+
-		"machines with Machine API. Machines that have an instance can move with it")
+	p.Unsupported("publicIp", true, "in a Wavelength Zone, Machine API assigns an address of the carrier, but Cluster API cannot: remove publicIp, or "+
+		"leave Machine API authoritative for new machines. Machines that have an instance can move with publicIp")
 	return true
 }
 
@@ -63,7 +63,7 @@ func subnetTo(p *pass, m *providerSpec, c *infraSpec) {
 		return
 	}
 	if m.Subnet.ARN == nil && !carried { // an ARN and a carrier's address have errors of their own
-		remedy := "Name the subnet here by its id or by filters, as the cluster's other MachineSets do"
+		remedy := "Name the subnet in this object, by its id or by filters, as in the cluster's other MachineSets"
 		if p.Core.ControlPlane {
 			remedy = "Name the subnet by its id or by filters. In a ControlPlaneMachineSet, name it in each failure domain, or in the template"
 		}
@@ -78,7 +78,8 @@ func listsPublic(p *pass, m *providerSpec) {
 	if p.Env.InfraCluster == nil || !p.Core.Template && p.Core.ProviderID != "" {
 		return
 	}
-	const why = "Cluster API gives a machine a public address (publicIp) only in a subnet that is listed here as public. If the subnet is public, list it"
+	const why = "Cluster API gives a machine a public address (publicIp) only in a subnet that the AWSCluster lists as public. If the Machine's subnet is " +
+		"public, list it"
 	entry := func(id string) map[string]any {
 		subnet := map[string]any{"id": id, "isPublic": true}
 		if zone := m.Placement.AvailabilityZone; zone != "" {
@@ -92,8 +93,8 @@ func listsPublic(p *pass, m *providerSpec) {
 		if !slices.ContainsFunc(listed, func(s awsv1.SubnetSpec) bool {
 			return s.IsPublic && (s.AvailabilityZone == "" || m.Placement.AvailabilityZone == "" || s.AvailabilityZone == m.Placement.AvailabilityZone)
 		}) {
-			p.Apply("spec.network.subnets", nil, "public-subnet", why+". SUBNET is the id that aws ec2 describe-subnets prints for the filters of the "+
-				"Machine's subnet", entry("SUBNET"))
+			p.Apply("spec.network.subnets", nil, "public-subnet", why+". In the command, SUBNET stands for the id that aws ec2 describe-subnets prints "+
+				"for the filters of the Machine's subnet", entry("SUBNET"))
 		}
 		return
 	}
@@ -101,8 +102,8 @@ func listsPublic(p *pass, m *providerSpec) {
 	case subnet == nil:
 		p.Apply("spec.network.subnets", nil, "public-"+id, why, entry(id))
 	case !subnet.IsPublic:
-		p.Unsupported("publicIp", true, fmt.Sprintf("Cluster API gives a machine no public address in subnet %q, which the AWSCluster lists as private: "+
-			"name a public subnet, or remove publicIp", id))
+		p.Unsupported("publicIp", true, fmt.Sprintf("the AWSCluster lists subnet %q as private, and in a private subnet Cluster API gives a machine no "+
+			"public address: name a public subnet, or remove publicIp", id))
 	}
 }
 
@@ -140,8 +141,8 @@ func listsSubnet(p *pass, zone string, public *bool, remedy string) {
 	if zone != "" {
 		where = " in " + zone
 	}
-	p.Required("subnet", fmt.Sprintf("Cluster API would create no instance: the machine names no subnet, so Cluster API takes one from spec.network.subnets "+
-		"of the AWSCluster, and there is no %s subnet%s. %s",
+	p.Required("subnet", fmt.Sprintf("Cluster API would create no instance. The machine names no subnet, so Cluster API looks for one in "+
+		"spec.network.subnets of the AWSCluster, which lists no %s subnet%s. %s",
 		which, where, remedy))
 }
 
@@ -181,7 +182,7 @@ func checkReference(p *pass, id *string, filters int) {
 	case id != nil && filters > 0:
 		p.Invalid("filters", nil, oneOf)
 	case id != nil && *id == "":
-		p.Invalid("id", "", "an id is not empty: leave it out")
+		p.Invalid("id", "", "must not be empty: set the id, or leave this field out")
 	}
 }
 
@@ -190,8 +191,8 @@ func regionTo(p *pass, m *providerSpec, _ *infraSpec) {
 	switch {
 	case have == "" || have == want:
 	case want == "":
-		p.Unsupported("placement.region", have, "the cluster's region is unknown: neither the Infrastructure nor the AWSCluster has it. Set spec.region of "+
-			"the AWSCluster")
+		p.Unsupported("placement.region", have, "the region must be the cluster's, but the cluster's region is unknown: neither the Infrastructure nor the "+
+			"AWSCluster has it. Set spec.region of the AWSCluster")
 	default:
 		p.Differs("placement.region", have, "the cluster's region", want)
 	}
@@ -218,8 +219,8 @@ func zoneFrom(p *pass, _ *infraSpec, m *providerSpec) {
 func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if !p.Core.ControlPlane {
 		for i, lb := range m.LoadBalancers {
-			p.Unsupported(fmt.Sprintf("loadBalancers[%d]", i), lb.Name, "Cluster API registers only control plane Machines with load balancers: remove it, "+
-				"or keep the machine with Machine API")
+			p.Unsupported(fmt.Sprintf("loadBalancers[%d]", i), lb.Name, "Cluster API registers only control plane Machines with load balancers, and this "+
+				"is another Machine: remove the load balancer, or leave Machine API authoritative")
 		}
 		return
 	}
@@ -233,16 +234,18 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 		p.Differs("loadBalancers", describe(m.LoadBalancers), "the load balancers of the AWSCluster", describe(theirs))
 		return
 	}
-	why := "The AWSCluster does not name all load balancers (OpenShift 4.20 and older name none), so Cluster API would not register " +
-		"control plane Machines with them"
+	why := "The AWSCluster does not name all load balancers of the control plane, so Cluster API would not register control plane Machines with the " +
+		"missing ones. OpenShift 4.20 and older create an AWSCluster that names none"
 	if asks {
-		why += ". SCHEME is what aws elbv2 describe-load-balancers prints (for classic ones: aws elb describe-load-balancers): " +
-			"controlPlaneLoadBalancer is the internal one, secondaryControlPlaneLoadBalancer the internet-facing one"
+		why += ". In the command, SCHEME stands for the scheme that aws elbv2 describe-load-balancers prints (for classic load balancers: aws elb " +
+			"describe-load-balancers). controlPlaneLoadBalancer is the internal load balancer, and secondaryControlPlaneLoadBalancer is the " +
+			"internet-facing one"
 	}
 	p.Replace("spec.controlPlaneLoadBalancer", nil, why, patch)
 	if describe(m.LoadBalancers) != describe(all) {
 		p.Unsupported("loadBalancers", describe(m.LoadBalancers),
-			"Cluster API registers each control plane Machine with all load balancers of the AWSCluster. Give this Machine the same as the others: "+describe(all))
+			"Cluster API registers each control plane Machine with all load balancers of the AWSCluster. Give this Machine the same load balancers as the "+
+				"other control plane Machines: "+describe(all))
 	}
 }
 

@@ -24,7 +24,7 @@ func volumesTo(p *pass, m *providerSpec, c *infraSpec) {
 		case text(from.DeviceName) != "":
 			c.NonRootVolumes = append(c.NonRootVolumes, to)
 		case c.RootVolume != nil:
-			at.Invalid("deviceName", nil, "only the root device has no name, and this is a second device without a name: name it, such as /dev/sdb")
+			at.Invalid("deviceName", nil, "only the root device has no name, but this is a second device without a name: name this device, such as /dev/sdb")
 		default:
 			c.RootVolume = &to
 		}
@@ -35,7 +35,8 @@ func volumesFrom(p *pass, c *infraSpec, m *providerSpec) {
 	if root := c.RootVolume; root != nil {
 		at, to := p.At("rootVolume"), device{}
 		if root.DeviceName != "" {
-			at.Unsupported("deviceName", root.DeviceName, "in Machine API the root device is the device without a name")
+			at.Unsupported("deviceName", root.DeviceName,
+				"in Machine API only the root device has no name, so the root device cannot have one: remove deviceName")
 		}
 		Volumes.ToMachineAPI(at, root, &to)
 		m.BlockDevices = append(m.BlockDevices, to)
@@ -43,7 +44,7 @@ func volumesFrom(p *pass, c *infraSpec, m *providerSpec) {
 	for i := range c.NonRootVolumes {
 		at, to := p.At(fmt.Sprintf("nonRootVolumes[%d]", i)), device{}
 		if c.NonRootVolumes[i].DeviceName == "" {
-			at.Required("deviceName", "in Machine API a device without a name is the root device")
+			at.Required("deviceName", "in Machine API a device without a name is the root device, so this other device needs a name: set deviceName")
 		}
 		Volumes.ToMachineAPI(at, &c.NonRootVolumes[i], &to)
 		m.BlockDevices = append(m.BlockDevices, to)
@@ -59,7 +60,8 @@ func ebs(m *device) *machinev1beta1.EBSBlockDeviceSpec {
 
 func deletionTo(p *pass, m *device, _ *volume) {
 	if m.EBS != nil && m.EBS.DeprecatedDeleteOnTermination != nil && !*m.EBS.DeprecatedDeleteOnTermination {
-		p.Unsupported("ebs.deleteOnTermination", false, "Cluster API deletes every volume with its instance: set it to true, or keep the machine with Machine API")
+		p.Unsupported("ebs.deleteOnTermination", false,
+			"Cluster API deletes every volume with its instance: set deleteOnTermination to true, or leave Machine API authoritative")
 	}
 }
 
@@ -72,11 +74,11 @@ func keyTo(p *pass, m *device, c *volume) {
 	id, arn := text(m.EBS.KMSKey.ID), text(m.EBS.KMSKey.ARN)
 	switch {
 	case id != "" && arn != "":
-		p.Invalid("ebs.kmsKey", nil, "give an id or an ARN, not both")
+		p.Invalid("ebs.kmsKey", nil, "a key is given by its id or its ARN, not by both: remove one of the two")
 	case strings.HasPrefix(id, "arn:"):
-		p.Invalid("ebs.kmsKey.id", id, "an ARN belongs into kmsKey.arn")
+		p.Invalid("ebs.kmsKey.id", id, "this is an ARN, not an id: set kmsKey.arn instead")
 	case arn != "" && !strings.HasPrefix(arn, "arn:"):
-		p.Invalid("ebs.kmsKey.arn", arn, "an ARN begins with arn:")
+		p.Invalid("ebs.kmsKey.arn", arn, `must begin with "arn:". If this is an id, set kmsKey.id instead`)
 	}
 	c.EncryptionKey = id + arn
 }
@@ -115,9 +117,9 @@ func throughputFrom(p *pass, c *volume, m *device) {
 	switch {
 	case c.Throughput == nil:
 	case *c.Throughput == 0:
-		p.Unsupported("throughput", 0, "Machine API reads 0 as absent, and AWS refuses 0: leave the field out")
+		p.Unsupported("throughput", 0, "Machine API reads the throughput 0 as absent, and AWS refuses 0: leave this field out")
 	case int64(int32(*c.Throughput)) != *c.Throughput:
-		p.Unsupported("throughput", *c.Throughput, "the number does not fit into the other API's field")
+		p.Unsupported("throughput", *c.Throughput, "this number is larger than the other API's field can store: set a smaller number")
 	default:
 		value := int32(*c.Throughput)
 		ebs(m).ThroughputMib = &value
@@ -131,10 +133,10 @@ func sizeTo(p *pass, m *device, c *volume) {
 	switch {
 	case m.NoDevice != nil || text(m.VirtualName) != "": // the entry describes no volume, and another row refuses it
 	case m.EBS == nil || m.EBS.VolumeSize == nil:
-		p.Required("ebs.volumeSize", "Cluster API does not take the size from the image: give the size, in GiB")
+		p.Required("ebs.volumeSize", "Cluster API does not take the size of a volume from the image: give the size, in GiB")
 	case *m.EBS.VolumeSize < leastSize:
-		p.Unsupported("ebs.volumeSize", *m.EBS.VolumeSize, fmt.Sprintf("Cluster API takes at least %d: set it to that, or "+
-			"keep the machine with Machine API", leastSize))
+		p.Unsupported("ebs.volumeSize", *m.EBS.VolumeSize, fmt.Sprintf(
+			"Cluster API accepts volumes of at least %d GiB: set a size that is large enough, or leave Machine API authoritative", leastSize))
 	default:
 		c.Size = *m.EBS.VolumeSize
 	}

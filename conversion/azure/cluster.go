@@ -25,10 +25,9 @@ func subscription(p *pass) string {
 // unknownSubscription returns the end of a message for a cluster in which the subscription is unknown: where Poundlock looked for it, and the command that
 // sets it. The text is the same with and without an AzureCluster, because the difference would not help the reader.
 func unknownSubscription(p *pass) string {
-	return ", which is unknown: neither the AzureCluster (spec.subscriptionID), nor the instance's ID, nor ConfigMap " +
-		"openshift-config/cloud-provider-config has it. " +
-		"SUBSCRIPTION is the id that az account show prints. The provider accepts it only when the object is created, so " +
-		"replace the AzureCluster: " + p.Replacement(`{"spec":{"subscriptionID":"SUBSCRIPTION"}}`)
+	return ", but the cluster's subscription is unknown: neither the AzureCluster (spec.subscriptionID), nor the instance's ID, nor ConfigMap " +
+		"openshift-config/cloud-provider-config has it. The provider accepts spec.subscriptionID only when the AzureCluster is created. So replace the " +
+		"AzureCluster, with the id that az account show prints in the place of SUBSCRIPTION: " + p.Replacement(`{"spec":{"subscriptionID":"SUBSCRIPTION"}}`)
 }
 
 // account returns the subscription's ID from a text, which is either an instance's ID or the configuration of Azure's cloud provider; "" if it has none.
@@ -80,7 +79,8 @@ func agrees(p *pass, path, have, where, want string) {
 	switch {
 	case have == "" || strings.EqualFold(have, want):
 	case want == "":
-		p.Unsupported(path, have, fmt.Sprintf("%s is unknown: neither the Infrastructure nor an AzureCluster has it. Set the field of the AzureCluster", where))
+		p.Unsupported(path, have, fmt.Sprintf(
+			"cannot be compared with %s, which is unknown, because neither the Infrastructure nor an AzureCluster has it. Set it in the AzureCluster", where))
 	default:
 		p.Differs(path, have, where, want)
 	}
@@ -95,11 +95,13 @@ var clouds = []string{"AzureChinaCloud", publicCloud, "AzureUSGovernmentCloud"}
 // location. The errors are about the AzureCluster, because a machine has no fields for these.
 func sameCloud(p *pass) {
 	if edge, _ := p.Env.InfraClusterString("spec", "extendedLocation", "name"); edge != "" {
-		p.Under("AzureCluster").Unsupported("spec.extendedLocation", edge, "Machine API creates no machines in an extended location: keep each machine with its API")
+		p.Under("AzureCluster").Unsupported("spec.extendedLocation", edge, "Machine API creates no machines in an extended location, so no machine of this "+
+			"cluster can move: leave the present API authoritative for each machine")
 	}
 	own, other := first(account(p.Core.ProviderID), p.Env.Account), subscription(p)
 	if own != "" && !strings.EqualFold(own, other) { // other is the AzureCluster's here: without it, own and other would be equal
-		p.Replace("spec.subscriptionID", other, "Machine API acts in subscription "+own+", but Cluster API would look for the machines in the AzureCluster's",
+		p.Replace("spec.subscriptionID", other, "Machine API acts in subscription "+own+", but Cluster API would look for the machines in the "+
+			"subscription that the AzureCluster names",
 			fmt.Sprintf(`{"spec":{"subscriptionID":%q}}`, own))
 	}
 	if p.Env.InfraCluster == nil || p.Env.Infrastructure == nil {
@@ -111,9 +113,10 @@ func sameCloud(p *pass) {
 	case !slices.Contains(clouds, have):
 		p.Under("AzureCluster").Unsupported("spec.azureEnvironment", have,
 			fmt.Sprintf("The cluster is in %s, and Cluster API's provider supports only AzureChinaCloud, AzurePublicCloud and AzureUSGovernmentCloud: "+
-				"keep the machines with Machine API", have))
+				"leave Machine API authoritative for the machines", have))
 	case have != want:
-		p.Replace("spec.azureEnvironment", want, fmt.Sprintf("The cluster is in %s", have), fmt.Sprintf(`{"spec":{"azureEnvironment":%q}}`, have))
+		p.Replace("spec.azureEnvironment", want, fmt.Sprintf("The AzureCluster must name the cloud of the cluster, which is %s", have),
+			fmt.Sprintf(`{"spec":{"azureEnvironment":%q}}`, have))
 	}
 }
 
@@ -158,7 +161,8 @@ func vnetTo(p *pass, m *providerSpec, _ *infraSpec) {
 
 func vnetFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	if m.Vnet = network(p); m.Vnet == "" {
-		p.Under("AzureCluster").Required("spec.networkSpec.vnet.name", "Machine API creates no machine without the network's name")
+		p.Under("AzureCluster").Required("spec.networkSpec.vnet.name",
+			"Machine API creates no machine without the network's name: set this field to the name of the cluster's virtual network")
 	}
 }
 

@@ -26,8 +26,8 @@ const (
 	ultraSSD = string(machinev1beta1.StorageAccountUltraSSDLRS)
 	noCache  = string(machinev1beta1.CachingTypeNone)
 
-	noWindows = "a new Windows machine would not start: Machine API runs the user data at the first logon, and Cluster API expects an agent in the image " +
-		"for that: keep the MachineSet with Machine API"
+	noWindows = "a new Windows machine would not start: Machine API runs the user data at the first logon, but Cluster API expects an agent in the image " +
+		"that runs the user data. Leave Machine API authoritative for the MachineSet"
 	cachings = "supported values: \"None\", \"ReadOnly\", \"ReadWrite\""
 )
 
@@ -53,12 +53,12 @@ func checkOS(p *pass, word string) {
 	case word == linux, word == windows && exists(p) && id[strings.LastIndex(id, "/")+1:] == p.Core.Name:
 	case word == windows && exists(p):
 		p.Unsupported("osDisk.osType", windows,
-			"Machine API looks for the virtual machine by the Machine's name, but Cluster API has shortened the name of this Windows machine. Keep the "+
-				"machine with Cluster API")
+			"Machine API looks for the virtual machine by the Machine's name, but Cluster API has shortened the name of this Windows virtual machine. "+
+				"Leave Cluster API authoritative for the Machine")
 	case word == windows:
 		p.Unsupported("osDisk.osType", word, noWindows)
 	default:
-		p.Invalid("osDisk.osType", word, "must be Linux, or Windows of an instance that exists")
+		p.Invalid("osDisk.osType", word, "must be Linux, or Windows if the Machine already has an instance")
 	}
 }
 
@@ -81,11 +81,13 @@ func osSizeFrom(p *pass, c *infraSpec, m *providerSpec) {
 func checkOSSize(p *pass, size int32) {
 	switch {
 	case size == 0:
-		p.Required("osDisk.diskSizeGB", "neither API takes the size from the image: set the size, in GB")
+		p.Required("osDisk.diskSizeGB",
+			"set the size of the OS disk, in GB: Machine API needs the size, and Cluster API would otherwise use the image's size")
 	case size < 0:
 		p.Invalid("osDisk.diskSizeGB", size, "must be at least 1")
 	case size > maxOSDisk:
-		p.Unsupported("osDisk.diskSizeGB", size, fmt.Sprintf("Cluster API takes at most %d for an OS disk: set it to that, or keep the machine with Machine API",
+		p.Unsupported("osDisk.diskSizeGB", size, fmt.Sprintf(
+			"Cluster API accepts at most %d GB for an OS disk: set a size up to this limit, or leave Machine API authoritative",
 			maxOSDisk))
 	}
 }
@@ -105,7 +107,7 @@ func checkOSCaching(p *pass, word string, ephemeral bool) {
 	case !isCaching(word):
 		p.Invalid("osDisk.cachingType", word, cachings)
 	case ephemeral && word != readOnly:
-		p.Invalid("osDisk.cachingType", word, "an ephemeral OS disk must be ReadOnly")
+		p.Invalid("osDisk.cachingType", word, "must be ReadOnly for an ephemeral OS disk")
 	}
 }
 
@@ -116,8 +118,8 @@ func ephemeralTo(p *pass, m *providerSpec, c *infraSpec) {
 	case where != local:
 		p.Invalid("osDisk.diskSettings.ephemeralStorageLocation", where, "supported values: \"Local\"")
 	case m.OSDisk.ManagedDisk.DiskEncryptionSet != nil:
-		p.Unsupported("osDisk.managedDisk.diskEncryptionSet", nil, "Cluster API takes no disk encryption set for an ephemeral OS disk: remove it, or keep "+
-			"the machine with Machine API")
+		p.Unsupported("osDisk.managedDisk.diskEncryptionSet", nil,
+			"Cluster API accepts no disk encryption set for an ephemeral OS disk: remove diskEncryptionSet, or leave Machine API authoritative")
 	}
 	c.OSDisk.DiffDiskSettings = &azurev1.DiffDiskSettings{Option: m.OSDisk.DiskSettings.EphemeralStorageLocation}
 }
@@ -130,7 +132,7 @@ func ephemeralFrom(p *pass, c *infraSpec, m *providerSpec) {
 	case settings.Option != local:
 		p.Invalid("osDisk.diffDiskSettings.option", settings.Option, "supported values: \"Local\"")
 	case c.OSDisk.ManagedDisk != nil && c.OSDisk.ManagedDisk.DiskEncryptionSet != nil:
-		p.Invalid("osDisk.managedDisk.diskEncryptionSet", nil, "an ephemeral OS disk takes none: remove it")
+		p.Invalid("osDisk.managedDisk.diskEncryptionSet", nil, "an ephemeral OS disk cannot have a disk encryption set: remove diskEncryptionSet")
 	}
 	m.OSDisk.DiskSettings.EphemeralStorageLocation = settings.Option
 }
@@ -180,11 +182,11 @@ func storages() []string {
 func checkStorage(p *pass, word string) {
 	switch {
 	case word == "":
-		p.Required("storageAccountType", "set the type of the disk, such as Premium_LRS: a managed disk with any other setting needs a type")
+		p.Required("storageAccountType", "set the type of the disk, such as Premium_LRS: managedDisk has another setting, and then it also needs the type")
 	case word == ultraSSD:
-		p.Invalid("storageAccountType", word, "an UltraSSD can only be a data disk: set another type")
+		p.Invalid("storageAccountType", word, "the OS disk cannot be an UltraSSD, only a data disk can: set another type")
 	case !slices.Contains(storages(), word):
-		p.Unsupported("storageAccountType", word, fmt.Sprintf("Cluster API takes %q: set one of them", storages()))
+		p.Unsupported("storageAccountType", word, fmt.Sprintf("Cluster API accepts only these types of disks: %q. Set one of these types", storages()))
 	}
 }
 
@@ -193,7 +195,8 @@ func checkGuestState(p *pass, kind, set string) {
 	case kind != "" && kind != wholeDisk && kind != string(machinev1beta1.SecurityEncryptionTypesVMGuestStateOnly):
 		p.Invalid("securityProfile.securityEncryptionType", kind, "supported values: \"DiskWithVMGuestState\", \"VMGuestStateOnly\"")
 	case set != "" && kind != wholeDisk:
-		p.Invalid("securityProfile.diskEncryptionSet.id", set, "remove it, or set securityEncryptionType to DiskWithVMGuestState")
+		p.Invalid("securityProfile.diskEncryptionSet.id", set,
+			"a disk encryption set in securityProfile needs securityEncryptionType DiskWithVMGuestState: set this type, or remove diskEncryptionSet")
 	}
 }
 
@@ -263,7 +266,7 @@ type once[T comparable] struct{ seen map[T]bool }
 
 func (o *once[T]) check(p *pass, path string, value T) {
 	if o.seen[value] {
-		p.Invalid(path, value, "another data disk has the same value: give each disk its own")
+		p.Invalid(path, value, "another data disk has the same value: give each data disk a value of its own")
 	}
 	if o.seen == nil {
 		o.seen = map[T]bool{}
@@ -285,7 +288,7 @@ var suffix = regexp.MustCompile(`^[a-zA-Z0-9](?:[\w.-]*[a-zA-Z0-9])?$`)
 
 func checkSuffix(p *pass, word string) {
 	if !suffix.MatchString(word) || len(word) > 78 {
-		p.Invalid("nameSuffix", word, "must have 1 to 78 letters, digits, _, . and -, the first and the last a letter or digit")
+		p.Invalid("nameSuffix", word, "must have 1 to 78 characters: letters, digits, _, . and -. The first and the last must be a letter or digit")
 	}
 }
 
@@ -304,7 +307,8 @@ func checkDiskSize(p *pass, size int32) {
 	case size < 4:
 		p.Invalid("diskSizeGB", size, "must be at least 4")
 	case size > 32767:
-		p.Unsupported("diskSizeGB", size, "Cluster API takes at most 32767: set it to that, or keep the machine with Machine API")
+		p.Unsupported("diskSizeGB", size,
+			"Cluster API accepts at most 32767 GB for a data disk: set a size up to this limit, or leave Machine API authoritative")
 	}
 }
 
@@ -351,7 +355,7 @@ func checkCaching(p *pass, word, storage string) {
 	case !isCaching(word):
 		p.Invalid("cachingType", word, cachings)
 	case storage == ultraSSD && word != noCache:
-		p.Invalid("cachingType", word, "an UltraSSD takes None only")
+		p.Invalid("cachingType", word, "must be None for an UltraSSD")
 	}
 }
 
@@ -363,7 +367,8 @@ func storageTo(p *pass, m *dataDisk, c *infraDisk) {
 
 func storageFrom(p *pass, c *infraDisk, m *dataDisk) {
 	if c.ManagedDisk == nil || c.ManagedDisk.StorageAccountType == "" {
-		p.Required("managedDisk.storageAccountType", "without it Azure chooses in Cluster API, but Machine API takes Premium_LRS: set it")
+		p.Required("managedDisk.storageAccountType",
+			"set the type of the data disk: if the type is absent, Azure chooses one in Cluster API, but Machine API uses Premium_LRS")
 		return
 	}
 	checkDataStorage(p, c.ManagedDisk.StorageAccountType)
@@ -376,7 +381,8 @@ func checkDataStorage(p *pass, word string) {
 	case machinev1beta1.StorageAccountStandardLRS, machinev1beta1.StorageAccountPremiumLRS, machinev1beta1.StorageAccountUltraSSDLRS:
 		return
 	}
-	p.Unsupported("managedDisk.storageAccountType", word, "Machine API takes Standard_LRS, Premium_LRS and UltraSSD_LRS for a data disk: set one of them")
+	p.Unsupported("managedDisk.storageAccountType", word,
+		"Machine API accepts only Standard_LRS, Premium_LRS and UltraSSD_LRS for a data disk: set one of these types")
 }
 
 func deletionTo(p *pass, m *dataDisk, _ *infraDisk) {
@@ -384,7 +390,7 @@ func deletionTo(p *pass, m *dataDisk, _ *infraDisk) {
 	case machinev1beta1.DiskDeletionPolicyTypeDelete:
 	case machinev1beta1.DiskDeletionPolicyTypeDetach:
 		p.Unsupported("deletionPolicy", string(m.DeletionPolicy),
-			"Cluster API deletes every data disk with its machine: set it to Delete, or keep the machine with Machine API")
+			"Cluster API deletes every data disk with its machine: set deletionPolicy to Delete, or leave Machine API authoritative")
 	default:
 		p.Invalid("deletionPolicy", string(m.DeletionPolicy), "supported values: \"Delete\", \"Detach\"")
 	}

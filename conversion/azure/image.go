@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	oneImage  = "the image has both a resource id and publisher, offer, sku or version: remove the resource id, or the other fields"
-	inAccount = "must begin with /resourceGroups/…: Machine API puts the cluster's subscription before it"
+	oneImage  = "an image has either a resource id or publisher, offer, sku and version, but this image has both: remove the resource id, or the other fields"
+	inAccount = "must begin with /resourceGroups/…, because Machine API itself puts the cluster's subscription before this id"
 )
 
 func imageTo(p *pass, m *providerSpec, c *infraSpec) {
@@ -28,9 +28,10 @@ func imageTo(p *pass, m *providerSpec, c *infraSpec) {
 		c.Image = offeredTo(at, image)
 	case !offered && image.ResourceID == "":
 		at.Required("resourceID",
-			"name an image by its resource id, or by publisher, offer, sku and version: otherwise Cluster API takes an image of a community gallery")
+			"name an image by its resource id, or by publisher, offer, sku and version: without an image, Cluster API would use one of a community gallery")
 	default:
-		at.Invalid("type", string(kind), "with a resourceID, must be ID or absent; without one, must be MarketplaceNoPlan, MarketplaceWithPlan or absent")
+		at.Invalid("type", string(kind),
+			"the type must be ID or absent if the image has a resourceID, and MarketplaceNoPlan, MarketplaceWithPlan or absent if it has none")
 	}
 }
 
@@ -40,12 +41,12 @@ func ownedTo(p *pass, id string) *azurev1.Image {
 	own := subscription(p)
 	switch {
 	case own == "":
-		p.Unsupported("resourceID", id, "Cluster API needs the subscription before it"+unknownSubscription(p))
+		p.Unsupported("resourceID", id, "in Cluster API the id of an image begins with the subscription"+unknownSubscription(p))
 		return nil
 	case within(id, "/subscriptions/"):
 		rest := id[len("/subscriptions/"):]
 		if !within(rest, own+"/") {
-			p.Differs("resourceID", id, "an image of the cluster's subscription", own)
+			p.Differs("resourceID", id, "an image id in the cluster's subscription", own)
 			return nil
 		}
 		id = rest[len(own):]
@@ -76,7 +77,7 @@ func required(p *pass, prefix string, publisher, offer, sku, version string) {
 	values := []string{publisher, offer, sku, version}
 	for i, name := range []string{"publisher", "offer", "sku", "version"} {
 		if values[i] == "" {
-			p.Required(prefix+name, "set it: an image of the marketplace has a publisher, offer, sku and version")
+			p.Required(prefix+name, "set this field: an image of the marketplace needs publisher, offer, sku and version")
 		}
 	}
 }
@@ -85,7 +86,7 @@ func imageFrom(p *pass, c *infraSpec, m *providerSpec) {
 	at := p.At("image")
 	switch image := c.Image; {
 	case image == nil:
-		p.Required("image", "Machine API takes no image of a community gallery: set image.id or image.marketplace")
+		p.Required("image", "Machine API accepts no image of a community gallery: set image.id or image.marketplace")
 	case image.ID != nil && image.Marketplace != nil:
 		at.Invalid("id", *image.ID, oneImage)
 	case image.ID != nil:
@@ -105,10 +106,11 @@ func ownedFrom(p *pass, id string) string {
 	switch {
 	case own == "/subscriptions/":
 		p.Unsupported("id", id,
-			"Machine API puts the cluster's subscription before an image's id, and the subscription is unknown: neither the AzureCluster "+
-				"(spec.subscriptionID), nor the instance's ID, nor ConfigMap openshift-config/cloud-provider-config has it")
+			"Machine API accepts only images of the cluster's own subscription, and this subscription is unknown: neither the AzureCluster, nor the "+
+				"instance's ID, nor ConfigMap openshift-config/cloud-provider-config has it. The provider accepts spec.subscriptionID only when the "+
+				"AzureCluster is created, so replace the AzureCluster by one with this field")
 	case !ok || !strings.HasPrefix(rest, "/"):
-		p.Unsupported("id", id, "Machine API takes only images of the cluster's own subscription: the id must begin with "+own+"/")
+		p.Unsupported("id", id, "Machine API accepts only images of the cluster's own subscription: set an id that begins with "+own+"/")
 	case !within(rest, "/resourceGroups/"):
 		p.Invalid("id", id, "must begin with /subscriptions/…/resourceGroups/…")
 	default:

@@ -59,12 +59,12 @@ func availabilitySet(p, at *pass, path, zone string, spot bool) {
 	known, _ := domains.(map[string]any)
 	if p.Core.Template && zone == "" && !spot && p.Env.InfraCluster != nil && len(known) == 0 {
 		at.Command(path, zone,
-			"Cluster API would put new machines without a zone into an availability set of its own. Name a zone. In a region without zones, leave the set "+
-				"with Machine API: its Machines can move without the set. In a region with zones, Machine API uses no availability set; list the zones in "+
-				"the AzureCluster, so that Cluster API uses none either",
+			"Cluster API would put new machines without a zone into an availability set of its own. Name a zone. In a region without zones, leave Machine "+
+				"API authoritative for the MachineSet; its Machines can move without the MachineSet. In a region with zones, Machine API uses no "+
+				"availability set: list the zones in the AzureCluster, so that Cluster API uses none either",
 			fmt.Sprintf("kubectl patch %s --subresource=status --type=merge -p %s", p.InfraCluster(),
 				conversion.Quoted(`{"status":{"failureDomains":{"1":{},"2":{},"3":{}}}}`)),
-			"Edit its status.failureDomains")
+			"Edit status.failureDomains of the AzureCluster")
 	}
 }
 
@@ -72,7 +72,7 @@ func zoneFrom(p *pass, c *infraSpec, m *providerSpec) {
 	machine, own := p.Core.FailureDomain, text(c.FailureDomain)
 	switch {
 	case c.FailureDomain != nil && own == "":
-		p.Invalid("failureDomain", "", "must not be empty: name the zone, or remove the field")
+		p.Invalid("failureDomain", "", "must not be empty: name the zone, or remove failureDomain")
 	case own != "" && machine != "" && own != machine:
 		p.Differs("failureDomain", own, "the Machine's spec.failureDomain, which takes precedence", machine)
 	}
@@ -129,11 +129,12 @@ func identityTo(p *pass, m *providerSpec, c *infraSpec) {
 	case strings.Contains(id, "/"):
 		p.Invalid("managedIdentity", id, noIdentity)
 	case subscription(p) == "":
-		p.Unsupported("managedIdentity", id, "Cluster API takes a resource id. Give the identity's resource id, or set the subscription"+unknownSubscription(p))
+		p.Unsupported("managedIdentity", id, "Cluster API accepts an identity only by its resource id. Give the identity's resource id, or set the "+
+			"subscription"+unknownSubscription(p))
 	case subscription(p) == "" || resourceGroup(p) == "":
 		p.Unsupported("managedIdentity", id,
-			"Cluster API takes a resource id, and the cluster's subscription or resource group is unknown: neither the AzureCluster nor ConfigMap "+
-				"openshift-config/cloud-provider-config has it. Give the identity's resource id")
+			"Cluster API accepts an identity only by its resource id. The conversion cannot complete the id, because neither the AzureCluster nor "+
+				"ConfigMap openshift-config/cloud-provider-config has the cluster's subscription and resource group. Give the identity's resource id")
 	default:
 		c.UserAssignedIdentities = []azurev1.UserAssignedIdentity{{ProviderID: identityNamed(p, id)}}
 	}
@@ -157,16 +158,19 @@ func identityFrom(p *pass, c *infraSpec, m *providerSpec) {
 	switch c.Identity {
 	case azurev1.VMIdentityNone, "":
 		if len(ids) > 0 {
-			p.Invalid("userAssignedIdentities", nil, "remove it, or set identity to UserAssigned")
+			p.Invalid("userAssignedIdentities", nil,
+				"only identity UserAssigned can have userAssignedIdentities: set identity to UserAssigned, or remove userAssignedIdentities")
 		}
 	case azurev1.VMIdentityUserAssigned:
 		switch len(ids) {
 		case 0:
-			p.Required("userAssignedIdentities", "identity UserAssigned needs managedIdentity: name the identity, or remove identity")
+			p.Required("userAssignedIdentities",
+				"identity UserAssigned needs an entry in userAssignedIdentities: name the identity there, or remove the field identity")
 		case 1:
 			m.ManagedIdentity = identityBack(p, ids[0].ProviderID)
 		default:
-			p.Unsupported("userAssignedIdentities", len(ids), "Machine API gives a machine one identity: keep one of them")
+			p.Unsupported("userAssignedIdentities", len(ids),
+				"Machine API gives a machine only one identity: keep one of these identities, and remove the others")
 		}
 	case azurev1.VMIdentitySystemAssigned:
 		p.Unsupported("identity", string(c.Identity), noSystemID)
@@ -180,7 +184,7 @@ func identityFrom(p *pass, c *infraSpec, m *providerSpec) {
 func identityBack(p *pass, providerID string) string {
 	id, ok := strings.CutPrefix(providerID, scheme)
 	if !ok || !isIdentity(id) {
-		p.Invalid("userAssignedIdentities[0].providerID", providerID, "must be azure:// and an identity's resource id")
+		p.Invalid("userAssignedIdentities[0].providerID", providerID, "must be azure:// followed by the resource id of an identity")
 		return ""
 	}
 	if name := id[strings.LastIndex(id, "/")+1:]; identityNamed(p, name) == providerID {
@@ -211,7 +215,7 @@ func checkKey(p *pass, key string) {
 			return
 		}
 	}
-	p.Invalid("sshPublicKey", key, "must be the base64 of a line as in authorized_keys: ssh-rsa AAAA…")
+	p.Invalid("sshPublicKey", key, "must be a public key in base64. Before the encoding, the key is a line as in authorized_keys: ssh-rsa AAAA…")
 }
 
 func ultraTo(p *pass, m *providerSpec, c *infraSpec) {
@@ -258,9 +262,11 @@ func spotFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 	switch {
 	case spot.EvictionPolicy == nil && c.OSDisk.DiffDiskSettings == nil:
-		p.Unsupported("spotVMOptions.evictionPolicy", nil, "an absent policy is Deallocate, and Machine API deletes a machine that is evicted: set it to Delete")
+		p.Unsupported("spotVMOptions.evictionPolicy", nil,
+			"Machine API deletes a spot machine that Azure evicts, but an absent evictionPolicy means Deallocate: set it to Delete")
 	case spot.EvictionPolicy != nil && *spot.EvictionPolicy != azurev1.SpotEvictionPolicyDelete:
-		p.Unsupported("spotVMOptions.evictionPolicy", string(*spot.EvictionPolicy), "Machine API deletes a machine that is evicted: set it to Delete")
+		p.Unsupported("spotVMOptions.evictionPolicy", string(*spot.EvictionPolicy),
+			"Machine API deletes a spot machine that Azure evicts: set evictionPolicy to Delete")
 	}
 	m.SpotVMOptions = &machinev1beta1.SpotVMOptions{}
 	if spot.MaxPrice != nil {
@@ -282,12 +288,12 @@ func bootTo(p *pass, m *machinev1beta1.AzureBootDiagnostics, c *azurev1.BootDiag
 	case machinev1beta1.AzureManagedAzureDiagnosticsStorage:
 		c.StorageAccountType = azurev1.ManagedDiagnosticsStorage
 		if m.CustomerManaged != nil {
-			p.Invalid("customerManaged", nil, "remove it, or set storageAccountType to CustomerManaged")
+			p.Invalid("customerManaged", nil, "customerManaged is only for storageAccountType CustomerManaged: set this type, or remove customerManaged")
 		}
 	case machinev1beta1.CustomerManagedAzureDiagnosticsStorage:
 		c.StorageAccountType = azurev1.UserManagedDiagnosticsStorage
 		if m.CustomerManaged == nil {
-			p.Required("customerManaged", "storageAccountType CustomerManaged needs the account: name the account")
+			p.Required("customerManaged", "storageAccountType CustomerManaged needs a storage account: set customerManaged")
 			return
 		}
 		checkAccount(p, "customerManaged.storageAccountURI", m.CustomerManaged.StorageAccountURI)
@@ -313,7 +319,7 @@ func diagnosticsFrom(p *pass, c *infraSpec, m *providerSpec) {
 
 func bootFrom(p *pass, c *azurev1.BootDiagnostics) *machinev1beta1.AzureBootDiagnostics {
 	if c.UserManaged != nil && c.StorageAccountType != azurev1.UserManagedDiagnosticsStorage {
-		p.Invalid("userManaged", nil, "remove it, or set storageAccountType to UserManaged")
+		p.Invalid("userManaged", nil, "userManaged is only for storageAccountType UserManaged: set this type, or remove userManaged")
 	}
 	switch c.StorageAccountType {
 	case azurev1.DisabledDiagnosticsStorage:
@@ -321,7 +327,7 @@ func bootFrom(p *pass, c *azurev1.BootDiagnostics) *machinev1beta1.AzureBootDiag
 		return &machinev1beta1.AzureBootDiagnostics{StorageAccountType: machinev1beta1.AzureManagedAzureDiagnosticsStorage}
 	case azurev1.UserManagedDiagnosticsStorage:
 		if c.UserManaged == nil {
-			p.Required("userManaged", "storageAccountType UserManaged needs the account: name the account")
+			p.Required("userManaged", "storageAccountType UserManaged needs a storage account: set userManaged")
 			return nil
 		}
 		checkAccount(p, "userManaged.storageAccountURI", c.UserManaged.StorageAccountURI)
@@ -345,7 +351,7 @@ func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	switch id := text(c.ProviderID); {
 	case id == "":
 	case p.Core.Template:
-		p.Unsupported("providerID", id, "a template has no instance: remove it")
+		p.Unsupported("providerID", id, "a template has no instance, and so no provider id: remove it")
 	case p.Core.ProviderID == "":
 		p.Core.ProviderID = id
 	case id != p.Core.ProviderID:
@@ -361,9 +367,9 @@ func extensionsTo(_ *pass, _ *providerSpec, c *infraSpec) {
 func extensionsFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	switch off := c.DisableExtensionOperations; {
 	case off == nil:
-		p.Required("disableExtensionOperations", "set it to true: Machine API installs no extensions")
+		p.Required("disableExtensionOperations", "Machine API installs no virtual machine extensions: set disableExtensionOperations to true")
 	case !*off:
-		p.Unsupported("disableExtensionOperations", false, "Machine API installs no extensions: set it to true")
+		p.Unsupported("disableExtensionOperations", false, "Machine API installs no virtual machine extensions: set disableExtensionOperations to true")
 	}
 }
 

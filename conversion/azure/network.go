@@ -28,10 +28,11 @@ func interfaceTo(p *pass, m *providerSpec, c *infraSpec) {
 func interfaceFrom(p *pass, c *infraSpec, m *providerSpec) {
 	at, nic := checkInterfaces(p, c), oneInterface(c)
 	if nic.PrivateIPConfigs < 0 || nic.PrivateIPConfigs > 1 {
-		at.Unsupported("privateIPConfigs", nic.PrivateIPConfigs, "Machine API gives the interface one address: remove the others")
+		at.Unsupported("privateIPConfigs", nic.PrivateIPConfigs, "Machine API gives an interface only one private address: set privateIPConfigs to 1")
 	}
 	if nic.AcceleratedNetworking == nil {
-		at.Required("acceleratedNetworking", "set true or false: if it is absent, Cluster API chooses by the size, and Machine API takes false")
+		at.Required("acceleratedNetworking",
+			"set acceleratedNetworking to true or false: if it is absent, Cluster API chooses by the machine's size, but Machine API uses false")
 	} else {
 		m.AcceleratedNetworking = *nic.AcceleratedNetworking
 	}
@@ -55,14 +56,15 @@ func checkInterfaces(p *pass, c *infraSpec) *pass {
 		return p
 	}
 	if c.SubnetName != "" {
-		p.Invalid("subnetName", c.SubnetName, "must not be set together with networkInterfaces: move it into networkInterfaces; leave it out here")
+		p.Invalid("subnetName", c.SubnetName,
+			"cannot be set together with networkInterfaces: set the value in networkInterfaces[0], and remove it from this older field")
 	}
 	if c.AcceleratedNetworking != nil {
-		p.Invalid("acceleratedNetworking", *c.AcceleratedNetworking, "must not be set together with networkInterfaces: move it into networkInterfaces; "+
-			"leave it out here")
+		p.Invalid("acceleratedNetworking", *c.AcceleratedNetworking,
+			"cannot be set together with networkInterfaces: set the value in networkInterfaces[0], and remove it from this older field")
 	}
 	if n := len(c.NetworkInterfaces); n > 1 {
-		p.Unsupported("networkInterfaces", n, "Machine API gives a machine one interface: remove the others")
+		p.Unsupported("networkInterfaces", n, "Machine API gives a machine only one network interface: keep one, and remove the others")
 	}
 	return p.At("networkInterfaces[0]")
 }
@@ -84,18 +86,18 @@ func familiesTo(p *pass, _ *providerSpec, _ *infraSpec) {
 	vnet := map[string]any{"cidrBlocks": append(blocks, "IPV6_CIDR")}
 	patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"networkSpec": map[string]any{"vnet": vnet}}}) // cannot fail: all values are strings
 	p.Amend("spec.networkSpec.vnet.cidrBlocks", nil,
-		fmt.Sprintf("The Infrastructure's ipFamily is %s, but Cluster API would give new machines no IPv6 address. Add the network's IPv6 range: IPV6_CIDR "+
-			"is among the ranges that az network vnet show -g %s -n %s --query addressSpace.addressPrefixes prints",
+		fmt.Sprintf("The Infrastructure's ipFamily is %s, but Cluster API would give new machines no IPv6 address. Add the network's IPv6 range, in the "+
+			"place of IPV6_CIDR; it is among the ranges that az network vnet show -g %s -n %s --query addressSpace.addressPrefixes prints",
 			family, conversion.Argument(networkResourceGroup(p)), conversion.Argument(network(p))), string(patch), "")
 }
 
 func familiesFrom(*pass, *infraSpec, *providerSpec) {}
 
-const workersOnly = "Cluster API attaches no public address to a control plane Machine"
+const workersOnly = "Cluster API attaches no public address to a control plane Machine, only to a worker"
 
 func publicIPTo(p *pass, m *providerSpec, c *infraSpec) {
 	if c.AllocatePublicIP = m.PublicIP; m.PublicIP && p.Core.ControlPlane {
-		p.Unsupported("publicIP", true, workersOnly+": set it to false, or keep the machine with Machine API")
+		p.Unsupported("publicIP", true, workersOnly+": set publicIP to false, or leave Machine API authoritative")
 	}
 }
 
@@ -108,9 +110,8 @@ func publicIPFrom(p *pass, c *infraSpec, m *providerSpec) {
 func publicBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if lacksBalancers(p, m) {
 		if others := otherBalancers(p, m); others != "" {
-			p.Unsupported("internalLoadBalancer", m.InternalLoadBalancer, "Cluster API attaches all control plane Machines to the same load balancers, and "+
-				"others have "+others+
-				": give all of them the same internalLoadBalancer and publicLoadBalancer")
+			p.Unsupported("internalLoadBalancer", m.InternalLoadBalancer, "Cluster API attaches all control plane Machines to the same load balancers, but "+
+				"other control plane Machines have "+others+": give all control plane Machines the same internalLoadBalancer and publicLoadBalancer")
 			return
 		}
 		p.Replace("spec.networkSpec.apiServerLB", nil, balancersNote(p, m), balancersPatch(p, m))
@@ -120,8 +121,8 @@ func publicBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if m.PublicLoadBalancer == "" && want != "" && !p.Core.ControlPlane {
 		own := p.Env.ClusterName + "-internal"
 		p.Replace("spec.networkSpec.nodeOutboundLB", want,
-			"Cluster API would attach this worker to nodeOutboundLB, and Machine API attaches it to no load balancer. If no worker has a publicLoadBalancer "+
-				"(routes of your own, a NAT gateway), leave nodeOutboundLB out",
+			"Cluster API would attach this worker to nodeOutboundLB, but Machine API attaches it to no load balancer. If no worker has a "+
+				"publicLoadBalancer, because outbound traffic uses your own routes or a NAT gateway, leave nodeOutboundLB out of the AzureCluster",
 			fmt.Sprintf(`{"spec":{"networkSpec":{"nodeOutboundLB":null,"apiServerLB":{"name":%q,"type":"Internal","frontendIPs":null}}}}`, own))
 		return
 	}
@@ -172,11 +173,11 @@ const internalPool, publicPool = "INTERNAL_POOL", "PUBLIC_POOL"
 
 func balancersNote(p *pass, m *providerSpec) string {
 	list := func(pool, balancer string) string {
-		return fmt.Sprintf("%s is the pool that az network lb address-pool list -g %s --lb-name %s prints",
+		return fmt.Sprintf("%s stands for the pool that az network lb address-pool list -g %s --lb-name %s prints",
 			pool, conversion.Argument(resourceGroup(p)), conversion.Argument(balancer))
 	}
-	note := "The AzureCluster does not name the cluster's load balancers, so Cluster API would attach control plane Machines to others than Machine API. " +
-		list(internalPool, m.InternalLoadBalancer)
+	note := "The AzureCluster does not name the cluster's load balancers, so Cluster API would attach control plane Machines to other load balancers than " +
+		"Machine API does. " + list(internalPool, m.InternalLoadBalancer)
 	if m.PublicLoadBalancer != "" && outboundPool(p, m.PublicLoadBalancer) == publicPool {
 		note += "; " + list(publicPool, m.PublicLoadBalancer)
 	}
@@ -216,7 +217,8 @@ func internalBalancerTo(p *pass, m *providerSpec, _ *infraSpec) {
 	switch have := m.InternalLoadBalancer; {
 	case !p.Core.ControlPlane && have != "":
 		p.Unsupported("internalLoadBalancer", have,
-			"Cluster API attaches only control plane Machines to an internal load balancer: set it to \"\", or keep the machine with Machine API")
+			`Cluster API attaches only control plane Machines to an internal load balancer: set internalLoadBalancer to "", or leave Machine API `+
+				"authoritative")
 	case !lacksBalancers(p, m): // otherwise publicBalancerTo reports the error about both load balancers
 		attached(p, "internalLoadBalancer", have, internalBalancer(p))
 	}
@@ -229,12 +231,12 @@ func internalBalancerFrom(p *pass, _ *infraSpec, m *providerSpec) {
 func attached(p *pass, path, have, want string) {
 	if want == "" && !p.Core.ControlPlane && p.Env.InfraCluster != nil && have != "" {
 		p.Unsupported(path, have,
-			"Cluster API attaches this worker to no load balancer: it has a public address, its subnet has a NAT gateway, or the AzureCluster has no load "+
-				"balancer for workers. Set it to \"\", or keep the machine with Machine API")
+			"Cluster API attaches this worker to no load balancer, because the worker has a public address, its subnet has a NAT gateway, or the "+
+				`AzureCluster has no load balancer for workers. Set publicLoadBalancer to "", or leave Machine API authoritative`)
 		return
 	}
 	if !strings.EqualFold(have, want) {
-		p.Differs(path, have, "the load balancer of the AzureCluster that Cluster API attaches this machine to", first(want, "none"))
+		p.Differs(path, have, "the load balancer of the AzureCluster to which Cluster API attaches this machine", first(want, "none"))
 	}
 }
 
@@ -263,12 +265,13 @@ func securityGroupTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if have == "" || strings.EqualFold(have, want) {
 		return
 	}
-	reason := fmt.Sprintf("Cluster API attaches security groups only to subnets: if the group of subnet %q has the same rules, remove securityGroup", m.Subnet)
+	reason := fmt.Sprintf("Cluster API attaches security groups only to subnets, not to machines: if the security group of subnet %q has the same rules, "+
+		"remove securityGroup", m.Subnet)
 	switch {
 	case want != "":
-		reason += fmt.Sprintf(". In the AzureCluster the subnet's group is %q", want)
+		reason += fmt.Sprintf(". According to the AzureCluster, the subnet's security group is %q", want)
 	case p.Env.InfraCluster != nil:
-		reason += ". The AzureCluster does not name the subnet's group"
+		reason += ". The AzureCluster does not name the subnet's security group"
 	}
 	p.Unsupported("securityGroup", have, reason)
 }

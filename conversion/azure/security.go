@@ -38,7 +38,7 @@ func (s profile) check(p *pass) {
 	case s.kind != "" && s.kind != confidentialVM && s.kind != trustedLaunch:
 		p.Invalid(s.kindAt, s.kind, "supported values: \"ConfidentialVM\", \"TrustedLaunch\"")
 	case s.kind != confidentialVM && s.encryption != "":
-		p.Invalid(s.kindAt, s.kind, "must be ConfidentialVM where the OS disk has a securityEncryptionType")
+		p.Invalid(s.kindAt, s.kind, "must be ConfidentialVM, because the OS disk has a securityEncryptionType")
 	case s.kind == trustedLaunch && !isTrue(s.boot) && !isTrue(s.tpm) && !exists(p):
 		p.Unsupported(s.kindAt, s.kind, "Cluster API creates a Trusted Launch machine only if secure boot or the vTPM is enabled: "+s.untrusted)
 	case s.kind == confidentialVM:
@@ -48,16 +48,16 @@ func (s profile) check(p *pass) {
 
 func (s profile) checkConfidential(p *pass) {
 	if s.encryption == "" {
-		p.Required(s.encryptionAt, "a confidential machine needs a securityEncryptionType: set VMGuestStateOnly or DiskWithVMGuestState")
+		p.Required(s.encryptionAt, "the OS disk of a confidential machine needs a securityEncryptionType: set VMGuestStateOnly or DiskWithVMGuestState")
 	}
 	if !isTrue(s.tpm) {
 		p.Invalid(s.tpmAt, nil, "a confidential machine needs the vTPM: enable it")
 	}
 	if s.encryption == wholeDisk && !isTrue(s.boot) {
-		p.Invalid(s.bootAt, nil, "DiskWithVMGuestState needs secure boot: enable it")
+		p.Invalid(s.bootAt, nil, "the OS disk's securityEncryptionType DiskWithVMGuestState needs secure boot: enable it")
 	}
 	if isTrue(s.host) && !exists(p) {
-		p.Unsupported(s.hostAt, true, "Cluster API ignores encryption at the host for a confidential machine: "+s.unencrypted)
+		p.Unsupported(s.hostAt, true, "Cluster API ignores encryptionAtHost when it creates a confidential machine: "+s.unencrypted)
 	}
 }
 
@@ -65,8 +65,10 @@ func securityTo(p *pass, m *providerSpec, c *infraSpec) {
 	out := profile{
 		encryption: string(m.OSDisk.ManagedDisk.SecurityProfile.SecurityEncryptionType), encryptionAt: encryptionType,
 		hostAt: "securityProfile.encryptionAtHost", kindAt: "securityProfile.settings.securityType",
-		untrusted:   "set one of the two to Enabled, or keep new machines with Machine API. Machines that have an instance can move as they are",
-		unencrypted: "set it to false, or keep new machines with Machine API. Machines that have an instance can move as they are",
+		untrusted: "set one of the two to Enabled, or leave Machine API authoritative for new machines. Machines that have an instance can move as they " +
+			"are",
+		unencrypted: "set encryptionAtHost to false, or leave Machine API authoritative for new machines. Machines that have an instance can move as they " +
+			"are",
 	}
 	if m.SecurityProfile != nil {
 		out.host, out.kind = m.SecurityProfile.EncryptionAtHost, string(m.SecurityProfile.Settings.SecurityType)
@@ -98,10 +100,10 @@ func (s *profile) settings(p *pass, m machinev1beta1.SecuritySettings) bool {
 	case m.ConfidentialVM != nil && s.kind != confidentialVM || m.TrustedLaunch != nil && s.kind != trustedLaunch:
 		return false
 	case s.kind == confidentialVM && uefi == nil:
-		at.Required("confidentialVM", "securityType ConfidentialVM needs it")
+		at.Required("confidentialVM", "securityType ConfidentialVM needs the settings in confidentialVM: set them")
 		return false
 	case s.kind == trustedLaunch && uefi == nil:
-		at.Required("trustedLaunch", "securityType TrustedLaunch needs it: set it")
+		at.Required("trustedLaunch", "securityType TrustedLaunch needs the settings in trustedLaunch: set them")
 		return false
 	case uefi == nil:
 		return true
@@ -113,7 +115,7 @@ func (s *profile) settings(p *pass, m machinev1beta1.SecuritySettings) bool {
 // returns nil.
 func (s *profile) member(p *pass, kind, field string, uefi *machinev1beta1.UEFISettings) *machinev1beta1.UEFISettings {
 	if s.kind != kind {
-		p.Invalid(field, nil, "remove it, or set securityType to "+kind)
+		p.Invalid(field, nil, "this field is for another securityType: remove the field, or set securityType to "+kind)
 		return nil
 	}
 	path := "securityProfile.settings." + field + ".uefiSettings."
@@ -146,8 +148,9 @@ func securityFrom(p *pass, c *infraSpec, m *providerSpec) {
 	in := profile{
 		encryptionAt: encryptionType, hostAt: "securityProfile.encryptionAtHost", kindAt: "securityProfile.securityType",
 		bootAt: "securityProfile.uefiSettings.secureBootEnabled", tpmAt: "securityProfile.uefiSettings.vTpmEnabled",
-		untrusted:   "leave securityType and uefiSettings out, as Cluster API creates such a machine, or set secureBootEnabled or vTpmEnabled to true",
-		unencrypted: "leave it out, as Cluster API creates such a machine without it",
+		untrusted: "set secureBootEnabled or vTpmEnabled to true, or leave securityType and uefiSettings out, because Cluster API creates this machine " +
+			"without them",
+		unencrypted: "remove encryptionAtHost, because Cluster API creates this machine without it",
 	}
 	if d := c.OSDisk.ManagedDisk; d != nil && d.SecurityProfile != nil {
 		in.encryption = string(d.SecurityProfile.SecurityEncryptionType)
@@ -158,7 +161,7 @@ func securityFrom(p *pass, c *infraSpec, m *providerSpec) {
 			in.boot, in.tpm = s.UefiSettings.SecureBootEnabled, s.UefiSettings.VTpmEnabled
 		}
 		if s.UefiSettings != nil && in.kind == "" {
-			p.Invalid("securityProfile.uefiSettings", nil, "Azure enables none of these without a securityType: set securityType, or remove them")
+			p.Invalid("securityProfile.uefiSettings", nil, "Azure ignores uefiSettings without a securityType: set securityType, or remove uefiSettings")
 			return
 		}
 	}

@@ -80,7 +80,8 @@ const maxTags = 50
 // that the machine would have from its own object.
 func checkTags(p *pass, path string, tags, all map[string]string) {
 	if n := len(withCluster(p, all)); n > maxTags {
-		p.Unsupported(path, len(tags), fmt.Sprintf("with the tags that Cluster API adds, the machine has %d, and Azure takes %d: remove some", n, maxTags))
+		p.Unsupported(path, len(tags), fmt.Sprintf(
+			"together with the tags that Cluster API adds, the machine has %d tags, and Azure accepts at most %d: remove some", n, maxTags))
 	}
 	seen := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(tags)) {
@@ -105,17 +106,17 @@ func cloudTag(p *pass) string { return azurev1.ClusterAzureCloudProviderTagKey(p
 func badTag(p *pass, name, value string, seen map[string]string) string {
 	switch other, twice := seen[strings.ToLower(name)]; {
 	case twice:
-		return fmt.Sprintf("Azure ignores case in names of tags, so this is the same tag as %q: remove one", other)
+		return fmt.Sprintf("Azure ignores case in the names of tags, so this tag is the same as %q: remove one of the two", other)
 	case name == "" || len(name) > 512:
 		return "the name of a tag has 1 to 512 characters"
 	case strings.ContainsAny(name, "<>%&\\?/"):
-		return "Azure takes none of < > % & \\ ? / in the name of a tag"
+		return "Azure accepts none of the characters < > % & \\ ? / in the name of a tag"
 	case len(value) > 256:
 		return "the value of a tag has at most 256 characters"
 	case strings.HasPrefix(name, azurev1.NameAzureProviderPrefix):
-		return "tags that begin with " + azurev1.NameAzureProviderPrefix + " are Cluster API's own: remove it"
+		return "only Cluster API itself sets tags whose names begin with " + azurev1.NameAzureProviderPrefix + ": remove this tag"
 	case name == cloudTag(p) && value != string(azurev1.ResourceLifecycleOwned):
-		return "Cluster API always sets it to owned: set that"
+		return "Cluster API always sets this tag to owned: set it to owned"
 	}
 	return ""
 }
@@ -124,7 +125,7 @@ func badTag(p *pass, name, value string, seen map[string]string) string {
 func inherits(p *pass, path string, own map[string]string) {
 	alone := clusterAlone(p, own)
 	for _, name := range slices.Sorted(maps.Keys(alone)) {
-		p.Inherits(path, "additionalTags", name, alone[name], "set it here too, or ",
+		p.Inherits(path, "additionalTags", name, alone[name], "set the same entry in this object, or ",
 			map[string]any{"spec": map[string]any{"additionalTags": map[string]any{name: nil}}})
 	}
 }

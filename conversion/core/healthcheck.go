@@ -45,36 +45,43 @@ const (
 // MachineHealthChecks converts a MachineHealthCheck. This kind has no fields that differ by platform.
 var MachineHealthChecks = conversion.Table[mapiCheck, capiCheck]{
 	check.Same("metadata.name", "metadata.name"),
-	check.Iso(at("metadata.labels"), at("metadata.labels"), "Copied. Only cluster-api-cluster becomes cluster.x-k8s.io/cluster-name.",
+	check.Iso(at("metadata.labels"), at("metadata.labels"),
+		"The labels are copied. Only the label machine.openshift.io/cluster-api-cluster gets another name, cluster.x-k8s.io/cluster-name.",
 		checkLabelsTo, checkLabelsFrom),
 	check.Iso(at("metadata.annotations"), at("metadata.annotations"),
-		"Copied, except annotations whose name differs (docs/fields/core.md lists them) and last-applied-configuration. "+
-			"machine.openshift.io/remediation-strategy cannot convert: Cluster API's check would delete Machines that Machine API's check reboots.",
+		"The annotations are copied, except last-applied-configuration and the annotations that have another name in Cluster API, which "+
+			"docs/fields/core.md lists. The annotation machine.openshift.io/remediation-strategy does not convert, because Cluster API's check would "+
+			"delete the Machines that Machine API's check reboots.",
 		checkAnnotationsTo, checkAnnotationsFrom),
 	check.Iso(at("spec.selector.matchLabels", "spec.selector.matchExpressions[].key", "spec.selector.matchExpressions[].operator",
 		"spec.selector.matchExpressions[].values"),
 		at("spec.selector.matchLabels", "spec.selector.matchExpressions[].key", "spec.selector.matchExpressions[].operator",
 			"spec.selector.matchExpressions[].values"),
-		"Copied; cluster-api-cluster is cluster.x-k8s.io/cluster-name. An empty selector, which in Machine API selects every Machine, cannot convert.",
+		"The selector is copied, and the label machine.openshift.io/cluster-api-cluster becomes cluster.x-k8s.io/cluster-name. An empty selector is an "+
+			"error, because it selects every Machine in Machine API, but Cluster API refuses it.",
 		checkSelectorTo, checkSelectorFrom),
 	check.Iso(at("spec.unhealthyConditions[].type", "spec.unhealthyConditions[].status", "spec.unhealthyConditions[].timeout"),
 		at("spec.checks.unhealthyNodeConditions[].type", "spec.checks.unhealthyNodeConditions[].status", "spec.checks.unhealthyNodeConditions[].timeoutSeconds"),
-		"The timeout in whole seconds. Machine API needs at least one condition, and Cluster API takes at most 100.", conditionsOfNodesTo, conditionsOfNodesFrom),
+		"The timeout must be whole seconds. Machine API needs at least one condition, and Cluster API accepts at most "+
+			"100.", conditionsOfNodesTo, conditionsOfNodesFrom),
 	check.Iso(at("spec.maxUnhealthy"), at("spec.remediation.triggerIf.unhealthyLessThanOrEqualTo"),
-		"A number or a percentage of up to 100%; a number that is written as a text becomes one.", maxUnhealthyTo, maxUnhealthyFrom),
+		"The value is a number or a percentage of up to 100%. A number that is written as text becomes a number.", maxUnhealthyTo, maxUnhealthyFrom),
 	check.Iso(at("spec.nodeStartupTimeout"), at("spec.checks.nodeStartupTimeoutSeconds"),
-		"In whole seconds, 30 at least; 0 is none on both sides.", startupTo, startupFrom),
+		"The timeout must be whole seconds, and at least 30 seconds, or 0, which means no timeout on both sides.", startupTo, startupFrom),
 	check.Iso(at("spec.remediationTemplate.apiVersion", "spec.remediationTemplate.kind", "spec.remediationTemplate.name", "spec.remediationTemplate.namespace"),
 		at("spec.remediation.templateRef.apiVersion", "spec.remediation.templateRef.kind", "spec.remediation.templateRef.name"),
-		"Each API looks for the template in the namespace of its own check, so only that namespace may be named.", remediationTo, remediationFrom),
-	check.OnlyMAPI("spec.remediationTemplate.uid", "Cluster API refers to a template by its name: remove it"),
-	check.OnlyMAPI("spec.remediationTemplate.resourceVersion", "Cluster API refers to a template by its name: remove it"),
-	check.OnlyMAPI("spec.remediationTemplate.fieldPath", "Cluster API refers to a template by its name: remove it"),
-	check.Iso(nil, at("spec.clusterName"), "Always the cluster's name.",
+		"Each API looks for the template in the namespace of its own MachineHealthCheck, so Machine API's check may name only its own "+
+			"namespace.", remediationTo, remediationFrom),
+	check.OnlyMAPI("spec.remediationTemplate.uid", "Cluster API refers to a remediation template only by its name: remove this field"),
+	check.OnlyMAPI("spec.remediationTemplate.resourceVersion", "Cluster API refers to a remediation template only by its name: remove this field"),
+	check.OnlyMAPI("spec.remediationTemplate.fieldPath", "Cluster API refers to a remediation template only by its name: remove this field"),
+	check.Iso(nil, at("spec.clusterName"), "The value is always the cluster's name.",
 		func(p *pass, _ *mapiCheck, c *capiCheck) { c.Spec.ClusterName = p.Env.ClusterName },
 		func(p *pass, c *capiCheck, _ *mapiCheck) { ownCluster(p, c.Spec.ClusterName) }),
-	check.OnlyCAPI("spec.checks.unhealthyMachineConditions.*", "Machine API's check reads conditions of Nodes only: remove it"),
-	check.OnlyCAPI("spec.remediation.triggerIf.unhealthyInRange", "Machine API's check has only maxUnhealthy: set unhealthyLessThanOrEqualTo instead"),
+	check.OnlyCAPI("spec.checks.unhealthyMachineConditions.*",
+		"a MachineHealthCheck of Machine API reads only conditions of Nodes, not of Machines: remove unhealthyMachineConditions"),
+	check.OnlyCAPI("spec.remediation.triggerIf.unhealthyInRange", "a MachineHealthCheck of Machine API has no range of unhealthy Machines, only the "+
+		"maximum maxUnhealthy: remove unhealthyInRange, and set unhealthyLessThanOrEqualTo instead"),
 }
 
 func checkLabelsTo(p *pass, m *mapiCheck, c *capiCheck) {
@@ -85,7 +92,7 @@ func checkLabelsTo(p *pass, m *mapiCheck, c *capiCheck) {
 func checkLabelsFrom(p *pass, c *capiCheck, m *mapiCheck) {
 	for _, k := range sorted(c.Metadata.Labels) {
 		if k == clusterv1.MachineControlPlaneLabel || reachesNode(k) {
-			p.Unsupported(label(k), c.Metadata.Labels[k], "Machine API uses this label on Machines only: remove it")
+			p.Unsupported(label(k), c.Metadata.Labels[k], "in Machine API only Machines can have this label, not a MachineHealthCheck: remove it")
 			continue
 		}
 		copyLabelFrom(p, c.Metadata, k, &m.Metadata)
@@ -95,7 +102,7 @@ func checkLabelsFrom(p *pass, c *capiCheck, m *mapiCheck) {
 func checkAnnotationsTo(p *pass, m *mapiCheck, c *capiCheck) {
 	if v := m.Metadata.Annotations[rebootAnnotation]; v != "" {
 		p.Unsupported(annotation(rebootAnnotation), v,
-			"Cluster API's check would delete the Machines that this check reboots: remove the annotation, or give a remediationTemplate")
+			"this check reboots unhealthy Machines, but Cluster API's check would delete them: remove the annotation, or set spec.remediationTemplate")
 	}
 	copyAnnotationsTo(p, m.Metadata.Annotations, &c.Metadata)
 }
@@ -104,9 +111,10 @@ func checkAnnotationsFrom(p *pass, c *capiCheck, m *mapiCheck) {
 	copyAnnotationsFrom(p, c.Metadata, &m.Metadata, func(k, v string) bool {
 		switch {
 		case isHook(k) || annotatesNode(k):
-			p.Unsupported(annotation(k), v, "Machine API uses this annotation on Machines only: remove it")
+			p.Unsupported(annotation(k), v, "in Machine API only Machines can have this annotation, not a MachineHealthCheck: remove it")
 		case k == rebootAnnotation && v != "":
-			p.Unsupported(annotation(k), v, "Machine API's check would reboot the Machines that this check deletes: remove the annotation")
+			p.Unsupported(annotation(k), v,
+				"this check deletes unhealthy Machines, but with this annotation Machine API's check would reboot them: remove the annotation")
 		default:
 			return false
 		}
@@ -125,7 +133,7 @@ func checkSelectorTo(p *pass, m *mapiCheck, c *capiCheck) {
 		return k
 	})
 	sameSelectedCluster(p, clusterLabel, m.Spec.Selector)
-	validSelector(p, m.Spec.Selector, "Cluster API refuses an empty selector: give a label that the Machines have")
+	validSelector(p, m.Spec.Selector, "Cluster API refuses an empty selector: give a label that the selected Machines have")
 }
 
 func checkSelectorFrom(p *pass, c *capiCheck, m *mapiCheck) {
@@ -134,14 +142,15 @@ func checkSelectorFrom(p *pass, c *capiCheck, m *mapiCheck) {
 		case k == clusterv1.ClusterNameLabel:
 			return clusterLabel
 		case k == clusterLabel:
-			p.Unsupported(path, k, "this is Machine API's name of the label: use Cluster API's, "+clusterv1.ClusterNameLabel)
+			p.Unsupported(path, k, "this label has this name only in Machine API: use Cluster API's name of the label, "+clusterv1.ClusterNameLabel)
 		case k == clusterv1.MachineControlPlaneLabel || reachesNode(k):
-			p.Unsupported(path, k, "Machine API's Machines do not have this label: use a label that the Machines of both APIs have")
+			p.Unsupported(path, k, "the Machines of Machine API do not have this label, so the selector would select none of them: use a label that the "+
+				"Machines of both APIs have")
 		}
 		return k
 	})
 	sameSelectedCluster(p, clusterv1.ClusterNameLabel, c.Spec.Selector)
-	validSelector(p, c.Spec.Selector, "in Machine API an empty selector selects every Machine: give a label that the Machines have")
+	validSelector(p, c.Spec.Selector, "in Machine API an empty selector selects every Machine: give a label that only the selected Machines have")
 }
 
 // sameSelectedCluster reports an error if a selector has the label for the cluster's name (key) with the name of another cluster, because Cluster API's
@@ -165,10 +174,10 @@ func validSelector(p *pass, s metav1.LabelSelector, empty string) {
 func conditionsOfNodesTo(p *pass, m *mapiCheck, c *capiCheck) {
 	const root = "spec.unhealthyConditions"
 	if len(m.Spec.UnhealthyConditions) == 0 {
-		p.Required(root, "a check needs at least one condition of Nodes: add one, such as Ready")
+		p.Required(root, "a MachineHealthCheck needs at least one condition of Nodes: give one, such as Ready")
 	}
 	if n := len(m.Spec.UnhealthyConditions); n > mostConditions {
-		p.Unsupported(root, n, fmt.Sprintf("Cluster API's check takes at most %d conditions: remove some", mostConditions))
+		p.Unsupported(root, n, fmt.Sprintf("a MachineHealthCheck of Cluster API can have at most %d conditions: remove some", mostConditions))
 	}
 	for i, u := range m.Spec.UnhealthyConditions {
 		path := fmt.Sprintf("%s[%d]", root, i)
@@ -182,17 +191,17 @@ func conditionsOfNodesTo(p *pass, m *mapiCheck, c *capiCheck) {
 // whole reports an error for a condition without a type or a status. The Machine API's CRD accepts such a condition, but Cluster API's CRD refuses it.
 func whole(p *pass, path string, kind corev1.NodeConditionType, status corev1.ConditionStatus) {
 	if kind == "" {
-		p.Required(path+".type", "set the type of the Node's condition, such as Ready")
+		p.Required(path+".type", "each entry needs the type of a Node's condition: set the type, such as Ready")
 	}
 	if status == "" {
-		p.Required(path+".status", "set the status of the Node's condition: True, False or Unknown")
+		p.Required(path+".status", "each entry needs the status of a Node's condition: set the status to True, False or Unknown")
 	}
 }
 
 func conditionsOfNodesFrom(p *pass, c *capiCheck, m *mapiCheck) {
 	const root = "spec.checks.unhealthyNodeConditions"
 	if len(c.Spec.Checks.UnhealthyNodeConditions) == 0 {
-		p.Required(root, "Machine API's check needs at least one condition of Nodes: add one, such as Ready")
+		p.Required(root, "a MachineHealthCheck of Machine API needs at least one condition of Nodes: give one, such as Ready")
 	}
 	for i, u := range c.Spec.Checks.UnhealthyNodeConditions {
 		path := fmt.Sprintf("%s[%d]", root, i)
@@ -209,9 +218,9 @@ func seconds(p *pass, path string, d time.Duration) *int32 {
 	s := int32(0)
 	switch {
 	case d%time.Second != 0:
-		p.Unsupported(path, d.String(), "Cluster API takes only whole seconds: round the value")
+		p.Unsupported(path, d.String(), "must be whole seconds, because Cluster API accepts no fractions: round the value")
 	case d < 0 || d/time.Second > math.MaxInt32:
-		p.Unsupported(path, d.String(), "must be 0 to 2147483647 seconds: Cluster API takes no other time")
+		p.Unsupported(path, d.String(), "must be 0 to 2147483647 seconds, because Cluster API accepts no other duration")
 	default:
 		s = int32(d / time.Second)
 	}
@@ -221,7 +230,7 @@ func seconds(p *pass, path string, d time.Duration) *int32 {
 func duration(p *pass, path string, seconds *int32) metav1.Duration {
 	switch {
 	case seconds == nil:
-		p.Required(path, "set after how many seconds in this condition a Machine is unhealthy")
+		p.Required(path, "set the number of seconds after which a Machine whose Node has this condition is unhealthy")
 		return metav1.Duration{}
 	case *seconds < 0:
 		p.Invalid(path, *seconds, "must be 0 or more")
@@ -235,7 +244,8 @@ func startupTo(p *pass, m *mapiCheck, c *capiCheck) {
 		return
 	}
 	if t.Duration > 0 && t.Duration < leastStartup {
-		p.Unsupported("spec.nodeStartupTimeout", t.Duration.String(), "Cluster API takes at least 30 seconds, or 0 for no limit: set one of these")
+		p.Unsupported("spec.nodeStartupTimeout", t.Duration.String(),
+			"must be at least 30 seconds, or 0 for no timeout, because Cluster API accepts no shorter timeout")
 	}
 	c.Spec.Checks.NodeStartupTimeoutSeconds = seconds(p, "spec.nodeStartupTimeout", t.Duration)
 }
@@ -247,7 +257,7 @@ func startupFrom(p *pass, c *capiCheck, m *mapiCheck) {
 		return // absent means ten minutes on both sides
 	}
 	if *s > 0 && *s < int32(leastStartup/time.Second) {
-		p.Invalid(path, *s, "must be 30 at least, or 0 for none")
+		p.Invalid(path, *s, "must be at least 30 seconds, or 0 for no timeout")
 	}
 	d := duration(p, path, s)
 	m.Spec.NodeStartupTimeout = &d
@@ -304,7 +314,7 @@ func remediationTo(p *pass, m *mapiCheck, c *capiCheck) {
 		return
 	}
 	if t.Namespace != "" && t.Namespace != p.Env.MachineAPINamespace {
-		p.Differs(root+".namespace", t.Namespace, "the check's own namespace", p.Env.MachineAPINamespace)
+		p.Differs(root+".namespace", t.Namespace, "the namespace of the MachineHealthCheck itself", p.Env.MachineAPINamespace)
 	}
 	refersWhole(p, root, t.APIVersion, t.Kind, t.Name)
 	c.Spec.Remediation.TemplateRef = clusterv1.MachineHealthCheckRemediationTemplateReference{APIVersion: t.APIVersion, Kind: t.Kind, Name: t.Name}
@@ -313,7 +323,7 @@ func remediationTo(p *pass, m *mapiCheck, c *capiCheck) {
 func refersWhole(p *pass, root, apiVersion, kind, name string) {
 	for _, f := range []struct{ name, value string }{{"apiVersion", apiVersion}, {"kind", kind}, {"name", name}} {
 		if f.value == "" {
-			p.Required(root+"."+f.name, "set it: a reference to a template needs apiVersion, kind and name")
+			p.Required(root+"."+f.name, "set this field: a reference to a remediation template needs apiVersion, kind and name")
 		}
 	}
 }

@@ -34,7 +34,7 @@ func annotate(p *pass, path, prefix string, hooks []machinev1beta1.LifecycleHook
 	for i, h := range hooks {
 		path := fmt.Sprintf("%s[%d]", path, i)
 		if _, twice := c.Annotations[prefix+h.Name]; twice {
-			p.Invalid(path+".name", h.Name, "the hook is listed twice: remove one")
+			p.Invalid(path+".name", h.Name, "the lifecycle hook is listed twice: remove one of the two")
 			continue
 		}
 		if len(h.Owner) < shortest {
@@ -44,8 +44,8 @@ func annotate(p *pass, path, prefix string, hooks []machinev1beta1.LifecycleHook
 		case len(h.Name) < shortest:
 			p.Invalid(path+".name", h.Name, fmt.Sprintf("must have at least %d characters", shortest))
 		case !hookName(h.Name):
-			p.Unsupported(path+".name", h.Name, "Cluster API stores the hook's name in the name of an annotation: use at most 63 letters, digits, dots, "+
-				"dashes and underscores, and no domain")
+			p.Unsupported(path+".name", h.Name, "in Cluster API the hook's name becomes part of the name of an annotation: use at most 63 characters, "+
+				"which may be letters, digits, dots, dashes and underscores, and no domain")
 		}
 		put(&c.Annotations, prefix+h.Name, h.Owner)
 	}
@@ -81,12 +81,13 @@ func hooksFrom(p *pass, c *capiMachine, m *mapiMachine) {
 func checkHook(p *pass, key string, h machinev1beta1.LifecycleHook) {
 	switch {
 	case h.Name == key || !strings.HasSuffix(key, "/"+h.Name):
-		p.Unsupported(annotation(key), h.Owner, "in Machine API a hook has a name: append /NAME to the annotation's name")
+		p.Unsupported(annotation(key), h.Owner, "in Machine API a lifecycle hook needs a name: rename the annotation to this name followed by /NAME")
 	case len(h.Name) < shortest:
-		p.Unsupported(annotation(key), h.Owner, fmt.Sprintf("in Machine API a hook's name has at least %d characters: choose a longer one", shortest))
+		p.Unsupported(annotation(key), h.Owner, fmt.Sprintf(
+			"in Machine API the name of a lifecycle hook, which is the part after the slash, needs at least %d characters: use a longer name", shortest))
 	}
 	if len(h.Owner) < shortest {
-		p.Unsupported(annotation(key), h.Owner, fmt.Sprintf("the annotation's value is the hook's owner, which in Machine API has at least %d "+
-			"characters: choose a longer one", shortest))
+		p.Unsupported(annotation(key), h.Owner, fmt.Sprintf("the annotation's value is the owner of a lifecycle hook, and in Machine API the owner needs "+
+			"at least %d characters: set a longer value", shortest))
 	}
 }

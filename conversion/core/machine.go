@@ -61,51 +61,56 @@ func at(paths ...string) []string { return conversion.At(paths...) }
 
 var machine conversion.Rows[mapiMachine, capiMachine]
 
-const authority = "The authoritative API. The conversion does not copy it; Poundlock sets it."
+const authority = "The field says which API is authoritative. The conversion does not copy the field, because Poundlock sets it."
 
 // Machines converts a Machine, or the template of a MachineSet.
 var Machines = conversion.Table[mapiMachine, capiMachine]{
 	machine.Same("metadata.name", "metadata.name"),
 	machine.Iso(at("metadata.labels", "spec.metadata.labels"), at("metadata.labels"),
-		"Copied, with these exceptions: cluster-api-cluster is cluster.x-k8s.io/cluster-name; the role and type X also become node-role.kubernetes.io/X, "+
-			"and a control plane's role also becomes cluster.x-k8s.io/control-plane; spec.metadata.labels, which are the Node's, become labels if Cluster "+
-			"API copies them to Nodes: labels of its own domains, and of --additional-sync-machine-labels.",
+		"The labels are copied, with three exceptions. The label machine.openshift.io/cluster-api-cluster becomes cluster.x-k8s.io/cluster-name. If the "+
+			"Machine's role and type are X, the mirror also has the label node-role.kubernetes.io/X, and on the control plane also "+
+			"cluster.x-k8s.io/control-plane. The labels in spec.metadata.labels, which are for the Node, become labels of the Machine if Cluster API "+
+			"copies them to Nodes: labels of Cluster API's own domains, and labels that match --additional-sync-machine-labels.",
 		labelsTo, labelsFrom),
 	machine.Iso(at("metadata.annotations", "spec.metadata.annotations"), at("metadata.annotations"),
-		"Copied, except annotations whose name differs (docs/fields/core.md lists them) and last-applied-configuration. spec.metadata.annotations must be "+
-			"of the domain node.cluster.x-k8s.io, or match --additional-sync-machine-annotations.",
+		"The annotations are copied, except last-applied-configuration and the annotations that have another name in Cluster API, which "+
+			"docs/fields/core.md lists. The annotations in spec.metadata.annotations, which are for the Node, must be in the domain node.cluster.x-k8s.io, "+
+			"or match --additional-sync-machine-annotations.",
 		annotationsTo, annotationsFrom),
 	machine.Iso(at("spec.lifecycleHooks.preDrain[].name", "spec.lifecycleHooks.preDrain[].owner",
 		"spec.lifecycleHooks.preTerminate[].name", "spec.lifecycleHooks.preTerminate[].owner"), at("Machine"+conversion.Elsewhere+"metadata.annotations"),
-		"An annotation pre-drain.delete.hook.machine.cluster.x-k8s.io/NAME or pre-terminate… with the owner as its value. The lists come back in the order "+
-			"of their names. Name and owner have at least 3 characters, and the name has no domain.",
+		"A hook becomes an annotation, pre-drain.delete.hook.machine.cluster.x-k8s.io/NAME or pre-terminate.delete.hook.machine.cluster.x-k8s.io/NAME, "+
+			"whose value is the hook's owner. The hooks come back in the order of their names. Name and owner need at least 3 characters each, and the "+
+			"name has no domain.",
 		hooksTo, hooksFrom),
-	machine.OnlyMAPI("spec.metadata.name", "Cluster API names no Nodes: remove it"),
-	machine.OnlyMAPI("spec.metadata.generateName", "Cluster API names no Nodes: remove it"),
-	machine.OnlyMAPI("spec.metadata.namespace", "a Node has no namespace: remove it"),
-	machine.OnlyMAPI("spec.metadata.ownerReferences.*", "Cluster API gives Nodes no owners: remove them"),
+	machine.OnlyMAPI("spec.metadata.name", "Cluster API cannot set the name of a Node: remove it"),
+	machine.OnlyMAPI("spec.metadata.generateName", "Cluster API cannot set the name of a Node: remove it"),
+	machine.OnlyMAPI("spec.metadata.namespace", "this field is for the Node, and a Node has no namespace: remove it"),
+	machine.OnlyMAPI("spec.metadata.ownerReferences.*", "Cluster API cannot set the owner references of a Node: remove them"),
 	machine.Iso(at("spec.taints[].key", "spec.taints[].value", "spec.taints[].effect"),
 		at("spec.taints[].key", "spec.taints[].value", "spec.taints[].effect", "spec.taints[].propagation"),
-		"Propagation is Always, because Machine API keeps its taints on the Node. Cluster API accepts taints only with its feature gate "+
-			"MachineTaintPropagation.",
+		"The mirror's propagation is always Always, because Machine API keeps its taints on the Node. Cluster API accepts taints only if its feature gate "+
+			"MachineTaintPropagation is on.",
 		taintsTo, taintsFrom),
-	machine.OnlyMAPI("spec.taints[].timeAdded", "Cluster API has no time of a taint: remove it"),
+	machine.OnlyMAPI("spec.taints[].timeAdded", "Cluster API has no field for the time at which a taint was added: remove it"),
 	machine.Iso(at("spec.providerSpec.value", "spec.providerID"),
 		at("spec.infrastructureRef.apiGroup", "spec.infrastructureRef.kind", "spec.infrastructureRef.name",
 			"spec.failureDomain", "spec.bootstrap.dataSecretName", "spec.providerID"),
-		"The platform's table converts the providerSpec and the infrastructure object.", providerTo, providerFrom),
+		"The page of the platform describes how the fields of the providerSpec and of the infrastructure object convert.", providerTo, providerFrom),
 	machine.Iso(at("spec.authoritativeAPI"), nil, authority, ignore, ignoreBack),
 
-	machine.Iso(nil, at("spec.clusterName"), "Always the cluster's name.", clusterTo, clusterFrom),
-	machine.OnlyCAPI("spec.bootstrap.configRef.*", "Machine API takes a Machine's bootstrap data from a Secret: set dataSecretName"),
-	machine.OnlyCAPI("spec.version", "Machine API has no version of a Machine: remove it"),
-	machine.OnlyCAPI("spec.readinessGates.*", "Machine API has no readiness gates: remove them"),
+	machine.Iso(nil, at("spec.clusterName"), "The value is always the cluster's name.", clusterTo, clusterFrom),
+	machine.OnlyCAPI("spec.bootstrap.configRef.*",
+		"Machine API takes a Machine's bootstrap data only from a Secret: set bootstrap.dataSecretName, and remove configRef"),
+	machine.OnlyCAPI("spec.version", "Machine API has no field for the Kubernetes version of a Machine: remove it"),
+	machine.OnlyCAPI("spec.readinessGates.*", "Machine API has no readiness gates for a Machine: remove them"),
 	machine.Iso(nil, at("spec.minReadySeconds"),
-		"The MachineSet's minReadySeconds, in its template and on its Machines. In Machine API a Machine without a MachineSet has none.",
+		"The template of a MachineSet and its Machines have the minReadySeconds of the MachineSet. A Machine without a MachineSet must have none, because "+
+			"Machine API has no such field in a Machine.",
 		ignore, readyFrom),
-	machine.OnlyCAPIBeyond("spec.deletion.nodeDrainTimeoutSeconds", "0", "Machine API has no such timeout."),
-	machine.OnlyCAPIBeyond("spec.deletion.nodeVolumeDetachTimeoutSeconds", "0", "Machine API has no such timeout."),
-	machine.OnlyCAPIBeyond("spec.deletion.nodeDeletionTimeoutSeconds", "10", "Machine API has no such timeout."),
+	machine.OnlyCAPIBeyond("spec.deletion.nodeDrainTimeoutSeconds", "0", "Machine API has no such timeout for the deletion of a Machine."),
+	machine.OnlyCAPIBeyond("spec.deletion.nodeVolumeDetachTimeoutSeconds", "0", "Machine API has no such timeout for the deletion of a Machine."),
+	machine.OnlyCAPIBeyond("spec.deletion.nodeDeletionTimeoutSeconds", "10", "Machine API has no such timeout for the deletion of a Machine."),
 }
 
 func ignore(*pass, *mapiMachine, *capiMachine)     {}
@@ -121,8 +126,8 @@ func clusterFrom(p *pass, c *capiMachine, _ *mapiMachine) {
 // new object.
 func ownCluster(p *pass, name string) {
 	if name != p.Env.ClusterName {
-		p.Unsupported("spec.clusterName", name, fmt.Sprintf("must equal the cluster's name, which is %q. The field cannot be changed: create the object "+
-			"again with this name", p.Env.ClusterName))
+		p.Unsupported("spec.clusterName", name, fmt.Sprintf("must equal the cluster's name, which is %q. The field cannot be changed in an existing "+
+			"object, so create the object again with this clusterName", p.Env.ClusterName))
 	}
 }
 
@@ -138,26 +143,26 @@ func sameCluster(p *pass, path, name string) {
 func readyFrom(p *pass, c *capiMachine, _ *mapiMachine) {
 	ofASet := p.Core.Template || c.Metadata.Labels[clusterv1.MachineSetNameLabel] != ""
 	if s := c.Spec.MinReadySeconds; s != nil && *s != 0 && !ofASet {
-		p.Unsupported("spec.minReadySeconds", *s, "in Machine API a Machine without a MachineSet is available as soon as it is ready: set it to 0, or "+
-			"remove it")
+		p.Unsupported("spec.minReadySeconds", *s,
+			"in Machine API a Machine without a MachineSet is available as soon as it is ready: set minReadySeconds to 0, or remove it")
 	}
 }
 
 func taintsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	if takes := p.Env.TakesTaints; len(m.Spec.Taints) > 0 && takes != nil && !*takes {
-		p.Unsupported("spec.taints", nil, "Cluster API refuses taints while its feature gate MachineTaintPropagation is off: "+
-			"set --feature-gates=MachineTaintPropagation=true for its manager, or remove the taints")
+		p.Unsupported("spec.taints", nil, "Cluster API refuses taints while its feature gate MachineTaintPropagation is off: set "+
+			"--feature-gates=MachineTaintPropagation=true for Cluster API's manager, or remove the taints")
 	}
 	seen := map[string]bool{}
 	for i, t := range m.Spec.Taints {
 		path := fmt.Sprintf("spec.taints[%d]", i)
 		if id := t.Key + ":" + string(t.Effect); seen[id] {
-			p.Invalid(path, id, "the taint is listed twice: remove one")
+			p.Invalid(path, id, "the taint is listed twice: remove one of the two")
 		} else {
 			seen[id] = true
 		}
 		if !effect(t.Effect) || t.Key == "" {
-			p.Invalid(path, t.Key+":"+string(t.Effect), "a taint has a key and an effect: NoSchedule, PreferNoSchedule or NoExecute")
+			p.Invalid(path, t.Key+":"+string(t.Effect), "a taint needs a key and an effect, which is NoSchedule, PreferNoSchedule or NoExecute: set both")
 		}
 		c.Spec.Taints = append(c.Spec.Taints, clusterv1.MachineTaint{
 			Key: t.Key, Value: t.Value, Effect: t.Effect, Propagation: clusterv1.MachineTaintPropagationAlways,
@@ -172,7 +177,8 @@ func effect(e corev1.TaintEffect) bool {
 func taintsFrom(p *pass, c *capiMachine, m *mapiMachine) {
 	for i, t := range c.Spec.Taints {
 		if t.Propagation != clusterv1.MachineTaintPropagationAlways {
-			p.Unsupported(fmt.Sprintf("spec.taints[%d].propagation", i), string(t.Propagation), "Machine API keeps a taint on the Node: set it to Always")
+			p.Unsupported(fmt.Sprintf("spec.taints[%d].propagation", i), string(t.Propagation),
+				"Machine API always keeps a taint on the Node: set propagation to Always")
 		}
 		m.Spec.Taints = append(m.Spec.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect})
 	}
@@ -216,7 +222,7 @@ func providerFrom(p *pass, c *capiMachine, m *mapiMachine) {
 	_, p.Core.ControlPlane = c.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
 	p.Core.ProviderID, p.Core.FailureDomain, p.Core.BootstrapSecret = c.Spec.ProviderID, c.Spec.FailureDomain, c.Spec.Bootstrap.DataSecretName
 	if p.Core.BootstrapSecret == nil || *p.Core.BootstrapSecret == "" {
-		p.Required("spec.bootstrap.dataSecretName", "Machine API takes a Machine's bootstrap data from a Secret: name the Secret")
+		p.Required("spec.bootstrap.dataSecretName", "Machine API takes a Machine's bootstrap data only from a Secret: name the Secret")
 	}
 	m.provider = p.Env.Platform.Spec.ToMachineAPI(p.Under(c.infra.root), c.infra.spec)
 	if p.Core.ProviderID != "" {
@@ -234,12 +240,14 @@ func refers(p *pass, c *capiMachine) bool {
 	}
 	switch {
 	case ref.Kind != want.Kind || ref.APIGroup != want.Group:
-		p.Unsupported("spec.infrastructureRef", ref.Kind+"."+ref.APIGroup, "this kind is not of the cluster's platform: name a "+want.Kind+"."+want.Group)
+		p.Unsupported("spec.infrastructureRef", ref.Kind+"."+ref.APIGroup, "this kind does not belong to the cluster's platform: name an object of the "+
+			"kind "+want.Kind+"."+want.Group)
 	case c.infra.unread:
 	case c.infra.spec == nil:
-		p.Required("spec.infrastructureRef", fmt.Sprintf("%s %q does not exist: create it, or name one that exists", ref.Kind, ref.Name))
+		p.Required("spec.infrastructureRef", fmt.Sprintf("%s %q does not exist: create it, or name an existing object", ref.Kind, ref.Name))
 	case c.infra.name != ref.Name:
-		p.Invalid("spec.infrastructureRef.name", ref.Name, fmt.Sprintf("the conversion was given %q instead", c.infra.name))
+		p.Invalid("spec.infrastructureRef.name", ref.Name, fmt.Sprintf(
+			"the conversion was given the infrastructure object %q instead of the one that this reference names", c.infra.name))
 	default:
 		return true
 	}
@@ -275,8 +283,8 @@ func machineToMachineAPI(p *pass, raw, infraRaw []byte) object {
 	ownedByASet(p, raw)
 	c.infra = readInfraMachine(p, infraRaw)
 	if c.infra.spec != nil && c.infra.name != c.Metadata.Name {
-		p.Unsupported("spec.infrastructureRef.name", c.infra.name, "must equal the Machine's name: Poundlock finds the infrastructure object by the "+
-			"Machine's name")
+		p.Unsupported("spec.infrastructureRef.name", c.infra.name,
+			"must equal the Machine's name, because Poundlock finds the infrastructure object by the Machine's name")
 	}
 	Machines.ToMachineAPI(p, &c, &m)
 	p.Under(p.Env.Platform.InfraMachine.Kind + ".spec").WarnOfReplacement()
@@ -291,9 +299,9 @@ func ownedByASet(p *pass, raw []byte) {
 		ours := group == clusterv1.GroupVersion.Group || strings.HasSuffix(group, "."+clusterv1.GroupVersion.Group)
 		if ours && owner.Controller != nil && *owner.Controller && owner.Kind != "MachineSet" {
 			p.Unsupported("metadata.ownerReferences", owner.Name, fmt.Sprintf(
-				"%s %s owns this Machine. The Machine API has no such kind, so the %[1]s would keep replacing and deleting its instances, including this "+
-					"Machine's: leave authority with Cluster API. If you need a machine in the Machine API, create one with another name in the Machine "+
-					"API, and scale the %[1]s down", owner.Kind, owner.Name))
+				"%s %s owns this Machine. The Machine API has no such kind, so after a move the %[1]s would still replace and terminate its instances, "+
+					"including this Machine's instance: leave Cluster API authoritative. If you need a Machine in the Machine API, create a Machine with "+
+					"another name in the Machine API, and scale the %[1]s down", owner.Kind, owner.Name))
 		}
 	}
 }

@@ -32,20 +32,22 @@ type capiSet struct {
 
 var set conversion.Rows[mapiSet, capiSet]
 
-const nameless = "in both APIs the MachineSet names its Machines: remove it"
+const nameless = "in both APIs a MachineSet chooses the names and the namespace of its Machines: remove this field"
 
 // MachineSets converts a MachineSet. The table Machines converts the MachineSet's template.
 var MachineSets = conversion.Table[mapiSet, capiSet]{
 	set.Same("metadata.name", "metadata.name"),
-	set.Iso(at("metadata.labels"), at("metadata.labels"), "Copied. Only cluster-api-cluster becomes cluster.x-k8s.io/cluster-name.",
+	set.Iso(at("metadata.labels"), at("metadata.labels"),
+		"The labels are copied. Only the label machine.openshift.io/cluster-api-cluster gets another name, cluster.x-k8s.io/cluster-name.",
 		setLabelsTo, setLabelsFrom),
 	set.Iso(at("metadata.annotations"), at("metadata.annotations"),
-		"Copied, except annotations whose name differs (docs/fields/core.md lists them), last-applied-configuration, and annotations that the "+
-			"cluster-autoscaler-operator writes in addition to the limits of autoscaling.",
+		"The annotations are copied, with three exceptions: last-applied-configuration; the annotations that have another name in Cluster API, which "+
+			"docs/fields/core.md lists; and the annotations that the cluster-autoscaler-operator writes in addition to the limits of autoscaling.",
 		setAnnotationsTo, setAnnotationsFrom),
 	set.Same("spec.replicas", "spec.replicas"),
-	set.Iso(at("spec.minReadySeconds"), at("Template"+conversion.Elsewhere+"spec.template.spec.minReadySeconds"), "0 is none.", setReadyTo, setReadyFrom),
-	set.Words("spec.deletePolicy", "spec.deletion.order", "Absent is Random on both sides.",
+	set.Iso(at("spec.minReadySeconds"), at("Template"+conversion.Elsewhere+"spec.template.spec.minReadySeconds"),
+		"0 means the same as absent.", setReadyTo, setReadyFrom),
+	set.Words("spec.deletePolicy", "spec.deletion.order", "An absent value means Random on both sides.",
 		conversion.Word{MachineAPI: "Random", ClusterAPI: "Random"},
 		conversion.Word{MachineAPI: "Newest", ClusterAPI: "Newest"},
 		conversion.Word{MachineAPI: "Oldest", ClusterAPI: "Oldest"}),
@@ -53,20 +55,21 @@ var MachineSets = conversion.Table[mapiSet, capiSet]{
 		"spec.selector.matchExpressions[].values"),
 		at("spec.selector.matchLabels", "spec.selector.matchExpressions[].key", "spec.selector.matchExpressions[].operator",
 			"spec.selector.matchExpressions[].values"),
-		"Copied. Cluster API adds cluster.x-k8s.io/cluster-name to each selector. This label comes back, as cluster-api-cluster, only if the selector has "+
-			"nothing else. The selector of a Machine API MachineSet cannot change, so after any other change in Cluster API the set cannot be mirrored "+
-			"back.",
+		"The selector is copied. Cluster API adds the label cluster.x-k8s.io/cluster-name to each selector. This label comes back, as "+
+			"machine.openshift.io/cluster-api-cluster, only if the selector has no other label. The selector of a MachineSet in Machine API cannot be "+
+			"changed. So if the selector is changed in Cluster API in any other way, the MachineSet can no longer be mirrored to Machine API.",
 		selectorTo, selectorFrom),
 	set.Iso(at("spec.authoritativeAPI"), nil, authority, func(*pass, *mapiSet, *capiSet) {}, func(*pass, *capiSet, *mapiSet) {}),
-	set.Iso(nil, at("spec.clusterName"), "Always the cluster's name.",
+	set.Iso(nil, at("spec.clusterName"), "The value is always the cluster's name.",
 		func(p *pass, _ *mapiSet, c *capiSet) { c.Spec.ClusterName = p.Env.ClusterName },
 		func(p *pass, c *capiSet, _ *mapiSet) { ownCluster(p, c.Spec.ClusterName) }),
-	set.OnlyCAPI("spec.machineNaming.*", "Machine API names the Machines of a set itself: remove it"),
+	set.OnlyCAPI("spec.machineNaming.*", "Machine API chooses the names of a MachineSet's Machines itself: remove machineNaming"),
 	set.OnlyMAPI("spec.template.metadata.name", nameless),
 	set.OnlyMAPI("spec.template.metadata.generateName", nameless),
 	set.OnlyMAPI("spec.template.metadata.namespace", nameless),
-	set.OnlyMAPI("spec.template.metadata.ownerReferences.*", "in both APIs the MachineSet owns its Machines: remove them"),
-	set.Iso(at("spec.template"), at("spec.template"), "As a Machine is.", templateTo, templateFrom).With(templateLines(), "spec.template", "spec.template"),
+	set.OnlyMAPI("spec.template.metadata.ownerReferences.*", "in both APIs a MachineSet sets the owner references of its Machines: remove them"),
+	set.Iso(at("spec.template"), at("spec.template"), "The template is converted in the same way as a Machine.", templateTo, templateFrom).
+		With(templateLines(), "spec.template", "spec.template"),
 }
 
 // templateLines returns the lines of the table Machines, except for the name, which a template does not have.
@@ -90,7 +93,8 @@ func setLabelsTo(p *pass, m *mapiSet, c *capiSet) {
 func setLabelsFrom(p *pass, c *capiSet, m *mapiSet) {
 	for _, k := range sorted(c.Metadata.Labels) {
 		if k == clusterv1.MachineControlPlaneLabel || reachesNode(k) {
-			p.Unsupported(label(k), c.Metadata.Labels[k], "Machine API uses this label on a set's Machines only: remove it")
+			p.Unsupported(label(k), c.Metadata.Labels[k],
+				"in Machine API only the Machines of a MachineSet can have this label, not the MachineSet: remove it")
 			continue
 		}
 		copyLabelFrom(p, c.Metadata, k, &m.Metadata)
@@ -104,7 +108,7 @@ func setAnnotationsTo(p *pass, m *mapiSet, c *capiSet) {
 func setAnnotationsFrom(p *pass, c *capiSet, m *mapiSet) {
 	copyAnnotationsFrom(p, c.Metadata, &m.Metadata, func(k, v string) bool {
 		if isHook(k) || annotatesNode(k) {
-			p.Unsupported(annotation(k), v, "Machine API uses this annotation on a set's Machines only: remove it")
+			p.Unsupported(annotation(k), v, "in Machine API only the Machines of a MachineSet can have this annotation, not the MachineSet: remove it")
 			return true
 		}
 		return false
@@ -113,7 +117,7 @@ func setAnnotationsFrom(p *pass, c *capiSet, m *mapiSet) {
 
 func setReadyTo(p *pass, m *mapiSet, c *capiSet) {
 	if m.Spec.MinReadySeconds < 0 {
-		p.Invalid("spec.minReadySeconds", m.Spec.MinReadySeconds, "Cluster API refuses a negative value: set it to 0, or remove it")
+		p.Invalid("spec.minReadySeconds", m.Spec.MinReadySeconds, "Cluster API refuses a negative number: set minReadySeconds to 0, or remove it")
 	}
 	if s := m.Spec.MinReadySeconds; s != 0 {
 		c.Spec.Template.Spec.MinReadySeconds = &s
@@ -127,17 +131,18 @@ func setReadyFrom(_ *pass, c *capiSet, m *mapiSet) {
 }
 
 // newSelector is the end of a message. It describes the only way to change the selector of a Machine API MachineSet.
-const newSelector = ". A MachineSet's selector cannot be changed: delete the MachineSet with --cascade=orphan, which keeps its Machines, " +
-	"and create it with another selector"
+const newSelector = ". A MachineSet's selector cannot be changed: delete the MachineSet with --cascade=orphan, which keeps its Machines, and create the " +
+	"MachineSet again with another selector"
 
 func selectorTo(p *pass, m *mapiSet, c *capiSet) {
 	c.Spec.Selector = selector(p, m.Spec.Selector, func(path, k string) string {
 		if k == clusterv1.ClusterNameLabel || k == clusterv1.MachineControlPlaneLabel || reachesNode(k) {
-			p.Unsupported(path, k, "this label has a meaning on a Cluster API Machine, and none in Machine API"+newSelector)
+			p.Unsupported(path, k, "on a Machine this label has a meaning in Cluster API, but none in Machine API, so the selector would not convert back"+
+				newSelector)
 		}
 		return k
 	})
-	possibleSelector(p, m.Spec.Selector, "Cluster API refuses this label, and Machine API's MachineSet creates no Machine with it"+newSelector)
+	possibleSelector(p, m.Spec.Selector, "Cluster API refuses this label, and a MachineSet of Machine API creates no Machine that has it"+newSelector)
 	if len(m.Spec.Selector.MatchLabels)+len(m.Spec.Selector.MatchExpressions) == 0 {
 		p.Required("spec.selector", "Cluster API refuses an empty selector"+newSelector)
 	}
@@ -149,7 +154,8 @@ func selectorFrom(p *pass, c *capiSet, m *mapiSet) {
 			return clusterLabel
 		}
 		if k == clusterv1.MachineControlPlaneLabel || reachesNode(k) {
-			p.Unsupported(path, k, "Machine API's Machines do not have this label: use a label that the Machines of both APIs have")
+			p.Unsupported(path, k, "the Machines of Machine API do not have this label, so the selector would select none of them: use a label that the "+
+				"Machines of both APIs have")
 		}
 		return k
 	})
@@ -174,7 +180,7 @@ func selector(p *pass, from metav1.LabelSelector, name func(path, key string) st
 		path := "spec.selector.matchLabels[" + k + "]"
 		to := name(path, k)
 		if have, twice := out.MatchLabels[to]; twice && have != from.MatchLabels[k] {
-			p.Differs(path, from.MatchLabels[k], "the value for "+to, have)
+			p.Differs(path, from.MatchLabels[k], "the value that the selector already has for "+to, have)
 		}
 		put(&out.MatchLabels, to, from.MatchLabels[k])
 	}
@@ -211,8 +217,9 @@ func templateTo(p *pass, m *mapiSet, c *capiSet) {
 func templateFrom(p *pass, c *capiSet, m *mapiSet) {
 	t := c.Spec.Template
 	if v, ok := t.Annotations[clusterv1.PausedAnnotation]; ok {
-		p.Unsupported("spec.template."+annotation(clusterv1.PausedAnnotation), v, "Cluster API would keep copying this annotation to each Machine of the "+
-			"set, but only Poundlock may pause a Machine that Machine API also has: remove it from the template")
+		p.Unsupported("spec.template."+annotation(clusterv1.PausedAnnotation), v, "Cluster API would copy this annotation to each Machine of the "+
+			"MachineSet, and so pause the Machines. But only Poundlock may pause a Machine that also exists in Machine API: remove the annotation from the "+
+			"template")
 	}
 	from, to := capiMachine{Metadata: metadata{Labels: t.Labels, Annotations: t.Annotations}, Spec: t.Spec, infra: c.infra, set: c.Metadata.Name}, mapiMachine{}
 	Machines.ToMachineAPI(p.At("spec.template"), &from, &to)
@@ -282,7 +289,8 @@ func readTemplate(p *pass, raw []byte) infra {
 	}
 	if of := o.Spec.Template.Metadata; len(of.Labels)+len(of.Annotations) > 0 {
 		p.Under(p.Env.Platform.InfraMachineTemplate.Kind).Unsupported("spec.template.metadata", nil,
-			"Machine API has no labels and annotations of infrastructure machines: create a template without them, and name that template in the MachineSet")
+			"Machine API has no fields for labels and annotations of infrastructure machines: create a template without them, and name this template in "+
+				"the MachineSet")
 	}
 	return infra{spec: o.Spec.Template.Spec, name: o.Metadata.Name, root: p.Env.Platform.InfraMachineTemplate.Kind + ".spec.template.spec"}
 }
@@ -303,11 +311,11 @@ func ownedByNoDeployment(p *pass, raw []byte) {
 		}
 		p.Unsupported("metadata.ownerReferences", owner.Name, fmt.Sprintf(
 			"MachineDeployment %s owns this MachineSet. The Machine API has no such kind, so at its next rollout the MachineDeployment would create a "+
-				"second MachineSet beside the paused one: leave authority with Cluster API, or detach the MachineSet. First pause the MachineDeployment: %s "+
-				"%s=; then remove the label by which the MachineDeployment selects the set (LABEL): %s %s- LABEL-; then remove the owner reference: "+
-				`%s --type json -p '[{"op":"test","path":"/metadata/ownerReferences/%[8]d/uid","value":"%[7]s"},`+
-				`{"op":"remove","path":"/metadata/ownerReferences/%[8]d"}]'. `+
-				"Do not delete the MachineDeployment: even with --cascade=orphan, its deletion deletes this MachineSet with its Machines",
+				"second MachineSet, while this one is paused and keeps its Machines: leave Cluster API authoritative, or detach the MachineSet. First "+
+				"pause the MachineDeployment: %s %s=; then remove the label (LABEL) by which the MachineDeployment selects the MachineSet: %s %s- LABEL-; "+
+				"then remove the owner reference: %s --type json -p "+
+				`'[{"op":"test","path":"/metadata/ownerReferences/%[8]d/uid","value":"%[7]s"},{"op":"remove","path":"/metadata/ownerReferences/%[8]d"}]'. `+
+				"Do not delete the MachineDeployment: its deletion, even with --cascade=orphan, would also delete this MachineSet and its Machines",
 			owner.Name, kubectl("annotate", "machinedeployments", owner.Name), clusterv1.PausedAnnotation,
 			kubectl("label", "machinesets", set.Name), clusterv1.MachineDeploymentNameLabel,
 			kubectl("patch", "machinesets", set.Name), owner.UID, i))

@@ -16,7 +16,8 @@ import (
 )
 
 // clusterAPIOwn is the message about a label or annotation of a Machine API object that has a meaning only for Cluster API's controllers.
-const clusterAPIOwn = "this label has a meaning on a Cluster API Machine, and none in Machine API: remove it, or use Machine API's own"
+const clusterAPIOwn = "this label has a meaning on an object of Cluster API, but none in Machine API: remove the label, or use the corresponding label of " +
+	"Machine API"
 
 func labelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	own := m.Metadata.Labels
@@ -44,7 +45,7 @@ func labelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 func copyLabelsTo(p *pass, labels map[string]string, c *metadata) {
 	for _, k := range sorted(labels) {
 		v := labels[k]
-		possibleLabel(p, label(k), k, v, "Cluster API refuses this label, and Machine API's MachineSet creates no Machine with it: use another one")
+		possibleLabel(p, label(k), k, v, "Cluster API refuses this label, and a MachineSet of Machine API creates no Machine that has it: use another label")
 		switch {
 		case k == clusterLabel && v != p.Env.ClusterName:
 			p.Differs(label(k), v, "the cluster's name", p.Env.ClusterName)
@@ -64,11 +65,12 @@ func copyLabelsTo(p *pass, labels map[string]string, c *metadata) {
 // each message: the consequence and the remedy.
 func possibleLabel(p *pass, path, k, v, follows string) {
 	if len(validation.IsQualifiedName(k)) > 0 {
-		p.Invalid(path, k, "a label's name has at most 63 letters, digits, dots, dashes and underscores after a domain and a slash, and begins and ends with a "+
-			"letter or a digit. "+follows)
+		p.Invalid(path, k, "the name of a label must have at most 63 characters after an optional domain and a slash: letters, digits, dots, dashes and "+
+			"underscores. The first and the last must be a letter or a digit. "+follows)
 	}
 	if len(validation.IsValidLabelValue(v)) > 0 {
-		p.Invalid(path, v, "a label's value has at most 63 letters, digits, dots, dashes and underscores, and begins and ends with a letter or a digit. "+follows)
+		p.Invalid(path, v, "the value of a label must have at most 63 characters: letters, digits, dots, dashes and underscores. The first and the last "+
+			"must be a letter or a digit. "+follows)
 	}
 }
 
@@ -84,20 +86,20 @@ func addClusterName(p *pass, c *metadata) {
 func nodeLabelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	for _, k := range sorted(m.Spec.Labels) {
 		v := m.Spec.Labels[k]
-		possibleLabel(p, nodeLabel(k), k, v, "Cluster API refuses this label, and no Node gets it: use another one")
+		possibleLabel(p, nodeLabel(k), k, v, "Cluster API refuses this label, and in Machine API no Node gets it: use another label")
 		switch have, there := c.Metadata.Labels[k]; {
 		case k == machineapi.InterruptibleLabel && v == "" && interruptible(p, m.provider):
 		case !reachesNode(k) && !p.Env.NodeSync.Labels.Match(k):
 			p.Unsupported(nodeLabel(k), v,
-				"Cluster API copies only labels of node-role.kubernetes.io, node-restriction.kubernetes.io and node.cluster.x-k8s.io to Nodes, and labels "+
-					"that its manager's flag --additional-sync-machine-labels matches. If its manager has this flag, give Poundlock the same flag; "+
-					"otherwise remove the label here and label the Node by hand")
+				"Cluster API copies a label to Nodes only if its domain is node-role.kubernetes.io, node-restriction.kubernetes.io or "+
+					"node.cluster.x-k8s.io, or if the flag --additional-sync-machine-labels of Cluster API's manager matches it. If the manager has this "+
+					"flag, give Poundlock the same flag. Otherwise remove the label from spec.metadata.labels, and label the Node by hand")
 		case k == clusterLabel || k == clusterv1.ClusterNameLabel || k == clusterv1.MachineControlPlaneLabel:
 			p.Unsupported(nodeLabel(k), v, clusterAPIOwn)
 		case there && have != v && reachesNode(k):
-			p.Differs(nodeLabel(k), v, "the label that the Machine's role makes", have)
+			p.Differs(nodeLabel(k), v, "the value that this label gets from the Machine's role", have)
 		case there && have != v:
-			p.Differs(nodeLabel(k), v, "the Machine's own label of this name (Cluster API has one label for Machine and Node)", have)
+			p.Differs(nodeLabel(k), v, "the Machine's own label of the same name (in Cluster API the Machine and its Node share one label)", have)
 		default:
 			put(&c.Metadata.Labels, k, v)
 			remember(&c.Metadata, NodeLabelsAnnotation, stands(k, m.Metadata.Labels))
@@ -194,13 +196,14 @@ func annotationsTo(p *pass, m *mapiMachine, c *capiMachine) {
 			put(&c.Metadata.Annotations, k, v)
 		case !p.Env.NodeSync.Annotations.Match(k):
 			p.Unsupported(nodeAnnotation(k), v,
-				"Cluster API copies only annotations of node.cluster.x-k8s.io to Nodes, and annotations that its manager's flag "+
-					"--additional-sync-machine-annotations matches. If its manager has this flag, give Poundlock the same flag; otherwise remove the "+
-					"annotation here and annotate the Node by hand")
+				"Cluster API copies an annotation to Nodes only if its domain is node.cluster.x-k8s.io, or if the flag "+
+					"--additional-sync-machine-annotations of Cluster API's manager matches it. If the manager has this flag, give Poundlock the same "+
+					"flag. Otherwise remove the annotation from spec.metadata.annotations, and annotate the Node by hand")
 		case meantForMachines(k):
 			p.Unsupported(nodeAnnotation(k), v, clusterAPIOwn)
 		case there && have != v:
-			p.Differs(nodeAnnotation(k), v, "the Machine's own annotation of this name (Cluster API has one annotation for Machine and Node),", have)
+			p.Differs(nodeAnnotation(k), v,
+				"the Machine's own annotation of the same name (in Cluster API the Machine and its Node share one annotation),", have)
 		default:
 			put(&c.Metadata.Annotations, k, v)
 			remember(&c.Metadata, NodeAnnotationsAnnotation, stands(k, m.Metadata.Annotations))
@@ -230,7 +233,8 @@ func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
 			put(&c.Annotations, name, v)
 		case theirs || isHook(k) || annotatesNode(k):
 			p.Unsupported(annotation(k), v,
-				"this annotation has a meaning on a Cluster API object, and none in Machine API: remove it, or use Machine API's own")
+				"this annotation has a meaning on an object of Cluster API, but none in Machine API: remove the annotation, or use the corresponding "+
+					"annotation of Machine API")
 		default:
 			put(&c.Annotations, k, v)
 		}
@@ -283,9 +287,10 @@ func copyAnnotationsFrom(p *pass, c metadata, m *metadata, elsewhere func(k, v s
 		case renamed:
 			put(&m.Annotations, name, v)
 		case k == oldDelete:
-			p.Unsupported(annotation(k), v, "this is Machine API's name of the annotation: use Cluster API's, "+clusterv1.DeleteMachineAnnotation)
+			p.Unsupported(annotation(k), v, "this annotation has this name only in Machine API: use Cluster API's name of the annotation, "+
+				clusterv1.DeleteMachineAnnotation)
 		case ours:
-			p.Unsupported(annotation(k), v, "this is Machine API's name of the annotation: use Cluster API's, "+theirs)
+			p.Unsupported(annotation(k), v, "this annotation has this name only in Machine API: use Cluster API's name of the annotation, "+theirs)
 		default:
 			put(&m.Annotations, k, v)
 		}

@@ -26,9 +26,9 @@ func halfControlPlane(p *pass, c *capiMachine) string {
 	var why string
 	in, out := map[string]any{}, map[string]any{}
 	if control {
-		why = fmt.Sprintf("in Cluster API this is a control plane Machine, but in Machine API it is not: the label %s=%s is missing", roleLabel, master)
+		why = fmt.Sprintf("this is a control plane Machine in Cluster API, but not in Machine API, because it lacks the label %s=%s", roleLabel, master)
 		if role, has := own[roleLabel]; has {
-			why += fmt.Sprintf(" (it is %q)", role)
+			why += fmt.Sprintf(" (its value is %q)", role)
 		}
 		in[roleLabel] = master
 		if _, has := own[typeLabel]; !has {
@@ -36,7 +36,7 @@ func halfControlPlane(p *pass, c *capiMachine) string {
 		}
 		out[clusterv1.MachineControlPlaneLabel] = nil
 	} else {
-		why = fmt.Sprintf("in Machine API this is a control plane Machine, but in Cluster API it is not: the label %s is missing",
+		why = fmt.Sprintf("this is a control plane Machine in Machine API, but not in Cluster API, because it lacks the label %s",
 			clusterv1.MachineControlPlaneLabel)
 		in[clusterv1.MachineControlPlaneLabel] = ""
 		for _, k := range sorted(own) {
@@ -46,7 +46,7 @@ func halfControlPlane(p *pass, c *capiMachine) string {
 			}
 		}
 	}
-	return fmt.Sprintf("%s. If it is a control plane Machine: %s. If not: %s", why, relabel(p, c, in), relabel(p, c, out))
+	return fmt.Sprintf("%s. If it should be a control plane Machine: %s. If it should not: %s", why, relabel(p, c, in), relabel(p, c, out))
 }
 
 // isControlPlane reports whether a role is one of the two names of the control plane's role.

@@ -71,7 +71,7 @@ func TestHalfAControlPlaneMachine(t *testing.T) {
 			if _, control := labels["cluster.x-k8s.io/control-plane"]; !control {
 				missing = "cluster.x-k8s.io/control-plane"
 			}
-			if !strings.Contains(detail, ": the label "+missing+" is missing") {
+			if !strings.Contains(detail, "lacks the label "+missing) {
 				t.Errorf("%s %v: does not name %s: %s", kind, labels, missing, detail)
 			}
 			remedies := remedies(t, detail)

@@ -302,7 +302,7 @@ func deletingFrom(c clusterv1.MachineStatus, m *machinev1beta1.MachineStatus) st
 	}
 	m.Conditions = append(m.Conditions, machinev1beta1.Condition{
 		Type: machinev1beta1.MachineDrained, Status: corev1.ConditionTrue, LastTransitionTime: at,
-		Message: "Cluster API has drained the Node, or has skipped the drain",
+		Message: "In Cluster API, the drain of the Node is complete or was skipped",
 	})
 	return machinev1beta1.PhaseDeleting
 }

@@ -227,10 +227,12 @@ func begin(kindName string, env *conversion.Env) (kind, *conversion.Pass, field.
 func unknown(k kind, env *conversion.Env) field.ErrorList {
 	status := field.NewPath("Infrastructure", "status")
 	if k.infra != nil && env.Platform.Spec == nil {
-		return field.ErrorList{field.Required(status.Child("platformStatus", "type"), "the Infrastructure \"cluster\" names no platform that Poundlock converts")}
+		return field.ErrorList{field.Required(status.Child("platformStatus", "type"),
+			"Infrastructure cluster names no platform that this version of Poundlock can convert")}
 	}
 	if env.ClusterName == "" {
-		return field.ErrorList{field.Required(status.Child("infrastructureName"), "the Infrastructure \"cluster\" does not say the cluster's name")}
+		return field.ErrorList{field.Required(status.Child("infrastructureName"),
+			"Infrastructure cluster does not have the cluster's name: set status.infrastructureName")}
 	}
 	return nil
 }

@@ -21,8 +21,9 @@ const NoInfrastructure = "Infrastructure cluster (config.openshift.io) does not 
 
 // noStatus is the message for an Infrastructure that lacks fields. The old field status.platform is not accepted in place of status.platformStatus, because
 // conversions also need the regions, groups and addresses in status.platformStatus.
-const noStatus = "Infrastructure cluster (config.openshift.io) does not yet have status.infrastructureName and status.platformStatus.type. An installation " +
-	"sets these fields. After a restore without status: kubectl replace --subresource=status -f infrastructure.yaml"
+const noStatus = "Infrastructure cluster (config.openshift.io) does not have status.infrastructureName and status.platformStatus.type. During an " +
+	"installation, wait until the installer has set these fields. If the object was restored without its status, restore the status: kubectl replace " +
+	"--subresource=status -f infrastructure.yaml"
 
 // Get reads one object by name, from the caller's source. It returns nil and no error if the object does not exist, or if its kind is not served. This
 // package does not change the object that Get returns.
@@ -78,7 +79,7 @@ func ReadInfraCluster(get Get, env *conversion.Env) (found bool, err error) {
 
 // NeedInfraCluster adds the platform's infrastructure cluster to an Env, like ReadInfraCluster. If this object does not exist, it returns a Missing instead.
 // It is for a caller that cannot convert without the object, and knows that the Cluster exists. purpose ends the sentence about the missing object, "Cluster
-// API needs it before …".
+// API needs this object before …".
 func NeedInfraCluster(get Get, env *conversion.Env, purpose string) (conversion.Missing, error) {
 	found, err := ReadInfraCluster(get, env)
 	if err != nil || found {

@@ -72,7 +72,7 @@ func TestAnInfrastructureClusterThatIsMissing(t *testing.T) {
 	found, err := ReadInfraCluster(get, &env)
 	missing, needErr := NeedInfraCluster(get, &env, "a Machine can be mirrored there")
 	if found || err != nil || needErr != nil || env.InfraCluster != nil || missing.Reason != conversion.ReasonClusterNotReady ||
-		!strings.Contains(missing.Message, "AWSCluster capi/x does not exist: Cluster API needs it before a Machine can be mirrored there") {
+		!strings.Contains(missing.Message, "AWSCluster capi/x does not exist: Cluster API needs this object before a Machine can be mirrored there") {
 		t.Errorf("without one: %v %v %v %v", found, err, needErr, missing)
 	}
 	stored["AWSCluster capi/x"] = &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}

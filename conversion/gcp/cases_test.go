@@ -296,8 +296,8 @@ func TestAnInstanceElsewhereIsNamedWithItsZone(t *testing.T) {
 		p    *conversion.Pass
 		want string
 	}{
-		{p, `the instance is in zone "us-central1-b", but the machine in "us-central1-a": the controllers would not find the instance, and would create another one. Set zone to "us-central1-b"`},
-		{back, `the instance is in zone "us-central1-a", but the machine in "us-central1-b": the controllers would not find the instance, and would create another one. Set spec.failureDomain to "us-central1-a"`},
+		{p, `the instance is in zone "us-central1-b", but according to its spec the machine is in zone "us-central1-a". The controllers would not find the instance, and would create another one. Set zone to "us-central1-b"`},
+		{back, `the instance is in zone "us-central1-a", but according to its spec the machine is in zone "us-central1-b". The controllers would not find the instance, and would create another one. Set spec.failureDomain to "us-central1-a"`},
 	} {
 		if errs := c.p.Errors().ToAggregate(); errs == nil || !strings.Contains(errs.Error(), c.want) {
 			t.Errorf("%v, want %s", errs, c.want)

@@ -75,14 +75,14 @@ func eachVolume(p *pass, c *infraSpec, m *providerSpec, f func(*pass, volume, *d
 func bootTo(p *pass, m *providerSpec, _ *infraSpec) {
 	root := rootDisk(m)
 	if root < 0 {
-		p.Required("disks", "one of the disks must have boot: true")
+		p.Required("disks", "one of the disks must be the boot disk: set boot: true on this disk")
 	}
 	for i, d := range m.Disks {
 		switch at := p.At(fmt.Sprintf("disks[%d]", i)); {
 		case d == nil:
 			at.Invalid("", nil, isNull)
 		case d.Boot && i != root:
-			at.Invalid("boot", true, "an instance boots from only one disk, and another disk has boot: true: set this one to false")
+			at.Invalid("boot", true, "an instance boots from only one disk, and an earlier disk in the list has boot: true: set boot of this disk to false")
 		}
 	}
 }
@@ -93,7 +93,7 @@ func bootFrom(p *pass, c *infraSpec, m *providerSpec) {
 
 func deletionTo(p *pass, d *disk, _ volume) {
 	if !d.AutoDelete {
-		p.Unsupported("autoDelete", false, "Cluster API deletes every disk with its instance: must be true")
+		p.Unsupported("autoDelete", false, "must be true, because Cluster API deletes every disk with its instance")
 	}
 }
 
@@ -103,7 +103,7 @@ const (
 	leastGB, mostGB = 16, 65536 // the limits of Machine API's webhook
 
 	leastSize = "must not be negative"
-	ownSize   = "the APIs would choose different sizes for an empty disk: set the size, in GB"
+	ownSize   = "the two APIs would choose different sizes for a disk without a size: set the size, in GB"
 )
 
 func sizeTo(p *pass, d *disk, v volume) {
@@ -137,11 +137,11 @@ func checkSize(p *pass, path string, gb int64) {
 	case gb < 0:
 		p.Invalid(path, gb, leastSize)
 	case gb != 0 && gb < leastGB || gb > mostGB:
-		p.Unsupported(path, gb, fmt.Sprintf("Machine API takes %d to %d GB: give a size in this range", leastGB, mostGB))
+		p.Unsupported(path, gb, fmt.Sprintf("Machine API accepts only disks of %d to %d GB: set a size in this range", leastGB, mostGB))
 	}
 }
 
-const noScratch = "Machine API creates only persistent disks, and Cluster API creates a scratch disk for this type: set another type"
+const noScratch = "Machine API creates only persistent disks, but Cluster API creates a scratch disk for this type: set another type"
 
 func typeTo(p *pass, d *disk, v volume) {
 	word := gcpv1.DiskType(d.Type)
@@ -164,10 +164,10 @@ func (v volume) deviceType() **gcpv1.DiskType {
 }
 
 func typeFrom(p *pass, v volume, d *disk) {
-	path, reason := "deviceType", "Cluster API creates no disk without a type: set "+string(gcpv1.PdStandardDiskType)+" or another type"
+	path, reason := "deviceType", "Cluster API creates no disk without a type: set the type "+string(gcpv1.PdStandardDiskType)+" or another one"
 	if v.root != nil {
-		path, reason = "rootDeviceType", "Machine API needs the type of each disk: set "+string(gcpv1.PdStandardDiskType)+
-			", which is Cluster API's default"
+		path, reason = "rootDeviceType", "Machine API needs the type of each disk: set a type, such as "+string(gcpv1.PdStandardDiskType)+", which is "+
+			"Cluster API's default"
 	}
 	switch word := *v.deviceType(); {
 	case word == nil || *word == "":
@@ -184,7 +184,7 @@ func typeFrom(p *pass, v volume, d *disk) {
 // did not exist when the providerSpec was written. But the type could not come back from Cluster API.
 func checkType(p *pass, path, word string) {
 	if !slices.Contains(diskTypes, word) {
-		p.Unsupported(path, word, "Machine API takes "+strings.Join(diskTypes, ", ")+": set one of them")
+		p.Unsupported(path, word, "Machine API accepts only the disk types "+strings.Join(diskTypes, ", ")+": set one of these types")
 	}
 }
 
@@ -195,11 +195,11 @@ func imageTo(p *pass, d *disk, v volume) {
 	switch {
 	case v.root == nil && d.Image != "":
 		p.Unsupported("image", d.Image,
-			"Cluster API creates additional disks empty, without an image. Machine API's webhook sets this field only when the object is created, not "+
-				"later: remove it, or keep the machine with Machine API")
+			"Cluster API creates every disk except the boot disk without an image: remove the image, or leave Machine API authoritative. If Machine API's "+
+				"webhook has set the image, the image can be removed, because the webhook sets it only when the object is created")
 	case v.root == nil:
 	case d.Image == "":
-		p.Required("image", "without an image Cluster API would choose one itself: name the image")
+		p.Required("image", "if the boot disk has no image, Cluster API chooses one itself: name the image")
 	case strings.Contains(d.Image, "/"):
 		v.root.Image = &d.Image
 	default:
@@ -214,9 +214,9 @@ func imageFrom(p *pass, v volume, d *disk) {
 	}
 	switch d.Image = text(v.root.Image); {
 	case d.Image == "" && v.root.ImageFamily == nil:
-		p.Required("image", "Machine API chooses no image by itself: name the image")
+		p.Required("image", "Machine API chooses no image for the boot disk by itself: name the image")
 	case d.Image != "" && !strings.Contains(d.Image, "/"):
-		p.Invalid("image", d.Image, "must be a full reference, such as projects/PROJECT/global/images/NAME")
+		p.Invalid("image", d.Image, "must be the full name of an image, such as projects/PROJECT/global/images/NAME")
 	}
 }
 
@@ -226,10 +226,11 @@ func diskLabelsTo(p *pass, m *providerSpec, c *infraSpec) {
 		for _, k := range sortedKeys(d.Labels) {
 			switch value, same := has[k]; {
 			case v.root == nil:
-				p.Unsupported("labels["+k+"]", d.Labels[k], "Cluster API labels only the root disk: remove it, or keep the machine with Machine API")
+				p.Unsupported("labels["+k+"]", d.Labels[k],
+					"Cluster API sets labels only on the boot disk, not on other disks: remove this label, or leave Machine API authoritative")
 			case !same || value != d.Labels[k]:
-				p.Unsupported("labels["+k+"]", d.Labels[k], "Cluster API gives the root disk the labels of the instance: set the same label also in labels "+
-					"of the instance")
+				p.Unsupported("labels["+k+"]", d.Labels[k],
+					"Cluster API gives the boot disk the labels of the instance and no others: set the same label in the field labels of the instance")
 			}
 		}
 	})

@@ -26,7 +26,7 @@ const (
 	longestKeyName = 160
 	longestAccount = 85
 
-	oneKey = "must be the root disk's key: Cluster API uses the root disk's key for every disk that has a key"
+	oneKey = "must be the boot disk's encryption key, because Cluster API uses this key for every disk that has a key"
 )
 
 func (v volume) key() **gcpv1.CustomerEncryptionKey {
@@ -58,7 +58,7 @@ func keysTo(p *pass, m *providerSpec, c *infraSpec) {
 func keyTo(p *pass, m *machinev1beta1.GCPEncryptionKeyReference) *gcpv1.CustomerEncryptionKey {
 	out := &gcpv1.CustomerEncryptionKey{KeyType: gcpv1.CustomerManagedKey, ManagedKey: &gcpv1.ManagedKey{}}
 	if m.KMSKey == nil {
-		p.Required("kmsKey", "name the key, or leave encryptionKey out: without a key Machine API does not encrypt with a key of yours")
+		p.Required("kmsKey", "name the key, or leave encryptionKey out. Without kmsKey, Machine API encrypts the disk with Google's keys, not with yours")
 		return nil
 	}
 	out.ManagedKey.KMSKeyName = kmsName(p.At("kmsKey"), *m.KMSKey)
@@ -74,15 +74,16 @@ func kmsName(p *pass, k machinev1beta1.GCPKMSKeyReference) string {
 		k.ProjectID = project(p)
 	}
 	if !keyProject.MatchString(k.ProjectID) {
-		p.Unsupported("projectID", k.ProjectID, "Cluster API takes only letters, digits, and -_: in the project of a key. Give the project's ID")
+		p.Unsupported("projectID", k.ProjectID,
+			"Cluster API accepts only letters, digits, and -_: in the project of an encryption key. Give the project's ID")
 	}
 	checkKeyPart(p, "name", k.Name)
 	checkKeyPart(p, "keyRing", k.KeyRing)
 	checkKeyPart(p, "location", k.Location)
 	name := fmt.Sprintf("projects/%s/locations/%s/keyRings/%s/cryptoKeys/%s", k.ProjectID, k.Location, k.KeyRing, k.Name)
 	if len(name) > longestKeyName {
-		p.Unsupported("", name, fmt.Sprintf("the key with its project, location and key ring may have at most %d characters in Cluster API. Use a key with "+
-			"a shorter name, or keep the machine with Machine API", longestKeyName))
+		p.Unsupported("", name, fmt.Sprintf("the full name of the encryption key, with its project, location and key ring, has more than %d characters, "+
+			"which Cluster API does not accept. Use a key with a shorter name, or leave Machine API authoritative", longestKeyName))
 	}
 	return name
 }
@@ -90,18 +91,20 @@ func kmsName(p *pass, k machinev1beta1.GCPKMSKeyReference) string {
 func checkKeyPart(p *pass, path, part string) {
 	switch {
 	case part == "":
-		p.Required(path, "set it: a key has a name, a key ring and a location")
+		p.Required(path, "set this field: an encryption key needs a name, a key ring and a location")
 	case !keyPart.MatchString(part):
-		p.Invalid(path, part, "may contain letters, digits, and -_ only")
+		p.Invalid(path, part, "may contain only letters, digits, and -_")
 	}
 }
 
 func checkAccount(p *pass, account string) {
 	switch {
 	case len(account) > longestAccount:
-		p.Unsupported("kmsKeyServiceAccount", account, fmt.Sprintf("Cluster API takes at most %d characters: use another account", longestAccount))
+		p.Unsupported("kmsKeyServiceAccount", account, fmt.Sprintf(
+			"Cluster API accepts a service account of at most %d characters: use another account", longestAccount))
 	case !serviceAccount.MatchString(account):
-		p.Unsupported("kmsKeyServiceAccount", account, "Cluster API takes an account of a project: give NAME@PROJECT.iam.gserviceaccount.com")
+		p.Unsupported("kmsKeyServiceAccount", account,
+			"Cluster API accepts only a service account that belongs to a project: give NAME@PROJECT.iam.gserviceaccount.com")
 	}
 }
 
@@ -127,17 +130,17 @@ func keyFrom(p *pass, c *gcpv1.CustomerEncryptionKey) *machinev1beta1.GCPEncrypt
 		checkAccount(p, out.KMSKeyServiceAccount)
 	}
 	if c.KeyType != gcpv1.CustomerManagedKey {
-		p.Unsupported("keyType", string(c.KeyType), "Machine API takes keys of Google's key management only: set it to Managed")
+		p.Unsupported("keyType", string(c.KeyType), "Machine API accepts only keys from Google's key management service: set keyType to Managed")
 		return out
 	}
 	if c.ManagedKey == nil {
-		p.Required("managedKey", "a key of type Managed has a name: set it")
+		p.Required("managedKey", "an encryption key of type Managed needs a name: set managedKey")
 		return out
 	}
 	name := keyName.FindStringSubmatch(c.ManagedKey.KMSKeyName)
 	if name == nil {
 		p.Unsupported("managedKey.kmsKeyName", c.ManagedKey.KMSKeyName,
-			"Machine API takes projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/NAME, and no version of a key")
+			"Machine API does not accept a certain version of a key: give projects/PROJECT/locations/LOCATION/keyRings/RING/cryptoKeys/NAME")
 		return out
 	}
 	out.KMSKey = &machinev1beta1.GCPKMSKeyReference{ProjectID: name[1], Location: name[2], KeyRing: name[3], Name: name[4]}

@@ -25,7 +25,7 @@ func text(s *string) string {
 
 func machineTypeTo(p *pass, m *providerSpec, c *infraSpec) {
 	if c.InstanceType = m.MachineType; c.InstanceType == "" {
-		p.Required("machineType", "Cluster API chooses no machine type by itself: name it")
+		p.Required("machineType", "Cluster API chooses no machine type by itself: name the type, such as n2-standard-4")
 	}
 }
 
@@ -40,8 +40,8 @@ func userDataTo(p *pass, m *providerSpec, _ *infraSpec) {
 	p.UserData(secret.Name)
 	if secret.Name != "" && p.Core.BootsWindows() {
 		p.Unsupported("userDataSecret.name", secret.Name,
-			"a Windows instance reads its script from the metadata key windows-startup-script-ps1, and Cluster API's provider does not write this key: keep "+
-				"the MachineSet with Machine API")
+			"a Windows instance reads its script from the metadata key windows-startup-script-ps1, but Cluster API's provider does not write this key: "+
+				"leave Machine API authoritative for the MachineSet")
 	}
 }
 
@@ -67,12 +67,13 @@ const oneAccount = "Cluster API gives an instance exactly one service account"
 
 func accountsTo(p *pass, m *providerSpec, c *infraSpec) {
 	if len(m.ServiceAccounts) == 0 {
-		p.Required("serviceAccounts", oneAccount+", by default the project's default account: name one, or keep the machine with Machine API")
+		p.Required("serviceAccounts", oneAccount+", and uses the project's default account if none is named: name a service account, or leave Machine "+
+			"API authoritative")
 	}
 	for i, a := range m.ServiceAccounts {
 		at := p.At(fmt.Sprintf("serviceAccounts[%d]", i))
 		if i > 0 {
-			at.Unsupported("", a.Email, oneAccount+": remove the others, or keep the machine with Machine API")
+			at.Unsupported("", a.Email, oneAccount+": keep the first one and remove the others, or leave Machine API authoritative")
 			continue
 		}
 		checkScopes(at, a.Email, a.Scopes)
@@ -83,8 +84,8 @@ func accountsTo(p *pass, m *providerSpec, c *infraSpec) {
 func accountsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	if c.ServiceAccount == nil {
 		p.Required("serviceAccounts",
-			"Machine API gives an instance no service account by itself: name one. Cluster API's default is email default and scope "+
-				"https://www.googleapis.com/auth/cloud-platform")
+			"Machine API gives an instance no service account by itself: name one. To name the account that Cluster API uses by default, set email to "+
+				"default and scopes to https://www.googleapis.com/auth/cloud-platform")
 		return
 	}
 	checkScopes(p.At("serviceAccounts"), c.ServiceAccount.Email, c.ServiceAccount.Scopes)
@@ -96,7 +97,7 @@ func checkScopes(p *pass, email string, scopes []string) {
 		p.Required("email", "set the email of the service account")
 	}
 	if len(scopes) == 0 {
-		p.Required("scopes", "an account without a scope has no rights: add a scope")
+		p.Required("scopes", "a service account without a scope has no rights: add a scope")
 	}
 }
 
@@ -165,7 +166,7 @@ func spotFrom(p *pass, c *infraSpec, m *providerSpec) {
 
 func checkSpot(p *pass, s scheduling) {
 	if s.spot && s.preemptible {
-		p.Invalid("preemptible", true, "an instance is either preemptible or Spot: remove one of them")
+		p.Invalid("preemptible", true, "an instance is either preemptible or Spot, not both: remove preemptible or provisioningModel")
 	}
 }
 
@@ -178,7 +179,7 @@ func maintenanceTo(p *pass, m *providerSpec, c *infraSpec) {
 
 func maintenanceFrom(p *pass, c *infraSpec, m *providerSpec) {
 	if c.OnHostMaintenance != nil && *c.OnHostMaintenance == "" {
-		p.Invalid("onHostMaintenance", "", "must not be empty: set a policy, or remove the field")
+		p.Invalid("onHostMaintenance", "", "must not be empty: set a policy, or remove this field")
 	}
 	checkMaintenance(p, schedulingFrom(c))
 	m.OnHostMaintenance = machinev1beta1.GCPHostMaintenanceType(word(c.OnHostMaintenance))
@@ -193,7 +194,7 @@ func checkMaintenance(p *pass, s scheduling) {
 	case s.maintenance != "" && s.maintenance != terminate && s.maintenance != migrate:
 		p.Invalid(path, s.maintenance, "supported values: \"Migrate\", \"Terminate\"")
 	case s.maintenance != terminate && (s.gpus || isConfidential(s.confidential)), s.maintenance == migrate && strings.HasPrefix(s.shape, attachedGPUs):
-		p.Invalid(path, s.maintenance, "must be Terminate: Google cannot migrate a running instance with GPUs, or a confidential one")
+		p.Invalid(path, s.maintenance, "must be Terminate, because Google cannot migrate a running instance that has GPUs or is confidential")
 	}
 }
 
@@ -221,7 +222,7 @@ func confidentialTo(p *pass, m *providerSpec, c *infraSpec) {
 
 func confidentialFrom(p *pass, c *infraSpec, m *providerSpec) {
 	if c.ConfidentialCompute != nil && *c.ConfidentialCompute == "" {
-		p.Invalid("confidentialCompute", "", "must not be empty: set a policy, or remove the field")
+		p.Invalid("confidentialCompute", "", "must not be empty: set a policy, or remove this field")
 	}
 	checkConfidential(p, schedulingFrom(c))
 	m.ConfidentialCompute = machinev1beta1.ConfidentialComputePolicy(word(c.ConfidentialCompute))
@@ -239,7 +240,7 @@ func checkConfidential(p *pass, s scheduling) {
 		p.Invalid(path, s.confidential,
 			"supported values: \"Disabled\", \"Enabled\", \"AMDEncryptedVirtualization\", \"AMDEncryptedVirtualizationNestedPaging\", \"IntelTrustedDomainExtensions\"")
 	case !slices.Contains(series, mine):
-		p.Invalid(path, s.confidential, fmt.Sprintf("needs a machine type of %s, not %q", strings.Join(series, ", "), s.shape))
+		p.Invalid(path, s.confidential, fmt.Sprintf("this policy needs a machine type of the series %s, not %q", strings.Join(series, ", "), s.shape))
 	}
 }
 
@@ -251,12 +252,12 @@ func restartTo(p *pass, m *providerSpec, _ *infraSpec) {
 	case "":
 	case machinev1beta1.RestartPolicyAlways:
 		if fleeting {
-			p.Invalid("restartPolicy", string(m.RestartPolicy), "a preemptible or Spot instance cannot be restarted: leave it out")
+			p.Invalid("restartPolicy", string(m.RestartPolicy), "a preemptible or Spot instance cannot be restarted: leave restartPolicy out")
 		}
 	case machinev1beta1.RestartPolicyNever:
 		if !fleeting {
 			p.Unsupported("restartPolicy", string(m.RestartPolicy),
-				"Cluster API has no restart policy, and Google restarts standard instances: must be Always, or left out")
+				"must be Always or absent, because Cluster API has no restart policy, and Google restarts standard instances")
 		}
 	default:
 		p.Invalid("restartPolicy", string(m.RestartPolicy), "supported values: \"Always\", \"Never\"")
@@ -296,7 +297,8 @@ func checkShielded(p *pass, s gcpv1.GCPShieldedInstanceConfig) {
 	if s.IntegrityMonitoring != gcpv1.IntegrityMonitoringPolicyDisabled &&
 		s.VirtualizedTrustedPlatformModule == gcpv1.VirtualizedTrustedPlatformModulePolicyDisabled {
 		p.Invalid("integrityMonitoring", string(s.IntegrityMonitoring),
-			"needs the virtualizedTrustedPlatformModule, which is Disabled: set integrityMonitoring to Disabled too (absent is Enabled)")
+			"integrityMonitoring needs the virtualizedTrustedPlatformModule, which is Disabled: set integrityMonitoring to Disabled too, because an absent "+
+				"value means Enabled")
 	}
 }
 
@@ -310,7 +312,7 @@ func onOff(p *pass, path, word string) {
 var gpuTypes = []string{"nvidia-tesla-k80", "nvidia-tesla-p100", "nvidia-tesla-p4", "nvidia-tesla-t4", "nvidia-tesla-v100"}
 
 const (
-	oneGPU  = "Machine API takes GPUs of one type only: remove the others"
+	oneGPU  = "Machine API accepts only one type of GPU on an instance: keep the first entry, and remove the others"
 	someGPU = "must be at least 1"
 )
 
@@ -348,7 +350,8 @@ func gpusFrom(p *pass, c *infraSpec, m *providerSpec) {
 		here := gpuPath(project(p), p.Core.FailureDomain, "")
 		kind, ok := strings.CutPrefix(g.Type, here)
 		if !ok || !slices.Contains(gpuTypes, kind) {
-			at.Unsupported("type", g.Type, fmt.Sprintf("Machine API takes %s and one of %s", here, strings.Join(gpuTypes, ", ")))
+			at.Unsupported("type", g.Type, fmt.Sprintf(
+				"must be %s followed by one of the types that Machine API accepts: %s", here, strings.Join(gpuTypes, ", ")))
 		}
 		m.GPUs = append(m.GPUs, machinev1beta1.GCPGPUConfig{Count: int32(g.Count), Type: kind})
 	}

@@ -31,7 +31,7 @@ func labelsTo(p *pass, m *providerSpec, c *infraSpec) {
 func inherits(p *pass, path string, own map[string]string) {
 	alone := clusterAlone(p, own)
 	for _, name := range sortedKeys(alone) {
-		p.Inherits(path, "additionalLabels", name, alone[name], "set it here too, or ",
+		p.Inherits(path, "additionalLabels", name, alone[name], "set the same entry in this object, or ",
 			map[string]any{"spec": map[string]any{"additionalLabels": map[string]any{name: nil}}})
 	}
 }
@@ -55,7 +55,7 @@ func labels(p *pass, path string, given map[string]string) map[string]string {
 		case is && v != want.value:
 			p.Differs(at, v, "what "+want.by+" gives every instance", want.value)
 		case strings.ContainsFunc(k+v, unicode.IsUpper):
-			p.Invalid(at, v, "Google Cloud takes no capital letters in a label: use small letters")
+			p.Invalid(at, v, "Google Cloud accepts no capital letters in the key or value of a label: use small letters")
 		}
 	}
 	return instanceLabels(p, given)
@@ -91,7 +91,7 @@ func inheritsTags(p *pass, own gcpv1.ResourceManagerTags) {
 			continue
 		}
 		rest := slices.Delete(slices.Clone(theirs), i, i+1)
-		p.Inherits("resourceManagerTags", "resourceManagerTags", key, value, "set it here too, or ",
+		p.Inherits("resourceManagerTags", "resourceManagerTags", key, value, "set the same entry in this object, or ",
 			map[string]any{"spec": map[string]any{"resourceManagerTags": rest}})
 	}
 }
@@ -167,7 +167,7 @@ func resourceTagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	inheritsTags(p, c.ResourceManagerTags)
 	for _, t := range listed(p, "resourceTags") {
 		if !hasTag(c.ResourceManagerTags, t["key"]) {
-			p.Required("resourceManagerTags", fmt.Sprintf("Machine API gives every instance the tag %s/%s=%s of the Infrastructure: add it",
+			p.Required("resourceManagerTags", fmt.Sprintf("Machine API gives every instance the tag %s/%s=%s, which the Infrastructure lists: add this tag",
 				t["parentID"], t["key"], t["value"]))
 		}
 	}
@@ -181,12 +181,14 @@ const mostTags = 50
 
 func uniqueTags(p *pass, tags gcpv1.ResourceManagerTags) {
 	if len(tags) > mostTags {
-		p.Unsupported("resourceManagerTags", len(tags), fmt.Sprintf("an instance takes at most %d tags, including the Infrastructure's: remove some", mostTags))
+		p.Unsupported("resourceManagerTags", len(tags), fmt.Sprintf(
+			"an instance can have at most %d resource manager tags, including those of the Infrastructure: remove some", mostTags))
 	}
 	seen := map[string]bool{}
 	for i, t := range tags {
 		if seen[t.Key] {
-			p.Invalid(fmt.Sprintf("resourceManagerTags[%d].key", i), t.Key, "the key is listed twice, and Machine API distinguishes tags by the key only: remove one")
+			p.Invalid(fmt.Sprintf("resourceManagerTags[%d].key", i), t.Key,
+				"two tags have this key, and Machine API distinguishes tags only by their keys: remove one of the two")
 		}
 		seen[t.Key] = true
 	}
@@ -197,13 +199,14 @@ func uniqueTags(p *pass, tags gcpv1.ResourceManagerTags) {
 func checkTag(p *pass, list string, i int, parent, key, value string) {
 	at := p.At(fmt.Sprintf("%s[%d]", list, i))
 	if !parentID.MatchString(parent) {
-		at.Invalid("parentID", parent, "must be the number of an organization or the id of a project")
+		at.Invalid("parentID", parent, "must be the number of an organization or the ID of a project")
 	}
 	if !tagKey.MatchString(key) {
-		at.Invalid("key", key, "a key has 1 to 63 characters: letters and digits, and between them also ._-")
+		at.Invalid("key", key, "must have 1 to 63 characters: letters, digits and ._-. The first and the last must be a letter or digit")
 	}
 	if !tagValue.MatchString(value) {
-		at.Invalid("value", value, "a value has 1 to 63 characters: letters and digits, and between them also spaces and _.@%=+:,*#&()[]{}-")
+		at.Invalid("value", value,
+			"must have 1 to 63 characters: letters, digits, spaces and _.@%=+:,*#&()[]{}-. The first must be a letter or digit, and so must the last")
 	}
 }
 
@@ -238,11 +241,11 @@ func metadataKeys(p *pass, list string) func(i int, key string) {
 		path := fmt.Sprintf("%s[%d].key", list, i)
 		switch {
 		case key == "":
-			p.Required(path, "set the key of the metadata")
+			p.Required(path, "an entry of the metadata needs a key: set the key")
 		case key == userDataKey:
-			p.Unsupported(path, key, "the machine's user data has this key, and Google takes each key only once: remove it")
+			p.Unsupported(path, key, "both APIs pass the machine's user data under this key, and Google accepts each key only once: remove this entry")
 		case seen[key]:
-			p.Invalid(path, key, "the key is listed twice: remove one")
+			p.Invalid(path, key, "the key is listed twice: remove one of the two entries")
 		}
 		seen[key] = true
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	oneInterface = "Cluster API attaches exactly one interface"
+	oneInterface = "Cluster API attaches exactly one network interface to an instance"
 	isNull       = "is null: remove it"
 )
 
@@ -33,7 +33,7 @@ func interfaceMade(m *providerSpec) *machinev1beta1.GCPNetworkInterface {
 // networkTo reports an error if a providerSpec does not have exactly one network interface, or if the interface is not in the GCPCluster's network.
 func networkTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if len(m.NetworkInterfaces) == 0 {
-		p.Required("networkInterfaces", oneInterface+": give it")
+		p.Required("networkInterfaces", oneInterface+": set one")
 	}
 	for i, n := range m.NetworkInterfaces {
 		path := fmt.Sprintf("networkInterfaces[%d]", i)
@@ -41,7 +41,7 @@ func networkTo(p *pass, m *providerSpec, _ *infraSpec) {
 		case n == nil:
 			p.Invalid(path, nil, isNull)
 		case i > 0:
-			p.Unsupported(path, n.Network, oneInterface+": remove the others, or keep the machine with Machine API")
+			p.Unsupported(path, n.Network, oneInterface+": keep the first one and remove the others, or leave Machine API authoritative")
 		default:
 			sameNetwork(p, path+".network", n.Network)
 		}
@@ -52,7 +52,7 @@ func sameNetwork(p *pass, path, have string) {
 	switch want, ok := network(p); {
 	case !ok:
 	case have == "":
-		p.Required(path, fmt.Sprintf("name the GCPCluster's network, %q, which Cluster API uses", want))
+		p.Required(path, fmt.Sprintf("name the network that Cluster API uses, which is the GCPCluster's network %q", want))
 	case have != want:
 		p.Differs(path, have, "the GCPCluster's network", want)
 	}
@@ -66,7 +66,7 @@ func networkFrom(p *pass, _ *infraSpec, m *providerSpec) {
 // no GCPCluster, network reports an error and returns false.
 func network(p *pass) (name string, ok bool) {
 	if len(p.Env.InfraCluster) == 0 {
-		cluster(p).Required("network.name", "the cluster's network is unknown, because there is no GCPCluster: create the GCPCluster")
+		cluster(p).Required("network.name", "the cluster's network is unknown, because the GCPCluster does not exist: create the GCPCluster")
 		return "", false
 	}
 	if name, _ = p.Env.InfraClusterString("spec", "network", "name"); name == "" {
@@ -88,8 +88,8 @@ func hostProjectTo(p *pass, m *providerSpec, _ *infraSpec) {
 	switch {
 	case have == want:
 	case host == "" && p.Env.InfraCluster != nil:
-		p.Amend("spec.network.hostProject", nil, fmt.Sprintf("The network is in project %q, but Cluster API would look for it in %q. Set the host project. "+
-			"It applies to all Machines of the cluster, so each Machine needs projectID %[1]q",
+		p.Amend("spec.network.hostProject", nil, fmt.Sprintf("The network is in project %q, but Cluster API would look for the network in project %q. Set "+
+			"the host project. It applies to all Machines of the cluster, so each Machine needs projectID %[1]q in its network interface",
 			have, want),
 			fmt.Sprintf(`{"spec":{"network":{"hostProject":%q}}}`, have), "")
 	default:
@@ -112,7 +112,7 @@ func hostProject(p *pass) string {
 	return project(p)
 }
 
-const noSubnet = "Machine API refuses an interface without a subnetwork: name the subnetwork"
+const noSubnet = "Machine API refuses a network interface without a subnetwork: name the subnetwork"
 
 func subnetTo(p *pass, m *providerSpec, c *infraSpec) {
 	switch n := interfaceOf(m); {

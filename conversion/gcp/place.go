@@ -77,7 +77,7 @@ func regionFrom(p *pass, _ *infraSpec, m *providerSpec) {
 
 func zoneTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if m.Zone == "" {
-		p.Required("zone", "without a zone Cluster API would choose one itself: name the zone")
+		p.Required("zone", "without a zone, Cluster API would choose a zone itself: name the zone")
 	}
 	checkZone(p, p, "zone", m.Zone)
 	p.Core.FailureDomain = m.Zone
@@ -86,7 +86,8 @@ func zoneTo(p *pass, m *providerSpec, _ *infraSpec) {
 func zoneFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	m.Zone = p.Core.FailureDomain
 	if m.Zone == "" {
-		machine(p).Required("failureDomain", "Machine API needs the zone of each machine, and Cluster API would choose one itself: name the zone")
+		machine(p).Required("failureDomain",
+			"Machine API needs the zone of each machine, but without a zone Cluster API would choose one itself: name the zone")
 	}
 	checkZone(p, machine(p), "failureDomain", m.Zone)
 }
@@ -96,7 +97,7 @@ func zoneFrom(p *pass, _ *infraSpec, m *providerSpec) {
 // plane, and workers may be in any zone.
 func checkZone(p, at *pass, path, zone string) {
 	if in := region(p); zone != "" && in != "" && !strings.HasPrefix(zone, in+"-") {
-		at.Invalid(path, zone, fmt.Sprintf("is no zone of the cluster's region, which is %q", in))
+		at.Invalid(path, zone, fmt.Sprintf("must be a zone of the cluster's region, which is %q", in))
 	}
 }
 
@@ -126,7 +127,7 @@ func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	id := text(c.ProviderID)
 	switch {
 	case p.Core.Template && id != "":
-		p.Unsupported("providerID", id, "a template has no instance: remove it")
+		p.Unsupported("providerID", id, "a template has no instance, and so no provider id: remove it")
 	case p.Core.ProviderID == "":
 		p.Core.ProviderID = id
 	case id != "" && id != p.Core.ProviderID:
@@ -148,12 +149,12 @@ func checkInstance(p *pass, field, zone string) {
 		machine(p).Invalid("providerID", p.Core.ProviderID, "must be of the form "+instanceForm)
 	case in != "" && id.project != in:
 		machine(p).Unsupported("providerID", p.Core.ProviderID,
-			fmt.Sprintf("the instance is not in the GCPCluster's project, %q: Cluster API would not find the instance, and would create another one. Keep "+
-				"the machine with Machine API", in))
+			fmt.Sprintf("the instance is not in the GCPCluster's project, %q, so Cluster API would not find the instance and would create another one. "+
+				"Leave Machine API authoritative for the Machine", in))
 	case zone != "" && id.zone != zone:
 		machine(p).Invalid("providerID", p.Core.ProviderID,
-			fmt.Sprintf("the instance is in zone %q, but the machine in %q: the controllers would not find the instance, and would create another one. Set "+
-				"%s to %q",
+			fmt.Sprintf("the instance is in zone %q, but according to its spec the machine is in zone %q. The controllers would not find the instance, and "+
+				"would create another one. Set %s to %q",
 				id.zone, zone, field, id.zone))
 	}
 }
@@ -172,7 +173,7 @@ func checkGroup(p *pass) {
 	}
 	if tag, _ := p.Env.InfraClusterString("spec", "loadBalancer", "apiServerInstanceGroupTagOverride"); tag != masterGroup && p.Env.InfraCluster != nil {
 		p.Replace("spec.loadBalancer.apiServerInstanceGroupTagOverride",
-			tag, fmt.Sprintf("The control plane needs %s here: its load balancers send requests to the instance groups %s-%s-ZONE",
+			tag, fmt.Sprintf("The value must be %s, because the load balancers of the control plane send requests to the instance groups %s-%s-ZONE",
 				masterGroup, p.Env.ClusterName, masterGroup),
 			fmt.Sprintf(`{"spec":{"loadBalancer":{"apiServerInstanceGroupTagOverride":%q}}}`, masterGroup))
 	}

@@ -41,8 +41,8 @@ func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 	if len(domains) > 0 {
 		spec["failureDomains"] = domains
 	}
-	return spec, "OpenShift does not create this object. " +
-		"Copy Secret " + e.Platform.CredentialsSecret + " to " + e.ClusterAPINamespace + ", then create the NutanixCluster"
+	return spec, "OpenShift does not create a NutanixCluster. Copy Secret " + e.Platform.CredentialsSecret + " to namespace " + e.ClusterAPINamespace + ", " +
+		"then create the NutanixCluster"
 }
 
 // legacy converts a failure domain of the Infrastructure into an item of a NutanixCluster's spec.failureDomains.

@@ -59,7 +59,7 @@ func checkDevice(p *pass, d *DeviceProperties) {
 	case !slices.Contains(adapters, d.AdapterType):
 		p.Invalid("adapterType", d.AdapterType, "supported values: "+strings.Join(adapters, ", "))
 	case d.DeviceType == "CDRom" && d.AdapterType != "IDE":
-		p.Unsupported("adapterType", d.AdapterType, "the other API's controller takes a CDRom only on IDE: set IDE")
+		p.Unsupported("adapterType", d.AdapterType, "the other API's controller accepts a CDRom only on the adapter IDE: set adapterType to IDE")
 	}
 	if d.DeviceIndex < 0 {
 		p.Invalid("deviceIndex", d.DeviceIndex, "must not be negative")

@@ -28,13 +28,13 @@ func identify(p *pass, t string, uuid, name *string) (ResourceIdentifier, bool) 
 	case t != "uuid" && t != "name":
 		p.Invalid("type", t, `must be "uuid" or "name"`)
 	case t == "uuid" && name != nil:
-		p.Invalid("name", *name, `the type is "uuid": leave the name out`)
+		p.Invalid("name", *name, `the type is "uuid", so a name is not allowed: remove name`)
 	case t == "name" && uuid != nil:
-		p.Invalid("uuid", *uuid, `the type is "name": leave the UUID out`)
+		p.Invalid("uuid", *uuid, `the type is "name", so a UUID is not allowed: remove uuid`)
 	case t == "uuid" && !wellFormed.MatchString(text(uuid)):
-		p.Invalid("uuid", text(uuid), "must be a UUID of 36 characters")
+		p.Invalid("uuid", text(uuid), "must be a UUID of 36 characters, with hyphens")
 	case t == "name" && text(name) == "":
-		p.Required("name", `the type is "name": give the name`)
+		p.Required("name", `the type is "name", so a name is required: set name`)
 	default:
 		return ResourceIdentifier{Type: t, UUID: uuid, Name: name}, true
 	}
@@ -75,7 +75,7 @@ func imageTo(p *pass, m *providerSpec, c *infraSpec) { c.Image = identifierTo(p,
 func imageFrom(p *pass, c *infraSpec, m *providerSpec) {
 	switch {
 	case c.Image != nil && c.ImageLookup != nil:
-		p.Invalid("image", c.Image.String(), "give image or imageLookup, not both")
+		p.Invalid("image", c.Image.String(), "a machine has either image or imageLookup, not both: remove imageLookup")
 	case c.Image != nil:
 		m.Image = identifierFrom(p, "image", *c.Image)
 	case c.ImageLookup == nil: // other rows refuse an imageLookup

@@ -25,7 +25,7 @@ func atLeastOne(p *pass, path string, n int32) int32 {
 
 func sized(p *pass, path string, q resource.Quantity, least string) resource.Quantity {
 	if q.Cmp(resource.MustParse(least)) < 0 {
-		p.Unsupported(path, q.String(), "Cluster API's controller takes at least "+least+": give that")
+		p.Unsupported(path, q.String(), "Cluster API's controller accepts at least "+least+": set a size that is large enough")
 	}
 	return q
 }
@@ -63,11 +63,11 @@ func checkCategory(p *pass, key, value string, seen map[string]bool) {
 	case key == "" || len(key) > most:
 		p.Invalid("key", key, "must have 1 to 64 characters")
 	case seen[key]:
-		p.Unsupported("key", key, "Machine API takes each key once, and this key is listed twice: remove one")
+		p.Unsupported("key", key, "Machine API accepts each key of a category only once, but this key is listed twice: remove one of the two")
 	case value == "" || len(value) > most:
 		p.Invalid("value", value, "must have 1 to 64 characters")
 	case key == own.Key && value != own.Value:
-		p.Differs("value", value, "the value that Machine API gives every virtual machine", own.Value)
+		p.Differs("value", value, "the value that Machine API sets for this category on every virtual machine", own.Value)
 	}
 	seen[key] = true
 }
@@ -120,15 +120,16 @@ func checkGPU(p *pass, g GPU) {
 	byName := g.Type == "name"
 	switch {
 	case byName && text(g.Name) == "":
-		p.Required("name", "the type is name: set it")
+		p.Required("name", "the type of the GPU is name, so a name is required: set name")
 	case byName && g.DeviceID != nil:
-		p.Invalid("deviceID", *g.DeviceID, "the type is name: remove the id")
+		p.Invalid("deviceID", *g.DeviceID, "the type of the GPU is name, so a device id is not allowed: remove deviceID")
 	case !byName && g.DeviceID == nil:
-		p.Required("deviceID", "the type is deviceID: set it")
+		p.Required("deviceID", "the type of the GPU is deviceID, so a device id is required: set deviceID")
 	case !byName && g.Name != nil:
-		p.Invalid("name", *g.Name, "the type is deviceID: remove the name")
+		p.Invalid("name", *g.Name, "the type of the GPU is deviceID, so a name is not allowed: remove name")
 	case g.DeviceID != nil && (*g.DeviceID > math.MaxInt32 || *g.DeviceID < math.MinInt32):
-		p.Unsupported("deviceID", *g.DeviceID, "the number does not fit into Machine API's field: give the GPU's name")
+		p.Unsupported("deviceID", *g.DeviceID,
+			"this device id does not fit into Machine API's field, which has 32 bits: set type to name, and give the GPU's name instead")
 	}
 }
 
@@ -137,8 +138,8 @@ func userDataTo(p *pass, m *providerSpec, _ *infraSpec) {
 	p.UserData(secret.Name)
 	if secret.Name != "" && p.Core.BootsWindows() {
 		p.Unsupported("userDataSecret.name", secret.Name,
-			"Windows reads its answers from Sysprep, which Machine API provides. Cluster API's provider supports only cloud-init: keep the MachineSet with "+
-				"Machine API")
+			"a Windows machine needs Sysprep, which Machine API provides, but Cluster API's provider supports only cloud-init: leave Machine API "+
+				"authoritative for the MachineSet")
 	}
 }
 
@@ -151,9 +152,9 @@ func userDataFrom(p *pass, c *infraSpec, m *providerSpec) {
 	switch {
 	case ref == nil:
 	case p.Core.Template:
-		p.Unsupported("bootstrapRef", ref.Name, "each machine of a template has its own bootstrap data: remove it")
+		p.Unsupported("bootstrapRef", ref.Name, "a template has no bootstrapRef, because each of its machines has bootstrap data of its own: remove it")
 	case ref.Kind != "Secret" || ref.APIVersion != "" && ref.APIVersion != "v1":
-		p.Unsupported("bootstrapRef.kind", ref.Kind, "Machine API takes its user data from a Secret: set it to Secret")
+		p.Unsupported("bootstrapRef.kind", ref.Kind, "Machine API takes its user data only from a Secret: set bootstrapRef.kind to Secret")
 	case ref.Name != secret:
 		p.Differs("bootstrapRef.name", ref.Name, "the Machine's spec.bootstrap.dataSecretName", secret)
 	case ref.Namespace != "" && ref.Namespace != p.Env.ClusterAPINamespace:

@@ -34,7 +34,7 @@ func placeTo(p *pass, m *providerSpec, c *infraSpec) {
 			p.Unsupported("failureDomain.name", domain.Name, undescribed(p))
 			return
 		case uninstalled(p, domain.Name):
-			p.Unsupported("failureDomain.name", domain.Name, noMachineThere+", or remove failureDomain")
+			p.Unsupported("failureDomain.name", domain.Name, noMachineThere+", or remove failureDomain from the providerSpec")
 		}
 	}
 	c.Cluster = identifierTo(p, "cluster", m.Cluster)
@@ -49,7 +49,7 @@ func placeTo(p *pass, m *providerSpec, c *infraSpec) {
 		return
 	}
 	if p.Core.FailureDomain = m.FailureDomain.Name; m.FailureDomain.Name == "" {
-		p.Required("failureDomain.name", "name the failure domain, or leave failureDomain out")
+		p.Required("failureDomain.name", "failureDomain needs a name: name the failure domain, or leave failureDomain out")
 		return
 	}
 	agree(p, "subnets", place{Cluster: c.Cluster, Subnets: c.Subnets})
@@ -64,9 +64,10 @@ const (
 // undescribed returns the reason, for a message, why the place of a machine that names only a failure domain is unknown.
 func undescribed(p *pass) string {
 	if _, given, _ := unstructured.NestedMap(p.Env.Infrastructure, "spec", "platformSpec", "nutanix"); !given {
-		return "the cluster and subnets of a failure domain are in the Infrastructure, and this Infrastructure has no spec.platformSpec.nutanix: " + addDomain
+		return "the cluster and subnets of this failure domain are unknown, because the Infrastructure has no spec.platformSpec.nutanix, which lists the " +
+			"failure domains: " + addDomain
 	}
-	return "the cluster and subnets of a failure domain are in the Infrastructure, and it lists no failure domain of this name: " + addDomain
+	return "the cluster and subnets of this failure domain are unknown, because the Infrastructure lists no failure domain of this name: " + addDomain
 }
 
 // unlisted reports an error for a machine that has no virtual machine yet if the NutanixCluster does not list the machine's failure domain, because Cluster
@@ -79,7 +80,8 @@ func unlisted(p *pass, c *infraSpec) {
 		return
 	}
 	p.Apply("spec.failureDomains", p.Core.FailureDomain, "failure-domain-"+p.Core.FailureDomain,
-		"If a failure domain is not listed here, Cluster API creates no virtual machine in it, and fails the machine for good. List this one",
+		"The NutanixCluster does not list this failure domain, so Cluster API would create no virtual machine in it, and would mark the machine as failed "+
+			"for good. List the failure domain",
 		map[string]any{"failureDomains": []any{map[string]any{"name": p.Core.FailureDomain, "cluster": c.Cluster, "subnets": c.Subnets, "controlPlane": true}}})
 }
 
@@ -109,11 +111,11 @@ func checkSubnets(p *pass, path string, subnets []ResourceIdentifier, n int) {
 	case n == 0:
 		p.Required(path, "a machine needs at least one subnet: name one")
 	case n > mostSubnets:
-		p.Invalid(path, nil, fmt.Sprintf("the machine has %d subnets, and may have at most %d: remove some", n, mostSubnets))
+		p.Invalid(path, nil, fmt.Sprintf("the machine has %d subnets, but may have at most %d: remove some", n, mostSubnets))
 	}
 	for i, s := range subnets[:min(len(subnets), mostSubnets)] {
 		if slices.ContainsFunc(subnets[:i], func(other ResourceIdentifier) bool { return same(s, other) }) {
-			p.Invalid(path, s.String(), "the subnet is listed twice: remove one")
+			p.Invalid(path, s.String(), "the subnet is listed twice: remove one of the two")
 		}
 	}
 }
@@ -241,7 +243,8 @@ func comparePrismCentrals(p *pass) {
 	here, _, _ := unstructured.NestedString(p.Env.Infrastructure, "spec", "platformSpec", "nutanix", "prismCentral", "address")
 	there, _ := p.Env.InfraClusterString("spec", "prismCentral", "address")
 	if here != "" && there != "" && here != there {
-		p.Unsupported("cluster", here, fmt.Sprintf("the Infrastructure's Prism Central is %q, and the NutanixCluster's is %q: set the same one in both", here, there))
+		p.Unsupported("cluster", here, fmt.Sprintf(
+			"the Infrastructure names the Prism Central %q, but the NutanixCluster names %q: set the same address in both", here, there))
 	}
 }
 
@@ -250,7 +253,7 @@ func providerIDTo(p *pass, _ *providerSpec, c *infraSpec) { c.ProviderID = p.Cor
 func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	switch id := c.ProviderID; {
 	case p.Core.Template && id != "":
-		p.Unsupported("providerID", id, "a template has no instance: remove it")
+		p.Unsupported("providerID", id, "a template has no instance, and so no provider id: remove it")
 	case p.Core.ProviderID == "":
 		p.Core.ProviderID = id
 	case id != "" && id != p.Core.ProviderID:

@@ -100,12 +100,14 @@ func checkEndpoint(p *pass) {
 	switch {
 	case spec.APIServerLoadBalancer.IsEnabled():
 		p.Unsupported("", nil,
-			"the OpenStackCluster has spec.apiServerLoadBalancer: Cluster API adds each control plane Machine to this load balancer, and Machine API does "+
-				"not. The provider accepts this field only when the object is created, so keep control plane Machines with Machine API")
+			"the OpenStackCluster has spec.apiServerLoadBalancer, so Cluster API adds each control plane Machine to this load balancer, but Machine API "+
+				"does not. The provider accepts this field only when the OpenStackCluster is created, so leave Machine API authoritative for control plane "+
+				"Machines")
 	case !yes(spec.DisableAPIServerFloatingIP) && !yes(spec.DisableExternalNetwork):
 		p.Unsupported("", nil,
-			"the OpenStackCluster does not have spec.disableAPIServerFloatingIP: true, so Cluster API gives a control plane Machine a floating IP, and "+
-				"Machine API does not. The provider accepts this field only when the object is created, so keep control plane Machines with Machine API")
+			"the OpenStackCluster does not have spec.disableAPIServerFloatingIP: true, so Cluster API gives a control plane Machine a floating IP, but "+
+				"Machine API does not. The provider accepts this field only when the OpenStackCluster is created, so leave Machine API authoritative for "+
+				"control plane Machines")
 	}
 }
 
@@ -120,7 +122,8 @@ func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 		return nil, ""
 	}
 	tag := "openshiftClusterID=" + e.ClusterName
-	const made = "OpenShift creates an OpenStackCluster since 4.21, unless the load balancer is yours. Otherwise create it with the subnets of your Machines"
+	const made = "OpenShift 4.21 and newer create the OpenStackCluster, unless the load balancer is the user's own. In any other cluster, create the " +
+		"OpenStackCluster with the subnets of your Machines"
 	spec = map[string]any{
 		"controlPlaneEndpoint":       map[string]any{"host": vips[0], "port": int64(6443)},
 		"disableAPIServerFloatingIP": true, "disableExternalNetwork": true,
@@ -130,7 +133,7 @@ func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 	place := placeOfMachines(e)
 	if place == nil {
 		spec["subnets"] = []any{map[string]any{"id": "SUBNET"}}
-		return spec, made + ". SUBNET is the id of the Machines' subnet, as openstack subnet list prints it"
+		return spec, made + ". In the command, SUBNET stands for the id of the Machines' subnet, as openstack subnet list prints it"
 	}
 	maps.Copy(spec, place)
 	return spec, made

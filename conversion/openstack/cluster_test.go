@@ -30,7 +30,7 @@ func TestAnOpenStackClusterIsMadeOfItsMachines(t *testing.T) {
 		"a network alone":                    {networks: `[{"uuid": "` + one + `"}]`, want: `{"network": {"id": "` + one + `"}}`},
 		"two families":                       {networks: `[{"uuid": "` + one + `", "subnets": [{"uuid": "` + one + `"}, {"uuid": "` + two + `"}]}]`, want: `{"network": {"id": "` + one + `"}, "subnets": [{"id": "` + one + `"}, {"id": "` + two + `"}]}`},
 		"an additional network":              {networks: `[{"subnets": [{"uuid": "` + two + `"}]}, {"uuid": "` + one + `"}]`, want: `{"subnets": [{"id": "` + two + `"}]}`},
-		"ports alone":                        {networks: `null`, want: `{"subnets": [{"id": "SUBNET"}]}`, contains: "SUBNET is the id of the Machines' subnet"},
+		"ports alone":                        {networks: `null`, want: `{"subnets": [{"id": "SUBNET"}]}`, contains: "SUBNET stands for the id of the Machines' subnet"},
 		"an entry that says nothing":         {networks: `[{}]`, want: `{"subnets": [{"id": "SUBNET"}]}`, contains: "SUBNET"},
 		"an id that Cluster API cannot take": {networks: `[{"subnets": [{"uuid": "x"}]}]`, want: `{"subnets": [{"id": "SUBNET"}]}`, contains: "SUBNET"},
 	} {

@@ -31,82 +31,89 @@ var of conversion.Rows[providerSpec, infraSpec]
 // These are reasons that more than one row gives.
 const (
 	noPortOpt  = "Machine API cannot set this option of a port: remove it"
-	noSchedule = "Machine API gives the scheduler only the server group and the availability zone as hints: remove them"
+	noSchedule = "Machine API passes only the server group and the availability zone to OpenStack's scheduler, and no other hints: remove the hints"
 )
 
 // Fields converts a providerSpec into the spec of an OpenStackMachine and back.
 var Fields = append(conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("kind", "apiVersion"), nil,
-		"Written as OpenstackProviderSpec of machine.openshift.io/v1alpha1. Any value is read, except another platform's kind: "+
-			"the Machine API goes by the cluster's platform.",
+		"The conversion writes OpenstackProviderSpec of machine.openshift.io/v1alpha1. It accepts any value except the kind of another platform, because "+
+			"Machine API does not read these fields: it uses the cluster's platform.",
 		nothing, nothingBack),
-	of.OnlyMAPI("metadata.*", "metadata inside a providerSpec means nothing: remove it"),
+	of.OnlyMAPI("metadata.*", "neither API reads metadata inside a providerSpec: remove it"),
 
 	// The cloud.
 	of.Iso(at("cloudsSecret.name", "cloudsSecret.namespace", "cloudName"), at("identityRef.type", "identityRef.name", "identityRef.cloudName",
 		ofCluster+"spec.identityRef"),
-		"If the secret and cloud are the OpenStackCluster's, identityRef stays absent, because Cluster API uses these by default. Any other secret becomes "+
-			"an identityRef of type Secret, and must also exist by this name in Cluster API's namespace. Machine API's secret must be in Machine API's "+
-			"namespace.",
+		"If the Secret and the cloud are those of the OpenStackCluster, identityRef stays absent, because Cluster API uses them by default. Any other "+
+			"Secret becomes an identityRef of type Secret; a Secret of the same name must also exist in Cluster API's namespace. cloudsSecret must be in "+
+			"Machine API's namespace.",
 		cloudTo, cloudFrom),
-	of.OnlyCAPI("identityRef.region", "Machine API takes the region from clouds.yaml: set region_name there"),
+	of.OnlyCAPI("identityRef.region", "Machine API takes the region only from clouds.yaml: remove region, and set region_name in clouds.yaml"),
 
 	// The server.
-	of.Iso(at("flavor"), at("flavor"), "By name; required.", flavorTo, flavorFrom),
-	of.OnlyCAPI("flavorID", "Machine API finds flavors by name: give flavor"),
+	of.Iso(at("flavor"), at("flavor"), "The flavor is given by its name. It is required.", flavorTo, flavorFrom),
+	of.OnlyCAPI("flavorID", "Machine API finds a flavor only by its name: set flavor, and remove flavorID"),
 	of.Iso(at("image", "rootVolume.sourceUUID"), at("image.id", "image.filter.name"),
-		"A name becomes a filter by name, which must match one image. A sourceUUID that is a UUID becomes the id. Any other sourceUUID is a name: the installer "+
-			"writes a name there. If both are given, sourceUUID counts. Machine API has a field for the id of an image only if there is a root volume.",
+		"The name of an image becomes a filter by name, which must match exactly one image. If sourceUUID is a UUID, it becomes the id. Any other "+
+			"sourceUUID is read as a name, because the installer writes a name into this field. If both image and sourceUUID are given, sourceUUID is "+
+			"used. Without a root volume, Machine API has no field for the id of an image.",
 		imageTo, imageFrom),
-	of.OnlyCAPI("image.filter.tags", "Machine API finds images by name: give only image.filter.name"),
-	of.OnlyCAPI("image.imageRef.*", "Machine API has no Image objects: give image.filter.name"),
+	of.OnlyCAPI("image.filter.tags", "Machine API finds an image only by its name: set image.filter.name, and remove the other filters"),
+	of.OnlyCAPI("image.imageRef.*", "Machine API has no Image objects: set image.filter.name, and remove imageRef"),
 	of.Same("keyName", "sshKeyName"),
 	of.Same("configDrive", "configDrive"),
 	of.Iso(at("tags"), at("tags", ofCluster+"spec.tags"),
-		"Copied. The machine must also name the OpenStackCluster's tags: Cluster API gives them to each server and port by default, Machine API only if the "+
-			"providerSpec names them. A tag given twice is an error. A template also gets the tags that Machine API gives each server by itself: "+
-			"cluster-api-provider-openstack and openshift-machine-api-CLUSTER.",
+		"The tags are copied. The machine must also list the OpenStackCluster's tags: Cluster API gives these tags to each server and port by default, but "+
+			"Machine API only if the providerSpec lists them. A tag that is listed twice is an error. A template also gets the tags that Machine API gives "+
+			"each server by itself: cluster-api-provider-openstack and openshift-machine-api-CLUSTER.",
 		tagsTo, tagsFrom),
 	of.Iso(at("serverMetadata"), at("serverMetadata[].key", "serverMetadata[].value"),
 		"The map becomes a list in the order of the keys. Keys and values have at most 255 characters. A key given twice is an error.", metadataTo, metadataFrom),
 	of.Iso(at("serverGroupID", "serverGroupName"), at("serverGroup.id", "serverGroup.filter.name"),
-		"By id, or else by name. If no group has this name, Machine API creates one; Cluster API needs an existing group.", serverGroupTo, serverGroupFrom),
+		"The server group is given by its id or, without an id, by its name. If no group has this name, Machine API creates one. Cluster API needs an "+
+			"existing group.", serverGroupTo, serverGroupFrom),
 	of.OnlyCAPI("schedulerHintAdditionalProperties.*", noSchedule),
-	of.Iso(at(ofMachine+"spec.providerID"), at("providerID"), "A template has none.", providerIDTo, providerIDFrom),
+	of.Iso(at(ofMachine+"spec.providerID"), at("providerID"), "A template has no provider id.", providerIDTo, providerIDFrom),
 	of.Iso(at("userDataSecret.name", "userDataSecret.namespace"), at(ofMachine+"spec.bootstrap.dataSecretName"),
-		"Required on both sides: Cluster API creates no Machine without bootstrap data. The namespace is each API's own.", userDataTo, userDataFrom),
+		"The Secret is required on both sides, because Cluster API creates no Machine without bootstrap data. Each API looks for the Secret in its own "+
+			"namespace.", userDataTo, userDataFrom),
 	of.Iso(at("availabilityZone"), at(ofMachine+"spec.failureDomain"), "", zoneTo, zoneFrom),
 
 	// The interfaces, the floating IPs, and the API server's load balancer.
 	of.Iso(at("networks", "ports", "securityGroups"), at("ports", "securityGroups",
 		ofCluster+"spec.network", ofCluster+"spec.subnets", ofCluster+"spec.managedSecurityGroups", "Infrastructure"+conversion.Elsewhere+
 			"status.platformStatus.openstack"),
-		"The networks and then the ports become one list, in their order. On the way back the first ports become networks, as far as an entry of networks "+
-			"can express them; from the first port that it cannot express, all become ports. One interface in the OpenStackCluster's subnets without other "+
-			"settings becomes an absent list of ports, and the reverse. Neither networks nor ports is an error. Machine API uses a port's own security "+
-			"groups instead of the machine's, and none on a port without port security. Cluster API adds the machine's groups to every port. If the result "+
-			"would differ, each port gets its groups, and the machine gets none.",
+		"The networks, followed by the ports, become one list of ports. In the conversion back, the first ports become entries of networks. From the first "+
+			"port that cannot be an entry of networks, all ports become entries of ports. If a machine has one interface, in the OpenStackCluster's "+
+			"subnets and without other settings, the list of ports in Cluster API is absent. A providerSpec with neither networks nor ports is an error. "+
+			"If a port has security groups of its own, Machine API uses them instead of the machine's, and a port without port security has no groups. "+
+			"Cluster API adds the machine's groups to every port. If the two APIs would give a port different groups, the mirror sets the groups on each "+
+			"port, and none on the machine.",
 		interfacesTo, interfacesFrom).
 		With(Interfaces.Lines(), "", "ports[]").
 		With(SecurityGroups.Lines(), "securityGroups[]", "securityGroups[]", "ports[].securityGroups[]"),
 	of.Same("trunk", "trunk"),
-	of.OnlyMAPI("floatingIP", "Cluster API attaches no floating IP by its address: associate the address with the server's port yourself, and remove it here"),
-	of.OnlyCAPI("floatingIPPoolRef.*", "Machine API takes no floating IPs from a pool: remove it"),
+	of.OnlyMAPI("floatingIP",
+		"Cluster API cannot attach a certain floating IP address: associate the address with the server's port yourself, and remove this field"),
+	of.OnlyCAPI("floatingIPPoolRef.*", "Machine API takes no floating IPs from a pool: remove this field"),
 	of.OnlyCAPI("ports[].hostID", noPortOpt),
 	of.OnlyCAPI("ports[].propagateUplinkStatus", noPortOpt),
 	of.OnlyCAPI("ports[].valueSpecs.*", noPortOpt),
 	of.Iso(nil, at(ofCluster+"spec.apiServerLoadBalancer", ofCluster+"spec.disableAPIServerFloatingIP"),
-		"Control plane Machines only: the OpenStackCluster must have neither a load balancer nor a floating IP for control plane Machines, because Machine "+
-			"API's have none.",
+		"If there is a control plane Machine, the OpenStackCluster must have neither a load balancer nor a floating IP for the API server, because Machine "+
+			"API gives its control plane Machines neither of the two.",
 		endpointTo, endpointFrom),
 
 	// The disks.
-	of.Iso(at("rootVolume.diskSize"), at("rootVolume.sizeGiB"), "Required if there is a root volume, and at least 1.", rootSizeTo, rootSizeFrom),
+	of.Iso(at("rootVolume.diskSize"), at("rootVolume.sizeGiB"),
+		"The size is required if there is a root volume. It must be at least 1 GiB.", rootSizeTo, rootSizeFrom),
 	of.Same("rootVolume.volumeType", "rootVolume.type"),
 	of.Iso(at("rootVolume.availabilityZone"), at("rootVolume.availabilityZone.from", "rootVolume.availabilityZone.name"),
-		"A zone becomes from: Name with this name. If it is absent, Cinder chooses the zone. from: Machine comes back as the name of the Machine's failure "+
-			"domain. No spaces.", rootZoneTo, rootZoneFrom),
-	of.Iso(at("additionalBlockDevices"), at("additionalBlockDevices"), "In their order. Each has its own name, which is not root.", devicesTo, devicesFrom).
+		"The zone becomes an availabilityZone whose field from is Name. If the zone is absent, Cinder chooses one. If from is Machine, the zone comes back "+
+			"as the name of the Machine's failure domain. The name of a zone must have no spaces.", rootZoneTo, rootZoneFrom),
+	of.Iso(at("additionalBlockDevices"), at("additionalBlockDevices"),
+		"The block devices keep their order. Each needs a name of its own, which is not root.", devicesTo, devicesFrom).
 		With(BlockDevices.Lines(), "additionalBlockDevices[]", "additionalBlockDevices[]"),
 
 	// Machine API has these fields only for old manifests, and does not read them.
@@ -119,25 +126,26 @@ var Interfaces = conversion.Table[nic, port]{
 	face.Iso(at("networks[].uuid", "networks[].filter.id", "networks[].subnets[].uuid", "networks[].subnets[].filter.id", "ports[].networkID",
 		"ports[].fixedIPs[].subnetID", "ports[].fixedIPs[].ipAddress"),
 		at("network.id", "fixedIPs[].subnet.id", "fixedIPs[].ipAddress"),
-		"By id, which is a UUID, or else by filter. A network with several subnets becomes one port with an address in each. Subnets without a network "+
-			"become one port each, as in Machine API. Such subnets must be the OpenStackCluster's, or of the OpenStackCluster's network, which the mirror "+
-			"then names: Cluster API puts a port without a network into the OpenStackCluster's subnets, and ignores its fixedIPs. Entries of ports can only "+
-			"have ids.",
+		"A network or subnet is given by its id, which is a UUID, or, without an id, by a filter. An entry of ports can only have ids. A network with "+
+			"several subnets becomes one port with an address in each subnet. If an entry of networks has subnets but no network, each subnet becomes a "+
+			"port, as in Machine API. Such subnets must be those of the OpenStackCluster, or be in the OpenStackCluster's network, which the mirror then "+
+			"names. The reason is that Cluster API puts a port without a network into the OpenStackCluster's subnets, and ignores the port's fixedIPs.",
 		placeTo, placeFrom).
 		With(NetworkFilters.Lines(), "networks[].filter", "network.filter").
 		With(SubnetFilters.Lines(), "networks[].subnets[].filter", "fixedIPs[].subnet.filter"),
 	face.Iso(at("networks[].noAllowedAddressPairs", "ports[].allowedAddressPairs[].ipAddress", "ports[].allowedAddressPairs[].macAddress"),
 		at("allowedAddressPairs[].ipAddress", "allowedAddressPairs[].macAddress"),
 		"The port of an entry of networks gets the Infrastructure's virtual addresses (apiServerInternalIPs, ingressIPs), unless noAllowedAddressPairs is "+
-			"true or the load balancer is the user's. Machine API adds them itself; the mirror writes them for Cluster API. The Infrastructure may get "+
-			"addresses of another family later, so for a machine with an instance some of the addresses are enough. An entry of ports has its own pairs.",
+			"true or the load balancer is the user's own. Machine API adds these addresses itself; for Cluster API the mirror lists them. The "+
+			"Infrastructure may get addresses of another family later, so a machine with an instance needs only some of the addresses. An entry of ports "+
+			"has address pairs of its own.",
 		pairsTo, pairsFrom),
 	face.Iso(at("networks[].portTags", "networks[].subnets[].portTags", "ports[].tags"), at("tags"),
-		"Tags of a network's subnets come back as tags of the network. A tag given twice is an error.", portTagsTo, portTagsFrom),
+		"The tags of a network's subnets come back as tags of the network. A tag that is listed twice is an error.", portTagsTo, portTagsFrom),
 	word(at("networks[].vnicType", "ports[].vnicType"), "vnicType", vnicType),
 	face.Iso(at("networks[].profile", "ports[].profile"), at("profile.ovsHWOffload", "profile.trustedVF"),
-		"The key capabilities with the value [switchdev] becomes ovsHWOffload, and the key trusted becomes trustedVF. Cluster API has no other keys. An "+
-			"ovsHWOffload of false means the same as absent, and comes back as absent.", profileTo, profileFrom),
+		"The key capabilities with the value [switchdev] becomes ovsHWOffload, and the key trusted becomes trustedVF. Cluster API has no field for any "+
+			"other key. False in ovsHWOffload means the same as absent, and comes back as absent.", profileTo, profileFrom),
 	face.Iso(at("networks[].portSecurity", "ports[].portSecurity"), at("disablePortSecurity"), "The opposite.", securityTo, securityFrom),
 	face.Iso(at("ports[].securityGroups"), at("securityGroups"), "By id.", ownGroupsTo, ownGroupsFrom),
 	word(at("ports[].nameSuffix"), "nameSuffix", nameSuffix),
@@ -156,8 +164,8 @@ var (
 
 // These are notes about the members of filters for projects and tags.
 const (
-	projectNote = "tenantId is the former name of projectId: it comes back as projectId, and must not differ from projectId."
-	tagNote     = "A text with commas becomes a list. An empty tag, or a tag given twice, is an error."
+	projectNote = "tenantId is the former name of projectId, so it comes back as projectId. If both are given, they must be equal."
+	tagNote     = "The tags, separated by commas in Machine API, become a list. An empty tag, or a tag that is listed twice, is an error."
 )
 
 // NetworkFilters converts a filter for networks.
@@ -224,7 +232,8 @@ var SecurityGroupFilters = conversion.Table[machinev1alpha1.SecurityGroupFilter,
 // SecurityGroups converts one security group.
 var SecurityGroups = conversion.Table[machinev1alpha1.SecurityGroupParam, openstackv1.SecurityGroupParam]{
 	secured.Iso(at("uuid", "name", "filter.id", "filter.name"), at("id", "filter.name"),
-		"By id, which is a UUID, or else by name and filter. The name comes back as name, the id as uuid.", groupTo, groupFrom).
+		"The security group is given by its id, which is a UUID, or, without an id, by its name and a filter. In the conversion back, the name becomes "+
+			"name and the id becomes uuid.", groupTo, groupFrom).
 		With(SecurityGroupFilters.Lines(), "filter", "filter"),
 }
 
@@ -233,13 +242,13 @@ var device conversion.Rows[machinev1alpha1.AdditionalBlockDevice, openstackv1.Ad
 // BlockDevices converts one additional block device.
 var BlockDevices = conversion.Table[machinev1alpha1.AdditionalBlockDevice, openstackv1.AdditionalBlockDevice]{
 	device.Same("name", "name"),
-	device.Iso(at("sizeGiB"), at("sizeGiB"), "At least 1.", sizeTo, sizeFrom),
+	device.Iso(at("sizeGiB"), at("sizeGiB"), "The size must be at least 1 GiB.", sizeTo, sizeFrom),
 	device.Words("storage.type", "storage.type", "",
 		conversion.Word{MachineAPI: "Volume", ClusterAPI: "Volume"},
 		conversion.Word{MachineAPI: "Local", ClusterAPI: "Local"}),
 	device.Same("storage.volume.type", "storage.volume.type"),
 	device.Iso(at("storage.volume.availabilityZone"), at("storage.volume.availabilityZone.from", "storage.volume.availabilityZone.name"),
-		"A zone becomes from: Name with this name. If it is absent, Machine API takes the server's zone, so absent becomes from: Machine; in Cluster API "+
-			"absent is Cinder's default. No spaces.",
+		"The zone becomes an availabilityZone whose field from is Name. If the zone is absent, the field from is Machine, because Machine API then uses "+
+			"the server's zone. An absent availabilityZone in Cluster API means Cinder's default zone. The name of a zone must have no spaces.",
 		deviceZoneTo, deviceZoneFrom),
 }

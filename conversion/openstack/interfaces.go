@@ -53,7 +53,8 @@ func (n *nic) port() *portOpts {
 
 func interfacesTo(p *pass, m *providerSpec, c *infraSpec) {
 	if len(m.Networks)+len(m.Ports) == 0 {
-		p.Required("networks", "name the network: without it Machine API takes the project's only network, and Cluster API the OpenStackCluster's")
+		p.Required("networks",
+			"name the network of the machine: without one, Machine API uses the project's only network, but Cluster API uses the OpenStackCluster's network")
 	}
 	for i := range m.Networks {
 		for _, n := range perPort(p, m.Networks[i]) {
@@ -106,7 +107,8 @@ func groupsTo(p *pass, m *providerSpec, c *infraSpec) {
 	case !slices.ContainsFunc(c.Ports, apart):
 		c.SecurityGroups = all
 	case len(all) > 0 && !slices.ContainsFunc(c.Ports, takes):
-		p.Invalid("securityGroups", nil, "no interface uses these groups, because each interface has its own groups or no port security: remove them")
+		p.Invalid("securityGroups", nil,
+			"no interface uses these security groups, because each interface has groups of its own or has no port security: remove these groups")
 	default:
 		hand(c.Ports, all)
 		collect(c, vips{all: virtual(p)})
@@ -149,8 +151,8 @@ func takes(c port) bool { return !apart(c) }
 func checkManaged(p *pass) {
 	if _, managed, _ := unstructured.NestedMap(p.Env.InfraCluster, "spec", "managedSecurityGroups"); managed {
 		p.Unsupported("securityGroups", nil,
-			"the OpenStackCluster has spec.managedSecurityGroups: Cluster API adds these groups to each Machine, and Machine API does not. Remove "+
-				"spec.managedSecurityGroups, or keep the machine with Machine API")
+			"the OpenStackCluster has spec.managedSecurityGroups, so Cluster API adds security groups to each Machine, but Machine API does not. Remove "+
+				"spec.managedSecurityGroups, or leave Machine API authoritative")
 	}
 }
 
@@ -172,7 +174,8 @@ func interfacesFrom(p *pass, c *infraSpec, m *providerSpec) {
 // plugged returns a copy of the ports that Cluster API creates. If the OpenStackMachine lists none, this is one port in the OpenStackCluster's network.
 func plugged(p *pass, c *infraSpec) []port {
 	if cl := clusterOf(p); len(c.Ports) == 0 && len(cl.Spec.Subnets) == 0 && cl.network() == nil {
-		p.Required("ports", "the Machine's network is unknown, because the OpenStackCluster names neither a network nor subnets: name the network")
+		p.Required("ports",
+			"the Machine's network is unknown, because neither this object nor the OpenStackCluster names a network or subnets: name the network in ports")
 		return nil
 	}
 	if len(c.Ports) == 0 {
@@ -181,7 +184,8 @@ func plugged(p *pass, c *infraSpec) []port {
 	ports := slices.Clone(c.Ports)
 	for i, c := range ports {
 		if unsecured(c) && len(c.SecurityGroups) > 0 {
-			p.Invalid(fmt.Sprintf("ports[%d].securityGroups", i), nil, "a port without port security has no security groups: remove them")
+			p.Invalid(fmt.Sprintf("ports[%d].securityGroups", i), nil,
+				"a port without port security cannot have security groups: remove the groups, or enable port security")
 			ports[i].SecurityGroups = nil
 		}
 	}
@@ -305,11 +309,12 @@ func checkShared(p *pass, ports []port) {
 		switch {
 		case len(c.SecurityGroups) > 0:
 			p.Unsupported(fmt.Sprintf("ports[%d].securityGroups", i), nil,
-				"Cluster API adds the machine's securityGroups to the port's, but Machine API would use only the port's: give each port all its groups, and "+
-					"the machine none")
+				"Cluster API adds the machine's securityGroups to those of the port, but Machine API would use only those of the port: give each port all "+
+					"groups that it needs, and remove the machine's securityGroups")
 		case unsecured(c):
 			p.Invalid(fmt.Sprintf("ports[%d].disablePortSecurity", i), true,
-				"Cluster API creates no server that has securityGroups and a port without port security: give the other ports the groups, and the machine none")
+				"Cluster API creates no server if the machine has securityGroups and this port has no port security: give the groups to each of the other "+
+					"ports, and remove the machine's securityGroups")
 		}
 	}
 }

@@ -21,14 +21,14 @@ func placeTo(p *pass, m *nic, c *port) {
 	}
 	o := m.port()
 	if o.NetworkID == "" {
-		p.Required("networkID", "name the port's network")
+		p.Required("networkID", "the port needs a network: give the network's id")
 	}
 	checkID(p, "networkID", o.NetworkID)
 	c.Network = &openstackv1.NetworkParam{ID: &o.NetworkID}
 	for i, ip := range o.FixedIPs {
 		path := fmt.Sprintf("fixedIPs[%d].subnetID", i)
 		if ip.SubnetID == "" {
-			p.Required(path, "name the subnet of the address")
+			p.Required(path, "a fixed address needs its subnet: give the subnet's id")
 		}
 		checkID(p, path, ip.SubnetID)
 		c.FixedIPs = append(c.FixedIPs, openstackv1.FixedIP{Subnet: &openstackv1.SubnetParam{ID: &ip.SubnetID}, IPAddress: orAbsent(ip.IPAddress)})
@@ -67,8 +67,8 @@ func impliedPlace(p *pass, n *networkParam, c *port) {
 	case cl.network() != nil:
 		c.Network = cl.network()
 	default:
-		p.Required("uuid", "the subnets' network is unknown, because the OpenStackCluster names neither a network nor these subnets: give the network's uuid"+
-			listSubnets(p, n))
+		p.Required("uuid", "the network of these subnets is unknown, because the OpenStackCluster names neither its network nor these subnets: give the "+
+			"network's uuid"+listSubnets(p, n))
 	}
 }
 
@@ -83,8 +83,8 @@ func listSubnets(p *pass, n *networkParam) string {
 	if err != nil {
 		return ""
 	}
-	return ". Or, if the cluster's Machines are in these subnets, list the subnets in spec.subnets of the OpenStackCluster. The provider accepts this field " +
-		"only when the object is created, so replace the object: " + p.Replacement(string(patch))
+	return ". If the cluster's other Machines are in these subnets too, you can list the subnets in spec.subnets of the OpenStackCluster instead. The " +
+		"provider accepts this field only when the OpenStackCluster is created, so replace the OpenStackCluster: " + p.Replacement(string(patch))
 }
 
 func placeFrom(p *pass, c *port, m *nic) {
@@ -114,13 +114,15 @@ func placeFrom(p *pass, c *port, m *nic) {
 // entry of networks.
 func (n *nic) byIDOnly(what string) string {
 	if n.bar == "" {
-		return "in Machine API every interface after the first port is a port too, and a port names its " + what + " by id"
+		return "in Machine API this interface is an entry of ports, because it follows another such entry, and an entry of ports names its " + what + " " +
+			"only by id: give the id"
 	}
 	if n.bar == pairsField {
-		return "Machine API's ports name their " + what + " by id; its networks take filters, and allow exactly the cluster's virtual addresses (" + n.virtual +
-			"), or none: give it these, or the id"
+		return "in Machine API an entry of ports names its " + what + " only by id. An entry of networks accepts a filter, but its allowed address pairs " +
+			"must be exactly the cluster's virtual addresses (" + n.virtual + "), or none: set these pairs, or give the id"
 	}
-	return "Machine API's ports name their " + what + " by id; its networks take filters, but no " + n.bar
+	return "in Machine API an entry of ports names its " + what + " only by id, and an entry of networks, which accepts a filter, has no field for " + n.bar +
+		": give the id"
 }
 
 func networkPlaceFrom(p *pass, c *port, n *networkParam) {
@@ -129,8 +131,8 @@ func networkPlaceFrom(p *pass, c *port, n *networkParam) {
 		cl := clusterOf(p)
 		switch {
 		case len(ips) > 0 && !equality.Semantic.DeepEqual(ips, cl.addresses()):
-			p.Unsupported("fixedIPs", nil, "Cluster API puts a port without a network into the OpenStackCluster's subnets, and ignores its fixedIPs: name "+
-				"the network")
+			p.Unsupported("fixedIPs", nil, "Cluster API puts a port without a network into the OpenStackCluster's subnets, and ignores the port's "+
+				"fixedIPs: name the network of the port")
 		case len(cl.Spec.Subnets) > 0:
 			ips = cl.addresses()
 		default:
@@ -169,7 +171,8 @@ func pairsTo(p *pass, m *nic, c *port) {
 	}
 	for i, pair := range m.port().AllowedAddressPairs {
 		if pair.IPAddress == "" {
-			p.Required(fmt.Sprintf("allowedAddressPairs[%d].ipAddress", i), "give the address: Cluster API takes no pair without an address")
+			p.Required(fmt.Sprintf("allowedAddressPairs[%d].ipAddress", i),
+				"Cluster API accepts no allowed address pair without an IP address: give the address")
 		}
 		c.AllowedAddressPairs = append(c.AllowedAddressPairs, openstackv1.AddressPair{IPAddress: pair.IPAddress, MACAddress: orAbsent(pair.MACAddress)})
 	}

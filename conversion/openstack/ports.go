@@ -42,11 +42,12 @@ func profileTo(p *pass, m *nic, c *port) {
 		case key == trusted && value == "false":
 			out.TrustedVF = &off
 		case key == capabilities:
-			p.Unsupported(path, value, "Cluster API takes one capability: set "+offload+" only")
+			p.Unsupported(path, value, "Cluster API accepts only one value of capabilities: set capabilities to "+offload)
 		case key == trusted:
 			p.Unsupported(path, value, `supported values: "false", "true"`)
 		default:
-			p.Unsupported(path, value, "Cluster API takes only the keys capabilities and trusted: remove this key, or keep the machine with Machine API")
+			p.Unsupported(path, value,
+				"Cluster API accepts only the keys capabilities and trusted in a port's profile: remove this key, or leave Machine API authoritative")
 		}
 	}
 	if out != (openstackv1.BindingProfile{}) {
@@ -95,11 +96,11 @@ func ownGroupsTo(p *pass, m *nic, c *port) {
 		return
 	}
 	if o.PortSecurity != nil && !*o.PortSecurity {
-		p.Invalid("securityGroups", nil, "a port without port security has no security groups: remove them")
+		p.Invalid("securityGroups", nil, "a port without port security cannot have security groups: remove the groups, or enable port security")
 	}
 	for i, id := range *o.SecurityGroups {
 		if !isID(id) {
-			p.Invalid(fmt.Sprintf("securityGroups[%d]", i), id, "must be a UUID: Cluster API takes no other form of id")
+			p.Invalid(fmt.Sprintf("securityGroups[%d]", i), id, "must be a UUID, because Cluster API accepts no other form of id")
 		}
 		c.SecurityGroups = append(c.SecurityGroups, openstackv1.SecurityGroupParam{ID: &id})
 	}
@@ -114,7 +115,7 @@ func ownGroupsFrom(p *pass, c *port, m *nic) {
 	for i, g := range c.SecurityGroups {
 		at := p.At(fmt.Sprintf("securityGroups[%d]", i))
 		if g.ID == nil {
-			at.Unsupported("", nil, "Machine API's ports name their own security groups by id: set the id")
+			at.Unsupported("", nil, "in Machine API a port names its own security groups only by id: set the id")
 			continue
 		}
 		ids = append(ids, identifyBack(at, g.ID, !g.Filter.IsZero()))
@@ -137,7 +138,7 @@ func word(paths []string, there string, where func(*nic, *port) (*string, *optio
 				return
 			}
 			if **from == "" {
-				p.Unsupported(there, "", "Machine API does not distinguish this value from an absent one: leave the field out")
+				p.Unsupported(there, "", "Machine API does not distinguish empty text from an absent value: leave this field out")
 			}
 			*to = **from
 		})

@@ -13,7 +13,7 @@ import (
 	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
 )
 
-const oneOf = "give an id or a filter, not both"
+const oneOf = "give either an id or a filter, not both"
 
 // uuid matches the forms of a UUID that Cluster API's CRD accepts. OpenStack's UUIDs may lack hyphens.
 var uuid = regexp.MustCompile(`^(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$`)
@@ -22,7 +22,7 @@ func isID(s string) bool { return uuid.MatchString(s) }
 
 func checkID(p *pass, path, id string) {
 	if id != "" && !isID(id) {
-		p.Invalid(path, id, "must be a UUID: Cluster API takes no other form of id")
+		p.Invalid(path, id, "must be a UUID, because Cluster API accepts no other form of id")
 	}
 }
 
@@ -46,7 +46,7 @@ func identifyBack(p *pass, id *string, filtered bool) string {
 	checkID(p, "id", text(id))
 	switch {
 	case text(id) == "" && !filtered:
-		p.Required("", "set an id or a filter")
+		p.Required("", "this reference needs an id or a filter: set one of the two")
 	case id != nil && filtered:
 		p.Invalid("filter", nil, oneOf)
 	}
@@ -74,7 +74,7 @@ func groupTo(p *pass, m *machinev1alpha1.SecurityGroupParam, c *openstackv1.Secu
 	case m.Name == "":
 		filter.Name = m.Filter.Name
 	case m.Filter.Name != "" && m.Filter.Name != m.Name:
-		p.Invalid("filter.name", m.Filter.Name, fmt.Sprintf("differs from name, which is %q: remove it", m.Name))
+		p.Invalid("filter.name", m.Filter.Name, fmt.Sprintf("differs from the field name, which is %q: remove filter.name", m.Name))
 	}
 	SecurityGroupFilters.ToClusterAPI(p.At("filter"), &m.Filter, &filter)
 	if filter.IsZero() {
@@ -97,7 +97,7 @@ func project(p *pass, id, former string) string {
 		return former
 	}
 	if former != "" && former != id {
-		p.Invalid("tenantId", former, fmt.Sprintf("differs from projectId, which is %q and takes precedence: remove it", id))
+		p.Invalid("tenantId", former, fmt.Sprintf("differs from projectId, which is %q and takes precedence: remove tenantId", id))
 	}
 	return id
 }
@@ -136,11 +136,11 @@ func checkTags(p *pass, path string, tags []openstackv1.NeutronTag) {
 		switch {
 		case tag == "" && seen.Has(tag): // an empty tag was reported before
 		case tag == "":
-			p.Invalid(path, openstackv1.JoinTags(tags), "must not be empty: remove the tag")
+			p.Invalid(path, openstackv1.JoinTags(tags), "a tag must not be empty: remove the empty tag")
 		case strings.Contains(string(tag), ","):
-			p.Invalid(path, string(tag), "must not have a comma: give two tags instead")
+			p.Invalid(path, string(tag), "a tag must not contain a comma: give two tags instead")
 		case seen.Has(tag):
-			p.Invalid(path, string(tag), "the tag is listed twice: remove one")
+			p.Invalid(path, string(tag), "the tag is listed twice: remove one of the two")
 		}
 		seen.Insert(tag)
 	}

@@ -36,9 +36,9 @@ func cloudTo(p *pass, m *providerSpec, c *infraSpec) {
 	p.OwnNamespace("cloudsSecret.namespace", secret.Namespace)
 	switch {
 	case secret.Name == "":
-		p.Required("cloudsSecret.name", "name the secret with clouds.yaml: without it Machine API creates no server")
+		p.Required("cloudsSecret.name", "name the Secret that contains clouds.yaml, because Machine API creates no server without it")
 	case cloud == "":
-		p.Required("cloudName", "name the cloud of clouds.yaml: without it Machine API creates no server")
+		p.Required("cloudName", "name the cloud in clouds.yaml, because Machine API creates no server without it")
 	case secret.Name != clusterSecret(p) || cloud != clusterCloud(p):
 		c.IdentityRef = &openstackv1.OpenStackIdentityReference{Type: secretKind, Name: secret.Name, CloudName: cloud}
 	}
@@ -48,14 +48,14 @@ func cloudFrom(p *pass, c *infraSpec, m *providerSpec) {
 	name, cloud := clusterSecret(p), clusterCloud(p)
 	if ref := c.IdentityRef; ref != nil {
 		if ref.Type != secretKind && ref.Type != "" {
-			p.Unsupported("identityRef.type", ref.Type, "Machine API takes its credentials from a Secret: set it to Secret")
+			p.Unsupported("identityRef.type", ref.Type, "Machine API takes its credentials only from a Secret: set identityRef.type to Secret")
 		}
 		if name, cloud = ref.Name, ref.CloudName; name == "" || cloud == "" {
-			p.Required("identityRef", "name the secret and its cloud, or leave identityRef out")
+			p.Required("identityRef", "identityRef needs a name and a cloudName: set both, or leave identityRef out")
 		}
 	} else if name == "" {
-		p.Required("identityRef", "Cluster API takes the OpenStackCluster's identityRef, which is not a Secret, but Machine API needs a Secret: name a "+
-			"secret and its cloud")
+		p.Required("identityRef", "without identityRef, Cluster API uses the OpenStackCluster's identityRef, which is not a Secret, but Machine API needs "+
+			"a Secret: name a Secret and its cloud in identityRef")
 	}
 	m.CloudsSecret = &corev1.SecretReference{Name: name, Namespace: p.Env.MachineAPINamespace}
 	m.CloudName = cloud
@@ -120,7 +120,7 @@ func imageFrom(p *pass, c *infraSpec, m *providerSpec) {
 	case id != "" && m.Image != "":
 		p.Invalid("image", nil, oneOf)
 	case id != "" && c.RootVolume == nil:
-		p.Unsupported("image.id", id, "without a root volume Machine API finds images by name: give image.filter.name")
+		p.Unsupported("image.id", id, "without a root volume, Machine API finds an image only by its name: set image.filter.name, and remove image.id")
 	case id != "":
 		checkID(p, "image.id", id)
 		rootVolume(m).SourceUUID = id
@@ -171,7 +171,7 @@ func distinct(p *pass, path string, tags []string, seen sets.Set[string]) []stri
 	var out []string
 	for i, tag := range tags {
 		if seen.Has(tag) {
-			p.Invalid(fmt.Sprintf("%s[%d]", path, i), tag, "the tag is listed twice: remove one")
+			p.Invalid(fmt.Sprintf("%s[%d]", path, i), tag, "the tag is listed twice: remove one of the two")
 		}
 		seen.Insert(tag)
 		out = append(out, tag)
@@ -186,7 +186,8 @@ func metadataTo(p *pass, m *providerSpec, c *infraSpec) {
 	for _, key := range slices.Sorted(maps.Keys(m.ServerMetadata)) {
 		value := m.ServerMetadata[key]
 		if utf8.RuneCountInString(key) > maxMetadata || utf8.RuneCountInString(value) > maxMetadata {
-			p.Unsupported("serverMetadata["+key+"]", value, fmt.Sprintf("Cluster API takes keys and values of at most %d characters: shorten it, or remove it",
+			p.Unsupported("serverMetadata["+key+"]", value, fmt.Sprintf(
+				"Cluster API accepts keys and values of at most %d characters in a server's metadata: shorten the text, or remove the entry",
 				maxMetadata))
 		}
 		c.ServerMetadata = append(c.ServerMetadata, openstackv1.ServerMetadata{Key: key, Value: value})
@@ -199,7 +200,7 @@ func metadataFrom(p *pass, c *infraSpec, m *providerSpec) {
 			m.ServerMetadata = map[string]string{}
 		}
 		if _, twice := m.ServerMetadata[item.Key]; twice {
-			p.Invalid(fmt.Sprintf("serverMetadata[%d].key", i), item.Key, "the key is listed twice: remove one")
+			p.Invalid(fmt.Sprintf("serverMetadata[%d].key", i), item.Key, "the key is listed twice: remove one of the two entries")
 		}
 		m.ServerMetadata[item.Key] = item.Value
 	}
@@ -241,7 +242,7 @@ func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	id := text(c.ProviderID)
 	switch {
 	case p.Core.Template && id != "":
-		p.Unsupported("providerID", id, "a template has no instance: remove it")
+		p.Unsupported("providerID", id, "a template has no instance, and so no provider id: remove it")
 	case p.Core.ProviderID == "":
 		p.Core.ProviderID = id
 	case id != "" && id != p.Core.ProviderID:

@@ -18,8 +18,8 @@ type (
 )
 
 const (
-	noSize     = "must be at least 1: give the volume's size in GiB"
-	noRootSize = noSize + ", or remove rootVolume and name the image: then the server boots from its flavor's disk"
+	noSize     = "must be at least 1: give the size of the volume, in GiB"
+	noRootSize = noSize + ". Or remove rootVolume and name the image, so that the server boots from the disk of its flavor"
 )
 
 func rootSizeTo(p *pass, m *providerSpec, c *infraSpec) {
@@ -76,7 +76,7 @@ func zoneNamed(p *pass, path, name string) *volumeZone {
 
 func checkZone(p *pass, path, name string) {
 	if strings.Contains(name, " ") {
-		p.Invalid(path, name, "must not have spaces: Kubernetes cannot register volumes in such a zone")
+		p.Invalid(path, name, "the name of the zone must not contain spaces, because Kubernetes cannot register volumes in such a zone")
 	}
 }
 
@@ -87,13 +87,13 @@ func zoneOf(p *pass, zone *volumeZone) (name string, ofMachine bool) {
 	}
 	switch {
 	case zone.From == openstackv1.VolumeAZFromMachine && name != "":
-		p.Invalid("name", name, "with from: Machine the volume is in the server's zone: remove the name")
+		p.Invalid("name", name, "the field from is Machine, so the volume is in the server's zone: remove name, or set the field from to Name")
 	case zone.From == openstackv1.VolumeAZFromMachine:
 		return "", true
 	case zone.From != openstackv1.VolumeAZFromName && zone.From != "":
 		p.Invalid("from", string(zone.From), "supported values: \"Machine\", \"Name\"")
 	case name == "":
-		p.Required("name", "from: Name needs the zone's name: set it")
+		p.Required("name", "the field from is Name, or absent, so the zone needs a name: set name")
 	}
 	checkZone(p, "name", name)
 	return name, false
@@ -124,18 +124,18 @@ func devicesFrom(p *pass, c *infraSpec, m *providerSpec) {
 func checkDevice(p *pass, seen map[string]bool, name, kind string, volume bool) {
 	switch {
 	case name == "":
-		p.Required("name", "name the device")
+		p.Required("name", "the block device needs a name: set name")
 	case name == "root":
-		p.Invalid("name", name, "root is the name of the root volume: choose another one")
+		p.Invalid("name", name, "root is the name of the root volume: give this block device another name")
 	case seen[name]:
-		p.Invalid("name", name, "another volume has the same name: give each volume its own")
+		p.Invalid("name", name, "another block device has the same name: give each block device a name of its own")
 	}
 	seen[name] = true
 	switch {
 	case kind == "":
-		p.Required("storage.type", "set Volume or Local")
+		p.Required("storage.type", "set the type of the storage: Volume or Local")
 	case kind == string(openstackv1.LocalBlockDevice) && volume:
-		p.Invalid("storage.volume", nil, "a local device has no volume: remove the volume, or set type Volume")
+		p.Invalid("storage.volume", nil, "a block device of type Local has no volume: remove volume, or set type to Volume")
 	}
 }
 
@@ -175,7 +175,8 @@ func deviceZoneFrom(p *pass, c *capiDevice, m *mapiDevice) {
 		}
 	case p.Core.FailureDomain != "":
 		p.Unsupported("storage.volume.availabilityZone", nil,
-			fmt.Sprintf("Cluster API leaves the zone of this volume to Cinder, but Machine API would take the server's, %q: set from: Machine, or name a zone",
+			fmt.Sprintf("this volume has no availability zone, so Cluster API lets Cinder choose one, but Machine API would use the server's zone, %q: set "+
+				"the field from to Machine, or name a zone",
 				p.Core.FailureDomain))
 	}
 }

@@ -189,7 +189,7 @@ func TestWhatOnlyTheInfraClusterGives(t *testing.T) {
 			if detail == "" {
 				t.Fatalf("%s is not refused: %v", c.field, errs)
 			}
-			if named := strings.Contains(detail, "set it here too, or"); named != (c.named != "") {
+			if named := strings.Contains(detail, "set the same entry in this object, or"); named != (c.named != "") {
 				t.Error(detail)
 			}
 			patch := regexp.MustCompile(`: kubectl patch [a-z]+cluster\.\S+ \S+ -n \S+ --type=merge -p '([^']*)'`).FindStringSubmatch(detail)
@@ -221,7 +221,7 @@ func TestWhatOnlyTheInfraClusterGives(t *testing.T) {
 				t.Fatal(errs)
 			}
 			back, errs := core.ToMachineAPI("MachineSet", twin, kit.Env())
-			if refused := slices.ContainsFunc(errs, func(e *field.Error) bool { return strings.Contains(e.Detail, "Cluster API adds it to each machine") }); refused != c.stays {
+			if refused := slices.ContainsFunc(errs, func(e *field.Error) bool { return strings.Contains(e.Detail, "Cluster API copies this entry from") }); refused != c.stays {
 				t.Errorf("going back: %v", errs)
 			}
 			if !c.stays { // it is written there, and so converts again
@@ -239,7 +239,7 @@ func TestWhatOnlyTheInfraClusterGives(t *testing.T) {
 				}
 			}
 			if twin, errs = core.ToClusterAPI("MachineSet", master, plain.Env()); len(errs) == 0 {
-				if _, errs = core.ToMachineAPI("MachineSet", twin, kit.Env()); !slices.ContainsFunc(errs, func(e *field.Error) bool { return strings.Contains(e.Detail, "Cluster API adds it to each machine") }) {
+				if _, errs = core.ToMachineAPI("MachineSet", twin, kit.Env()); !slices.ContainsFunc(errs, func(e *field.Error) bool { return strings.Contains(e.Detail, "Cluster API copies this entry from") }) {
 					t.Errorf("a control plane, going back: %v", errs)
 				}
 			} else {

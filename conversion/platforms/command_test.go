@@ -25,7 +25,7 @@ func TestACommandIsNeverCut(t *testing.T) {
 		ends   string
 	}{
 		"an image of long filters":                    {"aws/worker-4.18.yaml", filters(4096), "xEND'"},
-		"an image of filters that no message holds":   {"aws/worker-4.18.yaml", filters(9000), "Give the filters to aws ec2 describe-images"},
+		"an image of filters that no message holds":   {"aws/worker-4.18.yaml", filters(9000), "Find the id with aws ec2 describe-images and the same filters"},
 		"an image of a control plane Machine's":       {"aws/master-4.21.yaml", filters(4096), `xEND'; this is a control plane Machine`},
 		"a vCenter of a long name":                    {"vsphere/worker-4.17.yaml", map[string]any{"workspace": map[string]any{"server": strings.Repeat("x", 4096) + "END"}}, "xEND"},
 		"a vCenter of a name that a shell would read": {"vsphere/worker-4.17.yaml", map[string]any{"workspace": map[string]any{"server": "a;b"}}, "'poundlock.openshift.io/vcenters=a;b'"},

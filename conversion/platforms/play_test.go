@@ -237,8 +237,15 @@ func put(o any, path []string, value any, leaveOut bool) bool {
 
 // TestRemovingWhatAMessageNamesRemovesIt plays "remove", "set it to false" and "leave it out" for each field of a providerSpec.
 func TestRemovingWhatAMessageNamesRemovesIt(t *testing.T) {
-	remove := regexp.MustCompile(`(: |, |\. |; |or |and )(?i:remove|leave) (it|them|this|the field)\b`)
-	toFalse := regexp.MustCompile(`set it to false`)
+	// A message names the field that it is about by a pronoun, or by the last part of the path.
+	does := func(e *field.Error, verbs, rest string) bool {
+		path := steps(e.Field)
+		for len(path) > 1 && path[len(path)-1] != "" && strings.Trim(path[len(path)-1], "0123456789") == "" {
+			path = path[:len(path)-1]
+		}
+		return regexp.MustCompile(`(: |, |\. |; |or |and )(?i:` + verbs + `) (it|them|this|the field|this field|(?:\w+\.)*` +
+			regexp.QuoteMeta(path[len(path)-1]) + `)\b` + rest).MatchString(": " + e.Detail)
+	}
 	for _, kit := range platformstest.Kits() {
 		t.Run(kit.Platform.Name, func(t *testing.T) {
 			seen := map[string]bool{}
@@ -260,8 +267,8 @@ func TestRemovingWhatAMessageNamesRemovesIt(t *testing.T) {
 				}
 				for _, e := range convert(spec) {
 					name, of := strings.CutPrefix(e.Field, at+".")
-					value, leaveOut := any(nil), remove.MatchString(": "+e.Detail)
-					if toFalse.MatchString(e.Detail) {
+					value, leaveOut := any(nil), does(e, "remove|leave", "")
+					if does(e, "set", " to false") {
 						value = false
 					} else if !leaveOut {
 						continue

@@ -131,7 +131,7 @@ func TestARefusalOfAProvidersObjectCanBeActedUpon(t *testing.T) {
 func TestARefusalOfAProviderSpecNamesTheRemedy(t *testing.T) {
 	todo := regexp.MustCompile(`(: |, |\. |; |or |and )(?i:add|associate|choose|correct|create|find|give|keep|leave|list|make|name|remove|replace|say|set|use) |` + // what to do
 		`must |supported value|takes |may contain|needs |only with|at least one|has 1 to|begins with|` + // or what it must be
-		`given twice|is no zone of|is not the JSON`)
+		`given twice|is not the JSON`)
 	for _, kit := range platformstest.Kits() {
 		seen := map[string]bool{}
 		for kind, role := range map[string]string{"Machine": "master", "MachineSet": "worker"} {

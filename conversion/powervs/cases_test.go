@@ -334,8 +334,8 @@ func TestLoadBalancersByTheirIDs(t *testing.T) {
 		"which nobody names": {`{"spec":{"loadBalancers":[{"id":"r006-a"},{"id":"r006-b"}]}}`,
 			`{"loadBalancers":[{"id":"r006-a","name":"NAME"},{"id":"r006-b","name":"NAME"}]}`, ``},
 		"and their names":                {`{"spec":{"loadBalancers":[{"id":"r006-a","name":"lock-7x2k9-loadbalancer"},{"id":"r006-b","name":"lock-7x2k9-loadbalancer-int"}]},` + known + `}`, ``, both},
-		"whose region the cluster lacks": {`{"spec":{"vpc":null,"loadBalancers":[{"name":"lock-7x2k9-loadbalancer"},{"name":"lock-7x2k9-loadbalancer-int"}]}}`, `lacks the region of its VPC. For REGION give`, `null`},
-		"in a VPC without a region":      {`{"spec":{"vpc":null,"loadBalancers":[{"id":"r006-a"},{"id":"r006-b"}]},` + known + `}`, `does not find them, and the region of its VPC. For REGION`, `null`},
+		"whose region the cluster lacks": {`{"spec":{"vpc":null,"loadBalancers":[{"name":"lock-7x2k9-loadbalancer"},{"name":"lock-7x2k9-loadbalancer-int"}]}}`, `lacks the region of its VPC. In the commands, replace REGION by`, `null`},
+		"in a VPC without a region":      {`{"spec":{"vpc":null,"loadBalancers":[{"id":"r006-a"},{"id":"r006-b"}]},` + known + `}`, `by its id), and the region of its VPC. In the commands, replace REGION`, `null`},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			env := powervstest.Kit().Env()

@@ -37,9 +37,10 @@ func reference(p *pass, path string, m machinev1.PowerVSResource, by ...machinev
 	for _, t := range by {
 		switch f := members[t]; {
 		case t != m.Type && text(f.value) != "":
-			at.Invalid(f.path, *f.value, fmt.Sprintf("only one of id, name and regex may be given, and the type is %q", m.Type))
+			at.Invalid(f.path, *f.value, fmt.Sprintf(
+				"only one of id, name and regex may be given, and the type is %q: remove this field, or change the type", m.Type))
 		case t == m.Type && text(f.value) == "":
-			at.Required(f.path, fmt.Sprintf("the type is %s: set it", t))
+			at.Required(f.path, fmt.Sprintf("the type is %s, so this field is required: set it", t))
 		case t == m.Type:
 			*f.to, ok = f.value, true
 		}
@@ -63,7 +64,7 @@ func checkType(p *pass, m machinev1.PowerVSResource, by []machinev1.PowerVSResou
 	}
 	switch {
 	case m.Type == "":
-		p.Required("type", fmt.Sprintf(`say how to find it, such as {"type":"ID","id":"…"}: the type is one of %s`, list(by)))
+		p.Required("type", fmt.Sprintf(`set the type, which says how the resource is found, as in {"type":"ID","id":"…"}. The type is one of %s`, list(by)))
 	case m.Type == machinev1.PowerVSResourceTypeRegEx && text(m.RegEx) != "":
 		// Another row refuses the regular expression.
 	default:
@@ -95,9 +96,9 @@ func referenceBack(p *pass, path string, c ResourceReference) (out machinev1.Pow
 		switch {
 		case f.value == nil:
 		case *f.value == "":
-			at.Invalid(f.path, "", "must not be empty: remove it")
+			at.Invalid(f.path, "", "must not be empty: remove this field, or set a value")
 		case have > 0:
-			at.Invalid(f.path, *f.value, "only one of id, name and regex may be given")
+			at.Invalid(f.path, *f.value, "only one of id, name and regex may be given: remove the others")
 		default:
 			out.Type, *f.to, have = f.t, f.value, have+1
 		}
@@ -115,7 +116,8 @@ func networkFrom(p *pass, c *infraSpec, m *providerSpec) {
 		out, ok = machinev1.PowerVSResource{Type: machinev1.PowerVSResourceTypeID, ID: &id}, true
 	}
 	if !ok {
-		p.Required("network", "give id, name or regex: the IBMPowerVSCluster's status does not name the cluster's network")
+		p.Required("network",
+			"the machine names no network, and the IBMPowerVSCluster's status does not name the cluster's network: give id, name or regex of the network")
 	}
 	m.Network = out
 }
@@ -129,13 +131,13 @@ func imageTo(p *pass, m *providerSpec, c *infraSpec) {
 func imageFrom(p *pass, c *infraSpec, m *providerSpec) {
 	switch {
 	case c.Image != nil && c.ImageRef != nil:
-		p.Invalid("imageRef", c.ImageRef.Name, "give image or imageRef, not both")
+		p.Invalid("imageRef", c.ImageRef.Name, "a machine has either image or imageRef, not both: remove one of the two")
 	case c.ImageRef != nil && c.ImageRef.Name == "":
 		p.Required("imageRef.name", "name the IBMPowerVSImage")
 	case c.ImageRef != nil:
 		m.Image = machinev1.PowerVSResource{Type: machinev1.PowerVSResourceTypeName, Name: &c.ImageRef.Name}
 	case c.Image == nil:
-		p.Required("image", "give image or imageRef")
+		p.Required("image", "the machine needs an image: give image or imageRef")
 	default:
 		imageBack(p, *c.Image, m)
 	}
@@ -147,7 +149,7 @@ func imageBack(p *pass, c ResourceReference, m *providerSpec) {
 	c.RegEx = nil
 	out, ok := referenceBack(p, "image", c)
 	if !ok && !found {
-		p.Required("image", "give id or name")
+		p.Required("image", "the image needs an id or a name: give one of the two")
 	}
 	m.Image = out
 }

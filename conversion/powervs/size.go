@@ -57,7 +57,8 @@ func system(text string) string {
 
 func checkSystem(p *pass, name string) {
 	if !slices.Contains(systemTypes(), name) {
-		p.Unsupported("systemType", name, "Cluster API takes "+list(systemTypes())+": set one of them, or keep the machine with Machine API")
+		p.Unsupported("systemType", name, "Cluster API accepts only the system types "+list(systemTypes())+": set one of these types, or leave Machine "+
+			"API authoritative")
 	}
 }
 
@@ -111,9 +112,10 @@ func checkProcessors(p *pass, system string, value intstr.IntOrString) {
 	case err != nil || math.IsNaN(n) || math.IsInf(n, 0):
 		p.Invalid("processors", value.String(), `must be a number, or a number in quotes, such as "0.5"`)
 	case n < leastProcessors:
-		p.Unsupported("processors", value.String(), fmt.Sprintf("Cluster API takes at least %v: give at least that", leastProcessors))
+		p.Unsupported("processors", value.String(), fmt.Sprintf("Cluster API accepts only %v processors or more: give at least this number", leastProcessors))
 	case known && n > most.processors:
-		p.Unsupported("processors", value.String(), fmt.Sprintf("Machine API takes at most %v on %s: give at most that", most.processors, system))
+		p.Unsupported("processors", value.String(), fmt.Sprintf(
+			"Machine API accepts at most %v processors on %s: give at most this number", most.processors, system))
 	}
 }
 
@@ -134,8 +136,8 @@ func memoryFrom(p *pass, c *infraSpec, m *providerSpec) {
 func checkMemory(p *pass, system string, gib int32) {
 	switch most, known := limits()[system]; {
 	case gib < leastMemory:
-		p.Unsupported("memoryGiB", gib, fmt.Sprintf("Cluster API takes at least %d: give at least that", leastMemory))
+		p.Unsupported("memoryGiB", gib, fmt.Sprintf("Cluster API accepts only %d GiB of memory or more: give at least this number", leastMemory))
 	case known && gib > most.memory:
-		p.Unsupported("memoryGiB", gib, fmt.Sprintf("Machine API takes at most %d on %s: give at most that", most.memory, system))
+		p.Unsupported("memoryGiB", gib, fmt.Sprintf("Machine API accepts at most %d GiB of memory on %s: give at most this number", most.memory, system))
 	}
 }

@@ -43,7 +43,7 @@ func workspaceFrom(p *pass, c *infraSpec, m *providerSpec) {
 	if old := c.ServiceInstanceID; old != "" {
 		path = "serviceInstanceID"
 		if (ref.ID != nil && *ref.ID != old) || ref.Name != nil {
-			p.Invalid(path, old, "give serviceInstanceID or serviceInstance, not both")
+			p.Invalid(path, old, "a machine has either serviceInstanceID or serviceInstance, not both: remove serviceInstanceID")
 			return
 		}
 		ref.ID = &old
@@ -89,14 +89,15 @@ func isTheClusters(p *pass, path, id string) {
 // "", and reason says why.
 func lookedUp(p *pass) (name, reason string) {
 	if p.Env.InfraCluster == nil {
-		return "", "Cluster API looks up the cluster's workspace by its name in the IBMPowerVSCluster, and there is no IBMPowerVSCluster: give the id"
+		return "", "Cluster API finds a workspace by name only if the IBMPowerVSCluster has the same name for it, but the IBMPowerVSCluster does not " +
+			"exist: give the workspace's id"
 	}
 	if name, _ := p.Env.InfraClusterString("spec", "serviceInstance", "name"); name != "" {
 		return name, ""
 	}
 	for _, path := range [][]string{{"spec", "serviceInstanceID"}, {"spec", "serviceInstance", "id"}} {
 		if id, _ := p.Env.InfraClusterString(path...); id != "" {
-			return "", fmt.Sprintf("the IBMPowerVSCluster names its workspace by id, and Cluster API looks up no other workspace by name: give the id, "+
+			return "", fmt.Sprintf("the IBMPowerVSCluster names its workspace by id, so Cluster API finds no workspace by name: give the workspace's id, "+
 				"which is %q in the IBMPowerVSCluster", id)
 		}
 	}
@@ -129,7 +130,8 @@ func zoneFrom(p *pass, _ *infraSpec, _ *providerSpec) {
 		path = "spec.template.spec.failureDomain"
 	}
 	if zone := p.Core.FailureDomain; zone != "" {
-		p.Under("").Unsupported(path, zone, "a workspace is in one zone, and the Machine API has only the workspace: leave it out")
+		p.Under("").Unsupported(path, zone,
+			"a workspace is in one zone, so Machine API has a field for the workspace only, not for the zone: leave this field out")
 	}
 }
 
@@ -163,7 +165,7 @@ func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	id := text(c.ProviderID)
 	switch {
 	case p.Core.Template && id != "":
-		p.Unsupported("providerID", id, "a template has no instance: remove it")
+		p.Unsupported("providerID", id, "a template has no instance, and so no provider id: remove it")
 		return
 	case p.Core.ProviderID == "":
 		p.Core.ProviderID = id
@@ -180,8 +182,8 @@ func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 
 func liesIn(p *pass, path, id, workspace string) {
 	if has := parseProviderID(id).workspace; has != "" && workspace != "" && has != workspace {
-		p.Unsupported(path, id, fmt.Sprintf("the instance is in the workspace %q, but the other API's controller would look for it in %q, the machine's "+
-			"workspace. Name the instance's workspace",
+		p.Unsupported(path, id, fmt.Sprintf("the instance is in the workspace %q, but the other API's controller would look for the instance in %q, which "+
+			"is the machine's workspace. Name the instance's workspace in serviceInstance",
 			has, workspace))
 	}
 }
@@ -189,8 +191,8 @@ func liesIn(p *pass, path, id, workspace string) {
 func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if !p.Core.ControlPlane {
 		for i, lb := range m.LoadBalancers {
-			p.Unsupported(fmt.Sprintf("loadBalancers[%d]", i), lb.Name, "Cluster API registers only control plane Machines with load balancers: remove it, "+
-				"or keep the machine with Machine API")
+			p.Unsupported(fmt.Sprintf("loadBalancers[%d]", i), lb.Name, "Cluster API registers only control plane Machines with load balancers, and this "+
+				"is another Machine: remove the load balancer, or leave Machine API authoritative")
 		}
 		return
 	}
@@ -209,8 +211,8 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 		missing.amend(p)
 		if describe(m.LoadBalancers) != describe(all) {
 			p.Unsupported("loadBalancers", describe(m.LoadBalancers),
-				"Cluster API registers each control plane Machine with all load balancers of the IBMPowerVSCluster. "+
-					"Give this Machine the same as the others: "+describe(all))
+				"Cluster API registers each control plane Machine with all load balancers of the IBMPowerVSCluster. Give this Machine the same load "+
+					"balancers as the other control plane Machines: "+describe(all))
 		}
 		return
 	}
@@ -311,11 +313,13 @@ func nameless(all []listed) bool {
 
 // byNameOnly is the reason why items need a name. The provider reads a load balancer's ID from the status, where it looks for the name in the list. It
 // ignores the ID in the list.
-const byNameOnly = "Cluster API registers control plane Machines with load balancers, and finds a load balancer only by its name, not by its id"
+const byNameOnly = "Cluster API registers control plane Machines with the load balancers of the IBMPowerVSCluster, but finds a load balancer only by its " +
+	"name, not by its id"
 
 // amendNames reports the error about items that have no name, neither in the list nor in the status.
 func amendNames(p *pass, all []listed) {
-	p.Amend("spec.loadBalancers", nil, byNameOnly+": give each item that has only an id its name. Each NAME is what ibmcloud is load-balancers prints",
+	p.Amend("spec.loadBalancers", nil, byNameOnly+": give a name to each item of this list that has only an id. In the command, each NAME stands for the "+
+		"name that ibmcloud is load-balancers prints",
 		patchOf("spec", map[string]any{"loadBalancers": named(all)}), "")
 }
 
@@ -392,7 +396,7 @@ func (m missing) amend(p *pass) {
 		spec["loadBalancers"] = m.list
 	}
 	if m.names {
-		add("spec.loadBalancers", "the names of load balancers that it lists only by their ids, by which Cluster API does not find them")
+		add("spec.loadBalancers", "the names of load balancers that it lists only by their ids (Cluster API does not find a load balancer by its id)")
 	}
 	if len(m.items) > 0 {
 		add("spec.loadBalancers", "the load balancers "+strings.Join(m.items, ", "))
@@ -402,7 +406,7 @@ func (m missing) amend(p *pass) {
 		spec["vpc"], filled = map[string]any{"region": "REGION"}, append(filled, "REGION")
 	}
 	if len(m.ids) > 0 {
-		add("status.loadBalancers", "in its status the ids of "+strings.Join(m.ids, ", "))
+		add("status.loadBalancers", "the ids in its status of the load balancers "+strings.Join(m.ids, ", "))
 		filled = append(filled, "each ID")
 	}
 	for _, name := range m.ids {
@@ -410,7 +414,7 @@ func (m missing) amend(p *pass) {
 	}
 	why := "Cluster API would not register control plane Machines with all load balancers, because the IBMPowerVSCluster lacks " + strings.Join(lacks, ", and ")
 	if len(filled) > 0 {
-		why += ". For " + strings.Join(filled, " and ") + " give what ibmcloud is load-balancers prints"
+		why += ". In the commands, replace " + strings.Join(filled, " and ") + " by what ibmcloud is load-balancers prints"
 	}
 	p.Amend(path, nil, why, patchOf("spec", spec), patchOf("status", nested("loadBalancers", ids)))
 }

@@ -343,7 +343,7 @@ func TestARemedyForAddressesIsNotRefused(t *testing.T) {
 		conversiontest.ToClusterAPI(p, conversiontest.Patched(t, []byte(plain), device(`"`+field+`": `+value)))
 		have[field] = fmt.Sprint(p.Errors().ToAggregate())
 	}
-	if ips := have["ipAddrs"]; strings.Contains(ips, "use addressesFromPools") || !strings.Contains(ips, "DHCP") || !strings.Contains(ips, "keep the MachineSet with Machine API") {
+	if ips := have["ipAddrs"]; strings.Contains(ips, "use addressesFromPools") || !strings.Contains(ips, "DHCP") || !strings.Contains(ips, "leave Machine API authoritative for the MachineSet") {
 		t.Errorf("addresses: %s", ips)
 	}
 	if pools := have["addressesFromPools"]; !strings.Contains(pools, "DHCP") || !strings.Contains(pools, "Machine API") {

@@ -49,7 +49,7 @@ const (
 
 func countDisks(p *pass, n int) {
 	if n > maxDisks {
-		p.Invalid("dataDisks", n, fmt.Sprintf("a machine takes at most %d data disks: remove some", maxDisks))
+		p.Invalid("dataDisks", n, fmt.Sprintf("a machine can have at most %d data disks: remove some", maxDisks))
 	}
 }
 
@@ -58,7 +58,7 @@ type diskNames map[string]bool
 
 func (d diskNames) add(p *pass, name string) {
 	if name != "" && d[name] {
-		p.Invalid("name", name, "another data disk has the same name: give each disk its own")
+		p.Invalid("name", name, "another data disk has the same name: give each data disk a name of its own")
 	}
 	d[name] = true
 }
@@ -72,9 +72,9 @@ func diskNameFrom(p *pass, c *capiDisk, m *mapiDisk) { m.Name = checkDiskName(p,
 func checkDiskName(p *pass, name string) string {
 	switch {
 	case name == "":
-		p.Required("name", "name the data disk")
+		p.Required("name", "a data disk needs a name: set name")
 	case len(name) > maxDiskName || !diskName.MatchString(name):
-		p.Invalid("name", name, "must be 1 to 80 letters, digits, hyphens and underscores, and begin and end with a letter or digit")
+		p.Invalid("name", name, "must have 1 to 80 characters: letters, digits, hyphens and underscores. The first and the last must be a letter or digit")
 	}
 	return name
 }

@@ -36,7 +36,7 @@ var uuid = regexp.MustCompile(`(?i)^(urn:uuid:)?\{?[0-9a-f]{8}-?([0-9a-f]{4}-?){
 func template(p *pass, name string) string {
 	switch {
 	case name == "":
-		p.Required("template", "without a template there is nothing to clone: name the template")
+		p.Required("template", "neither API creates a virtual machine without a template: name the template")
 	case uuid.MatchString(name):
 		p.Unsupported("template", name,
 			"Machine API's controllers find a template by its name or inventory path, but Cluster API's controllers would read this value as a UUID: give "+
@@ -82,7 +82,7 @@ func diskSize(p *pass, size int32, linked bool) int32 {
 	case size < 0:
 		p.Invalid("diskGiB", size, "must not be negative")
 	case size == 0 && !linked:
-		p.Required("diskGiB", "Machine API's controllers make no fullClone without diskGiB: give the size of the template's disk, or more")
+		p.Required("diskGiB", "Machine API's controllers create no fullClone without diskGiB: give the size of the template's disk, or a larger one")
 	}
 	return size
 }
@@ -96,9 +96,10 @@ const (
 func cpusTo(p *pass, m *providerSpec, c *infraSpec) {
 	switch {
 	case m.NumCPUs == 0:
-		p.Required("numCPUs", "Machine API takes the number from the template, but Cluster API would set 2: give the template's number")
+		p.Required("numCPUs", "without numCPUs, Machine API uses the number of CPUs of the template, but Cluster API would use 2: give the template's number")
 	case m.NumCPUs < leastCPUs:
-		p.Unsupported("numCPUs", m.NumCPUs, fmt.Sprintf("Cluster API creates no machine with fewer than %d: set it to that, or to more", leastCPUs))
+		p.Unsupported("numCPUs", m.NumCPUs, fmt.Sprintf(
+			"Cluster API creates no machine with fewer than %d CPUs: set numCPUs to this number, or to a larger one", leastCPUs))
 	}
 	c.NumCPUs = m.NumCPUs
 }
@@ -108,7 +109,8 @@ func cpusFrom(_ *pass, c *infraSpec, m *providerSpec) { m.NumCPUs = max(c.NumCPU
 func memoryTo(p *pass, m *providerSpec, c *infraSpec) {
 	switch {
 	case m.MemoryMiB == 0:
-		p.Required("memoryMiB", fmt.Sprintf("Machine API takes the size from the template, but Cluster API would set %d: give the template's size",
+		p.Required("memoryMiB", fmt.Sprintf(
+			"without memoryMiB, Machine API uses the memory size of the template, but Cluster API would use %d: give the template's size",
 			defaultMemory))
 	case m.MemoryMiB < 0:
 		p.Invalid("memoryMiB", m.MemoryMiB, "must not be negative")
@@ -146,7 +148,7 @@ func keysFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	for _, key := range slices.Sorted(maps.Keys(c.CustomVMXKeys)) {
 		switch value := c.CustomVMXKeys[key]; {
 		case key != stealClock:
-			p.Unsupported(vmxKey(key), value, "Machine API cannot set VMX keys")
+			p.Unsupported(vmxKey(key), value, "Machine API cannot set this VMX key: remove it")
 		case value != enabled:
 			p.Unsupported(vmxKey(key), value, "Machine API sets this key to TRUE on each virtual machine: set the same value")
 		}
@@ -165,11 +167,11 @@ var tagID = regexp.MustCompile(`^urn:vmomi:InventoryServiceTag:[0-9a-fA-F]{8}(-[
 
 func tags(p *pass, ids []string) []string {
 	if len(ids) > maxTags {
-		p.Unsupported("tagIDs", len(ids), fmt.Sprintf("Machine API takes at most %d tags: remove some", maxTags))
+		p.Unsupported("tagIDs", len(ids), fmt.Sprintf("Machine API accepts at most %d tags: remove some", maxTags))
 	}
 	for i, id := range ids {
 		if !tagID.MatchString(id) {
-			p.Invalid(fmt.Sprintf("tagIDs[%d]", i), id, "must be the id of a tag: urn:vmomi:InventoryServiceTag:UUID:GLOBAL")
+			p.Invalid(fmt.Sprintf("tagIDs[%d]", i), id, "must be the id of a tag, of the form urn:vmomi:InventoryServiceTag:UUID:GLOBAL")
 		}
 	}
 	return ids
@@ -185,7 +187,7 @@ func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	id := text(c.ProviderID)
 	switch {
 	case p.Core.Template && id != "":
-		p.Unsupported("providerID", id, "a template has no instance: remove it")
+		p.Unsupported("providerID", id, "a template has no instance, and so no provider id: remove it")
 	case p.Core.ProviderID == "":
 		p.Core.ProviderID = id
 	case id != "" && id != p.Core.ProviderID:

@@ -48,7 +48,7 @@ func countDevices(p *pass, n int) {
 	case n == 0:
 		p.Required("network.devices", "Machine API creates no machine without a network device: add a device, and name its network")
 	case n > maxDevices:
-		p.Invalid("network.devices", n, fmt.Sprintf("a virtual machine takes at most %d network devices: remove some", maxDevices))
+		p.Invalid("network.devices", n, fmt.Sprintf("a virtual machine can have at most %d network devices: remove some", maxDevices))
 	}
 }
 
@@ -62,13 +62,13 @@ var objectID = regexp.MustCompile(`^((Network|OpaqueNetwork|DistributedVirtualPo
 func network(p *pass, name string) string {
 	switch {
 	case name == "":
-		p.Required("networkName", "name the network of the device")
+		p.Required("networkName", "a network device needs a network: name the network")
 	case strings.Contains(name, "/"):
-		p.Unsupported("networkName", name, "Machine API compares plain names of networks: give only the last part of the path")
+		p.Unsupported("networkName", name, "Machine API finds a network only by its plain name, not by its path: give only the last part of the path")
 	case objectID.MatchString(name):
-		p.Unsupported("networkName", name, "Machine API compares names of networks, not managed object ids: give the network's name")
+		p.Unsupported("networkName", name, "Machine API finds a network only by its plain name, not by its managed object id: give the network's name")
 	case strings.ContainsAny(name, `*?[\`):
-		p.Unsupported("networkName", name, `Cluster API reads a name with *, ?, [ or \ as a pattern, and Machine API does not: rename the network`)
+		p.Unsupported("networkName", name, "Cluster API reads a network name with *, ?, [ or \\ as a pattern, but Machine API does not: rename the network")
 	}
 	return name
 }
@@ -88,13 +88,13 @@ func addressesFrom(p *pass, c *capiDevice, m *mapiDevice) {
 	checkAddresses(p, c.IPAddrs)
 	m.IPAddrs = c.IPAddrs
 	if len(c.IPAddrs) > 0 || len(c.AddressesFromPools) > 0 {
-		dhcpIs(p, "dhcp4", c.DHCP4, false, "Machine API uses no DHCP on a device that has addresses or pools: set it to false, or remove it")
-		dhcpIs(p, "dhcp6", c.DHCP6, false, "Machine API uses no DHCP on a device that has addresses or pools: set it to false, or remove it")
+		dhcpIs(p, "dhcp4", c.DHCP4, false, "Machine API uses no DHCP on a network device that has addresses or pools: set this field to false, or remove it")
+		dhcpIs(p, "dhcp6", c.DHCP6, false, "Machine API uses no DHCP on a network device that has addresses or pools: set this field to false, or remove it")
 		return
 	}
 	four, six := families(p)
-	const implied = "Machine API uses DHCP on a device that has neither addresses nor pools, for the families of the Infrastructure's " +
-		"machineNetworks: this must be %t"
+	const implied = "on a network device that has neither addresses nor pools, Machine API uses DHCP for the address families of the Infrastructure's " +
+		"machineNetworks, so this field must be %t"
 	dhcpIs(p, "dhcp4", c.DHCP4, four, fmt.Sprintf(implied, four))
 	dhcpIs(p, "dhcp6", c.DHCP6, six, fmt.Sprintf(implied, six))
 }
@@ -130,13 +130,13 @@ func machineNetworks(p *pass) []string {
 
 func checkAddresses(p *pass, addresses []string) {
 	if len(addresses) > 0 && p.Core.Template {
-		p.Unsupported("ipAddrs", nil, "all machines of a template would have the same addresses, so Cluster API takes no addresses in a template: if DHCP "+
-			"gives addresses, remove ipAddrs and gateway; otherwise keep the MachineSet with Machine API. Machines that have an instance can move with "+
-			"static addresses")
+		p.Unsupported("ipAddrs", nil, "all machines of a template would have the same addresses, so Cluster API accepts no addresses in a template. If "+
+			"DHCP gives the addresses, remove ipAddrs and gateway. Otherwise leave Machine API authoritative for the MachineSet. Machines that have an "+
+			"instance can move with static addresses")
 	}
 	for i, a := range addresses {
 		if _, err := netip.ParsePrefix(a); err != nil {
-			p.Invalid(fmt.Sprintf("ipAddrs[%d]", i), a, "must be an address and its prefix length, such as 192.168.1.100/24")
+			p.Invalid(fmt.Sprintf("ipAddrs[%d]", i), a, "must be an IP address with its prefix length, such as 192.168.1.100/24")
 		}
 	}
 }
@@ -168,7 +168,8 @@ func gatewayFrom(p *pass, c *capiDevice, m *mapiDevice) {
 	case c.Gateway4 == "":
 		m.Gateway = c.Gateway6
 	case c.Gateway6 != "":
-		p.Unsupported("gateway6", c.Gateway6, "Machine API has only one gateway for a device, and gateway4 is set too: remove one of the two")
+		p.Unsupported("gateway6", c.Gateway6,
+			"Machine API has only one gateway for a network device, but gateway4 and gateway6 are both set: remove one of the two")
 	}
 }
 
@@ -191,8 +192,9 @@ func nameservers(p *pass, servers []string) []string {
 
 // noAddressSetting is the reason why a new machine with static addresses or pools cannot move: Cluster API does not write the setting from which RHCOS reads
 // its address at first boot. A Machine that has an instance can move, because the instance has its address.
-const noAddressSetting = "RHCOS reads its address from guestinfo.afterburn.initrd.network-kargs, and Cluster API does not write this key, so a new machine " +
-	"would not join the cluster. Machines that have an instance can move: keep the others with Machine API, or use DHCP for their addresses"
+const noAddressSetting = "RHCOS reads its static address from the key guestinfo.afterburn.initrd.network-kargs, but Cluster API does not write this key, " +
+	"so a new machine would not join the cluster. Machines that have an instance can move. For machines without an instance: leave Machine API " +
+	"authoritative, or use DHCP"
 
 func uncreated(p *pass) bool { return p.Core.Template || p.Core.ProviderID == "" }
 
@@ -206,8 +208,8 @@ func poolsTo(p *pass, m *mapiDevice, c *capiDevice) {
 	for i, from := range m.AddressesFromPools {
 		if from.Group == installed && !uncreated(p) {
 			p.Unsupported(fmt.Sprintf("addressesFromPools[%d]", i), from.Resource+" "+from.Name,
-				"no controller answers Cluster API's claims for addresses of the installer's pools: give the Machine's address in ipAddrs, with its "+
-					"gateway, and leave the pool out")
+				"this pool is one of the installer's, and in Cluster API no controller assigns addresses from such a pool: give the Machine's address in "+
+					"ipAddrs, with its gateway, and leave the pool out")
 		}
 		checkPool(p.At(fmt.Sprintf("addressesFromPools[%d]", i)), "resource", from.Resource, from.Name)
 		// The group is written even if it is empty, which means the same as absent: a nil group would be written as null, which the CRD refuses.
@@ -224,9 +226,9 @@ func poolsFrom(p *pass, c *capiDevice, m *mapiDevice) {
 
 func checkPool(p *pass, kindField, kind, name string) {
 	if kind == "" {
-		p.Required(kindField, "set the kind of the pool that gives the address")
+		p.Required(kindField, "the pool that gives the address needs a kind: set it")
 	}
 	if name == "" {
-		p.Required("name", "name the pool that gives the address")
+		p.Required("name", "the pool that gives the address needs a name: set name")
 	}
 }

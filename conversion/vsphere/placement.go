@@ -111,7 +111,7 @@ func vcenters(p *pass) []any {
 
 func serverTo(p *pass, m *providerSpec, c *infraSpec) {
 	if m.Workspace == nil || m.Workspace.Server == "" {
-		p.Required("workspace.server", "Machine API finds the vCenter only by this name: set it")
+		p.Required("workspace.server", "Machine API finds the vCenter only by its name: set workspace.server")
 		return
 	}
 	c.Server = m.Workspace.Server
@@ -121,7 +121,8 @@ func serverTo(p *pass, m *providerSpec, c *infraSpec) {
 func serverFrom(p *pass, c *infraSpec, m *providerSpec) {
 	server := placementFrom(p, c).Server
 	if server == "" {
-		p.Required("server", "Machine API finds the vCenter only by this name, and neither the VSphereCluster nor the Infrastructure has it: set it")
+		p.Required("server",
+			"Machine API finds the vCenter only by its name, and neither the VSphereCluster nor the Infrastructure names the vCenter: set server")
 		return
 	}
 	workspace(m).Server = server
@@ -144,25 +145,26 @@ func sameServer(p *pass, path, server string) {
 	thumbprint, _ := p.Env.InfraClusterString("spec", "thumbprint")
 	switch {
 	case hostOf(server) != server:
-		p.Invalid(path, server, fmt.Sprintf("give only the name of the host, which is %q: Machine API finds a vCenter's credentials in the Secret by the "+
-			"host's name", hostOf(server)))
+		p.Invalid(path, server, fmt.Sprintf("give only the host name of the vCenter, which is %q, because Machine API finds a vCenter's credentials in the "+
+			"Secret by the host name", hostOf(server)))
 	case want == "" && p.Env.InfraCluster != nil && len(vcenters(p)) > 1:
-		p.Amend("spec.server", nil, "The Infrastructure has several vCenters, and the VSphereCluster does not name the vCenter of its identity. Name it",
+		p.Amend("spec.server", nil,
+			"The Infrastructure lists several vCenters, but the VSphereCluster does not name the vCenter for which its identity is valid. Name this vCenter",
 			`{"spec":{"server":"SERVER"}}`, "")
 	case want == "" || server == want || slices.Contains(others, server) && thumbprint == "":
 	case p.Env.InfraCluster == nil:
 		p.Differs(path, server, "the cluster's only vCenter", want)
 	case slices.Contains(others, server):
 		p.Unsupported(path, server,
-			fmt.Sprintf("the VSphereCluster has spec.thumbprint, so Cluster API would expect the certificate of %q also at this vCenter: remove "+
-				"spec.thumbprint, or keep the machine with Machine API", want))
+			fmt.Sprintf("the VSphereCluster has spec.thumbprint, so Cluster API would expect the certificate of %q from this vCenter too: remove "+
+				"spec.thumbprint from the VSphereCluster, or leave Machine API authoritative", want))
 	default:
 		p.Command(path, server,
-			fmt.Sprintf("Cluster API logs in to every vCenter with the VSphereCluster's identity, which is for %q. "+
-				"If that identity may not log in to this vCenter, keep the machine with Machine API, and have Cluster API create machines in %[1]q only. "+
-				"If it may log in to both, as a user of linked vCenters may, annotate the VSphereCluster", want),
+			fmt.Sprintf("Cluster API logs in to every vCenter with the VSphereCluster's identity, which is for %q. If this identity cannot log in to the "+
+				"machine's vCenter, leave Machine API authoritative, and let Cluster API create machines only in %[1]q. If the identity can log in to both "+
+				"vCenters, for example because they are linked, annotate the VSphereCluster", want),
 			fmt.Sprintf("kubectl annotate %s --overwrite %s", p.InfraCluster(), conversion.Argument(vcentersAnnotation+"="+strings.Join(append(others, server), ","))),
-			"Annotate the VSphereCluster with "+vcentersAnnotation)
+			"Add the vCenter to the VSphereCluster's annotation "+vcentersAnnotation)
 	}
 }
 
@@ -203,9 +205,9 @@ func checkFolder(p *pass, path string, w machinev1beta1.Workspace) {
 	switch prefix := "/" + w.Datacenter + "/vm/"; {
 	case w.Folder == "":
 	case w.Datacenter == "" || w.Datacenter == anyDatacenter:
-		p.Unsupported(path, w.Folder, "Machine API takes a folder only together with the folder's datacenter: name the datacenter")
+		p.Unsupported(path, w.Folder, "Machine API accepts a folder only together with its datacenter: name the datacenter")
 	case !strings.HasPrefix(w.Folder, prefix):
-		p.Unsupported(path, w.Folder, "Machine API takes a folder only by its absolute path, which must begin with "+prefix)
+		p.Unsupported(path, w.Folder, "Machine API accepts a folder only by its absolute path: give a path that begins with "+prefix)
 	}
 }
 
@@ -241,20 +243,20 @@ func groupTo(p *pass, m *providerSpec, _ *infraSpec) {
 
 // ungrouped reports an error for a machine with a vmGroup whose placement is not that of one of Cluster API's failure domains.
 func ungrouped(p *pass, pl placement) {
-	const why = "Cluster API adds a virtual machine to a group only through a failure domain. Create a VSphereFailureDomain and a VSphereDeploymentZone"
+	const why = "Cluster API adds a virtual machine to a VM group only through a failure domain. Create a VSphereFailureDomain and a VSphereDeploymentZone"
 	if own := clusterServer(p); own != "" && pl.Server != own {
 		p.Unsupported("workspace.vmGroup", pl.VMGroup,
-			"Cluster API adds a virtual machine to a group only through a failure domain, and has failure domains only in the VSphereCluster's vCenter: "+
-				"keep the machine with Machine API")
+			"Cluster API adds a virtual machine to a VM group only through a failure domain, and has failure domains only in the VSphereCluster's vCenter, "+
+				"but this machine is in another vCenter: leave Machine API authoritative")
 		return
 	}
 	name := placedIn(p, pl, func(string) bool { return true })
 	if name == "" || p.Env.InfraCluster == nil {
-		p.Unsupported("workspace.vmGroup", pl.VMGroup, why+" with the name of the Infrastructure's failure domain that has this group")
+		p.Unsupported("workspace.vmGroup", pl.VMGroup, why+" with the name of the Infrastructure's failure domain that has this VM group")
 		return
 	}
-	p.Amend("status.failureDomains", nil, fmt.Sprintf("%s named %s, with the placement of the Infrastructure's failure domain "+
-		"of this name, and list it", why, name),
+	p.Amend("status.failureDomains", nil, fmt.Sprintf(
+		"%s named %s, with the placement of the Infrastructure's failure domain of this name. Then list the failure domain in the VSphereCluster", why, name),
 		`{"spec":{"failureDomainSelector":{}}}`, fmt.Sprintf(`{"status":{"failureDomains":{%q:{}}}}`, name))
 }
 
@@ -273,10 +275,10 @@ func groupFrom(p *pass, c *infraSpec, m *providerSpec) {
 	case found == name:
 	case found == "":
 		at.Unsupported("", name,
-			"Machine API has no failure domains, so a failure domain of this name must be in the Infrastructure's spec and in the VSphereCluster's status, "+
-				"and the machine must have its placement")
+			"Machine API's providerSpec has no failure domain, only its placement. So the Infrastructure's spec and the VSphereCluster's status must list "+
+				"a failure domain of this name, and the machine must have the placement of this failure domain")
 	default:
-		at.Differs("", name, "the failure domain with this machine's placement", found)
+		at.Differs("", name, "the failure domain that has this machine's placement", found)
 	}
 }
 

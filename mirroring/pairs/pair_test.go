@@ -27,7 +27,7 @@ func TestAnInfrastructureClusterThatNobodyMakes(t *testing.T) {
 	}{
 		{"OpenStack", conversion.ReasonInfraClusterMissing, about, "kubectl create", `"kind":"Cluster"`},
 		{"OpenStack", conversion.ReasonInfraClusterMissing, nil, `"kind":"Cluster"`, "Poundlock"},
-		{"AWS", conversion.ReasonClusterNotReady, about, "needs it before", "kubectl"},
+		{"AWS", conversion.ReasonClusterNotReady, about, "needs this object before", "kubectl"},
 	} {
 		s := &State{Cluster: c.cluster}
 		s.Env = conversion.Env{ClusterName: "x", ClusterAPINamespace: "capi", Infrastructure: about.Object}

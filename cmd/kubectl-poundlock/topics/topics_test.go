@@ -144,7 +144,7 @@ func TestATopicNamesItsDocumentAndItsAPI(t *testing.T) {
 		"InstanceUnknown":              "see the runbook An instance is unknown",
 		"machine.machine.openshift.io": "of a Machine API Machine",
 		"machine.cluster.x-k8s.io":     "of a Cluster API Machine",
-		"metadata.annotations":         "(docs/fields/core.md lists them)",
+		"metadata.annotations":         "docs/fields/core.md lists",
 	} {
 		text := ""
 		for _, found := range all.Find(asked) {
