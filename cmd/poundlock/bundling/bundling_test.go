@@ -447,7 +447,7 @@ func TestBundleWarns(t *testing.T) {
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	want := "warning: ValidatingAdmissionPolicy/p: spec.validations[0].expression names namespace own, and is not changed: name openshift-cluster-api there, with a patch in the kustomization\n"
+	want := "warning: ValidatingAdmissionPolicy/p: spec.validations[0].expression may name namespace own, and is not changed: if it does, write openshift-cluster-api instead, with a patch in the kustomization\n"
 	if diff := cmp.Diff(want, warnings.String()); diff != "" || out.Len() > 0 {
 		t.Error(diff, out.String())
 	}
