@@ -222,7 +222,7 @@ func counted(want, updated, all, available int64) string {
 	case updated < want:
 		return fmt.Sprintf("%d of %d pods have been updated", updated, want)
 	case all > updated:
-		return fmt.Sprintf("%d pods that are not updated still run", all-updated)
+		return fmt.Sprintf("%d pods of an older version still run", all-updated)
 	case want > 0 && available < 1:
 		return "no pod is available"
 	}

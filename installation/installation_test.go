@@ -169,7 +169,7 @@ func TestSelectBoundsMemory(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	s := Select(all, "AWS")
 	runtime.ReadMemStats(&after)
-	if err := s.Problems["infrastructure-aws"]; err == nil || !strings.Contains(err.Error(), "exclude objects") || Waiting(err) {
+	if err := s.Problems["infrastructure-aws"]; err == nil || !strings.Contains(err.Error(), "leave out objects") || Waiting(err) {
 		t.Errorf("%v", err)
 	}
 	if allocated := (after.TotalAlloc - before.TotalAlloc) >> 20; allocated > shards*each>>20 {
@@ -284,7 +284,7 @@ func TestPlaced(t *testing.T) {
 		"one of several":           {Platform{Name: "IBMCloud"}, []corev1.ConfigMap{core, ibm}, "", ""},
 		"nothing is installed":     {Platform{Name: "AWS"}, nil, "", ""},
 		"another":                  {Platform{Name: "GCP"}, []corev1.ConfigMap{core, aws}, "AWS", "infrastructure-aws is installed for AWS: correct"},
-		"none":                     {Platform{Waits: "no type yet"}, []corev1.ConfigMap{core, ibm}, "PowerVS", "no type yet. Installed"},
+		"none":                     {Platform{Waits: "no type yet"}, []corev1.ConfigMap{core, ibm}, "PowerVS", "no type yet. Until then"},
 		"two that exclude another": {Platform{Name: "GCP"}, []corev1.ConfigMap{core, aws, gcp}, "GCP", "infrastructure-aws is installed for AWS"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -369,7 +369,7 @@ func TestCheckScopes(t *testing.T) {
 		"as they are served":          {[]Object{of("{apiVersion: v1, kind: Service, metadata: {name: a, namespace: ns}}"), of(definition)}, ""},
 		"no namespace":                {[]Object{of("{apiVersion: v1, kind: Service, metadata: {name: a}}")}, "metadata.namespace is missing"},
 		"a namespace that it has not": {[]Object{of("{apiVersion: v1, kind: ClusterRole, metadata: {name: a, namespace: ns}}")}, "objects of this kind have no namespace"},
-		"nobody serves it":            {[]Object{of("{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}}")}, "does not serve example.com/v1"},
+		"nobody serves it":            {[]Object{of("{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}}")}, "does not serve the kind example.com/v1"},
 		"its definition comes along": {[]Object{
 			of("{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}}"),
 			of("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: d}, spec: {group: apiextensions.k8s.io, names: {kind: CustomResourceDefinition}}}"),
@@ -521,9 +521,9 @@ func TestWaits(t *testing.T) {
 		want  string
 	}{
 		"rolled out":                                      {bundle.Workloads, fmt.Sprintf(deployment, 2, 1, 1, 1, "True"), Facts{}, ""},
-		"not seen":                                        {bundle.Workloads, fmt.Sprintf(deployment, 1, 1, 1, 1, "True"), Facts{}, "newest content"},
+		"not seen":                                        {bundle.Workloads, fmt.Sprintf(deployment, 1, 1, 1, 1, "True"), Facts{}, "the latest change"},
 		"not updated":                                     {bundle.Workloads, fmt.Sprintf(deployment, 2, 1, 0, 1, "True"), Facts{}, "0 of 1 pods"},
-		"an old pod runs":                                 {bundle.Workloads, fmt.Sprintf(deployment, 2, 2, 1, 2, "True"), Facts{}, "older content"},
+		"an old pod runs":                                 {bundle.Workloads, fmt.Sprintf(deployment, 2, 2, 1, 2, "True"), Facts{}, "older version"},
 		"none available":                                  {bundle.Workloads, fmt.Sprintf(deployment, 2, 1, 1, 0, "False"), Facts{}, "no pod is available"},
 		"not Available":                                   {bundle.Workloads, fmt.Sprintf(deployment, 2, 1, 1, 1, "False"), Facts{}, "Available"},
 		"absent":                                          {bundle.Workloads, "", Facts{}, "not there"},
@@ -537,7 +537,7 @@ func TestWaits(t *testing.T) {
 		"a Secret that does not show its writer":          {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {}}}, "does not show who wrote it"},
 		"cert-manager's Secret":                           {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {CertManager: "serving"}}}, "cert-manager's Certificate serving"},
 		"cert-manager's, and the service CA says so":      {bundle.Services, fmt.Sprintf(serving, `, service.beta.openshift.io/serving-cert-generation-error: not mine`), Facts{Certificates: map[string]Certificate{"c": {CertManager: "serving"}}}, "cert-manager's Certificate serving"},
-		"the service CA's, of another Service":            {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {Service: "e", ServiceUID: "u"}}}, "Service e"},
+		"the service CA's, of another Service":            {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {Service: "e", ServiceUID: "u"}}}, "another Service, e"},
 		"the service CA's, of a Service that was deleted": {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {Service: "d", ServiceUID: "before"}}}, "a deleted Service"},
 		"somebody's, and the service CA complains":        {bundle.Services, fmt.Sprintf(serving, `, service.beta.openshift.io/serving-cert-generation-error: not mine`), Facts{Certificates: map[string]Certificate{"c": {}}}, "not mine"},
 		"an earlier service CA complains":                 {bundle.Services, fmt.Sprintf(serving, `, service.alpha.openshift.io/serving-cert-generation-error: not mine`), Facts{Certificates: map[string]Certificate{"c": {}}}, "not mine"},

@@ -56,7 +56,7 @@ func showBuild() error {
 // showRival registers a metric that shows whether Poundlock does nothing because OpenShift's own migration runs.
 func showRival(now mode) error {
 	g, err := metricsregistry.Add(metrics.Registry, prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "poundlock_standing_still", Help: "1 while nothing is mirrored or moved because OpenShift's own migration runs, else 0.",
+		Name: "poundlock_standing_still", Help: "1 while Poundlock mirrors and moves nothing because OpenShift's own migration runs, else 0.",
 	}))
 	if err == nil && now.rival != "" {
 		g.Set(1)
