@@ -19,7 +19,7 @@ import (
 func Each(raw []byte, visit func(name, value []byte) error) error {
 	return each(raw, visit, func(d *jsontext.Decoder) error {
 		if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
-			return fmt.Errorf("JSON: unexpected text at byte %d, after the object", d.InputOffset())
+			return fmt.Errorf("invalid JSON: unexpected text after the object, at byte %d", d.InputOffset())
 		}
 		return nil
 	})

@@ -105,7 +105,7 @@ func TestShim(t *testing.T) {
 func TestMisusedShim(t *testing.T) {
 	for want, args := range map[string][]string{
 		`"upstream" not set`:                              nil,
-		"with a URL of https":                             {"--upstream=cluster.x-k8s.io=http://h/convert"},
+		"with a URL that begins with https://":                             {"--upstream=cluster.x-k8s.io=http://h/convert"},
 		"neither cluster.x-k8s.io nor a group beneath it": {"--upstream=apps=https://h/convert"},
 		"upstream-ca":                                     {"--upstream=cluster.x-k8s.io=https://h/convert", "--upstream-ca=" + filepath.Join(t.TempDir(), "upstream-ca")},
 		"--concurrency 0 is too low":                      {"--upstream=cluster.x-k8s.io=https://h/convert", "--concurrency=0"},
