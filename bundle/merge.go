@@ -219,7 +219,7 @@ func (s set) String() string {
 	}
 	out := fmt.Sprintf("%s in %s", s[0].Provider.Version, strings.Join(names, ", "))
 	if e := s.incomplete(); e != nil {
-		out += fmt.Sprintf(" (%s not there)", plural(e.Missing))
+		out += fmt.Sprintf(" (%s missing)", plural(e.Missing))
 	}
 	return out
 }

@@ -281,8 +281,8 @@ func TestMerge(t *testing.T) {
 		}, "a and b have different content for infrastructure-aws v2.13.0: delete the ConfigMap that the release does not have"},
 		"the first shards of another version": {func(p []Piece) []Piece {
 			return append(p[1:], whole(p[0], "a", "v2.12.0"))
-		}, "v2.12.0 in a, and v2.13.0 in infrastructure-aws.2, infrastructure-aws.3 (number 1 is not there): waiting"},
-		"a shard of another version":   {func(p []Piece) []Piece { p[1].Provider.Version = "v2.13.1"; return p }, "v2.13.1 in infrastructure-aws.2 (numbers 1, 3 are not there): waiting"},
+		}, "v2.12.0 in a, and v2.13.0 in infrastructure-aws.2, infrastructure-aws.3 (number 1 is missing): waiting"},
+		"a shard of another version":   {func(p []Piece) []Piece { p[1].Provider.Version = "v2.13.1"; return p }, "v2.13.1 in infrastructure-aws.2 (numbers 1, 3 are missing): waiting"},
 		"a shard of other content":     {func(p []Piece) []Piece { p[1].Hash = "sha256:x"; return p }, "different content"},
 		"a shard of an earlier number": {func(p []Piece) []Piece { p[2].Shards = 4; return p }, "different content"},
 		"changed by hand": {func(p []Piece) []Piece {

@@ -93,7 +93,7 @@ func expand(parts []part, values Values, out *strings.Builder, ownWords *bool) e
 func parse(text string) ([]part, error) {
 	parts, rest, err := parseUntil(text, false, 0)
 	if err == nil && rest != "" {
-		err = errors.New("text is left over")
+		err = errors.New("unexpected text after the end of the variable")
 	}
 	return parts, err
 }

@@ -27,7 +27,7 @@ func (l *lateCertificate) get(hello *tls.ClientHelloInfo) (*tls.Certificate, err
 	if source := l.source.Load(); source != nil {
 		return (*source)(hello)
 	}
-	return nil, errors.New("no serving certificate yet")
+	return nil, errors.New("the serving certificate of the metrics is not loaded yet")
 }
 
 // metricsOptions returns the options of the metrics server. If the settings ask for TLS, the server answers only clients that the API server authenticates and

@@ -46,7 +46,7 @@ func each(raw []byte, visit func(name, value []byte) error, end func(*jsontext.D
 	// The decoder reads a bytes.Buffer in place, without a copy. With these options, it accepts all that encoding/json accepts.
 	d.Reset(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if token, err := d.ReadToken(); err != nil || token.Kind() != '{' {
-		return errors.Join(errors.New("JSON: no object"), err)
+		return errors.Join(errors.New("invalid JSON: not an object"), err)
 	}
 	for d.PeekKind() == '"' {
 		if err := member(d, raw, visit); err != nil {

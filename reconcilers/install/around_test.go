@@ -233,9 +233,9 @@ func TestShardsComeAndGo(t *testing.T) {
 	}
 	first := sharded(t, "infrastructure-aws", "v1.1.0", mode("first"))
 	c.release(first[1])
-	waits("v1.0.0 in infrastructure-aws", "v1.1.0 in infrastructure-aws.2 (numbers 1, 3 are not there)", "Apply all ConfigMaps of the release that you want")
+	waits("v1.0.0 in infrastructure-aws", "v1.1.0 in infrastructure-aws.2 (numbers 1, 3 are missing)", "Apply all ConfigMaps of the release that you want")
 	c.release(first[2])
-	waits("v1.1.0 in infrastructure-aws.2, infrastructure-aws.3 (number 1 is not there)")
+	waits("v1.1.0 in infrastructure-aws.2, infrastructure-aws.3 (number 1 is missing)")
 	c.release(first[0])
 	installed("first")
 	second := sharded(t, "infrastructure-aws", "v1.1.1", mode("second"))
