@@ -34,7 +34,7 @@ func (c *machines) drain(ctx context.Context, p *pass) (*stop, error) {
 		p.is(machine.True(machinev1beta1.MachineDrained, machine.ReasonNoNode, "The Machine has no Node"))
 		return nil, nil
 	case machine.ExcludesDrain(p.machine):
-		p.is(machine.True(machinev1beta1.MachineDrained, machine.ReasonDrainSkipped, "The annotation "+machine.ExcludeDrainAnnotation+" says so"))
+		p.is(machine.True(machinev1beta1.MachineDrained, machine.ReasonDrainSkipped, "The annotation "+machine.ExcludeDrainAnnotation+" turns the drain off"))
 		return nil, nil
 	}
 	if err := c.beginDrain(ctx, p); err != nil {
