@@ -53,27 +53,28 @@ type Transformation struct {
 // Transformations are applied in this order. A transformation that reads certificates or namespaces comes before the one that drops them.
 var Transformations = []Transformation{
 	{"exclusions", "the provider's maintainer excluded it", Exclusions},
-	{"refused-kinds", "an installer cannot keep this kind applied", RefusedKinds},
-	{"server-fields", "the API server writes these fields", ServerFields},
-	{"templated-keys", "a key is not evaluated, and the API server refuses it", TemplatedKeys},
+	{"refused-kinds", "the installer does not apply objects of this kind", RefusedKinds},
+	{"server-fields", "only the API server writes status and these fields of metadata", ServerFields},
+	{"templated-keys", "variables are evaluated in values, not in keys, and the API server refuses a key with a variable", TemplatedKeys},
 	{"serving-certificates", "OpenShift's service CA writes the certificate into the Secret that the pod mounts", ServingCertificates},
-	{"ca-bundles", "OpenShift's service CA writes its CA into what calls a webhook", CABundles},
-	{"dropped-kinds", "the release or OpenShift provides it", DroppedKinds},
-	{"namespaces", "Cluster API runs in one namespace", Namespaces},
-	{"unmoved-namespaces", "only its author knows which words of a text are a namespace", UnmovedNamespaces},
-	{"labels", "each object names its provider, and no selector matches another provider's pods", Labels},
+	{"ca-bundles", "OpenShift's service CA writes its CA certificate into webhook configurations and CRD conversions", CABundles},
+	{"dropped-kinds", "the release or OpenShift provides this object", DroppedKinds},
+	{"namespaces", "all providers of Cluster API run in one namespace", Namespaces},
+	{"unmoved-namespaces", "this command cannot tell which words in an expression or a URL are the namespace: the manifests' author must change " +
+		"them", UnmovedNamespaces},
+	{"labels", "each object carries its provider's label, so that no selector matches another provider's pods", Labels},
 	{"priority", "a cluster without these pods cannot replace its machines", Priority},
-	{"requests", "OpenShift asks each pod of the platform for requests", Requests},
-	{"no-limits", "OpenShift allows pods of the platform no limits", NoLimits},
-	{"termination-messages", "the last log lines explain why a container stopped", TerminationMessages},
-	{"pull-policy", "an image is named by its digest, so one pull is enough", PullPolicy},
-	{"management-workload", "workload partitioning keeps these pods on the reserved cores", ManagementWorkload},
-	{"required-scc", "another SCC with a higher priority must not change the pod", RequiredSCC},
-	{"feature-gates", "the release decides about feature gates", FeatureGates},
-	{"images", "the release decides about images, by key", Images},
-	{"cluster-protection", "without this object the providers delete or abandon the machines of the cluster itself", ClusterProtection},
-	{"contract-labels", "the core provider finds a version of another provider's kind by this label", ContractLabels},
-	{"needed-secrets", "a pod does not start without its Secret", NeededSecrets},
+	{"requests", "OpenShift requires each pod of the platform to request CPU and memory", Requests},
+	{"no-limits", "OpenShift does not allow resource limits on pods of the platform", NoLimits},
+	{"termination-messages", "the Pod's status then shows the last log lines of a container that stopped", TerminationMessages},
+	{"pull-policy", "the image is named by its digest, so a node needs to pull it only once", PullPolicy},
+	{"management-workload", "OpenShift's workload partitioning keeps pods with this annotation on the reserved cores", ManagementWorkload},
+	{"required-scc", "without this annotation, an SCC with a higher priority could change the pod", RequiredSCC},
+	{"feature-gates", "the release sets the feature gates, not the provider's manifests", FeatureGates},
+	{"images", "the release supplies each image by its key", Images},
+	{"cluster-protection", "without its infrastructure cluster object, the cluster's own machines would be deleted or no longer managed", ClusterProtection},
+	{"contract-labels", "the core provider reads from this label which version of a provider's CRD to use", ContractLabels},
+	{"needed-secrets", "a pod does not start while a Secret that it needs is missing", NeededSecrets},
 }
 
 // Draft is a bundle while Build makes it. The transformations change its documents, and record each change.
@@ -107,7 +108,7 @@ func Build(manifests []byte, o Options) (Bundle, Summary, error) {
 		return Bundle{}, Summary{}, err
 	}
 	if len(all) == 0 {
-		return Bundle{}, Summary{}, errors.New("the kustomization has no objects: check its resources")
+		return Bundle{}, Summary{}, errors.New("the kustomization renders no objects: check the resources in its kustomization.yaml")
 	}
 	d := newDraft(all, o)
 	for _, t := range Transformations {

@@ -50,11 +50,11 @@ func TestDecode(t *testing.T) {
 		"a key twice":                            {in: head + "kind: Secret\n", err: "occurs twice"},
 		"no kind":                                {in: "apiVersion: v1\nmetadata: {name: a}\n", err: "kind is missing"},
 		"no name":                                {in: "apiVersion: v1\nkind: ConfigMap\n", err: "metadata.name"},
-		"no object":                              {in: "- a\n", err: "not an object"},
+		"no object":                              {in: "- a\n", err: "is not an object"},
 		"no YAML":                                {in: "a: [", err: "reading YAML"},
 		"aliases that multiply":                  {in: bomb(), err: "aliases"},
 		"an alias of itself":                     {in: head + "data: &a {b: *a}\n", err: "nested"},
-		"a number that JSON does not have":       {in: head + "data: {a: .inf}\n", err: "no number in JSON"},
+		"a number that JSON does not have":       {in: head + "data: {a: .inf}\n", err: "cannot be written as a number in JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all, err := Decode([]byte(c.in))
@@ -151,13 +151,13 @@ func TestEvaluate(t *testing.T) {
 		"$${A}":                     {out: "${A}"},
 		"$$(A) $$ $ $A $(POD)":      {out: "$$(A) $$ $ $A $(POD)"},
 		"${B}":                      {err: "variable B"},
-		"${":                        {err: "is no variable"},
-		"${A":                       {err: "is no variable"},
-		"${}":                       {err: "is no variable"},
-		"${A:?err}":                 {err: "is no variable"},
-		"${A/#arn/x: arn}":          {err: "is no variable"},
-		"${#A}":                     {err: "is no variable"},
-		"${1}":                      {err: "is no variable"},
+		"${":                        {err: "is not a valid variable"},
+		"${A":                       {err: "is not a valid variable"},
+		"${}":                       {err: "is not a valid variable"},
+		"${A:?err}":                 {err: "is not a valid variable"},
+		"${A/#arn/x: arn}":          {err: "is not a valid variable"},
+		"${#A}":                     {err: "is not a valid variable"},
+		"${1}":                      {err: "is not a valid variable"},
 		strings.Repeat("${B:=", 50): {err: "nested"},
 	} {
 		t.Run(in, func(t *testing.T) {
@@ -227,7 +227,7 @@ func TestVariables(t *testing.T) {
 
 // The installer evaluates no keys, so no bundle may have a variable in one. Those that TemplatedKeys removes are gone by then.
 func TestVariablesInKeysAreFoundEarly(t *testing.T) {
-	const key = `the key "${KEY}" has a variable in it`
+	const key = `the key "${KEY}" contains a variable`
 	if _, err := Variables(decoded(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {\"${KEY}\": x}\n")); !strings.Contains(problem(err),
 		"ConfigMap/a: data: "+key) {
 		t.Errorf("%v, want %q", err, key)
@@ -309,20 +309,20 @@ func TestNames(t *testing.T) {
 		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {namespace: openshift-cluster-api, " + metadata + "}\n" + rest
 	}
 	for name, c := range map[string]struct{ in, err string }{
-		"an object's name":                {in: configMap("name: UPPER", ""), err: `ConfigMap/UPPER: metadata.name "UPPER" is a name that no API server takes: use at most 253 small letters`},
+		"an object's name":                {in: configMap("name: UPPER", ""), err: `ConfigMap/UPPER: metadata.name "UPPER" is not a valid name: use at most 253 lowercase letters`},
 		"a name with a variable":          {in: configMap("name: '${NAME}'", "")},
-		"a label's value":                 {in: configMap("name: a, labels: {b: c d}", ""), err: `metadata.labels[b] "c d" is a label value that no API server takes: use at most 63 letters`},
+		"a label's value":                 {in: configMap("name: a, labels: {b: c d}", ""), err: `metadata.labels[b] "c d" is not a valid label value: use at most 63 letters`},
 		"a label's value with a variable": {in: configMap("name: a, labels: {b: '${C} d'}", "")},
-		"a number":                        {in: configMap("name: a", "data: {b: 1}"), err: "data[b] is 1, and an API server takes text alone: put quotes around it"},
+		"a number":                        {in: configMap("name: a", "data: {b: 1}"), err: "data[b] is 1, but the value must be a string: put quotes around it"},
 		"a number in quotes":              {in: configMap("name: a", "data: {b: '1'}")},
 		"a ConfigMap that is full":        {in: configMap("name: a", "data: {b: '"+strings.Repeat("c", MaxConfigMap)+"'}")},
-		"one that is too large":           {in: configMap("name: a", "data: {b: '"+strings.Repeat("c", MaxConfigMap)+"', d: e}"), err: "ConfigMap/a: data has 1048577 bytes, and an API server takes 1048576: use several ConfigMaps"},
-		"labels that are a list":          {in: configMap("name: a, labels: [b]", ""), err: "metadata.labels is no map"},
+		"one that is too large":           {in: configMap("name: a", "data: {b: '"+strings.Repeat("c", MaxConfigMap)+"', d: e}"), err: "ConfigMap/a: data and binaryData have 1048577 bytes, and an API server accepts at most 1048576: use several ConfigMaps"},
+		"labels that are a list":          {in: configMap("name: a, labels: [b]", ""), err: "metadata.labels must be a map"},
 		"a definition's name":             {in: fmt.Sprintf(crd, "thing.example.com"), err: "use things.example.com"},
-		"an object of a definition":       {in: fmt.Sprintf(crd, "things.example.com") + thing("a:b"), err: "is a name that no API server takes"},
+		"an object of a definition":       {in: fmt.Sprintf(crd, "things.example.com") + thing("a:b"), err: "is not a valid name"},
 		"a sound one":                     {in: fmt.Sprintf(crd, "things.example.com") + thing("a.b")},
 		"a kind that nobody defines":      {in: thing("a:b")}, // its server may take it
-		"one that no path may hold":       {in: thing("a/b"), err: "use neither / nor %"},
+		"one that no path may hold":       {in: thing("a/b"), err: "do not use / or %"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := errors.Join(Check(decoded(t, c.in), Namespace)...)
@@ -348,13 +348,13 @@ func TestProviderComplete(t *testing.T) {
 		"that one with a platform":    {in: Provider{Name: "moon", Type: Infrastructure, Version: "v2.13.0", Platforms: []string{"External"}}, label: "infrastructure-moon"},
 		"no platform":                 {in: Provider{Name: "moon", Type: Infrastructure, Version: "v2.13.0", Platforms: []string{"Moon"}}, err: "Infrastructure.status"},
 		"no type":                     {in: Provider{Name: "aws", Type: "infra", Version: "v2.13.0"}, err: "type"},
-		"a name that no label has":    {in: Provider{Name: strings.Repeat("a", 49), Type: Infrastructure, Version: "v1.0.0", Platforms: []string{"AWS"}}, err: "of 64 characters, and an API server takes 63: use a shorter name"},
+		"a name that no label has":    {in: Provider{Name: strings.Repeat("a", 49), Type: Infrastructure, Version: "v1.0.0", Platforms: []string{"AWS"}}, err: "with 64 characters, and an API server accepts at most 63: use a shorter name"},
 		"the longest name":            {in: Provider{Name: strings.Repeat("a", 48), Type: Infrastructure, Version: "v1.0.0", Platforms: []string{"AWS"}}, label: "infrastructure-" + strings.Repeat("a", 48)},
-		"a name with a dot":           {in: Provider{Name: "a.b", Type: Bootstrap, Version: "v1.0.0"}, err: "use small letters, digits and -"},
+		"a name with a dot":           {in: Provider{Name: "a.b", Type: Bootstrap, Version: "v1.0.0"}, err: "use lowercase letters, digits and hyphens"},
 		"a dash at a version's end":   {in: Provider{Name: "aws", Type: Infrastructure, Version: "v2.13.0-a-"}, err: "end with a letter or digit"},
-		"no version":                  {in: Provider{Name: "aws", Type: Infrastructure, Version: "main"}, err: `version "main" is no version`},
-		"a version that no label has": {in: Provider{Name: "aws", Type: Infrastructure, Version: "v2.13.0+a"}, err: `version "v2.13.0+a" is no label that an API server takes: leave out what follows a +`},
-		"that one without a v":        {in: Provider{Name: "aws", Type: Infrastructure, Version: "2.13.0+a"}, err: `version "2.13.0+a" is no label`},
+		"no version":                  {in: Provider{Name: "aws", Type: Infrastructure, Version: "main"}, err: `version "main" is not a semantic version`},
+		"a version that no label has": {in: Provider{Name: "aws", Type: Infrastructure, Version: "v2.13.0+a"}, err: `version "v2.13.0+a" is not a valid label value: leave out the part from the +`},
+		"that one without a v":        {in: Provider{Name: "aws", Type: Infrastructure, Version: "2.13.0+a"}, err: `version "2.13.0+a" is not a valid label value`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := c.in.Complete()
@@ -373,11 +373,11 @@ func TestContract(t *testing.T) {
 	for name, c := range map[string]struct{ metadata, version, want, err string }{
 		"a series":             {metadata, "v1.13.6", "v1beta2", ""},
 		"an older one":         {metadata, "v1.12.0", "v1beta1", ""},
-		"none":                 {metadata, "v2.13.0", "", "no release series 2.13"},
-		"one that is no name":  {strings.Replace(metadata, "v1beta2", "moon", 1), "v1.13.6", "", `"moon", which is no version`},
+		"none":                 {metadata, "v2.13.0", "", "no releaseSeries for 2.13"},
+		"one that is no name":  {strings.Replace(metadata, "v1beta2", "moon", 1), "v1.13.6", "", `"moon", which is not an API version`},
 		"one to come":          {strings.Replace(metadata, "v1beta2", "v1", 1), "v1.13.6", "v1", ""},
 		"one without contract": {metadata, "v1.14.0", "", "no contract"},
-		"another kind":         {"kind: Metadata\napiVersion: v1\n", "v1.13.6", "", "is no Metadata"},
+		"another kind":         {"kind: Metadata\napiVersion: v1\n", "v1.13.6", "", "is not an object of kind Metadata"},
 		"something else":       {"a: [", "v1.13.6", "", "reading metadata.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -50,7 +50,7 @@ func decompress(packed []byte, most int) ([]byte, error) {
 func bounded(r io.Reader, most int) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
 	if len(content) > most {
-		return nil, fmt.Errorf("decompressing: the content has more than %d bytes: bundle it with fewer objects", most)
+		return nil, fmt.Errorf("decompressing the provider's content: it has more than %d bytes, the maximum. Bundle fewer objects", most)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("decompressing: %w", err)

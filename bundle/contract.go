@@ -30,7 +30,8 @@ func Contract(metadata []byte, release string) (string, error) {
 		return "", fmt.Errorf("reading metadata.yaml: %w", err)
 	}
 	if m.Kind != "Metadata" || m.APIVersion != clusterctlv1.GroupVersion.String() {
-		return "", errors.New("metadata.yaml is no Metadata of clusterctl.cluster.x-k8s.io/v1alpha3: give the provider's own")
+		return "", errors.New("metadata.yaml is not an object of kind Metadata, clusterctl.cluster.x-k8s.io/v1alpha3: use the metadata.yaml of the " +
+			"provider's release")
 	}
 	v, err := version.ParseSemantic(release)
 	if err != nil {
@@ -39,14 +40,15 @@ func Contract(metadata []byte, release string) (string, error) {
 	for _, series := range m.ReleaseSeries {
 		if series.Major == v.Major() && series.Minor == v.Minor() {
 			if series.Contract == "" {
-				return "", fmt.Errorf("metadata.yaml: the release series %d.%d has no contract: add it", v.Major(), v.Minor())
+				return "", fmt.Errorf("metadata.yaml: releaseSeries %d.%d has no contract: add the contract, such as v1beta1", v.Major(), v.Minor())
 			}
 			if !contractName.MatchString(series.Contract) {
-				return "", fmt.Errorf("metadata.yaml: the contract of the release series %d.%d is %q, which is no version of an API: use one such as v1beta1",
+				return "", fmt.Errorf("metadata.yaml: the contract of releaseSeries %d.%d is %q, which is not an API version: use one such as v1beta1",
 					v.Major(), v.Minor(), series.Contract)
 			}
 			return series.Contract, nil
 		}
 	}
-	return "", fmt.Errorf("metadata.yaml has no release series %d.%d: add it with the contract that it keeps", v.Major(), v.Minor())
+	return "", fmt.Errorf("metadata.yaml has no releaseSeries for %d.%d: add an entry with major, minor and the contract of Cluster API that these "+
+		"releases support", v.Major(), v.Minor())
 }

@@ -52,12 +52,13 @@ func Images(d *Draft) {
 	}
 	for i, c := range all {
 		if usual[i] && len(managers) > 1 {
-			d.refuse(c.Document, "%s: several managers have different images, and the provider's usual key %s is for one: name each, this one with --images %s/%s=KEY",
+			d.refuse(c.Document, "%s: several containers named manager have different images, and the provider's usual key %s stands for only one "+
+				"image: set a key for each, for this one with --images %s/%s=KEY",
 				c.field("image"), keys[i], c.Name(), c.name())
 			continue
 		}
 		if !imageKey.MatchString(keys[i]) {
-			d.refuse(c.Document, "%s: the image has no key in the release: name it with --images %s/%s=KEY", c.field("image"), c.Name(), c.name())
+			d.refuse(c.Document, "%s: no key in the release is known for this image: set the key with --images %s/%s=KEY", c.field("image"), c.Name(), c.name())
 			continue
 		}
 		d.Keys = append(d.Keys, Image{Kind: c.Kind(), Workload: c.Name(), Container: c.name(), Init: c.init, Key: keys[i]})
@@ -65,7 +66,8 @@ func Images(d *Draft) {
 	}
 	for _, selector := range slices.Sorted(maps.Keys(d.Options.Images)) {
 		if !used[selector] {
-			d.problems = append(d.problems, fmt.Errorf("image key %s=%s: no container has this name: check it", selector, d.Options.Images[selector]))
+			d.problems = append(d.problems, fmt.Errorf("--images %s=%s: no container, workload or image has this name: correct or remove the "+
+				"entry", selector, d.Options.Images[selector]))
 		}
 	}
 	slices.SortFunc(d.Keys, func(a, b Image) int {
@@ -127,15 +129,17 @@ func SetImages(all []Document, rows []Image, references References, allowTags bo
 			if reference := references[rows[i].Key]; reference != "" {
 				c.object["image"] = reference
 			} else {
-				d.refuse(c.Document, "%s: the release has no image %s: add the key to images.json in ConfigMap %s", c.field("image"), rows[i].Key, ImagesConfigMap)
+				d.refuse(c.Document, "%s: the release has no image with the key %s: add the key to images.json in ConfigMap "+
+					"%s", c.field("image"), rows[i].Key, ImagesConfigMap)
 				continue
 			}
 		}
 		switch image := text(c.object, "image"); {
 		case image == "" || strings.HasPrefix(image, "registry.invalid/") || strings.Contains(image, "${"):
-			d.refuse(c.Document, "%s is %q: the bundle's list of images does not name this container", c.field("image"), image)
+			d.refuse(c.Document, "%s is %q, and the provider's ConfigMap has no image for this container: write the ConfigMap again with poundlock "+
+				"bundle", c.field("image"), image)
 		case !allowTags && !digest.MatchString(image):
-			d.refuse(c.Document, "%s is %q: a tag can move: name the image by its digest", c.field("image"), image)
+			d.refuse(c.Document, "%s is %q: a tag can later point to another image. Name the image by its digest", c.field("image"), image)
 		}
 	}
 	return d.problems

@@ -38,7 +38,8 @@ type Incomplete struct {
 }
 
 func (e *Incomplete) Error() string {
-	return fmt.Sprintf("%s has %d shards, and %s not there yet: waiting for the ConfigMap", e.Provider, e.Shards, plural(e.Missing))
+	return fmt.Sprintf("the content of %s is divided over %d ConfigMaps, and %s missing: waiting until the ConfigMap is "+
+		"created", e.Provider, e.Shards, plural(e.Missing))
 }
 
 func plural(missing []int) string {
@@ -65,7 +66,8 @@ func Unpack(cm *corev1.ConfigMap) (Piece, error) {
 		return wrap(err)
 	}
 	if label := cm.Labels[ProviderLabel]; label != p.Provider.Label() {
-		return wrap(fmt.Errorf("label %s is %q, and name and type make %q: correct one of them", ProviderLabel, label, p.Provider.Label()))
+		return wrap(fmt.Errorf("label %s is %q, but the labels of the provider's name and type require %q: correct one of the "+
+			"labels", ProviderLabel, label, p.Provider.Label()))
 	}
 	if p.Components, err = components(cm); err != nil {
 		return wrap(err)
@@ -87,7 +89,7 @@ func components(cm *corev1.ConfigMap) ([]byte, error) {
 	var found [][]byte
 	if text, has := cm.Data[componentsKey]; has {
 		if len(text) > MaxContent {
-			return nil, fmt.Errorf("data.%s has more than %d bytes", componentsKey, MaxContent)
+			return nil, fmt.Errorf("data.%s has more than %d bytes, the maximum: bundle fewer objects", componentsKey, MaxContent)
 		}
 		found = append(found, []byte(text))
 	}
@@ -95,13 +97,14 @@ func components(cm *corev1.ConfigMap) ([]byte, error) {
 		if packed, has := cm.BinaryData[key]; has {
 			content, err := decompress(packed, MaxContent)
 			if err != nil {
-				return nil, fmt.Errorf("binaryData.%s: %w. Apply the release's ConfigMap again", key, err)
+				return nil, fmt.Errorf("binaryData.%s cannot be read: %w. Apply the release's ConfigMap again", key, err)
 			}
 			found = append(found, content)
 		}
 	}
 	if len(found) != 1 {
-		return nil, fmt.Errorf("it has %d of data.%[2]s, binaryData.%[2]s and binaryData.%[3]s: it needs exactly one", len(found), componentsKey, zstdKey)
+		return nil, fmt.Errorf("the ConfigMap has %d of the keys data.%[2]s, binaryData.%[2]s and binaryData.%[3]s, and needs exactly one: apply the "+
+			"release's ConfigMap again", len(found), componentsKey, zstdKey)
 	}
 	return found[0], nil
 }
@@ -112,7 +115,7 @@ func parseShard(shard string) (int, int, error) {
 	n, err2 := strconv.Atoi(second)
 	const most = 100
 	if err1 != nil || err2 != nil || k < 1 || k > n || n > most {
-		return 0, 0, fmt.Errorf("annotation %s is %q: it needs K/N, such as 1/3", ShardAnnotation, shard)
+		return 0, 0, fmt.Errorf("annotation %s is %q: the value must be K/N, such as 1/3 for the first of three ConfigMaps", ShardAnnotation, shard)
 	}
 	return k, n, nil
 }
@@ -126,8 +129,8 @@ type Overlap struct {
 }
 
 func (e *Overlap) Error() string {
-	return fmt.Sprintf("%s has ConfigMaps of different content, %s: waiting until all are of one release. "+
-		"Apply all ConfigMaps of that release, and delete those that it does not have",
+	return fmt.Sprintf("%s has ConfigMaps of different content, %s: waiting until all ConfigMaps are of one release. "+
+		"Apply all ConfigMaps of the release that you want, and delete the others",
 		e.Provider, strings.Join(e.Sets, ", and "))
 }
 
@@ -177,13 +180,15 @@ func setsOf(pieces []Piece) []set {
 // check returns an error that no further ConfigMap would fix: a shard without a hash, or two pieces that are the same shard.
 func (s set) check() error {
 	if s[0].Shards > 1 && s[0].Hash == "" {
-		return fmt.Errorf("ConfigMap %s is a shard without annotation %s: which others it belongs to is not known. Apply the release's ConfigMaps again",
+		return fmt.Errorf("ConfigMap %s has only a part of a provider's content, and lacks annotation %s, which shows the other parts. Apply the "+
+			"release's ConfigMaps again",
 			s[0].ConfigMap, HashAnnotation)
 	}
 	have := map[int]string{}
 	for _, p := range s {
 		if have[p.Shard] != "" {
-			return fmt.Errorf("ConfigMaps %s and %s are the same shard of %s: remove one", have[p.Shard], p.ConfigMap, p.Provider.Label())
+			return fmt.Errorf("ConfigMaps %s and %s both have the same part of %s: delete the one that the release does not "+
+				"have", have[p.Shard], p.ConfigMap, p.Provider.Label())
 		}
 		have[p.Shard] = p.ConfigMap
 	}
@@ -214,7 +219,7 @@ func (s set) String() string {
 	}
 	out := fmt.Sprintf("%s in %s", s[0].Provider.Version, strings.Join(names, ", "))
 	if e := s.incomplete(); e != nil {
-		out += fmt.Sprintf(" (%s not there)", plural(e.Missing))
+		out += fmt.Sprintf(" (%s missing)", plural(e.Missing))
 	}
 	return out
 }
@@ -233,10 +238,10 @@ func overlap(sets []set) error {
 	}
 	a, b := sets[0][0], sets[1][0]
 	if a.Provider.Version == b.Provider.Version {
-		return fmt.Errorf("ConfigMaps %s and %s carry %s %s with different content: delete the one that the release does not have",
+		return fmt.Errorf("ConfigMaps %s and %s have different content for %s %s: delete the ConfigMap that the release does not have",
 			a.ConfigMap, b.ConfigMap, a.Provider.Label(), a.Provider.Version)
 	}
-	return fmt.Errorf("ConfigMaps %s and %s carry two versions of %s, %s and %s: delete the one that the release does not have",
+	return fmt.Errorf("ConfigMaps %s and %s have two versions of %s, %s and %s: delete the ConfigMap that the release does not have",
 		a.ConfigMap, b.ConfigMap, a.Provider.Label(), a.Provider.Version, b.Provider.Version)
 }
 
@@ -263,7 +268,8 @@ func (p Piece) bundle(all []Piece) (Bundle, error) {
 	for _, piece := range all {
 		parts = append(parts, piece.Components)
 		if size += len(piece.Components); size > MaxContent {
-			return Bundle{}, fmt.Errorf("the shards of %s have more than %d bytes together: exclude objects", p.Provider.Label(), MaxContent)
+			return Bundle{}, fmt.Errorf("the ConfigMaps of %s together have more than %d bytes of content, the maximum: leave out objects with "+
+				"poundlock bundle --exclude", p.Provider.Label(), MaxContent)
 		}
 	}
 	whole := bytes.Join(parts, []byte("---\n"))
@@ -272,7 +278,8 @@ func (p Piece) bundle(all []Piece) (Bundle, error) {
 		if hash, err := b.hash(whole); err != nil {
 			return Bundle{}, err
 		} else if hash != p.Hash {
-			return Bundle{}, fmt.Errorf("the content of %s has the hash %s, and annotation %s is %s: it was changed by hand. Apply the release's ConfigMap again",
+			return Bundle{}, fmt.Errorf("the content of %s has the hash %s, but annotation %s is %s: somebody changed the content or the annotation. "+
+				"Apply the release's ConfigMap again",
 				p.Provider.Label(), hash, HashAnnotation, p.Hash)
 		}
 	}

@@ -32,9 +32,9 @@ var namings = map[Naming]struct {
 	check  func(string) []string
 	remedy string
 }{
-	Subdomain:   {validation.IsDNS1123Subdomain, "use at most 253 small letters, digits, - and ., and begin and end with a letter or digit"},
-	DNSLabel:    {validation.IsDNS1123Label, "use at most 63 small letters, digits and -, and begin and end with a letter or digit"},
-	PathSegment: {content.IsPathSegmentName, "use neither / nor %, and no name of dots alone"},
+	Subdomain:   {validation.IsDNS1123Subdomain, "use at most 253 lowercase letters, digits, hyphens and dots, and begin and end with a letter or digit"},
+	DNSLabel:    {validation.IsDNS1123Label, "use at most 63 lowercase letters, digits and hyphens, and begin and end with a letter or digit"},
+	PathSegment: {content.IsPathSegmentName, "do not use / or %, and do not use one or two dots as the whole name"},
 }
 
 // namingOf returns the naming of a document's kind.
@@ -56,7 +56,7 @@ func checkNames(d Document, all []Document) []error {
 	if d.isDefinition() {
 		spec := at(d.Object, "spec")
 		if want := text(at(spec, "names"), "plural") + "." + text(spec, "group"); d.Name() != want {
-			c.refuse("metadata.name", d.Name(), "is not the plural and the group of the definition: use "+want)
+			c.refuse("metadata.name", d.Name(), "does not match spec.names.plural and spec.group of the CustomResourceDefinition: use "+want)
 		}
 	}
 	c.metadata("metadata", at(d.Object, "metadata"))
@@ -86,7 +86,7 @@ func (c *nameCheck) refuse(field, value, why string) {
 func (c *nameCheck) name(field, name string, naming Naming) {
 	rule := namings[naming]
 	if !open(name) && len(rule.check(name)) > 0 {
-		c.refuse(field, name, "is a name that no API server takes: "+rule.remedy)
+		c.refuse(field, name, "is not a valid name: "+rule.remedy)
 	}
 }
 
@@ -94,13 +94,15 @@ func (c *nameCheck) metadata(field string, metadata map[string]any) {
 	same := func(key string) string { return key }
 	c.each(field+".labels", metadata["labels"], same, func(at, value string) {
 		if len(validation.IsValidLabelValue(value)) > 0 {
-			c.refuse(at, value, "is a label value that no API server takes: use at most 63 letters, digits, -, _ and ., and begin and end with a letter or digit")
+			c.refuse(at, value, "is not a valid label value: use at most 63 letters, digits, hyphens, underscores and dots, and begin and end with a "+
+				"letter or digit")
 		}
 	})
 	size := 0
 	c.each(field+".annotations", metadata["annotations"], strings.ToLower, func(at, value string) { size += len(at) - len(field+".annotations[]") + len(value) })
 	if size > mostAnnotations {
-		c.problems = append(c.problems, fmt.Errorf("%s: %s.annotations has %d bytes, and an API server takes %d: shorten them", c.id, field, size, mostAnnotations))
+		c.problems = append(c.problems, fmt.Errorf("%s: %s.annotations has %d bytes, and an API server accepts at most %d: shorten the "+
+			"annotations", c.id, field, size, mostAnnotations))
 	}
 }
 
@@ -110,14 +112,14 @@ func (c *nameCheck) each(field string, value any, lowered func(string) string, v
 	values, isMap := value.(map[string]any)
 	if !isMap {
 		if value != nil {
-			c.problems = append(c.problems, fmt.Errorf("%s: %s is no map: write KEY: VALUE lines", c.id, field))
+			c.problems = append(c.problems, fmt.Errorf("%s: %s must be a map: write lines of the form KEY: VALUE", c.id, field))
 		}
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if !open(key) && len(validation.IsQualifiedName(lowered(key))) > 0 {
 			c.refuse(field, key,
-				"is a key that no API server takes: use NAME or PREFIX/NAME, with letters, digits, -, _ and . in the name, at most 63, and a DNS name as the prefix")
+				"is not a valid key: use NAME or PREFIX/NAME. NAME has at most 63 letters, digits, hyphens, underscores and dots; PREFIX is a DNS name")
 		}
 		at := field + "[" + key + "]"
 		if value, ok := c.asText(at, values[key]); ok {
@@ -130,7 +132,7 @@ func (c *nameCheck) each(field string, value any, lowered func(string) string, v
 func (c *nameCheck) asText(at string, value any) (string, bool) {
 	text, ok := asText(value)
 	if !ok && value != nil {
-		c.problems = append(c.problems, fmt.Errorf("%s: %s is %v, and an API server takes text alone: put quotes around it", c.id, at, value))
+		c.problems = append(c.problems, fmt.Errorf("%s: %s is %v, but the value must be a string: put quotes around it", c.id, at, value))
 	}
 	return text, ok && !open(text)
 }
@@ -149,7 +151,7 @@ func (c *nameCheck) data(o map[string]any) {
 	} {
 		for _, key := range slices.Sorted(maps.Keys(member.values)) {
 			if !open(key) && len(validation.IsConfigMapKey(key)) > 0 {
-				c.refuse(member.field, key, "is a key that no API server takes: use at most 253 letters, digits, -, _ and .")
+				c.refuse(member.field, key, "is not a valid key: use at most 253 letters, digits, hyphens, underscores and dots")
 			}
 			at := member.field + "[" + key + "]"
 			value, ok := c.asText(at, member.values[key])
@@ -158,17 +160,18 @@ func (c *nameCheck) data(o map[string]any) {
 			}
 			content, err := member.read(value)
 			if err != nil {
-				c.problems = append(c.problems, fmt.Errorf("%s: %s is no base64: encode it, or move it to data", c.id, at))
+				c.problems = append(c.problems, fmt.Errorf("%s: %s is not valid base64: encode the value, or move it to data", c.id, at))
 			}
 			size += len(content)
 		}
 	}
 	if size > MaxConfigMap {
-		c.problems = append(c.problems, fmt.Errorf("%s: data has %d bytes, and an API server takes %d: use several ConfigMaps", c.id, size, MaxConfigMap))
+		c.problems = append(c.problems, fmt.Errorf("%s: data and binaryData have %d bytes, and an API server accepts at most %d: use several "+
+			"ConfigMaps", c.id, size, MaxConfigMap))
 	}
 	for _, key := range slices.Sorted(maps.Keys(binary)) {
 		if _, twice := text[key]; twice {
-			c.refuse("binaryData", key, "is a key of data, too: rename one of them")
+			c.refuse("binaryData", key, "is also a key of data: rename the key in data or in binaryData")
 		}
 	}
 }

@@ -13,7 +13,8 @@ import (
 )
 
 // ErrNoCore is the error if the providers lack the core provider. The other providers wait for it.
-var ErrNoCore = errors.New("the core provider's ConfigMap is missing: the other providers wait for it")
+var ErrNoCore = errors.New("the ConfigMap of Cluster API's core provider is missing: the other providers are installed only after the core provider. " +
+	"Apply the release's ConfigMaps")
 
 // On returns the bundles for a platform: those that name the platform, and those that name none and so are for every platform.
 func On(platform string, all []Bundle) []Bundle {
@@ -38,12 +39,14 @@ func Preflight(all []Bundle) []error {
 	for _, b := range all {
 		label := b.Provider.Label()
 		if version, twice := providers[label]; twice {
-			problems = append(problems, fmt.Errorf("%s is there twice, as %s and %s: remove one", label, version, b.Provider.Version))
+			problems = append(problems, fmt.Errorf("the provider %s occurs twice, in versions %s and %s: delete the ConfigMap that the release does not have",
+				label, version, b.Provider.Version))
 			continue
 		}
 		providers[label] = b.Provider.Version
 		if core >= 0 && !slices.Contains(knownContracts(all[core].Contract), b.Contract) {
-			problems = append(problems, fmt.Errorf("%s %s keeps contract %s, and the core provider %s knows %s: update the older one",
+			problems = append(problems, fmt.Errorf("%s %s uses contract %s of Cluster API, but the core provider %s supports only %s: update the "+
+				"older of the two providers",
 				label, b.Provider.Version, b.Contract, all[core].Provider.Version, strings.Join(knownContracts(all[core].Contract), ", ")))
 		}
 		for _, d := range b.Documents {
@@ -67,7 +70,7 @@ func claim(owners map[string]string, key, label, what string) []error {
 	if !taken || owner == label {
 		return nil
 	}
-	return []error{fmt.Errorf("%s is in %s and in %s: rename it in one of them", what, owner, label)}
+	return []error{fmt.Errorf("%s is in %s and in %s: rename the object in one of the two providers", what, owner, label)}
 }
 
 // contracts are the contracts of Cluster API, oldest first. A core provider supports its own contract and the one before.

@@ -104,28 +104,29 @@ func (p Provider) Complete() (Provider, error) {
 		problems = append(problems, fmt.Errorf("type %q is unknown: use core, bootstrap, control-plane or infrastructure", p.Type))
 	}
 	if len(validation.IsDNS1123Label(p.Name)) > 0 {
-		problems = append(problems, fmt.Errorf("name %q is no name of a provider: use small letters, digits and -, such as aws", p.Name))
+		problems = append(problems, fmt.Errorf("name %q is not a valid name of a provider: use lowercase letters, digits and hyphens, such as aws", p.Name))
 	}
 	if label := p.Label(); len(label) > validation.LabelValueMaxLength {
-		problems = append(problems, fmt.Errorf("name %q makes the label %s of %d characters, and an API server takes %d: use a shorter name",
+		problems = append(problems, fmt.Errorf("name %q gives the label value %s with %d characters, and an API server accepts at most %d: use a shorter name",
 			p.Name, label, len(label), validation.LabelValueMaxLength))
 	}
 	if p.Type == Core && p.Name != coreName {
-		problems = append(problems, fmt.Errorf("name %q is not the core provider's: use %s", p.Name, coreName))
+		problems = append(problems, fmt.Errorf("the core provider cannot have the name %q: use %s", p.Name, coreName))
 	}
 	named := p.Version // a problem names what was typed
 	p.Version = "v" + strings.TrimPrefix(named, "v")
 	if _, err := version.ParseSemantic(p.Version); err != nil {
-		problems = append(problems, fmt.Errorf("version %q is no version: use one such as v2.13.0", named))
+		problems = append(problems, fmt.Errorf("version %q is not a semantic version: use one such as v2.13.0", named))
 	} else if len(validation.IsValidLabelValue(p.Version)) > 0 {
 		problems = append(problems,
-			fmt.Errorf("version %q is no label that an API server takes: leave out what follows a +, use at most %d characters, and end with a letter or digit",
+			fmt.Errorf("version %q is not a valid label value: leave out the part from the +, use at most %d characters, and end with a letter or digit",
 				named, validation.LabelValueMaxLength))
 	}
 	if len(p.Platforms) == 0 && p.Type == Infrastructure {
 		p.Platforms = platformsOf[p.Name]
 		if len(p.Platforms) == 0 {
-			problems = append(problems, fmt.Errorf("the platform of provider %q is unknown: name it, as the Infrastructure does", p.Name))
+			problems = append(problems, fmt.Errorf("the platform of provider %q is unknown: name the platform as in "+
+				"Infrastructure.status.platformStatus.type", p.Name))
 		}
 	}
 	for _, platform := range p.Platforms {

@@ -89,11 +89,11 @@ func (s Summary) String() string {
 func (v Variable) describe() string {
 	switch {
 	case v.Required:
-		return "required, set it in ConfigMap " + VariablesConfigMap
+		return "required: set a value in ConfigMap " + VariablesConfigMap
 	case v.Default == "":
-		return "empty unless set"
+		return "empty by default"
 	}
-	return v.Default + " unless set"
+	return v.Default + " by default"
 }
 
 // section writes the entries of one action. Objects with the same change are on one line.

@@ -53,7 +53,7 @@ func (d *Draft) called() map[string]bool {
 }
 
 func missingService(name string) error {
-	return fmt.Errorf("a webhook or a conversion calls Service/%s, which is not in the manifests: add it", name)
+	return fmt.Errorf("a webhook configuration or a CRD conversion calls Service/%s, which is not in the manifests: add the Service", name)
 }
 
 func (d *Draft) issue(service Document, must bool, owner map[string]string) {
@@ -64,15 +64,16 @@ func (d *Draft) issue(service Document, must bool, owner map[string]string) {
 	}
 	if secret == "" {
 		if must {
-			d.refuse(service, "a webhook calls it, and its serving certificate is unclear: %s", why)
+			d.refuse(service, "a webhook configuration or a CRD conversion calls this Service, and the Secret of its serving certificate is unclear: %s", why)
 		}
 		return
 	}
 	if other, taken := owner[secret]; taken {
 		if must {
-			d.refuse(service, "its pods mount Secret %s, which has the certificate of Service %s: give each Service a Secret of its own", secret, other)
+			d.refuse(service, "the pods of this Service mount Secret %s, which has the certificate of Service %s: give each Service a Secret of its "+
+				"own", secret, other)
 		} else {
-			d.note(service, "has no certificate of its own: Secret %s belongs to Service %s", secret, other)
+			d.note(service, "this Service gets no certificate of its own, because Secret %s belongs to Service %s", secret, other)
 		}
 		return
 	}
@@ -115,10 +116,11 @@ func (d *Draft) secretOf(service Document, must bool) (secret, problem string) {
 			return guess[0], ""
 		}
 		if len(guess) > 1 {
-			return "", "its pods mount several: " + strings.Join(guess, ", ") + ": set the annotation " + issuers.ServingCert + " on the Service"
+			return "", "the pods of this Service mount several Secrets with certificates: " +
+				"" + strings.Join(guess, ", ") + ": set the annotation " + issuers.ServingCert + " on the Service"
 		}
 	}
-	return "", "no pod that it selects mounts a Secret with a certificate: check its selector and the volumes of the workload"
+	return "", "no pod of this Service mounts a Secret with a certificate: check the Service's selector and the volumes of the workload"
 }
 
 // hostOf reports whether a DNS name is that of a Service. It compares only the first label, because the rest may be variables of kustomize.
@@ -172,7 +174,8 @@ func (d *Draft) unissued() {
 		}
 		for _, p := range d.pods() {
 			if p.mountedSecrets()[secret] != "" {
-				d.refuse(p.Document, "it mounts Secret %s, which only cert-manager writes: no Service of these pods gets this certificate", secret)
+				d.refuse(p.Document, "these pods mount Secret %s, which only cert-manager writes, and OpenShift has no cert-manager. Add a Service "+
+					"for which the service CA writes the Secret, or remove the volume", secret)
 			}
 		}
 	}
@@ -216,7 +219,8 @@ func (d *Draft) trust(doc Document) {
 	}
 	switch {
 	case services > 0 && urls > 0:
-		d.refuse(doc, "some webhooks call a URL and some a Service: the service CA writes into all of them: use two configurations")
+		d.refuse(doc, "some of these webhooks call a URL and some a Service, but the service CA writes its CA into all webhooks of a configuration: "+
+			"use two configurations")
 	case services > 0:
 		d.set(doc, ensure(doc.Object, "metadata", "annotations"), "annotation "+issuers.InjectCABundle, issuers.InjectCABundle, "true")
 	}

@@ -62,7 +62,7 @@ func (e *exclusion) match(pattern string) {
 	}
 	if !found {
 		e.problems = append(e.problems, fmt.Errorf(
-			"exclusion %s: no object matches it: use KIND/NAME with the name that kustomize gives, such as CustomResourceDefinition/*.example.com", pattern))
+			"--exclude %s: no object matches: use KIND/NAME with the name in the rendered manifests, such as CustomResourceDefinition/*.example.com", pattern))
 	}
 }
 
@@ -94,17 +94,17 @@ func (e *exclusion) follows(i int) string {
 	switch {
 	case doc.is("", "Service"), doc.is("networking.k8s.io", "NetworkPolicy"), doc.is(policyGroup, "PodDisruptionBudget"):
 		if e.only(func(w Document) bool { return w.IsWorkload() && selects(selectorOf(doc), podLabels(w)) }) {
-			return "it selects pods of an excluded workload only"
+			return "it selects only pods of excluded workloads"
 		}
 	case doc.Group() == "monitoring.coreos.com":
 		return e.monitorFollows(doc)
 	case doc.is("autoscaling", "HorizontalPodAutoscaler"):
 		if target := at(spec, "scaleTargetRef"); e.gone("apps", text(target, "kind"), text(target, "name")) {
-			return "it scales an excluded workload"
+			return "it scales only an excluded workload"
 		}
 	case doc.is("", "ServiceAccount"):
 		if e.only(func(w Document) bool { return w.IsWorkload() && account(w) == doc.Name() }) {
-			return "only an excluded workload uses it"
+			return "only excluded workloads use this ServiceAccount"
 		}
 	case doc.is(rbacGroup, "RoleBinding"), doc.is(rbacGroup, "ClusterRoleBinding"):
 		return e.bindingFollows(doc)
@@ -113,20 +113,20 @@ func (e *exclusion) follows(i int) string {
 			ref := at(b.Object, "roleRef")
 			return strings.HasSuffix(b.Kind(), "RoleBinding") && text(ref, "kind") == doc.Kind() && text(ref, "name") == doc.Name()
 		}) {
-			return "only excluded bindings refer to it"
+			return "only excluded bindings refer to this role"
 		}
 	case doc.is(admissionGroup, "ValidatingAdmissionPolicy"), doc.is(admissionGroup, "MutatingAdmissionPolicy"):
 		return e.policyFollows(spec)
 	case doc.is(admissionGroup, "ValidatingAdmissionPolicyBinding"), doc.is(admissionGroup, "MutatingAdmissionPolicyBinding"):
 		if e.gone(admissionGroup, strings.TrimSuffix(doc.Kind(), "Binding"), text(spec, "policyName")) {
-			return "its policy is excluded"
+			return "the policy that it binds is excluded"
 		}
 	case len(webhooks(doc)) > 0:
 		if len(e.keptWebhooks(doc)) == 0 {
-			return "all its webhooks are for what is excluded"
+			return "all its webhooks are for excluded objects"
 		}
 	case e.defined(doc.GroupKind()):
-		return "its definition is excluded"
+		return "the CustomResourceDefinition of this kind is excluded"
 	}
 	return ""
 }
@@ -137,9 +137,9 @@ func (e *exclusion) monitorFollows(doc Document) string {
 	case doc.Kind() == "ServiceMonitor" && e.only(func(s Document) bool {
 		return s.is("", "Service") && selects(selector, at(s.Object, "metadata", "labels"))
 	}):
-		return "it watches an excluded Service only"
+		return "it monitors only excluded Services"
 	case doc.Kind() == "PodMonitor" && e.only(func(w Document) bool { return w.IsWorkload() && selects(selector, podLabels(w)) }):
-		return "it watches pods of an excluded workload only"
+		return "it monitors only pods of excluded workloads"
 	}
 	return ""
 }
@@ -149,10 +149,10 @@ func (e *exclusion) monitorFollows(doc Document) string {
 func (e *exclusion) policyFollows(spec map[string]any) string {
 	params := Document{at(spec, "paramKind")}
 	if e.defined(params.GroupKind()) {
-		return "the definition of its parameters is excluded"
+		return "the CustomResourceDefinition of its paramKind is excluded"
 	}
 	if rules, changed := e.keptRules(objects(at(spec, "matchConstraints"), "resourceRules")); changed && len(rules) == 0 {
-		return "it is about what is excluded only"
+		return "it matches only excluded kinds"
 	}
 	return ""
 }
@@ -248,7 +248,7 @@ func (e *exclusion) prune() {
 		case len(webhooks(doc)) > 0:
 			kept := e.keptWebhooks(doc)
 			if n := len(webhooks(doc)) - len(kept); n > 0 {
-				e.changed(doc, "%d webhooks of excluded objects removed", n)
+				e.changed(doc, "%d webhooks for excluded objects removed", n)
 			}
 			doc.Object["webhooks"] = kept
 		case strings.HasSuffix(doc.Kind(), "RoleBinding"):
@@ -256,7 +256,7 @@ func (e *exclusion) prune() {
 		case doc.is(rbacGroup, "Role"), doc.is(rbacGroup, "ClusterRole"):
 			if kept, changed := e.keptRules(objects(doc.Object, "rules")); changed {
 				doc.Object["rules"] = append([]any{}, kept...)
-				e.changed(doc, "rules for excluded definitions removed")
+				e.changed(doc, "rules for excluded CustomResourceDefinitions removed")
 			}
 		}
 	}
@@ -270,7 +270,7 @@ func (e *exclusion) pruneSubjects(doc Document) {
 	})
 	if len(kept) < len(subjects) {
 		doc.Object["subjects"] = kept
-		e.changed(doc, "subjects that are excluded removed")
+		e.changed(doc, "excluded subjects removed")
 	}
 }
 
@@ -281,10 +281,11 @@ func (e *exclusion) dangling() {
 			continue
 		}
 		if service := text(at(conversion(doc), "service"), "name"); service != "" && e.gone("", "Service", service) {
-			e.refuse(doc, "its conversion calls Service %s, which is excluded: exclude the definition, too, or keep the Service", service)
+			e.refuse(doc, "the conversion webhook of this CustomResourceDefinition calls Service %s, which is excluded: exclude the "+
+				"CustomResourceDefinition too, or keep the Service", service)
 		}
 		if name := account(doc); doc.IsWorkload() && name != "" && e.gone("", "ServiceAccount", name) {
-			e.refuse(doc, "it runs as ServiceAccount %s, which is excluded: exclude the workload, too, or keep the account", name)
+			e.refuse(doc, "this workload runs as ServiceAccount %s, which is excluded: exclude the workload too, or keep the ServiceAccount", name)
 		}
 	}
 }

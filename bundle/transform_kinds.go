@@ -104,9 +104,9 @@ func Namespaces(d *Draft) {
 		switch moved := slices.Sorted(maps.Keys(m.moved)); len(moved) {
 		case 0:
 		case 1:
-			d.changed(doc, "references to namespace %s are to %s", moved[0], Namespace)
+			d.changed(doc, "references to namespace %s changed to %s", moved[0], Namespace)
 		default:
-			d.changed(doc, "references to namespaces %s are to %s", strings.Join(moved, ", "), Namespace)
+			d.changed(doc, "references to namespaces %s changed to %s", strings.Join(moved, ", "), Namespace)
 		}
 	}
 }
@@ -306,7 +306,8 @@ func NeededSecrets(d *Draft) {
 		delete(needed, "")
 		for _, secret := range slices.Sorted(maps.Keys(needed)) {
 			if !d.issued[secret] {
-				d.note(p.Document, "needs Secret %s, which the bundle does not create: request it, for example with a CredentialsRequest", secret)
+				d.note(p.Document, "the pods need Secret %s, which the bundle does not create: have the Secret created, for example by a "+
+					"CredentialsRequest", secret)
 			}
 		}
 	}

@@ -33,7 +33,7 @@ func Requests(d *Draft) {
 			field := c.field("resources.requests." + row.name)
 			value, has := requests[row.name]
 			if s, ok := asText(value); ok && strings.Contains(s, "${") {
-				d.note(c.Document, "%s has a variable and stays as it is", field)
+				d.note(c.Document, "%s has a variable, and is not changed", field)
 				continue
 			}
 			if !has || value == nil {
@@ -42,7 +42,7 @@ func Requests(d *Draft) {
 			}
 			now, err := jsonnumbers.ParseQuantity(fmt.Sprint(value))
 			if err != nil {
-				d.refuse(c.Document, "%s is %v, which is no quantity: use one such as %s", field, value, row.least)
+				d.refuse(c.Document, "%s is %v, which is not a quantity: use a quantity such as %s", field, value, row.least)
 				continue
 			}
 			if now.Cmp(resource.MustParse(row.least)) < 0 {
@@ -104,7 +104,8 @@ func RequiredSCC(d *Draft) {
 			d.restrict(p.Document, at(c.object, "securityContext"), c.field("securityContext."))
 		}
 		for _, why := range p.privileges() {
-			d.note(p.Document, "%s, which %s refuses: remove it, or set the annotation %s to the SCC that allows it", why, restrictedV2, requiredSCC)
+			d.note(p.Document, "%s, which the SCC %s refuses: remove this setting, or set the annotation %s to an SCC that allows "+
+				"it", why, restrictedV2, requiredSCC)
 		}
 	}
 }
@@ -165,7 +166,8 @@ func FeatureGates(d *Draft) {
 		}
 	}
 	if !known && len(d.FeatureGates) > 0 {
-		d.problems = append(d.problems, fmt.Errorf("feature gates: no container has the argument %s, and none is named %s", gatesFlag, managerContainer))
+		d.problems = append(d.problems, fmt.Errorf("--feature-gates: no container has the argument %s, and no container is named %s. Remove the flag, "+
+			"or add the argument to a container", gatesFlag, managerContainer))
 	}
 }
 

@@ -29,7 +29,8 @@ func ClusterProtection(d *Draft) {
 		for _, added := range protection(group, plural, definedKind(doc).Kind, d.Provider.Label()) {
 			if !slices.ContainsFunc(d.Documents, func(have Document) bool { return have.ID() == added.ID() }) {
 				d.Documents = append(d.Documents, added)
-				d.record(Added, added, fmt.Sprintf("refuses DELETE of the %s that Infrastructure/cluster names in status.infrastructureName", definedKind(doc).Kind))
+				d.record(Added, added, fmt.Sprintf("refuses to delete the %s that status.infrastructureName of Infrastructure/cluster "+
+					"names", definedKind(doc).Kind))
 			}
 		}
 	}
@@ -62,7 +63,8 @@ func protection(group, plural, kind, label string) []Document {
 			"validations": []any{map[string]any{
 				"expression": fmt.Sprintf("!has(params.status) || !has(%[1]s) || oldObject.metadata.name != %[1]s", own),
 				"messageExpression": fmt.Sprintf(
-					"'%s ' + oldObject.metadata.name + ' is the infrastructure of this cluster: without it the cluster loses its machines. Keep it.'", kind),
+					"'%s ' + oldObject.metadata.name + ' represents the infrastructure of this cluster, and all machines of the cluster depend on "+
+						"this object. Do not delete it.'", kind),
 				"reason": "Forbidden",
 			}},
 		},
@@ -94,7 +96,8 @@ func ContractLabels(d *Draft) {
 		}
 		labels := at(doc.Object, "metadata", "labels")
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(labels)), contractLabel.MatchString) {
-			d.note(doc, "has no label cluster.x-k8s.io/CONTRACT with the versions that keep it, such as cluster.x-k8s.io/v1beta1=v1beta1: add it in the kustomization")
+			d.note(doc, "this CustomResourceDefinition has no label that tells Cluster API which of its versions support a contract: add the label in "+
+				"the kustomization, such as cluster.x-k8s.io/v1beta1=v1beta1")
 		}
 	}
 }

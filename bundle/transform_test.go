@@ -127,7 +127,7 @@ var tables = map[string]map[string]transformed{
 		},
 		"a Service that a conversion needs": {
 			in:  doc("Service", "name: hook", "") + doc("CustomResourceDefinition", "name: c", "spec: {conversion: {strategy: Webhook, webhook: {"+webhookService+"}}}"),
-			err: "its conversion calls Service hook", options: Options{Exclude: []string{"Service/hook"}},
+			err: "calls Service hook, which is excluded", options: Options{Exclude: []string{"Service/hook"}},
 		},
 		"an account that a workload needs": {
 			in:  doc("ServiceAccount", "name: acc", "") + doc("Deployment", "name: m", "spec: {template: {spec: {serviceAccountName: acc}}}"),
@@ -282,7 +282,7 @@ var tables = map[string]map[string]transformed{
 			in: doc("Namespace", "name: a", "") + doc("Namespace", "name: b", "") + doc("ConfigMap", "name: c, namespace: b", "data: {k: 'a,b', l: a}"),
 			want: doc("Namespace", "name: a", "") + doc("Namespace", "name: b", "") + doc("ConfigMap", "name: c, namespace: openshift-cluster-api",
 				"data: {k: 'openshift-cluster-api,openshift-cluster-api', l: openshift-cluster-api}"),
-			note: "namespaces a, b are to",
+			note: "namespaces a, b changed to",
 		},
 		"without a Namespace, that of the workload counts": {
 			in:   doc("Deployment", "name: m, namespace: own", "") + doc("Role", "name: r, namespace: own", ""),
@@ -333,7 +333,7 @@ var tables = map[string]map[string]transformed{
 		"equal ones stay":         {in: pods("Deployment", "containers: [{name: a, resources: {requests: {cpu: '0.01', memory: 52428800}}}]"), want: pods("Deployment", "containers: [{name: a, resources: {requests: {cpu: '0.01', memory: 52428800}}}]")},
 		"of init containers":      {in: pods("Deployment", "initContainers: [{name: a}]"), want: pods("Deployment", "initContainers: [{name: a, resources: {requests: {cpu: 10m, memory: 50Mi}}}]")},
 		"a variable stays":        {in: pods("Deployment", `containers: [{name: a, resources: {requests: {cpu: "${CPU:=5m}", memory: 50Mi}}}]`), want: pods("Deployment", `containers: [{name: a, resources: {requests: {cpu: "${CPU:=5m}", memory: 50Mi}}}]`), note: "has a variable"},
-		"no quantity":             {in: pods("Deployment", "containers: [{name: a, resources: {requests: {cpu: much}}}]"), err: "no quantity"},
+		"not a quantity":          {in: pods("Deployment", "containers: [{name: a, resources: {requests: {cpu: much}}}]"), err: "not a quantity"},
 	},
 	"no-limits": {
 		"limits go, requests stay": {in: pods("Deployment", "containers: [{name: a, resources: {limits: {cpu: 1}, requests: {cpu: 1}}}], initContainers: [{name: b, resources: {limits: {cpu: 1}}}]"), want: pods("Deployment", "containers: [{name: a, resources: {requests: {cpu: 1}}}], initContainers: [{name: b, resources: {}}]")},
@@ -390,14 +390,14 @@ var tables = map[string]map[string]transformed{
 		"a key by container":            {in: pods("Deployment", "containers: [{name: side, image: a}]"), want: pods("Deployment", "containers: [{name: side, image: 'registry.invalid/k:injected'}]"), options: Options{Images: map[string]string{"side": "k"}}},
 		"a key by workload":             {in: pods("Deployment", "initContainers: [{name: manager, image: a}]"), want: pods("Deployment", "initContainers: [{name: manager, image: 'registry.invalid/k:injected'}]"), options: Options{Images: map[string]string{"m/manager": "k"}}},
 		"two managers of one image":     {in: pods("Deployment", "containers: [{name: manager, image: a}]") + pods("DaemonSet", "containers: [{name: manager, image: a}]"), want: pods("Deployment", "containers: [{name: manager, image: 'registry.invalid/aws-cluster-api-controllers:injected'}]") + pods("DaemonSet", "containers: [{name: manager, image: 'registry.invalid/aws-cluster-api-controllers:injected'}]")},
-		"two managers of two images":    {in: pods("Deployment", "containers: [{name: manager, image: a}]") + pods("DaemonSet", "containers: [{name: manager, image: b}]"), err: "several managers"},
+		"two managers of two images":    {in: pods("Deployment", "containers: [{name: manager, image: a}]") + pods("DaemonSet", "containers: [{name: manager, image: b}]"), err: "several containers named manager"},
 		"a placeholder stays":           {in: pods("Deployment", "containers: [{name: side, image: 'registry.invalid/k:injected'}]"), want: pods("Deployment", "containers: [{name: side, image: 'registry.invalid/k:injected'}]")},
-		"a key that nobody needs":       {in: pods("Deployment", "containers: [{name: manager, image: a}]"), err: "no container has this name", options: Options{Images: map[string]string{"x": "k"}}},
+		"a key that nobody needs":       {in: pods("Deployment", "containers: [{name: manager, image: a}]"), err: "no container, workload or image has this name", options: Options{Images: map[string]string{"x": "k"}}},
 	},
 	"cluster-protection": {
-		"a cluster":            {in: doc("CustomResourceDefinition", "name: c", crdSpec), note: "refuses DELETE of the AWSCluster", want: "SKIP"},
+		"a cluster":            {in: doc("CustomResourceDefinition", "name: c", crdSpec), note: "refuses to delete the AWSCluster", want: "SKIP"},
 		"another plural":       {in: doc("CustomResourceDefinition", "name: c", strings.Replace(crdSpec, "awsclusters", "awsmachines", 1)), want: doc("CustomResourceDefinition", "name: c", strings.Replace(crdSpec, "awsclusters", "awsmachines", 1))},
-		"a group below":        {in: doc("CustomResourceDefinition", "name: c", strings.Replace(crdSpec, "infrastructure.", "vmware.infrastructure.", 1)), note: "refuses DELETE of the AWSCluster", want: "SKIP"},
+		"a group below":        {in: doc("CustomResourceDefinition", "name: c", strings.Replace(crdSpec, "infrastructure.", "vmware.infrastructure.", 1)), note: "refuses to delete the AWSCluster", want: "SKIP"},
 		"another group":        {in: doc("CustomResourceDefinition", "name: c", strings.Replace(crdSpec, "infrastructure.", "", 1)), want: doc("CustomResourceDefinition", "name: c", strings.Replace(crdSpec, "infrastructure.", "", 1))},
 		"of the core provider": {in: doc("CustomResourceDefinition", "name: c", crdSpec), want: doc("CustomResourceDefinition", "name: c", crdSpec), options: Options{Provider: Provider{Name: coreName, Type: Core}}},
 	},
@@ -407,8 +407,8 @@ var tables = map[string]map[string]transformed{
 		"of the core provider": {in: doc("CustomResourceDefinition", "name: c", crdSpec), want: doc("CustomResourceDefinition", "name: c", crdSpec), options: Options{Provider: Provider{Name: coreName, Type: Core}}},
 	},
 	"needed-secrets": {
-		"a volume":       {in: doc("Deployment", "name: m", mounting), want: doc("Deployment", "name: m", mounting), note: "needs Secret hook-cert"},
-		"an environment": {in: pods("Deployment", "containers: [{name: a, env: [{name: X, valueFrom: {secretKeyRef: {name: s}}}]}]"), want: pods("Deployment", "containers: [{name: a, env: [{name: X, valueFrom: {secretKeyRef: {name: s}}}]}]"), note: "needs Secret s"},
+		"a volume":       {in: doc("Deployment", "name: m", mounting), want: doc("Deployment", "name: m", mounting), note: "need Secret hook-cert"},
+		"an environment": {in: pods("Deployment", "containers: [{name: a, env: [{name: X, valueFrom: {secretKeyRef: {name: s}}}]}]"), want: pods("Deployment", "containers: [{name: a, env: [{name: X, valueFrom: {secretKeyRef: {name: s}}}]}]"), note: "need Secret s"},
 	},
 }
 
@@ -467,22 +467,22 @@ func TestUnmovedNamespaces(t *testing.T) {
 	schema := func(text string) string {
 		return doc("CustomResourceDefinition", "name: c", "spec: {versions: [{schema: {openAPIV3Schema: {"+text+"}}}]}")
 	}
-	const resolves = "by a name that API servers do not resolve: use clientConfig.service"
+	const resolves = "by a DNS name, which API servers do not resolve: use clientConfig.service"
 	for name, c := range map[string]struct{ in, note, err string }{
-		"a literal of a policy":     {in: policyOf("object.metadata.namespace == 'own'"), note: "spec.validations[0].expression names namespace own, and is not changed: name openshift-cluster-api there"},
-		"an account in a literal":   {in: policyOf("request.userInfo.username == 'system:serviceaccount:own:m'"), note: "spec.validations[0].expression names namespace own"},
+		"a literal of a policy":     {in: policyOf("object.metadata.namespace == 'own'"), note: "spec.validations[0].expression may name namespace own, and is not changed: if it does, write openshift-cluster-api instead"},
+		"an account in a literal":   {in: policyOf("request.userInfo.username == 'system:serviceaccount:own:m'"), note: "spec.validations[0].expression may name namespace own"},
 		"a member of that name":     {in: policyOf("object.own == 'other-own'")},
 		"the namespace it moves to": {in: policyOf("object.metadata.namespace == 'openshift-cluster-api'")},
 		"a match condition": {
 			in:   doc("MutatingWebhookConfiguration", "name: v", `webhooks: [{name: a, matchConditions: [{name: own, expression: 'request.namespace != "own"'}]}]`),
-			note: "webhooks[0].matchConditions[0].expression names namespace own",
+			note: "webhooks[0].matchConditions[0].expression may name namespace own",
 		},
 		"a rule of a definition": {
 			in:   schema(`x-kubernetes-validations: [{rule: "self.namespace == 'own'"}]`),
-			note: "spec.versions[0].schema.openAPIV3Schema.x-kubernetes-validations[0].rule names namespace own",
+			note: "spec.versions[0].schema.openAPIV3Schema.x-kubernetes-validations[0].rule may name namespace own",
 		},
 		"prose and defaults of a definition": {in: schema(`description: "of 'own'", properties: {rule: {default: "'own'"}, p: {default: {expression: "'own'"}}}`)},
-		"a URL with the namespace in it":     {in: hook("https://own.example.com/a"), note: "webhooks[0].clientConfig.url names namespace own"},
+		"a URL with the namespace in it":     {in: hook("https://own.example.com/a"), note: "webhooks[0].clientConfig.url may name namespace own"},
 		"a URL with a path of that name":     {in: hook("https://example.com/own")},
 		"the URL of a Service":               {in: hook("https://hook.own.svc:443/a"), err: "webhooks[0].clientConfig.url calls Service hook of namespace own " + resolves},
 		"of a Service of others":             {in: hook("https://hook.others.svc.cluster.local/a"), err: resolves},
@@ -532,11 +532,11 @@ func TestSetImages(t *testing.T) {
 		err        string
 	}{
 		"both":                      {in: both, references: References{"k": sum, "j": sum}},
-		"one is missing":            {in: both, references: References{"k": sum}, err: "the release has no image j"},
+		"one is missing":            {in: both, references: References{"k": sum}, err: "the release has no image with the key j"},
 		"a tag":                     {in: both, references: References{"k": sum, "j": "quay.io/a:v1"}, err: "by its digest"},
 		"a tag where it is allowed": {in: both, references: References{"k": sum, "j": "quay.io/a:v1"}, tags: true},
-		"a container without row":   {in: pods("Deployment", "containers: [{name: x, image: 'registry.invalid/k:injected'}]"), references: References{"k": sum}, err: "does not name this container"},
-		"no image":                  {in: pods("Deployment", "containers: [{name: x}]"), err: "does not name this container"},
+		"a container without row":   {in: pods("Deployment", "containers: [{name: x, image: 'registry.invalid/k:injected'}]"), references: References{"k": sum}, err: "has no image for this container"},
+		"no image":                  {in: pods("Deployment", "containers: [{name: x}]"), err: "has no image for this container"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := decoded(t, c.in)

@@ -48,7 +48,8 @@ func (d *Draft) unmoved(doc Document, path string, value any, cel bool) {
 				d.noteUnmoved(doc, field, strings.Join(celLiteral.FindAllString(member, -1), " "))
 			case isText && key == "url" && strings.HasSuffix(path, "clientConfig"):
 				if service, namespace := serviceOf(member); service != "" {
-					d.refuse(doc, "%s calls Service %s of namespace %s by a name that API servers do not resolve: use clientConfig.service", field, service, namespace)
+					d.refuse(doc, "%s calls Service %s of namespace %s by a DNS name, which API servers do not resolve: use clientConfig.service "+
+						"instead of clientConfig.url", field, service, namespace)
 					continue
 				}
 				d.noteUnmoved(doc, field, member)
@@ -62,7 +63,7 @@ func (d *Draft) unmoved(doc Document, path string, value any, cel bool) {
 func (d *Draft) noteUnmoved(doc Document, field, words string) {
 	for _, own := range d.own {
 		if replaceWord(words, own, Namespace) != words {
-			d.note(doc, "%s names namespace %s, and is not changed: name %s there, with a patch in the kustomization", field, own, Namespace)
+			d.note(doc, "%s may name namespace %s, and is not changed: if it does, write %s instead, with a patch in the kustomization", field, own, Namespace)
 		}
 	}
 }

@@ -69,7 +69,7 @@ type TooLarge struct {
 }
 
 func (e *TooLarge) Error() string {
-	return fmt.Sprintf("%s has %d bytes as %s, and a ConfigMap takes %d: %s. Its largest objects are %s",
+	return fmt.Sprintf("%s has %d bytes as %s, and the maximum is %d: %s. The largest objects are %s",
 		e.Provider, e.Actual, e.Format, e.Most, e.Remedy, strings.Join(e.Largest, ", "))
 }
 
@@ -81,7 +81,7 @@ func (b Bundle) Pack(p Packing) ([]*corev1.ConfigMap, error) {
 		return nil, err
 	}
 	if len(components) > MaxContent {
-		return nil, b.tooLarge(len(components), MaxContent, PlainText, "an installer reads no more: exclude objects")
+		return nil, b.tooLarge(len(components), MaxContent, PlainText, "leave out objects with --exclude")
 	}
 	hash, err := b.hash(components)
 	if err != nil {
@@ -105,7 +105,8 @@ func (b Bundle) Pack(p Packing) ([]*corev1.ConfigMap, error) {
 	if size := Size(one); size <= MaxConfigMap-p.Reserved {
 		return []*corev1.ConfigMap{one}, nil
 	} else if p.Whole {
-		return nil, b.tooLarge(size, MaxConfigMap, format, orGzip(format, "exclude objects, use gzip, or allow shards", "exclude objects, or allow shards"))
+		return nil, b.tooLarge(size, MaxConfigMap, format, orGzip(format, "leave out objects with --exclude, use --format gzip, or allow several "+
+			"ConfigMaps with --shards auto", "leave out objects with --exclude, or allow several ConfigMaps with --shards auto"))
 	}
 	return b.shards(format, hash, MaxConfigMap-p.Reserved)
 }
@@ -152,7 +153,8 @@ func (b Bundle) shards(format Format, hash string, most int) ([]*corev1.ConfigMa
 			return shards, nil
 		}
 		if n >= len(b.Documents) {
-			return nil, b.tooLarge(largest, most, format, "one object alone is too large: exclude it"+orGzip(format, ", shorten its descriptions, or use gzip",
+			return nil, b.tooLarge(largest, most, format, "one object alone is too large for a ConfigMap: leave it out with "+
+				"--exclude"+orGzip(format, ", shorten its descriptions, or use --format gzip",
 				" or shorten its descriptions"))
 		}
 	}

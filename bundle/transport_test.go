@@ -199,7 +199,7 @@ func TestUnpack(t *testing.T) {
 		"gzip that was cut off":         {func(cm *corev1.ConfigMap) { cm.BinaryData[componentsKey] = cm.BinaryData[componentsKey][:40] }, "EOF"},
 		"plain beside gzip":             {func(cm *corev1.ConfigMap) { cm.Data[componentsKey] = "x" }, "exactly one"},
 		"nothing":                       {func(cm *corev1.ConfigMap) { cm.BinaryData = nil }, "exactly one"},
-		"another label":                 {func(cm *corev1.ConfigMap) { cm.Labels[ProviderLabel] = "aws" }, "correct one of them"},
+		"another label":                 {func(cm *corev1.ConfigMap) { cm.Labels[ProviderLabel] = "aws" }, "correct one of the labels"},
 		"no version":                    {func(cm *corev1.ConfigMap) { delete(cm.Labels, VersionLabel) }, "version"},
 		"a shard of none":               {func(cm *corev1.ConfigMap) { cm.Annotations[ShardAnnotation] = "0/0" }, "K/N"},
 		"a shard beyond the last":       {func(cm *corev1.ConfigMap) { cm.Annotations[ShardAnnotation] = "3/2" }, "K/N"},
@@ -269,26 +269,26 @@ func TestMerge(t *testing.T) {
 		err    string
 	}{
 		"all":            {func(p []Piece) []Piece { return p }, ""},
-		"one is missing": {func(p []Piece) []Piece { return p[1:] }, "number 1 is not there yet"},
-		"one is twice":   {func(p []Piece) []Piece { return append(p, p[0]) }, "same shard"},
+		"one is missing": {func(p []Piece) []Piece { return p[1:] }, "number 1 is missing"},
+		"one is twice":   {func(p []Piece) []Piece { return append(p, p[0]) }, "both have the same part"},
 		"two versions": {func(p []Piece) []Piece {
 			return []Piece{whole(p[0], "a", "v2.13.0"), whole(p[0], "b", "v2.13.1")}
-		}, "a and b carry two versions of infrastructure-aws, v2.13.0 and v2.13.1: delete the one that the release does not have"},
+		}, "a and b have two versions of infrastructure-aws, v2.13.0 and v2.13.1: delete the ConfigMap that the release does not have"},
 		"one version twice": {func(p []Piece) []Piece {
 			b := whole(p[0], "b", "v2.13.0")
 			b.Hash = "sha256:x"
 			return []Piece{whole(p[0], "a", "v2.13.0"), b}
-		}, "a and b carry infrastructure-aws v2.13.0 with different content: delete the one that the release does not have"},
+		}, "a and b have different content for infrastructure-aws v2.13.0: delete the ConfigMap that the release does not have"},
 		"the first shards of another version": {func(p []Piece) []Piece {
 			return append(p[1:], whole(p[0], "a", "v2.12.0"))
-		}, "v2.12.0 in a, and v2.13.0 in infrastructure-aws.2, infrastructure-aws.3 (number 1 is not there): waiting"},
-		"a shard of another version":   {func(p []Piece) []Piece { p[1].Provider.Version = "v2.13.1"; return p }, "v2.13.1 in infrastructure-aws.2 (numbers 1, 3 are not there): waiting"},
+		}, "v2.12.0 in a, and v2.13.0 in infrastructure-aws.2, infrastructure-aws.3 (number 1 is missing): waiting"},
+		"a shard of another version":   {func(p []Piece) []Piece { p[1].Provider.Version = "v2.13.1"; return p }, "v2.13.1 in infrastructure-aws.2 (numbers 1, 3 are missing): waiting"},
 		"a shard of other content":     {func(p []Piece) []Piece { p[1].Hash = "sha256:x"; return p }, "different content"},
 		"a shard of an earlier number": {func(p []Piece) []Piece { p[2].Shards = 4; return p }, "different content"},
 		"changed by hand": {func(p []Piece) []Piece {
 			p[0].Components = append(p[0].Components, "# more\n"...)
 			return p
-		}, "changed by hand"},
+		}, "somebody changed the content"},
 		"without a hash": {func(p []Piece) []Piece {
 			for i := range p {
 				p[i].Hash = ""
@@ -373,7 +373,7 @@ func TestRender(t *testing.T) {
 		t.Error(dropped)
 	}
 	_, _, err = b.Render(Needs{})
-	for _, part := range []string{"variable X", "release has no image k"} {
+	for _, part := range []string{"variable X", "no image with the key k"} {
 		if !strings.Contains(problem(err), part) {
 			t.Errorf("%v, want %q, too", err, part)
 		}

@@ -93,7 +93,7 @@ func expand(parts []part, values Values, out *strings.Builder, ownWords *bool) e
 func parse(text string) ([]part, error) {
 	parts, rest, err := parseUntil(text, false, 0)
 	if err == nil && rest != "" {
-		err = errors.New("text is left over")
+		err = errors.New("unexpected text after the end of the variable")
 	}
 	return parts, err
 }
@@ -135,7 +135,7 @@ func parseUntil(text string, inside bool, depth int) ([]part, string, error) {
 
 func parseReference(text string, depth int) (*reference, string, error) {
 	if depth >= deepest {
-		return nil, "", fmt.Errorf("more than %d variables are nested", deepest)
+		return nil, "", fmt.Errorf("more than %d variables are nested in each other's defaults: use fewer", deepest)
 	}
 	whole := text
 	text = strings.TrimLeft(text[2:], " ")
@@ -168,7 +168,8 @@ func unsupported(text string) error {
 	if len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + " …"
 	}
-	return fmt.Errorf("%q is no variable: use ${NAME}, ${NAME:=default}, ${NAME=default} or ${NAME:-default}, or $${ for the characters ${ themselves", text)
+	return fmt.Errorf("%q is not a valid variable: use ${NAME}, ${NAME:=default}, ${NAME=default} or ${NAME:-default}. To write the characters ${ "+
+		"themselves, use $${", text)
 }
 
 // hasVariables reports whether the variables of a document are evaluated. Those of a CustomResourceDefinition are not, because the dollars in its descriptions
@@ -231,7 +232,7 @@ func (e *evaluation) walk(value any, path string, isText bool) any {
 }
 
 func openKey(path, key string) error {
-	return fmt.Errorf("%s: the key %q has a variable in it: only values may", cmpPath(path), key)
+	return fmt.Errorf("%s: the key %q contains a variable, and variables are allowed only in values: write the key without it", cmpPath(path), key)
 }
 
 func cmpPath(path string) string {
@@ -247,7 +248,7 @@ func (e *evaluation) evaluate(text, path string) (string, bool) {
 	}
 	out, ownWords, err := evaluate(text, e.values)
 	if errors.Is(err, ErrNoValue) {
-		err = fmt.Errorf("%w: set it in ConfigMap %s", err, VariablesConfigMap)
+		err = fmt.Errorf("%w: set a value in ConfigMap %s", err, VariablesConfigMap)
 	}
 	if err != nil {
 		e.problems = append(e.problems, fmt.Errorf("%s: %w", path, err))

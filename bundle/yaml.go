@@ -59,7 +59,7 @@ func (r *reader) documents(node *yaml.Node) ([]Document, error) {
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
-		return nil, errors.New("it is not an object: each document needs apiVersion, kind and metadata")
+		return nil, errors.New("the YAML document is not an object of Kubernetes: each document needs apiVersion, kind and metadata")
 	}
 	items, isList := object["items"].([]any)
 	if !isList || !strings.HasSuffix(text(object, "kind"), "List") {
@@ -79,7 +79,7 @@ func (r *reader) documents(node *yaml.Node) ([]Document, error) {
 func identified(o map[string]any) error {
 	for _, key := range []string{"apiVersion", "kind"} {
 		if s, ok := o[key].(string); !ok || s == "" {
-			return fmt.Errorf("%s is missing: each document needs apiVersion, kind and metadata.name", key)
+			return fmt.Errorf("%s is missing in a YAML document: each document needs apiVersion, kind and metadata.name", key)
 		}
 	}
 	if text(at(o, "metadata"), "name") == "" {
@@ -96,9 +96,9 @@ func (r *reader) value(node *yaml.Node) (any, error) {
 	}
 	switch {
 	case r.aliased > mostAliased:
-		return nil, fmt.Errorf("line %d: aliases expand to more than %d values: write them out", node.Line, mostAliased)
+		return nil, fmt.Errorf("line %d: the YAML aliases expand to more than %d values: write the values out instead of using aliases", node.Line, mostAliased)
 	case r.depth > deepestValue:
-		return nil, fmt.Errorf("line %d: values are nested more than %d deep: check its aliases", node.Line, deepestValue)
+		return nil, fmt.Errorf("line %d: values are nested more than %d deep: check whether a YAML alias contains itself", node.Line, deepestValue)
 	}
 	switch node.Kind {
 	case yaml.DocumentNode:
@@ -133,7 +133,7 @@ func (r *reader) mapping(node *yaml.Node) (any, error) {
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key := node.Content[i]
 		if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
-			return nil, fmt.Errorf("line %d: a key must be text", key.Line)
+			return nil, fmt.Errorf("line %d: a key is not a string: put quotes around it", key.Line)
 		}
 		if _, twice := out[key.Value]; twice {
 			return nil, fmt.Errorf("line %d: the key %s occurs twice: remove one", key.Line, key.Value)
@@ -162,7 +162,7 @@ func scalar(node *yaml.Node) (any, error) {
 	case "!!bool", "!!int", "!!float":
 		return number(node)
 	}
-	return nil, fmt.Errorf("line %d: the type %s has no place in an object of Kubernetes", node.Line, node.ShortTag())
+	return nil, fmt.Errorf("line %d: the YAML type %s is not allowed in a Kubernetes object: write a string, a number or a boolean", node.Line, node.ShortTag())
 }
 
 func number(node *yaml.Node) (any, error) {
@@ -177,7 +177,7 @@ func number(node *yaml.Node) (any, error) {
 		return float64(v), nil
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, fmt.Errorf("line %d: %s is no number in JSON", node.Line, node.Value)
+			return nil, fmt.Errorf("line %d: %s cannot be written as a number in JSON: put quotes around it, or write a finite number", node.Line, node.Value)
 		}
 	}
 	return v, nil

@@ -58,7 +58,7 @@ func rowOf(kind Kind) (kindRow, error) {
 			return row, nil
 		}
 	}
-	return kindRow{}, fmt.Errorf("%q is no kind that carries a caBundle", kind)
+	return kindRow{}, fmt.Errorf("objects of kind %q have no caBundle", kind)
 }
 
 func admission(kind Kind) schema.GroupVersionKind {
@@ -197,13 +197,14 @@ func (row kindRow) trusted(object *unstructured.Unstructured) []*x509.Certificat
 func (row kindRow) obstacle(object *unstructured.Unstructured, leaf *x509.Certificate) string {
 	configs := row.clientConfigs(object.Object)
 	if len(configs) > 0 && len(row.ours(object, leaf)) == 0 {
-		return fmt.Sprintf("no webhook of %s %s calls a name of the serving certificate (%s). The webhooks call %s: add this name to the certificate, or "+
-			"correct the configuration",
+		return fmt.Sprintf("no webhook of %s %s calls a host name that the serving certificate has (%s). The webhooks call %s: add this name to the "+
+			"certificate, or "+
+			"correct clientConfig of the webhooks",
 			row.kind, object.GetName(), strings.Join(hostsOf(leaf), ", "), host(configs[0]))
 	}
 	if injector := otherInjector(object.GetAnnotations()); injector != "" {
-		return fmt.Sprintf("another component writes the caBundle of %s %s (annotation %s): remove the annotation, or serve that component's certificate "+
-			"from files",
+		return fmt.Sprintf("another component also writes the caBundle of %s %s (annotation %s): remove the annotation, or mount that component's certificate "+
+			"and set --cert-dir",
 			row.kind, object.GetName(), injector)
 	}
 	return ""

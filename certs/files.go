@@ -47,7 +47,7 @@ type Files struct {
 // NewFiles returns a source with these options, or an error if they are invalid. The folder is read by Start.
 func NewFiles(o FilesOptions) (*Files, error) {
 	if o.Dir == "" {
-		return nil, errors.New("the folder of the serving certificate is not set")
+		return nil, errors.New("the folder of the serving certificate is not set: set --cert-dir")
 	}
 	o.Interval = orDefault(o.Interval, 10*time.Second)
 	o.Quiet = orDefault(o.Quiet, 100*time.Millisecond)
@@ -90,7 +90,7 @@ func (f *Files) Start(ctx context.Context) error {
 				wake.Reset(f.o.Quiet)
 			}
 		case err := <-watcher.Errors: // such as an overflow: the next read by interval repairs what was missed
-			f.o.Log.V(1).Info("The watch of the certificate's folder failed", "folder", f.o.Dir, "error", err)
+			f.o.Log.V(1).Info("Watching the folder of the serving certificate failed", "folder", f.o.Dir, "error", err)
 		case <-wake.C:
 			stirred = time.Time{}
 			f.load(watcher)
@@ -140,7 +140,7 @@ func (f *Files) usable(pair *tls.Certificate) error {
 	if validAt(pair.Leaf, f.o.Clock.Now()) {
 		return nil
 	}
-	return fmt.Errorf("the certificate in %s is valid from %s to %s, not now", f.o.Dir,
+	return fmt.Errorf("the serving certificate in %s is only valid from %s to %s, and not now: replace the certificate", f.o.Dir,
 		pair.Leaf.NotBefore.UTC().Format(time.RFC3339), pair.Leaf.NotAfter.UTC().Format(time.RFC3339))
 }
 

@@ -158,7 +158,7 @@ func readCertificates(bundle []byte) ([]*x509.Certificate, error) {
 		bundle = rest
 	}
 	if len(bytes.TrimSpace(bundle)) > 0 {
-		errs = append(errs, errors.New("text that is no complete PEM block"))
+		errs = append(errs, errors.New("some text in the file or field is not a complete PEM block"))
 	}
 	return certs, errors.Join(errs...)
 }

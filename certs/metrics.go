@@ -32,19 +32,21 @@ func NewMetrics() *Metrics {
 	m := &Metrics{
 		expiry: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "poundlock_certificate_expiry_timestamp_seconds",
-			Help: "When the certificate in service (serving) or the CA that signs (ca) expires, as a Unix time.",
+			Help: "Unix time at which a certificate of this replica expires, by certificate: serving (presented to clients) or ca (signs the serving " +
+				"certificate).",
 		}, []string{"certificate"}),
 		rotations: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "poundlock_certificate_rotations_total",
-			Help: "How often this replica changed its serving certificate, or made a new CA.",
+			Help: "Rotations by this replica, by certificate: serving (began to use another serving certificate) or ca (created a new CA).",
 		}, []string{"certificate"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "poundlock_certificate_errors_total",
-			Help: "Problems with certificates: reload (files), secret (damaged, foreign, unreachable), inject (caBundle).",
+			Help: "Problems with certificates, by reason: reload (mounted files are invalid), secret (the Secret is damaged, belongs to another owner " +
+				"or is unreachable), inject (a caBundle could not be written).",
 		}, []string{"reason"}),
 		ready: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "poundlock_certificate_ready",
-			Help: "1 when the certificate in service is one that the API server trusts, else 0.",
+			Help: "1 while this replica serves a valid certificate that the API server trusts, else 0.",
 		}),
 	}
 	for _, reason := range []string{reasonReload, reasonSecret, reasonInject} {

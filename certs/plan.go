@@ -77,11 +77,11 @@ func readMaterial(data map[string][]byte, retire, name string) material {
 func readAuthority(data map[string][]byte, name string, damage *[]string) (*authority, []*x509.Certificate) {
 	certs, err := readCertificates(data[keyCA])
 	if err != nil || len(certs) != 1 {
-		*damage = append(*damage, fmt.Sprintf("%s holds no single certificate", keyCA))
+		*damage = append(*damage, fmt.Sprintf("%s does not contain exactly one certificate", keyCA))
 		return nil, ownOnly(certs, name)
 	}
 	if !own(certs[0], name) {
-		*damage = append(*damage, fmt.Sprintf("%s is not a CA for this Secret, but %q", keyCA, certs[0].Subject.CommonName))
+		*damage = append(*damage, fmt.Sprintf("%s has the CA %q, which Poundlock did not create for this Secret", keyCA, certs[0].Subject.CommonName))
 		return nil, nil
 	}
 	pair, err := readPair(data[keyCA], data[keyCAKey])
@@ -184,11 +184,11 @@ const whyNames = "it does not cover "
 func whyAuthority(ca *authority, now time.Time) string {
 	switch {
 	case ca == nil:
-		return "there is none that can sign"
+		return "the Secret has no CA that can sign"
 	case !validAt(ca.cert, now):
 		return "it is not valid now"
 	case !now.Before(due(ca.cert)):
-		return "two thirds of its life have passed"
+		return "two thirds of its validity period have passed"
 	}
 	return ""
 }
@@ -199,13 +199,13 @@ func whyServing(m material, newAuthority string, want Names, now time.Time) stri
 	case newAuthority != "":
 		return "its CA is replaced"
 	case leaf == nil:
-		return "there is none"
+		return "the Secret has no serving certificate"
 	case !issued(m.ca.cert, leaf):
 		return "another CA signed it"
 	case !validAt(leaf, now):
 		return "it is not valid now"
 	case !now.Before(due(leaf)):
-		return "two thirds of its life have passed"
+		return "two thirds of its validity period have passed"
 	}
 	if missing := want.missingFrom(leaf); len(missing) > 0 {
 		return whyNames + strings.Join(missing, ", ")

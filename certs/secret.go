@@ -76,8 +76,8 @@ func (s *SelfManaged) mine(st state) (foreign bool, err error) {
 	for _, annotation := range []string{issuers.CertificateName, issuers.OriginatingService} {
 		if owner, set := st.secret.Annotations[annotation]; set {
 			return true, fmt.Errorf(
-				"the Secret %s belongs to another issuer (annotation %s: %s): serve the certificate from files, or name another Secret for self-managed "+
-					"certificates",
+				"another component issues the certificate in Secret %s (annotation %s: %s): mount that certificate and set --cert-dir, or name another Secret "+
+					"with --cert-secret",
 				s.o.Secret, annotation, owner)
 		}
 	}
@@ -91,10 +91,11 @@ func (s *SelfManaged) complain(st state, foreign bool) {
 	case st.secret == nil || len(st.secret.Data) == 0:
 		return
 	case foreign:
-		trouble = fmt.Sprintf("the Secret %s contains data of another owner (%s): Poundlock keeps a copy as %s, and takes the Secret over",
+		trouble = fmt.Sprintf("the Secret %s contains data that Poundlock did not write (%s): Poundlock copies the data to Secret %s, and replaces "+
+			"the content of the Secret",
 			s.o.Secret, strings.Join(slices.Sorted(maps.Keys(st.secret.Data)), ", "), copyName(st.secret))
 	case len(st.material.damage) > 0:
-		trouble = fmt.Sprintf("the Secret %s is damaged, and Poundlock repairs it: %s", s.o.Secret, strings.Join(st.material.damage, "; "))
+		trouble = fmt.Sprintf("the Secret %s is damaged, and Poundlock is repairing the Secret: %s", s.o.Secret, strings.Join(st.material.damage, "; "))
 	default:
 		return
 	}
@@ -122,7 +123,7 @@ func (s *SelfManaged) keepCopy(ctx context.Context, secret *corev1.Secret) error
 	}
 	err := s.o.Client.Create(ctx, saved, client.FieldOwner(FieldOwner))
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("keeping a copy of Secret %s: %w", s.o.Secret, err)
+		return fmt.Errorf("copying the data of Secret %s: %w", s.o.Secret, err)
 	}
 	return nil
 }

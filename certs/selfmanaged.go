@@ -29,7 +29,7 @@ import (
 // FieldOwner is the field manager of Poundlock's writes to Secrets and caBundles.
 const FieldOwner = "poundlock"
 
-// Lifetimes are the lifetimes of what SelfManaged signs. A CA or certificate is replaced when two thirds of its life have passed.
+// Lifetimes are the lifetimes of what SelfManaged signs. A CA or certificate is replaced when two thirds of its validity period have passed.
 type Lifetimes struct {
 	// CA is how long a CA is valid; a year by default.
 	CA time.Duration
@@ -97,7 +97,7 @@ func NewSelfManaged(o SelfManagedOptions) (*SelfManaged, error) {
 		o.Metrics = NewMetrics()
 	}
 	s := &SelfManaged{o: o, name: authorityName(o.Secret), kicks: make(chan struct{}, 1)}
-	starting := "the first pass over the certificates has not ended yet"
+	starting := "Poundlock has not checked the serving certificate and the caBundles yet"
 	s.condition.Store(&starting)
 	return s, o.validate()
 }
@@ -117,7 +117,8 @@ func (o SelfManagedOptions) validate() error {
 	case o.Names.empty():
 		return errors.New("self-managed certificates need a DNS name or an address that the API server calls")
 	case o.Lifetimes.Serving > o.Lifetimes.CA/3:
-		return fmt.Errorf("the life of a serving certificate (%s) must be at most a third of its CA's (%s)", o.Lifetimes.Serving, o.Lifetimes.CA)
+		return fmt.Errorf("the lifetime of a serving certificate (%s) must be at most a third of the lifetime of its CA "+
+			"(%s)", o.Lifetimes.Serving, o.Lifetimes.CA)
 	}
 	for _, target := range o.Targets {
 		if err := target.validate(); err != nil {
@@ -357,7 +358,8 @@ func isNotStored(err error) bool {
 // noPlace returns the error (notStored) that the Secret cannot exist. Its namespace is being deleted or is gone, or the Role that lets Poundlock write the
 // Secret is gone with the namespace.
 func (s *SelfManaged) noPlace(doing string, err error) error {
-	return notStored{fmt.Errorf("%s Secret %s: %w. This replica serves its own certificate until it can write the Secret. If the namespace %s is not being "+
+	return notStored{fmt.Errorf("%s Secret %s: %w. Until this replica can write the Secret, it serves a certificate that it keeps in memory. If the "+
+		"namespace %s is not being "+
 		"deleted, restore the Role that lets Poundlock write the Secret",
 		doing, s.o.Secret, err, s.o.Secret.Namespace)}
 }

@@ -31,7 +31,7 @@ var (
 )
 
 // errNoCertificate is the error of a client's handshake before the first certificate is loaded.
-var errNoCertificate = errors.New("no serving certificate is loaded yet; /readyz shows what Poundlock waits for")
+var errNoCertificate = errors.New("no serving certificate is loaded yet: Poundlock's /readyz shows the reason")
 
 // served holds the certificate that is served now. The zero value has none.
 type served struct {

@@ -127,7 +127,8 @@ func (s *SelfManaged) inject(ctx context.Context, targets []target, w writing) i
 	result := injection{trusted: true}
 	for _, t := range targets {
 		if t.missing != "" {
-			result.missing = append(result.missing, fmt.Errorf("%s is not installed: nothing calls the webhooks yet", t.missing))
+			result.missing = append(result.missing, fmt.Errorf("%s does not exist, so the API server does not call Poundlock's webhooks: install it "+
+				"with Poundlock's manifests", t.missing))
 			continue
 		}
 		if err := s.injectOne(ctx, t, w); err != nil {

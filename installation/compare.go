@@ -73,7 +73,7 @@ func quantity(value any) (resource.Quantity, error) {
 func Differences(want, live *unstructured.Unstructured) []string {
 	var out []string
 	for _, lack := range comparison.Lacking(nil, want.Object, live.Object) {
-		out = append(out, fmt.Sprintf("%s: %s, and would be %s", lack.Path, brief(lack.Live), brief(lack.Wanted)))
+		out = append(out, fmt.Sprintf("%s is %s, and the installer would set %s", lack.Path, brief(lack.Live), brief(lack.Wanted)))
 	}
 	return out
 }

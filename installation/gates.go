@@ -121,26 +121,27 @@ const (
 func certificateWaits(secret string, service *unstructured.Unstructured, f Facts) string {
 	found, there := f.Certificates[secret]
 	reason := cmp.Or(service.GetAnnotations()[serviceCA+generationError], service.GetAnnotations()[formerServiceCA+generationError])
-	const remedy = "Delete the Secret, so that the service CA writes its own Secret: docs/providers.md has the order of steps for an adoption"
+	const remedy = "Delete the Secret: the service CA then creates it again. docs/providers.md has the order of the steps"
 	switch {
 	case secret == "" || there && found.Service == service.GetName() && found.ServiceUID == service.GetUID():
 		return ""
 	case there && found.CertManager != "":
-		return fmt.Sprintf("Secret %s has the certificate of cert-manager's Certificate %s, and the service CA does not change it. Delete that Certificate "+
+		return fmt.Sprintf("Secret %s has the certificate of cert-manager's Certificate %s, and the service CA does not overwrite the Secret. Delete "+
+			"the Certificate "+
 			"first. %s",
 			secret, found.CertManager, remedy)
 	case there && found.Service != "" && found.Service != service.GetName():
-		return fmt.Sprintf("Secret %s has the certificate of Service %s. %s", secret, found.Service, remedy)
+		return fmt.Sprintf("Secret %s has the certificate of another Service, %s. %s", secret, found.Service, remedy)
 	case there && found.Service != "":
-		return fmt.Sprintf("Secret %s has the certificate of an earlier Service of this name. %s", secret, remedy)
+		return fmt.Sprintf("Secret %s has the certificate of a deleted Service of the same name. %s", secret, remedy)
 	case reason != "":
-		return fmt.Sprintf("the service CA does not write Secret %s: %s. "+
-			"Delete the Secret if it is there, and remove the annotations %s%s and %s%s-num from the Service",
+		return fmt.Sprintf("the service CA does not write the certificate into Secret %s: %s. "+
+			"Delete the Secret if it exists, and remove the annotations %s%s and %s%s-num from the Service",
 			secret, strings.TrimSuffix(reason, "."), serviceCA, generationError, serviceCA, generationError)
 	case !there:
 		return fmt.Sprintf("the service CA has not written the certificate into Secret %s", secret)
 	}
-	return fmt.Sprintf("Secret %s does not show who wrote it, and the service CA does not change it. %s", secret, remedy)
+	return fmt.Sprintf("Secret %s does not show who wrote it, and the service CA does not overwrite the Secret. %s", secret, remedy)
 }
 
 func definitionWaits(live *unstructured.Unstructured, f Facts) string {
@@ -176,7 +177,7 @@ func conditionOf(o *unstructured.Unstructured, kind string) (status, message str
 func rolloutWaits(live *unstructured.Unstructured) string {
 	spec, status := at(live.Object, "spec"), at(live.Object, "status")
 	if number(status, "observedGeneration") < live.GetGeneration() {
-		return "its controller has not seen the newest content"
+		return "its controller has not processed the latest change"
 	}
 	if live.GetKind() == "DaemonSet" {
 		return counted(number(status, "desiredNumberScheduled"), number(status, "updatedNumberScheduled"), number(status, "currentNumberScheduled"),
@@ -219,9 +220,9 @@ func Unavailable(live *unstructured.Unstructured) string {
 func counted(want, updated, all, available int64) string {
 	switch {
 	case updated < want:
-		return fmt.Sprintf("%d of %d pods have the newest content", updated, want)
+		return fmt.Sprintf("%d of %d pods have been updated", updated, want)
 	case all > updated:
-		return fmt.Sprintf("%d pods with older content still run", all-updated)
+		return fmt.Sprintf("%d pods of an older version still run", all-updated)
 	case want > 0 && available < 1:
 		return "no pod is available"
 	}
@@ -236,12 +237,12 @@ func caBundleWaits(live *unstructured.Unstructured) string {
 	}
 	for _, client := range clientConfigs(live) {
 		if text(client, "caBundle") == "" {
-			return "the service CA has not written a caBundle"
+			return "the service CA has not written its caBundle yet"
 		}
 	}
 	for _, hook := range items(live.Object, "webhooks") {
 		if slices.ContainsFunc(items(hook, "matchConditions"), func(c map[string]any) bool { return text(c, "name") == unreachable }) {
-			return fmt.Sprintf("webhook %s has its CA, and is not called yet", text(hook, "name"))
+			return fmt.Sprintf("webhook %s has its CA now; the installer will let the API server call it", text(hook, "name"))
 		}
 	}
 	return ""
@@ -252,7 +253,7 @@ func caBundleWaits(live *unstructured.Unstructured) string {
 func waitsForServers(p Provider, f Facts) string {
 	for _, service := range p.Called() {
 		if f.Endpoints[service] < 1 {
-			return fmt.Sprintf("Service/%s: it has no ready endpoint", service)
+			return fmt.Sprintf("Service/%s has no ready endpoint", service)
 		}
 	}
 	for _, o := range p.In(bundle.Definitions) {

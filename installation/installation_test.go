@@ -86,13 +86,13 @@ func TestSelect(t *testing.T) {
 		"without core the others are held":  {[]corev1.ConfigMap{aws}, "infrastructure-aws | the core provider"},
 		"another platform's is left out":    {[]corev1.ConfigMap{core, transport(t, "infrastructure-gcp", "v1.0.0", account("gcp"))}, "cluster-api |"},
 		"another platform's may be broken":  {[]corev1.ConfigMap{core, transport(t, "infrastructure-gcp", "v1.0.0", account("gcp"), spoil)}, "cluster-api |"},
-		"a broken one stops the set":        {[]corev1.ConfigMap{core, transport(t, "infrastructure-aws", "v1.0.0", account("aws"), spoil)}, "cluster-api | changed by hand"},
+		"a broken one stops the set":        {[]corev1.ConfigMap{core, transport(t, "infrastructure-aws", "v1.0.0", account("aws"), spoil)}, "cluster-api | somebody changed the content"},
 		"two versions of one":               {[]corev1.ConfigMap{core, aws, transport(t, "infrastructure-aws", "v1.0.1", account("aws"), named("b"))}, "cluster-api | two versions"},
-		"two providers share an object":     {[]corev1.ConfigMap{core, transport(t, "infrastructure-aws", "v1.0.0", account("core"))}, "cluster-api infrastructure-aws | rename it"},
+		"two providers share an object":     {[]corev1.ConfigMap{core, transport(t, "infrastructure-aws", "v1.0.0", account("core"))}, "cluster-api infrastructure-aws | rename the object"},
 		"contracts that do not go together": {[]corev1.ConfigMap{core, transport(t, "infrastructure-aws", "v2.0.0", account("aws"))}, "cluster-api infrastructure-aws | contract"},
 		"a shard is missing": {[]corev1.ConfigMap{core, transport(t, "infrastructure-aws", "v1.0.0", account("aws"), func(cm *corev1.ConfigMap) {
 			cm.Annotations[bundle.ShardAnnotation] = "1/2"
-		})}, "cluster-api | waiting for the ConfigMap"},
+		})}, "cluster-api | waiting until the ConfigMap is created"},
 		"a provider's own ConfigMap is no transport": {[]corev1.ConfigMap{core, {ObjectMeta: metav1.ObjectMeta{
 			Labels: map[string]string{bundle.ProviderLabel: "cluster-api", InstalledByLabel: Manager}}, Data: map[string]string{"components": "x"},
 		}}, "cluster-api |"},
@@ -138,10 +138,10 @@ func TestABrokenShardIsNotWaitedFor(t *testing.T) {
 		second   func(*corev1.ConfigMap)
 		waits    bool
 		contains string
-	}{"one is missing": {whole, true, "number 3 is not there yet"}, "and another is broken": {broken, false, "reading ConfigMap aws.2"}} {
+	}{"one is missing": {whole, true, "number 3 is missing"}, "and another is broken": {broken, false, "reading ConfigMap aws.2"}} {
 		s := Select([]corev1.ConfigMap{core, shard("1", whole), shard("2", c.second)}, "AWS")
 		err := s.Problems["infrastructure-aws"]
-		if err == nil || Waiting(err) != c.waits || !strings.Contains(err.Error(), c.contains) || strings.Contains(err.Error(), "not there yet") != c.waits {
+		if err == nil || Waiting(err) != c.waits || !strings.Contains(err.Error(), c.contains) || strings.Contains(err.Error(), "number 3 is missing") != c.waits {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -169,7 +169,7 @@ func TestSelectBoundsMemory(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	s := Select(all, "AWS")
 	runtime.ReadMemStats(&after)
-	if err := s.Problems["infrastructure-aws"]; err == nil || !strings.Contains(err.Error(), "exclude objects") || Waiting(err) {
+	if err := s.Problems["infrastructure-aws"]; err == nil || !strings.Contains(err.Error(), "leave out objects") || Waiting(err) {
 		t.Errorf("%v", err)
 	}
 	if allocated := (after.TotalAlloc - before.TotalAlloc) >> 20; allocated > shards*each>>20 {
@@ -284,7 +284,7 @@ func TestPlaced(t *testing.T) {
 		"one of several":           {Platform{Name: "IBMCloud"}, []corev1.ConfigMap{core, ibm}, "", ""},
 		"nothing is installed":     {Platform{Name: "AWS"}, nil, "", ""},
 		"another":                  {Platform{Name: "GCP"}, []corev1.ConfigMap{core, aws}, "AWS", "infrastructure-aws is installed for AWS: correct"},
-		"none":                     {Platform{Waits: "no type yet"}, []corev1.ConfigMap{core, ibm}, "PowerVS", "no type yet. Installed"},
+		"none":                     {Platform{Waits: "no type yet"}, []corev1.ConfigMap{core, ibm}, "PowerVS", "no type yet. Until then"},
 		"two that exclude another": {Platform{Name: "GCP"}, []corev1.ConfigMap{core, aws, gcp}, "GCP", "infrastructure-aws is installed for AWS"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -368,8 +368,8 @@ func TestCheckScopes(t *testing.T) {
 	}{
 		"as they are served":          {[]Object{of("{apiVersion: v1, kind: Service, metadata: {name: a, namespace: ns}}"), of(definition)}, ""},
 		"no namespace":                {[]Object{of("{apiVersion: v1, kind: Service, metadata: {name: a}}")}, "metadata.namespace is missing"},
-		"a namespace that it has not": {[]Object{of("{apiVersion: v1, kind: ClusterRole, metadata: {name: a, namespace: ns}}")}, "the kind has none"},
-		"nobody serves it":            {[]Object{of("{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}}")}, "does not serve example.com/v1"},
+		"a namespace that it has not": {[]Object{of("{apiVersion: v1, kind: ClusterRole, metadata: {name: a, namespace: ns}}")}, "objects of this kind have no namespace"},
+		"nobody serves it":            {[]Object{of("{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}}")}, "does not serve the kind example.com/v1"},
 		"its definition comes along": {[]Object{
 			of("{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}}"),
 			of("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: d}, spec: {group: apiextensions.k8s.io, names: {kind: CustomResourceDefinition}}}"),
@@ -521,9 +521,9 @@ func TestWaits(t *testing.T) {
 		want  string
 	}{
 		"rolled out":                                      {bundle.Workloads, fmt.Sprintf(deployment, 2, 1, 1, 1, "True"), Facts{}, ""},
-		"not seen":                                        {bundle.Workloads, fmt.Sprintf(deployment, 1, 1, 1, 1, "True"), Facts{}, "newest content"},
+		"not seen":                                        {bundle.Workloads, fmt.Sprintf(deployment, 1, 1, 1, 1, "True"), Facts{}, "the latest change"},
 		"not updated":                                     {bundle.Workloads, fmt.Sprintf(deployment, 2, 1, 0, 1, "True"), Facts{}, "0 of 1 pods"},
-		"an old pod runs":                                 {bundle.Workloads, fmt.Sprintf(deployment, 2, 2, 1, 2, "True"), Facts{}, "older content"},
+		"an old pod runs":                                 {bundle.Workloads, fmt.Sprintf(deployment, 2, 2, 1, 2, "True"), Facts{}, "older version"},
 		"none available":                                  {bundle.Workloads, fmt.Sprintf(deployment, 2, 1, 1, 0, "False"), Facts{}, "no pod is available"},
 		"not Available":                                   {bundle.Workloads, fmt.Sprintf(deployment, 2, 1, 1, 1, "False"), Facts{}, "Available"},
 		"absent":                                          {bundle.Workloads, "", Facts{}, "not there"},
@@ -537,14 +537,14 @@ func TestWaits(t *testing.T) {
 		"a Secret that does not show its writer":          {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {}}}, "does not show who wrote it"},
 		"cert-manager's Secret":                           {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {CertManager: "serving"}}}, "cert-manager's Certificate serving"},
 		"cert-manager's, and the service CA says so":      {bundle.Services, fmt.Sprintf(serving, `, service.beta.openshift.io/serving-cert-generation-error: not mine`), Facts{Certificates: map[string]Certificate{"c": {CertManager: "serving"}}}, "cert-manager's Certificate serving"},
-		"the service CA's, of another Service":            {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {Service: "e", ServiceUID: "u"}}}, "Service e"},
-		"the service CA's, of a Service that was deleted": {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {Service: "d", ServiceUID: "before"}}}, "an earlier Service"},
+		"the service CA's, of another Service":            {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {Service: "e", ServiceUID: "u"}}}, "another Service, e"},
+		"the service CA's, of a Service that was deleted": {bundle.Services, fmt.Sprintf(serving, ``), Facts{Certificates: map[string]Certificate{"c": {Service: "d", ServiceUID: "before"}}}, "a deleted Service"},
 		"somebody's, and the service CA complains":        {bundle.Services, fmt.Sprintf(serving, `, service.beta.openshift.io/serving-cert-generation-error: not mine`), Facts{Certificates: map[string]Certificate{"c": {}}}, "not mine"},
 		"an earlier service CA complains":                 {bundle.Services, fmt.Sprintf(serving, `, service.alpha.openshift.io/serving-cert-generation-error: not mine`), Facts{Certificates: map[string]Certificate{"c": {}}}, "not mine"},
 		"no Secret, and the service CA complains":         {bundle.Services, fmt.Sprintf(serving, `, service.beta.openshift.io/serving-cert-generation-error: not mine`), Facts{Certificates: map[string]Certificate{}}, "not mine"},
 		"its Secret, and an old complaint":                {bundle.Services, fmt.Sprintf(serving, `, service.beta.openshift.io/serving-cert-generation-error: not mine`), Facts{Certificates: map[string]Certificate{"c": {Service: "d", ServiceUID: "u"}}}, ""},
 		"a webhook without CA":                            {bundle.Webhooks, "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: d, annotations: {service.beta.openshift.io/inject-cabundle: 'true'}}, webhooks: [{name: a, clientConfig: {service: {name: s}}}]}", Facts{}, "caBundle"},
-		"a webhook that got its CA while it was applied":  {bundle.Webhooks, "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: d, annotations: {service.beta.openshift.io/inject-cabundle: 'true'}}, webhooks: [{name: a, matchConditions: [{name: poundlock-waits-for-ca-bundle, expression: 'false'}], clientConfig: {caBundle: Cg==, service: {name: s}}}]}", Facts{}, "not called yet"},
+		"a webhook that got its CA while it was applied":  {bundle.Webhooks, "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: d, annotations: {service.beta.openshift.io/inject-cabundle: 'true'}}, webhooks: [{name: a, matchConditions: [{name: poundlock-waits-for-ca-bundle, expression: 'false'}], clientConfig: {caBundle: Cg==, service: {name: s}}}]}", Facts{}, "will let the API server call it"},
 		"a webhook with its CA":                           {bundle.Webhooks, "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: d, annotations: {service.beta.openshift.io/inject-cabundle: 'true'}}, webhooks: [{name: a, matchConditions: [{name: own, expression: 'false'}], clientConfig: {caBundle: Cg==, service: {name: s}}}]}", Facts{}, ""},
 		"an account":                                      {bundle.Accounts, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: d}}", Facts{}, ""},
 	} {

@@ -171,11 +171,13 @@ func CheckScopes(all []Provider, namespaced func(schema.GroupVersionKind) (is, k
 		is, known := namespaced(o.GroupVersionKind())
 		switch {
 		case !known && !defined[o.GroupVersionKind().GroupKind()]:
-			problems = append(problems, fmt.Errorf("%s: the API server does not serve %s: exclude the object, or install its definition", o.Key(), o.GroupVersionKind()))
+			problems = append(problems, fmt.Errorf("%s: the API server does not serve the kind %s: exclude the object, or install the "+
+				"CustomResourceDefinition of this kind", o.Key(), o.GroupVersionKind()))
 		case known && is && o.GetNamespace() == "":
 			problems = append(problems, fmt.Errorf("%s: metadata.namespace is missing: set it to %s", o.Key(), bundle.Namespace))
 		case known && !is && o.GetNamespace() != "":
-			problems = append(problems, fmt.Errorf("%s: metadata.namespace is set, and the kind has none: remove it", o.Key()))
+			problems = append(problems, fmt.Errorf("%s: metadata.namespace is set, but objects of this kind have no namespace: remove "+
+				"metadata.namespace", o.Key()))
 		}
 	}
 	return problems

@@ -35,7 +35,8 @@ type Collision struct {
 }
 
 func (c *Collision) Error() string {
-	return fmt.Sprintf("%s belongs to %s: remove it there, or let the installer take it over with the annotation %s=true", c.Object, c.Owner, AdoptAnnotation)
+	return fmt.Sprintf("%s already belongs to %s: have that owner give up the object, or let the installer take it over with the annotation %s=true "+
+		"on the object", c.Object, c.Owner, AdoptAnnotation)
 }
 
 // ClaimOf returns to whom a live object belongs. It belongs to the installer if at least two of three proofs exist: the label, the field manager, and the UID

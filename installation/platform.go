@@ -57,7 +57,7 @@ func (p Platform) why() string { return cmp.Or(p.Waits, p.Unsupported) }
 type Unplaced struct{ Why string }
 
 func (u *Unplaced) Error() string {
-	return u.Why + ". Installed objects stay as they are, and nothing new is applied"
+	return u.Why + ". Until then the installer keeps the installed objects as they are, and applies nothing new"
 }
 
 // Placed returns Unplaced if the content that became ready last is not for the platform.
@@ -68,7 +68,7 @@ func Placed(platform Platform, kept []corev1.ConfigMap) error {
 	for i := range kept {
 		if of, err := providerOf(&kept[i]); err == nil && !forPlatform(&kept[i], platform.Name) {
 			return &Unplaced{fmt.Sprintf(
-				"Infrastructure cluster names platform %s, and %s is installed for %s: correct status.platformStatus.type of the Infrastructure, "+
+				"Infrastructure cluster names platform %s, but the provider %s is installed for %s: correct status.platformStatus.type of the Infrastructure, "+
 					"or remove the provider %[2]s",
 				platform.Name, of.Label(), strings.Join(of.Platforms, ", "))}
 		}
@@ -100,7 +100,7 @@ func InstalledOn(platform Platform, all []corev1.ConfigMap) Platform {
 // asked for.
 func PlatformOf(infrastructure map[string]any, enabled []string) Platform {
 	if infrastructure == nil {
-		return Platform{Waits: "Infrastructure cluster, which names the platform, does not exist: restore it with its status"}
+		return Platform{Waits: "Infrastructure cluster, whose status names the platform, does not exist: restore the object with its status"}
 	}
 	status := at(infrastructure, "status", "platformStatus")
 	name := configv1.PlatformType(text(status, "type"))

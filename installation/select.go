@@ -65,7 +65,8 @@ func Select(all []corev1.ConfigMap, platform string) Selection {
 		pieces[label] = append(pieces[label], piece)
 		sizes[label] += len(piece.Components)
 		if sizes[label] > bundle.MaxContent {
-			s.problem(label, fmt.Errorf("the ConfigMaps of %s have more than %d bytes together, decompressed: exclude objects", label, bundle.MaxContent))
+			s.problem(label, fmt.Errorf("the content of the ConfigMaps of %s has more than %d bytes after decompression, the maximum: leave out "+
+				"objects with poundlock bundle --exclude", label, bundle.MaxContent))
 			pieces[label] = nil
 		}
 	}
@@ -163,8 +164,9 @@ type Mixed struct {
 }
 
 func (m *Mixed) Error() string {
-	return fmt.Sprintf("ConfigMap %s is marked for release %s, and ConfigMap %s for release %s: waiting until both are of one release. "+
-		"Apply all ConfigMaps of that release, or correct annotation %s",
+	return fmt.Sprintf("annotation %[5]s marks ConfigMap %[1]s for release %[2]s, and ConfigMap %[3]s for release %[4]s: waiting until both are of "+
+		"one release. "+
+		"Apply all ConfigMaps of the release that you want, or correct the annotation",
 		m.Provider, m.ProviderRelease, m.Beside, m.BesideRelease, bundle.ReleaseAnnotation)
 }
 
@@ -191,7 +193,8 @@ func SameRelease(all []corev1.ConfigMap, platform string, beside []corev1.Config
 func References(cm *corev1.ConfigMap) (bundle.References, error) {
 	const key = "images.json"
 	if cm == nil || cm.Data[key] == "" {
-		return nil, fmt.Errorf("ConfigMap %s has no %s: the release's images are unknown. Create it with the image of each key", bundle.ImagesConfigMap, key)
+		return nil, fmt.Errorf("ConfigMap %s has no key %s, so the release's images are unknown. Create the key, with a JSON object that maps each "+
+			"image key to an image", bundle.ImagesConfigMap, key)
 	}
 	var out bundle.References
 	if err := json.Unmarshal([]byte(cm.Data[key]), &out); err != nil {

@@ -118,7 +118,8 @@ func (p Pass) problems(now time.Time) (all []string, final bool) {
 		}
 	}
 	if len(p.Missing) > 0 {
-		all = append(all, fmt.Sprintf("the ConfigMaps of %s are missing, so the last installed content stays applied. Apply the release's ConfigMaps again",
+		all = append(all, fmt.Sprintf("the ConfigMaps of %s are missing, so the content that was installed last stays applied. Apply the release's "+
+			"ConfigMaps again",
 			strings.Join(p.Missing, ", ")))
 		final = true
 	}
@@ -227,7 +228,7 @@ func (p Pass) available() configv1.ClusterOperatorStatusCondition {
 	case len(p.Outcomes) == 0 && !p.sound():
 		return condition(configv1.OperatorAvailable, false, "Installing", "nothing of the release is installed yet: "+p.why())
 	case len(p.Outcomes) == 0:
-		return condition(configv1.OperatorAvailable, false, "NoProviders", "no ConfigMap carries a provider for this platform: apply those of the release")
+		return condition(configv1.OperatorAvailable, false, "NoProviders", "no ConfigMap carries a provider for this platform: apply the release's ConfigMaps")
 	}
 	return condition(configv1.OperatorAvailable, true, "AsExpected", "")
 }
@@ -279,7 +280,8 @@ func (p Pass) degradedCondition(m Memory, was bool, now time.Time) configv1.Clus
 	case !p.degraded(m, was, now):
 		return condition(configv1.OperatorDegraded, false, "AsExpected", "")
 	case len(problems) == 0:
-		return condition(configv1.OperatorDegraded, true, "Recovering", "the problem is gone; the installer completes all stages first")
+		return condition(configv1.OperatorDegraded, true, "Recovering", "the problem is fixed. Degraded becomes False when the installer has "+
+			"completed all stages")
 	}
 	return condition(configv1.OperatorDegraded, true, p.reason(), strings.Join(problems, "; "))
 }
@@ -313,7 +315,7 @@ func (p Pass) upgradeable() configv1.ClusterOperatorStatusCondition {
 	}
 	if len(stored) > 0 {
 		return condition(configv1.OperatorUpgradeable, false, "OldStorageVersions",
-			"objects are stored in older versions, which the next release may lack: "+strings.Join(stored, ", ")+". The installer rewrites them")
+			"some objects are stored in API versions that the next release may lack: "+strings.Join(stored, ", ")+". The installer is rewriting them; wait")
 	}
 	return condition(configv1.OperatorUpgradeable, true, "AsExpected", p.released())
 }
@@ -326,7 +328,7 @@ func (p Pass) released() string {
 	if len(all) == 0 {
 		return ""
 	}
-	return "no provider has these definitions any more. The definitions and their objects stay: " + strings.Join(all, ", ")
+	return "no provider of the release has these CustomResourceDefinitions any more. They and their objects stay: " + strings.Join(all, ", ")
 }
 
 // Versions returns the versions to show in the ClusterOperator. They are the release's versions once everything of the release is installed. Before that, the
@@ -379,5 +381,5 @@ func Lacks(platform string, all []Provider) string {
 	if !slices.ContainsFunc(all, is(bundle.Core)) || slices.ContainsFunc(all, is(bundle.Infrastructure)) {
 		return ""
 	}
-	return "no ConfigMap carries the infrastructure provider of platform " + platform + ": apply those of the release"
+	return "no ConfigMap carries the infrastructure provider of platform " + platform + ": apply the release's ConfigMaps"
 }

@@ -77,7 +77,7 @@ func ParseRewrites(text string) (Rewrites, error) {
 		return out, nil
 	}
 	if err := json.Unmarshal([]byte(text), &out); err != nil {
-		return out, fmt.Errorf("reading how far objects are rewritten: %w", err)
+		return out, fmt.Errorf("reading the progress of the rewrite of stored objects: %w", err)
 	}
 	return out, nil
 }
@@ -123,7 +123,8 @@ func Lost(want, live *unstructured.Unstructured) (first bool, err error) {
 	lost := bundle.LostVersions(bundle.Document{Object: want.Object}, append(older, storage))
 	switch {
 	case slices.Contains(lost, storage):
-		return false, fmt.Errorf("%s: objects are stored as %s, which the new definition lacks: install a release that has both %s and %s first",
+		return false, fmt.Errorf("%s: objects are stored in version %s, which the new CustomResourceDefinition lacks: first install a release that "+
+			"has both %s and %s",
 			KeyOf(want), storage, storage, storageVersion(want))
 	case len(lost) > 0:
 		return true, nil

@@ -37,12 +37,12 @@ func HasFinalizer(m *machinev1beta1.Machine) bool {
 
 // Drainable returns the condition that says whether the Machine's lifecycle hooks let its Node be drained. The condition has no transition time yet.
 func Drainable(m *machinev1beta1.Machine) machinev1beta1.Condition {
-	return hooked(machinev1beta1.MachineDrainable, "Draining its Node", "preDrain", m.Spec.LifecycleHooks.PreDrain)
+	return hooked(machinev1beta1.MachineDrainable, "The drain of the Machine's Node", "preDrain", m.Spec.LifecycleHooks.PreDrain)
 }
 
 // Terminable returns the condition that says whether the Machine's lifecycle hooks let its instance be removed. The condition has no transition time yet.
 func Terminable(m *machinev1beta1.Machine) machinev1beta1.Condition {
-	return hooked(machinev1beta1.MachineTerminable, "Removing its instance", "preTerminate", m.Spec.LifecycleHooks.PreTerminate)
+	return hooked(machinev1beta1.MachineTerminable, "The termination of the Machine's instance", "preTerminate", m.Spec.LifecycleHooks.PreTerminate)
 }
 
 func hooked(kind machinev1beta1.ConditionType, what, list string, hooks []machinev1beta1.LifecycleHook) machinev1beta1.Condition {

@@ -26,7 +26,7 @@ func TestHooks(t *testing.T) {
 	}
 	want := machinev1beta1.Condition{
 		Type: "Terminable", Status: "False", Severity: "Warning", Reason: "HookPresent",
-		Message: "Removing its instance waits until the owner of each hook removes it from spec.lifecycleHooks.preTerminate: KeepLogs (owner the-logs), Count " +
+		Message: "The termination of the Machine's instance waits until the owner of each hook removes it from spec.lifecycleHooks.preTerminate: KeepLogs (owner the-logs), Count " +
 			"(owner the-bill)",
 	}
 	if c := machine.Terminable(m); c != want {

@@ -44,7 +44,7 @@ type RequeueAfterError struct {
 }
 
 func (e *RequeueAfterError) Error() string {
-	return fmt.Sprintf("waiting for %s: asking again after %s", e.For, e.After)
+	return fmt.Sprintf("waiting for %s: the next attempt is in %s", e.For, e.After)
 }
 
 // RequeueAfter returns an error that asks for the actuator's method to be called again after a time.

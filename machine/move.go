@@ -56,10 +56,10 @@ func Existence(m Move) machinev1beta1.Condition {
 		return True(machinev1beta1.InstanceExistsCondition, "", "")
 	case Create:
 		return False(machinev1beta1.InstanceExistsCondition, machinev1beta1.ConditionSeverityWarning, machinev1beta1.InstanceNotCreatedReason,
-			"No instance was made yet")
+			"The provider has not created an instance yet")
 	case Await:
 		return False(machinev1beta1.InstanceExistsCondition, machinev1beta1.ConditionSeverityInfo, machinev1beta1.InstanceMissingReason,
-			"The provider accepted the request for the instance, but does not show the instance yet")
+			"The provider has accepted the request for the instance, but does not list the instance yet")
 	}
 	return False(machinev1beta1.InstanceExistsCondition, machinev1beta1.ConditionSeverityWarning, machinev1beta1.InstanceMissingReason, Missing)
 }

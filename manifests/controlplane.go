@@ -78,23 +78,24 @@ func memberSchema(domains, metadata schema) (map[string]any, error) {
 	}
 	all[0]["description"] = `failureDomains is the list of failure domains (sometimes called availability zones) ` +
 		`in which the ControlPlaneMachineSet balances the control plane Machines.
-What they set takes the place of what the infrastructure machine template says.
+The fields of a failure domain override the same fields of the infrastructure machine template.
 This field is optional on platforms that do not require placement information.`
-	all[1]["description"] = `metadata is what the Machines are given.
-They are made in Machine API, and mirrored to Cluster API: labels and annotations have Machine API's names.
+	all[1]["description"] = `metadata has the labels and annotations of the Machines that the set creates.
+The set creates Machine API Machines, which are mirrored to Cluster API, so labels and annotations have the Machine API's names.
 Labels are required to match the ControlPlaneMachineSet selector.`
 	return object(`machines_v1beta2_cluster_x_k8s_io is the template for Machines for which Cluster API is authoritative.
-It may be used while spec.authoritativeAPI is ClusterAPI.`, map[string]any{
+It may only be used while spec.authoritativeAPI is ClusterAPI.`, map[string]any{
 		"failureDomains": all[0],
 		"metadata":       all[1],
-		"spec": object("spec is what the Machines are made from, in Cluster API's words.", map[string]any{
-			"infrastructureRef": object("infrastructureRef names the infrastructure machine template, in Cluster API's namespace, that the Machines are made from.",
+		"spec": object("spec has the part of the Machines' spec that uses the fields of Cluster API.", map[string]any{
+			"infrastructureRef": object("infrastructureRef names the infrastructure machine template from which the Machines are created. It is in "+
+				"Cluster API's namespace.",
 				map[string]any{
 					"apiGroup": text("apiGroup is the template's API group, such as infrastructure.cluster.x-k8s.io.", subdomain, 253),
 					"kind":     text("kind is the template's kind, such as AWSMachineTemplate.", "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", 63),
 					"name":     text("name is the template's name.", subdomain, 253),
 				}, "apiGroup", "kind", "name"),
-			"bootstrap": object("bootstrap says how an instance becomes a Node.", map[string]any{
+			"bootstrap": object("bootstrap has the data with which an instance becomes a Node.", map[string]any{
 				"dataSecretName": text("dataSecretName is the name of the Secret that holds the bootstrap data, such as master-user-data.", subdomain, 253),
 			}, "dataSecretName"),
 		}, "infrastructureRef", "bootstrap"),

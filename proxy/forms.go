@@ -68,11 +68,12 @@ func (p *Proxy) whole(r *http.Response, translated *translation.Reader, f *form)
 	}
 	if len(document) > f.largest {
 		return &refusal{http.StatusNotAcceptable,
-			fmt.Sprintf("an answer of more than %d bytes is not made into %s: ask for application/json, or for fewer objects with limit", f.largest, f.media)}
+			fmt.Sprintf("an answer of more than %d bytes cannot be converted to %s: accept application/json, or request fewer objects with the "+
+				"parameter limit", f.largest, f.media)}
 	}
 	content, err := f.of(document)
 	if err != nil {
-		return fmt.Errorf("%w: it has no form as %s: %w", errAnswer, f.media, err)
+		return fmt.Errorf("%w: the answer cannot be converted to %s: %w", errAnswer, f.media, err)
 	}
 	setBody(r, content)
 	r.Header.Set("Content-Type", f.media)

@@ -39,22 +39,24 @@ func newMetrics() *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "hypershift_api_proxy_requests_total",
-			Help: "Requests that the API proxy has answered, by method, resource and code.",
+			Help: "Requests that the API proxy has answered, by method, resource and HTTP status code.",
 		}, []string{"method", "resource", "code"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "hypershift_api_proxy_request_duration_seconds",
-			Help:    "How long requests took, from the first byte to the last. Watches, logs and connections that became another protocol are left out.",
+			Name: "hypershift_api_proxy_request_duration_seconds",
+			Help: "Duration of requests through the API proxy, from the first byte of the request to the last byte of the answer. Watches, logs " +
+				"and upgraded connections (such as exec) are left out.",
 			Buckets: []float64{.001, .005, .01, .05, .1, .5, 1},
 		}, []string{"method", "resource"}),
 		overhead: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "hypershift_api_proxy_overhead_seconds",
-			Help: "How much of that was the proxy's own time: without waiting for the API server, and for the client to send and receive. " +
-				"A body of more than 256 KiB is translated while it is sent, and does not count.",
+			Help: "Time of a request that the API proxy itself used, without the time in which it waited for the API server or the client. " +
+				"The translation of a body of more than 256 KiB is left out, because it takes place while the body is sent.",
 			Buckets: []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .05, .1},
 		}, []string{"method"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "hypershift_api_proxy_translation_errors_total",
-			Help: "Bodies that could not be translated: invalid-json (malformed or truncated), unsupported-resource (in a form that is not translated).",
+			Help: "Bodies that the API proxy could not translate, by error_type: invalid-json (malformed or truncated) or unsupported-resource (a " +
+				"media type that the proxy does not translate).",
 		}, []string{"error_type"}),
 		seen: map[string]bool{},
 	}

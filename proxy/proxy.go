@@ -85,7 +85,7 @@ func transport(upstream *rest.Config, protocols ...string) (http.RoundTripper, e
 	}
 	t, err := rest.TransportFor(c)
 	if err != nil {
-		return nil, fmt.Errorf("making a transport to the API server: %w", err)
+		return nil, fmt.Errorf("preparing the connection to the API server: %w", err)
 	}
 	bounded(t)
 	return t, nil
@@ -182,12 +182,13 @@ func watched(query url.Values) bool {
 func (p *Proxy) refuse(r *http.Request, e *exchange) *refusal {
 	switch {
 	case !loopback(r.Host):
-		return &refusal{http.StatusForbidden, fmt.Sprintf("the proxy answers to loopback addresses and not to the host %q: connect to 127.0.0.1", r.Host)}
+		return &refusal{http.StatusForbidden, fmt.Sprintf("the request is for the host %q, but the API proxy serves only loopback addresses: connect "+
+			"to 127.0.0.1", r.Host)}
 	case e.upgrade != "" && e.Subresource == "" && !e.Opaque:
-		return &refusal{http.StatusNotAcceptable, "a watch by WebSocket cannot be translated: watch by plain HTTP"}
+		return &refusal{http.StatusNotAcceptable, "the API proxy cannot translate a watch over WebSocket: use a watch over plain HTTP"}
 	case e.Document == translation.Definitions && e.Name == "" && r.Method == http.MethodDelete:
 		return &refusal{http.StatusForbidden,
-			"deleting a collection of CustomResourceDefinitions would delete the platform's too, which are hidden here: delete them by name"}
+			"deleting a collection of CustomResourceDefinitions would also delete those that the API proxy hides: delete each by its name"}
 	}
 	return nil
 }
@@ -263,7 +264,7 @@ func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.As(err, &refused):
 	case errors.Is(err, context.Canceled) && p.drained.Err() != nil:
-		refused = &refusal{http.StatusServiceUnavailable, "the proxy is stopping: ask again"}
+		refused = &refusal{http.StatusServiceUnavailable, "the API proxy is stopping: repeat the request"}
 	case errors.Is(err, context.Canceled) && r.Context().Err() != nil:
 		refused = &refusal{499, "the client closed the connection"} // only for the metrics: nobody reads this answer
 	case errors.Is(err, errAnswer):

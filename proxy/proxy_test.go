@@ -378,13 +378,13 @@ func TestWhatIsAnswered(t *testing.T) {
 		{"compressed", machinesPath, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			respond("application/json", compressed.String())(w, r)
-		}, 502, "cannot be translated", false},
-		{"protobuf", machinesPath, respond("application/vnd.kubernetes.protobuf", "k8s\x00"), 502, "cannot be translated", false},
-		{"truncated JSON", machinesPath, respond("application/json", storedObject[:20]), 502, "cannot be translated", false},
-		{"truncated in a list", machinesPath, respond("application/json", `{"items":[{},{}`), 502, "cannot be translated", false},
-		{"malformed JSON", machinesPath, respond("application/json", `{"items":[{},]}`), 502, "cannot be translated", false},
-		{"something after it", machinesPath, respond("application/json", `{}{}`), 502, "cannot be translated", false},
-		{"a broken connection", machinesPath, breaking(`{"items":[{},{}]`), 502, "cannot be translated", false},
+		}, 502, "cannot translate", false},
+		{"protobuf", machinesPath, respond("application/vnd.kubernetes.protobuf", "k8s\x00"), 502, "cannot translate", false},
+		{"truncated JSON", machinesPath, respond("application/json", storedObject[:20]), 502, "cannot translate", false},
+		{"truncated in a list", machinesPath, respond("application/json", `{"items":[{},{}`), 502, "cannot translate", false},
+		{"malformed JSON", machinesPath, respond("application/json", `{"items":[{},]}`), 502, "cannot translate", false},
+		{"something after it", machinesPath, respond("application/json", `{}{}`), 502, "cannot translate", false},
+		{"a broken connection", machinesPath, breaking(`{"items":[{},{}]`), 502, "cannot translate", false},
 		{"a broken connection behind a document", machinesPath, breaking(`{"items":[{},{}]}`), 502, "reading its answer", false},
 		{"a long answer, truncated", machinesPath, respond("application/json", `{"items":[`+items+`{},{}`), 200, "", true},
 		{"a long answer, malformed", machinesPath, respond("application/json", `{"items":[`+items+`{},]}`), 200, "", true},

@@ -32,12 +32,13 @@ func (p *Proxy) request(r *http.Request, e *exchange) error {
 		return nil
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return &refusal{http.StatusUnsupportedMediaType, fmt.Sprintf("a body with the encoding %q cannot be translated: send it plain", encoding)}
+		return &refusal{http.StatusUnsupportedMediaType, fmt.Sprintf("the API proxy cannot translate a request body with Content-Encoding %q: send "+
+			"the body without compression", encoding)}
 	}
 	media := mediaType(r.Header.Get("Content-Type"))
 	switch media {
 	case "application/cbor", "application/apply-patch+cbor":
-		return &refusal{http.StatusUnsupportedMediaType, "CBOR cannot be translated: send JSON"}
+		return &refusal{http.StatusUnsupportedMediaType, "the API proxy cannot translate CBOR: send JSON"}
 	case "application/json-patch+json":
 		return replace(r, e, func(body []byte) ([]byte, error) { return translation.ToPrivate.Patch(e.Document, body) })
 	case "application/vnd.kubernetes.protobuf":
@@ -96,7 +97,7 @@ func replace(r *http.Request, e *exchange, translate func([]byte) ([]byte, error
 	e.waits(begin)
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
-		return &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is longer than %d bytes, which is what an API server takes", most)}
+		return &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the request body is longer than %d bytes, the maximum of an API server", most)}
 	}
 	if err != nil {
 		return &refusal{http.StatusBadRequest, "reading the body: " + err.Error()}

@@ -21,7 +21,7 @@ import (
 )
 
 // errAnswer is wrapped by an error about an answer that cannot be translated, such as one in a form that the proxy did not ask for.
-var errAnswer = errors.New("the API server's answer cannot be translated")
+var errAnswer = errors.New("the API proxy cannot translate the API server's answer")
 
 // response translates the headers of an answer, and replaces its body by one that is translated while it passes.
 func (p *Proxy) response(r *http.Response) error {
@@ -54,7 +54,7 @@ func (p *Proxy) response(r *http.Response) error {
 	}
 	r.Body = received{r.Body, e}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return fmt.Errorf("%w: it is compressed (%s), which was not asked for", errAnswer, encoding)
+		return fmt.Errorf("%w: the answer is compressed (%s), although the proxy did not request that", errAnswer, encoding)
 	}
 	media := mediaType(r.Header.Get("Content-Type"))
 	switch {
@@ -63,7 +63,7 @@ func (p *Proxy) response(r *http.Response) error {
 	case (media == "text/plain" || media == "text/html") && r.StatusCode >= http.StatusMultipleChoices:
 		return sentence(r)
 	case strings.Contains(media, "protobuf"), strings.Contains(media, "cbor"), strings.Contains(media, "yaml"):
-		return fmt.Errorf("%w: it is %s, which was not asked for", errAnswer, media)
+		return fmt.Errorf("%w: the answer is %s, although the proxy did not request that", errAnswer, media)
 	default:
 		return nil
 	}
@@ -128,7 +128,7 @@ func sentence(r *http.Response) error {
 		return fmt.Errorf("reading the API server's error: %w", err)
 	}
 	if len(text) > longest {
-		return fmt.Errorf("%w: it is %s with more than %d bytes of text", errAnswer, r.Status, longest)
+		return fmt.Errorf("%w: the answer is %s with more than %d bytes of text", errAnswer, r.Status, longest)
 	}
 	setBody(r, []byte(translation.ToStandard.Prose(string(text))))
 	return nil

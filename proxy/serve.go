@@ -35,7 +35,7 @@ func (p *Proxy) Serve(ctx context.Context, clients, health net.Listener, others 
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	if errors.Is(main.Shutdown(last), context.DeadlineExceeded) {
-		p.log.Warn("Requests were not answered within the time of grace")
+		p.log.Warn("Some requests were not answered within --grace-period, and are cut off")
 	}
 	return errors.Join(err, main.Close(), side.Close())
 }

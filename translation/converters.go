@@ -21,7 +21,7 @@ type Converters []Converter
 // ParseConverters returns the Converters of the values of `--upstream`, which have the form SUFFIX=URL.
 func ParseConverters(flags []string) (Converters, error) {
 	if len(flags) == 0 {
-		return nil, errors.New("no upstream is given: --upstream cluster.x-k8s.io=https://SERVICE.NAMESPACE.svc/convert")
+		return nil, errors.New("no upstream is given: add --upstream cluster.x-k8s.io=https://SERVICE.NAMESPACE.svc/convert")
 	}
 	var out Converters
 	for _, f := range flags {
@@ -29,11 +29,11 @@ func ParseConverters(flags []string) (Converters, error) {
 		to, err := url.Parse(address)
 		switch {
 		case err != nil || to.Scheme != "https" || to.Host == "":
-			return nil, fmt.Errorf("--upstream %s: give SUFFIX=URL, with a URL of https", f)
+			return nil, fmt.Errorf("--upstream %s is not valid: use SUFFIX=URL, with a URL that begins with https://", f)
 		case ToPrivate.Group(suffix) == suffix || strings.HasPrefix(suffix, "."):
-			return nil, fmt.Errorf("--upstream %s: %q is neither %s nor a group beneath it", f, suffix, Standard)
+			return nil, fmt.Errorf("--upstream %s: the SUFFIX %q is neither %s nor a group beneath it", f, suffix, Standard)
 		case slices.ContainsFunc(out, func(c Converter) bool { return c.Suffix == suffix }):
-			return nil, fmt.Errorf("--upstream %s: %q is given twice", f, suffix)
+			return nil, fmt.Errorf("--upstream %s: the SUFFIX %q is given twice: remove one of the two flags", f, suffix)
 		}
 		out = append(out, Converter{suffix, address})
 	}

@@ -119,7 +119,7 @@ func (s *Scanner) between(i int) (int, state, error) {
 		st, err := s.closed(i)
 		return i + 1, st, err
 	}
-	return i, afterValue, s.malformed(i, "a value is followed neither by a comma nor by an end")
+	return i, afterValue, s.malformed(i, "after a value, a comma or the end of the object or list is missing")
 }
 
 // frame begins a watch frame, and holds it if it may have to be left out.
@@ -276,7 +276,7 @@ func (s *Scanner) scan() (err error) {
 			i, st, err = s.value(i, st)
 		case atColon:
 			if c != ':' {
-				return s.malformed(i, "no colon after a member's name")
+				return s.malformed(i, "the colon after a member's name is missing")
 			}
 			i, st = i+1, atValue
 		case afterValue:

@@ -153,8 +153,9 @@ func (s *Scanner) turn(kind []byte) {
 	}
 }
 
-// translate writes the translation of a held text, if there is one. earlier is the part of the text that came with earlier input and is not written yet.
-// decides means that the text decides whether the held element is left out.
+// translate writes the translation of text, which ends before byte i of the present input. If the translation equals the text, it writes only earlier: the part
+// of the text that came with earlier input. The rest is then written with the input that follows. decides means that the text shows whether the element in
+// which it stands, which is held back until then, is hidden from the client.
 func (s *Scanner) translate(i int, text, earlier []byte, v Value, decides bool) error {
 	if decides && s.held.depth != 0 && !s.held.dropping {
 		if err := s.decide(text, v); err != nil {

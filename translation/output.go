@@ -21,7 +21,7 @@ func (s *Scanner) put(b []byte) error {
 		s.dst = append(s.dst, b...)
 	case s.held.dropping:
 	case len(s.held.bytes)+len(b) > maxHeld:
-		return fmt.Errorf("%w: more than %d bytes without a name", ErrTooLarge, maxHeld)
+		return fmt.Errorf("%w: more than %d bytes precede the name that decides whether the object is hidden from the client", ErrTooLarge, maxHeld)
 	default:
 		s.held.bytes = append(s.held.bytes, b...)
 	}

@@ -18,7 +18,7 @@ import (
 func (d Direction) Patch(doc Document, patch []byte) ([]byte, error) {
 	var operations []json.RawMessage
 	if err := json.Unmarshal(patch, &operations); err != nil {
-		return nil, fmt.Errorf("%w: a JSON patch is a list of operations: %w", ErrMalformed, err)
+		return nil, fmt.Errorf("%w: a JSON patch must be a list of operations: %w", ErrMalformed, err)
 	}
 	s := newScanner(d, doc, operation)
 	begin := bytes.IndexByte(patch, '[') + 1 // 0 for null, which has no operations either

@@ -77,7 +77,7 @@ func envelopeOf(unknown []byte) (e envelope, err error) {
 	err = each(unknown, func(number int, content, _ []byte) error {
 		switch {
 		case number == 3 && len(content) > 0, number == 4 && len(content) > 0 && string(content) != "application/vnd.kubernetes.protobuf":
-			return fmt.Errorf("%w: the object within is in another encoding, %q", ErrProtobuf, content)
+			return fmt.Errorf("%w: the content type of the object is %q instead of protobuf", ErrProtobuf, content)
 		case number == 1:
 			return each(content, func(number int, text, _ []byte) error {
 				switch number {
@@ -172,7 +172,7 @@ func each(message []byte, read func(number int, content, whole []byte) error) er
 	for len(message) > 0 {
 		key, n := binary.Uvarint(message)
 		if n <= 0 || key>>3 == 0 || key>>3 > 1<<29-1 {
-			return fmt.Errorf("%w: no field's number", ErrProtobuf)
+			return fmt.Errorf("%w: a field has no valid number", ErrProtobuf)
 		}
 		end, from := 0, n
 		switch key & 7 {
@@ -193,7 +193,7 @@ func each(message []byte, read func(number int, content, whole []byte) error) er
 			end = n + 4
 		}
 		if end == 0 || end > len(message) {
-			return fmt.Errorf("%w: field %d ends in the middle, or is of an unknown form", ErrProtobuf, key>>3)
+			return fmt.Errorf("%w: field %d is truncated, or has an unknown wire type", ErrProtobuf, key>>3)
 		}
 		var content []byte
 		if key&7 == 2 {

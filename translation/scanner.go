@@ -22,7 +22,7 @@ const (
 var ErrMalformed = errors.New("malformed body")
 
 // ErrTooLarge is wrapped by an error about an object that is larger than maxHeld.
-var ErrTooLarge = errors.New("the object is too large to be translated")
+var ErrTooLarge = errors.New("the object is too large for a translation")
 
 // A Scanner translates JSON while it passes. Only one goroutine at a time may use it.
 type Scanner struct {

@@ -40,10 +40,11 @@ type Route struct {
 	// closed is a CEL expression for the requests of the route that fail closed; "" stands for all requests. The remaining requests get a webhook of their own,
 	// which fails open (parts).
 	closed string
-	// early reports that the webhook is called only in a namespace in which no webhook fails closed yet, because the namespace lacks the label
-	// authority.AdmissionLabel (enforcement).
+	// early reports that the webhook is called only in namespaces that lack the label authority.AdmissionLabel. The webhooks that fail closed are called only in
+	// namespaces that have this label, which Poundlock sets once it has answered a request through the API server (enforcement).
 	early bool
-	// Probe reports that the webhook has no rules: it answers every request with a warning (answer).
+	// Probe reports that the webhook only shows that the API server reaches Poundlock. It has no rules, and allows every request with a fixed warning (answer).
+	// Poundlock sends such a request as a dry run, and looks for that warning.
 	Probe bool
 	// TimeoutSeconds is how long the API server waits for an answer. All lookups of a review end well before that.
 	TimeoutSeconds int32

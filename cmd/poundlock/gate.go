@@ -40,7 +40,7 @@ func gateEnabled(ctx context.Context, c client.Reader, s settings) (bool, error)
 	}
 	gates := &configv1.FeatureGate{}
 	if err := c.Get(ctx, client.ObjectKey{Name: "cluster"}, gates); err != nil {
-		return false, fmt.Errorf("reading FeatureGate cluster: %w (without a FeatureGate set --feature-gate=on or off)", err)
+		return false, fmt.Errorf("reading FeatureGate cluster: %w. If the cluster has no FeatureGate, set --feature-gate=on or --feature-gate=off", err)
 	}
 	return enabledIn(gates, s.release), nil
 }
@@ -148,7 +148,7 @@ func chosenReconcilers(mgr manager.Manager, cfg *rest.Config, s settings, now mo
 	}
 	for _, kind := range authority.Kinds() {
 		if !with.has(kind) {
-			log.Info("no CRD with authoritativeAPI in spec and status: Poundlock mirrors and moves no object of this kind", "kind", kind.Name)
+			log.Info("no CRD of this kind has authoritativeAPI in spec and status: Poundlock mirrors and moves no object of this kind", "kind", kind.Name)
 		}
 	}
 	o.Enabled = with.has

@@ -60,8 +60,8 @@ func installCommand() *cobra.Command {
 		Short: "Install the providers of Cluster API that a release carries, and keep them as the release has them",
 		Long: `Install the providers of Cluster API that a release carries, and keep them as the release has them.
 
-It reads the ConfigMaps that poundlock bundle wrote, in namespace openshift-cluster-api, and applies their objects in stages. Where OpenShift's own
-cluster-capi-operator runs, it writes nothing. docs/providers.md describes what it does, and who may write such a ConfigMap.
+The installer reads the ConfigMaps of poundlock bundle in namespace openshift-cluster-api, and applies their objects in stages. If OpenShift's own
+cluster-capi-operator runs, the installer writes nothing. docs/providers.md describes the stages, and who may write such a ConfigMap.
 Exit code 0: stopped by a signal. 1: the installer cannot continue. 2: the command line is wrong.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -72,7 +72,7 @@ Exit code 0: stopped by a signal. 1: the installer cannot continue. 2: the comma
 		Example: `  # In a cluster.
   poundlock install --leader-elect
 
-  # Also on a platform that is off by default.
+  # Also install on a platform that is off by default.
   poundlock install --enable-platform=Nutanix`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := resolveSettings(cmd.Flags(), o.config, os.LookupEnv); err != nil {
@@ -88,16 +88,17 @@ Exit code 0: stopped by a signal. 1: the installer cannot continue. 2: the comma
 
 func (o *installOptions) bind(f *pflag.FlagSet) {
 	const resync = 10 * time.Minute
-	f.StringVar(&o.config, "config", "", "Read settings from this YAML file, by these flags' names. A flag overrides $POUNDLOCK_<FLAG>, which overrides the file")
-	f.StringVar(&o.kubeconfig, "kubeconfig", "", "Use this kubeconfig outside a cluster (not needed with $KUBECONFIG, or in a cluster)")
-	f.StringSliceVar(&o.platforms, "enable-platform", nil, "Also install on these platforms: IBMCloud, Nutanix, KubeVirt (none)")
-	f.BoolVar(&o.allowTags, "allow-tags", false, "Accept images that are named by a tag, in development (false)")
+	f.StringVar(&o.config, "config", "", "Read settings from this YAML file, whose keys are the names of these flags. A flag overrides "+
+		"$POUNDLOCK_<FLAG>, which overrides the file")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "Use this kubeconfig (not needed if $KUBECONFIG is set, or in a pod of the cluster)")
+	f.StringSliceVar(&o.platforms, "enable-platform", nil, "Also install on these platforms, which are off by default: IBMCloud, Nutanix, KubeVirt (none)")
+	f.BoolVar(&o.allowTags, "allow-tags", false, "Accept images that are named by a tag instead of a digest. Only for development (false)")
 	f.StringVar(&o.release, "release-version", "", "Show this version of the release in the ClusterOperator (none)")
-	f.DurationVar(&o.resync, "resync", resync, "Compare all objects this often, even if no change was seen")
-	f.BoolVar(&o.leaderElect, "leader-elect", false, "Run in one replica only (false)")
-	f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "Serve metrics here, 0 for nowhere")
-	f.StringVar(&o.healthAddress, "health-bind-address", ":8081", "Serve /healthz and /readyz here, 0 for nowhere")
-	f.IntVarP(&o.verbosity, "verbosity", "v", 0, "Log this much: 0 one line for each change, 1 each decision")
+	f.DurationVar(&o.resync, "resync", resync, "Compare all installed objects with the release at this interval, even if no change was seen")
+	f.BoolVar(&o.leaderElect, "leader-elect", false, "Use a Lease, so that only one replica installs (false)")
+	f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "Serve metrics at this address; 0 turns metrics off")
+	f.StringVar(&o.healthAddress, "health-bind-address", ":8081", "Serve /healthz and /readyz at this address; 0 turns them off")
+	f.IntVarP(&o.verbosity, "verbosity", "v", 0, "Log level: 0 logs one line for each change, 1 also logs each decision")
 }
 
 // run makes the manager and starts it. It returns when ctx is done, or when a part cannot go on.
@@ -106,10 +107,10 @@ func (o *installOptions) run(ctx context.Context) error {
 		return installMisused(fmt.Errorf("--enable-platform: %w", err))
 	}
 	if o.resync <= 0 {
-		return installMisused(errors.New("--resync must be longer than 0s: give a time such as 10m"))
+		return installMisused(errors.New("--resync must be longer than 0s: give a duration such as 10m"))
 	}
 	if err := canListen(ctx, o.metricsAddress); err != nil {
-		return fmt.Errorf("--metrics-bind-address: %w. Free the address, or give another one", err)
+		return fmt.Errorf("--metrics-bind-address: %w. Stop the process that uses the address, or give another address", err)
 	}
 	ctrl.SetLogger(logger(o.verbosity))
 	cfg, err := restConfig(o.kubeconfig)

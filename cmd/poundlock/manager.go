@@ -107,10 +107,10 @@ func managerCommand() *cobra.Command {
 		Use:   "manager",
 		Short: "Serve the admission webhooks and run the reconcilers",
 		Args:  cobra.NoArgs,
-		Example: `  # In a cluster: both halves, the reconcilers behind leader election.
+		Example: `  # In a cluster: run the webhooks in every replica, and the reconcilers in the leader.
   poundlock manager --leader-elect
 
-  # The webhooks alone, with the certificate that the service CA mounts.
+  # Run only the webhooks, with a certificate that is mounted into the pod.
   poundlock manager --reconcilers=false --cert-dir /etc/poundlock/serving`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := resolveSettings(cmd.Flags(), o.config, os.LookupEnv); err != nil {
@@ -128,52 +128,61 @@ func managerCommand() *cobra.Command {
 }
 
 func (o *options) bind(f *pflag.FlagSet) {
-	f.StringVar(&o.config, "config", "", "a YAML file of settings, with the names of these flags; a flag overrides $POUNDLOCK_<FLAG>, which overrides the file")
-	f.StringVar(&o.kubeconfig, "kubeconfig", "", "the kubeconfig to use outside a cluster (not needed with $KUBECONFIG, or in a cluster)")
-	f.StringSliceVar(&o.namespaces, "namespaces", []string{"openshift-machine-api=openshift-cluster-api"}, "pairs of namespaces, MACHINE-API=CLUSTER-API")
+	f.StringVar(&o.config, "config", "", "a YAML file of settings, whose keys are the names of these flags; a flag overrides $POUNDLOCK_<FLAG>, which "+
+		"overrides the file")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "the kubeconfig to use (not needed if $KUBECONFIG is set, or in a pod of the cluster)")
+	f.StringSliceVar(&o.namespaces, "namespaces", []string{"openshift-machine-api=openshift-cluster-api"}, "pairs of namespaces: that of the Machine "+
+		"API's objects, and that of Cluster API's, MACHINE-API=CLUSTER-API")
 	for _, row := range identityRows() {
 		o.identities[row.actor] = f.StringSlice(row.flag, authority.OpenShiftIdentities()[row.actor], "exact user names of "+row.whose)
 	}
 	f.BoolVar(&o.webhooks, "webhooks", true, "serve the admission webhooks")
-	f.BoolVar(&o.reconcilers, "reconcilers", true, "run the mirror and the handoff")
+	f.BoolVar(&o.reconcilers, "reconcilers", true, "run the reconcilers that mirror objects and move authority")
 	f.BoolVar(&o.controlPlane, "control-plane", false,
 		"run the operator and the generator of ControlPlaneMachineSets, whether or not the feature gate is on. Set this flag only if no other operator of "+
 			"ControlPlaneMachineSets runs")
 	f.BoolVar(&o.mayRecreate, "control-plane-recreate", false,
 		"allow ControlPlaneMachineSets the strategy Recreate, which deletes each Machine before it creates the replacement: meanwhile etcd has one member less")
 	f.DurationVar(&o.notReadyGrace, "control-plane-not-ready-grace", controlplane.NotReadyGrace,
-		"how long a Node of the control plane may be not ready, as at a reboot, before the ControlPlaneMachineSet and its ClusterOperator become unavailable")
+		"how long a Node of the control plane may be not ready, for example during a reboot, before the ControlPlaneMachineSet and its "+
+			"ClusterOperator become unavailable")
 	f.StringVar(&o.gate, "feature-gate", "cluster",
-		"where to read the feature gate MachineAPIMigration: `cluster` reads FeatureGate/cluster; `on` and `off` override that object")
+		"the feature gate MachineAPIMigration: `cluster` reads FeatureGate/cluster; `on` and `off` override that object")
 	f.StringVar(&o.release, "release-version", "",
-		"the release whose feature gates count if the FeatureGate object lists several; empty: the gate is on if it is on in all releases")
+		"if FeatureGate/cluster lists several releases, the release from which the feature gate is read; empty: the gate is on if it is on in all "+
+			"listed releases")
 	f.StringSliceVar(&o.syncedLabels, "additional-sync-machine-labels", nil,
-		"the same flag of Cluster API's manager: regular expressions of labels that it also copies from Machines to Nodes; "+
-			"matching names in spec.metadata.labels convert")
-	f.StringSliceVar(&o.syncedAnnotations, "additional-sync-machine-annotations", nil, "the same for annotations")
+		"regular expressions of labels that Cluster API also copies from Machines to Nodes: use the value of this flag of Cluster API's manager; "+
+			"matching labels in spec.metadata.labels of a Machine are converted")
+	f.StringSliceVar(&o.syncedAnnotations, "additional-sync-machine-annotations", nil, "as --additional-sync-machine-labels, for annotations")
 	f.BoolVar(&o.leaderElect, "leader-elect", false, "run the reconcilers in one replica only; all replicas serve the webhooks")
-	f.StringVar(&o.leaderElection, "leader-election-namespace", "", "the namespace of the Lease (the first pair's Cluster API namespace if empty)")
-	f.DurationVar(&o.lease, "leader-elect-lease-duration", 15*time.Second, "how long other replicas wait before they take a Lease that is not renewed")
+	f.StringVar(&o.leaderElection, "leader-election-namespace", "", "the namespace of the Lease; empty: the Cluster API namespace of the first pair "+
+		"in --namespaces")
+	f.DurationVar(&o.lease, "leader-elect-lease-duration", 15*time.Second, "how long after the last renewal of the Lease another replica may take it")
 	f.DurationVar(&o.renew, "leader-elect-renew-deadline", 10*time.Second, "how long the leader tries to renew the Lease before it gives up")
-	f.DurationVar(&o.retry, "leader-elect-retry-period", 2*time.Second, "how often replicas try to renew or take the Lease")
-	f.StringVar(&o.webhookAddress, "webhook-bind-address", ":9443", "where the webhooks are served")
-	f.StringVar(&o.profilerAddress, "profiler-address", "", "the address of profiles of the process under /debug/pprof, such as 127.0.0.1:6060; empty: none")
-	f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "where metrics are served, 0 for nowhere")
+	f.DurationVar(&o.retry, "leader-elect-retry-period", 2*time.Second, "how often the leader renews the Lease, and other replicas try to take it")
+	f.StringVar(&o.webhookAddress, "webhook-bind-address", ":9443", "the address at which the webhooks are served")
+	f.StringVar(&o.profilerAddress, "profiler-address", "", "the address at which Go profiles are served under /debug/pprof, such as 127.0.0.1:6060; "+
+		"empty: no profiles")
+	f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "the address at which metrics are served; 0 turns metrics off")
 	f.BoolVar(&o.metricsSecure, "metrics-secure", false,
 		"serve metrics over TLS, with the webhooks' certificate, and only to users who have the right to get /metrics")
-	f.StringVar(&o.healthAddress, "health-bind-address", ":8081", "where /healthz and /readyz are served, 0 for nowhere")
-	f.DurationVar(&o.drain, "shutdown-delay", 5*time.Second, "how long a replica still serves webhooks, while /readyz fails, before it stops")
-	f.StringVar(&o.certDir, "cert-dir", "", "a folder with tls.crt and tls.key, read again when they change; empty: Poundlock manages its own certificate")
-	f.StringVar(&o.tlsVersion, "tls-min-version", "", "the lowest TLS version of webhooks and metrics, VersionTLS12 or VersionTLS13; "+
-		"empty: the version in the cluster's profile (APIServer cluster), or VersionTLS12")
-	f.StringSliceVar(&o.tlsCiphers, "tls-cipher-suites", nil, "the cipher suites of TLS 1.2, by their names in Go; "+
-		"empty: the cluster profile's suites with forward secrecy and without CBC. Possible values: "+strings.Join(withoutCBC(), ", "))
-	f.StringVar(&o.certSecret, "cert-secret", "poundlock-serving", "the Secret of the certificate that Poundlock manages, in the leader election namespace")
+	f.StringVar(&o.healthAddress, "health-bind-address", ":8081", "the address at which /healthz and /readyz are served; 0 turns them off")
+	f.DurationVar(&o.drain, "shutdown-delay", 5*time.Second, "how long a replica that is stopping still serves webhooks, while its /readyz already fails")
+	f.StringVar(&o.certDir, "cert-dir", "", "a folder with tls.crt and tls.key, which Poundlock reads again when they change; empty: Poundlock issues "+
+		"its own certificate")
+	f.StringVar(&o.tlsVersion, "tls-min-version", "", "the minimum TLS version of webhooks and metrics, VersionTLS12 or VersionTLS13; "+
+		"empty: the version in the TLS profile of APIServer/cluster, or VersionTLS12 without a profile")
+	f.StringSliceVar(&o.tlsCiphers, "tls-cipher-suites", nil, "the cipher suites for TLS 1.2, with their names in Go; "+
+		"empty: the suites in the TLS profile of APIServer/cluster that have forward secrecy and do not use CBC. Possible values: "+
+		""+strings.Join(withoutCBC(), ", "))
+	f.StringVar(&o.certSecret, "cert-secret", "poundlock-serving", "the Secret, in the namespace of the Lease, for the certificate that Poundlock "+
+		"issues if --cert-dir is empty")
 	f.StringSliceVar(&o.certHosts, "cert-hosts", []string{"poundlock-webhook.openshift-cluster-api.svc"},
-		"host names and addresses for the certificate that Poundlock manages")
+		"host names and IP addresses in the certificate that Poundlock issues if --cert-dir is empty")
 	f.StringVar(&o.configuration, "webhook-configuration", "poundlock",
-		"the name of the webhook configurations whose caBundle Poundlock writes if it manages the certificate")
-	f.IntVarP(&o.verbosity, "verbosity", "v", 0, "how much to log: 0 one line for each change, 1 each decision")
+		"the name of the webhook configurations whose caBundle Poundlock writes if --cert-dir is empty")
+	f.IntVarP(&o.verbosity, "verbosity", "v", 0, "the log level: 0 logs one line for each change, 1 also logs each decision")
 }
 
 // settings are the checked options. The wiring may rely on them.
@@ -204,11 +213,12 @@ func (o *options) settings() (settings, error) {
 			"--leader-elect-lease-duration %s, --leader-elect-renew-deadline %s, --leader-elect-retry-period %s: each of the three must be longer than the next one",
 			o.lease, o.renew, o.retry)
 	case !o.webhooks && !o.reconcilers:
-		return settings{}, fmt.Errorf("nothing to run: --webhooks and --reconcilers are both off")
+		return settings{}, fmt.Errorf("--webhooks and --reconcilers are both false, so there is nothing to run: set one of them to true")
 	case o.gate != "cluster" && o.gate != "on" && o.gate != "off":
-		return settings{}, fmt.Errorf("--feature-gate %q: want cluster, on or off", o.gate)
+		return settings{}, fmt.Errorf("--feature-gate %q is not a valid value: use cluster, on or off", o.gate)
 	case len(*o.identities[policies.Poundlock]) == 0:
-		return settings{}, fmt.Errorf("--identity-poundlock: name the user as which Poundlock runs, or Poundlock's own rules would lock it out")
+		return settings{}, fmt.Errorf("--identity-poundlock is empty: set the name of the user as which Poundlock runs. Otherwise Poundlock's " +
+			"webhooks would refuse Poundlock's own requests")
 	}
 	if o.leaderElection == "" {
 		o.leaderElection = pairs[0].ClusterAPI
@@ -223,12 +233,12 @@ func (o *options) tls() (out connections.TLS, err error) {
 			return out, fmt.Errorf("--tls-min-version: %w", err)
 		}
 		if out.MinVersion < tls.VersionTLS12 {
-			return out, fmt.Errorf("--tls-min-version %s: want VersionTLS12 or later", o.tlsVersion)
+			return out, fmt.Errorf("--tls-min-version %s is too low: use VersionTLS12 or VersionTLS13", o.tlsVersion)
 		}
 	}
 	for _, name := range o.tlsCiphers {
 		if !slices.Contains(withoutCBC(), name) {
-			return out, fmt.Errorf("--tls-cipher-suites %s: want some of %s", name, strings.Join(withoutCBC(), ", "))
+			return out, fmt.Errorf("--tls-cipher-suites: the suite %s is not supported: use some of %s", name, strings.Join(withoutCBC(), ", "))
 		}
 	}
 	if out.CipherSuites, err = cliflag.TLSCipherSuites(o.tlsCiphers); err != nil {

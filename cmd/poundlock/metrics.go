@@ -27,7 +27,7 @@ func (l *lateCertificate) get(hello *tls.ClientHelloInfo) (*tls.Certificate, err
 	if source := l.source.Load(); source != nil {
 		return (*source)(hello)
 	}
-	return nil, errors.New("no serving certificate yet")
+	return nil, errors.New("the serving certificate of the metrics is not loaded yet")
 }
 
 // metricsOptions returns the options of the metrics server. If the settings ask for TLS, the server answers only clients that the API server authenticates and
@@ -56,7 +56,7 @@ func showBuild() error {
 // showRival registers a metric that shows whether Poundlock does nothing because OpenShift's own migration runs.
 func showRival(now mode) error {
 	g, err := metricsregistry.Add(metrics.Registry, prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "poundlock_standing_still", Help: "1 while nothing is mirrored or moved because OpenShift's own migration runs, else 0.",
+		Name: "poundlock_standing_still", Help: "1 while Poundlock mirrors and moves nothing because OpenShift's own migration runs, else 0.",
 	}))
 	if err == nil && now.rival != "" {
 		g.Set(1)

@@ -50,11 +50,11 @@ func (w *profileWatch) look(ctx context.Context) {
 	profile, err := w.read(ctx)
 	switch {
 	case err != nil && !w.failed:
-		w.log.Info("the cluster's TLS profile cannot be read: settings that the flags leave empty stay as they are", "because", err.Error())
+		w.log.Info("the TLS profile of APIServer/cluster cannot be read: the TLS settings in use do not change", "because", err.Error())
 	case err == nil:
 		chosen := connections.Choose(w.settings, profile)
 		if w.live.Set(chosen) {
-			w.log.Info("new connections follow the settings and the cluster's TLS profile",
+			w.log.Info("new connections use these TLS settings, from the flags and the TLS profile of APIServer/cluster",
 				"minVersion", tls.VersionName(chosen.MinVersion), "cipherSuites", suiteNames(chosen))
 		}
 	}

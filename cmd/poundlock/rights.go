@@ -44,7 +44,7 @@ func (r *rights) note(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.refusal == "" {
-		ctrl.Log.WithName("rights").Info("Poundlock may not read what it needs", "because", err.Error())
+		ctrl.Log.WithName("rights").Info("the API server does not allow Poundlock to read objects that Poundlock needs", "because", err.Error())
 	}
 	r.refusal, r.refused = err.Error(), r.now()
 }
@@ -66,9 +66,10 @@ func (r *rights) Ready(*http.Request) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.refusal == "" || r.now().Sub(r.refused) > asksAgain {
-		return errors.New("the caches have not been filled yet")
+		return errors.New("Poundlock has not read all objects of the cluster yet")
 	}
-	return fmt.Errorf("rights are missing: %s. Restore Poundlock's Role. If the namespace is being deleted, you cannot: stop Poundlock and run: "+
+	return fmt.Errorf("Poundlock lacks rights: %s. Restore Poundlock's Role. If the namespace is being deleted, the Role cannot be restored: stop "+
+		"Poundlock and run: "+
 		"kubectl poundlock cleanup",
 		r.refusal)
 }

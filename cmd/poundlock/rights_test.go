@@ -21,14 +21,14 @@ func TestRights(t *testing.T) {
 		started bool
 		want    string
 	}{
-		"nothing was refused":                 {want: "not been filled"},
+		"nothing was refused":                 {want: "has not read all objects"},
 		"a list is refused":                   {err: forbidden, want: "machines.cluster.x-k8s.io"},
 		"the refusal names what to do":        {err: forbidden, want: "kubectl poundlock cleanup"},
-		"nobody answers":                      {err: errors.New("connection refused"), want: "not been filled"},
-		"it was refused long ago":             {err: forbidden, later: time.Hour, want: "not been filled"},
+		"nobody answers":                      {err: errors.New("connection refused"), want: "has not read all objects"},
+		"it was refused long ago":             {err: forbidden, later: time.Hour, want: "has not read all objects"},
 		"the caches were filled":              {started: true},
 		"a right is lost after that":          {err: forbidden, started: true},
-		"nothing was refused, a while passes": {later: time.Hour, want: "not been filled"},
+		"nothing was refused, a while passes": {later: time.Hour, want: "has not read all objects"},
 	} {
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		r := &rights{now: func() time.Time { return now }}

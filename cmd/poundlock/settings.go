@@ -25,7 +25,7 @@ func resolveSettings(flags *pflag.FlagSet, file string, lookup func(string) (str
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(lines)) {
 		if flags.Lookup(name) == nil {
-			errs = append(errs, fmt.Errorf("%s: %q is not a setting: settings have the names of this command's flags, see --help", file, name))
+			errs = append(errs, fmt.Errorf("%s: %q is not a setting: use the name of a flag of this command, see --help", file, name))
 		}
 	}
 	flags.VisitAll(func(f *pflag.Flag) {

@@ -77,9 +77,9 @@ func TestSettingsThatCannotBe(t *testing.T) {
 		"a lease that ends before renewal": {args: []string{"--leader-elect-lease-duration=5s"}, err: "each of the three must be longer than the next one"},
 		"no time between two tries":        {args: []string{"--leader-elect-retry-period=0s"}, err: "each of the three must be longer than the next one"},
 		"suites by name":                   {args: []string{"--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"}},
-		"a suite with CBC":                 {args: []string{"--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA"}, err: "--tls-cipher-suites TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA"},
+		"a suite with CBC":                 {args: []string{"--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA"}, err: "--tls-cipher-suites: the suite TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA"},
 		"a suite of no name":               {args: []string{"--tls-cipher-suites=ROT13"}, err: "--tls-cipher-suites"},
-		"an old version":                   {args: []string{"--tls-min-version=VersionTLS10"}, err: "want VersionTLS12 or later"},
+		"an old version":                   {args: []string{"--tls-min-version=VersionTLS10"}, err: "use VersionTLS12 or VersionTLS13"},
 		"a version of no name":             {args: []string{"--tls-min-version=3"}, err: "--tls-min-version"},
 		"nothing to run":                   {args: []string{"--webhooks=false", "--reconcilers=false"}, err: "nothing to run"},
 	} {

@@ -50,7 +50,7 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 	rules.ExplicitPath = kubeconfig
 	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("finding the API server: %w (give --kubeconfig, or run in a cluster)", err)
+		return nil, fmt.Errorf("finding the API server: %w. Set --kubeconfig, or run Poundlock in a pod of the cluster", err)
 	}
 	// The client has no limit of its own: the API server's priority and fairness limits a client better than a guess does.
 	cfg.QPS = -1
@@ -141,7 +141,8 @@ func checkIdentity(ctx context.Context, c client.Client, names []string) error {
 		return fmt.Errorf("asking the API server who Poundlock runs as: %w", err)
 	}
 	if name := review.Status.UserInfo.Username; !slices.Contains(names, name) {
-		return fmt.Errorf("the API server knows Poundlock as %s, but --identity-poundlock names %s: Poundlock's own rules would lock it out",
+		return fmt.Errorf("Poundlock runs as the user %s, but --identity-poundlock names %s: correct the flag. Otherwise Poundlock's webhooks would "+
+			"refuse Poundlock's own requests",
 			name, strings.Join(names, ", "))
 	}
 	return nil
@@ -208,7 +209,7 @@ func names(hosts []string) certs.Names {
 func splitAddress(address string) (string, int, error) {
 	host, text, err := net.SplitHostPort(address)
 	if err != nil {
-		return "", 0, fmt.Errorf("--webhook-bind-address %q: want HOST:PORT or :PORT", address)
+		return "", 0, fmt.Errorf("--webhook-bind-address %q is not a valid address: use HOST:PORT or :PORT", address)
 	}
 	port, err := strconv.Atoi(text)
 	if err != nil || port < 1 || port > 65535 {

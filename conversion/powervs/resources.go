@@ -143,7 +143,8 @@ func imageFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
-// imageBack converts a reference to an image. It ignores a regular expression, because another row refuses that.
+// imageBack converts a reference to an image. It ignores the field regex, because the row image.regex in fields.go refuses the regular expression. If only
+// regex is set, imageBack does not also require an id or a name, so that the user gets one error and not two.
 func imageBack(p *pass, c ResourceReference, m *providerSpec) {
 	found := c.RegEx != nil
 	c.RegEx = nil

@@ -48,7 +48,7 @@ func (i Info) String() string {
 // Metric returns the metric poundlock_build_info: its value is 1, and the Info is in its labels.
 func (i Info) Metric() prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "poundlock_build_info", Help: "1, with the build of the process as labels.",
+		Name: "poundlock_build_info", Help: "Always 1. The labels have the version, the revision and the Go version of this process.",
 		ConstLabels: prometheus.Labels{"version": i.Version, "revision": i.Revision, "go_version": i.Go},
 	}, func() float64 { return 1 })
 }

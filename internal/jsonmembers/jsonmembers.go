@@ -19,7 +19,7 @@ import (
 func Each(raw []byte, visit func(name, value []byte) error) error {
 	return each(raw, visit, func(d *jsontext.Decoder) error {
 		if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
-			return fmt.Errorf("JSON: unexpected text at byte %d, after the object", d.InputOffset())
+			return fmt.Errorf("invalid JSON: unexpected text after the object, at byte %d", d.InputOffset())
 		}
 		return nil
 	})
@@ -46,7 +46,7 @@ func each(raw []byte, visit func(name, value []byte) error, end func(*jsontext.D
 	// The decoder reads a bytes.Buffer in place, without a copy. With these options, it accepts all that encoding/json accepts.
 	d.Reset(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if token, err := d.ReadToken(); err != nil || token.Kind() != '{' {
-		return errors.Join(errors.New("JSON: no object"), err)
+		return errors.Join(errors.New("invalid JSON: not an object"), err)
 	}
 	for d.PeekKind() == '"' {
 		if err := member(d, raw, visit); err != nil {

@@ -57,7 +57,7 @@ func likeTiny(raw []byte) bool {
 const MaxExponent = 99
 
 // TooVast is the message about a quantity that FindVast finds.
-const TooVast = "has an exponent above 99: no platform takes such a quantity"
+const TooVast = "has an exponent above 99: use a smaller quantity"
 
 // Exponents reports whether a text contains something like a number with an exponent above MaxExponent. The hash of a commit may look like one. So the caller
 // has to check whether the quantity that is parsed from the text is Vast.
@@ -91,7 +91,7 @@ func Vast(q resource.Quantity) bool {
 // compare.
 func ParseQuantity(text string) (resource.Quantity, error) {
 	if Exponents([]byte(text)) || Endless([]byte(text)) {
-		return resource.Quantity{}, fmt.Errorf("%.40s: it has too many digits, or an exponent beyond 99", text)
+		return resource.Quantity{}, fmt.Errorf("the quantity %.40s has too many digits, or an exponent above 99", text)
 	}
 	return resource.ParseQuantity(text)
 }

@@ -38,7 +38,7 @@ func Of(ctx context.Context, root, system, arch string, packages ...string) ([]F
 	cmd.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+arch, "CGO_ENABLED=0")
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("listing what is compiled in: %w", err)
+		return nil, fmt.Errorf("listing the modules that are compiled in: %w", err)
 	}
 	found, modules := map[string]File{}, map[string]bool{}
 	for line := range strings.Lines(string(out)) {
@@ -68,7 +68,7 @@ func Of(ctx context.Context, root, system, arch string, packages ...string) ([]F
 	}
 	for module, has := range modules {
 		if !has {
-			errs = append(errs, fmt.Errorf("%s has no licence that is found", module))
+			errs = append(errs, fmt.Errorf("no licence file was found in module %s", module))
 		}
 	}
 	slices.SortFunc(all, func(a, b File) int { return strings.Compare(a.Module+"/"+a.Name, b.Module+"/"+b.Name) })
@@ -119,7 +119,7 @@ func Text(files []File) []byte {
 		}
 		same[sum] = append(same[sum], f)
 	}
-	out := bytes.NewBufferString("Licences and notices of what is compiled in.\n")
+	out := bytes.NewBufferString("Licences and notices of the modules that are compiled in.\n")
 	for _, sum := range order {
 		out.WriteString("\n" + strings.Repeat("=", 80) + "\n")
 		for _, f := range same[sum] {

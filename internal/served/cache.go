@@ -188,7 +188,7 @@ func (c *served) serves(gvk schema.GroupVersionKind) (plural string, err error) 
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("asking the API server for the kinds of %s: %w", gvk.GroupVersion(), err)
+		return "", fmt.Errorf("asking the API server which kinds of %s it serves: %w", gvk.GroupVersion(), err)
 	}
 	for _, r := range found.APIResources {
 		if r.Kind == gvk.Kind && !strings.Contains(r.Name, "/") {
@@ -227,7 +227,7 @@ func (c *served) close(ctx context.Context, k *kind) {
 		r.real = nil
 	}
 	if err := c.Cache.RemoveInformer(ctx, k.object()); err != nil {
-		log.FromContext(ctx).Error(err, "Stopping the watch of a kind", "kind", k.gvk.String())
+		log.FromContext(ctx).Error(err, "Stopping the watch of a kind that is not served any more", "kind", k.gvk.String())
 	}
 }
 

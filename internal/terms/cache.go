@@ -103,7 +103,7 @@ func (i *informer) AddEventHandlerWithOptions(h toolscache.ResourceEventHandler,
 	i.term.mu.Lock()
 	defer i.term.mu.Unlock()
 	if i.term.over {
-		return nil, errors.New("the term is over")
+		return nil, errors.New("this replica no longer holds the Lease")
 	}
 	r, err := i.Informer.AddEventHandlerWithOptions(h, o)
 	if err == nil {

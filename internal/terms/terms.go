@@ -102,7 +102,8 @@ func (o *office) term(ctx context.Context) error {
 	<-over
 	o.release()
 	if err == nil && ctx.Err() == nil {
-		o.mgr.GetLogger().Info("This replica lost the Lease: its reconcilers have stopped, and start again when it gets the Lease; webhooks keep working",
+		o.mgr.GetLogger().Info("This replica lost the Lease. Its reconcilers have stopped, and start again when this replica gets the Lease; the "+
+			"webhooks keep working",
 			"lease", o.lock.Describe())
 	}
 	return err
@@ -152,7 +153,8 @@ func (o *office) release() {
 	}
 	record.HolderIdentity, record.LeaseDurationSeconds = "", 1
 	if err := o.lock.Update(ctx, *record); err != nil {
-		o.mgr.GetLogger().Info("The Lease could not be released, and will expire", "lease", o.lock.Describe(), "because", err.Error())
+		o.mgr.GetLogger().Info("This replica could not release the Lease, so the next replica can take it only after it "+
+			"expires", "lease", o.lock.Describe(), "because", err.Error())
 	}
 }
 
@@ -190,5 +192,5 @@ func (f fence) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
 		_ = r.Body.Close()
 	}
-	return nil, fmt.Errorf("%s %s is not sent: this replica no longer holds the Lease", r.Method, r.URL.Path)
+	return nil, fmt.Errorf("the request %s %s is not sent, because this replica no longer holds the Lease", r.Method, r.URL.Path)
 }

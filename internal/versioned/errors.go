@@ -14,7 +14,8 @@ import (
 // Changed returns a conflict error for an object that has changed since the decision. The caller has noticed the change before the API server could.
 func Changed(o client.Object) error {
 	kind := o.GetObjectKind().GroupVersionKind()
-	return apierrors.NewConflict(schema.GroupResource{Group: kind.Group, Resource: kind.Kind}, o.GetName(), errors.New("it changed since it was read"))
+	return apierrors.NewConflict(schema.GroupResource{Group: kind.Group, Resource: kind.Kind}, o.GetName(),
+		errors.New("the object has changed since Poundlock read it"))
 }
 
 // Outdated reports whether an error of a write means that the object has changed since it was read, or is gone.

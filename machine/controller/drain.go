@@ -34,7 +34,7 @@ func (c *machines) drain(ctx context.Context, p *pass) (*stop, error) {
 		p.is(machine.True(machinev1beta1.MachineDrained, machine.ReasonNoNode, "The Machine has no Node"))
 		return nil, nil
 	case machine.ExcludesDrain(p.machine):
-		p.is(machine.True(machinev1beta1.MachineDrained, machine.ReasonDrainSkipped, "The annotation "+machine.ExcludeDrainAnnotation+" says so"))
+		p.is(machine.True(machinev1beta1.MachineDrained, machine.ReasonDrainSkipped, "The annotation "+machine.ExcludeDrainAnnotation+" turns the drain off"))
 		return nil, nil
 	}
 	if err := c.beginDrain(ctx, p); err != nil {
@@ -88,7 +88,7 @@ func (c *machines) evict(ctx context.Context, node *corev1.Node) ([]leftover, er
 	}
 	list, errs := h.GetPodsForDeletion(node.Name)
 	if len(errs) > 0 {
-		return nil, fmt.Errorf("finding the pods of Node %s: %w", node.Name, errors.Join(errs...))
+		return nil, fmt.Errorf("listing the Pods of Node %s: %w", node.Name, errors.Join(errs...))
 	}
 	var left []leftover
 	for _, pod := range list.Pods() {
@@ -156,7 +156,7 @@ func draining(node *corev1.Node, left []leftover) machinev1beta1.Condition {
 	if slices.ContainsFunc(left, func(l leftover) bool { return l.refused }) {
 		reason, severity = machinev1beta1.MachineDrainError, machinev1beta1.ConditionSeverityWarning
 	}
-	return machine.False(machinev1beta1.MachineDrained, severity, reason, "Node %s still has %s to be drained: %s",
+	return machine.False(machinev1beta1.MachineDrained, severity, reason, "Pods are being evicted from Node %s, and %s are left: %s",
 		node.Name, amount.Of(len(left), "pod"), named(left))
 }
 

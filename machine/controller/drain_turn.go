@@ -44,7 +44,7 @@ func (c *machines) takeTurn(ctx context.Context, p *pass) (*stop, error) {
 		return nil, err
 	}
 	return &stop{after: c.pace.held, waits: machine.False(machinev1beta1.MachineDrained, machinev1beta1.ConditionSeverityInfo, machine.ReasonControlPlane,
-		"One Node of the control plane is drained at a time: waiting until Machine %s and its Node are gone", first)}, nil
+		"Nodes of the control plane are drained one at a time: this Machine waits until Machine %[1]s and the Node of %[1]s are gone", first)}, nil
 }
 
 // whoseTurn returns the name of the Machine whose drain has to end before m's Node is drained; "" if there is none.

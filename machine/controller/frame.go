@@ -93,7 +93,7 @@ func (g *gated[T]) acknowledge(ctx context.Context, s subject[T], gate authority
 	if gate.Paused.Status != "" {
 		status["conditions"] = withCondition(s.conditions, conditionOf(gate.Paused), g.clock.Now())
 	}
-	log.FromContext(ctx).Info("storing which API is authoritative", "adopt", gate.Adopt, "paused", gate.Paused.Status)
+	log.FromContext(ctx).Info("writing status.authoritativeAPI", "adopt", gate.Adopt, "paused", gate.Paused.Status)
 	return reconcile.Result{}, patchStatusFields(ctx, g.client, s.object, status)
 }
 

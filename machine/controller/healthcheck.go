@@ -199,7 +199,7 @@ func (l *nodeLook) target(ctx context.Context, m *machinev1beta1.Machine) (healt
 		t.Node, err = l.renamed(ctx, m)
 		return t, err
 	case err != nil:
-		return t, fmt.Errorf("reading the Node of %s: %w", m.Name, err)
+		return t, fmt.Errorf("reading the Node of Machine %s: %w", m.Name, err)
 	}
 	t.Node = n
 	return t, nil
@@ -215,7 +215,7 @@ func (l *nodeLook) renamed(ctx context.Context, m *machinev1beta1.Machine) (*cor
 	if l.instances == nil {
 		all := &corev1.NodeList{}
 		if err := l.List(ctx, all, client.UnsafeDisableDeepCopy); err != nil {
-			return nil, fmt.Errorf("looking for the Node of %s under another name: %w", m.Name, err)
+			return nil, fmt.Errorf("looking up the Node of Machine %s by provider ID and address: %w", m.Name, err)
 		}
 		l.instances = map[string]*corev1.Node{}
 		for i := range all.Items {
@@ -249,7 +249,8 @@ func (c *check) parse() error {
 
 func validStrategy(o *unstructured.Unstructured) error {
 	if s, ok := o.GetAnnotations()[strategyAnnotation]; ok && s != strategyBareMetal {
-		return fmt.Errorf("its annotation %s is %q: set it to %s, or remove it so that unhealthy Machines are deleted", strategyAnnotation, s, strategyBareMetal)
+		return fmt.Errorf("the check's annotation %s is %q, which is not a valid value: set it to %s, or remove the annotation so that unhealthy "+
+			"Machines are deleted", strategyAnnotation, s, strategyBareMetal)
 	}
 	return nil
 }

@@ -36,7 +36,8 @@ func validTemplate(namespace string, ref *corev1.ObjectReference) error {
 	case ref == nil:
 		return nil
 	case ref.Name == "" || !strings.HasSuffix(ref.Kind, "Template") || ref.Kind == "Template" || strings.Count(ref.APIVersion, "/") > 1 || ref.APIVersion == "":
-		return errors.New("spec.remediationTemplate needs apiVersion, name, and a kind that ends in Template: the created requests have the kind without that " +
+		return errors.New("spec.remediationTemplate needs apiVersion, name, and a kind that ends in Template, because remediation requests get the " +
+			"kind without that " +
 			"suffix")
 	case ref.Namespace != "" && ref.Namespace != namespace:
 		return fmt.Errorf("spec.remediationTemplate.namespace is %q: the template must be in the check's own namespace %s", ref.Namespace, namespace)
@@ -152,7 +153,8 @@ func (r *healthChecks) request(ctx context.Context, c *check, j health.Judgement
 func requestFor(c *check, v health.Assessment, template *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	content, ok, err := unstructured.NestedMap(template.Object, "spec", "template")
 	if err != nil || !ok {
-		return nil, fmt.Errorf("the remediation template %s has no spec.template from which to create a request: add one", template.GetName())
+		return nil, fmt.Errorf("the remediation template %s has no spec.template, from which remediation requests are created: add "+
+			"spec.template", template.GetName())
 	}
 	request := &unstructured.Unstructured{Object: map[string]any{}}
 	if spec, ok := content["spec"]; ok {

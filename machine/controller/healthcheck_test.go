@@ -248,7 +248,7 @@ func TestHealthCheckStopsWhereTooManyAreUnhealthy(t *testing.T) {
 	p.counts(3, 3)
 	p.breaks(nodes[0], nodes[1])
 	p.counts(3, 1)
-	p.condition(machinev1beta1.RemediationAllowedCondition, "False", "TooManyUnhealthy", "finds 2 of 3 Machines unhealthy")
+	p.condition(machinev1beta1.RemediationAllowedCondition, "False", "TooManyUnhealthy", "2 of 3 Machines are unhealthy")
 	p.measures(map[string]float64{"nodes_covered": 3, "short_circuit": 1})
 	p.merge(check, false, `{"spec": {"maxUnhealthy": "65%%"}}`)
 	p.condition(machinev1beta1.RemediationAllowedCondition, "False", "TooManyUnhealthy", "maxUnhealthy allows 1")

@@ -128,10 +128,10 @@ func newHealthMeters() (healthMeters, error) {
 	}, by))
 	m.shortCircuit, errs[1] = metricsregistry.Add(metrics.Registry, prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "mapi_machinehealthcheck_short_circuit",
-		Help: "1 while a MachineHealthCheck remediates nothing because more than maxUnhealthy Machines are not healthy.",
+		Help: "1 while a MachineHealthCheck remediates nothing because more Machines than spec.maxUnhealthy are not healthy, else 0.",
 	}, by))
 	m.remediations, errs[2] = metricsregistry.Add(metrics.Registry, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "mapi_machinehealthcheck_remediation_success_total", Help: "Remediations that a MachineHealthCheck has begun.",
+		Name: "mapi_machinehealthcheck_remediation_success_total", Help: "Remediations that a MachineHealthCheck has started.",
 	}, by))
 	return m, errors.Join(errs[:]...)
 }

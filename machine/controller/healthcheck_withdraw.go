@@ -89,7 +89,7 @@ func (r *healthChecks) gone(ctx context.Context, check *unstructured.Unstructure
 		case err == nil:
 			return false, nil
 		case !apierrors.IsNotFound(err):
-			return false, fmt.Errorf("reading the check %s, which made the request %s: %w", by, request.Name, err)
+			return false, fmt.Errorf("reading the MachineHealthCheck %s, which created the remediation request %s: %w", by, request.Name, err)
 		}
 	}
 	return true, nil
@@ -100,7 +100,7 @@ func (r *healthChecks) gone(ctx context.Context, check *unstructured.Unstructure
 func unneeded(request *metav1.PartialObjectMetadata, c *check, j health.Judgement, gone bool) string {
 	by, named := request.Annotations[checkAnnotation]
 	if gone {
-		return fmt.Sprintf("the check %s, which created the request, is deleted", by)
+		return fmt.Sprintf("the MachineHealthCheck %s, which created the request, was deleted", by)
 	}
 	if named && by != c.stored.GetName() {
 		return ""
@@ -112,12 +112,12 @@ func unneeded(request *metav1.PartialObjectMetadata, c *check, j health.Judgemen
 		case v.Healthy():
 			return "the Machine is healthy again"
 		case v.Skipped():
-			return "the Machine's annotation " + health.SkipAnnotation + " asks for it"
+			return "the Machine's annotation " + health.SkipAnnotation + " turns remediation off"
 		}
 		return ""
 	}
 	if named {
-		return "the check no longer selects the Machine"
+		return "the MachineHealthCheck no longer selects the Machine"
 	}
 	return ""
 }
@@ -146,7 +146,8 @@ func (r *healthChecks) whilePaused(ctx context.Context, c *check, valid bool) er
 func (r *healthChecks) withdrawFormer(ctx context.Context, c *check) error {
 	key, present := client.ObjectKeyFromObject(c.stored), kindsOf(c.stored)
 	former := slices.DeleteFunc(r.kinds.of(key), func(k schema.GroupVersionKind) bool { return slices.Contains(present, k) })
-	if err := r.withdrawKinds(ctx, key, c.stored, former, "the check names another template, or none"); err != nil {
+	if err := r.withdrawKinds(ctx, key, c.stored, former, "spec.remediationTemplate of the MachineHealthCheck now names another kind, or is "+
+		"empty"); err != nil {
 		return err
 	}
 	r.kinds.set(key, present)
@@ -211,7 +212,7 @@ func (r *healthChecks) withdrawOne(ctx context.Context, check *unstructured.Unst
 	}
 	if check != nil {
 		r.recorder.Eventf(check, request, corev1.EventTypeNormal, "RemediationWithdrawn", "withdraw",
-			"Withdrew the request %s %s: %s", request.Kind, request.Name, why)
+			"Deleted the remediation request %s %s: %s", request.Kind, request.Name, why)
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func TestUnneededRequests(t *testing.T) {
 	}{
 		"of another check": {by: "other", cached: storedChecks{"own", "other"}, stored: storedChecks{"own", "other"}},
 		"of another check that was deleted": {by: "other", cached: storedChecks{"own"}, stored: storedChecks{"own"}, want: "the check other, " +
-			"which created the request, is deleted"},
+			"which created the request, was deleted"},
 		"of another check that the cache does not have yet": {by: "other", cached: storedChecks{"own"}, stored: storedChecks{"own", "other"}},
 		"of another check that the cache still has":         {by: "other", cached: storedChecks{"own", "other"}, stored: storedChecks{"own"}},
 		"its own, of a Machine that is unhealthy":           {by: "own"},

@@ -73,7 +73,7 @@ func AddMachines(m manager.Manager, o Options) error {
 		return err
 	}
 	if o.Actuator == nil {
-		return errors.New("controller.Options.Actuator is nil: the Machine controller needs the provider's actuator")
+		return errors.New("controller.Options.Actuator is nil: set it to the provider's actuator")
 	}
 	c, err := newMachines(m, o)
 	if err != nil {

@@ -63,7 +63,8 @@ func (c *machines) keepOwnNode(_ context.Context, p *pass) (*stop, error) {
 		return nil, nil
 	}
 	return &stop{after: c.pace.held, waits: machine.False(machinev1beta1.MachineDrainable, machinev1beta1.ConditionSeverityWarning, machine.ReasonOwnNode,
-		"This Machine controller runs on Node %s, and cannot delete its own Node. Restart its pod on another Node to continue the deletion", c.ownNode)}, nil
+		"The Machine controller runs on Node %s, the Node of this Machine, so the Machine cannot be deleted. Restart the controller's Pod on another "+
+			"Node to continue the deletion", c.ownNode)}, nil
 }
 
 // keepShared stops the deletion if another Machine that is not being deleted names the same instance, such as the Machine from which this one was copied.
@@ -75,7 +76,7 @@ func (c *machines) keepShared(ctx context.Context, p *pass) (*stop, error) {
 	}
 	return &stop{after: c.pace.held, waits: machine.False(machinev1beta1.MachineDrainable, machinev1beta1.ConditionSeverityWarning, machine.ReasonInstanceShared,
 		"spec.providerID %[1]s is also that of Machine %[2]s, so deleting this Machine would terminate the instance of Machine %[2]s. To terminate the instance, "+
-			"delete Machine %[2]s too. If this Machine is only a copy, remove %[3]s from its metadata.finalizers: kubectl -n %[4]s edit "+
+			"delete Machine %[2]s too. If this Machine is only a copy, remove %[3]s from metadata.finalizers of this Machine: kubectl -n %[4]s edit "+
 			"machines.machine.openshift.io %[5]s",
 		providerIDOf(p.machine), other, machinev1beta1.MachineFinalizer, p.machine.Namespace, p.machine.Name)}, nil
 }
@@ -92,7 +93,7 @@ func (c *machines) sharer(ctx context.Context, from client.Reader, m *machinev1b
 		options = append(options, client.MatchingFields{machineNodes: "id/" + id})
 	}
 	if err := from.List(ctx, others, options...); err != nil {
-		return "", fmt.Errorf("finding out whether another Machine has the instance %s: %w", providerIDOf(m), err)
+		return "", fmt.Errorf("looking for another Machine with the instance %s: %w", providerIDOf(m), err)
 	}
 	for i := range others.Items {
 		if o := &others.Items[i]; o.UID != m.UID && o.DeletionTimestamp.IsZero() && instanceKeyOf(o) == id {

@@ -80,7 +80,7 @@ func (c *machines) disown(ctx context.Context, p *pass, m *machinev1beta1.Machin
 	}
 	others := &machinev1beta1.MachineList{}
 	if err := c.client.List(ctx, others, client.InNamespace(m.Namespace)); err != nil {
-		return fmt.Errorf("finding out whose instance status.providerStatus names: %w", err)
+		return fmt.Errorf("looking for the Machine whose instance status.providerStatus names: %w", err)
 	}
 	status := map[string]json.RawMessage{}
 	if err := json.Unmarshal(m.Status.ProviderStatus.Raw, &status); err != nil {
@@ -95,7 +95,7 @@ func (c *machines) disown(ctx context.Context, p *pass, m *machinev1beta1.Machin
 		}
 		delete(status, name)
 		c.recordEvent(p, corev1.EventTypeWarning, "ForeignInstance", "FindInstance", fmt.Sprintf(
-			"status.providerStatus.%s named %s, which is the instance of Machine %s: it is ignored and removed", name, id, others.Items[holder].Name))
+			"status.providerStatus.%s named %s, which is the instance of Machine %s: Poundlock removed this value", name, id, others.Items[holder].Name))
 	}
 	raw, err := json.Marshal(status)
 	if err != nil {
@@ -269,7 +269,7 @@ func (c *machines) resolveCreation(ctx context.Context, m *machinev1beta1.Machin
 	}
 	p := c.newPass(ctx, m)
 	if err := c.ask(ctx, p); err != nil {
-		return reconcile.Result{}, fmt.Errorf("finding out whether the instance was made, before the pause is acknowledged: %w", err)
+		return reconcile.Result{}, fmt.Errorf("asking the provider whether the instance exists, before the pause is acknowledged: %w", err)
 	}
 	switch until, known := machine.OpenUntil(m, c.pace.call); {
 	case p.move == machine.Update:
@@ -289,7 +289,7 @@ func (c *machines) resolveCreation(ctx context.Context, m *machinev1beta1.Machin
 func (c *machines) takeOver(ctx context.Context, p *pass) (reconcile.Result, error) {
 	wished, err := c.call(ctx, p, c.actuator.Update)
 	if err != nil {
-		return reconcile.Result{}, fmt.Errorf("finding out about the instance, before the pause is acknowledged: %w", err)
+		return reconcile.Result{}, fmt.Errorf("reading the state of the instance, before the pause is acknowledged: %w", err)
 	}
 	if err := c.store(ctx, p); err != nil || !wished {
 		return reconcile.Result{}, err

@@ -18,8 +18,8 @@ type machineMeters struct{ failures *prometheus.CounterVec }
 func newMachineMeters() (machineMeters, error) {
 	failures, err := metricsregistry.Add(metrics.Registry, prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "mapi_machine_actuator_failures_total",
-		Help: "Calls of the provider's actuator that failed, by step (Exists, Create, Update, Delete; " +
-			"FindInstance: the instance is gone) and by whether a repetition can help (terminal).",
+		Help: "Failed calls of the provider's actuator, by step (Exists, Create, Update, Delete, or FindInstance: the provider does not find the instance) " +
+			"and terminal (true: a retry cannot help).",
 	}, []string{"step", "terminal"}))
 	return machineMeters{failures}, err
 }

@@ -49,7 +49,7 @@ func (c *machines) keepAnswer(ctx context.Context, p *pass, cause error) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("storing what the provider answered (providerID %q): %w", providerIDOf(p.machine), err)
+		return fmt.Errorf("storing the provider's answer about the instance %q: %w", providerIDOf(p.machine), err)
 	}
 	return cause
 }
@@ -66,7 +66,7 @@ func (c *machines) takeBack(ctx context.Context, p *pass, cause error) error {
 	if gone, err := c.vanished(ctx, p.stored); err != nil || !gone {
 		return errors.Join(cause, err)
 	}
-	p.log.Info("Terminating the instance of a Machine that was deleted while the instance was created")
+	p.log.Info("Terminating the instance of a Machine that was deleted while the instance was being created")
 	orphan := p.machine.DeepCopy()
 	orphan.DeletionTimestamp = &metav1.Time{Time: p.now()}
 	for {
@@ -76,14 +76,15 @@ func (c *machines) takeBack(ctx context.Context, p *pass, cause error) error {
 		}
 		if other != "" {
 			c.recordEvent(p, corev1.EventTypeWarning, "InstanceKept", "TakeBack", fmt.Sprintf(
-				"Machine %s was deleted while its instance %s was created. Machine %s now names that instance and keeps it", orphan.Name, providerIDOf(orphan), other))
+				"Machine %s was deleted while its instance %s was being created. Machine %s has the same spec.providerID, so the instance keeps "+
+					"running", orphan.Name, providerIDOf(orphan), other))
 			return cause
 		}
 		if err == nil {
 			return cause
 		}
 		if waitErr := linger(ctx, err); waitErr != nil {
-			return &callError{fmt.Errorf("the Machine %s was deleted while its instance was created, and the instance %q may be left in the cloud: remove it in "+
+			return &callError{fmt.Errorf("the Machine %s was deleted while its instance was being created, and the instance %q may still run: terminate it in "+
 				"the cloud: %w",
 				machine.Name(orphan), providerIDOf(orphan), err)}
 		}

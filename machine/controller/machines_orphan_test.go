@@ -81,7 +81,7 @@ func TestMachineThatGoesAwayWhileItsInstanceIsMade(t *testing.T) {
 		"its instance is taken back":                            {answers: []error{nil}},
 		"and so it is where another has its name":               {again: true, answers: []error{nil}},
 		"it takes as long as it takes":                          {answers: []error{machine.RequeueAfter(time.Millisecond, "the end"), nil}},
-		"who can do no more says what a person has to look for": {answers: []error{errors.New("no")}, contains: "remove it in the cloud"},
+		"who can do no more says what a person has to look for": {answers: []error{errors.New("no")}, contains: "terminate it in the cloud"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t)

@@ -123,7 +123,7 @@ func (r *machineSets) shared(ctx context.Context, from client.Reader, set *machi
 	}
 	sets := &machinev1beta1.MachineSetList{}
 	if err := from.List(ctx, sets, client.InNamespace(set.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("finding out which other sets select the same Machines: %w", err)
+		return nil, fmt.Errorf("looking for other MachineSets that select the same Machines: %w", err)
 	}
 	var others []labels.Selector
 	for i := range sets.Items {

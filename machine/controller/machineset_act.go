@@ -156,7 +156,7 @@ func (r *machineSets) done(ctx context.Context, set *machinev1beta1.MachineSet, 
 		r.recorder.Eventf(set, nil, corev1.EventTypeWarning, "Failed"+reason, verb, "%s",
 			cut(fmt.Sprintf("Could not %s Machine %s: %v", verb, name, err), longestNote))
 	}
-	return fmt.Errorf("%s: %s of Machine %s: %w", set.Name, verb, name, err)
+	return fmt.Errorf("MachineSet %s: %s of Machine %s failed: %w", set.Name, verb, name, err)
 }
 
 func setVerbs(verb string) (past, reason string) {

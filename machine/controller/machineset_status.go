@@ -57,6 +57,6 @@ func (r *machineSets) refuse(ctx context.Context, seen *machinev1beta1.MachineSe
 		return err
 	}
 	r.recorder.Eventf(seen, nil, corev1.EventTypeWarning, string(reason), "reconcile", "%s", cut(message, longestNote))
-	log.FromContext(ctx).Info("refusing a set that is invalid", "message", message)
+	log.FromContext(ctx).Info("the MachineSet is invalid, so no Machine is created or deleted", "message", message)
 	return nil
 }

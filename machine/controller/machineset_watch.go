@@ -105,7 +105,7 @@ type setMeters struct{ writes *prometheus.CounterVec }
 
 func newSetMeters() (setMeters, error) {
 	writes, err := metricsregistry.Add(metrics.Registry, prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "poundlock_machineset_writes_total", Help: "Machines that MachineSets created, deleted and adopted, by verb and result.",
+		Name: "poundlock_machineset_writes_total", Help: "Machines that MachineSets have created, deleted, adopted or released, by verb and result.",
 	}, []string{"verb", "result"}))
 	return setMeters{writes}, err
 }

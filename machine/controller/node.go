@@ -38,7 +38,7 @@ func (c *machines) rival(ctx context.Context, m *machinev1beta1.Machine, n *core
 	for _, key := range keysOfNode(n) {
 		others := &machinev1beta1.MachineList{}
 		if err := c.client.List(ctx, others, client.MatchingFields{machineNodes: key}); err != nil {
-			return "", fmt.Errorf("finding out whose Node %s is: %w", n.Name, err)
+			return "", fmt.Errorf("looking for the Machine of Node %s: %w", n.Name, err)
 		}
 		for i := range others.Items {
 			if o := &others.Items[i]; o.UID != m.UID && !machine.Failed(o) && machine.NodeOf(o, []corev1.Node{*n}) != nil {
@@ -86,7 +86,8 @@ func (c *machines) disputed(ctx context.Context, m *machinev1beta1.Machine, n *c
 	if name == "" {
 		rival, err := c.rival(ctx, m, n)
 		if err == nil && rival != "" {
-			err = fmt.Errorf("linking Node %s: Machine %s has the same address in status.addresses, and the Node has no spec.providerID to tell the Machines apart: "+
+			err = fmt.Errorf("cannot link Node %s to this Machine: Machine %s has the same address in status.addresses, and the Node has no "+
+				"spec.providerID that distinguishes them: "+
 				"set spec.providerID of the Node, or delete the Machine whose instance is gone", n.Name, rival)
 		}
 		return err
@@ -97,7 +98,8 @@ func (c *machines) disputed(ctx context.Context, m *machinev1beta1.Machine, n *c
 		return nil // no Machine has that name any more
 	}
 	if err == nil {
-		err = fmt.Errorf("linking Node %s, which belongs to Machine %s already: check whether both Machines have the same spec.providerID or address", n.Name, name)
+		err = fmt.Errorf("cannot link Node %s to this Machine, because the Node already belongs to Machine %s: check whether both Machines have the "+
+			"same spec.providerID or address", n.Name, name)
 	}
 	return err
 }
@@ -110,7 +112,7 @@ func (c *machines) furnishNode(ctx context.Context, p *pass) (*stop, error) {
 	}
 	wrote, err := versioned.PatchFrom(ctx, c.client, p.node, machine.Furnish(p.machine, p.node))
 	if err != nil {
-		return nil, fmt.Errorf("giving Node %s the labels, annotations and taints of its Machine: %w", p.node.Name, err)
+		return nil, fmt.Errorf("copying the Machine's labels, annotations and taints to Node %s: %w", p.node.Name, err)
 	}
 	if wrote {
 		p.log.Info("Furnished the Node", "node", p.node.Name)

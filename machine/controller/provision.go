@@ -42,7 +42,7 @@ func (o Options) filled() (Options, error) {
 		o.Concurrency = 10
 	}
 	if o.Concurrency < 0 {
-		return o, fmt.Errorf("controller.Options.Concurrency is %d: how many objects are worked on at once", o.Concurrency)
+		return o, fmt.Errorf("controller.Options.Concurrency is %d: use 0 for the default, or the number of objects to process at the same time", o.Concurrency)
 	}
 	return o, nil
 }

@@ -172,12 +172,12 @@ func TestAMachineThatHasJustMovedToClusterAPI(t *testing.T) {
 
 func TestMessageHasWhatAndSinceWhen(t *testing.T) {
 	for want, v := range map[string]health.Assessment{
-		"the condition Ready of its Node n has been False since 2026-11-21T11:00:00Z, for 5m0s or more": health.Of(spec(), target(broken), now),
-		"its Node n is gone": health.Of(spec(), target(func(t *health.Target) { t.Node = nil }), now),
-		"it has failed: no such instance type": health.Of(spec(), target(func(t *health.Target) {
+		"the condition Ready of the Machine's Node n has been False since 2026-11-21T11:00:00Z, for 5m0s or more": health.Of(spec(), target(broken), now),
+		"the Machine's Node n is gone": health.Of(spec(), target(func(t *health.Target) { t.Node = nil }), now),
+		"the Machine has failed: no such instance type": health.Of(spec(), target(func(t *health.Target) {
 			t.Machine.Status.Phase, t.Machine.Status.ErrorMessage = new("Failed"), new("no such instance type")
 		}), now),
-		"it has had no Node for 10m0s, since its creation or its last change of phase": health.Of(spec(), target(noNode(time.Hour)), now),
+		"the Machine has had no Node for 10m0s, counted from its creation or its last change of phase": health.Of(spec(), target(noNode(time.Hour)), now),
 	} {
 		if diff := cmp.Diff(want, v.Message); diff != "" {
 			t.Error(diff)
@@ -274,15 +274,15 @@ func TestJudge(t *testing.T) {
 			want: want{Expected: 3, Healthy: 1, Allowed: 1, Next: 2 * time.Minute}},
 		"a Machine that is being deleted already": {
 			in:   []health.Target{target(broken, deleted)},
-			want: want{Expected: 1, Spared: map[string]string{"0": "it is being deleted"}}},
+			want: want{Expected: 1, Spared: map[string]string{"0": "the Machine is being deleted"}}},
 		"a Machine that is being deleted is waited for by nobody": {
 			in: []health.Target{target(noNode(time.Minute), deleted)}, want: want{Expected: 1}},
 		"a Machine that nobody would replace": {
-			in: []health.Target{target(broken, orphaned)}, want: want{Expected: 1, Spared: map[string]string{"0": "it has no controller that would replace it"}}},
+			in: []health.Target{target(broken, orphaned)}, want: want{Expected: 1, Spared: map[string]string{"0": "the Machine has no controller as its owner, so nothing would replace it"}}},
 		"a Machine of the control plane that nobody would replace": {
 			in: []health.Target{target(broken, orphaned, func(t *health.Target) {
 				t.Machine.Labels = map[string]string{"machine.openshift.io/cluster-api-machine-role": "master"}
-			})}, want: want{Expected: 1, Spared: map[string]string{"0": "it has no controller that would replace it"}}},
+			})}, want: want{Expected: 1, Spared: map[string]string{"0": "the Machine has no controller as its owner, so nothing would replace it"}}},
 		"a Machine of the control plane that a ControlPlaneMachineSet looks after": {
 			in: []health.Target{target(broken, func(t *health.Target) {
 				t.Machine.Labels = map[string]string{"machine.openshift.io/cluster-api-machine-role": "master"}
@@ -290,24 +290,24 @@ func TestJudge(t *testing.T) {
 			})}, want: want{Expected: 1, Remediate: []string{"0"}}},
 		"an owner that is no controller replaces nothing": {
 			in:   []health.Target{target(broken, func(t *health.Target) { t.Machine.OwnerReferences[0].Controller = nil })},
-			want: want{Expected: 1, Spared: map[string]string{"0": "it has no controller that would replace it"}}},
+			want: want{Expected: 1, Spared: map[string]string{"0": "the Machine has no controller as its owner, so nothing would replace it"}}},
 		"a template repairs what nobody would replace": {
 			spec: templated, in: []health.Target{target(broken, orphaned)}, want: want{Expected: 1, Remediate: []string{"0"}}},
 		"a Machine that is to be left alone": {
 			in:   []health.Target{target(broken, skipped)},
-			want: want{Expected: 1, Spared: map[string]string{"0": "its annotation cluster.x-k8s.io/skip-remediation says so"}}},
+			want: want{Expected: 1, Spared: map[string]string{"0": "the Machine's annotation cluster.x-k8s.io/skip-remediation turns remediation off"}}},
 		"a Machine that is marked counts as unhealthy": {
 			spec: limit("1"), in: []health.Target{target(marked), target(broken)}, want: want{Expected: 2, Restricted: true}},
 		"a Machine that is marked, and to be left alone": {
 			in:   []health.Target{target(marked, func(t *health.Target) { t.Machine.Annotations[health.SkipAnnotation] = "" })},
-			want: want{Expected: 1, Spared: map[string]string{"0": "its annotation cluster.x-k8s.io/skip-remediation says so"}}},
+			want: want{Expected: 1, Spared: map[string]string{"0": "the Machine's annotation cluster.x-k8s.io/skip-remediation turns remediation off"}}},
 		"a Machine that is marked, and that nobody would replace": {
 			in:   []health.Target{target(marked, orphaned)},
-			want: want{Expected: 1, Spared: map[string]string{"0": "it has no controller that would replace it"}}},
+			want: want{Expected: 1, Spared: map[string]string{"0": "the Machine has no controller as its owner, so nothing would replace it"}}},
 		"a Machine whose authority moves, until it has settled": {
 			in: []health.Target{target(broken, migrating)},
 			want: want{Expected: 1, Spared: map[string]string{
-				"0": "its authority is moving from one API to the other, and a deletion would delay the move"}}},
+				"0": "the Machine is migrating from one API to the other, and a deletion would delay the migration"}}},
 		"a Machine for which Cluster API is authoritative is remediated like any other": {
 			in: []health.Target{target(broken, ofClusterAPI)}, want: want{Expected: 1, Remediate: []string{"0"}}},
 		"only the caller's own are remediated": {
@@ -350,7 +350,7 @@ func TestRestrictionIsASentenceWithItsNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "Remediation is not allowed: the check finds 2 of 3 Machines unhealthy, starting or being deleted, and maxUnhealthy allows 1"
+	want := "Remediation is not allowed: 2 of 3 Machines are unhealthy, starting or being deleted, and spec.maxUnhealthy allows 1"
 	if diff := cmp.Diff(want, j.Restriction()); diff != "" {
 		t.Error(diff)
 	}

@@ -51,7 +51,7 @@ func (j Judgement) Allowed() int { return max(0, j.MaxUnhealthy-j.Unhealthy()) }
 
 // Restriction returns, in a sentence, why a restricted check remediates nothing.
 func (j Judgement) Restriction() string {
-	return fmt.Sprintf("Remediation is not allowed: the check finds %d of %s unhealthy, starting or being deleted, and maxUnhealthy allows %d",
+	return fmt.Sprintf("Remediation is not allowed: %d of %s are unhealthy, starting or being deleted, and spec.maxUnhealthy allows %d",
 		j.Unhealthy(), amount.Of(j.Expected, "Machine"), j.MaxUnhealthy)
 }
 
@@ -104,13 +104,13 @@ func spared(spec *machinev1beta1.MachineHealthCheckSpec, v Assessment) string {
 	}
 	switch {
 	case v.Deleting():
-		return "it is being deleted"
+		return "the Machine is being deleted"
 	case v.Skipped():
-		return "its annotation " + SkipAnnotation + " says so"
+		return "the Machine's annotation " + SkipAnnotation + " turns remediation off"
 	case v.Machine.Status.AuthoritativeAPI == machinev1beta1.MachineAuthorityMigrating:
-		return "its authority is moving from one API to the other, and a deletion would delay the move"
+		return "the Machine is migrating from one API to the other, and a deletion would delay the migration"
 	case spec.RemediationTemplate == nil && metav1.GetControllerOf(v.Machine) == nil:
-		return "it has no controller that would replace it"
+		return "the Machine has no controller as its owner, so nothing would replace it"
 	}
 	return ""
 }

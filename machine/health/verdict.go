@@ -67,11 +67,11 @@ func Of(spec *machinev1beta1.MachineHealthCheckSpec, t Target, now time.Time) As
 	_, marked := t.Machine.Annotations[MarkAnnotation]
 	switch m := t.Machine; {
 	case marked:
-		return Assessment{Target: t, Cause: Marked, Message: "its annotation " + MarkAnnotation + " asks for it"}
+		return Assessment{Target: t, Cause: Marked, Message: "the Machine has the annotation " + MarkAnnotation}
 	case m.Status.Phase != nil && *m.Status.Phase == machinev1beta1.PhaseFailed:
 		return Assessment{Target: t, Cause: MachineFailed, Message: failed(m)}
 	case t.Node == nil && m.Status.NodeRef != nil:
-		return Assessment{Target: t, Cause: NodeGone, Message: fmt.Sprintf("its Node %s is gone", m.Status.NodeRef.Name)}
+		return Assessment{Target: t, Cause: NodeGone, Message: fmt.Sprintf("the Machine's Node %s is gone", m.Status.NodeRef.Name)}
 	case t.Node == nil:
 		return starting(spec, t, now)
 	}
@@ -80,9 +80,9 @@ func Of(spec *machinev1beta1.MachineHealthCheckSpec, t Target, now time.Time) As
 
 func failed(m *machinev1beta1.Machine) string {
 	if m.Status.ErrorMessage != nil && *m.Status.ErrorMessage != "" {
-		return "it has failed: " + *m.Status.ErrorMessage
+		return "the Machine has failed: " + *m.Status.ErrorMessage
 	}
-	return "it has failed"
+	return "the Machine has failed"
 }
 
 func starting(spec *machinev1beta1.MachineHealthCheckSpec, t Target, now time.Time) Assessment {
@@ -95,7 +95,7 @@ func starting(spec *machinev1beta1.MachineHealthCheckSpec, t Target, now time.Ti
 	}
 	return Assessment{
 		Target: t, Cause: StartupTimeout, In: remaining(begun(t.Machine, now), timeout, now),
-		Message: fmt.Sprintf("it has had no Node for %s, since its creation or its last change of phase", timeout),
+		Message: fmt.Sprintf("the Machine has had no Node for %s, counted from its creation or its last change of phase", timeout),
 	}
 }
 
@@ -127,7 +127,7 @@ func conditions(spec *machinev1beta1.MachineHealthCheckSpec, t Target, now time.
 			continue
 		}
 		first.Cause, first.In = NodeCondition, in
-		first.Message = fmt.Sprintf("the condition %s of its Node %s has been %s since %s, for %s or more",
+		first.Message = fmt.Sprintf("the condition %s of the Machine's Node %s has been %s since %s, for %s or more",
 			c.Type, t.Node.Name, c.Status, c.LastTransitionTime.UTC().Format(time.RFC3339), named.Timeout.Duration)
 	}
 	return first

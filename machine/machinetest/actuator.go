@@ -66,7 +66,7 @@ func (a *Actuator) Create(ctx context.Context, m *machinev1beta1.Machine) error 
 	i, err := a.Cloud.Launch(ctx, subject(m), order)
 	if err != nil {
 		a.condition(m, metav1.ConditionFalse, machinev1beta1.MachineCreationFailedConditionReason, err.Error())
-		return fmt.Errorf("asking for an instance of Machine %s: %w", m.Name, err)
+		return fmt.Errorf("requesting an instance of Machine %s: %w", m.Name, err)
 	}
 	return a.made(m, i)
 }
@@ -77,11 +77,11 @@ func (p Provider) orderOf(m *machinev1beta1.Machine) (Order, error) {
 		return p.order(m)
 	}
 	if m.Spec.ProviderSpec.Value == nil || len(m.Spec.ProviderSpec.Value.Raw) == 0 {
-		return Order{}, machine.InvalidConfiguration("%s is empty: put a %s there", at, p.Spec.Kind)
+		return Order{}, machine.InvalidConfiguration("%s is empty: set it to an object of kind %s", at, p.Spec.Kind)
 	}
 	spec := map[string]any{}
 	if err := json.Unmarshal(m.Spec.ProviderSpec.Value.Raw, &spec); err != nil {
-		return Order{}, machine.InvalidConfiguration("%s cannot be read as a %s: %v: correct it", at, p.Spec.Kind, err)
+		return Order{}, machine.InvalidConfiguration("%s cannot be read as a %s: %v", at, p.Spec.Kind, err)
 	}
 	read := func(path string) string { // "" if the path is ""
 		text, _, _ := unstructured.NestedString(spec, strings.Split(path, ".")...)
@@ -89,9 +89,9 @@ func (p Provider) orderOf(m *machinev1beta1.Machine) (Order, error) {
 	}
 	switch kind := read("kind"); {
 	case kind != "" && kind != p.Spec.Kind:
-		return Order{}, machine.InvalidConfiguration("%s.kind is %q, which is not for %s: put a %s there", at, kind, p.Platform, p.Spec.Kind)
+		return Order{}, machine.InvalidConfiguration("%s.kind is %q, which is not a providerSpec of platform %s: use %s", at, kind, p.Platform, p.Spec.Kind)
 	case read(p.Needs) == "":
-		return Order{}, machine.InvalidConfiguration("%s.%s is missing: give it", at, p.Needs)
+		return Order{}, machine.InvalidConfiguration("%s.%s is missing: set it", at, p.Needs)
 	}
 	return Order{Token: string(m.UID), Zone: read(p.Zone), Type: read(p.Type), Image: read(p.Image)}, nil
 }
@@ -122,7 +122,8 @@ func (a *Actuator) made(m *machinev1beta1.Machine, i Instance) error {
 
 func lost(m *machinev1beta1.Machine, id string) error {
 	return machine.Terminal(machinev1beta1.CreateMachineError,
-		"the instance %s of Machine %s was ended, and a Machine gets one in its life: delete the Machine, and its MachineSet makes another", id, m.Name)
+		"the instance %s of Machine %s was terminated, and a Machine gets no second instance: delete the Machine, and its MachineSet creates "+
+			"another", id, m.Name)
 }
 
 // Update writes the state of the instance into the Machine. It does not read the providerSpec, because the instance stays as it was created.
@@ -132,7 +133,7 @@ func (a *Actuator) Update(ctx context.Context, m *machinev1beta1.Machine) error 
 		return err
 	}
 	if !found {
-		return machine.RequeueAfter(a.poll(), "the cloud to tell of the instance")
+		return machine.RequeueAfter(a.poll(), "the cloud to list the instance")
 	}
 	a.provider().writeInstance(m, i)
 	switch i.State {
@@ -161,7 +162,7 @@ func (a *Actuator) Delete(ctx context.Context, m *machinev1beta1.Machine) error 
 		return nil
 	}
 	if err := a.Cloud.Terminate(ctx, subject(m), i.ID); err != nil {
-		return fmt.Errorf("ending the instance %s of Machine %s: %w", i.ID, m.Name, err)
+		return fmt.Errorf("terminating the instance %s of Machine %s: %w", i.ID, m.Name, err)
 	}
 	a.provider().writeInstance(m, i)
 	return machine.RequeueAfter(a.poll(), "the instance "+i.ID+" to shut down")
@@ -197,7 +198,7 @@ func (a *Actuator) awaitListing(m *machinev1beta1.Machine) error {
 	if a.now().Sub(asked) >= a.ListedWithin {
 		return nil
 	}
-	return machine.RequeueAfter(a.poll(), "the cloud to tell of an instance that it was asked for")
+	return machine.RequeueAfter(a.poll(), "the cloud to list the instance that was requested")
 }
 
 func (a *Actuator) poll() time.Duration {

@@ -25,33 +25,33 @@ import (
 
 // checks are the sentences of the contract (machine.Actuator), each with the function that checks it. A new promise of the contract is a new line.
 var checks = []check{
-	{"Exists is false where nothing was created", nil, existsOfNothing},
+	{"Exists returns false if no instance was created", nil, existsOfNothing},
 	{"Exists changes nothing", nil, existsOnly},
-	{"Exists is an error where it is not known", needsRefuse, existsUnknown},
-	{"Exists is true of a stopped instance", needsStop, existsStopped},
-	{"Exists is false of one that is gone for good", needsEnd, existsGone},
-	{"Create makes one instance", nil, createMakesOne},
-	{"Create twice makes one instance", nil, createTwice},
-	{"Create with a Machine from an old cache makes no second instance", nil, createStale},
-	{"Create whose answer was lost is found and not done twice", needsLoseAnswer, createLost},
-	{"Create makes no second instance while the provider is slow to tell", needsDelay, createDelayed},
-	{"Create for want of room passes", needsExhaust, createExhausted},
-	{"an invalid configuration is terminal, and says what to change", needsInvalid, invalid},
-	{"what the provider refuses for now passes", needsRefuse, refused},
-	{"Update reports what it found", nil, updateReports},
-	{"Update that finds nothing new changes nothing", nil, updateTwice},
-	{"Delete of nothing is done", nil, deleteNothing},
-	{"Delete of what never could be made is done", needsInvalid, deleteInvalid},
-	{"Delete is done only when nothing is left", nil, deleteWaits},
-	{"Delete again is done", nil, deleteAgain},
-	{"Delete with a Machine from an old cache finds its instance", nil, deleteStale},
+	{"Exists returns an error if the provider does not answer", needsRefuse, existsUnknown},
+	{"Exists returns true for a stopped instance", needsStop, existsStopped},
+	{"Exists returns false for a terminated instance", needsEnd, existsGone},
+	{"Create creates one instance", nil, createMakesOne},
+	{"two calls of Create create one instance", nil, createTwice},
+	{"Create with an outdated Machine creates no second instance", nil, createStale},
+	{"an instance of a Create whose answer was lost is found, and not created twice", needsLoseAnswer, createLost},
+	{"Create creates no second instance while the provider does not list the first yet", needsDelay, createDelayed},
+	{"Create without capacity returns an error that is not terminal", needsExhaust, createExhausted},
+	{"an invalid configuration is a terminal error that names the field", needsInvalid, invalid},
+	{"a temporary refusal of the provider is an error that is not terminal", needsRefuse, refused},
+	{"Update reports the state of the instance", nil, updateReports},
+	{"Update changes nothing if the instance has not changed", nil, updateTwice},
+	{"Delete succeeds if there is no instance", nil, deleteNothing},
+	{"Delete succeeds for a Machine with an invalid configuration", needsInvalid, deleteInvalid},
+	{"Delete succeeds only when nothing is left in the cloud", nil, deleteWaits},
+	{"Delete succeeds again after it has succeeded", nil, deleteAgain},
+	{"Delete with an outdated Machine finds the instance", nil, deleteStale},
 	{"Delete finds the instance of a Create whose answer was lost", needsLoseAnswer, deleteLost},
-	{"Delete leaves nothing while the provider is slow to tell", needsDelay, deleteDelayed},
-	{"an instance is known by the UID, not by the name", nil, nameComesBack},
-	{"an instance is known by its provider ID alone", needsForeign, foreign},
-	{"nothing is changed but what may be", nil, changesOwn},
-	{"the end of the context ends a call", needsHang, contextEnds},
-	{"Machines do not get in each other's way", nil, together},
+	{"Delete leaves no instance behind while the provider does not list it yet", needsDelay, deleteDelayed},
+	{"an instance is recognized by the Machine's UID, and not by its name", nil, nameComesBack},
+	{"an instance is recognized by spec.providerID alone", needsForeign, foreign},
+	{"the actuator changes only the fields of the Machine that it may change", nil, changesOwn},
+	{"a call returns when its context ends", needsHang, contextEnds},
+	{"calls for several Machines at the same time do not disturb each other", nil, together},
 }
 
 // part is an optional field of the Subject. there reports whether a Subject has set it.
@@ -104,7 +104,7 @@ func existsUnknown(l *life) {
 	l.bring()
 	l.Refuse()
 	if is, err := l.exists(l.Context()); err == nil {
-		l.Errorf("Exists() = %t while the provider refuses to answer, want an error: who believes it makes a second instance", is)
+		l.Errorf("Exists() = %t while the provider refuses to answer, want an error, because the controller would create a second instance", is)
 	}
 }
 
@@ -176,7 +176,7 @@ func createDelayed(l *life) {
 	err := l.create(l.Context())
 	l.must(passing(err), "Create")
 	if is, err := l.exists(l.Context()); err == nil && !is && providerID(l.m) != "" {
-		l.Errorf("Exists() = false of the instance %s, which was just made and can only not yet be seen: who believes it gives the Machine up", providerID(l.m))
+		l.Errorf("Exists() = false of the instance %s, which was just created and is not listed yet: the controller would fail the Machine", providerID(l.m))
 	}
 	for _, again := range []*life{l, l.stale()} {
 		is, err := again.exists(l.Context())
@@ -212,11 +212,11 @@ func invalid(l *life) {
 		case err == nil:
 			l.Errorf("%s: Create is done", what)
 		case !is:
-			l.Errorf("%s: the error passes, want a terminal one: %v", what, err)
+			l.Errorf("%s: want a terminal error, got %v", what, err)
 		case terminal.Reason != machinev1beta1.InvalidConfigurationMachineError:
 			l.Errorf("%s: the reason is %s", what, terminal.Reason)
 		case !strings.Contains(terminal.Message, "spec."):
-			l.Errorf("%s: the message names no field of spec: %s", what, terminal.Message)
+			l.Errorf("%s: the message must name the field of spec: %s", what, terminal.Message)
 		}
 		spoilt.alive(0, what)
 	}

@@ -167,7 +167,7 @@ func (c *Cloud) Act(_ context.Context, id string, act Act) error {
 	}
 	i := &c.instances[n]
 	if !i.Ended.IsZero() {
-		return refuse(IncorrectState, "%s was ended: nothing more can be done with it", id)
+		return refuse(IncorrectState, "the instance %s is terminated, and cannot be changed any more", id)
 	}
 	switch act {
 	case Stop:
@@ -177,7 +177,7 @@ func (c *Cloud) Act(_ context.Context, id string, act Act) error {
 	case End:
 		i.Ended = c.now()
 	default:
-		return refuse(Malformed, "%q cannot be done with an instance: it is one of %s, %s and %s", act, Stop, Boot, End)
+		return refuse(Malformed, "the action %q is unknown: use %s, %s or %s", act, Stop, Boot, End)
 	}
 	return c.save()
 }
@@ -273,7 +273,7 @@ func (c *Cloud) ofAnother(ctx context.Context, call Call) string {
 		return ""
 	}
 	if why := c.witness(ctx, call.Caller, of).Objection; why != "" {
-		return fmt.Sprintf("it is the instance of Machine %s: %s", of.Name, why)
+		return fmt.Sprintf("the call was for the instance of Machine %s: %s", of.Name, why)
 	}
 	return ""
 }
@@ -287,7 +287,7 @@ func (c *Cloud) late(ctx context.Context, call Call) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if after := c.witness(ctx, call.Caller, call.Machine); after.Objection != "" {
-		return "when it came to an end, " + after.Objection
+		return "when the call ended, " + after.Objection
 	}
 	return ""
 }
@@ -320,7 +320,7 @@ func (c *Cloud) launch(want Instance) (Instance, error) {
 		}
 	}
 	if c.settings.Quota > 0 && alive >= c.settings.Quota {
-		return Instance{}, refuse(LimitExceeded, "%d instances are all that this account may have at a time", c.settings.Quota)
+		return Instance{}, refuse(LimitExceeded, "the quota of %d instances is exhausted", c.settings.Quota)
 	}
 	c.name(&want)
 	want.Launched = now

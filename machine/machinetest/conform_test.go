@@ -204,29 +204,29 @@ func planted() map[string]sin {
 				_ = good.Create(ctx, m)
 				return good.Exists(ctx, m)
 			}}
-		}, "Exists is false where nothing was created"},
+		}, "Exists returns false if no instance was created"},
 		"Exists that counts what is terminated": {func(w world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, exists: func(ctx context.Context, m *machinev1beta1.Machine) (bool, error) {
 				_, err := w.mapi().Describe(ctx, subject(m), Key{ID: AWS().named(m)})
 				return err == nil, nil
 			}}
-		}, "Exists is false of one that is gone for good"},
+		}, "Exists returns false for a terminated instance"},
 		"Exists that takes an error for a no": {func(_ world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, exists: func(ctx context.Context, m *machinev1beta1.Machine) (bool, error) {
 				is, _ := good.Exists(ctx, m)
 				return is, nil
 			}}
-		}, "Exists is an error where it is not known"},
+		}, "Exists returns an error if the provider does not answer"},
 		"Exists that wants it to run": {func(w world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, exists: func(ctx context.Context, m *machinev1beta1.Machine) (bool, error) {
 				is, err := good.Exists(ctx, m)
 				i, _ := w.mapi().Describe(ctx, subject(m), Key{Token: string(m.UID)})
 				return is && i.State != Stopped, err
 			}}
-		}, "Exists is true of a stopped instance"},
+		}, "Exists returns true for a stopped instance"},
 		"Exists that believes a provider that is slow to tell": {func(w world, _ machine.Actuator) machine.Actuator {
 			return &Actuator{Cloud: w.mapi(), Now: w.clock.Now}
-		}, "Create makes no second instance while the provider is slow to tell"},
+		}, "Create creates no second instance while the provider does not list the first yet"},
 		"Create without a token": {func(w world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, create: func(ctx context.Context, m *machinev1beta1.Machine) error {
 				i, err := w.mapi().Launch(ctx, subject(m), Order{Zone: "us-east-1a", Type: "m6i.large"})
@@ -235,7 +235,7 @@ func planted() map[string]sin {
 				}
 				return err
 			}}
-		}, "Create twice makes one instance"},
+		}, "two calls of Create create one instance"},
 		"Create without a token, where it names none": {func(w world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, create: func(ctx context.Context, m *machinev1beta1.Machine) error {
 				if AWS().named(m) != "" {
@@ -247,16 +247,16 @@ func planted() map[string]sin {
 				}
 				return err
 			}}
-		}, "Create with a Machine from an old cache makes no second instance"},
+		}, "Create with an outdated Machine creates no second instance"},
 		"a token that is the name": {func(w world, _ machine.Actuator) machine.Actuator {
 			return byName{&Actuator{Cloud: w.mapi(), ListedWithin: lag, Now: w.clock.Now}}
-		}, "an instance is known by the UID, not by the name"},
+		}, "an instance is recognized by the Machine's UID, and not by its name"},
 		"a token that is new each time": {func(w world, _ machine.Actuator) machine.Actuator {
 			return &Actuator{Cloud: &forgetful{API: w.mapi()}, ListedWithin: lag, Now: w.clock.Now}
-		}, "Create whose answer was lost is found and not done twice"},
+		}, "an instance of a Create whose answer was lost is found, and not created twice"},
 		"Create that makes nothing": {func(_ world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, create: func(context.Context, *machinev1beta1.Machine) error { return nil }}
-		}, "Create makes one instance"},
+		}, "Create creates one instance"},
 		"want of room that is terminal": {func(_ world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, create: func(ctx context.Context, m *machinev1beta1.Machine) error {
 				if err := good.Create(ctx, m); code(err) == LimitExceeded {
@@ -266,7 +266,7 @@ func planted() map[string]sin {
 				}
 				return nil
 			}}
-		}, "Create for want of room passes"},
+		}, "Create without capacity returns an error that is not terminal"},
 		"an invalid configuration that passes": {func(_ world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, create: func(ctx context.Context, m *machinev1beta1.Machine) error {
 				if err := good.Create(ctx, m); err != nil {
@@ -274,7 +274,7 @@ func planted() map[string]sin {
 				}
 				return nil
 			}}
-		}, "an invalid configuration is terminal, and says what to change"},
+		}, "an invalid configuration is a terminal error that names the field"},
 		"an invalid configuration that names no field": {func(_ world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, create: func(ctx context.Context, m *machinev1beta1.Machine) error {
 				err := good.Create(ctx, m)
@@ -283,7 +283,7 @@ func planted() map[string]sin {
 				}
 				return err
 			}}
-		}, "an invalid configuration is terminal, and says what to change"},
+		}, "an invalid configuration is a terminal error that names the field"},
 		"every error is terminal": {func(_ world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, update: func(ctx context.Context, m *machinev1beta1.Machine) error {
 				if err := good.Update(ctx, m); err != nil {
@@ -291,17 +291,17 @@ func planted() map[string]sin {
 				}
 				return nil
 			}}
-		}, "what the provider refuses for now passes"},
+		}, "a temporary refusal of the provider is an error that is not terminal"},
 		"Update that tells nothing": {func(_ world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, update: func(context.Context, *machinev1beta1.Machine) error { return nil },
 				create: after(good.Create, func(m *machinev1beta1.Machine) { delete(m.Labels, "machine.openshift.io/zone") })}
-		}, "Update reports what it found"},
+		}, "Update reports the state of the instance"},
 		"Update that tells the time": {func(_ world, good machine.Actuator) machine.Actuator {
 			var calls atomic.Int32
 			return bad{Actuator: good, update: after(good.Update, func(m *machinev1beta1.Machine) {
 				metav1.SetMetaDataAnnotation(&m.ObjectMeta, "seen", fmt.Sprint(calls.Add(1)))
 			})}
-		}, "Update that finds nothing new changes nothing"},
+		}, "Update changes nothing if the instance has not changed"},
 		"Delete that misses what is not there": {func(w world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, delete: func(ctx context.Context, m *machinev1beta1.Machine) error {
 				if _, err := w.mapi().Describe(ctx, subject(m), Key{ID: AWS().named(m), Token: string(m.UID)}); err != nil {
@@ -309,7 +309,7 @@ func planted() map[string]sin {
 				}
 				return good.Delete(ctx, m)
 			}}
-		}, "Delete of nothing is done"},
+		}, "Delete succeeds if there is no instance"},
 		"Delete that reads the providerSpec": {func(_ world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, delete: func(ctx context.Context, m *machinev1beta1.Machine) error {
 				if _, err := AWS().orderOf(m); err != nil {
@@ -317,7 +317,7 @@ func planted() map[string]sin {
 				}
 				return good.Delete(ctx, m)
 			}}
-		}, "Delete of what never could be made is done"},
+		}, "Delete succeeds for a Machine with an invalid configuration"},
 		"Delete that does not wait": {func(_ world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, delete: func(ctx context.Context, m *machinev1beta1.Machine) error {
 				err := good.Delete(ctx, m)
@@ -326,7 +326,7 @@ func planted() map[string]sin {
 				}
 				return err
 			}}
-		}, "Delete is done only when nothing is left"},
+		}, "Delete succeeds only when nothing is left in the cloud"},
 		"Delete that waits for no time": {func(_ world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, delete: func(ctx context.Context, m *machinev1beta1.Machine) error {
 				err := good.Delete(ctx, m)
@@ -335,7 +335,7 @@ func planted() map[string]sin {
 				}
 				return err
 			}}
-		}, "Delete is done only when nothing is left"},
+		}, "Delete succeeds only when nothing is left in the cloud"},
 		"Delete that reports waiting as a failure": {func(_ world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, delete: func(ctx context.Context, m *machinev1beta1.Machine) error {
 				if err := good.Delete(ctx, m); err != nil {
@@ -343,7 +343,7 @@ func planted() map[string]sin {
 				}
 				return nil
 			}}
-		}, "Delete is done only when nothing is left"},
+		}, "Delete succeeds only when nothing is left in the cloud"},
 		"Delete that knows the provider ID alone": {func(_ world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, delete: func(ctx context.Context, m *machinev1beta1.Machine) error {
 				if m.Spec.ProviderID == nil {
@@ -359,7 +359,7 @@ func planted() map[string]sin {
 				}
 				return good.Delete(ctx, m)
 			}}
-		}, "Delete with a Machine from an old cache finds its instance"},
+		}, "Delete with an outdated Machine finds the instance"},
 		"Delete that misses what was deleted": {func(_ world, good machine.Actuator) machine.Actuator {
 			done := map[types.UID]bool{}
 			return bad{Actuator: good, delete: func(ctx context.Context, m *machinev1beta1.Machine) error {
@@ -370,39 +370,39 @@ func planted() map[string]sin {
 				done[m.UID] = err == nil
 				return err
 			}}
-		}, "Delete again is done"},
+		}, "Delete succeeds again after it has succeeded"},
 		"Delete that believes a provider that is slow to tell": {func(w world, good machine.Actuator) machine.Actuator {
 			hasty := &Actuator{Cloud: w.mapi(), Now: w.clock.Now}
 			return bad{Actuator: good, delete: hasty.Delete}
-		}, "Delete leaves nothing while the provider is slow to tell"},
+		}, "Delete leaves no instance behind while the provider does not list it yet"},
 		"a provider ID that is not looked at": {func(_ world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, exists: func(ctx context.Context, m *machinev1beta1.Machine) (bool, error) {
 				m.Spec.ProviderID = nil
 				return good.Exists(ctx, m)
 			}}
-		}, "an instance is known by its provider ID alone"},
+		}, "an instance is recognized by spec.providerID alone"},
 		"a finalizer of its own": {func(_ world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, create: after(good.Create, func(m *machinev1beta1.Machine) { m.Finalizers = append(m.Finalizers, "mine") })}
-		}, "nothing is changed but what may be"},
+		}, "the actuator changes only the fields of the Machine that it may change"},
 		"a phase of its own": {func(_ world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, update: after(good.Update, func(m *machinev1beta1.Machine) { m.Status.Phase = nil })}
-		}, "nothing is changed but what may be"},
+		}, "the actuator changes only the fields of the Machine that it may change"},
 		"labels of its own alone": {func(_ world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, update: after(good.Update, func(m *machinev1beta1.Machine) { delete(m.Labels, "example.com/whose") })}
-		}, "nothing is changed but what may be"},
+		}, "the actuator changes only the fields of the Machine that it may change"},
 		"a condition that is the controller's": {func(_ world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, delete: after(good.Delete, func(m *machinev1beta1.Machine) { m.Status.Conditions = nil })}
-		}, "nothing is changed but what may be"},
+		}, "the actuator changes only the fields of the Machine that it may change"},
 		"a providerSpec that is put right": {func(_ world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, create: after(good.Create, func(m *machinev1beta1.Machine) { m.Spec.ProviderSpec.Value = nil })}
-		}, "nothing is changed but what may be"},
+		}, "the actuator changes only the fields of the Machine that it may change"},
 		"a context that is not looked at": {func(_ world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, update: func(ctx context.Context, m *machinev1beta1.Machine) error {
 				later, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 				defer cancel()
 				return good.Update(later, m)
 			}}
-		}, "the end of the context ends a call"},
+		}, "a call returns when its context ends"},
 		"an end of the context that is swallowed": {func(_ world, good machine.Actuator) machine.Actuator {
 			return bad{Actuator: good, delete: func(ctx context.Context, m *machinev1beta1.Machine) error {
 				err := good.Delete(ctx, m)
@@ -411,10 +411,10 @@ func planted() map[string]sin {
 				}
 				return err
 			}}
-		}, "the end of the context ends a call"},
+		}, "a call returns when its context ends"},
 		"one Machine's answer for another": {func(w world, _ machine.Actuator) machine.Actuator {
 			return &Actuator{Cloud: &singular{API: w.mapi()}, ListedWithin: lag, Now: w.clock.Now}
-		}, "Machines do not get in each other's way"},
+		}, "calls for several Machines at the same time do not disturb each other"},
 	}
 }
 

@@ -38,13 +38,13 @@ type Fault struct {
 
 func (f Fault) check() error {
 	if !slices.Contains([]Mishap{Refuse, LoseAnswer, Hang}, f.Do) {
-		return refuse(Malformed, "do is %q: it is one of %s, %s and %s", f.Do, Refuse, LoseAnswer, Hang)
+		return refuse(Malformed, "do is %q: use %s, %s or %s", f.Do, Refuse, LoseAnswer, Hang)
 	}
 	if f.Verb != "" && !f.Verb.known() {
-		return refuse(Malformed, "verb is %q: it is one of %s, %s and %s, or left out for each of them", f.Verb, Launch, Describe, Terminate)
+		return refuse(Malformed, "verb is %q: use %s, %s or %s, or leave it out for all verbs", f.Verb, Launch, Describe, Terminate)
 	}
 	if f.Caller != "" && f.Caller.Other() == "" {
-		return refuse(Malformed, "caller is %q: it is %s or %s, or left out for both", f.Caller, authority.MachineAPI, authority.ClusterAPI)
+		return refuse(Malformed, "caller is %q: use %s or %s, or leave it out for both", f.Caller, authority.MachineAPI, authority.ClusterAPI)
 	}
 	return nil
 }
@@ -58,11 +58,11 @@ func (f Fault) err(verb Verb) error {
 	switch {
 	case message != "":
 	case f.Do == LoseAnswer:
-		message = "the answer to this " + string(verb) + " was lost, as arranged by a fault"
+		message = "the answer to this " + string(verb) + " was lost because of an injected fault"
 	case f.Do == Hang:
-		message = "this " + string(verb) + " hung, as arranged by a fault, until the faults were taken away"
+		message = "this " + string(verb) + " hung because of an injected fault until the faults were deleted"
 	default:
-		message = "this " + string(verb) + " was refused, as arranged by a fault"
+		message = "this " + string(verb) + " was refused because of an injected fault"
 	}
 	return refuse(Unavailable, "%s", message)
 }

@@ -32,7 +32,7 @@ func (c *Cloud) load() error {
 	}
 	var k kept
 	if err := json.Unmarshal(raw, &k); err != nil {
-		return fmt.Errorf("reading the simulated cloud from %s: %w; remove the folder that it lies in to start anew", c.file, err)
+		return fmt.Errorf("reading the simulated cloud from %s: %w. To start with an empty cloud, delete the folder of this file", c.file, err)
 	}
 	c.instances, c.ledger = k.Instances, k.Ledger
 	if len(c.ledger) > 0 {

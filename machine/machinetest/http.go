@@ -89,7 +89,7 @@ type request struct {
 func (c *Cloud) serve(r *http.Request) (page, error) {
 	caller := authority.API(r.PathValue("caller"))
 	if caller.Other() == authority.Unset {
-		return nil, refuse(Malformed, "the caller is %q: it is %s or %s", caller, authority.MachineAPI, authority.ClusterAPI)
+		return nil, refuse(Malformed, "the caller %q is unknown: use %s or %s", caller, authority.MachineAPI, authority.ClusterAPI)
 	}
 	var in request
 	if err := read(r, &in); err != nil {
@@ -105,7 +105,7 @@ func (c *Cloud) serve(r *http.Request) (page, error) {
 	case Terminate:
 		return done{}, api.Terminate(r.Context(), in.Machine, in.Key.ID)
 	}
-	return nil, refuse(Malformed, "%q is no verb: they are %s, %s and %s", r.PathValue("verb"), Launch, Describe, Terminate)
+	return nil, refuse(Malformed, "the verb %q is unknown: use %s, %s or %s", r.PathValue("verb"), Launch, Describe, Terminate)
 }
 
 func (c *Cloud) reconfigure(r *http.Request) (page, error) {
@@ -328,7 +328,7 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any) error
 func failure(status string, raw []byte) error {
 	e := &Error{}
 	if json.Unmarshal(raw, e) != nil || e.Code == "" {
-		return fmt.Errorf("the simulated cloud answers %s: %s", status, raw)
+		return fmt.Errorf("the simulated cloud answered %s: %s", status, raw)
 	}
 	return e
 }

@@ -100,17 +100,17 @@ func TestABadRequestSaysWhatToWrite(t *testing.T) {
 		"a misspelt setting":       {"PATCH", "/settings", `{"bootime":"1s"}`, `unknown field "bootime"`, 400},
 		"a setting without a unit": {"PATCH", "/settings", `{"bootTime":"5"}`, `bootTime is "5": write a duration`, 400},
 		"a negative duration":      {"PATCH", "/settings", `{"lag":"-5s"}`, `lag is "-5s": write a duration`, 400},
-		"a verb that is none":      {"PATCH", "/settings", `{"latency":{"Reboot":"1s"}}`, `the verbs are Launch`, 400},
+		"a verb that is none":      {"PATCH", "/settings", `{"latency":{"Reboot":"1s"}}`, `is not a known verb: use Launch`, 400},
 		"a quota below zero":       {"PATCH", "/settings", `{"quota":-1}`, `quota is -1`, 400},
 		"settings that are a list": {"PATCH", "/settings", `[]`, `reading the request`, 400},
-		"a fault without a mishap": {"POST", "/faults", `{"verb":"Launch"}`, `do is "": it is one of refuse, lose-answer and hang`, 400},
-		"a fault of no verb":       {"POST", "/faults", `{"do":"hang","verb":"launch"}`, `verb is "launch": it is one of Launch`, 400},
-		"a fault of no caller":     {"POST", "/faults", `[{"do":"hang","caller":"mapi"}]`, `caller is "mapi": it is MachineAPI or ClusterAPI`, 400},
+		"a fault without a mishap": {"POST", "/faults", `{"verb":"Launch"}`, `do is "": use refuse, lose-answer or hang`, 400},
+		"a fault of no verb":       {"POST", "/faults", `{"do":"hang","verb":"launch"}`, `verb is "launch": use Launch`, 400},
+		"a fault of no caller":     {"POST", "/faults", `[{"do":"hang","caller":"mapi"}]`, `caller is "mapi": use MachineAPI or ClusterAPI`, 400},
 		"no body":                  {"POST", "/faults", ``, `reading the request`, 400},
 		"an instance that is none": {"POST", "/instances/i-1/terminate", ``, `there is no instance with i-1`, 404},
-		"an act that is none":      {"POST", "/instances/" + launch(t, w.mapi(), "worker-1", "uid-1").ID + "/explode", ``, `it is one of stop, start and terminate`, 400},
-		"a caller that is none":    {"POST", "/call/Nobody/Launch", `{}`, `it is MachineAPI or ClusterAPI`, 400},
-		"a call that is none":      {"POST", "/call/MachineAPI/Reboot", `{}`, `"Reboot" is no verb`, 400},
+		"an act that is none":      {"POST", "/instances/" + launch(t, w.mapi(), "worker-1", "uid-1").ID + "/explode", ``, `use stop, start or terminate`, 400},
+		"a caller that is none":    {"POST", "/call/Nobody/Launch", `{}`, `use MachineAPI or ClusterAPI`, 400},
+		"a call that is none":      {"POST", "/call/MachineAPI/Reboot", `{}`, `the verb "Reboot" is unknown`, 400},
 		"a page that is none":      {"GET", "/nowhere", ``, `not found`, 404},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -183,7 +183,7 @@ func TestTheInstanceOfAnotherMachine(t *testing.T) {
 	ok(t, w.capi().Terminate(t.Context(), Machine{Name: "kept-for-worker-2"}, two.ID))
 	ok(t, w.Audit(t.Context()))
 	ok(t, w.capi().Terminate(t.Context(), Machine{Name: "another"}, one.ID))
-	if err := w.Audit(t.Context()); err == nil || !strings.Contains(err.Error(), "it is the instance of Machine worker-1: Machine API is authoritative") {
+	if err := w.Audit(t.Context()); err == nil || !strings.Contains(err.Error(), "the call was for the instance of Machine worker-1: Machine API is authoritative") {
 		t.Error(err)
 	}
 }

@@ -76,7 +76,7 @@ func (c *Cloud) leftBehind(ctx context.Context) []string {
 	defer c.mu.Unlock()
 	for _, i := range c.instances[:before] {
 		if i.Ended.IsZero() && !stands(i.Machine) {
-			left = append(left, fmt.Sprintf("%s was left behind: it runs on, and its Machine %s is gone from both APIs", i.ID, i.Machine.Name))
+			left = append(left, fmt.Sprintf("%s was left behind: it still runs, although neither API has its Machine %s any more", i.ID, i.Machine.Name))
 		}
 	}
 	return left

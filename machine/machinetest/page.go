@@ -15,22 +15,22 @@ import (
 // help is the first page. HERE is replaced by the address at which the page was requested.
 const help = `This is Poundlock's simulated cloud: the instances behind the Machines of both APIs.
 
-  curl HERE/instances            every instance there ever was; ?machine=NAME narrows it down
-  curl HERE/ledger               who asked for what: ?machine=NAME, ?caller=MachineAPI or ClusterAPI, ?verb=Launch
-  curl HERE/audit                what should not have happened: a second instance of a Machine, one left behind, a call by the side not authoritative
-  curl HERE/settings             how long an instance boots, how many there may be, how late news come
-  curl HERE/faults               what is to go wrong
+  curl HERE/instances            all instances, including terminated ones; ?machine=NAME shows those of one Machine
+  curl HERE/ledger               all calls of the controllers; filters: ?machine=NAME, ?caller=MachineAPI or ClusterAPI, ?verb=Launch
+  curl HERE/audit                violations: a second instance of a Machine, an instance without a Machine, a call by the API that is not authoritative
+  curl HERE/settings             boot time, latency of the calls, quota, and the delay of the lists
+  curl HERE/faults               the injected faults
 
-To change what it is like, and what goes wrong:
+To change the settings, and to inject faults:
 
   curl -X PATCH HERE/settings -d '{"bootTime":"10s","latency":{"Launch":"3s"},"quota":6,"lag":"2s"}'
   curl HERE/faults -d '{"verb":"Launch","do":"lose-answer","machine":"NAME","times":2}'
                                  do: refuse, lose-answer or hang; verb: Launch, Describe or Terminate; times: -1 until they are deleted
-  curl -X DELETE HERE/faults     nothing goes wrong any more, and what hangs ends with an error
+  curl -X DELETE HERE/faults     deletes all faults; hanging calls end with an error
   curl -X POST HERE/instances/ID/terminate
-                                 behind the controllers' backs; also stop and start
+                                 terminates an instance without the controllers; also stop and start
 
-JSON for who asks for it: -H 'Accept: application/json', or ?output=json.
+For JSON, use -H 'Accept: application/json', or ?output=json.
 `
 
 // page is an answer in both forms: text for people and JSON.
@@ -100,7 +100,7 @@ type auditPage struct{ err error }
 
 func (v auditPage) text() string {
 	if v.err == nil {
-		return "nothing: one instance at most for each Machine, none left behind, and no call by a side that was not authoritative\n"
+		return "no violations: no Machine had a second instance, no instance lost its Machine, and no API called that was not authoritative\n"
 	}
 	return v.err.Error() + "\n"
 }

@@ -57,21 +57,22 @@ const at = "spec.providerSpec.value"
 func awsOrder(m *machinev1beta1.Machine) (Order, error) {
 	spec := &machinev1beta1.AWSMachineProviderConfig{}
 	if m.Spec.ProviderSpec.Value == nil || len(m.Spec.ProviderSpec.Value.Raw) == 0 {
-		return Order{}, machine.InvalidConfiguration("%s is empty: put an AWSMachineProviderConfig there", at)
+		return Order{}, machine.InvalidConfiguration("%s is empty: set it to an AWSMachineProviderConfig", at)
 	}
 	if err := json.Unmarshal(m.Spec.ProviderSpec.Value.Raw, spec); err != nil {
-		return Order{}, machine.InvalidConfiguration("%s cannot be read as an AWSMachineProviderConfig: %v: correct it", at, err)
+		return Order{}, machine.InvalidConfiguration("%s cannot be read as an AWSMachineProviderConfig: %v", at, err)
 	}
 	zone := zoneOf(spec.Placement)
 	switch {
 	case spec.Kind != "" && spec.Kind != "AWSMachineProviderConfig":
-		return Order{}, machine.InvalidConfiguration("%s.kind is %q, which is not for AWS: put an AWSMachineProviderConfig there", at, spec.Kind)
+		return Order{}, machine.InvalidConfiguration("%s.kind is %q, which is not a providerSpec of AWS: use AWSMachineProviderConfig", at, spec.Kind)
 	case spec.InstanceType == "":
-		return Order{}, machine.InvalidConfiguration("%s.instanceType is missing: name one, such as m6i.large", at)
+		return Order{}, machine.InvalidConfiguration("%s.instanceType is missing: set it, for example to m6i.large", at)
 	case image(spec.AMI) == "":
 		return Order{}, machine.InvalidConfiguration("%s.ami names no image: set ami.id, such as ami-0123456789abcdef0", at)
 	case spec.Placement.Region != "" && !strings.HasPrefix(zone, spec.Placement.Region):
-		return Order{}, machine.InvalidConfiguration("%s.placement.availabilityZone is %q, which is not in the region %s: name one that is, such as %sa",
+		return Order{}, machine.InvalidConfiguration("%s.placement.availabilityZone is %q, which is not in the region %s: use a zone of this region, "+
+			"such as %sa",
 			at, zone, spec.Placement.Region, spec.Placement.Region)
 	}
 	return Order{Token: string(m.UID), Zone: zone, Type: spec.InstanceType, Image: image(spec.AMI)}, nil

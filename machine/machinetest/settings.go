@@ -103,11 +103,11 @@ func duration(name, text string, into *time.Duration) error {
 
 func (s Settings) check() error {
 	if s.Quota < 0 {
-		return refuse(Malformed, "quota is %d: write how many instances there may be at a time, or 0 for any number", s.Quota)
+		return refuse(Malformed, "quota is %d: use the maximum number of instances, or 0 for no limit", s.Quota)
 	}
 	for verb := range s.Latency {
 		if !verb.known() {
-			return refuse(Malformed, "latency.%s: the verbs are %s, %s and %s", verb, Launch, Describe, Terminate)
+			return refuse(Malformed, "latency.%s is not a known verb: use %s, %s or %s", verb, Launch, Describe, Terminate)
 		}
 	}
 	return nil

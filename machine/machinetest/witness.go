@@ -62,7 +62,7 @@ func LiveWitness(live client.Reader, pairs authority.Pairs) Witness {
 	return func(ctx context.Context, caller authority.API, m Machine) Testimony {
 		pair, ok := pairs.Of(m.Namespace)
 		if !ok {
-			return Testimony{Objection: fmt.Sprintf("no pair of namespaces has %q", m.Namespace)}
+			return Testimony{Objection: fmt.Sprintf("no pair of namespaces has the namespace %q", m.Namespace)}
 		}
 		var t Testimony
 		// Any error but "not found" means that the server shuts down. It proves nothing.

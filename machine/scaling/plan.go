@@ -93,10 +93,11 @@ func Selector(set *machinev1beta1.MachineSet) (labels.Selector, error) {
 	case err != nil:
 		err = fmt.Errorf("spec.selector cannot be read: %w", err)
 	case selector.Empty():
-		err = errors.New("spec.selector is empty, and would match every Machine: name a label of the template")
+		err = errors.New("spec.selector is empty, and would match every Machine: select a label in spec.template.metadata.labels")
 	case !selector.Matches(labels.Set(set.Spec.Template.Labels)):
-		err = fmt.Errorf("spec.template.metadata.labels do not match spec.selector (%s), so the set would not count the Machines that it creates: add these "+
-			"labels to the template", selector)
+		err = fmt.Errorf("spec.template.metadata.labels do not match spec.selector (%s), so the MachineSet would not recognize the Machines that it "+
+			"creates: add these "+
+			"labels to spec.template.metadata.labels", selector)
 	}
 	return selector, errors.Join(err, validReplicas(set), validPolicy(set))
 }
@@ -110,7 +111,7 @@ func validReplicas(set *machinev1beta1.MachineSet) error {
 
 func validPolicy(set *machinev1beta1.MachineSet) error {
 	if order(policyOf(set)) == nil {
-		return fmt.Errorf("spec.deletePolicy is %q: it can be Random, Newest or Oldest", set.Spec.DeletePolicy)
+		return fmt.Errorf("spec.deletePolicy is %q, which is not a valid value: use Random, Newest or Oldest", set.Spec.DeletePolicy)
 	}
 	return nil
 }

@@ -25,7 +25,8 @@ func Standard(crd *unstructured.Unstructured) bool {
 // annotations, because they make other components write into the definition, or prune it. If the definition has more than one version, the shim converts them.
 func Definition(standard *unstructured.Unstructured, o Options) (*unstructured.Unstructured, error) {
 	if !Standard(standard) {
-		return nil, fmt.Errorf("%s %s: it is no definition of %s or a group beneath it", standard.GetKind(), standard.GetName(), translation.Standard)
+		return nil, fmt.Errorf("%s %s is not a CustomResourceDefinition of the group %s or a group beneath "+
+			"it", standard.GetKind(), standard.GetName(), translation.Standard)
 	}
 	spec, _, err := unstructured.NestedMap(standard.Object, "spec")
 	if err != nil {
@@ -36,9 +37,9 @@ func Definition(standard *unstructured.Unstructured, o Options) (*unstructured.U
 	versions, _, _ := unstructured.NestedSlice(spec, "versions")
 	switch {
 	case standard.GetName() != plural+"."+group:
-		return nil, fmt.Errorf("%s: it should be named %s.%s", standard.GetName(), plural, group)
+		return nil, fmt.Errorf("the CustomResourceDefinition %s must have the name %s.%s", standard.GetName(), plural, group)
 	case len(versions) == 0:
-		return nil, errors.New(standard.GetName() + ": it has no versions")
+		return nil, errors.New(standard.GetName() + ": the CustomResourceDefinition has no versions")
 	}
 	spec["group"] = translation.ToPrivate.Group(group)
 	spec["conversion"] = map[string]any{"strategy": "None"}

@@ -51,17 +51,18 @@ type Options struct {
 func (o Options) check() error {
 	if len(o.Upstreams) > 0 {
 		if o.URL != "" {
-			return errors.New("--shim-url: a shim outside of the cluster has its upstreams itself: leave out --upstream, or --shim-url")
+			return errors.New("--upstream and --shim-url exclude each other: a shim outside of the cluster (--shim-url) gets --upstream on its own " +
+				"command line. Remove one of the two flags")
 		}
 		if _, err := translation.ParseConverters(o.Upstreams); err != nil {
 			return err
 		}
 	}
 	if to, err := url.Parse(o.URL); err != nil || o.URL != "" && (to.Scheme != "https" || to.Host == "") {
-		return fmt.Errorf("--shim-url %s: give a URL of https", o.URL)
+		return fmt.Errorf("--shim-url %s is not valid: use a URL that begins with https://", o.URL)
 	}
 	if o.CABundle != nil && !x509.NewCertPool().AppendCertsFromPEM(o.CABundle) {
-		return errors.New("--ca-bundle: there is no certificate in PEM in this file")
+		return errors.New("--ca-bundle: the file has no certificate in PEM format")
 	}
 	return nil
 }
@@ -198,7 +199,7 @@ func mark(o *unstructured.Unstructured) {
 func (o Options) binding(client string) (*unstructured.Unstructured, error) {
 	namespace, name, ok := strings.Cut(client, "/")
 	if !ok || namespace == "" || name == "" {
-		return nil, fmt.Errorf("%q is no ServiceAccount: give NAMESPACE/NAME", client)
+		return nil, fmt.Errorf("%q does not name a ServiceAccount: use NAMESPACE/NAME", client)
 	}
 	b := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
@@ -217,7 +218,7 @@ func Migrate(objects []*unstructured.Unstructured, definitions []string) error {
 		return o.GetKind() == "ClusterRole" && o.GetName() == Name+"-client"
 	})
 	if i < 0 {
-		return errors.New("there is no ClusterRole of clients")
+		return errors.New("the manifests lack the ClusterRole of the private types' clients")
 	}
 	rules, _, err := unstructured.NestedSlice(objects[i].Object, "rules")
 	if err != nil {

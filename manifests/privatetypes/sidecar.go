@@ -36,7 +36,7 @@ var ignorant = []struct{ program, flag string }{
 func Sidecar(d *appsv1.Deployment, image string) (*corev1.ConfigMap, error) {
 	pod := &d.Spec.Template.Spec
 	if len(pod.Containers) == 0 {
-		return nil, fmt.Errorf("the Deployment %s has no containers", d.Name)
+		return nil, fmt.Errorf("the Deployment %s has no containers to which the proxy could be added", d.Name)
 	}
 	pod.InitContainers = slices.DeleteFunc(pod.InitContainers, func(c corev1.Container) bool { return c.Name == Proxy })
 	client := free(pod, 8080)

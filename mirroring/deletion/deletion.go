@@ -354,9 +354,9 @@ func (s Pair) endInfraInstance(cause string) *pairs.Write {
 	return deleted(s.InfraInstance, "MirrorDeleted", "deleted "+pairs.Describe(s.InfraInstance)+", because "+cause+" is being deleted")
 }
 
-// namingInstance returns the write w, which releases the object that the provider keeps for an instance. If that is not the Machine's own instance, it adds a
-// warning, because afterwards no object names the instance. The instance may belong to a Machine that is not Poundlock's, and whose provider's machine was
-// deleted without the provider's finalizer.
+// namingInstance returns the write w, which releases the object that the provider keeps for an instance (such as a VSphereVM). If this object names another
+// instance than the Machine's, the function adds a warning with that instance to the write, because afterwards no object names the instance any more. This
+// happens, for example, if the object was created for another Machine, whose machine of the provider was deleted without the provider's finalizer.
 func (s Pair) namingInstance(w *pairs.Write) *pairs.Write {
 	if w == nil {
 		return nil

@@ -233,9 +233,9 @@ func TestShardsComeAndGo(t *testing.T) {
 	}
 	first := sharded(t, "infrastructure-aws", "v1.1.0", mode("first"))
 	c.release(first[1])
-	waits("v1.0.0 in infrastructure-aws", "v1.1.0 in infrastructure-aws.2 (numbers 1, 3 are not there)", "Apply all ConfigMaps of that release")
+	waits("v1.0.0 in infrastructure-aws", "v1.1.0 in infrastructure-aws.2 (numbers 1, 3 are missing)", "Apply all ConfigMaps of the release that you want")
 	c.release(first[2])
-	waits("v1.1.0 in infrastructure-aws.2, infrastructure-aws.3 (number 1 is not there)")
+	waits("v1.1.0 in infrastructure-aws.2, infrastructure-aws.3 (number 1 is missing)")
 	c.release(first[0])
 	installed("first")
 	second := sharded(t, "infrastructure-aws", "v1.1.1", mode("second"))
@@ -259,7 +259,7 @@ func TestShardsComeAndGo(t *testing.T) {
 
 	// The next release needs one ConfigMap, and nobody has deleted the other two yet.
 	c.release(provider(t, "infrastructure-aws", "v1.1.2", mode("third")))
-	waits("v1.1.1 in infrastructure-aws.2, infrastructure-aws.3", "delete those that it does not have")
+	waits("v1.1.1 in infrastructure-aws.2, infrastructure-aws.3", "delete the others")
 	c.deleteConfigMap("infrastructure-aws.2")
 	c.deleteConfigMap("infrastructure-aws.3")
 	installed("third")

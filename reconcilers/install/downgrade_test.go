@@ -74,7 +74,7 @@ func TestDowngrade(t *testing.T) {
 				}
 			}
 			c.expect(statuses{available: "True", progressing: "False", degraded: "True"})
-			if d := c.condition(degraded); d.Reason != "ContentInvalid" || !strings.Contains(d.Message, "v2, which the new definition lacks") ||
+			if d := c.condition(degraded); d.Reason != "ContentInvalid" || !strings.Contains(d.Message, "v2, which the new CustomResourceDefinition lacks") ||
 				!strings.Contains(d.Message, "both v2 and v1") {
 				t.Errorf("%s %s", d.Reason, d.Message)
 			}

@@ -650,7 +650,7 @@ func TestAPlatformThatGoesLeavesWhatIsInstalled(t *testing.T) {
 	c.release(both(t)...)
 	c.untilDone()
 	c.release(provider(t, "infrastructure-gcp", "v1.0.0"), provider(t, "infrastructure-aws", "v1.1.0", replaced("spec: {a: 1}", "spec: {a: 2}")))
-	const stays = ". Installed objects stay as they are, and nothing new is applied"
+	const stays = ". Until then the installer keeps the installed objects as they are, and applies nothing new"
 	for _, to := range []struct {
 		platform configv1.PlatformType
 		deleted  bool
@@ -660,7 +660,7 @@ func TestAPlatformThatGoesLeavesWhatIsInstalled(t *testing.T) {
 		{platform: "None", contains: "Cluster API is not yet implemented on this platform: None" + stays},
 		{platform: "GCP", contains: "Infrastructure cluster names platform GCP, and infrastructure-aws is installed for AWS: " +
 			"correct status.platformStatus.type of the Infrastructure, or remove the provider infrastructure-aws" + stays},
-		{deleted: true, contains: "Infrastructure cluster, which names the platform, does not exist: restore it with its status" + stays},
+		{deleted: true, contains: "Infrastructure cluster, whose status names the platform, does not exist: restore the object with its status" + stays},
 	} {
 		if to.deleted {
 			if err := c.Delete(t.Context(), &configv1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Name: "cluster"}}); err != nil {

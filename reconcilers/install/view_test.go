@@ -60,7 +60,7 @@ func TestALookShowsWhatDiffersAndWritesNothing(t *testing.T) {
 			}
 		}
 	}
-	check("the core provider's ConfigMap is missing")
+	check("the ConfigMap of Cluster API's core provider is missing")
 	if out := c.shown(); strings.Contains(out, "belongs to") {
 		t.Errorf("there is no Cluster API, and it shows\n%s", out)
 	}

@@ -52,7 +52,7 @@ func TestALookLeavesReplicasOfAnAutoscaler(t *testing.T) {
 	live := deployment(3)
 	live.SetLabels(map[string]string{installation.InstalledByLabel: installation.Manager})
 	own := metav1.ManagedFieldsEntry{Manager: installation.Manager, Operation: metav1.ManagedFieldsOperationApply}
-	for scaledBy, want := range map[string][]string{"kube-controller-manager": nil, "kubectl": {"spec.replicas: 3, and would be 1"}} {
+	for scaledBy, want := range map[string][]string{"kube-controller-manager": nil, "kubectl": {"spec.replicas is 3, and the installer would set 1"}} {
 		live.SetManagedFields([]metav1.ManagedFieldsEntry{own, {Manager: scaledBy, Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "scale"}})
 		w := (&reconciler{}).look()
 		w.live[installation.KeyOf(live)] = live

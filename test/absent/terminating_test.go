@@ -70,7 +70,7 @@ func takesPoundlockAlong(t *testing.T, l loss) {
 		if err := w.Ready(ctx); err == nil {
 			return errors.New("it is ready")
 		}
-		if log, err := os.ReadFile(w.Plane.Log(testcluster.Poundlock)); err != nil || !strings.Contains(string(log), "Poundlock may not read what it needs") {
+		if log, err := os.ReadFile(w.Plane.Log(testcluster.Poundlock)); err != nil || !strings.Contains(string(log), "the API server does not allow Poundlock to read objects that Poundlock needs") {
 			return fmt.Errorf("its log has nothing of it: %v", err)
 		}
 		return nil

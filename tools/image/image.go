@@ -186,7 +186,7 @@ func static(binary string) error {
 	}
 	loaded := slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
 	if loaded || len(libraries) > 0 {
-		return fmt.Errorf("%s is not static: it wants %v", binary, libraries)
+		return fmt.Errorf("the binary %s is not statically linked: it needs the libraries %v", binary, libraries)
 	}
 	return nil
 }

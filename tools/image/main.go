@@ -22,10 +22,10 @@ import (
 
 func main() {
 	o := options{root: "..", platforms: []string{"linux/amd64", "linux/arm64"}}
-	flag.StringVar(&o.version, "version", "", "the release, such as v0.1.0; the commit if empty")
-	flag.StringVar(&o.dir, "dir", filepath.Join("..", "bin", "image"), "where to")
-	flag.StringVar(&o.push, "push", "", "where to push the image, such as registry.example.com/poundlock")
-	flag.Func("platforms", "only these, separated by commas", func(text string) error {
+	flag.StringVar(&o.version, "version", "", "the version of the image, such as v0.1.0; empty: v0.0.0 and the commit")
+	flag.StringVar(&o.dir, "dir", filepath.Join("..", "bin", "image"), "the folder for the output")
+	flag.StringVar(&o.push, "push", "", "the repository to push the image to, such as registry.example.com/poundlock; empty: the image is not pushed")
+	flag.Func("platforms", "the platforms of the image, separated by commas", func(text string) error {
 		o.platforms = strings.Split(text, ",")
 		return nil
 	})
@@ -82,7 +82,7 @@ func (o options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%s\n  an OCI layout of %s, poundlock:%s, %s\n", filepath.Join(o.dir, layoutDir), strings.Join(o.platforms, " and "), o.version, digest)
+	fmt.Printf("%s\n  the OCI layout for %s, poundlock:%s, %s\n", filepath.Join(o.dir, layoutDir), strings.Join(o.platforms, " and "), o.version, digest)
 	for _, i := range images {
 		fmt.Printf("%s\n  for `podman load -i` or `docker load -i`\n", filepath.Join(o.dir, archive(i.platform)))
 	}

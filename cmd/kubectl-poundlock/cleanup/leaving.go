@@ -33,7 +33,8 @@ func (l Leaving) goes(kind authority.Kind, p inventory.Pair, side authority.API)
 	})
 }
 
-// takesMirror reports whether a pair's mirror, and what the mirror owns, are deleted with their place. For a MachineSet it looks at the place of the Machines.
+// takesMirror reports whether a pair's mirror on a side, with everything that the mirror owns, is deleted because its namespace, Cluster or CRD is being
+// deleted. For the mirror of a MachineSet the CRD of Machines is decisive, because the MachineSet's Machines are deleted with that CRD.
 func (l Leaving) takesMirror(p inventory.Pair, side authority.API) bool {
 	if child, ok := p.Kind.Children(); ok {
 		return l.takes(child, p, side)

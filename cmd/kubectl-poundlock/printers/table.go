@@ -96,7 +96,8 @@ func widthsOf(rows [][]string) []int {
 // bounded reports whether a table must not be wider than the terminal.
 func (p Output) bounded() bool { return p.Width > 0 && !p.uncut }
 
-// low reports whether the terminal has so few lines that two lines more are worth more than a table's last columns.
+// low reports whether the terminal has fewer than 16 lines. Then a wide table stays one table and loses its last columns, because two tables below each other
+// would need more lines.
 func (p Output) low() bool { return p.Height > 0 && p.Height < 16 }
 
 func (p Output) fits(widths []int, between int) bool {

@@ -128,7 +128,7 @@ func TestProvidersExitCodes(t *testing.T) {
 		p.Objects = []install.ObjectView{o}
 		return []install.ProviderView{p}
 	}
-	same, differs := of(install.ObjectView{}), of(install.ObjectView{Differences: []string{"data: absent, and would be {}"}})
+	same, differs := of(install.ObjectView{}), of(install.ObjectView{Differences: []string{"data is absent, and the installer would set {}"}})
 	unread := of(install.ObjectView{Unread: errors.New("no answer")})
 	for name, c := range map[string]struct {
 		view         install.View

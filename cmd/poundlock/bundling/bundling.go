@@ -50,18 +50,18 @@ func Command() *cobra.Command {
 		Short: "Write the ConfigMaps in which a release carries a provider of Cluster API",
 		Long: `Write the ConfigMaps in which a release carries a provider of Cluster API, from the provider's own kustomization.
 
-Run it in the provider's repository, and check the output in. A copy without compression lies in plain/ of the output folder, for reviewers.
-Exit code 0: done. 1: stale, or refused. 2: the command line is wrong.`,
+Run the command in the provider's repository, and commit the output. For reviewers, the subfolder plain/ of the output has an uncompressed copy.
+Exit code 0: done. 1: with --verify the output is stale, or the manifests are refused. 2: the command line is wrong.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return misused("argument %q is not expected", args[0])
 			}
 			return nil
 		},
-		Example: `  # Write, and show what was dropped, changed and why.
+		Example: `  # Write the ConfigMaps, and show what was dropped and changed, and why.
   poundlock bundle --kustomize config/default --name aws --type infrastructure --version v2.13.0 --out openshift/manifests --summary
 
-  # In CI: fail with a diff where the output that is checked in is stale.
+  # In CI: fail and print a diff if the committed output is stale.
   poundlock bundle --kustomize config/default --name aws --type infrastructure --version v2.13.0 --out openshift/manifests --verify`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.OutOrStdout(), cmd.ErrOrStderr()) },
 	}
@@ -75,20 +75,25 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.StringVar(&o.name, "name", "", "Name the provider, such as aws; the core provider is cluster-api (required)")
 	f.StringVar(&o.kind, "type", "", "Name the provider's type: core, bootstrap, control-plane or infrastructure (required)")
 	f.StringVar(&o.version, "version", "", "Name the provider's version, such as v2.13.0 (required)")
-	f.StringSliceVar(&o.platforms, "platform", nil, "Name the provider's platforms, as values of Infrastructure.status.platformStatus.type (those of its name)")
-	f.StringVar(&o.metadata, "metadata", "", "Read the contract from this file (metadata.yaml of the folder, or of the nearest one above it)")
-	f.StringArrayVar(&o.annotations, "annotation", nil, "Add KEY=VALUE to the ConfigMaps, such as the release's profile or feature set; repeat it for more")
-	f.StringVar(&o.release, "release", "", "Mark the ConfigMaps with this release. The installer waits while images or variables have another mark (no mark)")
-	f.StringToStringVar(&o.images, "images", nil, "Give containers their keys in the release's images, as CONTAINER=KEY, "+
-		"WORKLOAD/CONTAINER=KEY or IMAGE=KEY (the provider's usual key for a container named manager)")
+	f.StringSliceVar(&o.platforms, "platform", nil, "Set the provider's platforms, with the names of Infrastructure.status.platformStatus.type (by "+
+		"default the platforms that belong to the provider's name)")
+	f.StringVar(&o.metadata, "metadata", "", "Read the contract of Cluster API from this file (by default the nearest metadata.yaml in the "+
+		"kustomization's folder or above it)")
+	f.StringArrayVar(&o.annotations, "annotation", nil, "Add the annotation KEY=VALUE to the ConfigMaps, such as the release's profile or feature "+
+		"set. Repeat the flag for more annotations")
+	f.StringVar(&o.release, "release", "", "Mark the ConfigMaps with this release. The installer waits while the ConfigMaps of images or variables "+
+		"are marked with another release (no mark)")
+	f.StringToStringVar(&o.images, "images", nil, "Set the key in the release's list of images for containers, as CONTAINER=KEY, "+
+		"WORKLOAD/CONTAINER=KEY or IMAGE=KEY (by default a container named manager gets the provider's usual key)")
 	f.StringToStringVar(&o.gates, "feature-gates", nil, "Set feature gates in the managers' arguments, as NAME=true or NAME=false")
-	f.StringSliceVar(&o.exclude, "exclude", nil, "Leave out objects and what depends on them, as KIND/NAME, where * matches any text")
-	f.StringVar(&o.format, "format", string(bundle.Auto), "Pack as plain or gzip; auto is plain where a plain kubectl apply works")
-	f.StringVar(&o.shards, "shards", "auto", "Use several ConfigMaps where one is too small (auto), or refuse (never)")
-	f.StringVar(&o.out, "out", "", "Write to this folder (required, except with only --summary)")
-	f.BoolVar(&o.verify, "verify", false, "Write nothing, and fail with a diff where the output is stale (false)")
+	f.StringSliceVar(&o.exclude, "exclude", nil, "Leave out the objects KIND/NAME, and what depends on them. In NAME, * matches any text")
+	f.StringVar(&o.format, "format", string(bundle.Auto), "Write the content as plain or gzip. auto is plain if the ConfigMap is then small enough "+
+		"for kubectl apply, else gzip")
+	f.StringVar(&o.shards, "shards", "auto", "If the content does not fit into one ConfigMap, write several (auto), or fail (never)")
+	f.StringVar(&o.out, "out", "", "Write the ConfigMaps to this folder (required, except if only --summary is given)")
+	f.BoolVar(&o.verify, "verify", false, "Write nothing, and fail with a diff if the files in --out are stale (false)")
 	f.BoolVar(&o.summary, "summary", false, "Print what was dropped, changed and added, and why (false)")
-	f.BoolVar(&o.allowRemote, "allow-remote", false, "Let the kustomization download bases (false)")
+	f.BoolVar(&o.allowRemote, "allow-remote", false, "Allow the kustomization to download remote bases (false)")
 }
 
 func (o *options) run(out, warnings io.Writer) error {
@@ -183,10 +188,10 @@ func annotations(typed []string) (map[string]string, error) {
 	for _, annotation := range typed {
 		key, value, found := strings.Cut(annotation, "=")
 		if !found || len(validation.IsQualifiedName(key)) > 0 {
-			return nil, fmt.Errorf("--annotation %q is not KEY=VALUE, with a key that Kubernetes allows", annotation)
+			return nil, fmt.Errorf("--annotation %q: use KEY=VALUE, with a KEY that is valid for an annotation", annotation)
 		}
 		if slices.Contains(bundle.OwnAnnotations, key) {
-			return nil, fmt.Errorf("--annotation %s: this command writes the annotation itself, so leave it out", key)
+			return nil, fmt.Errorf("--annotation %s: poundlock bundle sets this annotation itself: remove the flag", key)
 		}
 		out[key] = value
 	}
@@ -198,7 +203,7 @@ func gates(typed map[string]string) (map[string]bool, error) {
 	for name, value := range typed {
 		on, err := strconv.ParseBool(value)
 		if err != nil {
-			return nil, fmt.Errorf("--feature-gates %s=%s is neither true nor false", name, value)
+			return nil, fmt.Errorf("--feature-gates %s=%s: the value must be true or false", name, value)
 		}
 		out[name] = on
 	}
@@ -220,7 +225,7 @@ func (o *options) packing() (bundle.Packing, error) {
 func (o *options) readMetadata() ([]byte, error) {
 	const name = "metadata.yaml"
 	if info, err := os.Stat(o.kustomize); err != nil || !info.IsDir() {
-		return nil, misused("--kustomize %s is no folder", o.kustomize)
+		return nil, misused("--kustomize %s is not a folder", o.kustomize)
 	}
 	if o.metadata != "" {
 		text, err := os.ReadFile(o.metadata)
@@ -238,7 +243,7 @@ func (o *options) readMetadata() ([]byte, error) {
 			return text, nil
 		}
 		if dir == filepath.Dir(dir) || exists(filepath.Join(dir, ".git")) || exists(filepath.Join(dir, "go.mod")) {
-			return nil, fmt.Errorf("finding %s: none in %s or above it, up to %s: name the file with --metadata", name, o.kustomize, dir)
+			return nil, fmt.Errorf("no %s is in %s or in a folder above it, up to %s: name the file with --metadata", name, o.kustomize, dir)
 		}
 	}
 }

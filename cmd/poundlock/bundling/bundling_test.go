@@ -291,14 +291,14 @@ func TestBundleExitCodes(t *testing.T) {
 		"an unknown type":             {append(without("--type"), "--type", "infra"), 2, "type"},
 		"an unknown platform":         {argsOf(dir, "--out", out, "--platform", "Moon"), 2, "platform"},
 		"an annotation without value": {argsOf(dir, "--out", out, "--annotation", "a"), 2, "KEY=VALUE"},
-		"an annotation of its own":    {argsOf(dir, "--out", out, "--annotation", bundle.ShardAnnotation+"=1/2"), 2, "this command writes the annotation itself"},
-		"the release's mark":          {argsOf(dir, "--out", out, "--annotation", bundle.ReleaseAnnotation+"=4.21"), 2, "this command writes the annotation itself"},
-		"a gate that is neither":      {argsOf(dir, "--out", out, "--feature-gates", "A=maybe"), 2, "neither"},
+		"an annotation of its own":    {argsOf(dir, "--out", out, "--annotation", bundle.ShardAnnotation+"=1/2"), 2, "poundlock bundle sets this annotation itself"},
+		"the release's mark":          {argsOf(dir, "--out", out, "--annotation", bundle.ReleaseAnnotation+"=4.21"), 2, "poundlock bundle sets this annotation itself"},
+		"a gate that is neither":      {argsOf(dir, "--out", out, "--feature-gates", "A=maybe"), 2, "must be true or false"},
 		"an unknown format":           {argsOf(dir, "--out", out, "--format", "zip"), 2, "--format"},
 		"shards":                      {argsOf(dir, "--out", out, "--shards", "3"), 2, "--shards"},
-		"a folder that is not there":  {append(without("--kustomize"), "--kustomize", dir+"/none"), 2, "no folder"},
-		"a version without series":    {append(without("--version"), "--version", "v9.0.0"), 1, "release series"},
-		"an exclusion of nothing":     {argsOf(dir, "--out", out, "--exclude", "Role/x"), 1, "exclusion"},
+		"a folder that is not there":  {append(without("--kustomize"), "--kustomize", dir+"/none"), 2, "is not a folder"},
+		"a version without series":    {append(without("--version"), "--version", "v9.0.0"), 1, "releaseSeries"},
+		"an exclusion of nothing":     {argsOf(dir, "--out", out, "--exclude", "Role/x"), 1, "--exclude"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, code, err := runBundle(t, c.args...)
@@ -447,7 +447,7 @@ func TestBundleWarns(t *testing.T) {
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	want := "warning: ValidatingAdmissionPolicy/p: spec.validations[0].expression names namespace own, and is not changed: name openshift-cluster-api there, with a patch in the kustomization\n"
+	want := "warning: ValidatingAdmissionPolicy/p: spec.validations[0].expression may name namespace own, and is not changed: if it does, write openshift-cluster-api instead, with a patch in the kustomization\n"
 	if diff := cmp.Diff(want, warnings.String()); diff != "" || out.Len() > 0 {
 		t.Error(diff, out.String())
 	}

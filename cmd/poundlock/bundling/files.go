@@ -114,7 +114,7 @@ func write(dir string, o output) error {
 	}
 	for _, name := range leftOver {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
-			return fmt.Errorf("removing what is left over: %w", err)
+			return fmt.Errorf("removing a file of an earlier run: %w", err)
 		}
 	}
 	return nil
@@ -140,7 +140,7 @@ func prepare(path string, content []byte) (name string, err error) {
 }
 
 // errStale is the error of --verify if the folder is not equal to the output.
-var errStale = errors.New("the output is stale: run the command without --verify and check the result in")
+var errStale = errors.New("the files in --out are stale: run the command without --verify, and commit the result")
 
 // verify prints a diff and returns errStale if a folder is not equal to the output. It compares content that is decompressed, so that another release of Go,
 // which may compress differently, changes no answer.
@@ -166,7 +166,7 @@ func verify(dir string, o output, out io.Writer) error {
 	}
 	for _, name := range leftOver {
 		stale = true
-		fmt.Fprintf(out, "%s is left over: remove it\n", filepath.Join(dir, name))
+		fmt.Fprintf(out, "%s is not written any more: delete the file\n", filepath.Join(dir, name))
 	}
 	if stale {
 		return errStale

@@ -114,7 +114,7 @@ func kustomization(dir string) (string, []byte, error) {
 			return file, text, nil
 		}
 	}
-	return "", nil, fmt.Errorf("reading %s: it has no kustomization.yaml", dir)
+	return "", nil, fmt.Errorf("the folder %s has no kustomization.yaml", dir)
 }
 
 type inspection struct {
@@ -252,7 +252,7 @@ func (i *inspection) path(entry string) string {
 
 func (i *inspection) refuse(entry string) {
 	i.problems = append(i.problems, fmt.Errorf(
-		"%s names %s, which is not in the checkout: add it to the checkout, or allow downloads with --allow-remote", i.file, entry))
+		"%s refers to %s, which is not in the checkout: add the files to the checkout, or allow downloads with --allow-remote", i.file, entry))
 }
 
 // member is the value of a key, or nil.

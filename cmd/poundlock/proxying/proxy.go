@@ -37,19 +37,20 @@ func Proxy() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "proxy",
 		Short: "Let a client of Cluster API work on private types under their standard names",
-		Long: `Run beside a client of Cluster API, as a sidecar, and translate between the standard groups that the client knows
+		Long: `Run as a sidecar of a client of Cluster API, and translate between the standard groups that the client uses
 (cluster.x-k8s.io and those beneath it) and the private ones that the API server stores (cluster.hypershift.openshift.io).
-The client connects to --listen in plain HTTP, without credentials.`,
+The client connects to the address in --listen by plain HTTP, without credentials.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8080",
-		"Answer clients at this address. It must be a loopback address: every program that reaches it has the pod's rights")
-	f.StringVar(&o.health, "health-listen", ":8081", "Answer /healthz, /readyz and /metrics at this address")
+		"Serve clients at this address. It must be a loopback address, because every program that can connect to it has the rights of the pod's ServiceAccount")
+	f.StringVar(&o.health, "health-listen", ":8081", "Serve /healthz, /readyz and /metrics at this address")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "",
-		"Reach the API server with this kubeconfig (default: the pod's ServiceAccount). The proxy ignores $KUBECONFIG, which leads the pod's other containers to it")
-	f.DurationVar(&o.grace, "grace-period", 20*time.Second, "Let running requests finish for this long after SIGTERM. Watches end at once")
+		"Connect to the API server with this kubeconfig (default: the pod's ServiceAccount). The proxy ignores $KUBECONFIG, because the pod's other "+
+			"containers use it to reach the proxy")
+	f.DurationVar(&o.grace, "grace-period", 20*time.Second, "After SIGTERM, let running requests finish for this long. Watches end at once")
 	f.BoolVar(&o.verbose, "verbose", false, "Also log debug messages")
 	return cmd
 }
@@ -108,7 +109,7 @@ func (o options) upstream() (*rest.Config, error) {
 	if o.kubeconfig == "" {
 		config, err := rest.InClusterConfig()
 		if err != nil {
-			return nil, fmt.Errorf("reading the pod's ServiceAccount: %w: outside of a cluster, give --kubeconfig", err)
+			return nil, fmt.Errorf("reading the pod's ServiceAccount: %w. Outside of a pod, set --kubeconfig", err)
 		}
 		return config, nil
 	}
@@ -123,10 +124,11 @@ func (o options) upstream() (*rest.Config, error) {
 func (o options) clients() (net.Listener, error) {
 	host, _, err := net.SplitHostPort(o.listen)
 	if err != nil {
-		return nil, fmt.Errorf("--listen %s is no address and port: %w", o.listen, err)
+		return nil, fmt.Errorf("--listen %s is not of the form HOST:PORT: %w", o.listen, err)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fmt.Errorf("--listen %s would give the pod's rights to anyone who reaches that address: use 127.0.0.1", o.listen)
+		return nil, fmt.Errorf("--listen %s is not a loopback address, so anybody who reaches it would have the rights of the pod's ServiceAccount: "+
+			"use 127.0.0.1:PORT", o.listen)
 	}
 	l, err := net.Listen("tcp", o.listen)
 	if err != nil {

@@ -30,10 +30,10 @@ func Shim() *cobra.Command {
 	var o shimOptions
 	cmd := &cobra.Command{
 		Use:   "shim --upstream SUFFIX=URL",
-		Short: "Convert private types of Cluster API with the converters of the standard ones",
-		Long: `Answer the API server's conversion webhooks of private types (cluster.hypershift.openshift.io and the groups beneath it):
-give the objects their standard names, have the webhook of Cluster API or of its provider convert the standard types,
-and give the answer its private names back.`,
+		Short: "Convert private types of Cluster API with the conversion webhooks of the standard types",
+		Long: `Serve the conversion webhook of the private types (cluster.hypershift.openshift.io and the groups beneath it). The shim gives
+the objects the names of the standard types, lets the conversion webhook of Cluster API or of a provider convert them,
+and gives the converted objects their private names again.`,
 		Example: `  poundlock shim \
     --upstream cluster.x-k8s.io=https://capi-webhook-service.capi-system.svc/convert \
     --upstream infrastructure.cluster.x-k8s.io=https://capa-webhook-service.capa-system.svc/convert`,
@@ -42,20 +42,24 @@ and give the answer its private names back.`,
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Upstreams, "upstream", nil,
-		"Convert the standard groups that equal SUFFIX or end in .SUFFIX at URL. Repeat the flag for more: the longest matching SUFFIX counts")
-	f.StringVar(&o.Trust.CAFile, "upstream-ca", "", "Trust upstreams whose certificate this file's CA has signed (default: the system's)")
-	f.StringVar(&o.Trust.CertFile, "upstream-client-cert", "", "Show this certificate to upstreams that want one")
-	f.StringVar(&o.Trust.KeyFile, "upstream-client-key", "", "Use this key of --upstream-client-cert")
-	f.StringVar(&o.listen, "listen", ":9443", "Answer conversion reviews at /convert of this address, by TLS")
-	f.StringVar(&o.health, "health-listen", ":8081", "Answer /healthz, /readyz and /metrics at this address")
-	f.StringVar(&o.certificates, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs", "Serve tls.crt and tls.key of this folder, and follow their changes")
-	f.IntVar(&o.Concurrency, "concurrency", 16, "Convert this many reviews at once. The API server is asked to repeat the others a second later")
+		"Send objects of the group SUFFIX, and of groups that end in .SUFFIX, to the conversion webhook at URL. Repeat the flag for more groups: the "+
+			"longest matching SUFFIX is used")
+	f.StringVar(&o.Trust.CAFile, "upstream-ca", "", "Trust upstreams whose certificate is signed by a CA in this file (default: the system's CAs)")
+	f.StringVar(&o.Trust.CertFile, "upstream-client-cert", "", "Present this certificate to upstreams that require a client certificate")
+	f.StringVar(&o.Trust.KeyFile, "upstream-client-key", "", "The file with the private key of --upstream-client-cert")
+	f.StringVar(&o.listen, "listen", ":9443", "Serve conversion reviews by HTTPS at this address, path /convert")
+	f.StringVar(&o.health, "health-listen", ":8081", "Serve /healthz, /readyz and /metrics at this address")
+	f.StringVar(&o.certificates, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs", "Use the serving certificate tls.crt and its key "+
+		"tls.key in this folder, and read them again when they change")
+	f.IntVar(&o.Concurrency, "concurrency", 16, "Convert at most this many reviews at the same time. Further reviews are rejected, and the API server "+
+		"repeats them a second later")
 	f.Int64Var(&o.inFlight, "in-flight-mib", 192,
-		"Hold this many MiB of reviews and of converters' answers at once; a review counts twice. "+
-			"The API server is asked to repeat further reviews a second later")
-	f.DurationVar(&o.Budget, "budget", 25*time.Second, "Repeat calls of an upstream that is unavailable for this long. The API server waits 30s")
-	f.DurationVar(&o.Delay, "shutdown-delay", 5*time.Second, "Accept reviews for this long, while /readyz fails, before a replica stops")
-	f.DurationVar(&o.grace, "grace-period", 28*time.Second, "Let running reviews finish for this long after --shutdown-delay")
+		"Hold at most this many MiB of reviews and of upstreams' answers in memory; a review counts twice. "+
+			"Further reviews are rejected, and the API server repeats them a second later")
+	f.DurationVar(&o.Budget, "budget", 25*time.Second, "If an upstream is unavailable, retry the call for this long. The API server waits 30s for the "+
+		"shim's answer")
+	f.DurationVar(&o.Delay, "shutdown-delay", 5*time.Second, "After SIGTERM, still accept reviews for this long, while /readyz already fails")
+	f.DurationVar(&o.grace, "grace-period", 28*time.Second, "After --shutdown-delay, let running reviews finish for this long")
 	f.BoolVar(&o.verbose, "verbose", false, "Also log debug messages")
 	if err := cmd.MarkFlagRequired("upstream"); err != nil {
 		panic(err) // the flag is defined above
@@ -67,11 +71,11 @@ and give the answer its private names back.`,
 func (o shimOptions) valid() error {
 	switch {
 	case o.Concurrency < 1:
-		return fmt.Errorf("--concurrency %d: convert at least 1 review at a time", o.Concurrency)
+		return fmt.Errorf("--concurrency %d is too low: use 1 or more", o.Concurrency)
 	case o.inFlight < 1:
-		return fmt.Errorf("--in-flight-mib %d: let reviews have at least 1 MiB", o.inFlight)
+		return fmt.Errorf("--in-flight-mib %d is too low: use 1 or more", o.inFlight)
 	case o.Budget <= 0 || o.Budget >= apiServerWaits:
-		return fmt.Errorf("--budget %s: give more than 0s and less than %s, which is how long the API server waits", o.Budget, apiServerWaits)
+		return fmt.Errorf("--budget %s: use more than 0s and less than %s, because the API server waits no longer for a conversion", o.Budget, apiServerWaits)
 	}
 	return nil
 }

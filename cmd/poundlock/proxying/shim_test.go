@@ -105,14 +105,14 @@ func TestShim(t *testing.T) {
 func TestMisusedShim(t *testing.T) {
 	for want, args := range map[string][]string{
 		`"upstream" not set`:                              nil,
-		"with a URL of https":                             {"--upstream=cluster.x-k8s.io=http://h/convert"},
+		"with a URL that begins with https://":            {"--upstream=cluster.x-k8s.io=http://h/convert"},
 		"neither cluster.x-k8s.io nor a group beneath it": {"--upstream=apps=https://h/convert"},
-		"upstream-ca":                                     {"--upstream=cluster.x-k8s.io=https://h/convert", "--upstream-ca=" + filepath.Join(t.TempDir(), "upstream-ca")},
-		"at least 1 review":                               {"--upstream=cluster.x-k8s.io=https://h/convert", "--concurrency=0"},
-		"at least 1 MiB":                                  {"--upstream=cluster.x-k8s.io=https://h/convert", "--in-flight-mib=0"},
-		"less than 30s":                                   {"--upstream=cluster.x-k8s.io=https://h/convert", "--budget=40s"},
-		"more than 0s":                                    {"--upstream=cluster.x-k8s.io=https://h/convert", "--budget=-1s"},
-		"listening":                                       {"--upstream=cluster.x-k8s.io=https://h/convert", "--listen=127.0.0.1:x"},
+		"upstream-ca":                  {"--upstream=cluster.x-k8s.io=https://h/convert", "--upstream-ca=" + filepath.Join(t.TempDir(), "upstream-ca")},
+		"--concurrency 0 is too low":   {"--upstream=cluster.x-k8s.io=https://h/convert", "--concurrency=0"},
+		"--in-flight-mib 0 is too low": {"--upstream=cluster.x-k8s.io=https://h/convert", "--in-flight-mib=0"},
+		"less than 30s":                {"--upstream=cluster.x-k8s.io=https://h/convert", "--budget=40s"},
+		"more than 0s":                 {"--upstream=cluster.x-k8s.io=https://h/convert", "--budget=-1s"},
+		"listening":                    {"--upstream=cluster.x-k8s.io=https://h/convert", "--listen=127.0.0.1:x"},
 	} {
 		cmd := Shim()
 		cmd.SetArgs(args)

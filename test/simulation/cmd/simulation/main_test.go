@@ -40,7 +40,7 @@ func TestArgumentsThatCannotBe(t *testing.T) {
 	for name, c := range map[string]struct{ args, want string }{
 		"an address for everybody":  {"cloud --address=0.0.0.0:0", "is not on loopback"},
 		"an address that is none":   {"cloud --address=here", "want HOST:PORT"},
-		"a file that is none":       {"cloud --address=127.0.0.1:0 --file=" + old, "remove the folder that it lies in to start anew"},
+		"a file that is none":       {"cloud --address=127.0.0.1:0 --file=" + old, "To start with an empty cloud, delete the folder of this file"},
 		"no kubeconfig":             {"machine-api", "--kubeconfig is missing"},
 		"a kubeconfig that is none": {"infrastructure --kubeconfig=" + filepath.Join(t.TempDir(), "none"), "reading --kubeconfig"},
 		"namespaces that pair none": {"machine-api --kubeconfig=x --namespaces=a", "want two different names"},
