@@ -365,8 +365,8 @@ func TestRules(t *testing.T) {
 		}), want: map[string][]string{
 			"controlplane/aws": {"warned " + inProvider + "subnet: without one Cluster API takes a subnet that the AWSCluster lists in the Machine's zone (spec.network.subnets), " +
 				"and creates no instance where it lists none (in the failure domain c)"},
-			"controlplane/request-warning": {"warned new Machines will boot with Secret /master-user-data, which OpenShift does not copy there, unlike " +
-				"worker-user-data. If it does not exist yet, create it from the one in m before the set creates a Machine (guide: Boot data)"},
+			"controlplane/request-warning": {"warned new Machines will boot with Secret /master-user-data. Unlike " +
+				"worker-user-data, OpenShift does not copy this Secret to that namespace. If the Secret does not exist there yet, create it from the one in m before the set creates a Machine (guide: Boot data)"},
 		}},
 
 		"Azure":                            {in: changes(platformed("Azure", azureSpec(), nil)), create: true},
