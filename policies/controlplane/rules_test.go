@@ -366,7 +366,8 @@ func TestRules(t *testing.T) {
 			"controlplane/aws": {"warned " + inProvider + "subnet: without one Cluster API takes a subnet that the AWSCluster lists in the Machine's zone (spec.network.subnets), " +
 				"and creates no instance where it lists none (in the failure domain c)"},
 			"controlplane/request-warning": {"warned new Machines will boot with Secret /master-user-data. Unlike " +
-				"worker-user-data, OpenShift does not copy this Secret to that namespace. If the Secret does not exist there yet, create it from the one in m before the set creates a Machine (guide: Boot data)"},
+				"worker-user-data, OpenShift does not copy this Secret to that namespace. If the Secret does not exist there yet, " +
+				"create it from the one in m before the set creates a Machine (guide: Boot data)"},
 		}},
 
 		"Azure":                            {in: changes(platformed("Azure", azureSpec(), nil)), create: true},
