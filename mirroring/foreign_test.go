@@ -395,7 +395,7 @@ func TestAMachineBesideAStrangerIsMarked(t *testing.T) {
 // person types to keep either.
 func TestTwoSetsOfOneName(t *testing.T) {
 	const (
-		deleteThere = "To keep Machine API's: kubectl -n capi delete machinesets.cluster.x-k8s.io m"
+		deleteThere = "To keep Machine API's MachineSet: kubectl -n capi delete machinesets.cluster.x-k8s.io m"
 		deleteHere  = "To keep Cluster API's: kubectl -n mapi delete machinesets.machine.openshift.io m"
 		pauseThere  = "kubectl -n capi annotate machinesets.cluster.x-k8s.io m cluster.x-k8s.io/paused="
 		mark, none  = `"poundlock.openshift.io/beside-foreign":""`, `"poundlock.openshift.io/beside-foreign":null`

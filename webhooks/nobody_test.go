@@ -73,8 +73,8 @@ func TestNobodyAnswers(t *testing.T) {
 		{"what its provider keeps for its instance is deleted", "metadata.name: Forbidden: the provider would terminate the instance of Machine hooked without " +
 			"waiting for the hook pre-drain.delete.hook.machine.cluster.x-k8s.io/backup, and before its Node is drained. Delete the Machine, which waits: " +
 			"kubectl -n c delete machines.cluster.x-k8s.io hooked [authority/delete-hooked]", p.deletes(keptMachine, "of-hooked")},
-		{"the set of one is deleted in the foreground", "metadata.name: Forbidden: in the foreground the garbage collector deletes the providers' machines, and with " +
-			"them the instances, without waiting for the hooks of Machine hooked. Delete the MachineSet in the background, which waits: " +
+		{"the set of one is deleted in the foreground", "metadata.name: Forbidden: in the foreground the garbage collector deletes the infrastructure machines, " +
+			"and with them the instances, without waiting for the hooks of Machine hooked. Delete the MachineSet in the background, which waits: " +
 			"kubectl -n c delete machinesets.cluster.x-k8s.io of-hooked --cascade=background [authority/delete-hooked]", p.deletesInForeground(capiSet, "of-hooked")},
 		{"a Machine is created beside one that acts", "poundlock-create-machines", p.creates(machineManifest("acts", ""))},
 		{"a Machine without a spec is created beside one that acts", "poundlock-create-machines", p.creates(`{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {namespace: m, name: acts}}`)},

@@ -41,7 +41,7 @@ func adopterWarnings(c policies.Change, s standing) []string {
 	}
 	return []string{fmt.Sprintf(
 		"after the move, %s's MachineSet %s adopts this Machine, because its selector matches the Machine's labels. If the set then has more Machines than "+
-			"spec.replicas, it may delete this Machine with its instance. To prevent that, first change the Machine's labels or the set's selector",
+			"spec.replicas, the set may delete this Machine with its instance. To prevent that, first change the Machine's labels or the set's selector",
 		to.Text(), strings.Join(names, " or "))}
 }
 
@@ -104,7 +104,8 @@ func deploymentWarnings(c policies.Change, s standing) []string {
 // onceAdopted is the part of a warning that says what a MachineDeployment does to a set that it has adopted. This was seen with v1.13.6 of Cluster API, which
 // needs the label machine-template-hash on each set of a MachineDeployment.
 const onceAdopted = ". The MachineDeployment may then replace the set's Machines and their instances with new ones from its own template. If the set lacks " +
-	"the label machine-template-hash, Cluster API may fail on the whole MachineDeployment instead: it then neither scales the MachineDeployment nor replaces " +
+	"the label machine-template-hash, Cluster API may fail on the whole MachineDeployment instead: Cluster API then neither scales the MachineDeployment nor " +
+	"replaces " +
 	"its Machines. In both cases the set cannot move to Machine API while the MachineDeployment owns it"
 
 // MachineDeployment is Cluster API's kind that owns MachineSets. Poundlock does not mirror this kind.

@@ -28,7 +28,7 @@ func CarriedManager(c policies.Change) policies.Verdict {
 		if by := recordedAs(c, written.path); len(by) > 0 && !slices.Contains(by, written.manager) {
 			errs = append(errs, field.Forbidden(written.field, fmt.Sprintf(
 				"Poundlock copies this field to %s only from the field manager %s. The field manager of this request is %s, so Poundlock would restore the old value. "+
-					"Write it as field manager %s (--field-manager, or the name of the program)",
+					"Write the field as field manager %s (set it with --field-manager, or by the name of the program)",
 				there(c), written.manager, brief(by[0]), written.manager)))
 		}
 	}

@@ -110,7 +110,7 @@ func TestTheRemedyForMarksAndDerivedLabels(t *testing.T) {
 		for sentence, want := range map[string]string{
 			"is set to false": " cluster.x-k8s.io/delete-machine- --overwrite",
 			"derived label: the control plane's": "from the label machine.openshift.io/cluster-api-machine-role of machines.machine.openshift.io " +
-				"openshift-machine-api/worker-a, and would restore it: change it there",
+				"openshift-machine-api/worker-a, and would restore the label: change the source on that object instead",
 			"derived label: its set's":      "from the owner reference to its MachineSet of",
 			"derived label: its Node's own": "from spec.metadata.labels of",
 		} {
@@ -482,7 +482,7 @@ func TestTheRemedyBesideATwinThatIsDeleted(t *testing.T) {
 		if c.Rule != "authority/request-blocked" || !strings.Contains(c.Name, "while its twin is being deleted") || c.Silent() {
 			continue
 		}
-		want := "Try again when it is gone"
+		want := "Try again when that object is gone"
 		if strings.Contains(c.Name, "back, ") {
 			want = "will be deleted with it, so authority cannot move. Create another " + c.Change.Kind + " for Machine API instead"
 		}

@@ -105,9 +105,9 @@ func (r Roster) Explain(u *policies.Uncounted, machine map[API]*policies.Object)
 func (r Roster) undefined(api API) string {
 	kind, _ := KindNamed("Machine")
 	definition := kind.DefinitionIn(api)
-	remedy := "install Cluster API again, which creates it. Poundlock then recreates the mirror"
+	remedy := "install Cluster API again, which creates the CRD. Poundlock then recreates the mirror"
 	if api == MachineAPI {
-		remedy = "OpenShift's cluster-version-operator creates it again: kubectl get clusterversion version"
+		remedy = "OpenShift's cluster-version-operator creates the CRD again: kubectl get clusterversion version"
 	}
 	switch r.Definitions[api] {
 	case Absent:
@@ -131,9 +131,11 @@ func (r Roster) why(u policies.Uncounted, machine map[API]*policies.Object) stri
 	other := API(u.By).Other()
 	switch twin := machine[other]; {
 	case machine[API(u.By)] != nil && !owned(machine[API(u.By)]) && Source(Read(r.Sets[MachineAPI])) == API(u.By):
-		return fmt.Sprintf("no MachineSet owns it yet. The MachineSet of %s adopts the Machine, because of its labels, once that set is unpaused", API(u.By).Text())
+		return fmt.Sprintf("no MachineSet owns the Machine yet. The MachineSet of %s adopts the Machine, because of the Machine's labels, once the set is "+
+			"unpaused", API(u.By).Text())
 	case machine[API(u.By)] != nil && !owned(machine[API(u.By)]):
-		return fmt.Sprintf("no MachineSet owns it, but the MachineSet of %s would adopt it because of its labels. Change the Machine's labels, or migrate the "+
+		return fmt.Sprintf("no MachineSet owns the Machine, but the MachineSet of %s would adopt the Machine because of its labels. Change the Machine's labels, "+
+			"or migrate the "+
 			"Machine to %s first",
 			API(u.By).Text(), other.Text())
 	case u.Unreflected:
@@ -151,7 +153,7 @@ func (r Roster) why(u policies.Uncounted, machine map[API]*policies.Object) stri
 	case twin.Deleting():
 		return fmt.Sprintf("its %s object is being deleted", other.Text())
 	case !owned(twin) && SelectorOf(r.Sets[other]).Matches(labels.Set(twin.Metadata.Labels)):
-		return fmt.Sprintf("its %s object has no owner reference to its MachineSet yet. Poundlock adds it", other.Text())
+		return fmt.Sprintf("its %s object has no owner reference to its MachineSet yet. Poundlock adds the owner reference", other.Text())
 	case owned(twin) && !controlledBy(twin, r.Sets[other]):
 		return fmt.Sprintf("another object owns its %s object", other.Text())
 	}

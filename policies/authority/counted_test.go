@@ -47,17 +47,17 @@ func TestUncounted(t *testing.T) {
 		"Machine API's set would adopt a Machine that no set owns": {
 			[]string{good("x", "m"), `{"metadata":{"name":"y","labels":{"set":"a"}},"status":{"authoritativeAPI":"MachineAPI"}}`},
 			[]string{good("x", "c"), `{"metadata":{"name":"y","labels":{"set":"a"},"annotations":{"cluster.x-k8s.io/paused":"true"}}}`},
-			[]string{"y MachineAPI no MachineSet owns it, but the MachineSet of Machine API would adopt it because of its labels. Change the Machine's labels, or " +
+			[]string{"y MachineAPI no MachineSet owns the Machine, but the MachineSet of Machine API would adopt the Machine because of its labels. Change the Machine's labels, or " +
 				"migrate the Machine to Cluster API first"}},
 		"Cluster API's set would adopt a Machine that no set owns": {
 			[]string{`{"metadata":{"name":"y","labels":{"set":"a"}},"status":{"authoritativeAPI":"ClusterAPI"}}`},
 			[]string{`{"metadata":{"name":"y","labels":{"set":"a"}}}`},
-			[]string{"y ClusterAPI no MachineSet owns it, but the MachineSet of Cluster API would adopt it because of its labels. Change the Machine's labels, or " +
+			[]string{"y ClusterAPI no MachineSet owns the Machine, but the MachineSet of Cluster API would adopt the Machine because of its labels. Change the Machine's labels, or " +
 				"migrate the Machine to Machine API first"}},
 		"Cluster API's set, which is authoritative, will adopt a Machine that has moved to it": {
 			[]string{`{"metadata":{"name":"y","labels":{"set":"a"}},"status":{"authoritativeAPI":"ClusterAPI"}}`},
 			[]string{`{"metadata":{"name":"y","labels":{"set":"a"}}}`},
-			[]string{"y ClusterAPI no MachineSet owns it yet. The MachineSet of Cluster API adopts the Machine, because of its labels, once that set is unpaused"}},
+			[]string{"y ClusterAPI no MachineSet owns the Machine yet. The MachineSet of Cluster API adopts the Machine, because of the Machine's labels, once the set is unpaused"}},
 		"a Machine that no set owns does not match": {
 			[]string{`{"metadata":{"name":"y","labels":{"set":"b"}},"status":{"authoritativeAPI":"MachineAPI"}}`},
 			[]string{`{"metadata":{"name":"y","labels":{"set":"b"},"annotations":{"cluster.x-k8s.io/paused":"true"}}}`}, nil},
@@ -145,16 +145,18 @@ func TestUncountedForWantOfADefinition(t *testing.T) {
 		undefined   bool
 	}{
 		"it is gone, and the Machine's condition is older": {authority.MachineAPI, stale, map[authority.API]authority.Presence{authority.ClusterAPI: authority.Absent},
-			"it has no Cluster API object: CustomResourceDefinition machines.cluster.x-k8s.io does not exist. Install Cluster API again, which creates it. Poundlock then recreates the mirror", true},
+			"it has no Cluster API object: CustomResourceDefinition machines.cluster.x-k8s.io does not exist. Install Cluster API again, which creates the CRD. Poundlock then recreates the mirror", true},
 		"it is being deleted": {authority.MachineAPI, stale, map[authority.API]authority.Presence{authority.ClusterAPI: authority.Deleting},
-			"it has no Cluster API object: CustomResourceDefinition machines.cluster.x-k8s.io is being deleted. When it is gone, install Cluster API again, which creates it. Poundlock then recreates the mirror", true},
+			"it has no Cluster API object: CustomResourceDefinition machines.cluster.x-k8s.io is being deleted. When it is gone, install Cluster API again, which " +
+				"creates the CRD. Poundlock then recreates the mirror", true},
 		"it exists": {authority.MachineAPI, stale, map[authority.API]authority.Presence{authority.ClusterAPI: authority.Present},
 			"it has no Cluster API object (SurroundingsDeleted: CustomResourceDefinition machines.cluster.x-k8s.io is being deleted)", false},
 		"nobody has looked, and the Machine waits for the kind": {authority.MachineAPI, unserved, nil,
 			"it has no Cluster API object (ClusterAPINotInstalled: The API server does not serve Machine)", false},
 		"the one of the other API is gone": {authority.MachineAPI, "}", map[authority.API]authority.Presence{authority.MachineAPI: authority.Absent}, "it has no Cluster API object", false},
 		"the Machine API's is gone": {authority.ClusterAPI, "}", map[authority.API]authority.Presence{authority.MachineAPI: authority.Absent},
-			"it has no Machine API object: CustomResourceDefinition machines.machine.openshift.io does not exist. OpenShift's cluster-version-operator creates it again: kubectl get clusterversion version", true},
+			"it has no Machine API object: CustomResourceDefinition machines.machine.openshift.io does not exist. OpenShift's cluster-version-operator creates the " +
+				"CRD again: kubectl get clusterversion version", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := authority.Roster{Definitions: c.definitions}

@@ -115,8 +115,8 @@ func otherSelector(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Invalid(specPath.Child("selector"), have, fmt.Sprintf(
-		"%s has another selector. The selector of a Machine API MachineSet cannot change, so this set could never be a mirror: create it with spec.selector: %s, "+
-			"and these labels in spec.template.metadata.labels",
+		"%s has another selector. The selector of a Machine API MachineSet cannot change, so this set could never be a mirror. Create the set with spec.selector: "+
+			"%s, and with the labels of that selector in spec.template.metadata.labels",
 		there(c), text)))
 }
 
@@ -145,8 +145,8 @@ func CreateForSet(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(ownersPath, fmt.Sprintf(
-		"MachineSet %s has the authoritativeAPI %s, so only Cluster API may create its Machines, and a Machine API controller may not. Turn on the feature gate "+
-			"MachineAPIMigration of the controller that tried this, or migrate the set: %s",
+		"MachineSet %s has the authoritativeAPI %s, so only Cluster API may create the set's Machines. Turn on the feature gate MachineAPIMigration of the "+
+			"Machine API controller that tried this, or migrate the set: %s",
 		set.Metadata.Name, shape.Current, migrateCommand(c.Namespace, "machinesets.machine.openshift.io", set.Metadata.Name, MachineAPI))))
 }
 

@@ -20,9 +20,9 @@ func Defaulters() []policies.Defaulter {
 		{
 			ID:     "authority/default",
 			Clause: "converting › Summary of the rules outlined above",
-			Description: "An empty spec.authoritativeAPI becomes ClusterAPI if a Cluster API object of the same name exists that is not its paused mirror, and " +
-				"MachineAPI otherwise. In the release's MachineHealthCheck the field stays empty: this means MachineAPI, and the cluster-version-operator would remove " +
-				"any value.",
+			Description: "When a Machine API object is created with an empty spec.authoritativeAPI, the field becomes ClusterAPI if a Cluster API object of the same " +
+				"name exists that is not a paused mirror, and MachineAPI otherwise. In the release's MachineHealthCheck machine-api-termination-handler the field stays " +
+				"empty, which means MachineAPI: the cluster-version-operator would remove any value.",
 			On: []policies.Scope{{Side: policies.SideMachineAPI, Kinds: kinds, Operations: []admissionv1.Operation{admissionv1.Create}}},
 			Needs: func(c policies.Change) policies.Need {
 				if Read(c.New).Requested != Unset {
@@ -35,8 +35,9 @@ func Defaulters() []policies.Defaulter {
 		{
 			ID:     "authority/request-kept",
 			Clause: workflow,
-			Description: "If a controller's request leaves out a spec.authoritativeAPI of ClusterAPI (of the object or of a MachineSet's template), the value " +
-				"stays: a client whose types lack the field drops it, and the CRD's default would turn this into a request to move. If a person's request leaves the " +
+			Description: "If spec.authoritativeAPI of an object or of a MachineSet's template is ClusterAPI, and a controller's request leaves the field out, the " +
+				"stored value stays. A client whose types lack the field drops it, and the CRD's default would turn this into a request to move. If a person's request " +
+				"leaves the " +
 				"field out, the value stays only if the CRD has no default, as for MachineHealthChecks.",
 			On:      []policies.Scope{{Side: policies.SideMachineAPI, Kinds: withControlPlane(kinds), Operations: []admissionv1.Operation{admissionv1.Update}}},
 			Default: KeepRequest,
@@ -44,7 +45,8 @@ func Defaulters() []policies.Defaulter {
 		{
 			ID:     "authority/finalizers-kept",
 			Clause: deletion,
-			Description: "If a person or GitOps replaces an object that has a twin with a manifest, the sync finalizer stays. The owners of a MachineSet or " +
+			Description: "If a person or GitOps replaces an object that exists in both APIs with a manifest, Poundlock's sync finalizer stays. The owners of a " +
+				"MachineSet or " +
 				"MachineHealthCheck stay too, if the manifest names none. A request that would only remove these is refused (authority/finalizers-owned).",
 			On: []policies.Scope{{Side: policies.SideMachineAPI, Kinds: kinds, Operations: []admissionv1.Operation{admissionv1.Update}},
 				{Side: policies.SideClusterAPI, Kinds: kinds, Operations: []admissionv1.Operation{admissionv1.Update}}},
@@ -63,11 +65,11 @@ func Defaulters() []policies.Defaulter {
 		{
 			ID:     "authority/status-default",
 			Clause: "converting › Authority of resources and controller reconciliations",
-			Description: "An absent status.authoritativeAPI becomes the stored spec.authoritativeAPI when any client first writes the status: an API server drops " +
-				"status on create, so this is the first moment at which it can be stored. If the value is ClusterAPI and the Cluster API object exists already, " +
-				"status.synchronizedGeneration becomes 0 to record this. Later, an absent authoritativeAPI, synchronizedAPI, synchronizedGeneration or condition " +
-				"Synchronized or AuthoritySettled keeps its stored value: a client whose types lack the field replaces the whole status without it, and a client that " +
-				"read the conditions earlier replaces their list.",
+			Description: "When any client first writes the status of an object, an absent status.authoritativeAPI becomes the stored spec.authoritativeAPI. (An API " +
+				"server drops the status on creation, so the value cannot be stored earlier.) If the value is ClusterAPI and the Cluster API object exists already, " +
+				"status.synchronizedGeneration becomes 0 to record this. Later, if a request leaves out authoritativeAPI, synchronizedAPI, synchronizedGeneration or " +
+				"one of the conditions Synchronized and AuthoritySettled, the stored value stays. A client whose types lack such a field replaces the whole status " +
+				"without it, and a client that read the conditions earlier replaces the whole list of conditions.",
 			On: []policies.Scope{{Side: policies.SideMachineAPI, Kinds: withControlPlane(kinds),
 				Operations: []admissionv1.Operation{admissionv1.Update}, Subresource: "status"}},
 			Needs:   when(adoptsForClusterAPI, policies.NeedLiveTwin),

@@ -44,7 +44,7 @@ func DeleteDetached(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return merge(
-		policies.Warn(fmt.Sprintf("this only stops the mirroring: Cluster API is authoritative, and %s. To delete the Cluster API object too: %s",
+		policies.Warn(fmt.Sprintf("this deletion only stops the mirroring: Cluster API is authoritative, and %s. To delete the Cluster API object too: %s",
 			runs(c, stand(c)), deleteThere(c))),
 		atOnce(c, o))
 }
@@ -147,7 +147,7 @@ func endsStranger(c policies.Change) string {
 	acts := ", and Cluster API acts on it"
 	if c.Old.HasAnnotation(PausedAnnotation) {
 		acts = ""
-		what += fmt.Sprintf(" once it is unpaused (remove the annotation %s from it and from its infrastructure machine)", PausedAnnotation)
+		what += fmt.Sprintf(" once this object is unpaused (remove the annotation %s from this object and from its infrastructure machine)", PausedAnnotation)
 	}
 	return fmt.Sprintf("Poundlock did not create this %s%s: %s, and %s stays as it is. Poundlock creates the mirror once this object is gone",
 		c.Kind, acts, what, there(c))
@@ -185,7 +185,7 @@ func DeleteUnknownInstance(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "annotations").Key(InstanceHookAnnotation), fmt.Sprintf(
-		"the provider does not know this Machine's instance yet. The instance would keep running if the garbage collector deleted the provider's machine now. "+
+		"the provider does not know this Machine's instance yet. The instance would keep running if the garbage collector deleted the infrastructure machine now. "+
 			"Delete the Machine in the background: %s --cascade=background", deleteCommand(c))))
 }
 
@@ -216,7 +216,7 @@ func DeleteSetOfUnknownInstance(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-		"the provider does not know the instance of Machine %s yet%s. The instance would keep running if the garbage collector deleted the provider's machine "+
+		"the provider does not know the instance of Machine %s yet%s. The instance would keep running if the garbage collector deleted the infrastructure machine "+
 			"now. Delete the %s in the background: %s --cascade=background", unknown[0], andMore(c, unknown), c.Kind, deleteCommand(c))))
 }
 
@@ -259,7 +259,8 @@ func DeleteSurroundingsOfUnknownInstance(c policies.Change) policies.Verdict {
 		get = "kubectl get machines.cluster.x-k8s.io -A -o yaml"
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-		"the provider does not know the instance of Machine %s yet%s. The provider's machine would be deleted with this %s, and the instance would keep running. "+
+		"the provider does not know the instance of Machine %s yet%s. The infrastructure machine would be deleted with this %s, and the instance would keep "+
+			"running. "+
 			"Try again once the Machine no longer has the annotation %s: %s",
 		unknown[0], more, c.Kind, InstanceHookAnnotation, get)))
 }
@@ -350,11 +351,13 @@ func DeleteInfrastructure(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	if unknownToProvider(c) {
-		return policies.Warn(fmt.Sprintf("this does not terminate the instance %s of Machine %s: the provider has not yet added its finalizer to this %s, and "+
+		return policies.Warn(fmt.Sprintf("this deletion does not terminate the instance %s of Machine %s: the provider has not yet added its finalizer to this "+
+			"%s, and "+
 			"creates another such object",
 			id, name, kindOf(c)), instead)
 	}
-	return policies.Warn(fmt.Sprintf("this terminates the instance %s of Machine %s: Cluster API is authoritative, so Poundlock does not recreate this %s. %s",
+	return policies.Warn(fmt.Sprintf("this deletion terminates the instance %s of Machine %s: Cluster API is authoritative, so Poundlock does not recreate "+
+		"this %s. %s",
 		id, name, kindOf(c), instead))
 }
 

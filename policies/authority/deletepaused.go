@@ -17,7 +17,7 @@ func DeletionPaused(kind Kind, o *policies.Object) []string {
 	if kind.ClusterAPIFinalizer == "" || !o.HasAnnotation(PausedAnnotation) || !o.HasFinalizer(kind.ClusterAPIFinalizer) {
 		return nil
 	}
-	why := fmt.Sprintf("metadata.annotations[%s]: Cluster API does not act on a paused %s, so its deletion does not end while it has the annotation",
+	why := fmt.Sprintf("metadata.annotations[%s]: Cluster API does not act on a paused %s, so the deletion does not end while the annotation is set",
 		PausedAnnotation, kind.Name)
 	unpause := fmt.Sprintf("kubectl -n %s annotate %s.%s/%s", o.Metadata.Namespace, kind.Resource, kind.ClusterAPI.Group, o.Metadata.Name)
 	again := fmt.Sprintf("create the Machine API object again before you delete this object: kubectl poundlock convert %s/%s",
@@ -62,8 +62,8 @@ func endsInstance(machine *policies.Object, infra InfraReference, instance, unpa
 		return at(o, "wait", "--for=jsonpath='{.metadata.deletionTimestamp}' --timeout=15m") + " && " + at(o, "annotate", PausedAnnotation+"-")
 	}
 	first := object{infra.Kind, infra.Name}
-	out := []string{fmt.Sprintf("To have Cluster API terminate %s, run the following in this order. First add to %s %s, if it is missing, the finalizer "+
-		"without which the instance is left behind (if the %[2]s is gone, create it first, with spec.providerID and the annotation): %[4]s",
+	out := []string{fmt.Sprintf("To have Cluster API terminate %s, run the following in this order. First add the provider's finalizer to %s %s, if it is "+
+		"missing: without it the instance is left behind (if the %[2]s is gone, first create it with spec.providerID and the annotation): %[4]s",
 		instance, infra.Kind, infra.Name, hold(first))}
 	ends := []string{fmt.Sprintf("Once Cluster API has deleted the %s, unpause that object too: %s", infra.Kind, letGo(first))}
 	if kept := InfraInstanceKind(infra.Kind); kept != "" {
@@ -71,7 +71,8 @@ func endsInstance(machine *policies.Object, infra InfraReference, instance, unpa
 		if providerOf(infra.Kind).NamesInstanceAfterMachine {
 			second.name = machine.Metadata.Name
 		}
-		out = append(out, fmt.Sprintf("Add the finalizer to %s %s too (if that object does not exist, the provider does not find the instance: terminate it in "+
+		out = append(out, fmt.Sprintf("Add the provider's finalizer to %s %s too (if that object does not exist, the provider does not find the instance: "+
+			"terminate it in "+
 			"the cloud): %s",
 			kept, second.name, hold(second)))
 		ends = append(ends, fmt.Sprintf("Then unpause the %s: %s", kept, letGo(second)))

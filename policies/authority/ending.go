@@ -79,7 +79,8 @@ func MovesEnd(c policies.Change) policies.Verdict {
 		names = strings.Join(c.Facts.Moving, " machine/")
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-		"%s. Wait until they have moved: kubectl poundlock status. To delete these Machines too, cancel their moves first: kubectl poundlock migrate machine/%s "+
+		"%s. Wait until the Machines have moved: kubectl poundlock status. To delete these Machines too, cancel their moves first: kubectl poundlock migrate "+
+			"machine/%s "+
 			"--cancel", what, names)))
 }
 
@@ -131,7 +132,8 @@ func ControlPlaneEnds(c policies.Change) policies.Verdict {
 	if heldByEtcd(c) {
 		what, lost = " once etcd's hook no longer holds them", ", and a deletion cannot be taken back"
 	}
-	what = fmt.Sprintf("with this %s %d of %d control plane Machines (%s) are deleted with their instances%s", kindOf(c), len(ending), all, nameSome(ending), what)
+	what = fmt.Sprintf("together with this %s, %d of %d control plane Machines (%s) are deleted with their "+
+		"instances%s", kindOf(c), len(ending), all, nameSome(ending), what)
 	without := slices.DeleteFunc(slices.Clone(c.Facts.ControlPlaneLost), func(name string) bool { return slices.Contains(ending, name) })
 	var others []string
 	if len(without) > 0 {
@@ -148,7 +150,7 @@ func ControlPlaneEnds(c policies.Change) policies.Verdict {
 		what += "; " + why
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-		"%s. First migrate those that would be deleted to the API that stays: kubectl poundlock migrate %s --to %s. To delete the control plane, too: %s",
+		"%s. First migrate the Machines that would be deleted to the API that stays: kubectl poundlock migrate %s --to %s. To delete the control plane, too: %s",
 		what, "machine/"+strings.Join(ending, " machine/"), strings.ToLower(string(Ends(c).Other())), allowAs(c, AllowsControlPlane))))
 }
 
@@ -178,7 +180,7 @@ func ControlPlaneLast(c policies.Change) policies.Verdict {
 	}
 	if d, asks := deleted(c); asks && d.Outcome().Object == MadeAgain {
 		return policies.Warn(fmt.Sprintf("until Poundlock has recreated this mirror, Cluster API finds no control plane Machine in %s: "+
-			"when a Machine is deleted there, it drains no Node and waits for no preDrain hook",
+			"when a Machine is deleted in that namespace, Cluster API drains no Node and waits for no preDrain hook",
 			c.Namespace))
 	}
 	if c.Facts.Twin != nil && stand(c).authoritative() != ClusterAPI ||
@@ -194,8 +196,9 @@ func ControlPlaneLast(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-		"no other control plane Machine stays. Cluster API would then drain no Node and wait for no preDrain hook, not even etcd's, also for the Machines that "+
-			"are already being deleted. Wait until they are replaced. To delete the last one anyway: kubectl -n %s annotate --overwrite %s.%s %s %s=%s",
+		"no other control plane Machine would stay. Cluster API would then drain no Node and wait for no preDrain hook, not even etcd's, also for the Machines "+
+			"that "+
+			"are already being deleted. Wait until these are replaced. To delete this Machine anyway: kubectl -n %s annotate --overwrite %s.%s %s %s=%s",
 		namespace, kind.Resource, kind.ClusterAPI.Group, c.Name,
 		AllowDeletionAnnotation, AllowsControlPlane)))
 }

@@ -70,10 +70,10 @@ func DeleteHooked(c policies.Change) policies.Verdict {
 			instead = fmt.Sprintf("Delete the Machine in the background, which waits: %s --cascade=background", deleteCommand(c))
 		}
 		return policies.Deny(field.Forbidden(field.NewPath("metadata", "annotations").Key(hooks[0]), fmt.Sprintf(
-			"in the foreground the garbage collector deletes the provider's machine, and with it the instance, without waiting for %s. %s", which, instead)))
+			"in the foreground the garbage collector deletes the infrastructure machine, and with it the instance, without waiting for %s. %s", which, instead)))
 	case c.Actor == policies.Anyone && drained(c.Old) && !c.Facts.Undrained: // if Undrained, a deletion in the background does not drain the Node either
-		return policies.Warn(fmt.Sprintf("in the foreground the garbage collector deletes the provider's machine, and with it the instance, before Node %s is "+
-			"drained. With --cascade=background it is drained first", nodeOf(c.Old)))
+		return policies.Warn(fmt.Sprintf("in the foreground the garbage collector deletes the infrastructure machine, and with it the instance, before Node %s is "+
+			"drained. With --cascade=background the Node is drained first", nodeOf(c.Old)))
 	}
 	return policies.Verdict{}
 }
@@ -97,13 +97,14 @@ func DeleteSetOfHooked(c policies.Change) policies.Verdict {
 	case !inForeground(c):
 		return policies.Verdict{}
 	case len(hooked) == 0 && len(with) > 0 && c.Actor == policies.Anyone && !c.Facts.Undrained:
-		return policies.Warn(fmt.Sprintf("in the foreground the garbage collector deletes the providers' machines, and with them the instances, before the Node of "+
-			"Machine %s%s is drained. With --cascade=background it is drained first", with[0], andMore(c, with)))
+		return policies.Warn(fmt.Sprintf("in the foreground the garbage collector deletes the infrastructure machines, and with them the instances, before the "+
+			"Node of "+
+			"Machine %s%s is drained. With --cascade=background the Node is drained first", with[0], andMore(c, with)))
 	case len(hooked) == 0:
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-		"in the foreground the garbage collector deletes the providers' machines, and with them the instances, without waiting for the hooks of Machine %s%s. "+
+		"in the foreground the garbage collector deletes the infrastructure machines, and with them the instances, without waiting for the hooks of Machine %s%s. "+
 			"Delete the %s in the background, which waits: %s --cascade=background", hooked[0], andMore(c, hooked), c.Kind, deleteCommand(c))))
 }
 

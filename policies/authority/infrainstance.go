@@ -206,7 +206,7 @@ func BesideKept(c policies.Change) policies.Verdict {
 		remedy = "" // the kept object runs another Machine's instance
 	}
 	return policies.Deny(field.Invalid(field.NewPath("metadata", "name"), c.Name, fmt.Sprintf(
-		"%s, and its controller could act on the instance of this Machine, which it may find by the name: %screate the Machine under another name",
+		"%s, and its controller could find the instance of this Machine by the name, and act on the instance: %screate the Machine under another name",
 		what, remedy)))
 }
 

@@ -219,7 +219,7 @@ func TestAMoveIsWarnedOfAnotherInstance(t *testing.T) {
 		{"another's", "42-b", MachineAPI, "VSphereVM m-vm names another instance (spec.biosUUID) than spec.providerID of this Machine, and Cluster API would act " +
 			"on that other instance. Delete the object, and Poundlock recreates it: kubectl -n capi delete vspherevm.infrastructure.cluster.x-k8s.io m-vm"},
 		{"another's, which Cluster API acts on", "42-b", ClusterAPI, "VSphereVM m-vm names another instance (spec.biosUUID) than spec.providerID of this " +
-			"Machine. Correct spec.providerID, or restore the object"},
+			"Machine. Correct spec.providerID of the Machine, or restore the other object"},
 	} {
 		change := policies.Change{
 			Subject:   policies.Subject{Side: policies.SideMachineAPI, Kind: "Machine", Name: "m", Namespace: "mapi", TwinNamespace: "capi"},
@@ -340,7 +340,8 @@ func TestARequestBesideAnInstanceThatEnds(t *testing.T) {
 		{"the provider's machine is", "ClusterAPI", "VSphereMachine", ``, going, ``, "VSphereMachine capi/m is being deleted, and " + ends, ``},
 		{"what is kept is", "ClusterAPI", "VSphereMachine", ``, ``, going, "VSphereVM capi/m is being deleted, and " + ends, ``},
 		{"OpenStack's is", "ClusterAPI", "OpenStackMachine", ``, ``, going, "OpenStackServer capi/m is being deleted, and " + ends, ``},
-		{"the mirror's is, which Poundlock recreates", "MachineAPI", "VSphereMachine", ``, ``, going, "so authority cannot move. Try again when Poundlock has recreated it", ``},
+		{"the mirror's is, which Poundlock recreates", "MachineAPI", "VSphereMachine", ``, ``, going, "so authority cannot move. Try again when Poundlock has " +
+			"recreated that object", ``},
 		{"it may have any name, and is not looked at", "ClusterAPI", "VSphereMachine", `, "namingStrategy": {}`, ``, "-", ``, ""},
 	} {
 		read := func(text string) *policies.Object {

@@ -122,13 +122,14 @@ func keeps(c policies.Change, ref metav1.OwnerReference) bool {
 // goneKeeper returns the reason why a provider's machine may not own the object that is kept for an instance: no provider's machine of that name and UID
 // exists. It returns "" if there is one.
 func goneKeeper(c policies.Change, ref metav1.OwnerReference) string {
-	const follows = "so the garbage collector would delete this %s, and unless it is paused its controller would terminate the instance: "
+	const follows = "so the garbage collector would delete this %s. Unless it is paused, its controller would then terminate the instance: "
 	i := slices.IndexFunc(c.Facts.Owners, func(o *policies.Object) bool { return o.Kind == ref.Kind && o.Metadata.Name == ref.Name })
 	if i < 0 {
 		return fmt.Sprintf("there is no %s %s in this namespace, "+follows+"leave the owner reference out", ref.Kind, ref.Name, kindOf(c))
 	}
 	if uid := c.Facts.Owners[i].Metadata.UID; uid != ref.UID {
-		return fmt.Sprintf("the UID of %s %s is %s, "+follows+"leave the owner reference out, or write this UID", ref.Kind, ref.Name, uid, kindOf(c))
+		return fmt.Sprintf("the owner reference does not have the UID of %s %s "+
+			"(%s), "+follows+"leave the owner reference out, or write this UID", ref.Kind, ref.Name, uid, kindOf(c))
 	}
 	return ""
 }
@@ -150,7 +151,8 @@ func InfraUnowned(c policies.Change) policies.Verdict {
 	}
 	ref := c.New.Metadata.OwnerReferences[0]
 	return policies.Deny(field.Forbidden(ownersPath.Index(0), fmt.Sprintf(
-		"%s %s would replace the present owners of this %[3]s. If no object with that UID exists, or it is deleted later, the garbage collector deletes this "+
+		"%s %s would replace the present owners of this %[3]s. If no object with that UID exists, or the object is deleted later, the garbage collector deletes "+
+			"this "+
 			"%[3]s, and its controller terminates the instance: leave the owner references as they are",
 		ref.Kind, ref.Name, kindOf(c))))
 }
@@ -207,7 +209,8 @@ func disowns(c policies.Change, ref metav1.OwnerReference) string {
 	}
 	machine := c.Facts.Owners[i]
 	if machine.Metadata.UID != ref.UID {
-		return fmt.Sprintf("the UID of Machine %s is %s, and the garbage collector deletes an object whose owner has another UID", ref.Name, machine.Metadata.UID)
+		return fmt.Sprintf("the owner reference does not have the UID of Machine %s (%s), and the garbage collector deletes an object if no owner with the UID of "+
+			"the reference exists", ref.Name, machine.Metadata.UID)
 	}
 	if machine.HasAnnotation(PausedAnnotation) && !c.New.HasAnnotation(PausedAnnotation) && !unpausedForItsEnd(c, machine, ref) {
 		return fmt.Sprintf("Machine %s is paused, but this object is not. The provider's controller only checks whether this object is paused, and would create "+
@@ -227,8 +230,8 @@ func disowns(c policies.Change, ref metav1.OwnerReference) string {
 func InfraTaken(c policies.Change) policies.Verdict {
 	if from := InfraReferenceOf(c.Old); refersAnew(c) && from.Name != "" && !refersToItsOwn(c) && c.Facts.Twin != nil && !stand(c).locked() {
 		return policies.Deny(field.Forbidden(infraRefPath, fmt.Sprintf(
-			"%s %s runs this Machine's instance, and another infrastructure machine would create a second instance: leave the reference as it is. For another "+
-				"instance create another Machine",
+			"%s %s runs this Machine's instance, and another infrastructure machine would create a second instance: leave spec.infrastructureRef as it is. For "+
+				"another instance, create another Machine",
 			from.Kind, from.Name)))
 	}
 	owner := takenFrom(c)

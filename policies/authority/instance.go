@@ -161,7 +161,7 @@ func instanceWarnings(c policies.Change, s standing) []string {
 			return nil // the review has not looked up the other side
 		}
 		return []string{fmt.Sprintf(
-			"the move will wait until spec.providerID of both Machines is the same instance (here it is %q, and the phase is %q). %s may have requested an "+
+			"the move will wait until spec.providerID of both Machines is the same instance (on this object it is %q, and the phase is %q). %s may have requested an "+
 				"instance, and %s would create a second one",
 			providerID(c.Old), s.Phase, from.Text(), from.Other().Text())}
 	case InstanceStarting:
@@ -208,7 +208,7 @@ func OtherInstance(c policies.Change) string {
 func otherInstance(kept *policies.Object, from API, namespace string) string {
 	why := fmt.Sprintf("%s %s names another instance (%s) than spec.providerID of this Machine", kept.Kind, kept.Metadata.Name, keptInstanceField(kept))
 	if from != MachineAPI {
-		return why + ". Correct spec.providerID, or restore the object"
+		return why + ". Correct spec.providerID of the Machine, or restore the other object"
 	}
 	return fmt.Sprintf("%s, and Cluster API would act on that other instance. Delete the object, and Poundlock recreates it: kubectl -n %s delete %s.%s %s",
 		why, namespace, strings.ToLower(kept.Kind), infraGroupOf(kept), kept.Metadata.Name)
@@ -244,7 +244,7 @@ func decisionWarning(c policies.Change, s standing) []string {
 	at, from := fmt.Sprintf("metadata.annotations[%s]: ", NoInstanceAnnotation), s.authoritative().Text()
 	switch asked := (Objects{MachineAPI: c.New}).decided(s.Shape); {
 	case !asked:
-		return []string{at + "no move waits for this value, so it has no effect. The message of the condition AuthoritySettled has the right command"}
+		return []string{at + "no move waits for this value, so the annotation has no effect. The message of the condition AuthoritySettled has the right command"}
 	case s.Current == Migrating:
 		return []string{at +
 			fmt.Sprintf("you declare that no instance exists, and %s will create one. If an instance does exist, it keeps running and nothing will delete it. "+

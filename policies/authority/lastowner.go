@@ -73,9 +73,9 @@ func endsWith(c policies.Change) string {
 	case c.Kind == MachineDeployment:
 		return "its MachineSets with it, and their Machines with their instances"
 	case c.Kind == "MachineSet":
-		return "the Machines that it has made with it"
+		return "the Machines that the set has created"
 	case c.Facts.Twin != nil && c.Side != policies.SideInfrastructure:
-		return "the deletion could end what it has in common with " + there(c)
+		return "the deletion could terminate the instance that it shares with " + there(c)
 	}
-	return "unless it is paused, its controllers terminate its instance"
+	return "unless the object is paused, its controllers terminate the instance"
 }

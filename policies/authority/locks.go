@@ -59,7 +59,7 @@ func mayChange(c policies.Change) []string {
 // lockedReason returns the message of a lock, including the remedies. infra is InfraInstead or "".
 func lockedReason(c policies.Change, s standing, infra string) string {
 	if s.Current == Unset {
-		return fmt.Sprintf("it is not stored yet which API is authoritative for %s. Poundlock stores it within moments of the object's creation: try again then",
+		return fmt.Sprintf("status.authoritativeAPI of %s is not set yet. Poundlock sets it within moments of the object's creation: try again then",
 			there(c))
 	}
 	return fmt.Sprintf("%s is authoritative for this %s: change %s instead%s%s%s%s%s",
@@ -71,7 +71,8 @@ const InfraInstead = " (the fields of providerSpec are in the object that its in
 
 // TemplateInstead is the part of a lock's message about spec.template.spec.authoritativeAPI. It is the only field of a set's template that has an effect while
 // Machine API scales the set, but has no counterpart in Cluster API.
-const TemplateInstead = " (except spec.template.spec.authoritativeAPI: Cluster API has no such field, and it only has an effect while Machine API scales " +
+const TemplateInstead = " (except spec.template.spec.authoritativeAPI: Cluster API has no such field, and the field only has an effect while Machine API " +
+	"scales " +
 	"the set)"
 
 func templateInstead(c policies.Change) string {

@@ -134,7 +134,8 @@ func MetadataReserved(c policies.Change) policies.Verdict {
 			errs = append(errs, field.Forbidden(m.path(), markReason(c)))
 		case m.derivedFrom(c) != "" && !s.moving():
 			errs = append(errs, field.Forbidden(m.path(),
-				fmt.Sprintf("Poundlock derives this label from %s of %s, and would restore it: change it there", m.derivedFrom(c), there(c))))
+				fmt.Sprintf("Poundlock derives this label from %s of %s, and would restore the label: change the source on that object "+
+					"instead", m.derivedFrom(c), there(c))))
 		default:
 			errs = append(errs, field.Forbidden(m.path(), reason))
 		}
@@ -169,7 +170,8 @@ func (m metadataChange) derivedFrom(c policies.Change) string {
 // Reasons of MetadataReserved. LeftAloneReason is for labels and annotations that a controller of the Machine API writes. LeftOutReason is for a request that
 // leaves out labels and annotations.
 const (
-	LeftAloneReason = "a controller of the Machine API writes this on the Machine API object, whichever API is authoritative, and Poundlock does not mirror " +
+	LeftAloneReason = "a controller of the Machine API writes this label or annotation on the Machine API object, whichever API is authoritative, and " +
+		"Poundlock does not mirror " +
 		"it: leave it as it is"
 	reservedWhere = "names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not authoritative"
 	LeftOutReason = reservedWhere + ", and this request removes some of them. Keep them, also in a manifest that replaces the whole object, or use kubectl " +
@@ -199,7 +201,8 @@ func (m metadataChange) marks(s standing) bool {
 // markReason returns the message for a refused change of one of the annotations of marks. The message says what a person can do so that the object is no mirror
 // any more. The usual remedy, to change the authoritative object, would not help, because the authoritative object does not have these annotations.
 func markReason(c policies.Change) string {
-	return fmt.Sprintf("with this annotation Poundlock marks a mirror of %s, for which Machine API is authoritative. To let Cluster API act, migrate it: %s. "+
+	return fmt.Sprintf("with this annotation Poundlock marks a mirror of %s, for which Machine API is authoritative. To let Cluster API act, migrate the "+
+		"object: %s. "+
 		"To stop all mirroring, stop Poundlock and run: kubectl poundlock cleanup", there(c), moveTo(c, ClusterAPI))
 }
 
@@ -219,7 +222,7 @@ func reservedReason(c policies.Change, s standing, refused []metadataChange) str
 	if refused = slices.DeleteFunc(refused, func(m metadataChange) bool { return m.leftAlone(c) }); len(refused) == 0 {
 		return LeftAloneReason
 	}
-	return fmt.Sprintf("%s: set it on %s, which is authoritative: %s", reservedWhere, there(c), setThere(c, refused))
+	return fmt.Sprintf("%s: set the label or annotation on %s, which is authoritative: %s", reservedWhere, there(c), setThere(c, refused))
 }
 
 // Renamed returns the labels and annotations that have different names in the two APIs, as a map from the Machine API's name to Cluster API's.
@@ -347,7 +350,8 @@ func MetadataConflict(c policies.Change) policies.Verdict {
 		if want, carried := twinValue(c.Facts.Twin, m); carried && (m.removed || m.value != want) && !free(m) && !m.stays(c) && !pauses(c, m) &&
 			!unpauses(c, m) && !m.granted(c) {
 			errs = append(errs, field.Forbidden(m.path(),
-				fmt.Sprintf("%s, which is authoritative, has the value %q, and the mirror follows it: change it on the authoritative object", there(c), brief(want))))
+				fmt.Sprintf("%s, which is authoritative, has the value %q, and the mirror has the same value: change the value on the authoritative "+
+					"object", there(c), brief(want))))
 		}
 	}
 	return policies.Deny(errs...)
@@ -396,7 +400,7 @@ func Propagation(c policies.Change) policies.Verdict {
 	for _, m := range metadataChanges(c) {
 		if domain, _, _ := strings.Cut(m.key, "/"); domain == Domain {
 			errs = append(errs, field.Forbidden(m.path(),
-				"only Poundlock writes this. Cluster API may only propagate labels and annotations of its own templates"))
+				"only Poundlock writes its own labels and annotations. Cluster API may only propagate labels and annotations of its own templates"))
 		}
 	}
 	return policies.Deny(errs...)

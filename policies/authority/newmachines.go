@@ -93,7 +93,8 @@ func bootDataWarning(c policies.Change, name string) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf(
-		"new Machines will boot with Secret %s/%s, which OpenShift does not copy there, unlike %s. If it does not exist yet, create it from the one in %s before "+
+		"new Machines will boot with Secret %s/%s. Unlike %[3]s, OpenShift does not copy this Secret to that namespace. If the Secret does not exist there yet, "+
+			"create it from the one in %[4]s before "+
 			"the set creates a Machine (guide: Boot data)",
 		c.TwinNamespace, brief(name), copied, c.Namespace)}
 }
@@ -110,8 +111,8 @@ func bootedWarnings(c policies.Change) (out []string) {
 	value := spec.ProviderSpec.Value
 	if name := value.UserDataSecret.Name; name != "" && name != copied && value.readAgain() {
 		out = append(out, fmt.Sprintf(
-			"Cluster API's provider reads Secret %s/%s even after the Machine has booted, and fails without it. OpenShift does not copy it there, unlike %s. If it "+
-				"does not exist yet, create it from the one in %s first (guide: Boot data)",
+			"Cluster API's provider reads Secret %s/%s even after the Machine has booted, and fails without it. Unlike %[3]s, OpenShift does not copy this Secret to "+
+				"that namespace. If the Secret does not exist there yet, create it from the one in %[4]s first (guide: Boot data)",
 			c.TwinNamespace, brief(name), copied, c.Namespace))
 	}
 	if id := value.ManagedIdentity; id != "" && !strings.Contains(id, "/") && value.is("AzureMachineProviderSpec") {
@@ -146,7 +147,8 @@ func groupWarning(value ofProvider) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf(
-		"Machine API creates server group %s where it is missing, and Cluster API does not: check that it exists before the set grows (openstack server group list)",
+		"Machine API creates server group %s if it is missing, and Cluster API does not: check that the group exists before the set grows (openstack server group "+
+			"list)",
 		brief(value.ServerGroupName))}
 }
 

@@ -105,7 +105,7 @@ func Next(s State) Step {
 	switch {
 	case !s.Enabled:
 		return Step{Action: Rest, Reason: ReasonDisabled,
-			Message: "The feature gate MachineAPIMigration is off, or the CRD has no status.authoritativeAPI: Poundlock does nothing here."}
+			Message: "The feature gate MachineAPIMigration is off, or the CRD has no status.authoritativeAPI: Poundlock does nothing for this object."}
 	case !s.MachineAPI.Exists:
 		return Step{Action: Rest, Reason: ReasonGone, Message: "There is no Machine API object."}
 	case s.Current == Unset:
@@ -291,8 +291,8 @@ func blocked(s State) (Step, bool) {
 	}
 	if s.Detached && s.Current == ClusterAPI {
 		return s.wait(ReasonDeleting, WhoMachineAPI,
-			"The move to %s does not start: the MachineSet of this object was deleted, so the garbage collector is about to delete this object too, and after a "+
-				"move with the instance.", to), true
+			"The move to %s does not start: the MachineSet of this object was deleted, so the garbage collector is about to delete this object too. After a move, "+
+				"the instance would be terminated with it.", to), true
 	}
 	if s.TargetLeaves {
 		return s.wait(ReasonSurroundings, WhoSurroundings,
@@ -310,8 +310,8 @@ func blocked(s State) (Step, bool) {
 	if s.Instance == InstanceShared {
 		return s.wait(ReasonInstanceShared, WhoHolders,
 			"The move to %s does not start while another Machine has the same spec.providerID: two APIs would act on one instance. If the instance is not this "+
-				"Machine's, correct or remove spec.providerID here. If it is, correct spec.providerID of the other Machine. To be allowed to, request the migration of "+
-				"the other Machine too.", to), true
+				"Machine's, correct or remove spec.providerID of this Machine. If it is, correct spec.providerID of the other Machine. To be allowed to change it, "+
+				"request the migration of the other Machine too.", to), true
 	}
 	if s.Instance == InstanceAlsoKept {
 		return s.wait(ReasonInstanceShared, WhoHolders,
@@ -357,7 +357,7 @@ func blocked(s State) (Step, bool) {
 	if s.RequestsOpen {
 		return s.wait(ReasonRequestsOpen, whoRequested(s.Current),
 			"The move to %s does not start while a request of this MachineHealthCheck to remediate a Machine is open: only this check deletes the request when the "+
-				"Machine is healthy again, and it no longer does so after the move.", to), true
+				"Machine is healthy again, and the check no longer does so after the move.", to), true
 	}
 	return Step{}, false
 }
@@ -405,8 +405,8 @@ func unsettled(s State) (Step, bool) {
 		return s.waitStep(ReasonNotPaused, who, "Cluster API is authoritative, and is unpaused once its controllers have acknowledged their last pause."), true
 	}
 	if s.withheld() {
-		return s.uncounted("Cluster API is authoritative, but its MachineSet stays paused until it counts each Machine of Machine API's MachineSet. Otherwise it " +
-			"would create another Machine for each that it does not count."), true
+		return s.uncounted("Cluster API is authoritative, but its MachineSet stays paused until the set counts each Machine of Machine API's MachineSet. " +
+			"Otherwise the set would create another Machine for each one that it does not count."), true
 	}
 	if s.unseen() {
 		return s.waitStep(ReasonCatchingUp, WhoMirror,
@@ -488,8 +488,9 @@ func forth(s State) Step {
 		return s.wait(ReasonCatchingUp, WhoMirror, "%s has paused: waiting until the mirror has its last change.", s.Origin.Text())
 	}
 	if s.Unprepared {
-		return s.wait(ReasonCatchingUp, WhoMirror, "Machine API has paused: waiting until Poundlock has prepared Cluster API's objects. It removes the Machine's "+
-			"failure and phase from their status, because Cluster API's controllers report their own, and sets "+SparedAnnotation+" where there is no instance yet.")
+		return s.wait(ReasonCatchingUp, WhoMirror, "Machine API has paused: waiting until Poundlock has prepared Cluster API's objects. Poundlock removes the "+
+			"Machine's failure and phase from the status of these objects, because Cluster API's controllers report their own, and "+
+			"sets "+SparedAnnotation+" if there is no instance yet.")
 	}
 	if s.Uncounted != 0 {
 		return s.uncounted("%s has paused: waiting until both MachineSets count the same Machines. Otherwise the other set would create or delete a Machine.",

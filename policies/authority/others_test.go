@@ -15,14 +15,14 @@ import (
 
 // refusedWrites are the requests of those rows of authority.Others that have to be refused, by their sentences in testdata/writers.
 var refusedWrites = map[string]string{
-	"Machine API's machine controller: its finalizer onto a Machine":                                           "the machine controller adds its finalizer before it calls a cloud, by a PUT",
-	"Machine API's MachineSet controller: a Machine for a MachineSet for which Cluster API is authoritative":   "the machineset controller creates a Machine for its set, with the template's whole spec",
-	"machine-config-operator: the boot image of a MachineSet, whenever any MachineSet changes":                 "the machine-config-controller writes a boot image into a set",
-	"Hive: replicas, labels and taints of the MachineSets of a MachinePool":                                    "Hive scales a set, labels it and writes what its Nodes are labelled with, by a PUT",
-	"assisted-service: a bare-metal Machine's spec, replaced by one that only has a providerSpec":              "assisted-service replaces the whole spec of a Machine by a providerSpec",
-	"bare metal's MachineSet controller: spec.replicas of a MachineSet annotated metal3.io/autoscale-to-hosts": "somebody asks to move a set whose replicas follow hosts",
-	"console: /spec/replicas by a JSON patch, not by /scale":                                                   "the console scales a set by a JSON patch of its main resource",
-	"console: all annotations of a Machine, replaced by a mark for deletion":                                   "the console replaces all annotations of a Machine by a mark",
+	"Machine API's machine controller: its finalizer onto a Machine":                                                         "the machine controller adds its finalizer before it calls a cloud, by a PUT",
+	"Machine API's MachineSet controller: the creation of a Machine for a MachineSet for which Cluster API is authoritative": "the machineset controller creates a Machine for its set, with the template's whole spec",
+	"machine-config-operator: the boot image of a MachineSet, whenever any MachineSet changes":                               "the machine-config-controller writes a boot image into a set",
+	"Hive: replicas, labels and taints of the MachineSets of a MachinePool":                                                  "Hive scales a set, labels it and writes what its Nodes are labelled with, by a PUT",
+	"assisted-service: a bare-metal Machine's spec, replaced by one that only has a providerSpec":                            "assisted-service replaces the whole spec of a Machine by a providerSpec",
+	"bare metal's MachineSet controller: spec.replicas of a MachineSet annotated metal3.io/autoscale-to-hosts":               "somebody asks to move a set whose replicas follow hosts",
+	"console: /spec/replicas by a JSON patch, not by /scale":                                                                 "the console scales a set by a JSON patch of its main resource",
+	"console: all annotations of a Machine, replaced by a mark for deletion":                                                 "the console replaces all annotations of a Machine by a mark",
 	"GitOps: what its manifest has":                               "GitOps applies a manifest whose spec differs from the mirror's",
 	"OpenShift's own migration: everything that Poundlock writes": "OpenShift's own migration takes over the authority of a Machine",
 }

@@ -91,7 +91,8 @@ func Relabelled(c policies.Change) policies.Verdict {
 		case set.Deleting() || before == after:
 		case before && controlledBy(c.Old, set):
 			out = append(out, fmt.Sprintf("metadata.labels: MachineSet %s no longer selects this Machine, and creates another one in its place. This Machine keeps "+
-				"running, and is deleted with the set. To keep it in the set, keep the labels of the set's spec.selector. To replace it, delete it", name))
+				"running, and is deleted with the set. To keep the Machine in the set, keep the labels of the set's spec.selector. To replace the Machine, delete "+
+				"it", name))
 		case after && !owned(c.Old) && acts(set, apiOf(c.Old)):
 			out = append(out, fmt.Sprintf("metadata.labels: MachineSet %s selects this Machine, which no set owns. The set adopts the Machine, and deletes Machines "+
 				"beyond its spec.replicas with their instances. To prevent that, use other labels", name))
@@ -175,7 +176,7 @@ func OrphansAdopted(c policies.Change) policies.Verdict {
 			continue
 		}
 		v.Warnings = append(v.Warnings, fmt.Sprintf(
-			"%s: from then on these Machines count as replicas of that set, and are deleted with it. To prevent that, first %s", what, keep))
+			"%s: from then on these Machines count as replicas of that set, and are deleted with that set. To prevent that, first %s", what, keep))
 	}
 	for _, name := range slices.Sorted(maps.Keys(later)) {
 		if !soon[name] {

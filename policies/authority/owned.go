@@ -33,14 +33,15 @@ func FinalizersOwned(c policies.Change) policies.Verdict {
 	}
 	if asksForForeground(c) {
 		errs = append(errs, field.Forbidden(finalizersPath, fmt.Sprintf(
-			"with the finalizer %s, each later deletion of this %s would be a foreground deletion, also one by a controller. The garbage collector would then "+
-				"delete providers' machines without waiting for hooks, and before Nodes are drained. Leave the finalizer out. To delete in the foreground once: %s "+
+			"with the finalizer %s, each later deletion of this %s would be a foreground deletion, also one by a controller. The garbage collector would then delete "+
+				"infrastructure machines without waiting for hooks, and before Nodes are drained. Leave the finalizer out. To delete in the foreground once: %s "+
 				"--cascade=foreground",
 			metav1.FinalizerDeleteDependents, c.Kind, deleteCommand(c))))
 	}
 	if !mayOwn(c, s) && !sameOwners(c) {
 		errs = append(errs, field.Forbidden(ownersPath, fmt.Sprintf(
-			"owner references decide what is deleted together, on %s too. Only Poundlock and the controllers of the authoritative API may change them", there(c))))
+			"owner references decide which objects are deleted together, also on %s. Only Poundlock and the controllers of the authoritative API may change "+
+				"them", there(c))))
 	}
 	return policies.Deny(errs...)
 }
@@ -204,7 +205,7 @@ func unmirrored(o *policies.Object) bool {
 	return Read(o).Current == MachineAPI && askedFor(o) == MachineAPI && !o.HasFinalizer(SyncFinalizer)
 }
 
-const ownStatusReason = "only Poundlock writes this. Only the Machine API's controllers write the condition Paused: they keep it True until " +
+const ownStatusReason = "only Poundlock writes this part of status. Only the Machine API's controllers write the condition Paused: they keep it True until " +
 	"status.authoritativeAPI is MachineAPI, and do not set it to True after that. Read the object again, and patch only the other parts of status"
 
 // reportedConditions returns the types of the conditions, beside Synchronized, that the actor may not add or change: a handoff continues when Paused
@@ -317,7 +318,7 @@ func CheckPaused(c policies.Change) policies.Verdict {
 
 // CheckPausedReason says why nobody may unpause the Machine API's check. The command that moves authority follows this text.
 const CheckPausedReason = "Cluster API's check is authoritative. The Machine API's controller does not read authoritativeAPI, and only this annotation " +
-	"keeps it from remediating Machines too: keep the annotation, also in a manifest that replaces the object. " +
+	"keeps that controller from remediating Machines too: keep the annotation, also in a manifest that replaces the object. " +
 	"To stop remediations for a while, " + checkAtRest + ". To let this check act, move authority: "
 
 // checkAtRest says how a person stops the remediations of a Cluster API check. It has the effect of a pause, but only Poundlock may pause that check.
@@ -325,7 +326,7 @@ const checkAtRest = "set spec.remediation.triggerIf.unhealthyLessThanOrEqualTo o
 
 // pausedWithMachines returns the warning about the Machines of a MachineSet that becomes the mirror.
 func pausedWithMachines(c policies.Change) string {
-	return fmt.Sprintf("this MachineSet becomes the mirror of %s, and then nobody can unpause it. Poundlock creates no Machine API object for those of its "+
+	return fmt.Sprintf("this MachineSet becomes the mirror of %s, and then nobody can unpause the set. Poundlock creates no Machine API object for those of its "+
 		"Machines (%d) that have none, and nothing replaces these Machines. Neither set can migrate until you have deleted each of them with its instance",
 		there(c), setReplicas(c.Old))
 }
@@ -343,6 +344,6 @@ func pausedReason(c policies.Change) string {
 	if c.Kind == "MachineHealthCheck" {
 		rest = "To stop remediations for a while, " + checkAtRest + ". "
 	}
-	return fmt.Sprintf("Poundlock pauses and unpauses an object that %s mirrors. %sTo stop Cluster API from acting on it, move authority: %s",
+	return fmt.Sprintf("Poundlock pauses and unpauses an object that %s mirrors. %sTo stop Cluster API from acting on the object, move authority: %s",
 		there(c), rest, moveTo(c, MachineAPI))
 }

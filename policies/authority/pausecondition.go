@@ -19,8 +19,8 @@ func PauseCondition(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(statusPath.Child("conditions").Key(ConditionPaused), fmt.Sprintf(
-		"by this condition the controllers of this %s report that they leave it alone, or act on it again, and a move waits for that: only they write it. "+
-			"Leave it as it is, and patch only the other parts of status", c.New.Kind)))
+		"the controllers of this %s report by this condition whether they are paused, and a move waits for this report, so only these controllers write the "+
+			"condition. Leave the condition as it is, and patch only the other parts of status", c.New.Kind)))
 }
 
 // changesPaused reports whether a person adds or changes the condition Paused, or removes it from a paused object. The removal matters because a move assumes

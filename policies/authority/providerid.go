@@ -42,8 +42,8 @@ func ProviderIDKept(c policies.Change) policies.Verdict {
 	var errs field.ErrorList
 	for _, name := range changedInstance(c) {
 		errs = append(errs, field.Forbidden(specPath.Child(name), fmt.Sprintf(
-			"only controllers may change it, as it names the instance that is terminated when this %[1]s is deleted: leave it as it is; "+
-				"for another instance create another %[1]s",
+			"this field names the instance that is terminated when this %[1]s is deleted, so only controllers may change it. Leave the field as it is. For another "+
+				"instance, create another %[1]s",
 			kindOf(c))))
 	}
 	return policies.Deny(errs...)
@@ -87,7 +87,7 @@ func ProviderIDUnique(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Invalid(specPath.Child(named[0]), specTexts(c.New)[named[0]], fmt.Sprintf(
-		"it is the instance of Machine %s, and two controllers would act on it: leave spec.%s out, or wait until that Machine is gone",
+		"this ID is that of the instance of Machine %s, and two controllers would act on the instance. Leave spec.%s out, or wait until that Machine is gone",
 		strings.Join(c.Facts.Holders, ", "), named[0])))
 }
 
@@ -105,13 +105,14 @@ func ofAnotherCloud(c policies.Change, named []string) *field.Error {
 			return nil
 		}
 		return field.Invalid(specPath.Child(name), id, fmt.Sprintf(
-			"it names no instance: leave spec.%s out, or write an ID of the form %s", name, provider.InstanceID))
+			"this value names no instance: leave spec.%s out, or write an ID of the form %s", name, provider.InstanceID))
 	}
 	if instanceid.Scheme(id) == instanceid.Scheme(provider.InstanceID) {
 		return nil
 	}
 	return field.Invalid(specPath.Child(name), id, fmt.Sprintf(
-		"it is no ID of an instance on %s, and controllers would act on the instance that its last part names: leave spec.%s out, or write an ID of the form %s",
+		"this value is not an ID of an instance on %s, and controllers would act on the instance that the last part of the value names: leave spec.%s out, or "+
+			"write an ID of the form %s",
 		provider.Platform, name, provider.InstanceID))
 }
 
@@ -141,7 +142,8 @@ func ProviderIDGiven(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Required(specPath.Child("providerID"), fmt.Sprintf(
-		"Machine %s has the instance %s, and without spec.providerID here its provider's controller would create a second one: set spec.providerID: %s",
+		"Machine %s has the instance %s, and without spec.providerID on this object the provider's controller would create a second instance: set "+
+			"spec.providerID: %s",
 		twinName(c), id, id)))
 }
 

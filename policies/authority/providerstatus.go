@@ -28,8 +28,8 @@ func ProviderStatusOwned(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(statusPath.Child("providerStatus"),
-		"it names the instance that is deleted together with this Machine, and only controllers write it: leave it as it is; "+
-			"for another instance create another Machine"))
+		"this field names the instance that is terminated when this Machine is deleted, so only controllers may write it. Leave the field as it is. For another "+
+			"instance, create another Machine"))
 }
 
 // ProviderStatusUnique refuses that a status names an instance that another Machine has, because two controllers would act on the instance, whichever field
@@ -46,14 +46,16 @@ func ProviderStatusUnique(c policies.Change) policies.Verdict {
 		}
 	case !findsInstances(c):
 		return policies.Deny(field.Forbidden(path,
-			fmt.Sprintf("it names the instance %s, and only the provider's controllers write that: leave it as it is; for another instance create another Machine",
+			fmt.Sprintf("this status would name the instance %s, and only the provider's controllers may write the instance. Leave the status as it is. For another "+
+				"instance, create another Machine",
 				names[0])))
 	}
 	if len(c.Facts.Holders) == 0 || !statusSharesInstance(c) {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Invalid(path, names[0], fmt.Sprintf(
-		"it is the instance of Machine %s, and two controllers would act on it: leave it out, or wait until that Machine is gone",
+		"this status names the instance of Machine %s, and two controllers would act on the instance. Leave the instance out of the status, or wait until that "+
+			"Machine is gone",
 		strings.Join(c.Facts.Holders, ", "))))
 }
 

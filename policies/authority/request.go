@@ -113,15 +113,16 @@ func twinGoing(c policies.Change) string {
 	if stand(c).Current == ClusterAPI {
 		return fmt.Sprintf("%s, and this %s will be deleted with it, so authority cannot move. Create another %s for Machine API instead", going, c.Kind, c.Kind)
 	}
-	return going + ", so authority cannot move. Try again when it is gone"
+	return going + ", so authority cannot move. Try again when that object is gone"
 }
 
 func infraGoing(c policies.Change, object *policies.Object) string {
 	infra := fmt.Sprintf("%s %s/%s is being deleted", object.Kind, c.TwinNamespace, object.Metadata.Name)
 	if stand(c).authoritative() == MachineAPI {
-		return infra + ", so authority cannot move. Try again when Poundlock has recreated it"
+		return infra + ", so authority cannot move. Try again when Poundlock has recreated that object"
 	}
-	return fmt.Sprintf("%s, and its controller terminates the instance, so authority cannot move. Delete this Machine too, or try again when it is gone: %s",
+	return fmt.Sprintf("%s, and its controller terminates the instance, so authority cannot move. Delete this Machine too, or try again when that object is "+
+		"gone: %s",
 		infra, deleteThere(c))
 }
 
@@ -250,7 +251,7 @@ func synchronizedWarning(c policies.Change, s standing) []string {
 	case cond.Status == "False":
 		return []string{fmt.Sprintf("the move will not start while Synchronized is False (%s): %s", cond.Reason, cond.Message)}
 	}
-	return []string{"the move will start once the object exists in the other API and Synchronized is True, which it is not yet"}
+	return []string{"Synchronized is not True yet: the move will start once the object exists in the other API and Synchronized is True"}
 }
 
 // TakesOver reports whether Machine API can take over a Machine whose provider's object is gone. Then the move does not wait for the mirror, although the
@@ -349,7 +350,8 @@ func extentWarning(c policies.Change, s standing) []string {
 			"same until you move that Machine%s", to.Text(), ByDefault(to))}
 	case "MachineHealthCheck":
 		return append(append(pausedWarning(c, to), openRequestsWarning(c, s)...),
-			fmt.Sprintf("a check moves without its Machines: %s will judge all of them, and unhealthy Machines are deleted whichever API is authoritative for each",
+			fmt.Sprintf("a MachineHealthCheck moves without its Machines: %s will check all of these Machines, and unhealthy Machines are deleted whichever API is "+
+				"authoritative for each",
 				to.Text()))
 	}
 	return nil
@@ -397,7 +399,8 @@ func pausedWarning(c policies.Change, to API) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf(
-		"the annotation %s of this check does not move with it: Cluster API's check acts once the move is complete, and Machine API's check acts after a move "+
+		"the annotation %s of this check does not move with the check: Cluster API's check acts once the move is complete, and Machine API's check acts after a "+
+			"move "+
 			"back", PausedAnnotation)}
 }
 
@@ -412,8 +415,8 @@ func openRequestsWarning(c policies.Change, s standing) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf(
-		"the move will wait until all Machines of this check are healthy: only this check deletes the %s in %s of a Machine that is healthy again, and it no "+
-			"longer does so after the move",
+		"the move will wait until all Machines of this check are healthy: only this check deletes the %s in %s of a Machine that is healthy again, and the check "+
+			"no longer does so after the move",
 		strings.TrimSuffix(requestKind(check), "Template"), namespace)}
 }
 
@@ -427,11 +430,12 @@ func Unconvertible(c policies.Change) policies.Verdict {
 	switch {
 	case s.authoritative() == ClusterAPI && c.Side == policies.SideMachineAPI && hopeless(c):
 		return policies.Warn(append(unconvertibleWarnings(c, ClusterAPI, ""),
-			fmt.Sprintf("Poundlock creates no Cluster API object for this %s, and its spec is locked: delete it, and create it with spec.authoritativeAPI %s",
+			fmt.Sprintf("Poundlock creates no Cluster API object for this %s, and the object's spec is locked: delete the object, and create it again with "+
+				"spec.authoritativeAPI: %s",
 				c.Kind, MachineAPI))...)
 	case s.authoritative() == ClusterAPI && c.Side == policies.SideMachineAPI:
-		return refusals(c, ClusterAPI, "Poundlock creates no Cluster API object for this "+c.Kind+", and its spec is locked: delete it, fix this and create it "+
-			"again")
+		return refusals(c, ClusterAPI, "Poundlock creates no Cluster API object for this "+c.Kind+", and the object's spec is locked: delete the object, fix this "+
+			"field and create the object again")
 	}
 	if c.Operation == admissionv1.Update && !changesSpec(c) {
 		c.Facts.Unconvertible = ofNames(c)

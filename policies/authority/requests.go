@@ -87,9 +87,9 @@ func Remediator(c policies.Change) []Neighbour {
 		return nil
 	}
 	where := fmt.Sprintf("spec.remediationTemplate: Cluster API's check looks for %s %s in namespace %s", brief(t.Kind), brief(t.Name), c.TwinNamespace)
-	what := where + ", where none exists: create it there like the one in " + c.Namespace + ", or no Machine of this check is remediated"
+	what := where + ", and none exists there: create it in that namespace like the one in " + c.Namespace + ", or no Machine of this check is remediated"
 	if c.Facts.Remediation != policies.Absent {
-		what = where + ", which Poundlock could not read: check that it exists, or no Machine of this check is remediated"
+		what = where + ", which Poundlock could not read: check that the template exists, or no Machine of this check is remediated"
 	}
 	return []Neighbour{{Who: strings.TrimSuffix(brief(t.Kind), "Template"), What: what}}
 }

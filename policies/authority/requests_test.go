@@ -74,9 +74,9 @@ func TestRemediator(t *testing.T) {
 		want       string
 	}{
 		"it is there": {"MachineHealthCheck", after, policies.Exists, ""},
-		"it is not": {"MachineHealthCheck", after, policies.Absent, "SelfNodeRemediationTemplate t in namespace c, where none exists: create it there " +
-			"like the one in m"},
-		"nobody may look": {"MachineHealthCheck", after, "", "SelfNodeRemediationTemplate t in namespace c, which Poundlock could not read: check that it " +
+		"it is not": {"MachineHealthCheck", after, policies.Absent, "SelfNodeRemediationTemplate t in namespace c, and none exists there: create it in that " +
+			"namespace like the one in m"},
+		"nobody may look": {"MachineHealthCheck", after, "", "SelfNodeRemediationTemplate t in namespace c, which Poundlock could not read: check that the template " +
 			"exists"},
 		"it deletes Machines": {"MachineHealthCheck", itself, policies.Absent, ""},
 		"the field does not":  {"MachineHealthCheck", partly, policies.Absent, ""}, // the conversion reports that itself

@@ -137,6 +137,6 @@ func KeepOneSet(machineAPI, clusterAPI *policies.Object) string {
 	if !HasMachines(clusterAPI) {
 		mirror = ", or, to make it the mirror, " + command(ClusterAPI, clusterAPI, "annotate", " "+PausedAnnotation+"=")
 	}
-	return fmt.Sprintf("To keep Machine API's: %s%s%s. To keep Cluster API's: %s%s",
+	return fmt.Sprintf("To keep Machine API's MachineSet: %s%s%s. To keep Cluster API's MachineSet: %s%s",
 		command(ClusterAPI, clusterAPI, "delete", ""), with(clusterAPI), mirror, command(MachineAPI, machineAPI, "delete", ""), with(machineAPI))
 }

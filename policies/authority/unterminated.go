@@ -66,7 +66,8 @@ func MachineFinalizerRemoved(c policies.Change) policies.Verdict {
 		return policies.Warn(
 			fmt.Sprintf("metadata.finalizers: without %s this %s is deleted at once, but its instance %s stays, because it is also the instance of Machine %s",
 				machineFinalizer(c), kindOf(c), id, strings.Join(c.Facts.Holders, ", ")),
-			"if this object is only a copy, this is right: terminate nothing in the cloud. To terminate the instance, keep the finalizer, and delete that other "+
+			"if this object is only a copy, you may remove the finalizer: terminate nothing in the cloud. To terminate the instance, keep the finalizer, and delete "+
+				"that other "+
 				"Machine too")
 	}
 	look := fmt.Sprintf("kubectl -n %s describe %s/%s", c.Namespace, c.Resource, c.Name)
@@ -78,7 +79,7 @@ func MachineFinalizerRemoved(c policies.Change) policies.Verdict {
 		unless = fmt.Sprintf(", unless a %s of this name is still held by its own finalizer", kept)
 	}
 	return policies.Warn(
-		fmt.Sprintf("metadata.finalizers: without %s this %s does not wait until %s is terminated, and then nothing terminates it%s",
+		fmt.Sprintf("metadata.finalizers: without %s this %s does not wait until %s is terminated, and nothing terminates the instance after that%s",
 			machineFinalizer(c), kindOf(c), strings.TrimSpace("its instance "+id), unless),
 		"keep the finalizer, and find out from conditions, errors and events why the controller does not finish. If you remove the finalizer anyway, terminate "+
 			"the instance in the cloud yourself. To look: "+look)

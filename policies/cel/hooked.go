@@ -53,8 +53,8 @@ func HookedPolicies(o Options) []Policy {
 			Validations: []admissionregistrationv1.Validation{{
 				Expression:        `variables.unknown == '' && variables.hooked == ''`,
 				MessageExpression: `[variables.unknown, variables.hooked].filter(s, s != '').join('; ')`,
-				Message: "A Machine with a hook may not be deleted in the foreground: the garbage collector would delete the provider's machine without waiting for " +
-					"the hook. Remedy: delete it in the background. [authority/delete-hooked]",
+				Message: "A Machine with a hook may not be deleted in the foreground: the garbage collector would delete the infrastructure machine without waiting for " +
+					"the hook. Remedy: delete the Machine in the background. [authority/delete-hooked]",
 			}},
 			Variables: []admissionregistrationv1.Variable{
 				variable("annotations", annotations),
@@ -64,11 +64,11 @@ func HookedPolicies(o Options) []Policy {
 					`" delete %s.%s " + dyn(oldObject).metadata.name + " --cascade=background"`, machine.Resource, machine.ClusterAPI.Group)),
 				variable("unknown", fmt.Sprintf(`!(%[1]q in variables.annotations) ? '' : "metadata.annotations[%[1]s]: Forbidden: `+
 					`the provider does not know this Machine's instance yet. `+
-					`The instance would keep running if the garbage collector deleted the provider's machine now. " + `+
+					`The instance would keep running if the garbage collector deleted the infrastructure machine now. " + `+
 					`variables.background.replace("%%s", "") + " [authority/delete-unknown-instance]"`, authority.InstanceHookAnnotation)),
 				variable("hooked", fmt.Sprintf(`variables.hooks.size() == 0 ? '' : "metadata.annotations[" + `+
 					`string(variables.hooks.filter(h, variables.hooks.all(o, string(h) <= string(o)))[0]) + "]: Forbidden: `+
-					`in the foreground the garbage collector deletes the provider's machine, and with it the instance, without waiting for " + `+
+					`in the foreground the garbage collector deletes the infrastructure machine, and with it the instance, without waiting for " + `+
 					`(variables.hooks.size() == 1 ? "this hook" : "this Machine's " + string(variables.hooks.size()) + " hooks") + ". " + `+
 					`(%s ? "The Machine is already being deleted, and waits until the controller or person that set the hook removes the annotation" `+
 					`: variables.background.replace("%%s", ", which waits")) + " [authority/delete-hooked]"`, deleting)),

@@ -30,8 +30,9 @@ func kept(o Options, name string, pair authority.Pair) *admissionregistrationv1.
 		text(object("dyn(params)", "spec"), "authoritativeAPI"), authority.ClusterAPI)
 	ends := fmt.Sprintf(`variables.id != '' && %s.lowerAscii().endsWith("/" + variables.id) && %s`, theirs, runs)
 	message := fmt.Sprintf(`!(%s) ? '' : `, ends) + // an API server evaluates the message for each parameter (otherSet)
-		`variables.at + ": Forbidden: it is the instance of Machine " + dyn(params).metadata.name + ", which its controller would terminate. ` +
-		`To delete this " + request.kind.kind + " and keep the instance, first annotate it with ` + authority.PausedAnnotation + `, and remove its finalizers last ` +
+		`variables.at + ": Forbidden: this object is kept for the instance of Machine " + dyn(params).metadata.name + ", and the object's controller would ` +
+		`terminate that instance. To delete this " + request.kind.kind + " and keep the instance, first annotate it ` +
+		`with ` + authority.PausedAnnotation + `, and remove its finalizers last ` +
 		`[authority/provider-id]"`
 	p := policyOfEach(o, name, machine.MachineAPIGVK(), exempt, []string{pair.ClusterAPI}, admissionregistrationv1.Validation{
 		Expression:        fmt.Sprintf("!(%s)", ends),

@@ -45,8 +45,8 @@ func PastHooksPolicies(o Options) []Policy {
 	theirs := fmt.Sprintf("%q", machine.Resource+"."+machine.ClusterAPI.Group)
 	message := strings.Join([]string{
 		fmt.Sprintf(`!(%s) ? ''`, ends), // an API server evaluates the message for each parameter (otherSet)
-		fmt.Sprintf(`%s ? "metadata.name: Forbidden: in the foreground the garbage collector deletes the providers' machines, `+
-			`and with them the instances, without waiting for the hooks of Machine " + dyn(params).metadata.name + `+
+		fmt.Sprintf(`%s ? "metadata.name: Forbidden: in the foreground the garbage collector deletes the infrastructure machines, and with them the instances, `+
+			`without waiting for the hooks of Machine " + dyn(params).metadata.name + `+
 			`". Delete the " + request.kind.kind + " in the background, which waits: %s --cascade=background [authority/delete-hooked]"`,
 			asked, command(`request.resource.resource + "." + request.resource.group`, `dyn(oldObject).metadata.name`)),
 		fmt.Sprintf(`"metadata.name: Forbidden: the provider would terminate the instance of Machine " + dyn(params).metadata.name + " without waiting for " + `+

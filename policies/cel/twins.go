@@ -57,8 +57,8 @@ func authorityTwins() []Twin {
 				`(variables.reservedLabels + variables.reservedAnnotations).exists(k, string(k).startsWith("` + authority.Domain + `/"))) && ` +
 				none("reservedLabels", "labels") + ` && ` + none("reservedAnnotations", "annotations") + ` ? ` + quote(authority.LeftOutReason) + ` + variables.there ` +
 				`: size(variables.settableLabels) + size(variables.settableAnnotations) == 0 ? ` + quote(authority.LeftAloneReason) +
-				` : "names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not authoritative: ` +
-				`set it on " + variables.there + ", which is authoritative: " + variables.setThere`,
+				` : "names of Kubernetes, OpenShift and Poundlock are reserved on the object that is not authoritative: set the label or annotation on " + ` +
+				`variables.there + ", which is authoritative: " + variables.setThere`,
 		},
 		{
 			Rule: "authority/check-paused", Variable: "checkPaused",
@@ -89,9 +89,8 @@ func authorityTwins() []Twin {
 				`).map(f, "status." + f) + (` + synchronized("variables.oldStatus") + ` == ` + synchronized("variables.newStatus") +
 				` || variables.unmirrored && size(` + synchronized("variables.newStatus") + `) == 0 ? [] : ["status.conditions[Synchronized]"]) + ` + reported() +
 				`).join(', ')`,
-			Reason: `"only Poundlock writes this. Only the Machine API's controllers write the condition Paused: ` +
-				`they keep it True until status.authoritativeAPI is MachineAPI, and do not set it to True after that. ` +
-				`Read the object again, and patch only the other parts of status"`,
+			Reason: `"only Poundlock writes this part of status. Only the Machine API's controllers write the condition Paused: they keep it True until ` +
+				`status.authoritativeAPI is MachineAPI, and do not set it to True after that. Read the object again, and patch only the other parts of status"`,
 		},
 		{
 			Rule: "authority/uninitialised", Variable: "uninitialised",
@@ -114,15 +113,15 @@ func authorityTwins() []Twin {
 				`variables.current == "MachineAPI" && %s in %s && !variables.byMachineAPI && !variables.sharesInstance && variables.oldID != '' && `+
 					`variables.oldID != variables.newID ? "spec.providerID" : ''`,
 				quote(authority.SyncFinalizer), list("variables.was.metadata", "finalizers")),
-			Reason: `"only controllers may change it, as it names the instance that is terminated when this " + request.kind.kind + " is deleted: ` +
-				`leave it as it is; for another instance create another " + request.kind.kind`,
+			Reason: `"this field names the instance that is terminated when this " + request.kind.kind + " is deleted, so only controllers may change it. Leave the ` +
+				`field as it is. For another instance, create another " + request.kind.kind`,
 		},
 		{
 			Rule: "authority/provider-status", Variable: "providerStatus",
 			Fields: `!variables.byMachineAPI && variables.oldStatus[?'providerStatus'].orValue(null) != variables.newStatus[?'providerStatus'].orValue(null) ` +
 				`? "status.providerStatus" : ''`,
-			Reason: `"it names the instance that is deleted together with this Machine, ` +
-				`and only controllers write it: leave it as it is; for another instance create another Machine"`,
+			Reason: `"this field names the instance that is terminated when this Machine is deleted, so only controllers may write it. Leave the field as it is. For ` +
+				`another instance, create another Machine"`,
 		},
 		{
 			Rule: "authority/surroundings", Variable: "surroundings",

@@ -73,8 +73,7 @@ func TestWhatNoSetIsGeneratedFrom(t *testing.T) {
 		reason controlplane.Reason
 		words  string
 	}{
-		"no Machine, as in a cluster that somebody else " +
-			"made": {do: []planting{uprooted("master-0", "master-1", "master-2")}, reason: generator.NoControlPlaneMachines, words: "in the namespace " +
+		"no Machine, as in a cluster that somebody else made": {do: []planting{uprooted("master-0", "master-1", "master-2")}, reason: generator.NoControlPlaneMachines, words: "in the namespace " +
 			"openshift-machine-api"},
 		"none with the labels": {do: []planting{onPlant(0, func(m *machinev1beta1.Machine) { m.Labels = nil }), uprooted("master-1", "master-2")}, reason: generator.NoControlPlaneMachines},
 		"none runs": {do: []planting{onPlant(0, stopped), onPlant(1, failed), onPlant(2, going)}, reason: generator.NoRunningMachine,
@@ -273,10 +272,9 @@ func TestWhatIsKeptOfAGeneratedSet(t *testing.T) {
 		reason controlplane.Reason
 		words  string
 	}{
-		"nothing happens":           {reason: "AsFound"},
-		"a newer Machine is larger": {then: []planting{larger}, do: "Follow", want: map[string]any{value("instanceType"): "m6i.2xlarge"}, reason: "AsFound"},
-		"but a person has chosen the " +
-			"size": {edit: map[string]any{value("instanceType"): "m7i.large"}, then: []planting{larger}, do: "Follow", want: map[string]any{value("instanceType"): "m7i.large"}, reason: "AsFound", words: "Somebody edited these fields, and Poundlock keeps the edits: instanceType m6i.2xlarge → m7i.large"},
+		"nothing happens":                    {reason: "AsFound"},
+		"a newer Machine is larger":          {then: []planting{larger}, do: "Follow", want: map[string]any{value("instanceType"): "m6i.2xlarge"}, reason: "AsFound"},
+		"but a person has chosen the size":   {edit: map[string]any{value("instanceType"): "m7i.large"}, then: []planting{larger}, do: "Follow", want: map[string]any{value("instanceType"): "m7i.large"}, reason: "AsFound", words: "Somebody edited these fields, and Poundlock keeps the edits: instanceType m6i.2xlarge → m7i.large"},
 		"and nothing else happens":           {edit: map[string]any{value("instanceType"): "m7i.large"}, reason: "AsFound", words: "instanceType m6i.large → m7i.large"},
 		"a person has removed it":            {edit: map[string]any{value("instanceType"): nil}, then: []planting{larger}, do: "Follow", want: map[string]any{value("instanceType"): nil}, reason: "AsFound"},
 		"a person has added what is nowhere": {edit: map[string]any{value("keyName"): "k"}, then: []planting{larger}, do: "Follow", want: map[string]any{value("keyName"): "k", value("instanceType"): "m6i.2xlarge"}, reason: "AsFound"},

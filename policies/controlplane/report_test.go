@@ -76,8 +76,7 @@ func TestWhatAuthorityMakesOfAPlan(t *testing.T) {
 		steps []string
 		waits string
 	}{
-		"a set that is " +
-			"moving": {do: []change{larger, labelled, func(v *controlplane.View) { v.Authority = authority.Migrating }}, waits: "the move of the ControlPlaneMachineSet to end: its status.authoritativeAPI is Migrating"},
+		"a set that is moving":                              {do: []change{larger, labelled, func(v *controlplane.View) { v.Authority = authority.Migrating }}, waits: "the move of the ControlPlaneMachineSet to end: its status.authoritativeAPI is Migrating"},
 		"a set for which Cluster API is authoritative":      {do: []change{larger, func(v *controlplane.View) { v.Authority = authority.ClusterAPI }}, steps: []string{"Create 0 in a"}},
 		"a new one counts before anybody has written to it": {do: []change{larger, with("c-master-x-0", "a", true), on(3, born)}, waits: "c-master-x-0 is not ready yet"},
 		"and one of Cluster API's before its twin is made":  {do: []change{larger, func(v *controlplane.View) { v.Authority = authority.ClusterAPI }, with("c-master-x-0", "a", true), on(3, bornThere)}, waits: "c-master-x-0 is not ready yet"},
@@ -90,11 +89,9 @@ func TestWhatAuthorityMakesOfAPlan(t *testing.T) {
 		"a deleted one is replaced, whatever its mirror does": {do: []change{on(2, moved), on(2, going)}, steps: []string{"Create 2 in c"}},
 		"but one that somebody deletes is replaced":           {do: []change{larger, on(2, ruledBy("Migrating")), on(0, going)}, steps: []string{"Create 0 in a"}},
 		"and one that is gone":                                {do: []change{larger, on(2, ruledBy("Migrating")), without(0)}, steps: []string{"Create 0 in a"}},
-		"but nothing is deleted for " +
-			"it": {do: []change{larger, on(2, ruledBy("Migrating")), with("c-master-x-0", "a", false)}, waits: "the move of Machine " +
+		"but nothing is deleted for it": {do: []change{larger, on(2, ruledBy("Migrating")), with("c-master-x-0", "a", false)}, waits: "the move of Machine " +
 			"c-master-2 to end: its status.authoritativeAPI is Migrating"},
-		"nor is one replaced while the set " +
-			"moves": {do: []change{on(0, going), func(v *controlplane.View) { v.Authority = authority.Migrating }}, waits: "the move of the " +
+		"nor is one replaced while the set moves": {do: []change{on(0, going), func(v *controlplane.View) { v.Authority = authority.Migrating }}, waits: "the move of the " +
 			"ControlPlaneMachineSet to end: its status.authoritativeAPI is Migrating"},
 		"nor before its mirror follows": {do: []change{larger, on(2, moved)}, waits: "the move of Machine c-master-2 to end: its condition Synchronized is " +
 			"Unknown, because Poundlock has not mirrored in the new direction yet"},

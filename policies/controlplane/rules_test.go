@@ -255,53 +255,38 @@ func TestRules(t *testing.T) {
 		"Recreate, where it is allowed": {do: changes(strategy("Recreate")), want: one("recreate", "warned with the strategy Recreate each Machine is deleted "+
 			"before its replacement is created. Until the replacement has joined, etcd has 2 of 3 members and tolerates the failure of 0 more. etcd's hook holds "+
 			"each deleted Machine until a person removes the hook. Remove it only when all other etcd members are healthy")},
-		"a failure domain twice": {create: true, do: changes(domains("a", "b", "c", "a")), want: one("duplicate-domains", "denied "+
-			""+inDomains+".aws[3]")},
-		"and once more, where it was twice": {stored: changes(domains("a", "b", "c", "a")), do: changes(larger)},
-		"and elsewhere in the list":         {stored: changes(domains("a", "b", "c", "a")), do: changes(domains("a", "a", "b", "c"))},
-		"and the set is " +
-			"activated": {stored: changes(inactive, domains("a", "b", "c", "a")), do: changes(activate), want: one("duplicate-domains", "denied "+
-			""+inDomains+".aws[3]")},
+		"a failure domain twice":              {create: true, do: changes(domains("a", "b", "c", "a")), want: one("duplicate-domains", "denied "+inDomains+".aws[3]")},
+		"and once more, where it was twice":   {stored: changes(domains("a", "b", "c", "a")), do: changes(larger)},
+		"and elsewhere in the list":           {stored: changes(domains("a", "b", "c", "a")), do: changes(domains("a", "a", "b", "c"))},
+		"and the set is activated":            {stored: changes(inactive, domains("a", "b", "c", "a")), do: changes(activate), want: one("duplicate-domains", "denied "+inDomains+".aws[3]")},
 		"failure domains in any order":        {create: true, do: changes(domains("c", "b", "a"))},
 		"one more than there are Machines in": {create: true, do: changes(domains("a", "b", "c", "d"))},
 
-		"a Machine that is in no failure domain, at creation": {create: true, do: changes(domains("a", "b")), want: one("failure-domains", "denied "+inDomains)},
-		"and at creation inactive": {create: true, do: changes(inactive, domains("a", "b")), want: one("failure-domains", "denied "+
-			""+inDomains)},
-		"and at " +
-			"activation": {stored: changes(inactive, domains("a", "b")), do: changes(activate), want: one("failure-domains", "denied "+inDomains)},
-		"and at a change of an inactive " +
-			"set's": {stored: changes(inactive), do: changes(domains("a", "b")), want: one("failure-domains", "denied "+inDomains)},
-		"but not at a change of something else": {stored: changes(inactive, domains("a", "b")), do: changes(larger)},
-		"two of them are named each": {create: true, do: changes(domains("a")), want: one("failure-domains", "denied "+
-			""+inDomains, "denied "+inDomains)},
-		"one that goes is not asked about": {in: changes(on(2, going)), create: true, do: changes(domains("a", "b"))},
-		"the same zone with another " +
-			"subnet": {create: true, do: changes(func(v *controlplane.View) { other := "x"; (*template(v).FailureDomains.AWS)[2].Subnet.ID = &other }), want: one("failure-domains", "denied "+inDomains)},
-		"no failure domains, and Machines in " +
-			"three": {create: true, do: changes(noDomains, want("placement", map[string]any{"availabilityZone": "a"}), want("subnet", map[string]any{"id": "subnet-a"})), want: one("failure-domains", "denied "+inDomains, "denied "+inDomains)},
-		"no failure domains, and a template in " +
-			"none": {create: true, do: changes(noDomains, want("subnet", map[string]any{"id": "s"})), want: one("failure-domains", "denied "+
-			""+inDomains, "denied "+inDomains, "denied "+inDomains)},
+		"a Machine that is in no failure domain, at creation":   {create: true, do: changes(domains("a", "b")), want: one("failure-domains", "denied "+inDomains)},
+		"and at creation inactive":                              {create: true, do: changes(inactive, domains("a", "b")), want: one("failure-domains", "denied "+inDomains)},
+		"and at activation":                                     {stored: changes(inactive, domains("a", "b")), do: changes(activate), want: one("failure-domains", "denied "+inDomains)},
+		"and at a change of an inactive set's":                  {stored: changes(inactive), do: changes(domains("a", "b")), want: one("failure-domains", "denied "+inDomains)},
+		"but not at a change of something else":                 {stored: changes(inactive, domains("a", "b")), do: changes(larger)},
+		"two of them are named each":                            {create: true, do: changes(domains("a")), want: one("failure-domains", "denied "+inDomains, "denied "+inDomains)},
+		"one that goes is not asked about":                      {in: changes(on(2, going)), create: true, do: changes(domains("a", "b"))},
+		"the same zone with another subnet":                     {create: true, do: changes(func(v *controlplane.View) { other := "x"; (*template(v).FailureDomains.AWS)[2].Subnet.ID = &other }), want: one("failure-domains", "denied "+inDomains)},
+		"no failure domains, and Machines in three":             {create: true, do: changes(noDomains, want("placement", map[string]any{"availabilityZone": "a"}), want("subnet", map[string]any{"id": "subnet-a"})), want: one("failure-domains", "denied "+inDomains, "denied "+inDomains)},
+		"no failure domains, and a template in none":            {create: true, do: changes(noDomains, want("subnet", map[string]any{"id": "s"})), want: one("failure-domains", "denied "+inDomains, "denied "+inDomains, "denied "+inDomains)},
 		"an active set is deliberately moved to another domain": {do: changes(domains("a", "b", "d"))},
-		"and to three others": {do: changes(domains("d", "e", "f"))},
-		"but not to fewer":    {do: changes(domains("a", "b")), want: one("failure-domains", "denied "+inDomains)},
-		"nor to one of the " +
-			"template's": {do: changes(noDomains, want("placement", map[string]any{"availabilityZone": "a"}), want("subnet", map[string]any{"id": "s"})), want: one("failure-domains", "denied "+inDomains)},
-		"two subnets of one zone are one " +
-			"place": {do: changes(domains("a", "b", "b2"), func(v *controlplane.View) { (*template(v).FailureDomains.AWS)[2].Placement.AvailabilityZone = "b" }), want: one("failure-domains", "denied "+inDomains)},
+		"and to three others":                                   {do: changes(domains("d", "e", "f"))},
+		"but not to fewer":                                      {do: changes(domains("a", "b")), want: one("failure-domains", "denied "+inDomains)},
+		"nor to one of the template's":                          {do: changes(noDomains, want("placement", map[string]any{"availabilityZone": "a"}), want("subnet", map[string]any{"id": "s"})), want: one("failure-domains", "denied "+inDomains)},
+		"two subnets of one zone are one place":                 {do: changes(domains("a", "b", "b2"), func(v *controlplane.View) { (*template(v).FailureDomains.AWS)[2].Placement.AvailabilityZone = "b" }), want: one("failure-domains", "denied "+inDomains)},
 
 		"five replicas for three Machines": {create: true, do: changes(replicas(5)), want: one("replicas", "denied spec.replicas")},
 		"five replicas at activation": {stored: changes(inactive, replicas(5)), do: changes(activate), want: one("replicas", "denied "+
 			"spec.replicas")},
-		"but not at a change of an active one": {stored: changes(replicas(5)), do: changes(larger)},
-		"three for " +
-			"five": {in: changes(joined("c-master-3", "a"), joined("c-master-4", "b")), create: true, want: one("replicas", "denied spec.replicas")},
+		"but not at a change of an active one":         {stored: changes(replicas(5)), do: changes(larger)},
+		"three for five":                               {in: changes(joined("c-master-3", "a"), joined("c-master-4", "b")), create: true, want: one("replicas", "denied spec.replicas")},
 		"a Machine that is being replaced counts once": {in: changes(joined("c-master-x-0", "a"), on(0, going)), create: true},
 		"two that run at one index": {in: changes(joined("c-master-x-0", "a")), create: true, want: one("one-per-index", "denied "+
 			"spec.state")},
-		"two that run at one index, at " +
-			"activation": {in: changes(joined("c-master-x-0", "a")), stored: changes(inactive), do: changes(activate), want: one("one-per-index", "denied "+
+		"two that run at one index, at activation": {in: changes(joined("c-master-x-0", "a")), stored: changes(inactive), do: changes(activate), want: one("one-per-index", "denied "+
 			"spec.state")},
 		"of which an inactive set deletes none":           {in: changes(joined("c-master-x-0", "a")), create: true, do: changes(inactive)},
 		"and an active one is replacing":                  {in: changes(joined("c-master-x-0", "a")), do: changes(larger)},
@@ -313,9 +298,7 @@ func TestRules(t *testing.T) {
 		}), create: true, want: one("replicas", "denied spec.replicas")},
 		"no Machine at all": {in: changes(without(0), without(0), without(0)), create: true},
 
-		"a selector that does not match the " +
-			"template": {create: true, do: changes(func(v *controlplane.View) { v.Set.Spec.Selector.MatchLabels["x"] = "y" }), want: one("selector", "denied "+
-			""+inTemplate+"metadata.labels")},
+		"a selector that does not match the template": {create: true, do: changes(func(v *controlplane.View) { v.Set.Spec.Selector.MatchLabels["x"] = "y" }), want: one("selector", "denied "+inTemplate+"metadata.labels")},
 		"one that takes workers too": {create: true, do: changes(func(v *controlplane.View) {
 			v.Set.Spec.Selector.MatchLabels = map[string]string{"machine.openshift.io/cluster-api-cluster": "c"}
 		}), want: one("selector", "denied spec.selector")},
@@ -330,187 +313,123 @@ func TestRules(t *testing.T) {
 			"metadata.labels[machine.openshift.io/cluster-api-cluster] is d, but the name of the cluster is c. Machine API finds a Machine's cloud resources by "+
 			"this label")},
 
-		"a long prefix on AWS": {do: changes(prefix(strings.Repeat("a", 245)))},
-		"one too long for an " +
-			"object": {in: changes(without(2), joined("c-master-10", "c")), do: changes(prefix(strings.Repeat("a", 245))), want: one("machine-names", "denied spec.machineNamePrefix")},
-		"one too long for a host on " +
-			"Azure": {in: changes(platformed("Azure", azureSpec(), nil)), do: changes(prefix(long)), want: one("machine-names", "denied spec.machineNamePrefix")},
-		"one letter less":         {in: changes(platformed("Azure", azureSpec(), nil)), do: changes(prefix(long[:55]))},
-		"one with a dot on Azure": {in: changes(platformed("Azure", azureSpec(), nil)), do: changes(prefix("a.b"))},
-		"one with a dot on " +
-			"GCP": {in: changes(platformed("GCP", gcpSpec(), nil)), do: changes(prefix("a.b")), want: one("machine-names", "denied "+
+		"a long prefix on AWS":             {do: changes(prefix(strings.Repeat("a", 245)))},
+		"one too long for an object":       {in: changes(without(2), joined("c-master-10", "c")), do: changes(prefix(strings.Repeat("a", 245))), want: one("machine-names", "denied spec.machineNamePrefix")},
+		"one too long for a host on Azure": {in: changes(platformed("Azure", azureSpec(), nil)), do: changes(prefix(long)), want: one("machine-names", "denied spec.machineNamePrefix")},
+		"one letter less":                  {in: changes(platformed("Azure", azureSpec(), nil)), do: changes(prefix(long[:55]))},
+		"one with a dot on Azure":          {in: changes(platformed("Azure", azureSpec(), nil)), do: changes(prefix("a.b"))},
+		"one with a dot on GCP": {in: changes(platformed("GCP", gcpSpec(), nil)), do: changes(prefix("a.b")), want: one("machine-names", "denied "+
 			"spec.machineNamePrefix")},
 		"one that begins with a number on GCP": {in: changes(platformed("GCP", gcpSpec(), nil)), do: changes(prefix("1a")), want: one("machine-names", "denied "+
 			"spec.machineNamePrefix")},
-		"one too long for Power " +
-			"VS": {in: changes(platformed("PowerVS", map[string]any{"kind": "PowerVSMachineProviderConfig"}, nil)), do: changes(prefix(strings.Repeat("a", 41))), want: one("machine-names", "denied spec.machineNamePrefix")},
-		"a host's name on " +
-			"vSphere": {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), do: changes(prefix(long)), want: one("machine-names", "denied spec.machineNamePrefix")},
+		"one too long for Power VS": {in: changes(platformed("PowerVS", map[string]any{"kind": "PowerVSMachineProviderConfig"}, nil)), do: changes(prefix(strings.Repeat("a", 41))), want: one("machine-names", "denied spec.machineNamePrefix")},
+		"a host's name on vSphere":  {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), do: changes(prefix(long)), want: one("machine-names", "denied spec.machineNamePrefix")},
 
-		"another platform's failure " +
-			"domains": {create: true, do: changes(func(v *controlplane.View) { template(v).FailureDomains.Platform = "GCP" }), want: one("platform", "denied "+
-			""+inDomains+".platform")},
-		"another platform's providerSpec": {create: true, do: changes(want("kind", "GCPMachineProviderSpec")), want: one("platform", "denied "+
-			""+inProvider+"kind")},
-		"one of a kind that nobody knows":   {create: true, do: changes(want("kind", "X")), want: one("platform", "denied "+inProvider+"kind")},
-		"one without a kind":                {create: true, do: changes(want("kind", nil)), want: one("platform", "denied "+inProvider+"kind")},
-		"and a change of one that had none": {stored: changes(want("kind", nil)), do: changes(larger)},
-		"a platform that nobody " +
-			"knows": {in: changes(platformed("BareMetal", map[string]any{"kind": "BareMetalMachineProviderSpec", "x": 1}, nil)), create: true},
-		"and there a kind that somebody " +
-			"knows": {in: changes(platformed("BareMetal", map[string]any{"kind": "AWSMachineProviderConfig"}, nil)), create: true, want: one("platform", "denied "+
-			""+inProvider+"kind")},
-		"no platform at " +
-			"all": {in: changes(func(v *controlplane.View) { v.Infrastructure.Status.PlatformStatus = nil }), create: true, want: one("platform", "denied "+inDomains+".platform")},
-		"no " +
-			"Infrastructure": {in: changes(func(v *controlplane.View) { v.Infrastructure = nil }), create: true, want: one("platform", "denied "+inDomains+".platform")},
-		"and no failure " +
-			"domains": {in: changes(platformed("AWS", map[string]any{"kind": "AWSMachineProviderConfig"}, nil), func(v *controlplane.View) { v.Infrastructure = nil }), create: true,
+		"another platform's failure domains":   {create: true, do: changes(func(v *controlplane.View) { template(v).FailureDomains.Platform = "GCP" }), want: one("platform", "denied "+inDomains+".platform")},
+		"another platform's providerSpec":      {create: true, do: changes(want("kind", "GCPMachineProviderSpec")), want: one("platform", "denied "+inProvider+"kind")},
+		"one of a kind that nobody knows":      {create: true, do: changes(want("kind", "X")), want: one("platform", "denied "+inProvider+"kind")},
+		"one without a kind":                   {create: true, do: changes(want("kind", nil)), want: one("platform", "denied "+inProvider+"kind")},
+		"and a change of one that had none":    {stored: changes(want("kind", nil)), do: changes(larger)},
+		"a platform that nobody knows":         {in: changes(platformed("BareMetal", map[string]any{"kind": "BareMetalMachineProviderSpec", "x": 1}, nil)), create: true},
+		"and there a kind that somebody knows": {in: changes(platformed("BareMetal", map[string]any{"kind": "AWSMachineProviderConfig"}, nil)), create: true, want: one("platform", "denied "+inProvider+"kind")},
+		"no platform at all":                   {in: changes(func(v *controlplane.View) { v.Infrastructure.Status.PlatformStatus = nil }), create: true, want: one("platform", "denied "+inDomains+".platform")},
+		"no Infrastructure":                    {in: changes(func(v *controlplane.View) { v.Infrastructure = nil }), create: true, want: one("platform", "denied "+inDomains+".platform")},
+		"and no failure domains": {in: changes(platformed("AWS", map[string]any{"kind": "AWSMachineProviderConfig"}, nil), func(v *controlplane.View) { v.Infrastructure = nil }), create: true,
 			want: one("platform", "warned the Infrastructure named cluster has no platform: the providerSpec was not checked")},
 
 		"a misspelt field": {do: changes(want("instanceTyp", "m6i.large")), want: one("provider-spec", "warned "+inProvider+"instanceTyp: "+
 			"Machine API has no such field and ignores it; did you mean instanceType?")},
-		"one in a " +
-			"list": {do: changes(want("blockDevices", []any{map[string]any{"ebs": map[string]any{"volumesize": 1}}})), want: one("provider-spec", "warned "+inProvider+"blockDevices[0].ebs.volumesize: Machine API has no such field and ignores it; did you mean volumeSize?")},
+		"one in a list": {do: changes(want("blockDevices", []any{map[string]any{"ebs": map[string]any{"volumesize": 1}}})), want: one("provider-spec", "warned "+inProvider+"blockDevices[0].ebs.volumesize: Machine API has no such field and ignores it; did you mean volumeSize?")},
 		"one that is nobody's slip": {do: changes(want("warpFactor", 9)), want: one("provider-spec", "warned "+inProvider+"warpFactor: Machine API has no "+
 			"such field and ignores it")},
-		"is told once": {stored: changes(want("warpFactor", 9)), do: changes(larger)},
-		"and again at activation": {stored: changes(inactive, want("warpFactor", 9)), do: changes(activate), want: one("provider-spec", "warned "+
-			""+inProvider+"warpFactor: Machine API has no such field and ignores it")},
-		"a field of another type": {do: changes(want("instanceType", 3)), want: one("provider-spec", "denied "+inProvider+"instanceType")},
-		"and deeper":              {do: changes(want("ami", map[string]any{"id": []any{}})), want: one("provider-spec", "denied "+inProvider+"ami.id")},
-		"a number without an " +
-			"end": {in: changes(platformed("Nutanix", nutanixSpec(), nil)), create: true, do: changes(want("memorySize", "1e-999999999")), want: one("provider-spec", "denied "+strings.TrimSuffix(inProvider, "."))},
-		"a vast " +
-			"number": {in: changes(platformed("Nutanix", nutanixSpec(), nil)), create: true, do: changes(want("memorySize", "1e999999999")), want: one("provider-spec", "denied "+inProvider+"memorySize")},
-		"no " +
-			"providerSpec": {create: true, do: changes(func(v *controlplane.View) { template(v).Spec.ProviderSpec.Value = nil }), want: one("provider-spec", "denied "+strings.TrimSuffix(inProvider, "."))},
-		"no " +
-			"template": {create: true, do: changes(func(v *controlplane.View) { v.Set.Spec.Template.OpenShiftMachineV1Beta1Machine = nil }), want: map[string][]string{"controlplane/provider-spec": {"denied " + strings.TrimSuffix(inProvider, ".")}, "controlplane/selector": {"denied " + inTemplate + "metadata.labels"}}},
-		"whatever was wrong before": {stored: stale, do: changes(larger)},
-		"is nobody's but who touches it": {stored: stale, do: changes(want("warpFactor", nil), want("warpFacter", 9)), want: one("provider-spec", "warned "+
-			""+inProvider+"warpFacter: Machine API has no such field and ignores it")},
+		"is told once":                   {stored: changes(want("warpFactor", 9)), do: changes(larger)},
+		"and again at activation":        {stored: changes(inactive, want("warpFactor", 9)), do: changes(activate), want: one("provider-spec", "warned "+inProvider+"warpFactor: Machine API has no such field and ignores it")},
+		"a field of another type":        {do: changes(want("instanceType", 3)), want: one("provider-spec", "denied "+inProvider+"instanceType")},
+		"and deeper":                     {do: changes(want("ami", map[string]any{"id": []any{}})), want: one("provider-spec", "denied "+inProvider+"ami.id")},
+		"a number without an end":        {in: changes(platformed("Nutanix", nutanixSpec(), nil)), create: true, do: changes(want("memorySize", "1e-999999999")), want: one("provider-spec", "denied "+strings.TrimSuffix(inProvider, "."))},
+		"a vast number":                  {in: changes(platformed("Nutanix", nutanixSpec(), nil)), create: true, do: changes(want("memorySize", "1e999999999")), want: one("provider-spec", "denied "+inProvider+"memorySize")},
+		"no providerSpec":                {create: true, do: changes(func(v *controlplane.View) { template(v).Spec.ProviderSpec.Value = nil }), want: one("provider-spec", "denied "+strings.TrimSuffix(inProvider, "."))},
+		"no template":                    {create: true, do: changes(func(v *controlplane.View) { v.Set.Spec.Template.OpenShiftMachineV1Beta1Machine = nil }), want: map[string][]string{"controlplane/provider-spec": {"denied " + strings.TrimSuffix(inProvider, ".")}, "controlplane/selector": {"denied " + inTemplate + "metadata.labels"}}},
+		"whatever was wrong before":      {stored: stale, do: changes(larger)},
+		"is nobody's but who touches it": {stored: stale, do: changes(want("warpFactor", nil), want("warpFacter", 9)), want: one("provider-spec", "warned "+inProvider+"warpFacter: Machine API has no such field and ignores it")},
 
-		"a template with an instance's " +
-			"id": {do: changes(func(v *controlplane.View) { id := "aws:///x"; template(v).Spec.ProviderID = &id }), want: one("one-machine", "denied "+
-			""+inTemplate+"spec.providerID")},
-		"vSphere: one address for " +
-			"all": {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), do: changes(want("network", map[string]any{"devices": []any{map[string]any{"networkName": "n"}, map[string]any{"networkName": "m", "ipAddrs": []any{"10.0.0.1/24"}}}})), want: one("one-machine", "denied "+inProvider+"network.devices[1].ipAddrs")},
-		"OpenStack: one address for " +
-			"all": {in: changes(platformed("OpenStack", devices(), nil)), do: changes(want("ports", []any{map[string]any{"fixedIPs": []any{map[string]any{"subnetID": "s"}, map[string]any{"ipAddress": "10.0.0.1"}}}})), want: one("one-machine", "denied "+inProvider+"ports[0].fixedIPs[1].ipAddress")},
-		"the workers' configuration": {do: changes(want("userDataSecret", map[string]any{"name": "worker-user-data"})), want: one("user-data", "warned "+
-			""+inProvider+"userDataSecret.name: with the Secret worker-user-data a Machine becomes a worker, not a Node of the control plane")},
+		"a template with an instance's id": {do: changes(func(v *controlplane.View) { id := "aws:///x"; template(v).Spec.ProviderID = &id }), want: one("one-machine", "denied "+inTemplate+"spec.providerID")},
+		"vSphere: one address for all":     {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), do: changes(want("network", map[string]any{"devices": []any{map[string]any{"networkName": "n"}, map[string]any{"networkName": "m", "ipAddrs": []any{"10.0.0.1/24"}}}})), want: one("one-machine", "denied "+inProvider+"network.devices[1].ipAddrs")},
+		"OpenStack: one address for all":   {in: changes(platformed("OpenStack", devices(), nil)), do: changes(want("ports", []any{map[string]any{"fixedIPs": []any{map[string]any{"subnetID": "s"}, map[string]any{"ipAddress": "10.0.0.1"}}}})), want: one("one-machine", "denied "+inProvider+"ports[0].fixedIPs[1].ipAddress")},
+		"the workers' configuration":       {do: changes(want("userDataSecret", map[string]any{"name": "worker-user-data"})), want: one("user-data", "warned "+inProvider+"userDataSecret.name: with the Secret worker-user-data a Machine becomes a worker, not a Node of the control plane")},
 		"no configuration": {do: changes(want("userDataSecret", nil)), want: one("user-data", "warned "+inProvider+"userDataSecret.name: without this Secret a "+
 			"Machine starts, but never becomes a Node")},
 		"AWS: a spot instance": {do: changes(want("spotMarketOptions", map[string]any{})), want: one("aws", "warned "+inProvider+"spotMarketOptions: "+
 			"with this field the cloud may terminate the instance at any moment, and its etcd member with it. Leave the field out")},
-		"Azure: a spot " +
-			"instance": {in: changes(platformed("Azure", azureSpec(), nil)), do: changes(want("spotVMOptions", map[string]any{})), want: one("azure", "warned "+
-			""+inProvider+"spotVMOptions: "+
+		"Azure: a spot instance": {in: changes(platformed("Azure", azureSpec(), nil)), do: changes(want("spotVMOptions", map[string]any{})), want: one("azure", "warned "+inProvider+"spotVMOptions: "+
 			"with this field the cloud may terminate the instance at any moment, and its etcd member with it. Leave the field out")},
-		"GCP: a preemptible instance": {in: changes(platformed("GCP", gcpSpec(), nil)), do: changes(want("preemptible", true)), want: one("gcp", "warned "+
-			""+inProvider+"preemptible: "+
+		"GCP: a preemptible instance": {in: changes(platformed("GCP", gcpSpec(), nil)), do: changes(want("preemptible", true)), want: one("gcp", "warned "+inProvider+"preemptible: "+
 			"with this field the cloud may terminate the instance at any moment, and its etcd member with it. Leave the field out")},
-		"AWS: another region": {in: changes(inRegion), do: changes(want("placement", map[string]any{"region": "us-east-1"})), want: one("aws", "denied "+
-			""+inProvider+"placement.region")},
-		"AWS: the cluster's": {in: changes(inRegion), do: changes(want("placement", map[string]any{"region": "eu-west-1"}))},
-		"AWS: no image":      {do: changes(want("ami", nil)), want: one("aws", "warned "+inProvider+"ami: no instance is created without an image: set ami.id")},
+		"AWS: another region": {in: changes(inRegion), do: changes(want("placement", map[string]any{"region": "us-east-1"})), want: one("aws", "denied "+inProvider+"placement.region")},
+		"AWS: the cluster's":  {in: changes(inRegion), do: changes(want("placement", map[string]any{"region": "eu-west-1"}))},
+		"AWS: no image":       {do: changes(want("ami", nil)), want: one("aws", "warned "+inProvider+"ami: no instance is created without an image: set ami.id")},
 		"AWS: no load balancer": {do: changes(want("loadBalancers", nil)), want: one("aws", "warned "+inProvider+"loadBalancers: without this field a new "+
 			"Machine is behind no load balancer, so no client reaches its API server. Leave the field out only if you balance the load yourself")},
-		"AWS: no subnet in a domain": {do: changes(func(v *controlplane.View) { (*template(v).FailureDomains.AWS)[2].Subnet = nil }), want: one("aws", "warned "+
-			""+inProvider+"subnet: without a subnet, a Machine gets the first subnet that AWS lists in the Machine's zone (in the failure domain c)")},
+		"AWS: no subnet in a domain": {do: changes(func(v *controlplane.View) { (*template(v).FailureDomains.AWS)[2].Subnet = nil }), want: one("aws", "warned "+inProvider+"subnet: without a subnet, a Machine gets the first subnet that AWS lists in the Machine's zone (in the failure domain c)")},
 		"AWS: no subnet, for Cluster API": {do: changes(func(v *controlplane.View) {
 			(*template(v).FailureDomains.AWS)[2].Subnet, template(v).Spec.AuthoritativeAPI = nil, machinev1beta1.MachineAuthorityClusterAPI
 		}), want: map[string][]string{
 			"controlplane/aws": {"warned " + inProvider + "subnet: without a subnet, Cluster API takes one that spec.network.subnets of the AWSCluster lists for " +
 				"the Machine's zone. If the AWSCluster lists none for that zone, Cluster API creates no instance (in the failure domain c)"},
-			"controlplane/request-warning": {"warned new Machines will boot with Secret /master-user-data, which OpenShift does not copy there, unlike " +
-				"worker-user-data. If it does not exist yet, create it from the one in m before the set creates a Machine (guide: Boot data)"},
+			"controlplane/request-warning": {"warned new Machines will boot with Secret /master-user-data. Unlike " +
+				"worker-user-data, OpenShift does not copy this Secret to that namespace. If the Secret does not exist there yet, " +
+				"create it from the one in m before the set creates a Machine (guide: Boot data)"},
 		}},
 
-		"Azure": {in: changes(platformed("Azure", azureSpec(), nil)), create: true},
-		"Azure: no internal load " +
-			"balancer": {in: changes(platformed("Azure", with1(azureSpec(), "internalLoadBalancer", nil), nil)), create: true, want: one("azure", "denied "+
-			""+inProvider+"internalLoadBalancer")},
-		"Azure: which was missing " +
-			"before": {in: changes(platformed("Azure", with1(azureSpec(), "internalLoadBalancer", nil), nil)), do: changes(want("vmSize", "x"))},
-		"Azure: no " +
-			"subnet": {in: changes(platformed("Azure", with1(azureSpec(), "subnet", nil), nil)), create: true, want: one("azure", "warned "+
-			""+inProvider+"subnet: no Machine is created without a subnet: name one")},
-		"Azure: a subnet for each " +
-			"domain": {in: changes(platformed("Azure", with1(azureSpec(), "subnet", nil), &machinev1.FailureDomains{Azure: &[]machinev1.AzureFailureDomain{{Zone: "1", Subnet: "s"}}}, map[string]any{"subnet": "s"}, map[string]any{"subnet": "s"}, map[string]any{"subnet": "s"})), create: true},
-		"Azure: a region without zones": {in: changes(platformed("Azure", with1(azureSpec(), "zone", nil), nil)), create: true},
-		"GCP":                           {in: changes(inRegion, platformed("GCP", gcpSpec(), nil)), create: true},
-		"GCP: no target pools": {in: changes(platformed("GCP", with1(gcpSpec(), "targetPools", nil), nil)), create: true, want: one("gcp", "warned "+
-			""+inProvider+"targetPools: "+
+		"Azure":                            {in: changes(platformed("Azure", azureSpec(), nil)), create: true},
+		"Azure: no internal load balancer": {in: changes(platformed("Azure", with1(azureSpec(), "internalLoadBalancer", nil), nil)), create: true, want: one("azure", "denied "+inProvider+"internalLoadBalancer")},
+		"Azure: which was missing before":  {in: changes(platformed("Azure", with1(azureSpec(), "internalLoadBalancer", nil), nil)), do: changes(want("vmSize", "x"))},
+		"Azure: no subnet":                 {in: changes(platformed("Azure", with1(azureSpec(), "subnet", nil), nil)), create: true, want: one("azure", "warned "+inProvider+"subnet: no Machine is created without a subnet: name one")},
+		"Azure: a subnet for each domain":  {in: changes(platformed("Azure", with1(azureSpec(), "subnet", nil), &machinev1.FailureDomains{Azure: &[]machinev1.AzureFailureDomain{{Zone: "1", Subnet: "s"}}}, map[string]any{"subnet": "s"}, map[string]any{"subnet": "s"}, map[string]any{"subnet": "s"})), create: true},
+		"Azure: a region without zones":    {in: changes(platformed("Azure", with1(azureSpec(), "zone", nil), nil)), create: true},
+		"GCP":                              {in: changes(inRegion, platformed("GCP", gcpSpec(), nil)), create: true},
+		"GCP: no target pools": {in: changes(platformed("GCP", with1(gcpSpec(), "targetPools", nil), nil)), create: true, want: one("gcp", "warned "+inProvider+"targetPools: "+
 			"without this field a new Machine is in no target pool, so no client outside the cluster reaches its API server. Leave the field out only if the API "+
 			"is not published")},
-		"GCP: another region, and so its " +
-			"zone": {in: changes(inRegion, platformed("GCP", with1(with1(gcpSpec(), "region", "us-1"), "zone", "us-1-a"), nil)), create: true, want: one("gcp", "denied "+inProvider+"region", "denied "+inProvider+"zone")},
-		"GCP: another " +
-			"project": {in: changes(inRegion, platformed("GCP", with1(gcpSpec(), "projectID", "q"), nil)), create: true, want: one("gcp", "warned "+
-			""+inProvider+"projectID: the cluster is in the project p, but new Machines would be in the project that this field names")},
-		"OpenStack: a disk for etcd": {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 10}), nil)), create: true},
-		"OpenStack: a small " +
-			"one": {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 9}), nil)), create: true, want: one("openstack", "denied "+inProvider+"additionalBlockDevices[0].sizeGiB")},
-		"OpenStack: two of a " +
-			"name": {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 10}, map[string]any{"name": "etcd", "sizeGiB": 10}), nil)), create: true, want: one("openstack", "denied "+inProvider+"additionalBlockDevices[1].name")},
-		"OpenStack: one of another " +
-			"name": {in: changes(platformed("OpenStack", devices(map[string]any{"name": "var", "sizeGiB": 10}), nil)), create: true, want: one("openstack", "warned "+inProvider+"additionalBlockDevices[0].name: "+
+		"GCP: another region, and so its zone": {in: changes(inRegion, platformed("GCP", with1(with1(gcpSpec(), "region", "us-1"), "zone", "us-1-a"), nil)), create: true, want: one("gcp", "denied "+inProvider+"region", "denied "+inProvider+"zone")},
+		"GCP: another project":                 {in: changes(inRegion, platformed("GCP", with1(gcpSpec(), "projectID", "q"), nil)), create: true, want: one("gcp", "warned "+inProvider+"projectID: the cluster is in the project p, but new Machines would be in the project that this field names")},
+		"OpenStack: a disk for etcd":           {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 10}), nil)), create: true},
+		"OpenStack: a small one":               {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 9}), nil)), create: true, want: one("openstack", "denied "+inProvider+"additionalBlockDevices[0].sizeGiB")},
+		"OpenStack: two of a name":             {in: changes(platformed("OpenStack", devices(map[string]any{"name": "etcd", "sizeGiB": 10}, map[string]any{"name": "etcd", "sizeGiB": 10}), nil)), create: true, want: one("openstack", "denied "+inProvider+"additionalBlockDevices[1].name")},
+		"OpenStack: one of another name": {in: changes(platformed("OpenStack", devices(map[string]any{"name": "var", "sizeGiB": 10}), nil)), create: true, want: one("openstack", "warned "+inProvider+"additionalBlockDevices[0].name: "+
 			"a control plane uses only the block device named etcd, and nothing uses this one, which is named var")},
-		"vSphere": {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), create: true},
-		"vSphere: no " +
-			"template": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"template")},
-		"vSphere: no " +
-			"network": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "network", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"network.devices")},
-		"vSphere: no " +
-			"workspace": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.datacenter", "denied "+inProvider+"workspace.server")},
-		"vSphere: a server of " +
-			"nobody's": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "x", "datacenter": "dc"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.server")},
-		"vSphere: a datacenter of " +
-			"nobody's": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "vc", "datacenter": "x"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.datacenter")},
-		"vSphere: a folder of another " +
-			"datacenter": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "vc", "datacenter": "dc", "folder": "/x/vm/c"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.folder")},
-		"vSphere: a template in its " +
-			"folder": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", "/dc/vm/images/rhcos"), nil)), create: true},
-		"vSphere: a template of another " +
-			"datacenter": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", "/x/vm/rhcos"), nil)), create: true, want: one("vsphere", "denied "+inProvider+"template")},
-		"vSphere: a folder for a " +
-			"template": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", "/dc/vm/images/"), nil)), create: true, want: one("vsphere", "denied "+inProvider+"template")},
-		"vSphere: a network that every failure domain " +
-			"overrides": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "network", map[string]any{"devices": []any{map[string]any{"networkName": "old"}}}), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, eastern(), eastern(), eastern())), create: true, want: one("vsphere", "warned "+inProvider+"network.devices[0].networkName: each failure domain replaces old with its own network: leave this field out")},
-		"vSphere: a network that one " +
-			"leaves": {in: changes(vCenter, western, platformed("VSphere", with1(vSphereSpec(), "network", map[string]any{"devices": []any{map[string]any{"networkName": "old"}}}), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}, {Name: "west"}}}, eastern(), eastern(), eastern())), create: true},
-		"OpenStack: a root volume with a " +
-			"size": {in: changes(platformed("OpenStack", with1(devices(), "rootVolume", map[string]any{"diskSize": 100}), volumes(), volume(100), volume(100), volume(100))), create: true},
-		"OpenStack: a root volume without a " +
-			"size": {in: changes(platformed("OpenStack", devices(), volumes(), volume(100), volume(100), volume(100))), create: true, want: one("openstack", "denied "+inProvider+"rootVolume.diskSize")},
-		"vSphere: a failure domain brings what it " +
-			"needs": {in: changes(vCenter, platformed("VSphere", with1(with1(vSphereSpec(), "workspace", nil), "network", nil), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, eastern(), eastern(), eastern())), create: true},
-		"vSphere: and overrides the " +
-			"rest": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "old"}), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, inEast(), inEast(), inEast())), create: true, want: one("vsphere", "warned "+inProvider+"workspace.server: old has no effect, because the failure domain sets vc")},
-		"vSphere: Machines of another " +
-			"template": {in: changes(vCenter, platformed("VSphere", vSphereSpec(), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, with1(inEast(), "template", "old"), with1(inEast(), "template", "old"), inEast())), create: true, do: changes(want("workspace", nil))},
-		"vSphere: a failure domain of " +
-			"nobody's": {in: changes(vCenter, platformed("VSphere", vSphereSpec(), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "west"}}})), create: true, want: one("failure-domains", "denied "+inDomains+".vsphere[0].name")},
-		"Nutanix": {in: changes(platformed("Nutanix", nutanixSpec(), nil)), create: true},
-		"Nutanix: names that are " +
-			"none": {in: changes(platformed("Nutanix", with1(with1(nutanixSpec(), "cluster", map[string]any{"type": "name"}), "image", nil), nil)), create: true, want: one("nutanix", "denied "+inProvider+"cluster.name", "denied "+inProvider+"image.type")},
-		"Nutanix: no " +
-			"subnet": {in: changes(platformed("Nutanix", with1(nutanixSpec(), "subnets", nil), nil)), create: true, want: one("nutanix", "denied "+inProvider+"subnets")},
-		"Nutanix: one " +
-			"twice": {in: changes(platformed("Nutanix", with1(nutanixSpec(), "subnets", []any{id("name", "a"), id("name", "a")}), nil)), create: true, want: one("nutanix", "denied "+inProvider+"subnets[1]")},
+		"vSphere":                                                {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), create: true},
+		"vSphere: no template":                                   {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"template")},
+		"vSphere: no network":                                    {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "network", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"network.devices")},
+		"vSphere: no workspace":                                  {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", nil), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.datacenter", "denied "+inProvider+"workspace.server")},
+		"vSphere: a server of nobody's":                          {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "x", "datacenter": "dc"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.server")},
+		"vSphere: a datacenter of nobody's":                      {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "vc", "datacenter": "x"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.datacenter")},
+		"vSphere: a folder of another datacenter":                {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "vc", "datacenter": "dc", "folder": "/x/vm/c"}), nil)), create: true, want: one("vsphere", "denied "+inProvider+"workspace.folder")},
+		"vSphere: a template in its folder":                      {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", "/dc/vm/images/rhcos"), nil)), create: true},
+		"vSphere: a template of another datacenter":              {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", "/x/vm/rhcos"), nil)), create: true, want: one("vsphere", "denied "+inProvider+"template")},
+		"vSphere: a folder for a template":                       {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "template", "/dc/vm/images/"), nil)), create: true, want: one("vsphere", "denied "+inProvider+"template")},
+		"vSphere: a network that every failure domain overrides": {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "network", map[string]any{"devices": []any{map[string]any{"networkName": "old"}}}), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, eastern(), eastern(), eastern())), create: true, want: one("vsphere", "warned "+inProvider+"network.devices[0].networkName: each failure domain replaces old with its own network: leave this field out")},
+		"vSphere: a network that one leaves":                     {in: changes(vCenter, western, platformed("VSphere", with1(vSphereSpec(), "network", map[string]any{"devices": []any{map[string]any{"networkName": "old"}}}), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}, {Name: "west"}}}, eastern(), eastern(), eastern())), create: true},
+		"OpenStack: a root volume with a size":                   {in: changes(platformed("OpenStack", with1(devices(), "rootVolume", map[string]any{"diskSize": 100}), volumes(), volume(100), volume(100), volume(100))), create: true},
+		"OpenStack: a root volume without a size":                {in: changes(platformed("OpenStack", devices(), volumes(), volume(100), volume(100), volume(100))), create: true, want: one("openstack", "denied "+inProvider+"rootVolume.diskSize")},
+		"vSphere: a failure domain brings what it needs":         {in: changes(vCenter, platformed("VSphere", with1(with1(vSphereSpec(), "workspace", nil), "network", nil), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, eastern(), eastern(), eastern())), create: true},
+		"vSphere: and overrides the rest":                        {in: changes(vCenter, platformed("VSphere", with1(vSphereSpec(), "workspace", map[string]any{"server": "old"}), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, inEast(), inEast(), inEast())), create: true, want: one("vsphere", "warned "+inProvider+"workspace.server: old has no effect, because the failure domain sets vc")},
+		"vSphere: Machines of another template":                  {in: changes(vCenter, platformed("VSphere", vSphereSpec(), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "east"}}}, with1(inEast(), "template", "old"), with1(inEast(), "template", "old"), inEast())), create: true, do: changes(want("workspace", nil))},
+		"vSphere: a failure domain of nobody's":                  {in: changes(vCenter, platformed("VSphere", vSphereSpec(), &machinev1.FailureDomains{VSphere: []machinev1.VSphereFailureDomain{{Name: "west"}}})), create: true, want: one("failure-domains", "denied "+inDomains+".vsphere[0].name")},
+		"Nutanix":                                                {in: changes(platformed("Nutanix", nutanixSpec(), nil)), create: true},
+		"Nutanix: names that are none":                           {in: changes(platformed("Nutanix", with1(with1(nutanixSpec(), "cluster", map[string]any{"type": "name"}), "image", nil), nil)), create: true, want: one("nutanix", "denied "+inProvider+"cluster.name", "denied "+inProvider+"image.type")},
+		"Nutanix: no subnet":                                     {in: changes(platformed("Nutanix", with1(nutanixSpec(), "subnets", nil), nil)), create: true, want: one("nutanix", "denied "+inProvider+"subnets")},
+		"Nutanix: one twice":                                     {in: changes(platformed("Nutanix", with1(nutanixSpec(), "subnets", []any{id("name", "a"), id("name", "a")}), nil)), create: true, want: one("nutanix", "denied "+inProvider+"subnets[1]")},
 
 		"its cluster's label is changed": {do: changes(clustered("other")), want: map[string][]string{
 			"controlplane/machine-labels": {"denied " + inLabels + "[machine.openshift.io/cluster-api-cluster]"},
 			"controlplane/selector": {"warned " + inLabels + "[machine.openshift.io/cluster-api-cluster] is other, but the name of the cluster is c. " +
 				"Machine API finds a Machine's cloud resources by this label"},
 		}},
-		"the cluster's own in the place of another": {in: changes(clustered("other")), do: changes(clustered("c"))},
-		"a label that the Machine controller " +
-			"writes": {do: changes(func(v *controlplane.View) { template(v).ObjectMeta.Labels["machine.openshift.io/zone"] = "a" }), want: one("machine-labels", "warned "+inLabels+"[machine.openshift.io/zone]: the Machine controller writes this value to each Machine, so the value in the template has no effect. Remove it")},
-		"a finalizer of the collector's": {do: changes(finalizer), want: one("foreground", "denied metadata.finalizers")},
-		"that was there":                 {stored: changes(finalizer), do: changes(larger)},
+		"the cluster's own in the place of another":  {in: changes(clustered("other")), do: changes(clustered("c"))},
+		"a label that the Machine controller writes": {do: changes(func(v *controlplane.View) { template(v).ObjectMeta.Labels["machine.openshift.io/zone"] = "a" }), want: one("machine-labels", "warned "+inLabels+"[machine.openshift.io/zone]: the Machine controller writes this value to each Machine, so the value in the template has no effect. Remove it")},
+		"a finalizer of the collector's":             {do: changes(finalizer), want: one("foreground", "denied metadata.finalizers")},
+		"that was there":                             {stored: changes(finalizer), do: changes(larger)},
 	} {
 		t.Run(text, func(t *testing.T) {
 			c := r.change(t)
@@ -863,10 +782,8 @@ func TestWhereVSphereMachinesHaveTheirAddresses(t *testing.T) {
 		"each has a network of its own": {in: changes(vCenter, otherNetwork, platformed("VSphere", vSphereSpec(), both)),
 			ends: "from a pool (addressesFromPools) whose addresses fit the network of each failure domain: the failure domains have different networks " +
 				"(topology.networks in the Infrastructure)"},
-		"the template has another than one of " +
-			"two": {in: changes(vCenter, western, platformed("VSphere", vSphereSpec(), both)), network: "ext", ends: "(topology.networks in the Infrastructure)"},
-		"new Machines are Cluster " +
-			"API's": {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), status: `{"authoritativeAPI":"ClusterAPI"}`, ends: "have DHCP " +
+		"the template has another than one of two": {in: changes(vCenter, western, platformed("VSphere", vSphereSpec(), both)), network: "ext", ends: "(topology.networks in the Infrastructure)"},
+		"new Machines are Cluster API's": {in: changes(vCenter, platformed("VSphere", vSphereSpec(), nil)), status: `{"authoritativeAPI":"ClusterAPI"}`, ends: "have DHCP " +
 			"give the addresses"},
 	} {
 		r := row{in: c.in, do: changes(want("network", map[string]any{"devices": []any{map[string]any{"networkName": "n" + c.network, "ipAddrs": []any{"10.0.0.1/24"}}}}))}.change(t)

@@ -261,7 +261,7 @@ func TestASetWaitsForAMachineThatTheOtherWouldAdopt(t *testing.T) {
 	eventually(t, "it runs", func() string { return field(t, lone, ".status.phase") }, "Running")
 	eventually(t, "it is mirrored", func() string { return condition(t, lone, "Synchronized") }, "True")
 	warned := strings.Join(request(t, set, "MachineAPI").warnings(), "\n")
-	if !strings.Contains(warned, "Machine adoptable: no MachineSet owns it, but the MachineSet of Machine API would adopt it because of its labels") {
+	if !strings.Contains(warned, "Machine adoptable: no MachineSet owns the Machine, but the MachineSet of Machine API would adopt the Machine because of its labels") {
 		t.Errorf("the warning does not say what would become of it: %s", warned)
 	}
 	eventually(t, "what the move waits for", func() string { return reasonOf(t, set, "AuthoritySettled") }, "MachinesWithoutCounterpart")

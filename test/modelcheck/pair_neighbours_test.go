@@ -38,7 +38,7 @@ func TestEveryGrantIsWalked(t *testing.T) {
 // unwalked are the rows of authority.Others by which something is stored, and what the model has of them.
 var unwalked = map[string]string{
 	"Machine API's machine controller: status.providerStatus of a Machine":                                                     "its instance is what the model knows of status: pairMachineController stores it",
-	"infrastructure providers of Cluster API: the instance in status of a provider's machine (instanceID, vmID, …)":            "the same: provider stores it",
+	"infrastructure providers of Cluster API: the instance in the status of an infrastructure machine (instanceID, vmID, …)":   "the same: provider stores it",
 	"infrastructure provider of vSphere: its finalizer onto a VSphereMachine or VSphereVM, paused ones too":                    "provider and instanceController put it on while they are paused",
 	"Machine API's health checks: the deletion of a Machine":                                                                   "pairPerson deletes either object at any time",
 	"Machine API's health checks: the annotation host.metal3.io/external-remediation":                                          "nobody decides from it, like what is ignored of pairNeighbours",
