@@ -4,9 +4,12 @@
 package migrate
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,7 +18,9 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
+	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -64,5 +69,64 @@ func TestARequestMeetsAnotherWrite(t *testing.T) {
 				t.Errorf("sent %d times, want %d", sent, c.sent)
 			}
 		})
+	}
+}
+
+// TestACancellationMeetsAnotherWrite: a move of which another write was made meanwhile is cancelled nevertheless, and none keeps the others from it.
+func TestACancellationMeetsAnotherWrite(t *testing.T) {
+	const planned = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"NAME","namespace":"openshift-machine-api","uid":"NAME","generation":1,
+"resourceVersion":"1"},"spec":{"authoritativeAPI":"ClusterAPI"},"status":{"authoritativeAPI":"MachineAPI"}}`
+	deleted := strings.NewReplacer(`"generation":1`, `"generation":2,"deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["f"]`, `"resourceVersion":"1"`, `"resourceVersion":"2"`)
+	switched := strings.NewReplacer(`"status":{"authoritativeAPI":"MachineAPI"`, `"status":{"authoritativeAPI":"ClusterAPI","synchronizedAPI":"ClusterAPI"`, `"resourceVersion":"1"`, `"resourceVersion":"2"`)
+	begun := strings.NewReplacer(`"status":{"authoritativeAPI":"MachineAPI"`, `"status":{"authoritativeAPI":"Migrating","synchronizedAPI":"MachineAPI"`, `"resourceVersion":"1"`, `"resourceVersion":"2"`)
+	now := map[string]*strings.Replacer{"a-deleted": deleted, "b-arrived": switched, "c-begun": begun, "d-same": strings.NewReplacer(), "e-gone": nil, "f-refused": strings.NewReplacer(), "g-same": strings.NewReplacer()}
+	var documents []string
+	var stored []runtime.Object
+	for name, change := range now {
+		text := strings.ReplaceAll(planned, "NAME", name)
+		documents = append(documents, text)
+		if change == nil {
+			continue
+		}
+		o := &unstructured.Unstructured{}
+		if err := o.UnmarshalJSON([]byte(change.Replace(text))); err != nil {
+			t.Fatal(err)
+		}
+		stored = append(stored, o)
+	}
+	client := fake.NewSimpleDynamicClient(runtime.NewScheme(), stored...)
+	var sent []string
+	client.PrependReactor("patch", "machines", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		patch := a.(clienttesting.PatchAction)
+		o, err := client.Tracker().Get(patch.GetResource(), patch.GetNamespace(), patch.GetName())
+		if err != nil {
+			return true, nil, err
+		}
+		var body unstructured.Unstructured
+		if err := json.Unmarshal(patch.GetPatch(), &body.Object); err != nil {
+			t.Error(err)
+		}
+		if body.GetResourceVersion() != o.(*unstructured.Unstructured).GetResourceVersion() {
+			return true, nil, apierrors.NewConflict(schema.GroupResource{Resource: "machines"}, patch.GetName(), nil)
+		}
+		if patch.GetName() == "f-refused" {
+			return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "machines"}, patch.GetName(), nil)
+		}
+		sent = append(sent, patch.GetName())
+		return true, o, nil
+	})
+	f, err := inventory.FromFiles([]string{"-"}, strings.NewReader(strings.Join(documents, "\n---\n")), authority.Pairs{inventory.DefaultPair})
+	if err != nil || len(f.Pairs) != len(now) {
+		t.Fatal(err, f)
+	}
+	out := &bytes.Buffer{}
+	m := &mover{options: &options{Plugin: &cli.Plugin{Options: cli.Options{Now: time.Now}}, yes: true}, client: client, Output: printers.Output{Writer: out}}
+	err = m.back(t.Context(), f)
+	if err == nil || !strings.Contains(err.Error(), "1 object") {
+		t.Errorf("the end is %v", err)
+	}
+	slices.Sort(sent)
+	if want := []string{"a-deleted", "c-begun", "d-same", "g-same"}; !slices.Equal(sent, want) {
+		t.Errorf("sent %v, want %v: %s", sent, want, out)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/printers"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/standing"
 	"github.com/poundlock/poundlock/internal/amount"
+	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -134,21 +135,68 @@ func (m *mover) back(ctx context.Context, f *inventory.Fleet) error {
 		return err
 	}
 	m.Linef("")
+	var cancelled []inventory.Pair
+	failed := 0
 	for _, pair := range f.Pairs {
 		if pair.Authoritative().Other() == authority.Unset {
-			return cli.Exit(cli.CodeNo, pair.Ref()+": the move cannot be cancelled, because status.synchronizedAPI does not name the API "+
-				"that was authoritative before the move. To see what to do: kubectl poundlock explain "+authority.ReasonUnknownOrigin)
+			m.Linef("%s: the move cannot be cancelled, because status.synchronizedAPI does not name the API that was authoritative before the move. To see "+
+				"what to do: kubectl poundlock explain %s", pair.Ref(), authority.ReasonUnknownOrigin)
+			failed++
+			continue
 		}
-		err := m.request(ctx, pair, pair.Authoritative(), dryRun)
-		m.report(pair.Ref(), done(pair, pair.Authoritative()), err)
-		if err != nil {
-			return cli.Exit(cli.CodeNo, "stopped at the first failure")
+		err := m.cancelled(ctx, pair, dryRun)
+		if errors.Is(err, errNotMoving) {
+			m.Linef("%s: there is nothing to cancel any more", pair.Ref())
+			continue
+		}
+		if m.report(pair.Ref(), done(pair, pair.Authoritative()), err); err != nil {
+			failed++
+			continue
+		}
+		cancelled = append(cancelled, pair)
+	}
+	var err error
+	if m.wait && dryRun == "" {
+		err = m.settled(ctx, cancelled)
+	}
+	if failed > 0 && err == nil {
+		err = cli.Exit(cli.CodeNo, fmt.Sprintf("the moves of %s are not cancelled: see above", amount.Of(failed, "object")))
+	}
+	return err
+}
+
+// errNotMoving is the error about an object that has arrived, was deleted, or whose move somebody else has cancelled.
+var errNotMoving = errors.New("the object does not move any more")
+
+// cancelled cancels the move of a pair. If another write comes between, such as a step of the move or a deletion, it reads the object and tries again while
+// there is a move to cancel: the user has no time to lose.
+func (m *mover) cancelled(ctx context.Context, pair inventory.Pair, dryRun string) error {
+	back := pair.Authoritative()
+	const tries = 10
+	for try := 1; ; try++ {
+		err := m.request(ctx, pair, back, dryRun)
+		if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) || try == tries {
+			return err
+		}
+		stored, refusal := m.client.Resource(pair.Kind.MachineAPI.WithResource(pair.Kind.Resource)).Namespace(pair.Namespaces.MachineAPI).
+			Get(ctx, pair.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(refusal) || refusal == nil && stored.GetUID() != pair.MachineAPI.Metadata.UID {
+			return errNotMoving
+		}
+		if refusal != nil {
+			return err
+		}
+		raw, refusal := stored.MarshalJSON()
+		if refusal != nil {
+			return refusal
+		}
+		if pair.MachineAPI, refusal = policies.ParseObject(raw); refusal != nil {
+			return refusal
+		}
+		if !pair.Moving() || pair.Authoritative() != back {
+			return errNotMoving
 		}
 	}
-	if !m.wait || dryRun != "" {
-		return nil
-	}
-	return m.settled(ctx, f.Pairs)
 }
 
 // arrived prints which moves can no longer be cancelled because the new API is authoritative already, and what each still waits for. It prints each reason
