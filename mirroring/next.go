@@ -126,7 +126,7 @@ func (s steps) toClusterAPI() *pairs.Write {
 	}
 	converted, errs := s.ToClusterAPI()
 	if len(errs) > 0 {
-		return s.Fails(s.State, "FieldsNotConvertible", conversion.Sentences(errs))
+		return s.Fails(s.State, authority.ReasonFieldsNotConvertible, conversion.Sentences(errs))
 	}
 	wantInfra := twin.Of(s.State).WantInfra(converted.Infra)
 	wantCore := twin.Of(s.State).WantCore(converted.Core, wantInfra)
@@ -215,7 +215,7 @@ func (s steps) toMachineAPI() *pairs.Write {
 	}
 	converted, errs := core.ToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: infra}, s.Env)
 	if len(errs) > 0 {
-		return s.failsFromClusterAPI("FieldsNotConvertible", conversion.Sentences(errs))
+		return s.failsFromClusterAPI(authority.ReasonFieldsNotConvertible, conversion.Sentences(errs))
 	}
 	want := twin.Of(s.State).WantMachineAPI(converted)
 	reported := core.StatusToMachineAPI(s.Kind.Name, core.Twin{Core: s.Core, Infra: infra}, s.Env)

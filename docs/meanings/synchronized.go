@@ -14,7 +14,7 @@ var synchronizedFalse = Table{
 	Head:    [3]string{"reason", "what it means", "what to do"},
 	Rows: []Row{
 		{
-			Names: []string{"FieldsNotConvertible"},
+			Names: []string{authority.ReasonFieldsNotConvertible},
 			Means: "the object has fields that the other API cannot express; the message has the path and the reason of each",
 			Do: "change the fields, or leave the object with its API. The tables in [docs/fields](fields) list what each platform can and cannot express; " +
 				"`kubectl poundlock explain FIELD` shows a field's row",

@@ -42,6 +42,8 @@ const (
 	AutoscalerManager = "cluster-autoscaler"
 	// ReasonForeignTwin is the reason of Synchronized=False while an object that Poundlock did not make has the name of the mirror (see type Foreign).
 	ReasonForeignTwin = "ForeignTwin"
+	// ReasonFieldsNotConvertible: a field of the object cannot be expressed in the other API.
+	ReasonFieldsNotConvertible = "FieldsNotConvertible"
 	// ReasonWouldBeAdopted is the reason of Synchronized=False while the deletion of a MachineSet waits. It waits because another set would adopt the Machines
 	// that the deletion leaves behind.
 	ReasonWouldBeAdopted = "WouldBeAdopted"

@@ -874,8 +874,8 @@ func TestBootDataOfAControlPlane(t *testing.T) {
 	}
 	ask(c.Old, "MachineAPI")
 	ask(c.New, "ClusterAPI")
-	if got := strings.Join(admission.RequestWarning(c).Warnings, "\n"); !strings.Contains(got, "new Machines will boot with Secret c/master-user-data, which "+
-		"OpenShift does not copy there") {
+	if got := strings.Join(admission.RequestWarning(c).Warnings, "\n"); !strings.Contains(got, "new Machines will boot with Secret c/master-user-data. "+
+		"Unlike worker-user-data, OpenShift does not copy this Secret") {
 		t.Errorf("%s", got)
 	}
 	c.Old, c.New = c.New, c.Old

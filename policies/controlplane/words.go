@@ -93,7 +93,7 @@ func (p *Plan) Forecast() []string {
 		if len(out) == 0 {
 			return []string{p.will() + " nothing until this problem is fixed: " + why}
 		}
-		return append([]string{p.will() + " nothing until the change that is under way is complete: " + why}, out...) // the problem ends with that step
+		return append([]string{p.doing("wait") + " until the change that is under way is complete: " + why}, out...) // the problem ends with that step
 	}
 	out = append(out, p.leavesOff(&future.Last)...)
 	for _, list := range []func() string{p.amends, p.ignores} {

@@ -141,7 +141,7 @@ func (s *state) convert() error {
 	}
 	places, more := controlplane.Places(s.resolved.Set, about)
 	if errs = append(errs, more...); len(errs) > 0 {
-		s.refusal = problem{"FieldsNotConvertible", conversion.Sentences(errs)}
+		s.refusal = problem{authority.ReasonFieldsNotConvertible, conversion.Sentences(errs)}
 		return nil
 	}
 	s.template, s.places = wanted, places

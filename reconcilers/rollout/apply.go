@@ -9,8 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -18,6 +21,7 @@ import (
 	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/eventnote"
 	"github.com/poundlock/poundlock/internal/versioned"
+	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
@@ -138,10 +142,18 @@ func (r *reconciler) create(ctx context.Context, s *state, step controlplane.Pla
 	return nil
 }
 
-// remove deletes the Machine if it has not changed since the decision.
+// remove deletes the Machine if it has not changed since the decision. It waits for the mirror (unheld): the Machine's next event brings the next pass.
 func (r *reconciler) remove(ctx context.Context, s *state, step controlplane.PlannedStep) error {
 	m := stored(step)
-	err := versioned.Delete(ctx, r.writer, m)
+	unheld, err := r.unheld(ctx, step.Machine.Machine())
+	if err != nil {
+		return fmt.Errorf("deleting Machine %s: %w", m.GetName(), err)
+	}
+	if unheld {
+		log.FromContext(ctx).Info("Deletion waits until the Machine has its finalizer for the mirror", "machine", m.GetName(), "finalizer", authority.SyncFinalizer)
+		return nil
+	}
+	err = versioned.Delete(ctx, r.writer, m)
 	if apierrors.IsNotFound(err) {
 		return nil // somebody else's deletion was faster
 	}
@@ -151,6 +163,25 @@ func (r *reconciler) remove(ctx context.Context, s *state, step controlplane.Pla
 	r.meters.count(step)
 	r.recordEvent(ctx, s, m, "Deleted", string(step.Verb), step.Why)
 	return nil
+}
+
+// unheld reports whether a Machine has a mirror in Cluster API, and does not have the finalizer by which its deletion waits for the mirror. That is so for a
+// moment after Poundlock was removed and installed again. Deleted then, the Machine would leave the mirror behind, which nobody would delete. A Machine that the
+// mirror reconciler cannot mirror may never get the finalizer, so it is not waited for.
+func (r *reconciler) unheld(ctx context.Context, m *machinev1beta1.Machine) (bool, error) {
+	if slices.Contains(m.Finalizers, authority.SyncFinalizer) || slices.ContainsFunc(m.Status.Conditions, func(c machinev1beta1.Condition) bool {
+		return c.Type == authority.ConditionSynchronized && c.Status == corev1.ConditionFalse
+	}) {
+		return false, nil
+	}
+	kind, _ := authority.KindNamed(machineKind.Kind)
+	mirror := &metav1.PartialObjectMetadata{}
+	mirror.SetGroupVersionKind(kind.ClusterAPI.WithKind(kind.Name))
+	err := r.live.Get(ctx, client.ObjectKey{Namespace: r.pair.ClusterAPI, Name: m.Name}, mirror)
+	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // stored returns the Machine of a step with only those fields that a write needs.

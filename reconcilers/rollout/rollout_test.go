@@ -17,12 +17,15 @@ import (
 
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1 "github.com/openshift/api/machine/v1"
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
@@ -484,4 +487,42 @@ func TestWithoutASet(t *testing.T) {
 			t.Errorf("%s says %q", kind, got)
 		}
 	}
+}
+
+// TestADeletionWaitsForTheFinalizerOfTheMirror: Poundlock has just been installed again, and its mirror reconciler has not seen the Machine yet.
+func TestADeletionWaitsForTheFinalizerOfTheMirror(t *testing.T) {
+	w := newWorld(t, 3)
+	w.must(w.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.pair.ClusterAPI}}))
+	mirror := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine",
+		"metadata": map[string]any{"name": "c-master-0", "namespace": w.pair.ClusterAPI},
+		"spec": map[string]any{"clusterName": "c", "bootstrap": map[string]any{"dataSecretName": "s"},
+			"infrastructureRef": map[string]any{"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "AWSMachine", "name": "c-master-0"}}}}
+	w.must(w.Create(t.Context(), mirror))
+	r := w.operator(nil)
+	w.found()
+	w.waitForRest(r)
+	w.edit(larger)
+	first := func() *machinev1beta1.Machine {
+		m := &machinev1beta1.Machine{}
+		w.must(w.Get(t.Context(), client.ObjectKey{Namespace: w.pair.MachineAPI, Name: "c-master-0"}, m))
+		return m
+	}
+	for range 20 {
+		pass(t, r)
+		w.live()
+	}
+	if len(w.names()) != 4 || first().DeletionTimestamp != nil {
+		t.Fatalf("the Machines are %v, and the first is deleted at %v", w.names(), first().DeletionTimestamp)
+	}
+	m := first()
+	m.Finalizers = append(m.Finalizers, authority.SyncFinalizer)
+	w.must(w.Update(t.Context(), m))
+	pass(t, r)
+	if m = first(); m.DeletionTimestamp == nil {
+		t.Error("the Machine has the finalizer, and is not deleted")
+	}
+	m.Finalizers = slices.DeleteFunc(m.Finalizers, func(f string) bool { return f == authority.SyncFinalizer })
+	w.must(w.Update(t.Context(), m))
+	w.waitForRest(r)
+	w.wantDone("m6i.2xlarge", 3)
 }

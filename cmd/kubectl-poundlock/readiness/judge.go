@@ -73,7 +73,7 @@ func Answers() map[Readiness]string {
 
 // The mirror's reasons for an object that does not convert, and for a platform that is not supported.
 const (
-	ReasonFields   = "FieldsNotConvertible"
+	ReasonFields   = authority.ReasonFieldsNotConvertible
 	ReasonPlatform = conversion.ReasonPlatformNotSupported
 )
 

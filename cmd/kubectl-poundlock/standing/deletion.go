@@ -26,10 +26,14 @@ func (s *Standing) deletion(p inventory.Pair) {
 	if p.Authoritative() == authority.ClusterAPI {
 		going, find = p.ClusterAPI, holdsUpClusterAPI
 	}
-	if s.Reason != "" || !p.Kind.InfraActs() || !going.Deleting() {
+	unmirrored := s.Reason == authority.ReasonFieldsNotConvertible // that holds up no deletion
+	if s.Reason != "" && !unmirrored || !p.Kind.InfraActs() || !going.Deleting() {
 		return
 	}
 	if reason, message := find(going); reason != "" {
+		if unmirrored {
+			message = strings.TrimSpace(message + " " + s.Message)
+		}
 		s.Reason, s.Message, s.Since = reason, message, *going.Metadata.DeletionTimestamp
 	}
 }

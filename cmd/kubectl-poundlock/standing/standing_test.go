@@ -160,6 +160,7 @@ func TestWhatADeletionWaitsFor(t *testing.T) {
 		`},"spec":{},"status":{"conditions":[%s]}}`
 	const held = `{"type":"Drainable","status":"False","reason":"HookPresent","message":"Drain operation currently blocked by: [{Name:a Owner:b}]"}`
 	const waits = `{"type":"Deleting","status":"True","reason":"WaitingForPreDrainHook","message":"Waiting for pre-drain hooks to complete (hooks: a)"}`
+	const unmirrored = `{"type":"Synchronized","status":"False","reason":"FieldsNotConvertible","message":"metadata.x: no","lastTransitionTime":"2026-01-01T00:00:00Z"}`
 	const not = `{"type":"Deleting","status":"False","reason":"NotDeleting"}`
 	for sentence, c := range map[string]struct {
 		api                                   authority.API
@@ -179,6 +180,9 @@ func TestWhatADeletionWaitsFor(t *testing.T) {
 		},
 		"Cluster API reports nothing": {
 			authority.ClusterAPI, held, "", "", "",
+		},
+		"Cluster API waits for a hook, and the Machine does not convert": {
+			authority.ClusterAPI, unmirrored, waits, "WaitingForPreDrainHook", "(hooks: a) metadata.x: no",
 		},
 	} {
 		text := fmt.Sprintf(mapi, c.api, c.mapi) + "\n---\n" + fmt.Sprintf(capi, c.capi)
