@@ -45,7 +45,7 @@ func TestUnneededRequests(t *testing.T) {
 		want   string
 	}{
 		"of another check": {by: "other", cached: storedChecks{"own", "other"}, stored: storedChecks{"own", "other"}},
-		"of another check that was deleted": {by: "other", cached: storedChecks{"own"}, stored: storedChecks{"own"}, want: "the check other, " +
+		"of another check that was deleted": {by: "other", cached: storedChecks{"own"}, stored: storedChecks{"own"}, want: "the MachineHealthCheck other, " +
 			"which created the request, was deleted"},
 		"of another check that the cache does not have yet": {by: "other", cached: storedChecks{"own"}, stored: storedChecks{"own", "other"}},
 		"of another check that the cache still has":         {by: "other", cached: storedChecks{"own", "other"}, stored: storedChecks{"own"}},
