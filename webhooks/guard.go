@@ -4,37 +4,100 @@
 package webhooks
 
 import (
+	"context"
+	"errors"
+	"io"
+	"net"
 	"net/http"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
-// Limits for clients of the server. Anyone who reaches the port may connect, because by default an API server presents no client certificate.
+// Limits for clients of the server. Anyone who reaches the port may connect, because by default an API server presents no client certificate. So one client gets
+// at most half of everything: an API server has an address of its own, and its reviews find room whatever another client sends.
 const (
 	// bodyDeadline is the time within which a review must arrive. API servers send a review as a whole and at once.
 	bodyDeadline = 5 * time.Second
 	// answerDeadline is longer than any webhook's timeout, which Kubernetes limits to 30 s.
 	answerDeadline = 35 * time.Second
-	// mostReviews is how many reviews are read and judged at the same time, so that clients can use only a limited part of the process. Further reviews wait for a
-	// turn (patience). A review takes milliseconds, so 256 turns suffice for thousands of reviews a second.
+	// mostReviews is how many reviews are judged at the same time, so that clients can use only a limited part of the process. Further reviews wait for a turn
+	// (patience). A review takes milliseconds, so 256 turns suffice for thousands of reviews a second. A review gets its turn once it has arrived, because a client
+	// that sends slowly would otherwise keep a turn for bodyDeadline.
 	mostReviews = 256
-	// patience is how long a review waits for its turn before it gets the status 503. Two seconds leave time for the lookups before the API server's timeout
-	// (TimeoutSeconds).
+	// mostBytes is the limit for the bodies of all reviews that have arrived, at least in part, and are not answered. A review has some ten thousand bytes.
+	mostBytes = 96 << 20
+	// patience is how long a review waits for room or for its turn before it gets the status 503. Two seconds leave time for the lookups before the API server's
+	// timeout (TimeoutSeconds).
 	patience = 2 * time.Second
 )
 
-// guard limits how many reviews the process answers at the same time and how long each connection may take. It makes API servers use another replica while this
-// one stops.
+// limits are what the reviews of all routes share: their turns and the room for their bodies.
+type limits struct {
+	reviews, bytes int64
+	all            room
+
+	mu      sync.Mutex
+	clients map[string]*sender
+}
+
+// room is what may be used at the same time.
+type room struct{ turns, bytes *semaphore.Weighted }
+
+// sender is the room of one client, by its IP address, and how many of its reviews are there.
+type sender struct {
+	room
+	present int
+}
+
+func newRoom(turns, bytes int64) room {
+	return room{semaphore.NewWeighted(turns), semaphore.NewWeighted(bytes)}
+}
+
+func newLimits(reviews, bytes int64) *limits {
+	return &limits{reviews: reviews, bytes: bytes, all: newRoom(reviews, bytes), clients: map[string]*sender{}}
+}
+
+// enter returns the room of a client, and the function that ends its use.
+func (l *limits) enter(address string) (own room, leave func()) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.clients[host]
+	if c == nil {
+		c = &sender{room: newRoom(max(l.reviews/2, 1), l.bytes/2)}
+		l.clients[host] = c
+	}
+	c.present++
+	return c.room, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if c.present--; c.present == 0 {
+			delete(l.clients, host)
+		}
+	}
+}
+
+// guard limits how many reviews the process answers at the same time, how much room their bodies take and how long each connection may take. It makes API
+// servers use another replica while this one stops.
 type guard struct {
-	next  http.Handler
-	turns chan struct{}
+	next   http.Handler
+	limits *limits
 	// draining reports whether the process was asked to stop.
 	draining       func() bool
 	body, patience time.Duration
 }
 
-func newGuard(next http.Handler, turns chan struct{}, draining func() bool) *guard {
-	return &guard{next: next, turns: turns, draining: draining, body: bodyDeadline, patience: patience}
+func newGuard(next http.Handler, l *limits, draining func() bool) *guard {
+	return &guard{next: next, limits: l, draining: draining, body: bodyDeadline, patience: patience}
 }
+
+// errNoRoom is the end of a body for which there is no room.
+var errNoRoom = errors.New("too many reviews at the same time: try again in a moment")
 
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if g.draining() {
@@ -43,19 +106,66 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
 	}
 	until(w, g.body, answerDeadline)
-	defer until(w, 0, 0) // the connection's next review has its own limits
-	wait := time.NewTimer(g.patience)
-	defer wait.Stop()
-	select {
-	case g.turns <- struct{}{}:
-		defer func() { <-g.turns }()
-	case <-wait.C:
-		http.Error(w, "too many reviews at the same time: try again in a moment", http.StatusServiceUnavailable)
-		return
-	case <-r.Context().Done():
+	own, leave := g.limits.enter(r.RemoteAddr)
+	defer leave()
+
+	body := &counted{Reader: http.MaxBytesReader(w, r.Body, maxBody), acquire: func(n int64) bool { return g.acquire(r.Context(), own.bytes, g.limits.all.bytes, n) }}
+	defer func() {
+		own.bytes.Release(body.held)
+		g.limits.all.bytes.Release(body.held)
+	}()
+	arrived := read(body, r.ContentLength)
+	if arrived.err == nil {
+		until(w, 0, answerDeadline) // else the deadline also ends the rest of the body, which Go's server reads before it closes the connection
+		defer until(w, 0, 0)        // the connection's next review has its own limits
+	}
+	if errors.Is(arrived.err, errNoRoom) || !g.acquire(r.Context(), own.turns, g.limits.all.turns, 1) {
+		http.Error(w, errNoRoom.Error(), http.StatusServiceUnavailable)
 		return
 	}
-	g.next.ServeHTTP(w, r)
+	defer own.turns.Release(1)
+	defer g.limits.all.turns.Release(1)
+	whole := *r // Go's server still needs the request that it has, to end the connection
+	whole.Body = arrived
+	g.next.ServeHTTP(w, &whole)
+}
+
+// acquire takes n of both semaphores, first of the client's own; false if there is no room within the time of patience.
+func (g *guard) acquire(ctx context.Context, own, all *semaphore.Weighted, n int64) bool {
+	if own.TryAcquire(n) {
+		if all.TryAcquire(n) {
+			return true
+		}
+		own.Release(n)
+	}
+	ctx, cancel := context.WithTimeout(ctx, g.patience)
+	defer cancel()
+	if own.Acquire(ctx, n) != nil {
+		return false
+	}
+	if all.Acquire(ctx, n) != nil {
+		own.Release(n)
+		return false
+	}
+	return true
+}
+
+// counted is a body of which each part that arrives takes room.
+type counted struct {
+	io.Reader
+	acquire func(int64) bool
+	held    int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	if n > 0 {
+		if !c.acquire(int64(n)) {
+			return 0, errNoRoom
+		}
+		c.held += int64(n)
+	}
+	return n, err
 }
 
 // until limits how long reading from a connection and writing to it may take; 0 means no limit. If a read times out after the body has arrived, Go's server

@@ -19,7 +19,7 @@ import (
 func guarded(t *testing.T, turns int, next http.HandlerFunc) (*guard, *atomic.Bool, *httptest.Server) {
 	t.Helper()
 	stopping := &atomic.Bool{}
-	g := newGuard(next, make(chan struct{}, turns), stopping.Load)
+	g := newGuard(next, newLimits(int64(turns), 1<<20), stopping.Load)
 	s := httptest.NewServer(g)
 	t.Cleanup(s.Close)
 	return g, stopping, s
@@ -52,18 +52,20 @@ func TestAReplicaThatStopsClosesItsConnections(t *testing.T) {
 func TestAReviewHasToArrive(t *testing.T) {
 	g, _, s := guarded(t, 1, echo)
 	g.body = 50 * time.Millisecond
-	c, err := net.Dial("tcp", s.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close() }()
-	if _, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576\r\n\r\n{"); err != nil {
-		t.Fatal(err)
-	}
-	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
-	answer, err := io.ReadAll(c)
-	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 400") {
-		t.Errorf("%v: %q", err, answer)
+	for _, announced := range []int{1 << 20, 1000} {
+		c, err := net.Dial("tcp", s.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		if _, err := fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n{", announced); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+		answer, err := io.ReadAll(c)
+		if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 400") {
+			t.Errorf("%d bytes announced: %v: %q", announced, err, answer)
+		}
 	}
 }
 
@@ -98,5 +100,78 @@ func TestAReviewWaitsForItsTurn(t *testing.T) {
 	}
 	if got := status("/fast"); got != http.StatusOK {
 		t.Errorf("afterwards: %d", got)
+	}
+}
+
+// TestASlowClientTakesNoTurn: whoever announces a body and does not send it keeps nobody waiting.
+func TestASlowClientTakesNoTurn(t *testing.T) {
+	g, _, s := guarded(t, 1, echo)
+	g.patience = 20 * time.Millisecond
+	for range 5 {
+		c, err := net.Dial("tcp", s.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		if _, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576\r\n\r\n{"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 20 {
+		r, err := s.Client().Post(s.URL, "application/json", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = r.Body.Close()
+		if r.StatusCode != http.StatusOK {
+			t.Fatalf("status %d", r.StatusCode)
+		}
+	}
+}
+
+// TestBodiesHaveLimitedRoom: of all that one client sends at the same time, only half of the room is kept, and another client finds the other half. What was
+// answered has room again.
+func TestBodiesHaveLimitedRoom(t *testing.T) {
+	release := make(chan struct{})
+	held := make(chan struct{}, 10)
+	shared := newLimits(100, 1000)
+	g := newGuard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		held <- struct{}{}
+		<-release
+		echo(w, r)
+	}), shared, func() bool { return false })
+	g.patience = 20 * time.Millisecond
+	send := func(client string, n int) int {
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(strings.Repeat("x", n)))
+		r.RemoteAddr = client + ":1234"
+		w := httptest.NewRecorder()
+		g.ServeHTTP(w, r)
+		return w.Code
+	}
+	answers := make(chan int)
+	for range 4 {
+		go func() { answers <- send("10.0.0.1", 100) }()
+		<-held
+	}
+	if got := send("10.0.0.1", 200); got != http.StatusServiceUnavailable {
+		t.Errorf("more than half of the room: %d", got)
+	}
+	go func() { answers <- send("10.0.0.2", 400) }()
+	select {
+	case <-held:
+	case got := <-answers:
+		t.Errorf("another client: %d", got)
+	}
+	close(release)
+	for range 5 {
+		if got := <-answers; got != http.StatusOK {
+			t.Errorf("one that was there: %d", got)
+		}
+	}
+	if got := send("10.0.0.1", 450); got != http.StatusOK {
+		t.Errorf("afterwards: %d", got)
+	}
+	if len(shared.clients) != 0 {
+		t.Errorf("%d clients are kept", len(shared.clients))
 	}
 }

@@ -59,21 +59,46 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.send(w, req, response)
 }
 
+// delivery is a body that has arrived, or what arrived of it and the error that ended it.
+type delivery struct {
+	*bytes.Reader
+	all []byte
+	err error
+}
+
+func (d *delivery) Read(p []byte) (int, error) {
+	n, err := d.Reader.Read(p)
+	if errors.Is(err, io.EOF) && d.err != nil {
+		err = d.err
+	}
+	return n, err
+}
+
+func (*delivery) Close() error { return nil }
+
+// read reads a body to its end. The parsed objects point into the body, so its buffer is not reused for another review.
+func read(body io.Reader, promised int64) *delivery {
+	b := bytes.NewBuffer(make([]byte, 0, roomFor(promised)))
+	_, err := b.ReadFrom(body)
+	return &delivery{bytes.NewReader(b.Bytes()), b.Bytes(), err}
+}
+
 // receive reads the review. If it returns an error, the integer is the HTTP status for the answer.
 func receive(w http.ResponseWriter, r *http.Request) (*request, int, error) {
 	if r.Method != http.MethodPost {
 		return nil, http.StatusMethodNotAllowed, fmt.Errorf("the method %s is not supported: POST an AdmissionReview", r.Method)
 	}
-	// The parsed objects point into the body, so its buffer is not reused for another review.
-	body := bytes.NewBuffer(make([]byte, 0, roomFor(r.ContentLength)))
-	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody)); err != nil {
-		if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+	body, arrived := r.Body.(*delivery)
+	if !arrived {
+		body = read(http.MaxBytesReader(w, r.Body, maxBody), r.ContentLength)
+	}
+	if body.err != nil {
+		if tooLarge := new(http.MaxBytesError); errors.As(body.err, &tooLarge) {
 			return nil, http.StatusRequestEntityTooLarge, fmt.Errorf("the body is larger than %d bytes", tooLarge.Limit)
 		}
-		return nil, http.StatusBadRequest, fmt.Errorf("reading the body: %w", err)
+		return nil, http.StatusBadRequest, fmt.Errorf("reading the body: %w", body.err)
 	}
-	until(w, 0, answerDeadline)
-	req, err := parse(body.Bytes())
+	req, err := parse(body.all)
 	return req, http.StatusBadRequest, err
 }
 

@@ -93,9 +93,9 @@ func New(ctx context.Context, c cluster.Cluster, o Options) (*Server, error) {
 			t.GetCertificate = o.GetCertificate
 		}},
 	})}
-	turns := make(chan struct{}, mostReviews)
+	shared := newLimits(mostReviews, mostBytes)
 	for path, h := range handlers(o, lookups(c, o, m), m) {
-		s.Register(path, newGuard(h, turns, s.draining.Load))
+		s.Register(path, newGuard(h, shared, s.draining.Load))
 	}
 	s.enforcement, err = newEnforcement(c, o, m, s.ready)
 	return s, err
