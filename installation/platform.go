@@ -52,8 +52,8 @@ func joined(all []configv1.PlatformType) string {
 // why returns what prevents the installation of new content, "" if nothing does.
 func (p Platform) why() string { return cmp.Or(p.Waits, p.Unsupported) }
 
-// Unplaced is the error that the Infrastructure of a cluster with an installed set no longer names the set's platform, or names another one. That is no request
-// to change what runs. The installed set stays as it is, and nothing of another platform is installed in addition.
+// Unplaced is the error if providers are installed for a platform, and the Infrastructure now names no platform or another one. Nobody has asked to change what
+// runs by that: the installed objects stay as they are, and nothing else is installed.
 type Unplaced struct{ Why string }
 
 func (u *Unplaced) Error() string {

@@ -155,7 +155,7 @@ func (s steps) renamed() string {
 	return fmt.Sprintf("delete Machine %s of the Machine API, which has no instance in its spec.providerID, and create it under another name", s.Name)
 }
 
-// ownerOfInfra returns the name of the other Machine to which the infrastructure machine in the mirror's place belongs; "" if there is none.
+// ownerOfInfra returns the name of the Machine that owns o, if o is an infrastructure machine that has the mirror's name and belongs to another Machine; else "".
 func (s steps) ownerOfInfra(o *unstructured.Unstructured) string {
 	if o != s.Infra || s.Kind.Infra != authority.InfraMachine {
 		return ""

@@ -105,7 +105,7 @@ func Apply(o *Object, patches []Patch) (*Object, error) {
 	}
 	raw, err := json.Marshal(content)
 	if err != nil {
-		return nil, fmt.Errorf("writing the object that was filled in: %w", err)
+		return nil, fmt.Errorf("encoding the object with its defaults: %w", err)
 	}
 	return ParseObject(raw)
 }

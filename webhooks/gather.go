@@ -202,7 +202,7 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 	}
 	if needs.Has(policies.NeedOwners) && c.Operation == admissionv1.Delete {
 		owners, err := l.behind(ctx, *c)
-		doubt("whether the provider knows the instance could not be checked", err)
+		doubt("Poundlock could not check whether the provider has a record of the instance", err)
 		c.Facts.Owners = owners
 	}
 	if needs.Has(policies.NeedConversion) && l.Converter != nil {

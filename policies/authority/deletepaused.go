@@ -71,10 +71,8 @@ func endsInstance(machine *policies.Object, infra InfraReference, instance, unpa
 		if providerOf(infra.Kind).NamesInstanceAfterMachine {
 			second.name = machine.Metadata.Name
 		}
-		out = append(out, fmt.Sprintf("Add the provider's finalizer to %s %s too (if that object does not exist, the provider does not find the instance: "+
-			"terminate it in "+
-			"the cloud): %s",
-			kept, second.name, hold(second)))
+		out = append(out, fmt.Sprintf("Also add the provider's finalizer to %s %s: %s. If that object does not exist, the provider cannot find the "+
+			"instance: terminate the instance in the cloud yourself", kept, second.name, hold(second)))
 		ends = append(ends, fmt.Sprintf("Then unpause the %s: %s", kept, letGo(second)))
 	}
 	return append(append(out, "Then unpause the Machine: "+unpause), ends...)

@@ -217,8 +217,8 @@ func disowns(c policies.Change, ref metav1.OwnerReference) string {
 			"an instance while Machine API is authoritative", ref.Name)
 	}
 	if to := InfraReferenceOf(machine); !to.names(c) {
-		return fmt.Sprintf("Machine %s refers to %s %s, so with this owner reference Cluster API would create a second instance for the Machine",
-			ref.Name, to.Kind, to.Name)
+		return fmt.Sprintf("Machine %s has another infrastructure machine: its spec.infrastructureRef names %s %s. If the Machine owned this object too, "+
+			"Cluster API would create a second instance for it", ref.Name, to.Kind, to.Name)
 	}
 	return ""
 }

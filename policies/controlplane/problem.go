@@ -67,7 +67,7 @@ func (p *Plan) judge(v View) {
 		p.Problems = append(p.Problems, Problem{NotSynchronized, "Cluster API is authoritative for the Machines that the set creates, and could not create " +
 			"their instances: " +
 			strings.TrimSuffix(v.Unreflected, ".") +
-			". Correct the fields that this message names"})
+			". Correct the fields that are named here, in the set's template or in the cluster's infrastructure object"})
 	}
 	if !v.MayRecreate && p.Strategy == machinev1.Recreate {
 		p.Problems = append(p.Problems, Problem{RecreateDisabled, "The strategy is Recreate, but Poundlock runs without --control-plane-recreate: " +

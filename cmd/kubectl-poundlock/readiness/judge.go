@@ -403,7 +403,7 @@ func (f Finding) takeBack(p inventory.Pair) Finding {
 	if f.back == PlanCancel {
 		return f.finding(Ready, "", "the move to "+f.To.Other().Text()+" has begun, and the request cancels it: authority goes back to "+f.To.Text())
 	}
-	return f.finding(Ready, "", "the request to move to "+f.To.Other().Text()+" has not begun, and the new request cancels it at once")
+	return f.finding(Ready, "", "the requested move to "+f.To.Other().Text()+" has not begun, and the new request cancels it at once")
 }
 
 // unborn returns the sentence why a Machine without an instance's ID cannot move yet; "" for any other object.

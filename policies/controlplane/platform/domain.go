@@ -57,9 +57,9 @@ func (d Domain) Holds(p Row, spec map[string]any) bool {
 	return err == nil && len(found) == 0
 }
 
-// Under reports whether a domain sets a member at or below a path.
-func (d Domain) Under(path string) bool {
-	return slices.ContainsFunc(d.Sets, func(s Setting) bool { return strings.HasPrefix(s.Path, path) })
+// Under reports whether a domain sets a field whose path begins with a text, such as "rootVolume." for all fields of rootVolume.
+func (d Domain) Under(prefix string) bool {
+	return slices.ContainsFunc(d.Sets, func(s Setting) bool { return strings.HasPrefix(s.Path, prefix) })
 }
 
 // Replaces reports whether a domain sets the member at a path to another value than "own".
