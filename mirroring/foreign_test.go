@@ -396,7 +396,7 @@ func TestAMachineBesideAStrangerIsMarked(t *testing.T) {
 func TestTwoSetsOfOneName(t *testing.T) {
 	const (
 		deleteThere = "To keep Machine API's MachineSet: kubectl -n capi delete machinesets.cluster.x-k8s.io m"
-		deleteHere  = "To keep Cluster API's: kubectl -n mapi delete machinesets.machine.openshift.io m"
+		deleteHere  = "To keep Cluster API's MachineSet: kubectl -n mapi delete machinesets.machine.openshift.io m"
 		pauseThere  = "kubectl -n capi annotate machinesets.cluster.x-k8s.io m cluster.x-k8s.io/paused="
 		mark, none  = `"poundlock.openshift.io/beside-foreign":""`, `"poundlock.openshift.io/beside-foreign":null`
 	)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -39,10 +40,19 @@ func lacking(wanted, live *unstructured.Unstructured) []string {
 		if key == "metadata" || key == "status" {
 			continue
 		}
-		out = append(out, differs(key, wanted.Object[key], live.Object[key])...)
+		out = append(out, differs(key, jsontree.Comparison{}, wanted.Object[key], live.Object[key])...)
 	}
-	out = append(out, differs("metadata.labels", strings2any(wanted.GetLabels()), strings2any(live.GetLabels()))...)
-	out = append(out, differs("metadata.annotations", strings2any(wanted.GetAnnotations()), strings2any(live.GetAnnotations()))...)
+	for _, part := range providerParts(wanted.GroupVersionKind().Group) {
+		w, given, _ := unstructured.NestedFieldNoCopy(wanted.Object, part...)
+		l, there, _ := unstructured.NestedFieldNoCopy(live.Object, part...)
+		if given && there {
+			out = append(out, differs(strings.Join(part, "."), jsontree.Comparison{Empty: true}, w, l)...)
+		}
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	out = append(out, differs("metadata.labels", jsontree.Comparison{}, strings2any(wanted.GetLabels()), strings2any(live.GetLabels()))...)
+	out = append(out, differs("metadata.annotations", jsontree.Comparison{}, strings2any(wanted.GetAnnotations()), strings2any(live.GetAnnotations()))...)
 	for _, f := range wanted.GetFinalizers() {
 		if !slices.Contains(live.GetFinalizers(), f) {
 			out = append(out, "metadata.finalizers")
@@ -64,14 +74,26 @@ func strings2any(m map[string]string) map[string]any {
 	return out
 }
 
+// providerParts returns the paths of the parts of an object that only the provider reads. There an empty object may mean something that an absent one does not:
+// spotMarketOptions: {} is a spot instance. Elsewhere the API servers' Go types do not distinguish the two.
+func providerParts(group string) [][]string {
+	switch group {
+	case clusterv1.GroupVersionInfrastructure.Group:
+		return [][]string{{"spec"}}
+	case machinev1beta1.GroupName:
+		return [][]string{{"spec", "providerSpec", "value"}, {"spec", "template", "spec", "providerSpec", "value"}}
+	}
+	return nil
+}
+
 // differs returns the paths at which live lacks what is wanted: path itself, or paths beneath it.
-func differs(path string, wanted, live any) []string {
+func differs(path string, by jsontree.Comparison, wanted, live any) []string {
 	at := (*jsontree.Path)(nil)
 	for name := range strings.SplitSeq(path, ".") {
 		at = at.At(name)
 	}
 	var out []string
-	for _, lack := range (jsontree.Comparison{}).Lacking(at, wanted, live) {
+	for _, lack := range by.Lacking(at, wanted, live) {
 		out = append(out, lack.Path.Unnumbered())
 	}
 	return slices.Compact(out)

@@ -77,6 +77,32 @@ func TestWhatAnApplyWouldChange(t *testing.T) {
 	}
 }
 
+// TestAnEmptyObjectOfAProvider: spotMarketOptions: {} is a spot instance, and an instance without spotMarketOptions is not.
+func TestAnEmptyObjectOfAProvider(t *testing.T) {
+	for _, c := range []struct {
+		apiVersion, kind, wanted, live string
+		want                           []string
+	}{
+		{"infrastructure.cluster.x-k8s.io/v1beta2", "AWSMachine", `{spec: {spotMarketOptions: {}}}`, `{spec: {}}`, []string{"spec.spotMarketOptions"}},
+		{"infrastructure.cluster.x-k8s.io/v1beta2", "AWSMachine", `{spec: {spotMarketOptions: {}}}`, `{spec: {spotMarketOptions: {}}}`, nil},
+		{"infrastructure.cluster.x-k8s.io/v1beta2", "AWSMachine", `{spec: {}}`, `{spec: {cpuOptions: {}}}`, nil},
+		{"machine.openshift.io/v1beta1", "Machine", `{spec: {taints: [], providerSpec: {value: {spotMarketOptions: {}}}}}`, `{spec: {providerSpec: {value: {a: 1}}}}`,
+			[]string{"spec.providerSpec.value.spotMarketOptions"}},
+		{"machine.openshift.io/v1beta1", "MachineSet", `{spec: {template: {spec: {metadata: {}, providerSpec: {value: {spotVMOptions: {}}}}}}}`,
+			`{spec: {template: {spec: {providerSpec: {value: {}}}}}}`, []string{"spec.template.spec.providerSpec.value.spotVMOptions"}},
+		{"cluster.x-k8s.io/v1beta2", "Machine", `{spec: {deletion: {}}}`, `{spec: {}}`, nil},
+	} {
+		wanted, live := parse(t, c.wanted), parse(t, c.live)
+		for _, o := range []*unstructured.Unstructured{wanted, live} {
+			o.SetAPIVersion(c.apiVersion)
+			o.SetKind(c.kind)
+		}
+		if diff := cmp.Diff(c.want, Changes(wanted, live)); diff != "" {
+			t.Errorf("%s %s beside %s: %s", c.kind, c.wanted, c.live, diff)
+		}
+	}
+}
+
 func TestTakeover(t *testing.T) {
 	for _, c := range []struct {
 		sentence     string
