@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -61,10 +60,7 @@ func newLimits(reviews, bytes int64) *limits {
 
 // enter returns the room of a client, and the function that ends its use.
 func (l *limits) enter(address string) (own room, leave func()) {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		host = address
-	}
+	host := hostOf(address)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.clients[host]

@@ -175,3 +175,39 @@ func TestBodiesHaveLimitedRoom(t *testing.T) {
 		t.Errorf("%d clients are kept", len(shared.clients))
 	}
 }
+
+// TestAClientHasLimitedConnections: what one has too many is closed at once, and what it closes counts no more.
+func TestAClientHasLimitedConnections(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFair(l, 2)
+	s := &http.Server{Handler: http.HandlerFunc(echo), ReadHeaderTimeout: time.Minute}
+	go func() { _ = s.Serve(f) }()
+	defer func() { _ = s.Close() }()
+	open := func() (net.Conn, bool) {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+		_, _ = io.WriteString(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
+		answer := make([]byte, 12)
+		_, err = io.ReadFull(c, answer)
+		return c, err == nil && string(answer) == "HTTP/1.1 200"
+	}
+	first, ok := open()
+	_, also := open()
+	if _, third := open(); !ok || !also || third {
+		t.Errorf("the connections answer: %t, %t, %t", ok, also, third)
+	}
+	_ = first.Close()
+	for range 100 {
+		if _, ok = open(); ok {
+			return
+		}
+	}
+	t.Error("a connection that was closed still counts")
+}

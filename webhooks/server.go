@@ -59,13 +59,13 @@ type Options struct {
 	Log        logr.Logger
 }
 
-// Server answers the requests of every route, on controller-runtime's webhook server.
+// Server answers the requests of every route. controller-runtime's webhook server has the routes and their metrics; serve listens.
 type Server struct {
 	webhook.Server
-	cluster     cluster.Cluster
-	options     Options
-	enforcement *enforcement
-	draining    atomic.Bool
+	cluster             cluster.Cluster
+	options             Options
+	enforcement         *enforcement
+	listening, draining atomic.Bool
 }
 
 // New makes the server of a cluster. The cluster's cache must not be started yet, because New adds indexes to it.
@@ -86,13 +86,7 @@ func New(ctx context.Context, c cluster.Cluster, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cluster: c, options: o, Server: webhook.NewServer(webhook.Options{
-		Host: o.Host, Port: o.Port,
-		TLSOpts: []func(*tls.Config){func(t *tls.Config) {
-			o.TLS(t)
-			t.GetCertificate = o.GetCertificate
-		}},
-	})}
+	s := &Server{cluster: c, options: o, Server: webhook.NewServer(webhook.Options{})}
 	shared := newLimits(mostReviews, mostBytes)
 	for path, h := range handlers(o, lookups(c, o, m), m) {
 		s.Register(path, newGuard(h, shared, s.draining.Load))
@@ -141,7 +135,7 @@ func (s *Server) Start(ctx context.Context) error {
 		defer stop()
 		kept <- s.keepCertificate(serving)
 	}()
-	err := s.Server.Start(serving)
+	err := s.serve(serving)
 	stop()
 	return errors.Join(err, <-kept)
 }
@@ -162,7 +156,10 @@ func (s *Server) Ready(r *http.Request) error {
 	if err := s.ready(r.Context()); err != nil {
 		return err
 	}
-	return s.StartedChecker()(r)
+	if !s.listening.Load() {
+		return errors.New("the webhook server does not listen yet")
+	}
+	return nil
 }
 
 func (s *Server) ready(ctx context.Context) error {
