@@ -73,8 +73,21 @@ func (p *Pass) unknown(all any, err error) {
 			"either value: remove one of the two", other))
 		return
 	}
+	for name, why := range p.formerFields() {
+		if path == name || strings.HasSuffix(path, ".providerSpec.value."+name) {
+			p.Unsupported(path, nil, why)
+			return
+		}
+	}
 	p.Unsupported(path, nil,
 		"this version of Poundlock does not know this field. The field is misspelt, or newer than Poundlock: remove it, or correct its name")
+}
+
+func (p *Pass) formerFields() map[string]string {
+	if p.Env == nil {
+		return nil
+	}
+	return p.Env.Platform.FormerFields
 }
 
 // respelt returns the name of another member of the same object whose name differs from the last name of path in case only. If there are several, it returns
