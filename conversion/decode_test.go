@@ -86,3 +86,28 @@ func TestAnotherTypeIsNamedInPlainWords(t *testing.T) {
 		}
 	}
 }
+
+// encoding/json reads null into a string as nothing, so that the other spelling of the name has the value. It reads null into a pointer as nil.
+func TestANullBesideAnotherSpelling(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{"pool": null, "Pool": "x"}`:        "x",
+		`{"POOL": null, "Pool": "x"}`:        "x",
+		`{"pool": "y", "Pool": null}`:        "y",
+		`{"pool": "y", "Pool": "x"}`:         "given twice",
+		`{"inner": null, "Inner": {"a": 1}}`: "given twice",
+	} {
+		var into struct {
+			Pool  string           `json:"pool"`
+			Inner *struct{ A int } `json:"inner"`
+		}
+		p := conversion.NewPass(&conversion.Env{}, &conversion.Core{}, "")
+		p.Decode([]byte(raw), &into)
+		got := into.Pool
+		for _, e := range p.Errors() {
+			got = e.Detail
+		}
+		if got != want && !strings.Contains(got, "the field is "+want) {
+			t.Errorf("%s: %s, want %s", raw, got, want)
+		}
+	}
+}
