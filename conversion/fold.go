@@ -64,11 +64,14 @@ func foldMembers(value map[string]any, into reflect.Value) (changed bool) {
 	for name := range names {
 		known[anyCase(name)] = append(known[anyCase(name)], name)
 	}
-	for name, member := range value {
-		if meant := known[anyCase(name)]; member == nil && len(meant) == 1 && keepsOnNull(names[meant[0]].Kind()) {
-			continue // null changes nothing, so it does not make the other spelling ambiguous
-		}
+	for name := range value {
 		given[anyCase(name)]++
+	}
+	for name, member := range value { // a null beside another spelling changes nothing, so it does not make that spelling ambiguous
+		if meant := known[anyCase(name)]; member == nil && given[anyCase(name)] > 1 && len(meant) == 1 && keepsOnNull(names[meant[0]].Type()) {
+			given[anyCase(name)]--
+			delete(value, name)
+		}
 	}
 	for _, name := range slices.Collect(maps.Keys(value)) {
 		field, is := names[name]
@@ -87,9 +90,9 @@ func foldMembers(value map[string]any, into reflect.Value) (changed bool) {
 	return changed
 }
 
-// keepsOnNull reports whether encoding/json leaves a value of this kind as it is when it decodes null into it.
-func keepsOnNull(kind reflect.Kind) bool {
-	return !slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Interface, reflect.Map, reflect.Slice}, kind)
+// keepsOnNull reports whether encoding/json leaves a value of this type as it is when it decodes null into it.
+func keepsOnNull(t reflect.Type) bool {
+	return !opaque(t) && !slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Interface, reflect.Map, reflect.Slice}, t.Kind())
 }
 
 // anyCase maps all texts that differ only in case (that strings.EqualFold finds equal) to the same text.
