@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -149,6 +150,9 @@ func (p *Pass) undecodable(raw []byte, into any, err error) {
 		if typeAt(reflect.ValueOf(into), path) == numberOrText {
 			want = numberOrText // wrong.Type is int32 in this case: numberOrText's decoder took the value for a number
 		}
+		if indexed, _ := culprit(raw, reflect.ValueOf(into)); indexes.ReplaceAllString(indexed, "") == path {
+			path = indexed // encoding/json does not say which item of a list it could not decode
+		}
 		p.Invalid(path, wrong.Value, mistyped(wrong.Value, want))
 		return
 	}
@@ -158,6 +162,8 @@ func (p *Pass) undecodable(raw []byte, into any, err error) {
 	}
 	p.Invalid(path, nil, "is not the JSON of the expected type: "+cause.Error())
 }
+
+var indexes = regexp.MustCompile(`\[[0-9]+\]`)
 
 // typeAt returns the type of the field at a path below v. The path has no indexes. The result is nil if the field cannot be found, for example below an
 // interface or below an embedded pointer that is nil.

@@ -53,20 +53,21 @@ func TestAnotherTypeIsNamedInPlainWords(t *testing.T) {
 		Name string `json:"name"`
 	}
 	for raw, want := range map[string]string{
-		`{"tags": [{"name": "a"}]}`: "tags: is a list, and must be an object whose values are strings, KEY: VALUE",
-		`{"tags": {"a": 1}}`:        "tags: is a number, and must be a string: put it in quotes",
-		`{"name": true}`:            "name: is a boolean, and must be a string: put it in quotes",
-		`{"name": {"a": 1}}`:        "name: is an object, and must be a string",
-		`{"inner": "x"}`:            "inner: is a string, and must be an object",
-		`{"list": "x"}`:             "list: is a string, and must be a list",
-		`{"list": ["x"]}`:           "list: is a string, and must be an object",
-		`{"count": "3"}`:            "count: is a string, and must be a whole number",
-		`{"count": 1.5}`:            "count: is a number 1.5, and must be a whole number",
-		`{"count": 3000000000}`:     "count: is a number 3000000000, and must be a whole number of at most 2147483647",
-		`{"share": 0.5}`:            "share: is a number 0.5, and must be a whole number without quotes, or any number in quotes",
-		`{"share": true}`:           "share: is a boolean, and must be a whole number without quotes, or any number in quotes",
-		`{"share": [1]}`:            "share: is a list, and must be a whole number without quotes, or any number in quotes",
-		`{"flag": "true"}`:          "flag: is a string, and must be true or false, without quotes",
+		`{"tags": [{"name": "a"}]}`:                "tags: is a list, and must be an object whose values are strings, KEY: VALUE",
+		`{"tags": {"a": 1}}`:                       "tags: is a number, and must be a string: put it in quotes",
+		`{"name": true}`:                           "name: is a boolean, and must be a string: put it in quotes",
+		`{"name": {"a": 1}}`:                       "name: is an object, and must be a string",
+		`{"inner": "x"}`:                           "inner: is a string, and must be an object",
+		`{"list": "x"}`:                            "list: is a string, and must be a list",
+		`{"list": ["x"]}`:                          "list[0]: is a string, and must be an object",
+		`{"list": [{}, {"name": 1}, {"name": 2}]}`: "list[1].name: is a number, and must be a string: put it in quotes",
+		`{"count": "3"}`:                           "count: is a string, and must be a whole number",
+		`{"count": 1.5}`:                           "count: is a number 1.5, and must be a whole number",
+		`{"count": 3000000000}`:                    "count: is a number 3000000000, and must be a whole number of at most 2147483647",
+		`{"share": 0.5}`:                           "share: is a number 0.5, and must be a whole number without quotes, or any number in quotes",
+		`{"share": true}`:                          "share: is a boolean, and must be a whole number without quotes, or any number in quotes",
+		`{"share": [1]}`:                           "share: is a list, and must be a whole number without quotes, or any number in quotes",
+		`{"flag": "true"}`:                         "flag: is a string, and must be true or false, without quotes",
 	} {
 		into := struct {
 			Tags  map[string]string  `json:"tags"`
