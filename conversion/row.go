@@ -196,8 +196,8 @@ func (rows Rows[M, C]) Unread(paths []string) Table[M, C] {
 	var out Table[M, C]
 	for _, path := range paths {
 		s, err := resolve(reflect.TypeFor[M](), path)
-		row := rows.Iso(At(path), nil, "The field is left out, because Machine API ignores it.", func(p *Pass, from *M, _ *C) { p.noteEach(s, reflect.ValueOf(from)) },
-			func(*Pass, *C, *M) {})
+		row := rows.Iso(At(path), nil, "The field is left out, because Machine API ignores it.",
+			func(p *Pass, from *M, _ *C) { p.noteEach(s, reflect.ValueOf(from)) }, func(*Pass, *C, *M) {})
 		row.broken = cmp.Or(row.broken, err)
 		out = append(out, row)
 	}
