@@ -145,7 +145,7 @@ func TestWhatAProviderSpecMayHave(t *testing.T) {
 		"its former group":        {patch: `{"apiVersion": "gcpprovider.openshift.io/v1beta1"}`},
 		"another version":         {patch: `{"apiVersion": "gcpprovider.openshift.io/v1alpha1"}`},
 		"two misspelt fields":     {patch: `{"machinetype": "x", "networkInterfaces": [{"network": "lock-7x2k9-network", "subnetwrok": "x"}]}`, want: []string{"machinetype: FieldValueInvalid", "networkInterfaces[0].subnetwork: FieldValueRequired", "networkInterfaces[0].subnetwrok: FieldValueNotSupported"}},
-		"a word that is a number": {patch: `{"disks": [{"sizeGb": "128"}]}`, want: []string{"disks.sizeGb: FieldValueInvalid"}},
+		"a word that is a number": {patch: `{"disks": [{"sizeGb": "128"}]}`, want: []string{"disks[0].sizeGb: FieldValueInvalid"}},
 		"everything at once": {patch: `{"deletionProtection": true, "zone": "", "tagz": ["x"], "disks": [], "targetPools": ["x"]}`, want: []string{
 			"deletionProtection: FieldValueNotSupported", "disks: FieldValueRequired", "tagz: FieldValueNotSupported", "targetPools: FieldValueNotSupported",
 			"zone: FieldValueRequired",

@@ -45,10 +45,13 @@ func placeTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 	checkSubnets(p, "subnets", c.Subnets, len(m.Subnets))
 	comparePrismCentrals(p)
-	if p.Core.FailureDomain = ""; m.FailureDomain == nil || m.FailureDomain.Name == "" {
+	if p.Core.FailureDomain = ""; m.FailureDomain == nil {
 		return
 	}
-	p.Core.FailureDomain = m.FailureDomain.Name
+	if p.Core.FailureDomain = m.FailureDomain.Name; m.FailureDomain.Name == "" {
+		p.Required("failureDomain.name", "failureDomain needs a name: name the failure domain, or leave failureDomain out")
+		return
+	}
 	agree(p, "subnets", place{Cluster: c.Cluster, Subnets: c.Subnets})
 	unlisted(p, c)
 }

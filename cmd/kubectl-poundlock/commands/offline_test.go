@@ -367,15 +367,15 @@ func TestExplainBreaksNoCommand(t *testing.T) {
 func TestAnInfrastructureWithoutStatusIsNotReady(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	openstack := "---\n{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: s}, spec: {template: {spec: {providerSpec: {value: {kind: OpenstackProviderSpec}}}}}}\n"
-	for sentence, status := range map[string]string{
-		"no status":           "",
-		"no platformStatus":   ", status: {infrastructureName: x}",
-		"the old platform":    ", status: {infrastructureName: x, platform: OpenStack}",
-		"a platform, unnamed": ", status: {platformStatus: {type: OpenStack}}",
+	const restore = "kubectl replace --subresource=status"
+	for sentence, c := range map[string]struct{ status, lacks, remedy string }{
+		"no status":           {"", "status.platformStatus.type", restore},
+		"no platformStatus":   {", status: {infrastructureName: x}", "status.platformStatus.type", restore},
+		"the old platform":    {", status: {infrastructureName: x, platform: OpenStack}", "status.platformStatus.type", "kubectl edit"},
+		"a platform, unnamed": {", status: {platformStatus: {type: OpenStack}}", "status.infrastructureName", restore},
 	} {
-		out, errOut, _ := run(t, "{apiVersion: config.openshift.io/v1, kind: Infrastructure, metadata: {name: cluster}"+status+"}\n"+openstack, "check", "-f", "-", "-o", "json")
-		if !strings.Contains(out, `"reason": "ClusterNotReady"`) || !strings.Contains(out, "status.platformStatus.type") ||
-			!strings.Contains(out, "kubectl replace --subresource=status") {
+		out, errOut, _ := run(t, "{apiVersion: config.openshift.io/v1, kind: Infrastructure, metadata: {name: cluster}"+c.status+"}\n"+openstack, "check", "-f", "-", "-o", "json")
+		if !strings.Contains(out, `"reason": "ClusterNotReady"`) || !strings.Contains(out, c.lacks) || !strings.Contains(out, c.remedy) {
 			t.Errorf("%s:\n%s%s", sentence, out, errOut)
 		}
 	}
