@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,8 +74,21 @@ func (p *Pass) unknown(all any, err error) {
 			"either value: remove one of the two", other))
 		return
 	}
+	for name, why := range p.formerFields() {
+		if path == name || strings.HasSuffix(path, ".providerSpec.value."+name) {
+			p.Unsupported(path, nil, why)
+			return
+		}
+	}
 	p.Unsupported(path, nil,
 		"this version of Poundlock does not know this field. The field is misspelt, or newer than Poundlock: remove it, or correct its name")
+}
+
+func (p *Pass) formerFields() map[string]string {
+	if p.Env == nil {
+		return nil
+	}
+	return p.Env.Platform.FormerFields
 }
 
 // respelt returns the name of another member of the same object whose name differs from the last name of path in case only. If there are several, it returns
@@ -136,6 +150,9 @@ func (p *Pass) undecodable(raw []byte, into any, err error) {
 		if typeAt(reflect.ValueOf(into), path) == numberOrText {
 			want = numberOrText // wrong.Type is int32 in this case: numberOrText's decoder took the value for a number
 		}
+		if indexed, _ := culprit(raw, reflect.ValueOf(into)); indexes.ReplaceAllString(indexed, "") == path {
+			path = indexed // encoding/json does not say which item of a list it could not decode
+		}
 		p.Invalid(path, wrong.Value, mistyped(wrong.Value, want))
 		return
 	}
@@ -145,6 +162,8 @@ func (p *Pass) undecodable(raw []byte, into any, err error) {
 	}
 	p.Invalid(path, nil, "is not the JSON of the expected type: "+cause.Error())
 }
+
+var indexes = regexp.MustCompile(`\[[0-9]+\]`)
 
 // typeAt returns the type of the field at a path below v. The path has no indexes. The result is nil if the field cannot be found, for example below an
 // interface or below an embedded pointer that is nil.

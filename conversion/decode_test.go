@@ -53,20 +53,21 @@ func TestAnotherTypeIsNamedInPlainWords(t *testing.T) {
 		Name string `json:"name"`
 	}
 	for raw, want := range map[string]string{
-		`{"tags": [{"name": "a"}]}`: "tags: is a list, and must be an object whose values are strings, KEY: VALUE",
-		`{"tags": {"a": 1}}`:        "tags: is a number, and must be a string: put it in quotes",
-		`{"name": true}`:            "name: is a boolean, and must be a string: put it in quotes",
-		`{"name": {"a": 1}}`:        "name: is an object, and must be a string",
-		`{"inner": "x"}`:            "inner: is a string, and must be an object",
-		`{"list": "x"}`:             "list: is a string, and must be a list",
-		`{"list": ["x"]}`:           "list: is a string, and must be an object",
-		`{"count": "3"}`:            "count: is a string, and must be a whole number",
-		`{"count": 1.5}`:            "count: is a number 1.5, and must be a whole number",
-		`{"count": 3000000000}`:     "count: is a number 3000000000, and must be a whole number of at most 2147483647",
-		`{"share": 0.5}`:            "share: is a number 0.5, and must be a whole number without quotes, or any number in quotes",
-		`{"share": true}`:           "share: is a boolean, and must be a whole number without quotes, or any number in quotes",
-		`{"share": [1]}`:            "share: is a list, and must be a whole number without quotes, or any number in quotes",
-		`{"flag": "true"}`:          "flag: is a string, and must be true or false, without quotes",
+		`{"tags": [{"name": "a"}]}`:                "tags: is a list, and must be an object whose values are strings, KEY: VALUE",
+		`{"tags": {"a": 1}}`:                       "tags: is a number, and must be a string: put it in quotes",
+		`{"name": true}`:                           "name: is a boolean, and must be a string: put it in quotes",
+		`{"name": {"a": 1}}`:                       "name: is an object, and must be a string",
+		`{"inner": "x"}`:                           "inner: is a string, and must be an object",
+		`{"list": "x"}`:                            "list: is a string, and must be a list",
+		`{"list": ["x"]}`:                          "list[0]: is a string, and must be an object",
+		`{"list": [{}, {"name": 1}, {"name": 2}]}`: "list[1].name: is a number, and must be a string: put it in quotes",
+		`{"count": "3"}`:                           "count: is a string, and must be a whole number",
+		`{"count": 1.5}`:                           "count: is a number 1.5, and must be a whole number",
+		`{"count": 3000000000}`:                    "count: is a number 3000000000, and must be a whole number of at most 2147483647",
+		`{"share": 0.5}`:                           "share: is a number 0.5, and must be a whole number without quotes, or any number in quotes",
+		`{"share": true}`:                          "share: is a boolean, and must be a whole number without quotes, or any number in quotes",
+		`{"share": [1]}`:                           "share: is a list, and must be a whole number without quotes, or any number in quotes",
+		`{"flag": "true"}`:                         "flag: is a string, and must be true or false, without quotes",
 	} {
 		into := struct {
 			Tags  map[string]string  `json:"tags"`
@@ -83,6 +84,31 @@ func TestAnotherTypeIsNamedInPlainWords(t *testing.T) {
 		}
 		if e := p.Errors()[0]; e.Field+": "+e.Detail != want {
 			t.Errorf("%s: %s: %s, want %s", raw, e.Field, e.Detail, want)
+		}
+	}
+}
+
+// encoding/json reads null into a string as nothing, so that the other spelling of the name has the value. It reads null into a pointer as nil.
+func TestANullBesideAnotherSpelling(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{"pool": null, "Pool": "x"}`:        "x",
+		`{"POOL": null, "Pool": "x"}`:        "x",
+		`{"pool": "y", "Pool": null}`:        "y",
+		`{"pool": "y", "Pool": "x"}`:         "given twice",
+		`{"inner": null, "Inner": {"a": 1}}`: "given twice",
+	} {
+		var into struct {
+			Pool  string           `json:"pool"`
+			Inner *struct{ A int } `json:"inner"`
+		}
+		p := conversion.NewPass(&conversion.Env{}, &conversion.Core{}, "")
+		p.Decode([]byte(raw), &into)
+		got := into.Pool
+		for _, e := range p.Errors() {
+			got = e.Detail
+		}
+		if got != want && !strings.Contains(got, "the field is "+want) {
+			t.Errorf("%s: %s, want %s", raw, got, want)
 		}
 	}
 }

@@ -145,6 +145,10 @@ type Platform struct {
 	// CredentialsSecret is the name of the Secret with the platform's credentials; OpenShift uses this name in every cluster.
 	CredentialsSecret string
 
+	// FormerFields has the fields that the providerSpec's type once had, and for each of them what an error about a value says. A manifest of an old cluster
+	// may still have them.
+	FormerFields map[string]string
+
 	// InstanceID is the form of an instance's ID, for messages. It begins with the platform's scheme. An ID with another scheme is refused.
 	InstanceID string
 	// Spec converts the providerSpec into the spec of the infrastructure machine and back.

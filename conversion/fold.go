@@ -15,7 +15,7 @@ import (
 
 // fold renames each member of a JSON text whose name differs only in case from a name in the typed value into. This is necessary because all decoders of the
 // Machine API accept names in any case, and documented samples have other spellings (UUID for uuid). If the text has a member in two spellings, fold renames
-// neither, because either may be meant.
+// neither, because either may be meant, unless the value of one is null.
 func fold(raw []byte, into any) (folded []byte, changed bool) {
 	var value any
 	decoder := stdjson.NewDecoder(bytes.NewReader(raw))
@@ -67,6 +67,12 @@ func foldMembers(value map[string]any, into reflect.Value) (changed bool) {
 	for name := range value {
 		given[anyCase(name)]++
 	}
+	for name, member := range value { // a null beside another spelling changes nothing, so it does not make that spelling ambiguous
+		if meant := known[anyCase(name)]; member == nil && given[anyCase(name)] > 1 && len(meant) == 1 && keepsOnNull(names[meant[0]].Type()) {
+			given[anyCase(name)]--
+			delete(value, name)
+		}
+	}
 	for _, name := range slices.Collect(maps.Keys(value)) {
 		field, is := names[name]
 		if !is {
@@ -82,6 +88,11 @@ func foldMembers(value map[string]any, into reflect.Value) (changed bool) {
 		changed = foldValue(value[name], field) || changed
 	}
 	return changed
+}
+
+// keepsOnNull reports whether encoding/json leaves a value of this type as it is when it decodes null into it.
+func keepsOnNull(t reflect.Type) bool {
+	return !opaque(t) && !slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Interface, reflect.Map, reflect.Slice}, t.Kind())
 }
 
 // anyCase maps all texts that differ only in case (that strings.EqualFold finds equal) to the same text.

@@ -4,8 +4,10 @@
 package conversion
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -21,7 +23,12 @@ type Pass struct {
 
 	root string
 	errs *field.ErrorList
+	// notes is nil if the caller wants no notes.
+	notes *[]Note
 }
+
+// Note is about a value that a conversion leaves out, although nothing is wrong: the source's API ignores the value.
+type Note struct{ Path, Text string }
 
 // Core is the part of a Machine (or of a MachineSet's template) that Cluster API keeps in the core Machine, while the Machine API keeps it in the
 // providerSpec. In a conversion to Cluster API, a platform's rows set FailureDomain and BootstrapSecret; in a conversion to Machine API, the rows read both.
@@ -62,6 +69,25 @@ func (p *Pass) Under(root string) *Pass {
 	sub := *p
 	sub.root = root
 	return &sub
+}
+
+// CollectNotes makes p, and the passes that are made from it later, collect notes. Without it a pass collects none, because most callers do not read them.
+func (p *Pass) CollectNotes() { p.notes = &[]Note{} }
+
+// Note adds a note about a value that the conversion leaves out. text says why, and needs no remedy.
+func (p *Pass) Note(path, text string) {
+	if p.notes != nil {
+		*p.notes = append(*p.notes, Note{eventnote.Cut(join(p.root, path), longestWords), text})
+	}
+}
+
+// Notes lists the notes, sorted by path. Equal notes occur once.
+func (p *Pass) Notes() []Note {
+	if p.notes == nil {
+		return nil
+	}
+	out := slices.SortedFunc(slices.Values(*p.notes), func(a, b Note) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Text, b.Text)) })
+	return slices.Compact(out)
 }
 
 // Errors lists what does not convert, in the order of the table.

@@ -4,6 +4,7 @@
 package conversion
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -189,13 +190,30 @@ func onlyMAPI[M, C any](path, reason string, refuse func(*Pass, steps, reflect.V
 	return r
 }
 
-// Unread returns a row for each of the given fields, which Machine API's controllers do not read (package unread). The conversion leaves such a field out.
+// Unread returns a row for each of the given fields, which Machine API's controllers do not read (package unread). The conversion leaves such a field out,
+// with a note.
 func (rows Rows[M, C]) Unread(paths []string) Table[M, C] {
 	var out Table[M, C]
 	for _, path := range paths {
-		out = append(out, rows.Iso(At(path), nil, "The field is left out, because Machine API ignores it.", func(*Pass, *M, *C) {}, func(*Pass, *C, *M) {}))
+		s, err := resolve(reflect.TypeFor[M](), path)
+		row := rows.Iso(At(path), nil, "The field is left out, because Machine API ignores it.",
+			func(p *Pass, from *M, _ *C) { p.noteEach(s, reflect.ValueOf(from)) }, func(*Pass, *C, *M) {})
+		row.broken = cmp.Or(row.broken, err)
+		out = append(out, row)
 	}
 	return out
+}
+
+// noteEach adds a note about each set value at a path, which the Machine API ignores.
+func (p *Pass) noteEach(s steps, from reflect.Value) {
+	if p.notes == nil {
+		return
+	}
+	s.visit(from, func(path string, v reflect.Value) {
+		if text := indirect(v); set(v) && (text.Kind() != reflect.String || text.String() != "") {
+			p.Note(path, "Machine API ignores this field")
+		}
+	})
 }
 
 // OnlyCAPI returns the row of a field that Machine API cannot express: if the field is set, that is an error with this reason.

@@ -6,6 +6,7 @@ package aws
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/poundlock/poundlock/conversion"
@@ -77,7 +78,8 @@ func TestWhatAProviderSpecMayHave(t *testing.T) {
 		"a profile by name":                 {patch: `{"iamInstanceProfile": {"id": "worker"}}`},
 		"a profile by ARN":                  {patch: `{"iamInstanceProfile": {"arn": "arn:x"}}`, want: []string{"iamInstanceProfile.arn: FieldValueNotSupported"}},
 		"a profile by filters":              {patch: `{"iamInstanceProfile": {"filters": [{"name": "x"}]}}`, want: []string{"iamInstanceProfile.filters: FieldValueNotSupported"}},
-		"a profile without a name":          {patch: `{"iamInstanceProfile": {}}`, want: []string{"iamInstanceProfile.id: FieldValueRequired"}},
+		"a profile that says nothing":       {patch: `{"iamInstanceProfile": {}}`},
+		"a profile without a name":          {patch: `{"iamInstanceProfile": {"id": ""}}`, want: []string{"iamInstanceProfile.id: FieldValueRequired"}},
 		"groups by id and by filters":       {patch: `{"securityGroups": [{"id": "sg-1"}, {"filters": [{"name": "x", "values": ["y"]}]}]}`},
 		"a group by ARN":                    {patch: `{"securityGroups": [{"id": "sg-1"}, {"arn": "arn:x"}]}`, want: []string{"securityGroups[1].arn: FieldValueNotSupported"}},
 		"a group by both":                   {patch: `{"securityGroups": [{"id": "sg-1", "filters": [{"name": "x"}]}]}`, want: []string{"securityGroups[0].filters: FieldValueInvalid"}},
@@ -104,6 +106,8 @@ func TestWhatAProviderSpecMayHave(t *testing.T) {
 			e.Region, e.InfraCluster = "", map[string]any{"spec": map[string]any{"region": "us-east-1"}}
 		}},
 		"the cluster's secret":              {patch: `{"credentialsSecret": {"name": "aws-cloud-credentials"}}`},
+		"a secret that says nothing":        {patch: `{"credentialsSecret": {}}`},
+		"a secret without a name":           {patch: `{"credentialsSecret": {"name": ""}}`},
 		"another secret":                    {patch: `{"credentialsSecret": {"name": "mine"}}`, want: []string{"credentialsSecret.name: FieldValueNotSupported"}},
 		"no user data":                      {patch: `{"userDataSecret": null}`, want: []string{"userDataSecret.name: FieldValueRequired"}},
 		"a worker's load balancer":          {patch: `{"loadBalancers": [{"name": "x", "type": "network"}]}`, want: []string{"loadBalancers[0]: FieldValueNotSupported"}},
@@ -187,6 +191,7 @@ func TestWhatAnInfraSpecMayHave(t *testing.T) {
 		"a name of one's own":                  {patch: `{"additionalTags": {"Name": "x"}}`, want: []string{"additionalTags[Name]: FieldValueInvalid"}},
 		"another cluster's tag":                {patch: `{"additionalTags": {"kubernetes.io/cluster/other": "owned"}}`, want: []string{"additionalTags[kubernetes.io/cluster/other]: FieldValueInvalid"}},
 		"the cluster's own tag":                {patch: `{"additionalTags": {"kubernetes.io/cluster/ocean": "owned"}}`},
+		"the cluster's own tag, shared":        {patch: `{"additionalTags": {"kubernetes.io/cluster/ocean": "shared"}}`, want: []string{"additionalTags[kubernetes.io/cluster/ocean]: FieldValueInvalid"}},
 		"cloud-init":                           {patch: `{"cloudInit": {"secureSecretsBackend": "secrets-manager"}}`, want: []string{"cloudInit.secureSecretsBackend: FieldValueNotSupported"}},
 		"no Ignition":                          {patch: `{"ignition": null}`, want: []string{"ignition: FieldValueRequired"}},
 		"Ignition in a bucket":                 {patch: `{"ignition": {"storageType": "ClusterObjectStore"}}`, want: []string{"ignition.storageType: FieldValueNotSupported"}},
@@ -234,12 +239,17 @@ func TestWhatMachineAPITagsByItself(t *testing.T) {
 		"the AWSCluster has it":            {`[]`, `{"team": "locks"}`, `null`, `null`},
 		"the AWSCluster has another value": {`[]`, `{"team": "keys"}`, `{"team":"locks"}`, `null`},
 		"tags that Machine API ignores":    {`[{"name": "Name", "value": "x"}, {"name": "kubernetes.io/cluster/other", "value": "owned"}]`, `{"team": "locks"}`, `null`, `null`},
+		"the cluster's own tag, shared":    {`[{"name": "kubernetes.io/cluster/ocean", "value": "shared"}, {"name": "a", "value": "1"}]`, `{"team": "locks"}`, `{"a":"1"}`, `[{"name":"a","value":"1"}]`},
+		"the cluster's own tag":            {`[{"name": "kubernetes.io/cluster/ocean", "value": "owned"}]`, `{"team": "locks"}`, `{"kubernetes.io/cluster/ocean":"owned"}`, `[{"name":"kubernetes.io/cluster/ocean","value":"owned"}]`},
 		"a tag is given twice":             {`[{"name": "a", "value": "1"}, {"name": "a", "value": "2"}]`, `{"team": "locks"}`, `{"a":"1"}`, `[{"name":"a","value":"1"}]`},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			env := testEnv()
 			tag := map[string]any{"key": "team", "value": "locks"}
-			env.Infrastructure = map[string]any{"status": map[string]any{"platformStatus": map[string]any{"aws": map[string]any{"resourceTags": []any{tag, "no tag"}}}}}
+			// Machine API ignores these tags in the Infrastructure too.
+			name, shared := map[string]any{"key": "Name", "value": "x"}, map[string]any{"key": "kubernetes.io/cluster/ocean", "value": "shared"}
+			env.Infrastructure = map[string]any{"status": map[string]any{"platformStatus": map[string]any{"aws": map[string]any{
+				"resourceTags": []any{tag, "no tag", name, shared}}}}}
 			var tags map[string]any
 			if err := json.Unmarshal([]byte(c.cluster), &tags); err != nil {
 				t.Fatal(err)
@@ -256,5 +266,43 @@ func TestWhatMachineAPITagsByItself(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// An AWSCluster's tag that Machine API ignores would reach each instance through Cluster API: the name of the instance would change, or an uninstall would not
+// find it. It makes no difference that the Infrastructure has the tag too.
+func TestTheAWSClusterMayNotReplaceMachineAPIsOwnTags(t *testing.T) {
+	const own = "kubernetes.io/cluster/ocean"
+	for sentence, c := range map[string]struct {
+		name, value string
+		want        []string
+	}{
+		"a name":                                {"Name", "x", []string{"tags[Name]: FieldValueNotSupported"}},
+		"the cluster's tag with another value":  {own, "shared", []string{"tags[" + own + "]: FieldValueNotSupported"}},
+		"the cluster's tag as Machine API's is": {own, "owned", nil},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			env := testEnv()
+			env.Infrastructure = map[string]any{"status": map[string]any{"platformStatus": map[string]any{"aws": map[string]any{
+				"resourceTags": []any{map[string]any{"key": c.name, "value": c.value}}}}}}
+			env.InfraCluster["spec"].(map[string]any)["additionalTags"] = map[string]any{c.name: c.value}
+			p := conversion.NewPass(env, &conversion.Core{}, "")
+			conversiontest.ToClusterAPI(p, []byte(plain))
+			conversiontest.Same(t, c.want, p.Errors())
+		})
+	}
+}
+
+func TestTagsThatAreLeftOutAreNoted(t *testing.T) {
+	p := conversion.NewPass(testEnv(), &conversion.Core{}, "spec")
+	p.CollectNotes()
+	conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain, `{"tags": [{"name": "kubernetes.io/cluster/ocean", "value": "owned"}, {"name": "Name", "value": "x"},
+		{"name": "kubernetes.io/cluster/other", "value": "owned"}, {"name": "a", "value": "1"}, {"name": "a", "value": "2"}]}`))
+	var got []string
+	for _, n := range p.Notes() {
+		got = append(got, n.Path)
+	}
+	if want := []string{"spec.tags[1]", "spec.tags[2]", "spec.tags[4]"}; !slices.Equal(got, want) || len(p.Errors()) > 0 {
+		t.Errorf("noted: %q, want %q; %v", got, want, p.Errors())
 	}
 }

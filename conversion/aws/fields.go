@@ -59,10 +59,10 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	of.Iso(at("tags[].name", "tags[].value", "Infrastructure"+conversion.Elsewhere+"status.platformStatus.aws.resourceTags"),
 		at("additionalTags", "AWSCluster"+conversion.Elsewhere+"spec.additionalTags"),
 		"The list becomes a map, so the tags come back in the order of their names. If a name is given twice, Machine API uses the first tag, and so does "+
-			"the conversion. A tag that AWS or Cluster API would refuse is an error. The conversion leaves out the tag Name and the tags that mark "+
-			"resources of other clusters, because Machine API ignores these tags. Machine API adds the Infrastructure's resourceTags to each instance, so "+
-			"the mirror has these tags too, unless the AWSCluster has them. If only the AWSCluster has a tag, the machine must list the tag; in the "+
-			"conversion back the mirror lists it, except in a control plane Machine.",
+			"the conversion. A tag that AWS or Cluster API would refuse is an error. The conversion leaves out the tag Name and the tags "+
+			"kubernetes.io/cluster/…, except kubernetes.io/cluster/CLUSTER=owned, because Machine API ignores these tags. Machine API adds the "+
+			"Infrastructure's other resourceTags to each instance, so the mirror has these tags too, unless the AWSCluster has them. If only the "+
+			"AWSCluster has a tag, the machine must list the tag; in the conversion back the mirror lists it, except in a control plane Machine.",
 		tagsTo, tagsFrom),
 	of.Iso(at("iamInstanceProfile.id"), at("iamInstanceProfile"), "The value is the profile's name.", profileTo, profileFrom),
 	of.OnlyMAPI("iamInstanceProfile.arn", noARN),

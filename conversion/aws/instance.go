@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -79,7 +78,13 @@ func typeFrom(_ *pass, c *infraSpec, m *providerSpec) { m.InstanceType = c.Insta
 
 func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 	c.AdditionalTags = tags(p, "tags", m.Tags)
-	maps.DeleteFunc(c.AdditionalTags, func(name, _ string) bool { return ignored(p, name) })
+	for i, t := range m.Tags {
+		if ignored(p, t.Name, t.Value) {
+			p.Note(fmt.Sprintf("tags[%d]", i), "Machine API ignores the tag "+t.Name+" with this value, because it sets the tags Name and "+
+				ownerTag+p.Env.ClusterName+" itself, and no other tag of a cluster")
+		}
+	}
+	maps.DeleteFunc(c.AdditionalTags, func(name, value string) bool { return ignored(p, name, value) })
 	if len(c.AdditionalTags) == 0 {
 		c.AdditionalTags = nil
 	}
@@ -106,7 +111,7 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	inherited := inheritedTags(p)
 	maps.DeleteFunc(own, func(name, value string) bool { text, is := inherited[name]; return is && text == value })
 	for _, name := range slices.Sorted(maps.Keys(own)) {
-		if ignored(p, name) {
+		if ignored(p, name, own[name]) {
 			p.Invalid("additionalTags["+name+"]", own[name], "Machine API ignores this tag, because it sets the tag itself: remove the tag")
 		}
 	}
@@ -121,27 +126,34 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 
 const ownerTag = "kubernetes.io/cluster/"
 
-// ignored reports whether Machine API ignores a tag of this name in a providerSpec. Machine API itself sets the tags with the names of the instance and of
-// the instance's cluster, and ignores them in a providerSpec. Cluster API would not ignore them. The tag of the cluster itself does not count as ignored:
-// installers write it, and both APIs add it.
-func ignored(p *pass, name string) bool {
-	return name == "Name" || strings.HasPrefix(name, ownerTag) && name != ownerTag+p.Env.ClusterName
+// ignored reports whether Machine API ignores a tag in a providerSpec, in the Infrastructure's resourceTags and in the AWSCluster. Machine API itself sets the
+// tags with the names of the instance and of the instance's cluster (with the value owned). Cluster API would not ignore another value: its controller would
+// write this value to the running instance, and an uninstall would no longer find the instance. The cluster's own tag with the value owned does not count as
+// ignored: installers write it, and both APIs add it.
+func ignored(p *pass, name, value string) bool {
+	ours := name == ownerTag+p.Env.ClusterName && value == string(awsv1.ResourceLifecycleOwned)
+	return name == "Name" || strings.HasPrefix(name, ownerTag) && !ours
 }
 
-// inheritedTags returns the Infrastructure's resourceTags, which Machine API adds to each instance unless the providerSpec has another value. It leaves out
-// tags that Cluster API adds too, because the AWSCluster has them with the same value.
-func inheritedTags(p *pass) map[string]string {
+// resourceTags returns those of the Infrastructure's resourceTags that Machine API adds to each instance, unless the providerSpec has another value.
+func resourceTags(p *pass) map[string]string {
 	list, _, _ := unstructured.NestedSlice(p.Env.Infrastructure, "status", "platformStatus", "aws", "resourceTags")
-	theirs := clusterTags(p)
 	out := map[string]string{}
 	for _, item := range list {
 		tag, _ := item.(map[string]any)
 		name, _, _ := unstructured.NestedString(tag, "key")
 		value, _, _ := unstructured.NestedString(tag, "value")
-		if have, is := theirs[name]; name != "" && (!is || have != value) {
+		if name != "" && !ignored(p, name, value) {
 			out[name] = value
 		}
 	}
+	return out
+}
+
+// inheritedTags returns the Infrastructure's resourceTags without those that Cluster API adds too, because the AWSCluster has them with the same value.
+func inheritedTags(p *pass) map[string]string {
+	out, theirs := resourceTags(p), clusterTags(p)
+	maps.DeleteFunc(out, func(name, value string) bool { have, is := theirs[name]; return is && have == value })
 	return out
 }
 
@@ -155,12 +167,12 @@ func clusterTags(p *pass) map[string]string {
 // leaves out tags that only mark ownership. The returned tags matter even for an instance that already runs, because Cluster API adds them to it: a tag Name
 // would replace that instance's name.
 func clusterAlone(p *pass, own map[string]string) map[string]string {
-	list, _, _ := unstructured.NestedSlice(p.Env.Infrastructure, "status", "platformStatus", "aws", "resourceTags")
-	out := clusterTags(p)
+	out, theirs := clusterTags(p), resourceTags(p)
 	maps.DeleteFunc(out, func(name, value string) bool {
 		_, named := own[name]
-		return named || name == ownerTag+p.Env.ClusterName || name == awsv1.NameAWSClusterAPIRole || name == awsv1.ClusterTagKey(p.Env.ClusterName) ||
-			slices.ContainsFunc(list, func(t any) bool { return reflect.DeepEqual(t, map[string]any{"key": name, "value": value}) })
+		have, both := theirs[name]
+		return named || name == ownerTag+p.Env.ClusterName && !ignored(p, name, value) || name == awsv1.NameAWSClusterAPIRole ||
+			name == awsv1.ClusterTagKey(p.Env.ClusterName) || both && have == value
 	})
 	return out
 }
@@ -172,7 +184,7 @@ func inherits(p *pass, path string, own map[string]string, mayName bool) map[str
 	for _, name := range slices.Sorted(maps.Keys(alone)) {
 		here := "set the same entry in this object, or "
 		switch {
-		case ignored(p, name):
+		case ignored(p, name, alone[name]):
 			here = ""
 		case mayName:
 			continue
@@ -195,7 +207,8 @@ func tags(p *pass, path string, list []machinev1beta1.TagSpecification) map[stri
 	out := make(map[string]string, len(list))
 	for i, t := range list {
 		if _, twice := out[t.Name]; twice {
-			continue // Machine API gives the instance the first tag of a name
+			p.Note(fmt.Sprintf("%s[%d]", path, i), "Machine API uses only the first tag of a name")
+			continue
 		}
 		if reason := badTag(t.Name, t.Value); reason != "" {
 			p.Invalid(fmt.Sprintf("%s[%d]", path, i), t.Name+"="+t.Value, reason)
@@ -282,8 +295,9 @@ func profileTo(p *pass, m *providerSpec, c *infraSpec) {
 	if ref == nil {
 		return
 	}
-	if c.IAMInstanceProfile = text(ref.ID); c.IAMInstanceProfile == "" && ref.ARN == nil && len(ref.Filters) == 0 {
-		p.Required("iamInstanceProfile.id", "iamInstanceProfile needs an id: name the profile, or leave iamInstanceProfile out")
+	// Without an id, Machine API gives the instance no profile, as without iamInstanceProfile. It passes an empty id on to AWS, which refuses that.
+	if c.IAMInstanceProfile = text(ref.ID); ref.ID != nil && *ref.ID == "" {
+		p.Required("iamInstanceProfile.id", "AWS refuses an empty name of a profile: name the profile, or leave iamInstanceProfile out")
 	}
 }
 

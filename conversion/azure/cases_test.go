@@ -260,6 +260,7 @@ func TestWhatAProviderSpecMayHave(t *testing.T) {
 		"its former group":        {patch: `{"apiVersion": "azureproviderconfig.openshift.io/v1beta1"}`},
 		"another version":         {patch: `{"apiVersion": "machine.openshift.io/v1"}`},
 		"two unknown fields":      {patch: `{"sshPrivateKey": "x", "osDisk": {"managedDisk": {"type": "x"}}}`, want: []string{"osDisk.managedDisk.type: FieldValueNotSupported", "sshPrivateKey: FieldValueNotSupported"}},
+		"a former field, empty":   {patch: `{"sshPrivateKey": ""}`},
 		"a number that is a word": {patch: `{"osDisk": {"diskSizeGB": "128"}}`, want: []string{"osDisk.diskSizeGB: FieldValueInvalid"}},
 		"everything wrong at once": {patch: `{"zones": 1, "vnet": "x", "subnet": "", "osDisk": {"osType": "Windows"}, "dataDisks": [{}]}`, want: []string{
 			"dataDisks[0].deletionPolicy: FieldValueInvalid", "dataDisks[0].diskSizeGB: FieldValueInvalid", "dataDisks[0].nameSuffix: FieldValueInvalid",
@@ -359,6 +360,8 @@ func TestWhatAnInfraSpecMayHave(t *testing.T) {
 		"nothing said of extensions":           {patch: `{"disableExtensionOperations": null}`, want: []string{"disableExtensionOperations: FieldValueRequired"}},
 		"no bootstrap extension":               {patch: `{"disableVMBootstrapExtension": true}`},
 		"a bootstrap extension":                {patch: `{"disableVMBootstrapExtension": false}`, want: []string{"disableVMBootstrapExtension: FieldValueNotSupported"}},
+		"the cluster's mark":                   {patch: `{"additionalTags": {"kubernetes.io_cluster.lock-7x2k9": "owned"}}`},
+		"the cluster's mark, shared":           {patch: `{"additionalTags": {"kubernetes.io_cluster.lock-7x2k9": "shared"}}`, want: []string{"additionalTags[kubernetes.io_cluster.lock-7x2k9]: FieldValueNotSupported"}},
 		"a tag with a question mark":           {patch: `{"additionalTags": {"a?": "1"}}`, want: []string{"additionalTags[a?]: FieldValueInvalid"}},
 		"its own instance":                     {patch: `{"providerID": "azure:///x"}`},
 		"another instance":                     {patch: `{"providerID": "azure:///y"}`, want: []string{"providerID: FieldValueNotSupported"}},
@@ -533,6 +536,10 @@ func TestWhatMachineAPITagsByItself(t *testing.T) {
 		"it has not":                            {`{}`, `{"kubernetes.io_cluster.lock-7x2k9":"owned","team":"locks"}`, cluster(nil, "additionalTags")},
 		"it has another value":                  {`{}`, `{"kubernetes.io_cluster.lock-7x2k9":"owned","team":"locks"}`, cluster("keys", "additionalTags", "team")},
 		"the providerSpec has":                  {`{"team": "water"}`, `{"kubernetes.io_cluster.lock-7x2k9":"owned","team":"water"}`, cluster(nil, "additionalTags")},
+		"the cluster's mark with another value": {`{"kubernetes.io_cluster.lock-7x2k9": "shared"}`, `{"kubernetes.io_cluster.lock-7x2k9":"owned"}`, nil},
+		"the mark in capital letters":           {`{"Kubernetes.io_cluster.lock-7x2k9": "shared"}`, `{"kubernetes.io_cluster.lock-7x2k9":"owned"}`, nil},
+		"the Infrastructure has another mark": {`{}`, `{"kubernetes.io_cluster.lock-7x2k9":"owned"}`, platform([]any{
+			map[string]any{"key": "team", "value": "locks"}, map[string]any{"key": "kubernetes.io_cluster.lock-7x2k9", "value": "shared"}}, "resourceTags")},
 		"the providerSpec has, in another case": {`{"Team": "water"}`, `{"Team":"water","kubernetes.io_cluster.lock-7x2k9":"owned"}`, cluster(nil, "additionalTags")},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -543,5 +550,23 @@ func TestWhatMachineAPITagsByItself(t *testing.T) {
 				t.Errorf("there: %s, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+// A field that Machine API no longer has is not newer than Poundlock.
+func TestAFormerFieldIsNotTakenForANewerOne(t *testing.T) {
+	for _, root := range []string{`{"sshPrivateKey": "x"}`, `{"spec": {"providerSpec": {"value": {"sshPrivateKey": "x"}}}}`} {
+		var into struct {
+			Spec struct {
+				ProviderSpec struct {
+					Value struct{} `json:"value"`
+				} `json:"providerSpec"`
+			} `json:"spec"`
+		}
+		p := conversion.NewPass(envOf(nil), &conversion.Core{}, "")
+		p.Decode([]byte(root), &into)
+		if errs := p.Errors(); len(errs) != 1 || strings.Contains(errs[0].Detail, "newer") || !strings.Contains(errs[0].Detail, "Machine API removed this field in 2019, and ignores it: remove") {
+			t.Errorf("%v", errs)
+		}
 	}
 }

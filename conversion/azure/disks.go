@@ -78,6 +78,8 @@ func osSizeFrom(p *pass, c *infraSpec, m *providerSpec) {
 	checkOSSize(p, m.OSDisk.DiskSizeGB)
 }
 
+// checkOSSize reports an error for a size that one of the APIs does not accept. 0 means an absent size. Machine API's webhook refuses that. Cluster API accepts
+// it: neither its webhook nor its CRD has a default, and its controller then sends Azure no size, so that Azure uses the image's.
 func checkOSSize(p *pass, size int32) {
 	switch {
 	case size == 0:

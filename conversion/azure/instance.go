@@ -390,9 +390,7 @@ func credentialsTo(p *pass, m *providerSpec, _ *infraSpec) {
 	if ref == nil {
 		return
 	}
-	if ref.Name != "" {
-		p.OwnCredentials(ref.Name)
-	}
+	p.OwnCredentials(ref.Name)
 	p.OwnNamespace("credentialsSecret.namespace", ref.Namespace)
 }
 

@@ -27,6 +27,9 @@ func Platform() conversion.Platform {
 		Editable: conversion.Editable{Machine: []string{
 			"providerID", "failureDomain", "vmSize", "additionalTags", "additionalCapabilities", "dnsServers", "vmExtensions",
 		}},
+		FormerFields: map[string]string{
+			"sshPrivateKey": "Machine API removed this field in 2019, and ignores it: remove the field, and the private key with it",
+		},
 		Account:       account,
 		Interruptible: interruptible,
 		Status:        status{},

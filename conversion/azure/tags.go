@@ -13,9 +13,14 @@ import (
 )
 
 func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
-	all := maps.Clone(m.Tags)
+	all := withOwnerTag(p, m.Tags)
+	for name, value := range m.Tags {
+		if all[name] != value {
+			p.Note("tags["+name+"]", "Machine API ignores this value, because it always sets the tag "+ownerTag(p)+" to "+owned)
+		}
+	}
 	for name, value := range derivedTags(p) {
-		if !named(m.Tags, name) {
+		if !named(all, name) {
 			if all == nil {
 				all = map[string]string{}
 			}
@@ -32,6 +37,11 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	checkTags(p, "additionalTags", c.AdditionalTags, c.AdditionalTags)
 	derived := derivedTags(p)
+	for name, value := range c.AdditionalTags {
+		if p.Env.Infrastructure != nil && strings.EqualFold(name, ownerTag(p)) && value != owned {
+			p.Differs("additionalTags["+name+"]", value, "the value that Machine API sets for this tag on every virtual machine", owned)
+		}
+	}
 	own := maps.Clone(c.AdditionalTags)
 	maps.DeleteFunc(own, func(name, value string) bool { text, is := derived[name]; return is && text == value })
 	if p.Core.ControlPlane {
@@ -49,6 +59,23 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 }
 
+// owned is the value of the tag by which an uninstall finds what belongs to the cluster.
+const owned = "owned"
+
+func ownerTag(p *pass) string { return "kubernetes.io_cluster." + p.Env.ClusterName }
+
+// withOwnerTag returns a copy of tags in which the cluster's own tag, if tags has it, has the value that Machine API always gives it. Machine API ignores
+// another value.
+func withOwnerTag(p *pass, tags map[string]string) map[string]string {
+	out := maps.Clone(tags)
+	if p.Env.Infrastructure == nil || !named(tags, ownerTag(p)) {
+		return out
+	}
+	maps.DeleteFunc(out, func(name, _ string) bool { return strings.EqualFold(name, ownerTag(p)) })
+	out[ownerTag(p)] = owned
+	return out
+}
+
 // derivedTags returns the tags that Machine API adds to each virtual machine: the tag by which an uninstall finds what belongs to the cluster, and the
 // Infrastructure's resourceTags. It leaves out tags that Cluster API adds too, because the AzureCluster has them with the same value.
 func derivedTags(p *pass) map[string]string {
@@ -56,8 +83,8 @@ func derivedTags(p *pass) map[string]string {
 	if p.Env.Infrastructure == nil {
 		return out
 	}
-	out["kubernetes.io_cluster."+p.Env.ClusterName] = "owned"
-	maps.Copy(out, resourceTags(p))
+	maps.Copy(out, withOwnerTag(p, resourceTags(p)))
+	out[ownerTag(p)] = owned
 	theirs := clusterTags(p)
 	maps.DeleteFunc(out, func(name, value string) bool { have, is := theirs[name]; return name == "" || is && have == value })
 	return out

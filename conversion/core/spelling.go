@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/conversion"
 )
@@ -30,6 +31,10 @@ func KeepSpelling(kindName string, has, want *unstructured.Unstructured, env con
 		return
 	}
 	keepEmpty(has.Object["spec"], want.Object["spec"])
+	keepEmptyMarks(has, want, "metadata", "annotations")
+	if len(k.machineSpec) > 1 { // a MachineSet
+		keepEmptyMarks(has, want, "spec", "template", "metadata", "annotations")
+	}
 	keep(kindName, has, want, env, append(slices.Clone(k.machineSpec), "providerSpec", "value")...)
 }
 
@@ -50,6 +55,24 @@ func keepEmpty(has, want any) {
 			keepEmpty(value, wanted[name])
 		case !there && (isEmpty(name, value) || name == "minReadySeconds" && value == int64(0)):
 			wanted[name] = runtime.DeepCopyJSONValue(value)
+		}
+	}
+}
+
+// keepEmptyMarks adds to want the annotations of has that would mark a Machine for deletion, but are empty and so have no effect. The conversion does not copy
+// them. path is the path of the annotations.
+func keepEmptyMarks(has, want *unstructured.Unstructured, path ...string) {
+	written, _, _ := unstructured.NestedStringMap(has.Object, path...)
+	wanted, _, err := unstructured.NestedStringMap(want.Object, path...)
+	if err != nil {
+		return
+	}
+	newer, _ := machineAPIName(clusterv1.DeleteMachineAnnotation)
+	for _, name := range []string{newer, oldDelete} {
+		value, marked := written[name]
+		if _, there := wanted[name]; marked && value == "" && !there {
+			put(&wanted, name, "")
+			_ = unstructured.SetNestedStringMap(want.Object, wanted, path...) // cannot fail: NestedStringMap could follow the path
 		}
 	}
 }

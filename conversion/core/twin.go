@@ -113,6 +113,17 @@ func Check(kindName string, raw []byte, env conversion.Env) field.ErrorList {
 	return errs
 }
 
+// Notes returns notes about the values of a Machine API object that ToClusterAPI leaves out, because the Machine API ignores them. raw is the object's JSON.
+func Notes(kindName string, raw []byte, env conversion.Env) []conversion.Note {
+	k, p, errs := begin(kindName, &env)
+	if errs != nil {
+		return nil
+	}
+	p.CollectNotes()
+	k.toClusterAPI(p, raw)
+	return p.Notes()
+}
+
 // CheckTwin returns the errors that ToMachineAPI would return for the JSON of a core object and of its infrastructure object. infra is nil if the latter does
 // not exist.
 func CheckTwin(kindName string, core, infra []byte, env conversion.Env) field.ErrorList {

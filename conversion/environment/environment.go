@@ -5,6 +5,7 @@ package environment
 
 import (
 	"fmt"
+	"strings"
 
 	configv1 "github.com/openshift/api/config/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,11 +20,26 @@ const NoInfrastructure = "Infrastructure cluster (config.openshift.io) does not 
 	"somebody deleted it, restore it from a backup without metadata.uid and metadata.resourceVersion, and then restore its status: kubectl create -f " +
 	"infrastructure.yaml; kubectl replace --subresource=status -f infrastructure.yaml"
 
-// noStatus is the message for an Infrastructure that lacks fields. The old field status.platform is not accepted in place of status.platformStatus, because
-// conversions also need the regions, groups and addresses in status.platformStatus.
-const noStatus = "Infrastructure cluster (config.openshift.io) does not have status.infrastructureName and status.platformStatus.type. During an " +
-	"installation, wait until the installer has set these fields. If the object was restored without its status, restore the status: kubectl replace " +
-	"--subresource=status -f infrastructure.yaml"
+// noStatus returns the message for an Infrastructure that lacks fields. The old field status.platform is not accepted in place of status.platformStatus: the
+// Machine API's operator does not read it either, and conversions also need the regions, groups and addresses in status.platformStatus.
+func noStatus(infrastructure map[string]any, name, platform string) string {
+	former, _, _ := unstructured.NestedString(infrastructure, "status", "platform")
+	if name != "" && former != "" {
+		return fmt.Sprintf("Infrastructure cluster (config.openshift.io) names the platform only in the deprecated field status.platform (%s). Machine API's "+
+			"operator and Poundlock read status.platformStatus.type. Set status.platformStatus, with the type and with the platform's own fields, such "+
+			"as the region: kubectl edit infrastructures.config.openshift.io cluster --subresource=status", former)
+	}
+	var lacking []string
+	if name == "" {
+		lacking = append(lacking, "status.infrastructureName")
+	}
+	if platform == "" {
+		lacking = append(lacking, "status.platformStatus.type")
+	}
+	return "Infrastructure cluster (config.openshift.io) does not have " + strings.Join(lacking, " and ") + ". During an installation, wait until the " +
+		"installer has set the status. If the object was restored without its status, restore the status: kubectl replace --subresource=status -f " +
+		"infrastructure.yaml"
+}
 
 // Get reads one object by name, from the caller's source. It returns nil and no error if the object does not exist, or if its kind is not served. This
 // package does not change the object that Get returns.
@@ -51,7 +67,7 @@ func Describe(infrastructure map[string]any, provided bool, env *conversion.Env)
 	case !provided && env.ClusterName != "":
 		return conversion.Missing{}
 	case env.ClusterName == "" || platform == "":
-		return conversion.Missing{Reason: conversion.ReasonClusterNotReady, Message: noStatus}
+		return conversion.Missing{Reason: conversion.ReasonClusterNotReady, Message: noStatus(infrastructure, env.ClusterName, platform)}
 	}
 	p, ok := platforms.For(platform)
 	if !ok {

@@ -85,3 +85,33 @@ func TestAnInfrastructureClusterThatIsMissing(t *testing.T) {
 		t.Errorf("a failure: %v", err)
 	}
 }
+
+// The message names only what is missing, and no restoration to a cluster that has only the field of its first years.
+func TestWhatTheMessageAboutAnInfrastructureNames(t *testing.T) {
+	const name, platform = "status.infrastructureName", "status.platformStatus.type"
+	old := about("x", "")
+	old.Object["status"] = map[string]any{"infrastructureName": "x", "platform": "AWS"}
+	for sentence, c := range map[string]struct {
+		about         *unstructured.Unstructured
+		says, without []string
+	}{
+		"neither":                 {about("", ""), []string{name, platform, "restore"}, nil},
+		"no name":                 {about("", "AWS"), []string{name}, []string{platform}},
+		"no platform":             {about("x", ""), []string{platform}, []string{name}},
+		"only the platform's old": {old, []string{"status.platform (AWS)", platform, "kubectl edit"}, []string{name, "restore", "installation"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			missing := Describe(c.about.Object, true, &conversion.Env{})
+			for _, text := range c.says {
+				if !strings.Contains(missing.Message, text) {
+					t.Errorf("without %s: %s", text, missing.Message)
+				}
+			}
+			for _, text := range c.without {
+				if strings.Contains(missing.Message, text) {
+					t.Errorf("with %s: %s", text, missing.Message)
+				}
+			}
+		})
+	}
+}

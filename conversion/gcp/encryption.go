@@ -44,15 +44,20 @@ func sameKey(a, b *gcpv1.CustomerEncryptionKey) bool {
 // keysTo converts each disk's encryption key. It reports an error for a disk whose key differs from the root disk's.
 func keysTo(p *pass, m *providerSpec, c *infraSpec) {
 	eachDisk(p, m, c, func(at *pass, d *disk, v volume) {
-		if d.EncryptionKey != nil {
+		if hasKey(d) {
 			*v.key() = keyTo(at.At("encryptionKey"), d.EncryptionKey)
 		}
 	})
 	eachDisk(p, m, c, func(at *pass, d *disk, v volume) {
-		if v.root == nil && d.EncryptionKey != nil && !sameKey(*v.key(), c.RootDiskEncryptionKey) {
+		if v.root == nil && hasKey(d) && !sameKey(*v.key(), c.RootDiskEncryptionKey) {
 			at.Unsupported("encryptionKey", nil, oneKey)
 		}
 	})
+}
+
+// hasKey reports whether a disk has an encryption key. An empty encryptionKey means the same as an absent one.
+func hasKey(d *disk) bool {
+	return d.EncryptionKey != nil && *d.EncryptionKey != machinev1beta1.GCPEncryptionKeyReference{}
 }
 
 func keyTo(p *pass, m *machinev1beta1.GCPEncryptionKeyReference) *gcpv1.CustomerEncryptionKey {

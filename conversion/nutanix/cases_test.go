@@ -98,6 +98,7 @@ func TestWhatAProviderSpecMayHave(t *testing.T) {
 		"one, the Infrastructure not read":    {patch: `{"failureDomain": {"name": "a"}}`, env: both(inCluster(legacyDomain), func(e *conversion.Env) { e.Infrastructure = nil })},
 		"one that lies elsewhere":             {patch: `{"failureDomain": {"name": "a"}, "cluster": {"type": "name", "name": "x", "uuid": null}, "subnets": [{"type": "name", "name": "x"}]}`, core: conversion.Core{ProviderID: "nutanix://2f6f8a0e-6a4f-4b6a-9a07-0d6d2f1f4b11"}, env: inCluster(legacyDomain), want: []string{"cluster: FieldValueNotSupported", "subnets: FieldValueNotSupported"}},
 		"a failure domain without name":       {patch: `{"failureDomain": {}}`, want: []string{"failureDomain.name: FieldValueRequired"}},
+		"a secret without a name":             {patch: `{"credentialsSecret": {"name": ""}}`},
 		"another Prism Central":               {patch: `{}`, env: inCluster(`{"spec": {"prismCentral": {"address": "elsewhere"}}}`), want: []string{"cluster: FieldValueNotSupported"}},
 		"secure boot":                         {patch: `{"bootType": "SecureBoot"}`, want: []string{"bootType: FieldValueNotSupported"}},
 		"a socket without a CPU":              {patch: `{"vcpusPerSocket": 0}`, want: []string{"vcpusPerSocket: FieldValueInvalid"}},

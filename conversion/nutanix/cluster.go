@@ -4,6 +4,8 @@
 package nutanix
 
 import (
+	"slices"
+
 	configv1 "github.com/openshift/api/config/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,8 +23,8 @@ func makeCluster(e *conversion.Env) (spec map[string]any, who string) {
 	}
 	vips, _, _ := unstructured.NestedStringSlice(e.Infrastructure, "status", "platformStatus", "nutanix", "apiServerInternalIPs")
 	vip := e.PlatformStatus("apiServerInternalIP")
-	if len(vips) > 0 {
-		vip = vips[0]
+	if i := slices.IndexFunc(vips, func(ip string) bool { return ip != "" }); i >= 0 {
+		vip = vips[i]
 	}
 	if vip == "" || platform.PrismCentral.Address == "" {
 		return nil, ""

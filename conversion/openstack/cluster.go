@@ -6,6 +6,7 @@ package openstack
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -77,9 +78,10 @@ func virtual(p *pass) []openstackv1.AddressPair {
 }
 
 // addresses returns a list of addresses in the Infrastructure's status. In older Infrastructures the list is absent, and the field former has a single
-// address.
+// address. Empty entries are left out.
 func addresses(p *pass, list, former string) []string {
 	many, _, err := unstructured.NestedStringSlice(p.Env.Infrastructure, "status", "platformStatus", "openstack", list)
+	many = slices.DeleteFunc(many, func(ip string) bool { return ip == "" })
 	if one := p.Env.PlatformStatus(former); (err != nil || len(many) == 0) && one != "" {
 		return []string{one}
 	}

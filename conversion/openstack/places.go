@@ -45,7 +45,7 @@ func networkPlaceTo(p *pass, n *networkParam, first int, c *port) {
 }
 
 func subnetTo(p *pass, from *machinev1alpha1.SubnetParam) *openstackv1.SubnetParam {
-	if id := identify(p, from.UUID, from.Filter.ID); id != nil {
+	if id := identify(p, from.UUID, from.Filter.ID, from.Filter != machinev1alpha1.SubnetFilter{ID: from.Filter.ID}); id != nil {
 		return &openstackv1.SubnetParam{ID: id}
 	}
 	var filter openstackv1.SubnetFilter

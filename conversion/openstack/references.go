@@ -27,8 +27,8 @@ func checkID(p *pass, path, id string) {
 }
 
 // identify returns the ID of a reference in a providerSpec; nil if the reference has none. A reference has two fields for an ID: uuid (the parameter id) and
-// filter.id (alias). If there is an ID, Machine API ignores the rest of the filter.
-func identify(p *pass, id, alias string) *string {
+// filter.id (alias). If there is an ID, Machine API ignores the rest of the reference; other reports whether there is a rest.
+func identify(p *pass, id, alias string, other bool) *string {
 	path := "uuid"
 	if id == "" {
 		id, path = alias, "filter.id"
@@ -37,6 +37,9 @@ func identify(p *pass, id, alias string) *string {
 		return nil
 	}
 	checkID(p, path, id)
+	if other {
+		p.Note("filter", "Machine API ignores the rest of this reference, because "+path+" is given")
+	}
 	return &id
 }
 
@@ -54,7 +57,7 @@ func identifyBack(p *pass, id *string, filtered bool) string {
 }
 
 func networkTo(p *pass, uuid string, from *machinev1alpha1.Filter) *openstackv1.NetworkParam {
-	if id := identify(p, uuid, from.ID); id != nil {
+	if id := identify(p, uuid, from.ID, *from != machinev1alpha1.Filter{ID: from.ID}); id != nil {
 		return &openstackv1.NetworkParam{ID: id}
 	}
 	var filter openstackv1.NetworkFilter
@@ -66,7 +69,7 @@ func networkTo(p *pass, uuid string, from *machinev1alpha1.Filter) *openstackv1.
 }
 
 func groupTo(p *pass, m *machinev1alpha1.SecurityGroupParam, c *openstackv1.SecurityGroupParam) {
-	if c.ID = identify(p, m.UUID, m.Filter.ID); c.ID != nil {
+	if c.ID = identify(p, m.UUID, m.Filter.ID, m.Name != "" || m.Filter != machinev1alpha1.SecurityGroupFilter{ID: m.Filter.ID}); c.ID != nil {
 		return
 	}
 	filter := openstackv1.SecurityGroupFilter{Name: m.Name}

@@ -101,6 +101,9 @@ func imageTo(p *pass, m *providerSpec, c *infraSpec) {
 	if source != "" {
 		name = source
 	}
+	if source != "" && m.Image != "" && m.Image != source {
+		p.Note("image", "Machine API ignores image, because rootVolume.sourceUUID is given")
+	}
 	switch {
 	case name == "":
 		p.Required("image", "name the image")
@@ -137,17 +140,29 @@ func ownTags(p *pass) []string {
 // tagsTo converts the tags. In a template it also adds the tags that Machine API's controllers add to each server. It does not add them for a Machine: the
 // Machine's server already has these tags, and an OpenStackMachine is immutable.
 func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
-	c.Tags = withClusters(p, m.Tags)
-	for _, tag := range ownTags(p) {
-		if p.Core.Template && !slices.Contains(c.Tags, tag) {
-			c.Tags = append(c.Tags, tag)
-		}
+	if c.Tags = withClusters(p, m.Tags); p.Core.Template {
+		c.Tags = withOwn(p, c.Tags)
 	}
 }
 
+func withOwn(p *pass, tags []string) []string {
+	for _, tag := range ownTags(p) {
+		if !slices.Contains(tags, tag) {
+			tags = append(tags, tag)
+		}
+	}
+	return tags
+}
+
+// tagsFrom is the reverse of tagsTo. It leaves out the tags that Machine API's controllers add, unless tagsTo would then write the tags in another order: an
+// OpenStackMachineTemplate is immutable, and the order in the providerSpec is its owner's.
 func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
-	if m.Tags = withClusters(p, c.Tags); p.Core.Template {
-		m.Tags = slices.DeleteFunc(m.Tags, func(tag string) bool { return slices.Contains(ownTags(p), tag) })
+	if m.Tags = withClusters(p, c.Tags); !p.Core.Template {
+		return
+	}
+	users := slices.DeleteFunc(slices.Clone(m.Tags), func(tag string) bool { return slices.Contains(ownTags(p), tag) })
+	if slices.Equal(withOwn(p, slices.Clone(users)), withOwn(p, slices.Clone(m.Tags))) {
+		m.Tags = users
 	}
 }
 
@@ -210,7 +225,9 @@ func metadataFrom(p *pass, c *infraSpec, m *providerSpec) {
 func serverGroupTo(p *pass, m *providerSpec, c *infraSpec) {
 	switch id, name := m.ServerGroupID, m.ServerGroupName; {
 	case id != "":
-		checkID(p, "serverGroupID", id)
+		if checkID(p, "serverGroupID", id); name != "" {
+			p.Note("serverGroupName", "Machine API ignores serverGroupName, because serverGroupID is given")
+		}
 		c.ServerGroup = &openstackv1.ServerGroupParam{ID: &id}
 	case name != "":
 		c.ServerGroup = &openstackv1.ServerGroupParam{Filter: &openstackv1.ServerGroupFilter{Name: &name}}

@@ -51,6 +51,8 @@ func TestWhatAProviderSpecMayHave(t *testing.T) {
 		"a null creationTimestamp":    {patch: `{"metadata": {"creationTimestamp": null}}`},
 		"metadata of its own":         {patch: `{"metadata": {"name": "x"}}`, want: []string{"metadata: FieldValueNotSupported"}},
 		"the cluster's secret":        {patch: `{"credentialsSecret": {"name": "powervs-credentials"}}`},
+		"a secret without a name":     {patch: `{"credentialsSecret": {"name": ""}}`},
+		"a secret that says nothing":  {patch: `{"credentialsSecret": {}}`},
 		"another secret":              {patch: `{"credentialsSecret": {"name": "mine"}}`, want: []string{"credentialsSecret.name: FieldValueNotSupported"}},
 		"no user data":                {patch: `{"userDataSecret": null}`, want: []string{"userDataSecret.name: FieldValueRequired"}},
 		"user data without a name":    {patch: `{"userDataSecret": {"name": null}}`, want: []string{"userDataSecret.name: FieldValueRequired"}},

@@ -4,6 +4,8 @@
 package check
 
 import (
+	"slices"
+
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/readiness"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -24,7 +26,7 @@ func Neighbours(findings []readiness.Finding) []Neighbour {
 	return out
 }
 
-// Preparation is what a person must do before objects move, with these objects.
+// Preparation is a text about several objects, such as what a person must do before they move, with these objects.
 type Preparation struct {
 	Text    string
 	Objects []string
@@ -38,6 +40,24 @@ func Preparations(findings []readiness.Finding) []Preparation {
 			return nil
 		}
 		return f.Preparations
+	})
+	for _, text := range all {
+		out = append(out, Preparation{text, objects[text]})
+	}
+	return out
+}
+
+// LeftOut returns the fields that moves to Cluster API leave out, each once, in the order of the objects: as the field's short path and the reason.
+func LeftOut(findings []readiness.Finding) []Preparation {
+	var out []Preparation
+	all, objects := gather(findings, func(f readiness.Finding) []string {
+		var texts []string
+		for _, field := range f.LeftOut {
+			if text := readiness.Short(field.Path) + ": " + field.Reason; !slices.Contains(texts, text) {
+				texts = append(texts, text)
+			}
+		}
+		return texts
 	})
 	for _, text := range all {
 		out = append(out, Preparation{text, objects[text]})

@@ -62,6 +62,7 @@ func (w reader) write() {
 	w.sum()
 	w.reasons()
 	w.preparations()
+	w.leftOut()
 	w.neighbours()
 	for _, text := range slices.Concat(w.PausedClusters, w.Undrained) {
 		w.Linef("\n%s", w.Yellow(printers.Wrap(text, "", w.Width)))
@@ -179,6 +180,19 @@ func (w reader) preparations() {
 		return
 	}
 	w.Linef("\nDo this before these objects move, or before the moved set creates a Machine:")
+	for _, p := range all {
+		w.Linef("\n%s", w.Dim(inventory.Names(p.Objects)))
+		w.Linef("%s", printers.Wrap(p.Text, "    ", w.Width))
+	}
+}
+
+// leftOut prints the fields that the moves do not copy.
+func (w reader) leftOut() {
+	all := LeftOut(w.Objects)
+	if len(all) == 0 {
+		return
+	}
+	w.Linef("\nA move leaves these fields out, and nothing changes for the instances:")
 	for _, p := range all {
 		w.Linef("\n%s", w.Dim(inventory.Names(p.Objects)))
 		w.Linef("%s", printers.Wrap(p.Text, "    ", w.Width))

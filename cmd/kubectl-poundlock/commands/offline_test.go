@@ -367,16 +367,48 @@ func TestExplainBreaksNoCommand(t *testing.T) {
 func TestAnInfrastructureWithoutStatusIsNotReady(t *testing.T) {
 	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
 	openstack := "---\n{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: s}, spec: {template: {spec: {providerSpec: {value: {kind: OpenstackProviderSpec}}}}}}\n"
-	for sentence, status := range map[string]string{
-		"no status":           "",
-		"no platformStatus":   ", status: {infrastructureName: x}",
-		"the old platform":    ", status: {infrastructureName: x, platform: OpenStack}",
-		"a platform, unnamed": ", status: {platformStatus: {type: OpenStack}}",
+	const restore = "kubectl replace --subresource=status"
+	for sentence, c := range map[string]struct{ status, lacks, remedy string }{
+		"no status":           {"", "status.platformStatus.type", restore},
+		"no platformStatus":   {", status: {infrastructureName: x}", "status.platformStatus.type", restore},
+		"the old platform":    {", status: {infrastructureName: x, platform: OpenStack}", "status.platformStatus.type", "kubectl edit"},
+		"a platform, unnamed": {", status: {platformStatus: {type: OpenStack}}", "status.infrastructureName", restore},
 	} {
-		out, errOut, _ := run(t, "{apiVersion: config.openshift.io/v1, kind: Infrastructure, metadata: {name: cluster}"+status+"}\n"+openstack, "check", "-f", "-", "-o", "json")
-		if !strings.Contains(out, `"reason": "ClusterNotReady"`) || !strings.Contains(out, "status.platformStatus.type") ||
-			!strings.Contains(out, "kubectl replace --subresource=status") {
+		out, errOut, _ := run(t, "{apiVersion: config.openshift.io/v1, kind: Infrastructure, metadata: {name: cluster}"+c.status+"}\n"+openstack, "check", "-f", "-", "-o", "json")
+		if !strings.Contains(out, `"reason": "ClusterNotReady"`) || !strings.Contains(out, c.lacks) || !strings.Contains(out, c.remedy) {
 			t.Errorf("%s:\n%s%s", sentence, out, errOut)
 		}
+	}
+}
+
+// What Machine API ignores does not keep an object from moving: check lists it, and convert's comment does. An object without such a field has no note.
+func TestWhatMachineAPIIgnoresIsNoted(t *testing.T) {
+	t.Setenv("KUBECONFIG", filepath.Join(t.TempDir(), "none"))
+	good := zoo + strings.NewReplacer("deviceIndex: 2, ", "", "ami: {filters: [{name: x}]}", "ami: {id: ami-1}").Replace(odd)
+	tagged := strings.Replace(good, "{id: ami-1},", "{id: ami-1}, tags: [{name: Name, value: x}, {name: team, value: a}],", 1)
+	const path, reason = "spec.template.spec.providerSpec.value.tags[0]", "Machine API ignores the tag Name"
+	for sentence, c := range map[string]struct {
+		args []string
+		says []string
+	}{
+		"check":                    {[]string{"check", "-f", "-"}, []string{"A move leaves these fields out", "machineset/odd", "tags[]: " + reason}},
+		"check in JSON":            {[]string{"check", "-f", "-", "-o", "json"}, []string{"leftOut", path, reason}},
+		"convert":                  {[]string{"convert", "-f", "-"}, []string{"# The conversion left out these fields: # " + path + ": " + reason}},
+		"convert without comments": {[]string{"convert", "-f", "-", "--comments=false"}, []string{"note: machineset/odd: the conversion left out " + path + ": " + reason}},
+		"convert to JSON":          {[]string{"convert", "-f", "-", "-o", "json"}, []string{"note: machineset/odd: the conversion left out " + path + ": " + reason}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			out, errOut, code := run(t, tagged, c.args...)
+			text := strings.Join(strings.Fields(out+errOut), " ")
+			for _, says := range c.says {
+				if !strings.Contains(text, says) || code != 0 {
+					t.Errorf("%d, without %q: %s", code, says, text)
+				}
+			}
+			out, errOut, _ = run(t, good, c.args...)
+			if text := out + errOut; strings.Contains(text, "left out") || strings.Contains(text, "leftOut") || strings.Contains(text, "leaves these fields out") {
+				t.Errorf("a note about nothing: %s", text)
+			}
+		})
 	}
 }

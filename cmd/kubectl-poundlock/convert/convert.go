@@ -109,6 +109,11 @@ func (o *options) write(f *inventory.Fleet) error {
 		if why := unmovable(pair, env, f.Lacks(cluster, env)); why != "" {
 			fmt.Fprintf(o.ErrOut, "note: %s converts, but cannot move to %s: %s\n", pair.Ref(), destination(pair).Text(), why)
 		}
+		if o.Format != "yaml" || !o.comments { // otherwise a comment has them
+			for _, field := range leftOut(pair, env) {
+				fmt.Fprintf(o.ErrOut, "note: %s: the conversion left out %s: %s\n", pair.Ref(), field.Path, field.Reason)
+			}
+		}
 		made, errs := converted(pair, env, f.SelectsBy(pair))
 		if len(errs) > 0 { // such an error contradicts the earlier conversion
 			return errs.ToAggregate()

@@ -71,6 +71,30 @@ func leaveOut(pair inventory.Pair, o *unstructured.Unstructured, selects func(la
 	return "\nThe mirror does not copy these labels and annotations, by which their writers recognize the authoritative object: " + strings.Join(names, ", ") + "."
 }
 
+// leftOut returns the fields that the conversion of a pair leaves out.
+func leftOut(pair inventory.Pair, env conversion.Env) []readiness.Field {
+	if destination(pair) != authority.ClusterAPI {
+		return nil
+	}
+	return readiness.LeftOut(pair, env)
+}
+
+// ignoredBy returns the lines of a header about fields that the conversion left out, because Machine API ignores them; "" if there are none.
+func ignoredBy(fields []readiness.Field) string {
+	const most = 20
+	if len(fields) == 0 {
+		return ""
+	}
+	out := "\nThe conversion left out these fields:"
+	for _, f := range fields[:min(len(fields), most)] {
+		out += "\n  " + strings.ReplaceAll(wrapped(f.Path+": "+f.Reason), "\n", "\n    ")
+	}
+	if more := len(fields) - most; more > 0 {
+		out += fmt.Sprintf("\n  and %d more, which `kubectl poundlock check -o json` lists", more)
+	}
+	return out
+}
+
 func toClusterAPI(pair inventory.Pair, env conversion.Env, selects func(label string) bool) ([]piece, field.ErrorList) {
 	source := content(pair.MachineAPI)
 	made, errs := core.ToClusterAPI(pair.Kind.Name, source, env)
@@ -85,7 +109,7 @@ func toClusterAPI(pair inventory.Pair, env conversion.Env, selects func(label st
 		"From %s %s of the Machine API. In the mirror, Poundlock also sets owner\n"+
 			"references, the sync finalizer and, while Machine API is authoritative, the pause annotation.",
 		pair.Kind.Name, pair.Name)
-	header += leaveOut(pair, made.Core, selects)
+	header += leaveOut(pair, made.Core, selects) + ignoredBy(leftOut(pair, env))
 	out := []piece{{made.Core, source, header, rows}}
 	if made.Infra != nil {
 		leaveOut(pair, made.Infra, selects)

@@ -170,6 +170,8 @@ type Finding struct {
 	Warnings []string `json:"warnings,omitempty"`
 	// Preparations are those Warnings that a person must act on before the move, or before the set creates a Machine.
 	Preparations []string `json:"preparations,omitempty"`
+	// LeftOut are the fields of the Machine API object that the move does not copy, because Machine API ignores them. They do not prevent the move.
+	LeftOut []Field `json:"leftOut,omitempty"`
 	// Neighbours are the other components that write to the Machine API object. They are listed if Cluster API is authoritative or shall be, or if the object is
 	// moving.
 	Neighbours []authority.Neighbour `json:"neighbours,omitempty"`
@@ -219,6 +221,9 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 	errs, needs := Unconvertible(p, env, lacks)
 	needs = needs.And(Doubts(p, env, lacks))
 	f.Fields, f.Needs = fields(errs), needs.Names()
+	if to == authority.ClusterAPI {
+		f.LeftOut = LeftOut(p, env)
+	}
 	j := authority.Rules().Judge(request(p, to, errs))
 	f.Warnings, f.Preparations = warnings(j), authority.Preparations(request(p, to, nil))
 	f.Undrained, f.PausedCluster = authority.UndrainedBy(request(p, to, nil)), authority.PausedClusterBy(request(p, to, nil))
@@ -670,6 +675,15 @@ func fields(errs field.ErrorList) []Field {
 			f.Value = fmt.Sprint(v)
 		}
 		out = append(out, f)
+	}
+	return out
+}
+
+// LeftOut returns the fields of a pair's Machine API object that a conversion to Cluster API leaves out, because Machine API ignores them.
+func LeftOut(p inventory.Pair, env conversion.Env) []Field {
+	var out []Field
+	for _, n := range core.Notes(p.Kind.Name, p.MachineAPI.Raw(), env) {
+		out = append(out, Field{Path: n.Path, Reason: n.Text})
 	}
 	return out
 }

@@ -39,7 +39,7 @@ func InfraValues() conversiontest.Values {
 		"dataDisks[].managedDisk.storageAccountType":     one("Premium_LRS", "Standard_LRS", "UltraSSD_LRS"),
 		"dataDisks[].managedDisk.diskEncryptionSet.id":   one("", keySet),
 		"sshPublicKey":                                   one("", Key),
-		"additionalTags.key":                             one("a", "B", "c-1", "team", "kubernetes.io_cluster.lock-7x2k9"),
+		"additionalTags.key":                             one("a", "B", "c-1", "team"),
 		"acceleratedNetworking":                          func(*rand.Rand) any { return (*bool)(nil) },
 		"subnetName":                                     one(""),
 		"networkInterfaces":                              func(*rand.Rand) any { return []azurev1.NetworkInterface(nil) },

@@ -62,7 +62,7 @@ func ProviderValues() conversiontest.Values {
 		"managedIdentity": one("", "lock-7x2k9-identity", subscription+identityID,
 			subscription+"/resourceGroups/other/providers/Microsoft.ManagedIdentity/userAssignedIdentities/other"),
 		"zone":                   one("", "1", "3"),
-		"tags.key":               one("a", "B", "c-1", "team", "kubernetes.io_cluster.lock-7x2k9"),
+		"tags.key":               one("a", "B", "c-1", "team"),
 		"spotVMOptions.maxPrice": conversiontest.OneOf(resource.MustParse("0.25"), resource.MustParse("-1")),
 		"securityProfile":        func(*rand.Rand) any { return (*machinev1beta1.SecurityProfile)(nil) },
 		"ultraSSDCapability":     one("", "Enabled", "Disabled"),
