@@ -52,10 +52,12 @@ func TestUncountedMachinesAreExplained(t *testing.T) {
 	}
 	c := policies.Change{Subject: policies.Subject{Side: policies.SideMachineAPI, Kind: "MachineSet", Namespace: "here", TwinNamespace: "there", Name: "a"},
 		Operation: admissionv1.Update, Old: set("m"), New: set("m"), Facts: policies.Facts{Twin: set("c")}}
-	got, err := l.uncounted(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
+	// as a review looks it up, and not the function alone
+	gathered, doubts, err := l.gather(t.Context(), c, policies.NeedUncounted)
+	if err != nil || len(doubts) > 0 {
+		t.Fatal(err, doubts)
 	}
+	got := gathered.Facts.Uncounted
 	want := []policies.Uncounted{{Name: "born", By: policies.SideClusterAPI, Why: "it has no Machine API object (spec.version: no place)"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -179,9 +179,9 @@ var events = Table{
 			Do: "follow the note; the controller retries",
 		},
 		{
-			Names: []string{"FailedExists", "FailedUpdate", "FailedFindInstance"},
+			Names: []string{"FailedExists", "FailedUpdate", "FailedStore", "FailedFindInstance"},
 			Means: "the Machine's controller could not ask the provider whether the instance exists (`FailedExists`), the provider refused an update " +
-				"(`FailedUpdate`), or the Machine's instance is gone (`FailedFindInstance`)",
+				"(`FailedUpdate`), the API server did not store the provider's answer (`FailedStore`), or the Machine's instance is gone (`FailedFindInstance`)",
 			Do: "follow the note; the controller retries unless the Machine is Failed",
 		},
 		{

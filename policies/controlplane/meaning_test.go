@@ -127,6 +127,24 @@ func meant(v any) any {
 	return v
 }
 
+// TestAnItemWhoseMembersAreZero: an item keeps its position in its list, and means the same as an empty one.
+func TestAnItemWhoseMembersAreZero(t *testing.T) {
+	for platform, c := range map[string]struct{ list, member string }{
+		"AWS": {"blockDevices", "virtualName"}, "OpenStack": {"ports", "nameSuffix"}, "Azure": {"dataDisks", "cachingType"},
+	} {
+		zero := map[string]any{c.list: []any{map[string]any{c.member: ""}}}
+		empty := map[string]any{c.list: []any{map[string]any{}}}
+		for _, pair := range [][2]map[string]any{{zero, empty}, {empty, zero}} {
+			if out := rolledOut(platform, pair[0], pair[1]); len(out) != 0 {
+				t.Errorf("%s: %v", platform, out)
+			}
+		}
+		if len(rolledOut(platform, zero, map[string]any{})) == 0 {
+			t.Errorf("%s: an item counts as none", platform)
+		}
+	}
+}
+
 func TestWhatAZeroMeans(t *testing.T) {
 	for platform, other := range map[string][]string{
 		"AWS":       {`{"spotMarketOptions":{}}`, `{"publicIp":false}`, `{"blockDevices":[{"ebs":{"encrypted":false}}]}`},

@@ -146,6 +146,9 @@ func (s *Shim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // read reads a review from the request. If the request has none, it returns an error and the status code for the caller.
 func (s *Shim) read(w http.ResponseWriter, r *http.Request, h *held) (*conversion, int, error) {
+	// The deadline ends a request whose sender stops sending, which would otherwise block others. It also ends what Go's server reads of a body that is refused.
+	connection := http.NewResponseController(w)
+	_ = connection.SetReadDeadline(time.Now().Add(s.o.Attempt))
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		return nil, http.StatusMethodNotAllowed, fmt.Errorf("the method is %s: POST a ConversionReview", r.Method)
@@ -153,9 +156,6 @@ func (s *Shim) read(w http.ResponseWriter, r *http.Request, h *held) (*conversio
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		return nil, http.StatusUnsupportedMediaType, fmt.Errorf("the Content-Type is %q: send application/json", r.Header.Get("Content-Type"))
 	}
-	// The deadline ends a request whose sender stops sending, which would otherwise block others.
-	connection := http.NewResponseController(w)
-	_ = connection.SetReadDeadline(time.Now().Add(s.o.Attempt))
 	body, err := io.ReadAll(h.body(r.Context(), http.MaxBytesReader(w, r.Body, s.o.MaxBytes)))
 	var large *http.MaxBytesError
 	var much *tooMuch

@@ -28,6 +28,7 @@ type options struct {
 	cli.OutputFlags
 	to     string
 	failOn []string
+	fails  func() bool // reports whether --fail-on is given
 }
 
 // NewCommand is `kubectl poundlock check`.
@@ -65,6 +66,7 @@ check changes nothing, and requests no move.`,
 	cmd.Flags().StringVar(&o.to, "to", "clusterapi", "the API to migrate to: clusterapi or machineapi")
 	cmd.Flags().StringSliceVar(&o.failOn, "fail-on", nil,
 		"end with exit code 3 if an object has one of these verdicts (blocked, unknown, waiting, moving) or reasons (FieldsNotConvertible, …)")
+	o.fails = func() bool { return cmd.Flags().Changed("fail-on") }
 	_ = cmd.RegisterFlagCompletionFunc("to", targets.CompleteAPI) // no error: the flag exists
 	cli.CompleteFlag(cmd, "fail-on", "blocked", "unknown", "waiting", "moving", readiness.ReasonFields)
 	return cmd
@@ -77,6 +79,9 @@ func (o *options) run(ctx context.Context, args []string) error {
 	}
 	if err := o.OutputFlags.Check(); err != nil {
 		return err
+	}
+	if o.fails() && len(o.failOn) == 0 {
+		return cli.Usagef("--fail-on is empty, so check would never fail: give a verdict or a reason, or leave the flag out")
 	}
 	if err := knownFailures(o.failOn); err != nil {
 		return err

@@ -103,6 +103,7 @@ func TestExitCodes(t *testing.T) {
 		"check finds something":             {args: []string{"check", "-f", "-"}, stdin: odd, contains: "deviceIndex [2]"},
 		"and is to fail on it":              {args: []string{"check", "-f", "-", "--fail-on", "blocked"}, stdin: odd, want: 3},
 		"by its reason":                     {args: []string{"check", "-f", "-", "--fail-on", "fieldsnotconvertible"}, stdin: odd, want: 3},
+		"on an unset variable":              {args: []string{"check", "-f", "-", "--fail-on="}, stdin: good, want: 2, contains: "--fail-on is empty"},
 		"on what no object can have":        {args: []string{"check", "-f", "-", "--fail-on", "blockd"}, stdin: odd, want: 2, contains: "Did you mean blocked?"},
 		"on a reason that is misspelt":      {args: []string{"check", "-f", "-", "--fail-on", "waiting,FieldNotConvertible"}, stdin: odd, want: 2, contains: "FieldsNotConvertible"},
 		"on a reason of a condition":        {args: []string{"check", "-f", "-", "--fail-on", "instanceunknown"}, stdin: odd},

@@ -275,6 +275,10 @@ func alone(f Finding, p inventory.Pair, env conversion.Env, unknown error, lacks
 	case len(f.Needs) > 0:
 		return f.lacking(needs, p)
 	}
+	if p.Source != "" {
+		return f.finding(Unknown, ReasonUnknown, fmt.Sprintf("every field converts; the files do not contain the Machine API %s of this name, in which the move is "+
+			"requested: give it too (-f), or run this command against the cluster", p.Kind.Name))
+	}
 	return f.finding(Blocked, ReasonNoObject, fmt.Sprintf(
 		"there is no Machine API %s of this name: create it with spec.authoritativeAPI: ClusterAPI, wait until it is synchronized, then move it", p.Kind.Name))
 }

@@ -193,11 +193,20 @@ func meaningOfList(v []any, t reflect.Type) any {
 	}
 	out := make([]any, len(v))
 	for i := range v {
-		if out[i] = meaningOf(v[i], t.Elem()); out[i] == nil {
-			out[i] = v[i]
+		if out[i] = meaningOf(v[i], t.Elem()); out[i] != nil {
+			continue
+		}
+		if out[i] = v[i]; isObject(v[i]) {
+			out[i] = map[string]any{} // an item of which every member is zero
 		}
 	}
 	return out
+}
+
+// isObject reports whether a value is an object.
+func isObject(v any) bool {
+	_, is := v.(map[string]any)
+	return is
 }
 
 // byValue returns a quantity in the shorter of its two notations, for example 1Gi and not 1073741824. Otherwise two equal quantities would differ, because each
