@@ -146,7 +146,7 @@ func (g *guard) acquire(ctx context.Context, own, all *semaphore.Weighted, n int
 	return true
 }
 
-// counted is a body of which each part that arrives takes room.
+// counted is a body. Each part of it that arrives takes room.
 type counted struct {
 	io.Reader
 	acquire func(int64) bool

@@ -103,7 +103,7 @@ func TestAReviewWaitsForItsTurn(t *testing.T) {
 	}
 }
 
-// TestASlowClientTakesNoTurn: whoever announces a body and does not send it keeps nobody waiting.
+// TestASlowClientTakesNoTurn: a client that announces a body and does not send it keeps nobody waiting.
 func TestASlowClientTakesNoTurn(t *testing.T) {
 	g, _, s := guarded(t, 1, echo)
 	g.patience = 20 * time.Millisecond

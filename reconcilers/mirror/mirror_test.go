@@ -77,6 +77,7 @@ func TestMirror(t *testing.T) {
 	t.Run("what does not convert is not mirrored, and every field is named", w.refuses)
 	t.Run("an idle fleet costs no request that writes and moves no resourceVersion", w.rests)
 	t.Run("edits are followed, drift is undone, a user's own label stays, a template comes back", w.followsEdits)
+	t.Run("an empty object of the provider is followed", w.followsAnEmptyObject)
 	t.Run("a person's copy of a template is left to its maker", w.leavesCopies)
 	t.Run("what the API server refuses is told", w.refusedByServer)
 	t.Run("a provider's machine that may not be changed is created again", w.replaces)

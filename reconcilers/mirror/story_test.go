@@ -69,6 +69,20 @@ func (w *world) followsEdits(t *testing.T) {
 	}
 }
 
+// followsAnEmptyObject: spotMarketOptions: {} is a spot instance, an edit that only adds it is mirrored, and one that removes it.
+func (w *world) followsAnEmptyObject(t *testing.T) {
+	for _, edit := range []string{"{}", "null"} {
+		w.patch(t, w.get(t, machineAPISet, mapi, "worker-a"), "", `{"spec":{"template":{"spec":{"providerSpec":{"value":{"spotMarketOptions":`+edit+`}}}}}}`)
+		w.eventually(t, "spotMarketOptions "+edit+" mirrored", func() string {
+			_, there, _ := unstructured.NestedMap(w.template(t, "worker-a").Object, "spec", "template", "spec", "spotMarketOptions")
+			if there != (edit == "{}") {
+				return fmt.Sprint("in the template: ", there)
+			}
+			return w.unsynced(t, machineAPISet, "worker-a")
+		})
+	}
+}
+
 // leavesCopies: a person copies the template of a mirror, with all that `kubectl get -o yaml` shows of it, to make another one of it.
 func (w *world) leavesCopies(t *testing.T) {
 	theirs := w.template(t, "worker-a").DeepCopy()

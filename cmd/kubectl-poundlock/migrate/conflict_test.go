@@ -72,7 +72,7 @@ func TestARequestMeetsAnotherWrite(t *testing.T) {
 	}
 }
 
-// TestACancellationMeetsAnotherWrite: a move of which another write was made meanwhile is cancelled nevertheless, and none keeps the others from it.
+// TestACancellationMeetsAnotherWrite: a move is cancelled even if another write is made meanwhile, and no failure keeps the other moves from being cancelled.
 func TestACancellationMeetsAnotherWrite(t *testing.T) {
 	const planned = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"Machine","metadata":{"name":"NAME","namespace":"openshift-machine-api","uid":"NAME","generation":1,
 "resourceVersion":"1"},"spec":{"authoritativeAPI":"ClusterAPI"},"status":{"authoritativeAPI":"MachineAPI"}}`

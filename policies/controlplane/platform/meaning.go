@@ -197,7 +197,7 @@ func meaningOfList(v []any, t reflect.Type) any {
 			continue
 		}
 		if out[i] = v[i]; isObject(v[i]) {
-			out[i] = map[string]any{} // an item of which every member is zero
+			out[i] = map[string]any{} // all members of the item are zero
 		}
 	}
 	return out
