@@ -318,7 +318,7 @@ func TestAPlatformThatCannotBeMigrated(t *testing.T) {
 		"a move of a MachineSet is asked for":    {request: mapiSets + `,"operation":"UPDATE","oldObject":` + stays + `,"object":` + moves},
 		"a Machine is created":                   {request: mapiMachines + `,"operation":"CREATE","object":` + stays},
 		"a MachineSet is created":                {request: mapiSets + `,"operation":"CREATE","object":` + stays},
-		"a Machine is created for Cluster API":   {request: mapiMachines + `,"operation":"CREATE","object":` + moves, more: "create it with spec.authoritativeAPI MachineAPI"},
+		"a Machine is created for Cluster API":   {request: mapiMachines + `,"operation":"CREATE","object":` + moves, more: "create it again with spec.authoritativeAPI: MachineAPI"},
 		"a move is asked for, and that is tried": {request: mapiMachines + `,"dryRun":true,"operation":"UPDATE","oldObject":` + stays + `,"object":` + moves},
 	} {
 		t.Run(sentence, func(t *testing.T) {

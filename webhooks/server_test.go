@@ -21,6 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
+	"github.com/poundlock/poundlock/internal/connections"
+
 	"github.com/poundlock/poundlock/conversion/platforms"
 )
 
@@ -50,11 +52,9 @@ func listening(t *testing.T, release chan struct{}, drain time.Duration) (s *Ser
 	cert, pool, _ := certificate(t)
 	o := Options{
 		Host: "127.0.0.1", Port: freePort(t), DrainDelay: drain,
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return cert, nil },
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return cert, nil }, TLS: connections.TLS{}.Apply,
 	}
-	s = &Server{options: o, Server: webhook.NewServer(webhook.Options{
-		Host: o.Host, Port: o.Port, TLSOpts: []func(*tls.Config){func(c *tls.Config) { c.GetCertificate = o.GetCertificate }},
-	})}
+	s = &Server{options: o, Server: webhook.NewServer(webhook.Options{})}
 	arrived = make(chan struct{})
 	s.Register("/slow", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		close(arrived)
