@@ -18,8 +18,8 @@ const (
 )
 
 // Absent returns the Missing for a Cluster API object that should have the cluster's name and does not exist. The object is the Cluster or the platform's
-// infrastructure cluster, by kind. cluster reports whether the Cluster exists. purpose ends the sentence "Cluster API needs this object before …": what the missing
-// object is needed for.
+// infrastructure cluster, by kind. cluster reports whether the Cluster exists. purpose ends the sentence "Cluster API needs this object before …": what the
+// missing object is needed for.
 func (e *Env) Absent(kind string, cluster bool, purpose string) Missing {
 	name := fmt.Sprintf("%s %s/%s does not exist", kind, e.ClusterAPINamespace, e.ClusterName)
 	if what := e.Unmade(cluster); what != "" {

@@ -155,7 +155,8 @@ func (s steps) renamed() string {
 	return fmt.Sprintf("delete Machine %s of the Machine API, which has no instance in its spec.providerID, and create it under another name", s.Name)
 }
 
-// ownerOfInfra returns the name of the Machine that owns o, if o is an infrastructure machine that has the mirror's name and belongs to another Machine; else "".
+// ownerOfInfra returns the name of the Machine that owns o, if o is an infrastructure machine that has the mirror's name and belongs to another Machine. It
+// returns "" for any other object.
 func (s steps) ownerOfInfra(o *unstructured.Unstructured) string {
 	if o != s.Infra || s.Kind.Infra != authority.InfraMachine {
 		return ""
@@ -222,7 +223,8 @@ func (s steps) foreign(o *unstructured.Unstructured) string {
 			"is paused (condition Paused)"
 	case authority.ForeignBegun:
 		return fmt.Sprintf("%s, which has the mirror's name but is not the mirror, may have an instance whose ID its controllers have not stored. If "+
-			"Poundlock made that object the mirror, no object would name that instance. Delete the Cluster API Machine with its instance%s", pairs.Describe(o), s.commands(o))
+			"Poundlock made that object the mirror, no object would name that instance. Delete the Cluster API Machine with its instance%s",
+			pairs.Describe(o), s.commands(o))
 	case authority.NotForeign:
 	}
 	return ""

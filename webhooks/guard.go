@@ -14,16 +14,16 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Limits for clients of the server. Anyone who reaches the port may connect, because by default an API server presents no client certificate. So one client gets
-// at most half of everything: an API server has an address of its own, and its reviews find room whatever another client sends.
+// Limits for clients of the server. Anyone who reaches the port may connect, because by default an API server presents no client certificate. So one client
+// gets at most half of everything: an API server has an address of its own, and its reviews find room whatever another client sends.
 const (
 	// bodyDeadline is the time within which a review must arrive. API servers send a review as a whole and at once.
 	bodyDeadline = 5 * time.Second
 	// answerDeadline is longer than any webhook's timeout, which Kubernetes limits to 30 s.
 	answerDeadline = 35 * time.Second
 	// mostReviews is how many reviews are judged at the same time, so that clients can use only a limited part of the process. Further reviews wait for a turn
-	// (patience). A review takes milliseconds, so 256 turns suffice for thousands of reviews a second. A review gets its turn once it has arrived, because a client
-	// that sends slowly would otherwise keep a turn for bodyDeadline.
+	// (patience). A review takes milliseconds, so 256 turns suffice for thousands of reviews a second. A review gets its turn once it has arrived, because a
+	// client that sends slowly would otherwise keep a turn for bodyDeadline.
 	mostReviews = 256
 	// mostBytes is the limit for the bodies of all reviews that have arrived, at least in part, and are not answered. A review has some ten thousand bytes.
 	mostBytes = 96 << 20
@@ -105,7 +105,9 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	own, leave := g.limits.enter(r.RemoteAddr)
 	defer leave()
 
-	body := &counted{Reader: http.MaxBytesReader(w, r.Body, maxBody), acquire: func(n int64) bool { return g.acquire(r.Context(), own.bytes, g.limits.all.bytes, n) }}
+	body := &counted{Reader: http.MaxBytesReader(w, r.Body, maxBody), acquire: func(n int64) bool {
+		return g.acquire(r.Context(), own.bytes, g.limits.all.bytes, n)
+	}}
 	defer func() {
 		own.bytes.Release(body.held)
 		g.limits.all.bytes.Release(body.held)

@@ -66,9 +66,9 @@ func (r *rights) Ready(*http.Request) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.refusal == "" || r.now().Sub(r.refused) > asksAgain {
-		return errors.New("Poundlock has not read all objects of the cluster yet")
+		return errors.New("not all objects of the cluster are read yet")
 	}
-	return fmt.Errorf("Poundlock lacks rights: %s. Restore Poundlock's Role. If the namespace is being deleted, the Role cannot be restored: stop "+
+	return fmt.Errorf("rights are missing: %s. Restore Poundlock's Role. If the namespace is being deleted, the Role cannot be restored: stop "+
 		"Poundlock and run: "+
 		"kubectl poundlock cleanup",
 		r.refusal)

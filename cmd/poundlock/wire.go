@@ -141,7 +141,7 @@ func checkIdentity(ctx context.Context, c client.Client, names []string) error {
 		return fmt.Errorf("asking the API server who Poundlock runs as: %w", err)
 	}
 	if name := review.Status.UserInfo.Username; !slices.Contains(names, name) {
-		return fmt.Errorf("Poundlock runs as the user %s, but --identity-poundlock names %s: correct the flag. Otherwise Poundlock's webhooks would "+
+		return fmt.Errorf("this process runs as the user %s, but --identity-poundlock names %s: correct the flag. Otherwise Poundlock's webhooks would "+
 			"refuse Poundlock's own requests",
 			name, strings.Join(names, ", "))
 	}

@@ -20,8 +20,8 @@ const OthersSection = "Others' names"
 // AnyBelow at the end of a name stands for all names that begin with what comes before it.
 const AnyBelow = "/*"
 
-const machineFinalizer = "Poundlock never removes the finalizer while the instance may exist. If a person removes the finalizer by hand from a Machine that is " +
-	"being deleted, Poundlock warns, because nobody would terminate the instance then"
+const machineFinalizer = "Poundlock never removes the finalizer while the instance may exist. If a person removes the finalizer by hand from a Machine that " +
+	"is being deleted, Poundlock warns, because nobody would terminate the instance then"
 
 var others = Table{
 	Section: OthersSection,

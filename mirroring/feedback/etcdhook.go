@@ -88,7 +88,8 @@ func (s hook) dropHook() *pairs.Write {
 	others := slices.DeleteFunc(slices.Clone(preDrainHooks(s.MachineAPI)), isEtcdHook)
 	w.Patch["spec"] = map[string]any{"lifecycleHooks": map[string]any{"preDrain": others}}
 	w.Reason, w.Fields = "MirrorUpdated", []string{"spec.lifecycleHooks.preDrain"}
-	w.Note = fmt.Sprintf("removed the hook %s from %s, because %s no longer has the hook", authority.EtcdHookName, pairs.Describe(s.MachineAPI), pairs.Describe(s.Core))
+	w.Note = fmt.Sprintf("removed the hook %s from %s, because %s no longer has the hook", authority.EtcdHookName,
+		pairs.Describe(s.MachineAPI), pairs.Describe(s.Core))
 	return w
 }
 

@@ -68,7 +68,8 @@ func SetAdopts(c policies.Change) policies.Verdict {
 		}
 		if c.Facts.Twin != nil && OwningSet(c.Facts.Twin, policies.SideClusterAPI) == set.Metadata.Name {
 			out = append(out, fmt.Sprintf("MachineSet %s of Cluster API owns the Machine there, so Poundlock makes the Machine API MachineSet the owner of this "+
-				"Machine. If that set then has more Machines than spec.replicas, it deletes one with its instance. To choose which, first annotate that Machine with %s=true",
+				"Machine. If that set then has more Machines than spec.replicas, it deletes one with its instance. To choose which, first annotate that Machine with "+
+				"%s=true",
 				set.Metadata.Name, machineapi.DeleteAnnotation))
 			continue
 		}

@@ -160,15 +160,15 @@ func (r Roster) why(u policies.Uncounted, machine map[API]*policies.Object) stri
 	return fmt.Sprintf("its %s object does not have the labels of its MachineSet's spec.selector", other.Text())
 }
 
-// NotReflected returns the reason why a Machine that only Cluster API has gets no Machine API object, and what a person can do: the Machine is a former mirror, or
-// a set's Machine that is paused. It returns "" for any other object, and if the Machine itself does not show a reason.
+// NotReflected returns the reason why a Machine that only Cluster API has gets no Machine API object, and what a person can do: the Machine is a former mirror,
+// or a set's Machine that is paused. It returns "" for any other object, and if the Machine itself does not show a reason.
 func NotReflected(k Kind, o *policies.Object) string {
 	if !k.InfraActs() || o == nil {
 		return ""
 	}
 	if formerMirror(o) && !o.HasAnnotation(MirrorAnnotation) { // Poundlock deletes a mirror that has the annotation
-		return fmt.Sprintf("It was the mirror of a Machine that Machine API does not have any more. It is paused, so nothing acts on it. To delete it: kubectl -n %s "+
-			"delete --wait=false %s %s. The answer has the commands that terminate its instance, if that still runs, or keep it", o.Metadata.Namespace,
+		return fmt.Sprintf("It was the mirror of a Machine that Machine API does not have any more. It is paused, so nothing acts on it. To delete it: kubectl "+
+			"-n %s delete --wait=false %s %s. The answer has the commands that terminate its instance, if that still runs, or keep it", o.Metadata.Namespace,
 			k.DefinitionIn(ClusterAPI), o.Metadata.Name)
 	}
 	ref := metav1.GetControllerOfNoCopy(&metav1.ObjectMeta{OwnerReferences: o.Metadata.OwnerReferences})

@@ -77,8 +77,8 @@ func (s *state) synchronized(side handover.Side) map[string]any {
 	return conditionlist.New(authority.ConditionSynchronized, metav1.ConditionTrue, "ResourceSynchronized", s.inStep())
 }
 
-// inStep returns a sentence that names the object of Cluster API with the same content as the set's template: the infrastructure machine template or, if there is
-// none, the infrastructure machine of one of the set's Machines.
+// inStep returns a sentence that names the object of Cluster API with the same content as the set's template: the infrastructure machine template or, if there
+// is none, the infrastructure machine of one of the set's Machines.
 func (s *state) inStep() string {
 	name := ""
 	if s.template != nil {

@@ -166,8 +166,8 @@ func (r *reconciler) remove(ctx context.Context, s *state, step controlplane.Pla
 }
 
 // unheld reports whether a Machine has a mirror in Cluster API, and does not have the finalizer by which its deletion waits for the mirror. That is so for a
-// moment after Poundlock was removed and installed again. Deleted then, the Machine would leave the mirror behind, which nobody would delete. A Machine that the
-// mirror reconciler cannot mirror may never get the finalizer, so it is not waited for.
+// moment after Poundlock was removed and installed again. Deleted then, the Machine would leave the mirror behind, which nobody would delete. A Machine that
+// the mirror reconciler cannot mirror may never get the finalizer, so it is not waited for.
 func (r *reconciler) unheld(ctx context.Context, m *machinev1beta1.Machine) (bool, error) {
 	if slices.Contains(m.Finalizers, authority.SyncFinalizer) || slices.ContainsFunc(m.Status.Conditions, func(c machinev1beta1.Condition) bool {
 		return c.Type == authority.ConditionSynchronized && c.Status == corev1.ConditionFalse

@@ -28,8 +28,8 @@ func NewCommand(p *cli.Plugin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff KIND/NAME",
 		Short: "Compare an object in Machine API with the same object in Cluster API, field by field",
-		Long: `Compare an object in Machine API with the same object in Cluster API, field by field. diff first converts both objects to the fields of one API, so that
-it shows only real differences. The exit code is 3 if something differs.
+		Long: `Compare an object in Machine API with the same object in Cluster API, field by field. diff first converts both objects to the fields of one API, so
+that it shows only real differences. The exit code is 3 if something differs.
 
 diff ignores labels and annotations that Poundlock does not mirror: those that others write only to the mirror, and those that the Machine API's
 controllers keep up to date, such as a Machine's zone. With --all, diff shows them, marked by a dot.`,

@@ -53,8 +53,8 @@ func edits(c policies.Change) bool {
 		controlplane.OfControlPlane(c.New.Metadata.Labels) && !bytes.Equal(providerSpec(c.New), providerSpec(c.Old))
 }
 
-// editsClusterAPI reports whether a person changes the spec or the labels of a Cluster API Machine of the control plane, or the spec of a provider's machine. If
-// Cluster API is authoritative, the mirror follows, and the set compares the mirror with its template.
+// editsClusterAPI reports whether a person changes the spec or the labels of a Cluster API Machine of the control plane, or the spec of a provider's machine.
+// If Cluster API is authoritative, the mirror follows, and the set compares the mirror with its template.
 func editsClusterAPI(c policies.Change) bool {
 	return c.Operation == admissionv1.Update && c.New != nil && c.Old != nil && !c.New.Deleting() && c.Actor == policies.Anyone &&
 		(c.Side == policies.SideInfrastructure && !same(c.Old.Spec, c.New.Spec) ||

@@ -139,8 +139,8 @@ func Of(i *configv1.Infrastructure) configv1.PlatformType {
 	return i.Status.PlatformStatus.Type
 }
 
-// RowOf returns the row of the platform for a template. If the Infrastructure names no platform, RowOf recognizes the platform by the template, so that Machines
-// can still be compared with the template by meaning (zero equals absent). The operator creates no Machine while the Infrastructure names no platform.
+// RowOf returns the row of the platform for a template. If the Infrastructure names no platform, RowOf recognizes the platform by the template, so that
+// Machines can still be compared with the template by meaning (zero equals absent). The operator creates no Machine while the Infrastructure names no platform.
 func RowOf(t machinev1.OpenShiftMachineV1Beta1MachineTemplate, i *configv1.Infrastructure) Row {
 	name := Of(i)
 	if f := t.FailureDomains; name == "" && f != nil {
