@@ -21,14 +21,14 @@ func TestRights(t *testing.T) {
 		started bool
 		want    string
 	}{
-		"nothing was refused":                 {want: "has not read all objects"},
+		"nothing was refused":                 {want: "not all objects of the cluster are read"},
 		"a list is refused":                   {err: forbidden, want: "machines.cluster.x-k8s.io"},
 		"the refusal names what to do":        {err: forbidden, want: "kubectl poundlock cleanup"},
-		"nobody answers":                      {err: errors.New("connection refused"), want: "has not read all objects"},
-		"it was refused long ago":             {err: forbidden, later: time.Hour, want: "has not read all objects"},
+		"nobody answers":                      {err: errors.New("connection refused"), want: "not all objects of the cluster are read"},
+		"it was refused long ago":             {err: forbidden, later: time.Hour, want: "not all objects of the cluster are read"},
 		"the caches were filled":              {started: true},
 		"a right is lost after that":          {err: forbidden, started: true},
-		"nothing was refused, a while passes": {later: time.Hour, want: "has not read all objects"},
+		"nothing was refused, a while passes": {later: time.Hour, want: "not all objects of the cluster are read"},
 	} {
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		r := &rights{now: func() time.Time { return now }}
