@@ -86,6 +86,41 @@ func onNodeOf(machine *policies.Object) (node onNode) {
 // copied is the name of the only Secret of boot data that OpenShift copies to the namespace of Cluster API.
 const copied = "worker-user-data"
 
+// BootSecret returns the name of the Secret of boot data that a person has to create in Cluster API's namespace, because Cluster API's provider needs it for an
+// object of Machine API and OpenShift does not copy it. It returns "" if there is none: also for a Machine that has booted, unless the provider reads it again.
+func BootSecret(kind string, o *policies.Object) string {
+	if o == nil {
+		return ""
+	}
+	var value ofProvider
+	switch kind {
+	case "MachineSet":
+		value = specOfSet(o).Template.Spec.ProviderSpec.Value
+	case "Machine":
+		if value = machineValue(o); !value.readAgain() {
+			return ""
+		}
+	}
+	if value.UserDataSecret.Name == copied {
+		return ""
+	}
+	return value.UserDataSecret.Name
+}
+
+// machineValue returns what is read of a Machine's providerSpec.
+func machineValue(o *policies.Object) ofProvider {
+	var spec struct {
+		ProviderSpec struct {
+			Value ofProvider `json:"value"`
+		} `json:"providerSpec"`
+	}
+	_ = json.Unmarshal(orNull(o.Spec), &spec) // what cannot be read is another rule's business
+	return spec.ProviderSpec.Value
+}
+
+// NamesBootSecret reports whether a warning is about a Secret of boot data that may not exist in Cluster API's namespace.
+func NamesBootSecret(warning string) bool { return strings.Contains(warning, "(guide: Boot data)") }
+
 // bootDataWarning returns a warning about the Secret of boot data that a set's new Machines would use in Cluster API; nil if OpenShift copies this Secret to
 // Cluster API's namespace, or if the template names none.
 func bootDataWarning(c policies.Change, name string) []string {
@@ -102,14 +137,8 @@ func bootDataWarning(c policies.Change, name string) []string {
 // bootedWarnings returns warnings about what Cluster API's provider expects of a Machine that has booted already: its Secret of boot data, and on Azure the
 // spelling of its identity.
 func bootedWarnings(c policies.Change) (out []string) {
-	var spec struct {
-		ProviderSpec struct {
-			Value ofProvider `json:"value"`
-		} `json:"providerSpec"`
-	}
-	_ = json.Unmarshal(orNull(c.New.Spec), &spec) // what cannot be read is another rule's business
-	value := spec.ProviderSpec.Value
-	if name := value.UserDataSecret.Name; name != "" && name != copied && value.readAgain() {
+	value := machineValue(c.New)
+	if name := BootSecret(c.Kind, c.New); name != "" {
 		out = append(out, fmt.Sprintf(
 			"Cluster API's provider reads Secret %s/%s even after the Machine has booted, and fails without it. Unlike %[3]s, OpenShift does not copy this Secret to "+
 				"that namespace. If the Secret does not exist there yet, create it from the one in %[4]s first (guide: Boot data)",

@@ -33,7 +33,7 @@ type options struct {
 
 // NewCommand is `kubectl poundlock check`.
 func NewCommand(p *cli.Plugin) *cobra.Command {
-	o := &options{Plugin: p}
+	o := &options{Plugin: p, Files: targets.Files{BootData: true}}
 	cmd := &cobra.Command{
 		Use:   "check [KIND[/NAME]…] [-f FILE…]",
 		Short: "Show which objects could move to the other API today, which could not, and why",

@@ -241,7 +241,7 @@ func TestTheTemplateOfACheckIsLookedFor(t *testing.T) {
 	const check = `{"apiVersion":"machine.openshift.io/v1beta1","kind":"MachineHealthCheck","metadata":{"name":"a","namespace":"openshift-machine-api","uid":"1","generation":1},
 "spec":{"authoritativeAPI":"MachineAPI","selector":{},"unhealthyConditions":[{"type":"Ready","status":"False","timeout":"300s"}],"remediationTemplate":{"apiVersion":"self-node-remediation.medik8s.io/v1alpha1","kind":"SelfNodeRemediationTemplate","name":"t"}},
 "status":{"authoritativeAPI":"MachineAPI","synchronizedAPI":"MachineAPI","synchronizedGeneration":1}}`
-	const sought = "Cluster API's check looks for SelfNodeRemediationTemplate t in namespace openshift-cluster-api, where none exists"
+	const sought = "Cluster API's check looks for SelfNodeRemediationTemplate t in namespace openshift-cluster-api, and none exists there"
 	for name, c := range map[string]struct {
 		template string
 		warns    bool

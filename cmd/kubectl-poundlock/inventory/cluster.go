@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -60,6 +61,8 @@ type Query struct {
 	Parents bool
 	// Sets also reads the ControlPlaneMachineSets.
 	Sets bool
+	// BootData also looks for the Secrets of boot data that objects need in Cluster API's namespace.
+	BootData bool
 	// WithoutInfrastructure reads a cluster without its Infrastructure, which is an error otherwise. Nothing converts then.
 	WithoutInfrastructure bool
 	// Selector applies to the labels of the Machine API object, or of the Cluster API object if there is no Machine API object; nil: all.
@@ -103,6 +106,9 @@ func FromCluster(ctx context.Context, client dynamic.Interface, q Query) (*Fleet
 		}
 		if err := c.others(ctx, client, pair, q.kinds()); err != nil {
 			return nil, err
+		}
+		if q.BootData {
+			c.bootData(ctx, client, pair)
 		}
 		if !q.Sets {
 			continue
@@ -163,6 +169,24 @@ func (c *collection) rival(ctx context.Context, client dynamic.Interface, infras
 	}
 	platform, _, _ := unstructured.NestedString(infrastructure.Object, "status", "platformStatus", "type")
 	c.fleet.Rival = authority.Rival(platform, deployments, policies)
+}
+
+// bootData records which Secrets of boot data exist in Cluster API's namespace, of those that objects of Machine API need there (authority.BootSecret). If the
+// user may not read Secrets, nothing is recorded.
+func (c *collection) bootData(ctx context.Context, client dynamic.Interface, pair authority.Pair) {
+	for _, p := range c.sides {
+		name := types.NamespacedName{Namespace: pair.ClusterAPI, Name: authority.BootSecret(p.Kind.Name, p.MachineAPI)}
+		if _, known := c.fleet.secrets[name]; known || name.Name == "" || p.Namespaces != pair {
+			continue
+		}
+		_, err := client.Resource(corev1.SchemeGroupVersion.WithResource("secrets")).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
+		switch {
+		case err == nil:
+			c.fleet.secrets[name] = policies.Exists
+		case apierrors.IsNotFound(err):
+			c.fleet.secrets[name] = policies.Absent
+		}
+	}
 }
 
 // account reads the account from the cloud provider's configuration. If the user may not read that ConfigMap, the account may come from an instance's ID.

@@ -67,6 +67,8 @@ type Pair struct {
 	PausedCluster string
 	// Remediation is whether a health check's template for external remediation exists in Cluster API's namespace, if the template could be read.
 	Remediation policies.Existence
+	// BootData is whether the Secret of boot data that the object needs in Cluster API exists there (authority.BootSecret), if it was looked for.
+	BootData policies.Existence
 	// Source is the file of the pair, "" for a cluster.
 	Source string
 	// Place is the pair's position in the order in which the pairs were read.
@@ -225,6 +227,8 @@ type circumstances struct {
 	uncountable bool
 	// unlisted are optional resources that the user may not list.
 	unlisted []schema.GroupVersionResource
+	// secrets are the Secrets of boot data that were looked for, and whether each exists.
+	secrets map[types.NamespacedName]policies.Existence
 	// undrained are the namespaces in which Cluster API finds no Machine of the control plane.
 	undrained []string
 	// paused are the namespaces and names of paused Clusters.
@@ -263,7 +267,7 @@ type collection struct {
 
 func newCollection(pairs authority.Pairs) *collection {
 	return &collection{pairs: pairs, sides: map[sideKey]*Pair{}, fleet: &Fleet{infra: map[infraKey]*policies.Object{}, held: map[string]int{},
-		circumstances: circumstances{notServed: map[string]string{}, clusters: map[string]bool{}}}}
+		circumstances: circumstances{notServed: map[string]string{}, clusters: map[string]bool{}, secrets: map[types.NamespacedName]policies.Existence{}}}}
 }
 
 // group returns the API group and version of an object.
@@ -385,6 +389,7 @@ func (c *collection) done() *Fleet {
 		if name := authority.ClusterOf(p.ClusterAPI); slices.Contains(c.fleet.paused, types.NamespacedName{Namespace: p.Namespaces.ClusterAPI, Name: name}) {
 			p.PausedCluster = name
 		}
+		p.BootData = c.fleet.secrets[types.NamespacedName{Namespace: p.Namespaces.ClusterAPI, Name: authority.BootSecret(p.Kind.Name, p.MachineAPI)}]
 		c.fleet.instanceOf(p)
 		c.fleet.Pairs = append(c.fleet.Pairs, *p)
 	}

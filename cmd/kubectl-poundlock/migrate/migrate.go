@@ -127,6 +127,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	q.BootData = true
 	if o.withMachines {
 		q.Kinds, q.Selector = nil, nil // a set's Machines are found by the set, whatever their labels are
 	}

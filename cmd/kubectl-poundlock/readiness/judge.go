@@ -86,6 +86,7 @@ const (
 	ReasonUnknown    = "ClusterNotShown"
 	ReasonUnread     = "ClusterNotRead"
 	ReasonNotServed  = "KindNotServed"
+	ReasonBootData   = "BootDataMissing"
 )
 
 // Reason explains a reason that only the plugin reports.
@@ -135,6 +136,12 @@ func Reasons() []Reason {
 			"the CRD of a provider's kind exists, but the API server serves no version of it that Poundlock reads, for example after an upgrade of the " +
 				"provider. Nothing moves, because objects of this kind may exist that Poundlock cannot see",
 			"look which versions the CRD serves (`kubectl get crd NAME -o yaml`), and upgrade or roll back the provider",
+		},
+		{
+			ReasonBootData,
+			"the Secret that a MachineSet's new Machines boot with does not exist in Cluster API's namespace, and OpenShift copies only worker-user-data. A Machine " +
+				"that has booted needs its Secret only on Azure, Google Cloud and Power VS, whose providers read it again",
+			"copy the Secret: the message has the command. Poundlock itself may read no Secret, so a request by kubectl is only warned about",
 		},
 		{
 			ReasonRefused,
@@ -226,6 +233,9 @@ func Judge(p inventory.Pair, to authority.API, env conversion.Env, unknown error
 	}
 	j := authority.Rules().Judge(request(p, to, errs))
 	f.Warnings, f.Preparations = warnings(j), authority.Preparations(request(p, to, nil))
+	if p.BootData != "" { // the Secret was looked for, so nobody needs to be warned that it may be missing
+		f.Warnings, f.Preparations = slices.DeleteFunc(f.Warnings, authority.NamesBootSecret), slices.DeleteFunc(f.Preparations, authority.NamesBootSecret)
+	}
 	f.Undrained, f.PausedCluster = authority.UndrainedBy(request(p, to, nil)), authority.PausedClusterBy(request(p, to, nil))
 	return conclude(f, p, to, j, needs)
 }
@@ -380,11 +390,26 @@ func conclude(f Finding, p inventory.Pair, to authority.API, j policies.Judgemen
 	if p.NotServed != "" {
 		return f.finding(Blocked, ReasonNotServed, p.NotServed)
 	}
+	if p.BootData == policies.Absent && to == authority.ClusterAPI && p.Shape().Current == authority.MachineAPI {
+		return f.finding(Blocked, ReasonBootData, bootData(p))
+	}
 	step := authority.Next(state(p, to))
 	if step.Reason == authority.ReasonTwinMissing && p.Source != "" && p.ClusterAPI == nil {
 		return f.finding(Ready, "", "every field converts; the files do not contain the Cluster API object, so the move may still have to wait for it")
 	}
 	return f.step(step, p)
+}
+
+// bootData returns the sentence about a Secret of boot data that does not exist in Cluster API's namespace, with the command that copies it.
+func bootData(p inventory.Pair) string {
+	name := authority.BootSecret(p.Kind.Name, p.MachineAPI)
+	needs := "The MachineSet's new Machines boot with it"
+	if p.Kind.InfraActs() {
+		needs = "Cluster API's provider reads it even after the Machine has booted, and fails without it"
+	}
+	return fmt.Sprintf("Secret %[1]s/%[2]s does not exist. %[3]s, and OpenShift copies only worker-user-data. To copy it: kubectl -n %[4]s get secret %[2]s "+
+		"-o jsonpath='{.data.userData}' | base64 -d | kubectl -n %[1]s create secret generic %[2]s --type=cluster.x-k8s.io/secret --from-literal=format=ignition "+
+		"--from-file=value=/dev/stdin", p.Namespaces.ClusterAPI, name, needs, p.Namespaces.MachineAPI)
 }
 
 // refused returns the finding for a request that a rule refuses, and whether one does.
@@ -564,7 +589,7 @@ func Stuck(reason string) bool {
 	return slices.Contains([]string{
 		authority.ReasonNotSynchronized, authority.ReasonDeleting, authority.ReasonUnknownOrigin,
 		authority.ReasonUnknownAuthority, authority.ReasonDisabled, authority.ReasonPausedElsewhere, authority.ReasonInfraShared,
-		ReasonFields, ReasonPlatform, ReasonNoObject, ReasonNotManaged, ReasonRefused, ReasonRival, ReasonNotServed,
+		ReasonFields, ReasonPlatform, ReasonNoObject, ReasonNotManaged, ReasonRefused, ReasonRival, ReasonNotServed, ReasonBootData,
 	}, reason)
 }
 

@@ -28,6 +28,8 @@ type Files struct {
 
 	// Parents also reads the cluster's MachineSets if only Machines are requested, because a Machine's conversion depends on its set.
 	Parents bool
+	// BootData also looks for the Secrets of boot data (inventory.Query).
+	BootData bool
 
 	given func() bool
 	// reads names the command.
@@ -160,7 +162,7 @@ func (f Files) Gather(ctx context.Context, p *cli.Plugin, s Selection, args []st
 	if err != nil {
 		return nil, err
 	}
-	q.Parents = f.Parents
+	q.Parents, q.BootData = f.Parents, f.BootData
 	var fleet *inventory.Fleet
 	if !f.None() {
 		fleet, err = inventory.FromSources(f.Sources, p.In, q.Pairs)
