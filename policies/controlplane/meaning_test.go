@@ -355,7 +355,7 @@ func zeroOf(t reflect.Type) (zero any, means bool) {
 // What the type of a providerSpec cannot tell from nothing makes no Machine outdated, on any platform and at any level.
 func TestZeroValuesOfEveryType(t *testing.T) {
 	// nothing: what the type could tell, and no platform does (see meaning.go).
-	nothing := []string{"AWS cpuOptions", "AWS ebs.iops", "AWS ebs.throughputMib", "AWS deleteOnTermination", "Azure securityProfile", "OpenStack storage.volume"}
+	nothing := []string{"AWS cpuOptions", "AWS iamInstanceProfile", "GCP encryptionKey", "AWS ebs.iops", "AWS ebs.throughputMib", "AWS deleteOnTermination", "Azure securityProfile", "OpenStack storage.volume"}
 	index := regexp.MustCompile(`\[\d+\]`)
 	seed := conversiontest.Seed(t)
 	for _, kit := range platformstest.Kits() {

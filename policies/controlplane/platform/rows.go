@@ -67,7 +67,7 @@ func All() []Row {
 			zones: []string{"placement.availabilityZone"}, clustered: []string{"loadBalancers"},
 			Domains: awsDomains, Found: awsFound, Unordered: []string{"tags", "securityGroups", "loadBalancers",
 				"placement.host.dedicatedHost.dynamicHostAllocation.tags"},
-			void: []string{"blockDevices[].ebs.deleteOnTermination"}, hollow: []string{"cpuOptions"}, counting: awsSpelling, defaults: map[string]any{
+			void: []string{"blockDevices[].ebs.deleteOnTermination"}, hollow: []string{"cpuOptions", "iamInstanceProfile"}, counting: awsSpelling, defaults: map[string]any{
 				"credentialsSecret.name": "aws-cloud-credentials", "blockDevices[].ebs.iops": 0.0, "blockDevices[].ebs.throughputMib": 0.0,
 				"placement.host.dedicatedHost.allocationStrategy": string(machinev1beta1.AllocationStrategyUserProvided),
 			},
@@ -88,7 +88,8 @@ func All() []Row {
 			Name: configv1.GCPPlatformType, Kind: "GCPMachineProviderSpec", Boot: "disks[].image", Spec: func() any { return &machinev1beta1.GCPMachineProviderSpec{} },
 			zones: []string{"zone"}, names: gcpNames, clustered: []string{"region", "projectID", "networkInterfaces[].network", "networkInterfaces[].projectID"},
 			Domains: gcpDomains, Found: gcpFound, Unordered: []string{"tags", "targetPools", "resourceManagerTags", "serviceAccounts[].scopes"},
-			counting: gcpSpelling, defaults: map[string]any{"credentialsSecret.name": "gcp-cloud-credentials", "disks[].type": "pd-standard"},
+			hollow: []string{"disks[].encryptionKey"}, counting: gcpSpelling,
+			defaults: map[string]any{"credentialsSecret.name": "gcp-cloud-credentials", "disks[].type": "pd-standard"},
 		},
 		{
 			Name: configv1.OpenStackPlatformType, Kind: "OpenstackProviderSpec", Spec: func() any { return &machinev1alpha1.OpenstackProviderSpec{} },
