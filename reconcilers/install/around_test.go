@@ -444,7 +444,7 @@ func TestStoredVersionsHoldTheSet(t *testing.T) {
 		t.Error("core was upgraded, and the set cannot be")
 	}
 	c.expect(statuses{available: "True", degraded: "True"})
-	if d := c.condition(degraded); d.Reason != "ContentInvalid" || !strings.Contains(d.Message, "stored as v1") {
+	if d := c.condition(degraded); d.Reason != "ContentInvalid" || !strings.Contains(d.Message, "stored in version v1") {
 		t.Errorf("%s: %s", d.Reason, d.Message)
 	}
 	c.release(both(t)...)

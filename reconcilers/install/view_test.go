@@ -102,7 +102,7 @@ func TestALookShowsWhatDiffersAndWritesNothing(t *testing.T) {
 	c.edit("Deployment", "aws-manager", types.StrategicMergePatchType,
 		`{"spec": {"replicas": 2, "template": {"spec": {"hostNetwork": true, "priorityClassName": "x"}}}}`)
 	c.edit("ClusterRole", "aws-manager", types.MergePatchType, `{"rules": []}`)
-	check("Deployment/aws-manager: .spec.template.spec.hostNetwork (kubectl-edit)", "ClusterRole/aws-manager: rules:")
+	check("Deployment/aws-manager: .spec.template.spec.hostNetwork (kubectl-edit)", "ClusterRole/aws-manager: rules is absent")
 	if o := c.must("Deployment", "aws-manager"); o.GetLabels()[installation.InstalledByLabel] == "" {
 		t.Error("looking has written")
 	}
