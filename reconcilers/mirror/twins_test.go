@@ -655,7 +655,7 @@ func (w *twins) keepsMirrorsInstance(t *testing.T) {
 		`name: restored, annotations: {cluster.x-k8s.io/paused: "", poundlock.openshift.io/mirror-of: Machine/restored}`,
 		"spec: {", `spec: {providerID: "`+id+`", `).Replace(bareInfra))
 	w.adopt(t, "restored", authority.MachineAPI)
-	w.strange(t, "restored", "set spec.providerID: "+id)
+	w.strange(t, "restored", "Set spec.providerID: "+id)
 	w.untouched(t, infra)
 	w.patch(t, w.mapi(t, "restored"), "", `{"spec":{"providerID":"`+id+`"}}`)
 	w.mirrored(t, "restored", 0)

@@ -62,8 +62,8 @@ func TestMachineHealthCheckInMixedClusters(t *testing.T) {
 
 	// Switch authority of MachineHealthCheck to Cluster API.
 	if a := request(t, check, "ClusterAPI"); !slices.ContainsFunc(a.warnings(),
-		func(w string) bool { return strings.Contains(w, "Cluster API will judge all of them") }) {
-		t.Errorf("nothing is said of whom it will judge: %q", a.warnings())
+		func(w string) bool { return strings.Contains(w, "Cluster API will check all of them") }) {
+		t.Errorf("nothing is said of whom it will check: %q", a.warnings())
 	}
 	authorityIs(t, check, "ClusterAPI")
 	settled(t, check)
