@@ -62,7 +62,7 @@ func TestMachineHealthCheckInMixedClusters(t *testing.T) {
 
 	// Switch authority of MachineHealthCheck to Cluster API.
 	if a := request(t, check, "ClusterAPI"); !slices.ContainsFunc(a.warnings(),
-		func(w string) bool { return strings.Contains(w, "Cluster API will check all of them") }) {
+		func(w string) bool { return strings.Contains(w, "Cluster API will check all of these Machines") }) {
 		t.Errorf("nothing is said of whom it will check: %q", a.warnings())
 	}
 	authorityIs(t, check, "ClusterAPI")
