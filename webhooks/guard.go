@@ -26,7 +26,7 @@ const (
 	// client that sends slowly would otherwise keep a turn for bodyDeadline.
 	mostReviews = 256
 	// mostBytes is the limit for the bodies of all reviews that have arrived, at least in part, and are not answered. A review has some ten thousand bytes.
-	mostBytes = 96 << 20
+	mostBytes = 64 << 20
 	// patience is how long a review waits for room or for its turn before it gets the status 503. Two seconds leave time for the lookups before the API server's
 	// timeout (TimeoutSeconds).
 	patience = 2 * time.Second
