@@ -67,7 +67,8 @@ func All() []Row {
 			zones: []string{"placement.availabilityZone"}, clustered: []string{"loadBalancers"},
 			Domains: awsDomains, Found: awsFound, Unordered: []string{"tags", "securityGroups", "loadBalancers",
 				"placement.host.dedicatedHost.dynamicHostAllocation.tags"},
-			void: []string{"blockDevices[].ebs.deleteOnTermination"}, hollow: []string{"cpuOptions", "iamInstanceProfile"}, counting: awsSpelling, defaults: map[string]any{
+			void: []string{"blockDevices[].ebs.deleteOnTermination"}, hollow: []string{"cpuOptions", "iamInstanceProfile"},
+			counting: awsSpelling, defaults: map[string]any{
 				"credentialsSecret.name": "aws-cloud-credentials", "blockDevices[].ebs.iops": 0.0, "blockDevices[].ebs.throughputMib": 0.0,
 				"placement.host.dedicatedHost.allocationStrategy": string(machinev1beta1.AllocationStrategyUserProvided),
 			},
