@@ -142,7 +142,7 @@ func (r *reconciler) create(ctx context.Context, s *state, step controlplane.Pla
 	return nil
 }
 
-// remove deletes the Machine if it has not changed since the decision. It waits for the mirror (unheld): the Machine's next event brings the next pass.
+// remove deletes the Machine if it has not changed since the decision. In the first moments after the operator began, it waits for the mirror (unheld).
 func (r *reconciler) remove(ctx context.Context, s *state, step controlplane.PlannedStep) error {
 	m := stored(step)
 	unheld, err := r.unheld(ctx, step.Machine.Machine())
@@ -150,6 +150,7 @@ func (r *reconciler) remove(ctx context.Context, s *state, step controlplane.Pla
 		return fmt.Errorf("deleting Machine %s: %w", m.GetName(), err)
 	}
 	if unheld {
+		s.held = true
 		log.FromContext(ctx).Info("Deletion waits until the Machine has its finalizer for the mirror", "machine", m.GetName(), "finalizer", authority.SyncFinalizer)
 		return nil
 	}
@@ -167,9 +168,9 @@ func (r *reconciler) remove(ctx context.Context, s *state, step controlplane.Pla
 
 // unheld reports whether a Machine has a mirror in Cluster API, and does not have the finalizer by which its deletion waits for the mirror. That is so for a
 // moment after Poundlock was removed and installed again. Deleted then, the Machine would leave the mirror behind, which nobody would delete. A Machine that
-// the mirror reconciler cannot mirror may never get the finalizer, so it is not waited for.
+// the mirror reconciler does not mirror may never get the finalizer, so the wait is limited.
 func (r *reconciler) unheld(ctx context.Context, m *machinev1beta1.Machine) (bool, error) {
-	if slices.Contains(m.Finalizers, authority.SyncFinalizer) || slices.ContainsFunc(m.Status.Conditions, func(c machinev1beta1.Condition) bool {
+	if r.now().Sub(r.began) > mirrored || slices.Contains(m.Finalizers, authority.SyncFinalizer) || slices.ContainsFunc(m.Status.Conditions, func(c machinev1beta1.Condition) bool {
 		return c.Type == authority.ConditionSynchronized && c.Status == corev1.ConditionFalse
 	}) {
 		return false, nil

@@ -42,6 +42,8 @@ type state struct {
 	plan *controlplane.Plan
 	// unresolved reports that the plan waits for something that is not watched.
 	unresolved bool
+	// held reports that a deletion waits for the mirror, which no watch reports.
+	held bool
 	// retries reports that this pass tries again to create a Machine that the API server refused. Until the API server has answered, the last report stays.
 	retries bool
 	// owned are the Machines that name the set as an owner. They are read if the set is being deleted.

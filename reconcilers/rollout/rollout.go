@@ -63,6 +63,7 @@ func (o Options) reconciler() *reconciler {
 	if r.now == nil {
 		r.now = time.Now
 	}
+	r.began = r.now()
 	return r
 }
 
@@ -73,6 +74,8 @@ type reconciler struct {
 	notReadyGrace time.Duration
 	version       string
 	now           func() time.Time
+	// began is when the operator began to act.
+	began time.Time
 
 	cache    client.Reader
 	live     *forward
@@ -87,6 +90,9 @@ type reconciler struct {
 // unwatched is how often the operator checks two things that no watch reports: whether objects exist now that a template for Cluster API lacked, and whether
 // the API server still refuses a Machine.
 const unwatched = 15 * time.Second
+
+// mirrored is the time within which the mirror reconciler, which begins together with the operator, has seen each Machine.
+const mirrored = 2 * time.Minute
 
 // Reconcile performs the writes that the cache requires, if a live read requires writes too. With only a stale cache, it could create one Machine too many. It
 // could also adopt a Machine for a set that is gone, and the garbage collector would delete that Machine.
@@ -130,6 +136,8 @@ func (r *reconciler) next(s *state) time.Duration {
 	switch {
 	case s.plan == nil:
 		return 0
+	case s.held:
+		return time.Second
 	case s.unresolved:
 		return unwatched
 	case !s.plan.Next.IsZero():

@@ -61,8 +61,8 @@ func (w reader) write() {
 	w.Linef("")
 	w.sum()
 	w.reasons()
-	w.preparations()
-	w.leftOut()
+	w.texts("Do this before these objects move, or before the moved set creates a Machine:", Preparations(w.Objects))
+	w.texts("A move leaves these fields out, and nothing changes for the instances:", LeftOut(w.Objects))
 	w.neighbours()
 	for _, text := range slices.Concat(w.PausedClusters, w.Undrained) {
 		w.Linef("\n%s", w.Yellow(printers.Wrap(text, "", w.Width)))
@@ -173,26 +173,12 @@ func (w reader) reasons() {
 	}
 }
 
-// preparations prints what a person must do before the moves, each once.
-func (w reader) preparations() {
-	all := Preparations(w.Objects)
+// texts prints a heading and texts about several objects, each with its objects. It prints nothing if there are no texts.
+func (w reader) texts(heading string, all []Preparation) {
 	if len(all) == 0 {
 		return
 	}
-	w.Linef("\nDo this before these objects move, or before the moved set creates a Machine:")
-	for _, p := range all {
-		w.Linef("\n%s", w.Dim(inventory.Names(p.Objects)))
-		w.Linef("%s", printers.Wrap(p.Text, "    ", w.Width))
-	}
-}
-
-// leftOut prints the fields that the moves do not copy.
-func (w reader) leftOut() {
-	all := LeftOut(w.Objects)
-	if len(all) == 0 {
-		return
-	}
-	w.Linef("\nA move leaves these fields out, and nothing changes for the instances:")
+	w.Linef("\n%s", heading)
 	for _, p := range all {
 		w.Linef("\n%s", w.Dim(inventory.Names(p.Objects)))
 		w.Linef("%s", printers.Wrap(p.Text, "    ", w.Width))
