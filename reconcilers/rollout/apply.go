@@ -170,9 +170,10 @@ func (r *reconciler) remove(ctx context.Context, s *state, step controlplane.Pla
 // moment after Poundlock was removed and installed again. Deleted then, the Machine would leave the mirror behind, which nobody would delete. A Machine that
 // the mirror reconciler does not mirror may never get the finalizer, so the wait is limited.
 func (r *reconciler) unheld(ctx context.Context, m *machinev1beta1.Machine) (bool, error) {
-	if r.now().Sub(r.began) > mirrored || slices.Contains(m.Finalizers, authority.SyncFinalizer) || slices.ContainsFunc(m.Status.Conditions, func(c machinev1beta1.Condition) bool {
+	refused := func(c machinev1beta1.Condition) bool {
 		return c.Type == authority.ConditionSynchronized && c.Status == corev1.ConditionFalse
-	}) {
+	}
+	if r.now().Sub(r.began) > mirrored || slices.Contains(m.Finalizers, authority.SyncFinalizer) || slices.ContainsFunc(m.Status.Conditions, refused) {
 		return false, nil
 	}
 	kind, _ := authority.KindNamed(machineKind.Kind)
