@@ -10,12 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/poundlock/poundlock/facts"
+	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
 // siblings adds to c the MachineSets in the API of the set under review, and the Machines of that API that no set owns, because these sets may adopt them. If
-// the set is deleted, it adds instead the Machines that the deletion leaves without a set, in either API, and the MachineSets of both APIs. For a Machine under
+// the set is created, it adds the MachineSets of the other API as well. If the set is deleted, it adds instead the Machines that the deletion leaves without a set, in either API, and the MachineSets of both APIs. For a Machine under
 // review it adds only the MachineSets of the Machine's API. The cost grows with the number of sets and of these Machines, but not with the size of the fleet.
 func (l Lookups) siblings(ctx context.Context, c *policies.Change) error {
 	if l.Sets == nil || l.Owned == nil {
@@ -31,14 +32,21 @@ func (l Lookups) siblings(ctx context.Context, c *policies.Change) error {
 		namespace string
 		owner     types.UID
 	}
+	other := policies.SideClusterAPI
+	if c.Side == policies.SideClusterAPI {
+		other = policies.SideMachineAPI
+	}
 	places := []place{{c.Side, c.Namespace, facts.Nobody}}
-	if c.Operation == admissionv1.Delete {
+	switch {
+	case c.Operation == admissionv1.Create:
+		sets, err := l.Sets.All(ctx, coreKind(other, c.Kind), c.TwinNamespace)
+		if err != nil && !served.Missing(err) {
+			return err
+		}
+		c.Facts.Siblings = sets
+	case c.Operation == admissionv1.Delete:
 		places[0].owner = c.Old.Metadata.UID
 		if twin := c.Facts.Twin; twin != nil {
-			other := policies.SideClusterAPI
-			if c.Side == policies.SideClusterAPI {
-				other = policies.SideMachineAPI
-			}
 			places = append(places, place{other, c.TwinNamespace, twin.Metadata.UID})
 		}
 	}

@@ -40,7 +40,7 @@ func TestMachinesThatOtherSetsMayAdopt(t *testing.T) {
 		change          policies.Change
 		sets, adoptable []string
 	}{
-		"a creation": {policies.Change{Subject: capi, Operation: admissionv1.Create, New: set}, []string{"MachineSet " + c}, []string{"Machine " + c + " of nobody"}},
+		"a creation": {policies.Change{Subject: capi, Operation: admissionv1.Create, New: set}, []string{"MachineSet " + m, "MachineSet " + c}, []string{"Machine " + c + " of nobody"}},
 		"a deletion in the Machine API": {policies.Change{Subject: mapi, Operation: admissionv1.Delete, Old: set, Facts: policies.Facts{Twin: twin}},
 			[]string{"MachineSet " + m, "MachineSet " + c}, []string{"Machine " + m + " of own", "Machine " + c + " of twin"}},
 		"a deletion in Cluster API": {policies.Change{Subject: capi, Operation: admissionv1.Delete, Old: set, Facts: policies.Facts{Twin: twin}},

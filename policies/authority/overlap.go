@@ -29,8 +29,8 @@ func selectsMachinesAnew(c policies.Change) bool {
 		labels.Set(madeWith(c.Old)).String() != labels.Set(madeWith(c.New)).String()
 }
 
-// SelectorsOverlap warns if a MachineSet and another one of its API select each other's new Machines, and if the set adopts Machines that no set owns. A set
-// counts only the Machines that it owns, so nothing happens to a Machine as long as it has an owner. A set that selects a Machine without an owner adopts the
+// SelectorsOverlap warns if a MachineSet and another one select each other's new Machines, and if the set adopts Machines that no set owns. The other set is one
+// of the same API, or, when the set is created, one that exists only in the other API: the Machines of both may come to that API. A set counts only the Machines that it owns, so nothing happens to a Machine as long as it has an owner. A set that selects a Machine without an owner adopts the
 // Machine, and deletes Machines beyond its spec.replicas.
 func SelectorsOverlap(c policies.Change) policies.Verdict {
 	if !selectsMachinesAnew(c) {
@@ -40,7 +40,7 @@ func SelectorsOverlap(c policies.Change) policies.Verdict {
 	var others, by, free []string
 	for _, set := range c.Facts.Siblings {
 		switch {
-		case set.Metadata.Name == c.Name || set.Deleting():
+		case set.Metadata.Name == c.Name || set.Deleting() || apiOf(set) != apiOf(c.New) && mirroredIn(c.Facts.Siblings, apiOf(c.New), set):
 		case anew(func(own *policies.Object) bool { return takes(own, madeWith(set)) }):
 			others = append(others, set.Metadata.Name)
 		case anew(func(own *policies.Object) bool { return takes(set, madeWith(own)) }):
@@ -148,7 +148,7 @@ func OrphansAdopted(c policies.Change) policies.Verdict {
 		for _, m := range c.Facts.Adoptable {
 			switch {
 			case apiOf(m) != api || m.Deleting() || !takes(set, m.Metadata.Labels):
-			case acts(set, api) && acts(m, api):
+			case actsSoon(set, c.Facts.Siblings) && actsSoon(m, c.Facts.Adoptable):
 				names = append(names, m.Metadata.Name)
 			case d.On == d.Authority:
 				later[set.Metadata.Name] = append(later[set.Metadata.Name], m.Metadata.Name)
@@ -161,8 +161,10 @@ func OrphansAdopted(c policies.Change) policies.Verdict {
 		slices.Sort(names)
 		what := fmt.Sprintf("%s's MachineSet %s selects Machine %s of this set, and adopts the Machines that this deletion leaves without a set",
 			api.Text(), set.Metadata.Name, nameSome(names))
-		keep := fmt.Sprintf("delete MachineSet %s if nobody needs it, or remove from these Machines a label that only the selector of that set has",
-			set.Metadata.Name)
+		keep := fmt.Sprintf("delete MachineSet %s if nobody needs it", set.Metadata.Name)
+		if !takes(set, selected(c.Old)) {
+			keep += ", or remove from these Machines a label that only the selector of that set has"
+		}
 		if d.On != d.Authority {
 			v.Denials = append(v.Denials, field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
 				"%s. That set would then delete Machines beyond its spec.replicas with their instances, and %s's MachineSet %s would still count them. First %s",
@@ -198,6 +200,15 @@ func endThem(d DeletionRequest) string {
 	return ". To delete the Machines too, delete this set without --cascade=orphan"
 }
 
+// selected returns the labels that the selector of a MachineSet names with one value each: what its Machines have at least.
+func selected(set *policies.Object) map[string]string {
+	var spec struct {
+		Selector metav1.LabelSelector `json:"selector"`
+	}
+	_ = json.Unmarshal(orNull(set.Spec), &spec)
+	return spec.Selector.MatchLabels
+}
+
 // takes reports whether the selector of a MachineSet or MachineDeployment matches the given labels. It is false for an empty selector: such a selector would
 // match everything, but a set adopts nothing by it.
 func takes(set *policies.Object, of map[string]string) bool {
@@ -225,6 +236,21 @@ func acts(o *policies.Object, api API) bool {
 		return !o.HasAnnotation(PausedAnnotation)
 	}
 	return Authoritative(Read(o)) == MachineAPI
+}
+
+// actsSoon reports whether the controllers of o's API act on o, or will because somebody has asked for that: o's Machine API object, which is among all, asks
+// for that API, and authority has not moved yet.
+func actsSoon(o *policies.Object, all []*policies.Object) bool {
+	api := apiOf(o)
+	return acts(o, api) || slices.ContainsFunc(all, func(twin *policies.Object) bool {
+		s := Read(twin)
+		return apiOf(twin) == MachineAPI && twin.Metadata.Name == o.Metadata.Name && s.Requested == api && s.Current != api
+	})
+}
+
+// mirroredIn reports whether a MachineSet of the given API that is among sets has the name of set.
+func mirroredIn(sets []*policies.Object, api API, set *policies.Object) bool {
+	return slices.ContainsFunc(sets, func(twin *policies.Object) bool { return apiOf(twin) == api && twin.Metadata.Name == set.Metadata.Name })
 }
 
 // apiOf returns the API to which a MachineSet or a Machine belongs, by its apiVersion.

@@ -547,8 +547,9 @@ func Rules() policies.Set {
 		{
 			ID: "authority/selectors-overlap", Clause: authOf,
 			Description: "If a MachineSet is created, or its selector or the labels of its template change, there is a warning in two cases. In the first " +
-				"case, this MachineSet or another one of the same API selects new Machines of the other. In the second case, the MachineSet adopts Machines that " +
-				"no MachineSet owns. A MachineSet that adopts Machines deletes those beyond its spec.replicas with their instances.",
+				"case, this MachineSet or another one of the same API selects new Machines of the other. At the creation, this includes sets that exist only in " +
+				"the other API. In the second case, the MachineSet adopts Machines that no MachineSet owns. A MachineSet that adopts Machines deletes those " +
+				"beyond its spec.replicas with their instances.",
 			Remedy: "Give each MachineSet a label of its own in spec.selector and spec.template.metadata.labels.",
 			On:     on(mapi(machineSet, onWrite), capi(machineSet, onWrite)),
 			Needs:  when(selectsMachinesAnew, policies.NeedSiblings), Check: SelectorsOverlap,
