@@ -22,7 +22,7 @@ import (
 func (s steps) restoreOwner() *pairs.Write {
 	side := s.Source()
 	machine, set := s.On(side), s.Parents[side]
-	counted := pairs.PresenceOf(machine) == authority.Present && s.countedBy(s.Parents[side.Other()])
+	counted := pairs.PresenceOf(machine) == authority.Present && s.countedBy(s.Parents[side.Other()], side)
 	if !counted || !s.adoptsNothing(side) || !lost(machine, set) {
 		return nil
 	}
@@ -55,11 +55,15 @@ func (s steps) changeOwner(want *unstructured.Unstructured) *pairs.Write {
 	}
 }
 
-// countedBy reports whether a set of the mirror's API owns the mirror, and neither of the two is being deleted.
-func (s steps) countedBy(set *unstructured.Unstructured) bool {
+// countedBy reports whether set, of the mirror's API, owns the mirror, and neither of the two is being deleted. side is the API of the other set. If Cluster API
+// is authoritative for the sets, the Machine API's may be being deleted: Cluster API's set goes on and keeps its Machines. It stays paused until it counts them
+// (authority.State.Uncounted), and the deletion of the Machine API's set waits until it is no longer paused, so neither would end.
+func (s steps) countedBy(set *unstructured.Unstructured, side authority.API) bool {
 	mirror, _ := s.Mirror()
 	owner := pairs.ControllerOf(mirror)
-	return pairs.PresenceOf(mirror) == authority.Present && pairs.PresenceOf(set) == authority.Present && owner != nil && owner.UID == set.GetUID()
+	stays := pairs.PresenceOf(set) == authority.Present ||
+		set != nil && side == authority.ClusterAPI && authority.Source(pairs.ShapeOf(set)) == authority.ClusterAPI
+	return pairs.PresenceOf(mirror) == authority.Present && stays && owner != nil && owner.UID == set.GetUID()
 }
 
 // adoptsNothing reports whether the set of an API belongs to the pair, is paused, and is not being deleted. Such a set adopts no Machine.

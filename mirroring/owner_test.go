@@ -96,11 +96,14 @@ func TestRestoreOwner(t *testing.T) {
 		"a Machine whose mirror names a set that its user has made anew":      {there, func(c *ownerCase) { c.twin = `, resourceVersion: "1"`; c.mirror = ref("MachineSet", "s", "before") }, false},
 		"a set that is being deleted":                                         {there, func(c *ownerCase) { c.s = going }, false},
 		"a set whose twin is being deleted, and orphans":                      {there, func(c *ownerCase) { c.twin = going }, false},
-		"the same, of the Machine API":                                        {here, func(c *ownerCase) { c.twin = going }, false},
-		"a Cluster API set that is not paused adopts its Machines itself":     {there, func(c *ownerCase) { c.paused = "" }, false},
-		"a Machine API set that is authoritative adopts its Machines itself":  {here, func(c *ownerCase) { c.set = authority.MachineAPI }, false},
-		"a Machine API set whose authority is not stored yet":                 {here, func(c *ownerCase) { c.set = authority.Unset }, false},
-		"a set of Cluster API's that is authoritative and not yet released":   {there, func(c *ownerCase) { c.set = authority.ClusterAPI }, true},
+		"a set that goes on while its twin, the mirror, is being deleted": {there, func(c *ownerCase) {
+			c.set, c.twin = authority.ClusterAPI, going
+		}, true},
+		"the same, of the Machine API":                                       {here, func(c *ownerCase) { c.twin = going }, false},
+		"a Cluster API set that is not paused adopts its Machines itself":    {there, func(c *ownerCase) { c.paused = "" }, false},
+		"a Machine API set that is authoritative adopts its Machines itself": {here, func(c *ownerCase) { c.set = authority.MachineAPI }, false},
+		"a Machine API set whose authority is not stored yet":                {here, func(c *ownerCase) { c.set = authority.Unset }, false},
+		"a set of Cluster API's that is authoritative and not yet released":  {there, func(c *ownerCase) { c.set = authority.ClusterAPI }, true},
 	} {
 		of := c.of
 		c.change(&of)

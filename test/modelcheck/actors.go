@@ -15,7 +15,7 @@ var (
 		pairPerson{}, pairHealthCheck{}, pairNeighbours{}, pairAbsence{},
 	}
 	familyActors = []actor[*familyTurn]{
-		familyMirror{},
+		familyHandoff{}, familyMirror{},
 		familyMachineAPISet{}, familyClusterAPISet{}, familyMachineController{},
 		familyCollector{}, familyNamespaceController{}, familyPerson{}, familyGate{},
 	}

@@ -19,7 +19,8 @@
 //	         deletion, whose outcome is read again. kept.go is about a provider that keeps an object for each instance, with a second controller
 //	         (OpenStackServer, VSphereVM), admission.go about the rules that a person's commands pass
 //	family_  two MachineSets and up to two Machines of settled authority: deletion by anybody and with its namespace, in the background, in the
-//	         foreground and leaving orphans; the collector; scaling; the Machine API's set while the feature gate is off
+//	         foreground and leaving orphans; the collector; scaling; the Machine API's set while the feature gate is off. With a Machine alone:
+//	         deletion of either set at any moment of a move of the sets
 //	sets_    two MachineSets while authority over them moves: what either counts, Machines that are born until the source has paused, scaling,
 //	         Machines that do not convert, a set that is asked to move as soon as it is created, a mirror that is deleted and recreated, marks
 //	         of Cluster API's check
@@ -89,6 +90,8 @@
 //     its test say which neighbours write what to a pair, and which of that the model leaves out.
 //   - Ownership of the mirror's creation, as an apply would set it: a write of managed fields, from which nobody
 //     decides.
+//   - Deletions of sets that move, together with scaling, with deletions of their Machines, or with Machines that do not convert or move themselves:
+//     each of these is walked without the other.
 //   - Retries after transient errors: a crash has the same effect.
 //   - An authoritative object that is stripped of its finalizers by force, but for Cluster API's own on a Machine that is being deleted
 //     and has an instance (deeds: strips).

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -13,14 +14,18 @@ import (
 // maxMachines is the most Machines that a family has.
 const maxMachines = 2
 
-// family is a state of the model: a pair of MachineSets and the pairs of their Machines. Authority does not move here. The walk checks deletions.
+// family is a state of the model: a pair of MachineSets and the pairs of their Machines. The walk checks deletions. Authority over the Machines does not move
+// here. Authority over the sets moves in walks with the deed flips.
 type family struct {
 	sm, sc   member
+	course   course
 	machines [maxMachines]ownedMachine
 	// replicas is how many Machines the authoritative set is to have.
 	replicas uint8
 	// step is the request for the sets or a Machine that the mirror has decided on and not yet made.
 	step decision
+	// inPlace: a set would have created a Machine in the place of one that it does not count.
+	inPlace bool
 	// namespaceDeleted: the Cluster API namespace is being deleted, with everything in it.
 	namespaceDeleted bool
 	// gate is the feature gate of the Machine API's controllers.
@@ -127,13 +132,14 @@ const (
 	makeKidM
 	makeMachineC
 	enrolBoth
+	equalize
 )
 
 // families is the model of a family.
 type families struct {
 	rules
-	// set is the API that is authoritative for the sets. machine is that of the Machines, both those at the start and those that a Machine API set creates from
-	// its template.
+	// set is the API that is authoritative for the sets at the start. machine is that of the Machines, both those at the start and those that a Machine API set
+	// creates from its template.
 	set, machine authority.API
 	begin        map[string]family
 	may          deeds
@@ -143,9 +149,10 @@ type families struct {
 
 func (f *families) starts() map[string]family { return f.begin }
 
-// newFamily returns a synchronized family: two MachineSets, and `of` Machines with instances.
-func newFamily(of int, authoritative authority.API) family {
-	w := family{sm: here | synch, sc: here | synch | holds, replicas: uint8(of)}
+// newFamily returns a synchronized family: two MachineSets, and `of` Machines with instances. The APIs are those that are authoritative for the sets and for the
+// Machines.
+func newFamily(of int, sets, authoritative authority.API) family {
+	w := family{sm: here | synch, sc: here | synch | holds, course: settled(sets), replicas: uint8(of)}
 	for i := range of {
 		w.machines[i] = ownedMachine{m: here | synch | holds | mine, c: here | synch | holds | mine, runs: true, clusters: authoritative == authority.ClusterAPI}
 	}
@@ -164,6 +171,18 @@ func (k *ownedMachine) on(a authority.API) *member {
 		return &k.m
 	}
 	return &k.c
+}
+
+// order sorts the Machines, because their numbers mean nothing: states that differ only in them become one. It does not while the mirror has decided about one.
+func (w *family) order() {
+	if w.step.do != nothing {
+		return
+	}
+	slices.SortFunc(w.machines[:], func(a, b ownedMachine) int {
+		return cmp.Or(-cmp.Compare(a.m, b.m), -cmp.Compare(a.c, b.c), cmp.Compare(a.ends, b.ends), cmp.Compare(boolean(a.runs), boolean(b.runs)),
+			cmp.Compare(boolean(a.endedUnasked), boolean(b.endedUnasked)), cmp.Compare(boolean(a.clusters), boolean(b.clusters)),
+			cmp.Compare(boolean(a.freed), boolean(b.freed)))
+	})
 }
 
 // bury removes every object that is being deleted and has no finalizer. The owner references of a removed set's Machines then point to nothing.
@@ -210,13 +229,15 @@ func (t *familyTurn) may(by mover, what string, change func(*family)) {
 	if w.step.do != nothing && w.step == t.was.step && w.touched(&t.was) {
 		w.step.late = true
 	}
+	w.course.outrun(&w, &t.was)
+	w.order()
 	t.happens(move{by: by, what: what, spontaneous: by == user}, w)
 }
 
 // touched reports whether the pair that the mirror has decided about was written.
 func (w *family) touched(was *family) bool {
 	if w.step.of == 0 {
-		return w.sm != was.sm || w.sc != was.sc
+		return w.writtenM(was) || w.writtenC(was)
 	}
 	return w.machines[w.step.of-1] != was.machines[w.step.of-1]
 }
@@ -224,8 +245,9 @@ func (w *family) touched(was *family) bool {
 func (t *familyTurn) can(d deeds) bool { return t.families.may&d == d }
 
 // setEnds reports whether the deletion of a side's set is meant to end its Machines. It is if that side is authoritative, or if the Machine API's set is gone.
+// While authority moves, it still comes from the API that the move began with.
 func (t *familyTurn) setEnds(a authority.API) bool {
-	return !t.was.sm.has(here) || t.set == a
+	return !t.was.sm.has(here) || t.was.course.source() == a
 }
 
 func (f *families) wrong(w family) string { return firstBroken(familyInvariants, f, &w) }
@@ -234,17 +256,18 @@ var familyInvariants = []invariant[*families, *family]{
 	{"the instance of a Machine was ended, and nobody asked for that", func(_ *families, w *family) bool {
 		return slices.ContainsFunc(w.machines[:], func(k ownedMachine) bool { return k.endedUnasked })
 	}},
+	{"a set created a Machine in the place of one that there is", func(_ *families, w *family) bool { return w.inPlace }},
 	{"the instance of a Machine was left behind: neither object is there any more", func(_ *families, w *family) bool {
 		return slices.ContainsFunc(w.machines[:], func(k ownedMachine) bool { return k.runs && !k.m.has(here) && !k.c.has(here) })
 	}},
 }
 
-// setActs returns the API whose set acts: the authoritative API, or Cluster API if the Machine API's set is gone.
-func (f *families) setActs(w family) authority.API {
+// setActs returns the API whose set acts once authority rests: the authoritative API, or Cluster API if the Machine API's set is gone.
+func (w *family) setActs() authority.API {
 	if !w.sm.has(here) {
 		return authority.ClusterAPI
 	}
-	return f.set
+	return w.course.current
 }
 
 func (f *families) unrest(w family) string {
@@ -253,7 +276,10 @@ func (f *families) unrest(w family) string {
 			return "the deletion of " + name + " never ends"
 		}
 	}
-	acts := f.setActs(w)
+	if what := f.unsettled(&w); what != "" {
+		return what
+	}
+	acts := w.setActs()
 	for i, k := range w.machines {
 		switch {
 		case !w.namespaceDeleted && w.sets(acts).presence() == authority.Present && k.on(acts).has(here) && !k.on(acts).has(mine) && k.m.has(here) && !k.freed:
@@ -272,7 +298,7 @@ func (f *families) unrest(w family) string {
 }
 
 func (f *families) describe(w family) string {
-	out := fmt.Sprintf("MachineSets: Machine API %s, Cluster API %s", w.sm.presence(), w.sc.presence())
+	out := fmt.Sprintf("MachineSets: Machine API %s, Cluster API %s; %s", w.sm.presence(), w.sc.presence(), w.course)
 	for i, k := range w.machines {
 		out += fmt.Sprintf("; Machine %d: Machine API %s, Cluster API %s, instance: %v", i+1, k.m.presence(), k.c.presence(), k.runs)
 	}

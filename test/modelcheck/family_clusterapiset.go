@@ -9,13 +9,12 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// familyClusterAPISet is Cluster API's controller of MachineSets. It acts for a set for which Cluster API is authoritative, and for one that has no twin any
-// more.
+// familyClusterAPISet is Cluster API's controller of MachineSets. It acts on a set that is not paused.
 type familyClusterAPISet struct{}
 
 // Moves implements actor.
 func (familyClusterAPISet) Moves(t *familyTurn) {
-	if t.setActs(t.was) != authority.ClusterAPI {
+	if !t.was.sc.has(here) || t.acknowledgesC() || t.was.course.c != authority.AcknowledgedUnpaused {
 		return
 	}
 	t.scale(authority.ClusterAPI)

@@ -5,6 +5,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -16,21 +17,25 @@ type familyMachineAPISet struct{}
 // Moves implements actor.
 func (familyMachineAPISet) Moves(t *familyTurn) {
 	w := &t.was
-	if t.setActs(*w) == authority.MachineAPI {
+	if t.acknowledgesM() {
+		return
+	}
+	if w.sm.has(here) && w.course.current == authority.MachineAPI {
 		t.scale(authority.MachineAPI)
 	}
 	if w.gate == gateOn {
 		return
 	}
 	for i, k := range w.machines {
-		if t.set == authority.ClusterAPI && k.clusters && k.m.has(here|mine) && !k.m.has(going) {
+		if w.course.current == authority.ClusterAPI && k.clusters && k.m.has(here|mine) && !k.m.has(going) {
 			t.may(user, fmt.Sprintf("Machine API's set, which looks at no authority, deletes its object of Machine %d", i+1),
 				func(w *family) { w.machines[i].m |= going })
 		}
 	}
 }
 
-// scale keeps the authoritative set at its number of Machines. It deletes one of them, whichever API is authoritative for that Machine, or creates one.
+// scale keeps the authoritative set at its number of Machines. It deletes one of them, whichever API is authoritative for that Machine, or creates one. In walks
+// with the deed flips it creates none, since these would be too many states. There it must not even want to, unless a Machine was to end.
 func (t *familyTurn) scale(a authority.API) {
 	if t.was.sets(a).presence() != authority.Present {
 		return
@@ -50,7 +55,12 @@ func (t *familyTurn) scale(a authority.API) {
 			w.machines[last].ends = ends
 			*w.machines[last].on(a) |= going
 		})
-	case n < int(t.was.replicas) && free >= 0 && !(t.was.namespaceDeleted && a == authority.ClusterAPI): // nothing is created in a namespace that is being deleted
+	case n < int(t.was.replicas) && t.was.namespaceDeleted && a == authority.ClusterAPI: // nothing is created in a namespace that is being deleted
+	case n < int(t.was.replicas) && t.can(flips):
+		if slices.ContainsFunc(t.was.machines[:], func(k ownedMachine) bool { return k.runs && k.ends == stays && !k.freed }) {
+			t.may(controller, "the MachineSet's controller makes a Machine in the place of one that there is", func(w *family) { w.inPlace = true })
+		}
+	case n < int(t.was.replicas) && free >= 0:
 		t.may(controller, fmt.Sprintf("the MachineSet's controller makes Machine %d", free+1), func(w *family) {
 			w.machines[free].clusters = a == authority.ClusterAPI || t.machine == authority.ClusterAPI
 			*w.machines[free].on(a) = here | mine

@@ -43,7 +43,7 @@ func (familyMirror) Moves(t *familyTurn) {
 // that reconcilers/mirror would gather.
 func (t *familyTurn) decide(of uint8) deed {
 	w := &t.was
-	authoritative, m, c := t.set, w.sm, w.sc
+	authoritative, m, c := w.course.source(), w.sm, w.sc
 	if of > 0 {
 		authoritative, m, c = w.machines[of-1].authoritative(), w.machines[of-1].m, w.machines[of-1].c
 	}
@@ -70,6 +70,10 @@ func (t *familyTurn) decide(of uint8) deed {
 	} else if mirror.has(going) && authoritative != authority.Unset {
 		d.Children = t.undetached(authoritative.Other()) != 0
 	}
+	if of == 0 {
+		d.InTransit = w.course.current == authority.Migrating
+		d.Unreleased = authoritative == authority.ClusterAPI && c.has(here) && w.course.paused
+	}
 	if authoritative == authority.MachineAPI {
 		d.Held = m.has(holds)
 	} else {
@@ -93,7 +97,7 @@ func (t *familyTurn) parentOf(mirror member, side authority.API) authority.Paren
 	w := &t.was
 	p := authority.Parent{MachineAPI: w.sm.presence(), ClusterAPI: w.sc.presence()}
 	if w.sm.has(here) {
-		p.Authority = t.set
+		p.Authority = w.course.source()
 	}
 	if mirror.has(once) {
 		if side == authority.MachineAPI {
@@ -162,7 +166,7 @@ func (t *familyTurn) keep(of uint8, authoritative authority.API, m, c member) de
 		return nothing // the mirror recreates nothing until the namespace is there again
 	case !m.has(here):
 		if of > 0 && c.presence() == authority.Present && c.has(mine) && w.sc.presence() == authority.Present && w.sm.presence() == authority.Present &&
-			t.set == authority.ClusterAPI {
+			w.course.source() == authority.ClusterAPI {
 			return makeKidM
 		}
 		return nothing
@@ -170,12 +174,14 @@ func (t *familyTurn) keep(of uint8, authoritative authority.API, m, c member) de
 		return makeMachineC
 	case !m.has(synch) || !c.has(synch):
 		return enrolBoth
+	case of == 0 && w.course.behind:
+		return equalize
 	case of > 0 && authoritative == authority.MachineAPI && m.has(mine) && w.sc.presence() == authority.Present && !c.has(mine):
 		return joinC
 	case of > 0 && !t.forgetsOwner && t.restores(authoritative, m, c):
 		return map[authority.API]deed{authority.MachineAPI: joinM, authority.ClusterAPI: joinC}[authoritative]
 	case of > 0 && authoritative == authority.MachineAPI && c.has(mine) &&
-		(t.losesOwner && !(m.has(mine) && w.sc.presence() == authority.Present) || !m.has(mine) && w.sm.has(here) && t.set == authority.MachineAPI):
+		(t.losesOwner && !(m.has(mine) && w.sc.presence() == authority.Present) || !m.has(mine) && w.sm.has(here) && w.course.source() == authority.MachineAPI):
 		return disownC // a set of Cluster API's that acts keeps what it owns
 	case of > 0 && authoritative == authority.ClusterAPI && c.has(mine) && w.sm.presence() == authority.Present && (!m.has(mine) || m.has(off)):
 		return joinM
@@ -190,8 +196,10 @@ func (t *familyTurn) restores(authoritative authority.API, m, c member) bool {
 	if authoritative == authority.ClusterAPI {
 		machine, mirror = c, m
 	}
-	return !t.was.namespaceDeleted && t.set == authoritative.Other() && mirror.has(mine) && !mirror.has(off) && !machine.has(mine) &&
-		t.was.sm.presence() == authority.Present && t.was.sc.presence() == authority.Present
+	return !t.was.namespaceDeleted && t.was.course.adoptsNothing(authoritative) && mirror.has(mine) && !machine.has(mine) &&
+		(t.was.sm.presence() == authority.Present && !mirror.has(off) ||
+			t.was.sm.has(here) && authoritative == authority.ClusterAPI && t.was.course.source() == authority.ClusterAPI) &&
+		t.was.sc.presence() == authority.Present
 }
 
 func (t *familyTurn) perform(w *family, d decision) {
@@ -252,10 +260,15 @@ func (t *familyTurn) perform(w *family, d decision) {
 		*c |= synch
 	case makeMachineC:
 		*c = here | synch | holds
+		if d.of == 0 {
+			w.course.paused, w.course.c = true, authority.NotAcknowledged
+		}
 		if m.has(mine) {
 			owner(c, authority.ClusterAPI)
 		}
 		*m |= synch
+	case equalize:
+		w.course.behind = false
 	case enrolBoth:
 		if !m.has(going) && !c.has(going) {
 			*m, *c = *m|synch, *c|synch
@@ -286,7 +299,7 @@ var deedWords = map[deed]string{
 	detachM: "marks a Machine detached for", detachC: "takes an owner reference off a Cluster API Machine for",
 	joinM: "makes its set the owner of the Machine API object of",
 	joinC: "makes its set the owner of the Cluster API object of", disownC: "makes the Cluster the owner of the Cluster API object of",
-	makeKidM: "makes the Machine API object of", makeMachineC: "makes the Cluster API object of", enrolBoth: "enrols both objects of",
+	makeKidM: "makes the Machine API object of", makeMachineC: "makes the Cluster API object of", enrolBoth: "enrols both objects of", equalize: "makes equal",
 }
 
 func (t *familyTurn) name(d decision) string {

@@ -21,7 +21,7 @@ func (familyPerson) Moves(t *familyTurn) {
 		}
 		t.deleteSet(a)
 		for i := range w.machines {
-			if k := *w.machines[i].on(a); k.presence() == authority.Present {
+			if k := *w.machines[i].on(a); !t.can(flips) && k.presence() == authority.Present {
 				t.may(user, fmt.Sprintf("somebody deletes %s's Machine %d", a.Text(), i+1), func(w *family) {
 					w.machines[i].ends = t.meantMachine(&t.was, i, a)
 					*w.machines[i].on(a) |= going
@@ -32,7 +32,10 @@ func (familyPerson) Moves(t *familyTurn) {
 	if t.can(edits) {
 		t.may(user, "somebody scales the authoritative MachineSet", func(w *family) { w.replicas = (w.replicas + 1) % (maxMachines + 1) })
 	}
-	if t.can(recreates) && !w.sm.has(here) && w.sc.presence() == authority.Present && t.set == authority.ClusterAPI {
+	if t.can(flips) && w.sm.presence() == authority.Present {
+		t.may(user, "somebody asks for "+w.course.requested.Other().Text(), func(w *family) { w.course.requested = w.course.requested.Other() })
+	}
+	if t.can(recreates) && !w.sm.has(here) && w.sc.presence() == authority.Present && w.course.current == authority.ClusterAPI {
 		t.may(user, "somebody makes the Machine API MachineSet again", func(w *family) { w.sm = here })
 	}
 	if t.can(vanishes) && !w.namespaceDeleted {
@@ -42,8 +45,8 @@ func (familyPerson) Moves(t *familyTurn) {
 				switch k := &w.machines[i]; {
 				case k.authoritative() == authority.ClusterAPI:
 					k.ends = ends
-				case k.ends == ends:
-					k.ends = either // its deletion may not have been carried over yet
+				case k.ends == ends, w.sm.has(going) && k.m.has(mine) && w.course.current == authority.Migrating:
+					k.ends = either // its deletion may not have been carried over yet, or authority goes to the set that is being deleted
 				}
 			}
 		})
@@ -58,7 +61,7 @@ func (t *familyTurn) meantMachine(w *family, i int, on authority.API) end {
 	switch o := *k.on(on); {
 	case k.ends == ends || authoritative == on:
 		return ends
-	case w.gate != gateOn && t.set == authority.ClusterAPI && on == authority.MachineAPI:
+	case w.gate != gateOn && w.course.source() == authority.ClusterAPI && on == authority.MachineAPI:
 		return k.ends // it looks like a deletion by Machine API's set
 	case w.namespaceDeleted:
 		return either // nothing is carried over
@@ -97,6 +100,9 @@ func (t *familyTurn) deleteSet(a authority.API) {
 func (t *familyTurn) meant(w *family, i int, on authority.API, policy member) end {
 	k := &w.machines[i]
 	switch {
+	case k.on(on).has(here|mine) && (w.course.step.Action == authority.Switch && !w.course.step.Cancelled ||
+		w.namespaceDeleted && w.course.current == authority.Migrating):
+		return either // authority may move to the set that is being deleted
 	case k.ends == ends && k.on(k.authoritative()).presence() == authority.Present && (policy == orphans || !t.setEnds(on) || !k.on(on).has(mine)):
 		return either // the Machine was deleted, and nobody can say any more whether the deletion of its mirror is the collector's
 	case k.ends == ends || !k.on(on).has(here|mine):

@@ -234,6 +234,17 @@ func mutants() []mutant {
 		{"what Cluster API has begun becomes the mirror when it is paused", func(r *rules) { r.pauseSuffices = true }, walkOf(twice|crashes, newInClusterAPI)},
 		{"a Machine goes whose finalizer somebody removed, and its instance stays", func(r *rules) { r.leavesInstance = true },
 			walkOf(flips|deletes|strips, machineOfMachineAPI)},
+		{"a set moves, and is deleted, although the other does not count one of its Machines", countedBut(func(authority.State) bool { return true }),
+			familyOf(authority.ClusterAPI, authority.MachineAPI, flips)},
+		{"a set that is deleted on its way moves on", nextBut(func(s authority.State, _ authority.Step) authority.Step {
+			s.MachineAPI.Deleting, s.ClusterAPI.Deleting = false, false
+			return authority.Next(s)
+		}), familyOf(authority.ClusterAPI, authority.MachineAPI, flips)},
+		{"the deletion of a set is carried over while authority moves",
+			deletionBut(func(d authority.DeletionState) authority.DeletionState { d.InTransit = false; return d }, sameStep),
+			familyOf(authority.MachineAPI, authority.MachineAPI, flips)},
+		{"a Machine is not given back to a set that was recreated and whose mirror is being deleted", func(r *rules) { r.forgetsOwner = true },
+			familyOf(authority.ClusterAPI, authority.ClusterAPI, flips|recreates)},
 		{"the set that goes on loses the Machine that the other API runs", func(r *rules) { r.losesOwner = true },
 			familyOf(authority.ClusterAPI, authority.MachineAPI, 0)},
 		{"a switch does not store that the object exists which is authoritative from then on", func(r *rules) { r.forgetsSwitched = true },

@@ -302,7 +302,7 @@ func calmFamilyOf(set, machine authority.API, may deeds) walking {
 
 func (f families) walk(r rules, most int) result {
 	name := fmt.Sprintf("MachineSets that are %s's, with a Machine that is %s's", f.set.Text(), f.machine.Text())
-	f.rules, f.begin = r, map[string]family{name: newFamily(1, f.machine)}
+	f.rules, f.begin = r, map[string]family{name: newFamily(1, f.set, f.machine)}
 	return resultOf(&f, most)
 }
 
@@ -431,6 +431,9 @@ func bounds() []bound {
 			add(false, recreates)
 			add(false, vanishes)
 			add(false, ungates)
+			add(set == authority.MachineAPI, flips)
+			add(false, flips|recreates|crashes)
+			add(false, flips|vanishes)
 			if set == authority.ClusterAPI && machine == authority.ClusterAPI {
 				out = append(out, bound{name + (edits | crashes | ungates).String(), calmFamilyOf(set, machine, edits|crashes|ungates), true})
 			}
