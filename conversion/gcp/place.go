@@ -120,7 +120,7 @@ func providerIDTo(p *pass, m *providerSpec, c *infraSpec) {
 		return
 	}
 	c.ProviderID = &p.Core.ProviderID
-	checkInstance(p, "zone", m.Zone)
+	checkInstance(p, "zone", m.Zone, func(string) string { return "Leave Machine API authoritative for the Machine" })
 }
 
 func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
@@ -134,14 +134,16 @@ func providerIDFrom(p *pass, c *infraSpec, _ *providerSpec) {
 		p.Differs("providerID", id, "the Machine's spec.providerID", p.Core.ProviderID)
 	}
 	if p.Core.ProviderID != "" && !p.Core.Template {
-		checkInstance(p, "spec.failureDomain", p.Core.FailureDomain)
+		checkInstance(p, "spec.failureDomain", p.Core.FailureDomain, func(project string) string {
+			return fmt.Sprintf("Set spec.project of the GCPCluster to %q", project)
+		})
 	}
 }
 
 // checkInstance reports an error if a provider ID does not name an instance in the GCPCluster's project and in the machine's zone. The controllers of both
 // APIs look for an instance by project, zone and name, and never by its provider ID. If they do not find the instance, they create another one. field is the
-// path of the zone, for the message.
-func checkInstance(p *pass, field, zone string) {
+// path of the zone, and elsewhere returns the remedy for an instance in the given other project, for the message.
+func checkInstance(p *pass, field, zone string, elsewhere func(project string) string) {
 	id, ok := parseInstance(p.Core.ProviderID)
 	in := project(p)
 	switch {
@@ -149,8 +151,8 @@ func checkInstance(p *pass, field, zone string) {
 		machine(p).Invalid("providerID", p.Core.ProviderID, "must be of the form "+instanceForm)
 	case in != "" && id.project != in:
 		machine(p).Unsupported("providerID", p.Core.ProviderID,
-			fmt.Sprintf("the instance is not in the GCPCluster's project, %q, so Cluster API would not find the instance and would create another one. "+
-				"Leave Machine API authoritative for the Machine", in))
+			fmt.Sprintf("the instance is not in the GCPCluster's project, %q, so Cluster API would not find the instance and would create another one. %s",
+				in, elsewhere(id.project)))
 	case zone != "" && id.zone != zone:
 		machine(p).Invalid("providerID", p.Core.ProviderID,
 			fmt.Sprintf("the instance is in zone %q, but according to its spec the machine is in zone %q. The controllers would not find the instance, and "+

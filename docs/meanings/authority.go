@@ -109,7 +109,9 @@ var authoritySettled = Table{
 			Means: "the move waits until the controllers that gain authority act: they have not set the condition `Paused=False` on the object that the " +
 				"message names, or have not restored the annotation `clusterctl.cluster.x-k8s.io/block-move` on Azure's machine",
 			Do: "run `kubectl -n NAMESPACE describe KIND NAME` for the object that the message names: its conditions and events have the controller's last " +
-				"error. If there is no error, check that the controllers run (`kubectl get pods` in the two namespaces), and that their feature gate is on",
+				"error. If there is no error, check that the controllers run (`kubectl get pods` in the two namespaces), and that their feature gate is on. " +
+				"After a Cluster was unpaused, Cluster API's controllers look at some of its objects only within ten minutes. The message then has two commands " +
+				"by which they look at once",
 		},
 		{
 			Names: []string{authority.ReasonPausedElsewhere},

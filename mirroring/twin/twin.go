@@ -46,6 +46,9 @@ func (s Twin) WantInfra(converted *unstructured.Unstructured) *unstructured.Unst
 		return nil
 	}
 	want := s.mirrored(converted, s.InfraKind().GroupVersion().String(), s.InfraKind().Kind, s.Pair.ClusterAPI)
+	if s.Kind.Infra == authority.InfraMachine {
+		keepPause(want, s.Infra)
+	}
 	if s.Kind.Infra == authority.InfraMachineTemplate {
 		want.SetName(converted.GetName())
 		labels := want.GetLabels()
@@ -67,6 +70,7 @@ func (s Twin) WantInfra(converted *unstructured.Unstructured) *unstructured.Unst
 // WantCore returns the wanted Cluster API object.
 func (s Twin) WantCore(converted, infra *unstructured.Unstructured) *unstructured.Unstructured {
 	want := s.mirrored(converted, s.Kind.ClusterAPI.String(), s.Kind.Name, s.Pair.ClusterAPI)
+	keepPause(want, s.Core)
 	want.SetName(s.Name)
 	if infra != nil {
 		pairs.Put(want, infra.GetName(), s.InfraRef()...)
@@ -119,6 +123,22 @@ func (s Twin) mirrored(converted *unstructured.Unstructured, apiVersion, kind, n
 	annotations[authority.PausedAnnotation] = "true"
 	want.SetAnnotations(annotations)
 	return want
+}
+
+// keepPause leaves the pause annotation of an object that exists as it is. Only the handoff pauses such an object, in its own name, so that it is known since
+// when the object is paused. If the mirror repeated a pause that somebody has removed, or gave it another value, it would become the only owner of the
+// annotation, and would seem to have had it since the object was created.
+func keepPause(want, is *unstructured.Unstructured) {
+	if is == nil {
+		return
+	}
+	annotations := want.GetAnnotations()
+	if value, paused := is.GetAnnotations()[authority.PausedAnnotation]; paused {
+		annotations[authority.PausedAnnotation] = value
+	} else {
+		delete(annotations, authority.PausedAnnotation)
+	}
+	want.SetAnnotations(annotations)
 }
 
 // WantMachineAPI returns the wanted Machine API object.

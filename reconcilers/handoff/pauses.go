@@ -13,6 +13,7 @@ import (
 
 	"github.com/poundlock/poundlock/internal/managedfields"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/ownership"
 )
 
 const (
@@ -51,11 +52,14 @@ func (p *pauses) left(o *unstructured.Unstructured, now time.Time, wait time.Dur
 		return 0
 	}
 	written, known := pausedAt(o)
+	last, seen := p.seen[o.GetUID()]
+	if seen && now.Sub(last.since) < wait && (!known || !written.After(last.written)) {
+		return wait - now.Sub(last.since) // also if the managed fields now have an earlier time: anybody can write them
+	}
 	if known && now.Sub(written) > wait+clocksDiffer {
 		delete(p.seen, o.GetUID())
 		return 0
 	}
-	last, seen := p.seen[o.GetUID()]
 	if !seen || !last.written.Equal(written) {
 		if p.seen == nil || len(p.seen) >= mostPauses {
 			p.seen = map[types.UID]seenPause{}
@@ -70,23 +74,31 @@ func (p *pauses) left(o *unstructured.Unstructured, now time.Time, wait time.Dur
 // annotation together with another change makes that time later. So the time may be too late, but never too early.
 //
 // If the handoff wrote the pause, the handoff's own entry counts. The mirror's apply repeats the pause with everything else, and must not restart the wait. If
-// the annotation was removed and then set again by somebody else, the handoff's entry no longer has it.
+// the annotation was removed and then set again by somebody else, the handoff's entry no longer has it. If only the mirror's apply has the annotation, the
+// object has been paused since it was created, because the mirror pauses nothing that exists (twin.WantInfra).
 func pausedAt(o *unstructured.Unstructured) (at time.Time, known bool) {
-	handoffs := false
+	var handoffs, others, mirrors time.Time
 	for _, f := range o.GetManagedFields() {
-		if !writesPause(f) {
-			continue
+		last := &others
+		switch {
+		case f.Manager == fieldManager && f.Operation == metav1.ManagedFieldsOperationUpdate:
+			last = &handoffs
+		case f.Manager == ownership.Manager && f.Operation == metav1.ManagedFieldsOperationApply:
+			last = &mirrors
 		}
-		own := f.Manager == fieldManager && f.Operation == metav1.ManagedFieldsOperationUpdate
-		if own && !handoffs {
-			handoffs, at = true, time.Time{}
-		}
-		known = true
-		if own == handoffs && f.Time.After(at) {
-			at = f.Time.Time
+		if writesPause(f) && f.Time.After(*last) {
+			*last = f.Time.Time
 		}
 	}
-	return at, known
+	switch {
+	case !handoffs.IsZero():
+		return handoffs, true
+	case !others.IsZero():
+		return others, true
+	case !mirrors.IsZero():
+		return o.GetCreationTimestamp().Time, true
+	}
+	return time.Time{}, false
 }
 
 func writesPause(f metav1.ManagedFieldsEntry) bool {

@@ -127,9 +127,16 @@ func TestWhenAProviderThatNeverAnswersCountsAsPaused(t *testing.T) {
 	)
 	at := func(time string) string { return begin + pause + fmt.Sprintf(field, time, "paused") + `}}` }
 	now := "2026-01-01T00:00:00Z"
+	entry := func(manager, operation, time string) string {
+		return fmt.Sprintf(`{manager: %s, operation: %s, time: %q, fieldsV1: {"f:metadata": {"f:annotations": {"f:cluster.x-k8s.io/paused": {}}}}}`, manager,
+			operation, time)
+	}
+	by := func(entries ...string) string {
+		return pause + `, managedFields: [` + strings.Join(entries, ",") + `]}}`
+	}
+	mirrors := func(time string) string { return entry("poundlock-mirror", "Apply", time) }
 	both := func(mirror, handoff string) string {
-		const entry = `{manager: poundlock-%s, operation: %s, time: %q, fieldsV1: {"f:metadata": {"f:annotations": {"f:cluster.x-k8s.io/paused": {}}}}}`
-		return begin + pause + `, managedFields: [` + fmt.Sprintf(entry, "mirror", "Apply", mirror) + `,` + fmt.Sprintf(entry, "handoff", "Update", handoff) + `]}}`
+		return begin + by(mirrors(mirror), entry("poundlock-handoff", "Update", handoff))
 	}
 	for sentence, c := range map[string]struct {
 		before []string // what was seen 10 seconds earlier each
@@ -151,12 +158,17 @@ func TestWhenAProviderThatNeverAnswersCountsAsPaused(t *testing.T) {
 		"one that was paused anew":                       {before: []string{at("2025-12-31T23:59:50Z")}, object: at(now), want: 30 * time.Second},
 		"one whose pause the mirror repeats":             {before: []string{at(now)}, object: both("2026-01-01T00:00:08Z", now), want: 20 * time.Second},
 		"one whose pause the mirror repeats, much later": {object: both(now, "2025-12-31T23:54:00Z"), want: 0},
-		"one that the handoff has paused again":          {before: []string{both(now, now)}, object: both(now, "2026-01-01T00:00:08Z"), want: 30 * time.Second},
-		"a creation may be under way":                    {object: at(now), wait: creationEndsAfter, want: 15 * time.Minute},
-		"the same, seen before":                          {before: []string{at(now)}, object: at(now), wait: creationEndsAfter, want: 15*time.Minute - 10*time.Second},
-		"the same, paused before this process began":     {object: at("2025-12-31T23:41:00Z"), wait: creationEndsAfter, want: 15 * time.Minute},
-		"the same, paused long ago":                      {object: at("2025-12-31T23:39:00Z"), wait: creationEndsAfter, want: 0},
-		"one that was not paused between":                {before: []string{at(now), begin + `}}`}, object: at(now), want: 30 * time.Second},
+		"one that the mirror made paused, and writes to": {object: begin + by(mirrors(now)), want: 0},
+		"one that the mirror has just made":              {object: strings.Replace(begin, "2025-01-01T00:00:00Z", now, 1) + by(mirrors(now)), want: 30 * time.Second},
+		"one that a person has paused, which the mirror repeats": {object: begin + by(entry("kubectl-annotate", "Update", now), mirrors(now)),
+			want: 30 * time.Second},
+		"one whose time somebody has put back while it waits": {before: []string{at(now)}, object: at("2020-01-01T00:00:00Z"), want: 20 * time.Second},
+		"one that the handoff has paused again":               {before: []string{both(now, now)}, object: both(now, "2026-01-01T00:00:08Z"), want: 30 * time.Second},
+		"a creation may be under way":                         {object: at(now), wait: creationEndsAfter, want: 15 * time.Minute},
+		"the same, seen before":                               {before: []string{at(now)}, object: at(now), wait: creationEndsAfter, want: 15*time.Minute - 10*time.Second},
+		"the same, paused before this process began":          {object: at("2025-12-31T23:41:00Z"), wait: creationEndsAfter, want: 15 * time.Minute},
+		"the same, paused long ago":                           {object: at("2025-12-31T23:39:00Z"), wait: creationEndsAfter, want: 0},
+		"one that was not paused between":                     {before: []string{at(now), begin + `}}`}, object: at(now), want: 30 * time.Second},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			p, clock := &pauses{}, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

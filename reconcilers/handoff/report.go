@@ -70,7 +70,7 @@ func (r *reconciler) settledCondition(p *pair, step authority.Step, conditions [
 	now["lastTransitionTime"] = since
 	if step.Action == authority.Wait {
 		now["message"] = strings.Join(append([]string{step.Message}, p.details(step, r.now())...), " ") + " Since " + since + "." + p.decision(step, since) +
-			p.pausedCluster(step) + p.lastError(step)
+			p.pausedCluster(step) + p.unwoken(step) + p.lastError(step)
 	}
 	return now, before
 }
@@ -163,6 +163,21 @@ func (p *pair) pausedCluster(step authority.Step) string {
 		return ""
 	}
 	return " " + authority.NamePausedCluster(p.objects.Cluster)
+}
+
+// unwoken returns the commands by which Cluster API looks again at an object that it still takes for paused although its Cluster was unpaused. Cluster API's
+// controllers then look at Machines whose MachineSet is not paused, and at others only when they reconcile everything again. It returns "" if the step does not
+// wait for that.
+func (p *pair) unwoken(step authority.Step) string {
+	if step.Reason != authority.ReasonNotResumed || !step.On.Has(authority.WhoClusterAPI) || p.core == nil || pairs.IsPaused(p.core) {
+		return ""
+	}
+	if c := p.paused(p.core); c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "spec.paused") {
+		return ""
+	}
+	touch := fmt.Sprintf("kubectl -n %s label %s.%s %s", p.core.GetNamespace(), p.kind.Resource, p.core.GroupVersionKind().Group, p.core.GetName())
+	return fmt.Sprintf(" The Cluster is no longer paused, but Cluster API's controllers have not looked at this object since. They do so within some ten "+
+		"minutes. To have them do it at once, change the object: %s touched=; %s touched-", touch, touch)
 }
 
 // lastError returns why an acknowledgement may take minutes, and the command that shows the controller's last error. It names the first object whose

@@ -58,6 +58,12 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 			answers: []string{"VSphereMachine.infrastructure.cluster.x-k8s.io capi/m has Paused=True (R: said).", "VSphereVM.infrastructure.cluster.x-k8s.io capi/m has Paused=False (R: said), and Paused=True is missing."},
 			ends:    backOff + "capi describe vspherevm.infrastructure.cluster.x-k8s.io m",
 		},
+		"its Cluster was unpaused, and its controllers have not looked since": {
+			reason: authority.ReasonNotResumed, on: authority.WhoClusterAPI, core: strings.NewReplacer(`, annotations: {cluster.x-k8s.io/paused: ""}`, "", "said", "Cluster spec.paused is set to true").Replace(core + condition("True")),
+			answers: []string{"Machine.cluster.x-k8s.io capi/m has Paused=True (R: Cluster spec.paused is set to true), and Paused=False is missing.",
+				"Since 2026-01-01T00:00:00Z. The Cluster is no longer paused, but Cluster API's controllers have not looked at this object since.",
+				"kubectl -n capi label machines.cluster.x-k8s.io m touched=; kubectl -n capi label machines.cluster.x-k8s.io m touched-"},
+		},
 		"it has never reported": {
 			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: infra("VSphereMachine") + "}",
 			answers: []string{"VSphereMachine.infrastructure.cluster.x-k8s.io capi/m has no Paused condition: are its controllers running?"},
