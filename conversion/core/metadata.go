@@ -6,9 +6,9 @@ package core
 import (
 	"cmp"
 	"maps"
-	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -84,6 +84,7 @@ func addClusterName(p *pass, c *metadata) {
 }
 
 func nodeLabelsTo(p *pass, m *mapiMachine, c *capiMachine) {
+	var onNode []string
 	for _, k := range sorted(m.Spec.Labels) {
 		v := m.Spec.Labels[k]
 		possibleLabel(p, nodeLabel(k), k, v, "Cluster API refuses this label, and in Machine API no Node gets it: use another label")
@@ -102,9 +103,10 @@ func nodeLabelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 			p.Differs(nodeLabel(k), v, "the Machine's own label of the same name (in Cluster API the Machine and its Node share one label)", have)
 		default:
 			put(&c.Metadata.Labels, k, v)
-			remember(&c.Metadata, NodeLabelsAnnotation, stands(k, m.Metadata.Labels))
+			onNode = append(onNode, stands(k, m.Metadata.Labels))
 		}
 	}
+	remember(&c.Metadata, NodeLabelsAnnotation, onNode...)
 }
 
 func nodeLabel(key string) string { return "spec.metadata.labels[" + key + "]" }
@@ -127,14 +129,14 @@ func labelsFrom(p *pass, c *capiMachine, m *mapiMachine) {
 		v := c.Metadata.Labels[k]
 		switch {
 		case k == clusterv1.MachineControlPlaneLabel:
-		case slices.Contains(onNode, k):
+		case onNode.Has(k):
 			put(&m.Spec.Labels, k, v)
 		case single && k == nodeRole+role, isRoleLabel(c.Metadata.Labels, k, v):
 		case reachesNode(k):
 			put(&m.Spec.Labels, k, v)
 		default:
 			copyLabelFrom(p, c.Metadata, k, &m.Metadata)
-			if slices.Contains(onNode, both+k) {
+			if onNode.Has(both + k) {
 				put(&m.Spec.Labels, k, v)
 			}
 		}
@@ -157,7 +159,7 @@ func copyLabelFrom(p *pass, c metadata, k string, m *metadata) {
 	switch {
 	case k != clusterv1.ClusterNameLabel:
 		put(&m.Labels, k, v)
-	case !slices.Contains(carried(c.Annotations, DerivedAnnotation), k):
+	case !carried(c.Annotations, DerivedAnnotation).Has(k):
 		put(&m.Labels, clusterLabel, v)
 	}
 }
@@ -170,8 +172,9 @@ func bornRole(c metadata) (string, bool) {
 		return "", false
 	}
 	var roles []string
+	onNode := carried(c.Annotations, NodeLabelsAnnotation)
 	for k, v := range c.Labels {
-		if role, ok := strings.CutPrefix(k, nodeRole); ok && role != "" && v == "" && !slices.Contains(carried(c.Annotations, NodeLabelsAnnotation), k) {
+		if role, ok := strings.CutPrefix(k, nodeRole); ok && role != "" && v == "" && !onNode.Has(k) {
 			roles = append(roles, role)
 		}
 	}
@@ -189,6 +192,7 @@ func isRoleLabel(labels map[string]string, k, v string) bool {
 
 func annotationsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	copyAnnotationsTo(p, m.Metadata.Annotations, &c.Metadata)
+	var onNode []string
 	for _, k := range sorted(m.Spec.Annotations) {
 		v := m.Spec.Annotations[k]
 		switch have, there := c.Metadata.Annotations[k]; {
@@ -206,9 +210,10 @@ func annotationsTo(p *pass, m *mapiMachine, c *capiMachine) {
 				"the Machine's own annotation of the same name (in Cluster API the Machine and its Node share one annotation),", have)
 		default:
 			put(&c.Metadata.Annotations, k, v)
-			remember(&c.Metadata, NodeAnnotationsAnnotation, stands(k, m.Metadata.Annotations))
+			onNode = append(onNode, stands(k, m.Metadata.Annotations))
 		}
 	}
+	remember(&c.Metadata, NodeAnnotationsAnnotation, onNode...)
 }
 
 func nodeAnnotation(key string) string { return "spec.metadata.annotations[" + key + "]" }
@@ -262,9 +267,9 @@ func annotationsFrom(p *pass, c *capiMachine, m *mapiMachine) {
 	onNode := carried(c.Metadata.Annotations, NodeAnnotationsAnnotation)
 	copyAnnotationsFrom(p, c.Metadata, &m.Metadata, func(k, v string) bool {
 		switch {
-		case annotatesNode(k) || slices.Contains(onNode, k):
+		case annotatesNode(k) || onNode.Has(k):
 			put(&m.Spec.Annotations, k, v)
-		case slices.Contains(onNode, both+k):
+		case onNode.Has(both + k):
 			put(&m.Spec.Annotations, k, v)
 			return false
 		case !isHook(k):
@@ -283,7 +288,7 @@ func copyAnnotationsFrom(p *pass, c metadata, m *metadata, elsewhere func(k, v s
 		switch {
 		case k == clusterv1.DeleteMachineAnnotation:
 			deleteFrom(derived, v, m)
-		case stays(k, v) || slices.Contains(derived, k) || elsewhere(k, v):
+		case stays(k, v) || derived.Has(k) || elsewhere(k, v):
 		case renamed:
 			put(&m.Annotations, name, v)
 		case k == oldDelete:
@@ -299,13 +304,13 @@ func copyAnnotationsFrom(p *pass, c metadata, m *metadata, elsewhere func(k, v s
 
 // deleteFrom is the reverse of copyAnnotationsTo and oldDeleteTo for the annotation that marks a Machine for deletion. v is the annotation's value in Cluster
 // API. An empty value becomes "true", because an empty value marks a Machine in Cluster API but not in Machine API.
-func deleteFrom(derived []string, v string, m *metadata) {
+func deleteFrom(derived sets.Set[string], v string, m *metadata) {
 	v = cmp.Or(v, "true")
 	name, _ := machineAPIName(clusterv1.DeleteMachineAnnotation)
-	if !slices.Contains(derived, clusterv1.DeleteMachineAnnotation) {
+	if !derived.Has(clusterv1.DeleteMachineAnnotation) {
 		put(&m.Annotations, name, v)
 	}
-	if slices.Contains(derived, clusterv1.DeleteMachineAnnotation) || slices.Contains(derived, oldDelete) {
+	if derived.Has(clusterv1.DeleteMachineAnnotation) || derived.Has(oldDelete) {
 		put(&m.Annotations, oldDelete, v)
 	}
 }
