@@ -155,6 +155,10 @@ func TestWhatAMachineAPIObjectMayHave(t *testing.T) {
 		"status and metadata of a later version":    {"Machine", `{"metadata": {"later": 1}, "status": {"later": 1}}`, nil, nil},
 		"authority, of the set and of its Machines": {"MachineSet", `{"spec": {"authoritativeAPI": "ClusterAPI", "template": {"spec": {"authoritativeAPI": "ClusterAPI"}}}}`, nil, nil},
 
+		"an instance of a template": {"MachineSet", `{"spec": {"template": {"spec": {"providerID": "aws:///us-east-1a/i-0123456789abcdef0"}}}}`, nil,
+			[]string{"spec.template.spec.providerID: FieldValueNotSupported"}},
+		"no instance of a template": {"MachineSet", `{"spec": {"template": {"spec": {"providerID": ""}}}}`, nil, nil},
+
 		"a hook given twice":                {"Machine", `{"spec": {"lifecycleHooks": {"preDrain": [{"name": "Alpha", "owner": "one"}, {"name": "Alpha", "owner": "two"}]}}}`, nil, []string{"spec.lifecycleHooks.preDrain[1].name: FieldValueInvalid"}},
 		"the same hook in both lists":       {"Machine", `{"spec": {"lifecycleHooks": {"preDrain": [{"name": "Alpha", "owner": "one"}], "preTerminate": [{"name": "Alpha", "owner": "two"}]}}}`, nil, nil},
 		"a hook of two letters":             {"Machine", `{"spec": {"lifecycleHooks": {"preDrain": [{"name": "Al", "owner": "one"}]}}}`, nil, []string{"spec.lifecycleHooks.preDrain[0].name: FieldValueInvalid"}},
@@ -230,6 +234,7 @@ func TestWhatAClusterAPIObjectMayHave(t *testing.T) {
 		"a set's Machine's minReadySeconds": {"Machine", `{"metadata": {"labels": {"cluster.x-k8s.io/set-name": "worker-a"}}, "spec": {"minReadySeconds": 5}}`, `{}`, nil},
 		"a template's minReadySeconds":      {"MachineSet", `{"spec": {"template": {"spec": {"minReadySeconds": 9}}}}`, `{}`, nil},
 		"a paused template":                 {"MachineSet", `{"spec": {"template": {"metadata": {"annotations": {"cluster.x-k8s.io/paused": ""}}}}}`, `{}`, []string{"spec.template.metadata.annotations[cluster.x-k8s.io/paused]: FieldValueNotSupported"}},
+		"an instance of a template":         {"MachineSet", `{"spec": {"template": {"spec": {"providerID": "aws:///us-east-1a/i-0123456789abcdef0"}}}}`, `{}`, []string{"spec.template.spec.providerID: FieldValueNotSupported"}},
 		"names for the set's Machines":      {"MachineSet", `{"spec": {"machineNaming": {"template": "x"}}}`, `{}`, []string{"spec.machineNaming: FieldValueNotSupported"}},
 		"a selector by the cluster's name":  {"MachineSet", `{"spec": {"selector": {"matchLabels": {"cluster.x-k8s.io/cluster-name": "ocean-x7k2p"}}}}`, `{}`, nil},
 		"a selector by a node's role":       {"MachineSet", `{"spec": {"selector": {"matchLabels": {"node-role.kubernetes.io/worker": ""}}}}`, `{}`, []string{"spec.selector.matchLabels[node-role.kubernetes.io/worker]: FieldValueNotSupported"}},
