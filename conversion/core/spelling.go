@@ -49,14 +49,48 @@ func keepEmpty(has, want any) {
 	}
 	for name, value := range written {
 		_, there := wanted[name]
+		before, isList := value.([]any)
+		now, both := wanted[name].([]any)
 		switch {
 		case name == "providerSpec":
+		case isList && both:
+			if name == "preDrain" || name == "preTerminate" {
+				keepOrder(before, now)
+			}
+			keepEmptyOfItems(before, now)
 		case there && !named(name):
 			keepEmpty(value, wanted[name])
 		case !there && (isEmpty(name, value) || name == "minReadySeconds" && value == int64(0)):
 			wanted[name] = runtime.DeepCopyJSONValue(value)
 		}
 	}
+}
+
+func keepEmptyOfItems(written, wanted []any) {
+	for i := range min(len(written), len(wanted)) {
+		item, is := wanted[i].(map[string]any)
+		if !is {
+			continue
+		}
+		item = runtime.DeepCopyJSON(item)
+		if keepEmpty(written[i], item); equality.Semantic.DeepEqual(written[i], any(item)) {
+			wanted[i] = item
+		}
+	}
+}
+
+// keepOrder sorts wanted, a list of objects with names, in the order of written. New items come last.
+func keepOrder(written, wanted []any) {
+	nameOf := func(item any) string {
+		object, _ := item.(map[string]any)
+		name, _ := object["name"].(string)
+		return name
+	}
+	place := map[string]int{}
+	for i, item := range written {
+		place[nameOf(item)] = i - len(written)
+	}
+	slices.SortStableFunc(wanted, func(a, b any) int { return place[nameOf(a)] - place[nameOf(b)] })
 }
 
 // keepEmptyMarks adds to want the annotations of has that would mark a Machine for deletion, but are empty and so have no effect. The conversion does not copy
