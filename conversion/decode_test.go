@@ -43,7 +43,27 @@ func TestNoNumberKeepsTheDecoderBusy(t *testing.T) {
 			if taken != c.taken || taken != (len(p.Errors()) == 0) {
 				t.Errorf("taken: %t, errors: %v", taken, p.Errors().ToAggregate())
 			}
+			for _, e := range p.Errors() {
+				if e.Field != "spec.price" {
+					t.Errorf("the error is about %q", e.Field)
+				}
+			}
 		})
+	}
+}
+
+// An error without a path is about the cluster, so one about an object has a path even if the number is part of a name.
+func TestADigitInANameIsNoErrorAboutTheCluster(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{"spec": {"list": [{}, {"a": "1e-99999"}]}}`:           "spec.list[1].a",
+		`{"a": {"b": [1, 1e-99999]}}`:                           "a.b[1]",
+		`{"a": {"` + strings.Repeat("9", 129) + `": "x"}}`:      "spec",
+		`{"a": "` + strings.Repeat(".", 129) + `", "b": "99"} `: "a",
+	} {
+		p := conversion.NewPass(&conversion.Env{}, &conversion.Core{}, "")
+		if p.Decode([]byte(raw), &struct{}{}) || len(p.Errors()) != 1 || p.Errors()[0].Field != want {
+			t.Errorf("%.60s: %v, want %s", raw, p.Errors(), want)
+		}
 	}
 }
 
@@ -54,7 +74,7 @@ func TestAnotherTypeIsNamedInPlainWords(t *testing.T) {
 	}
 	for raw, want := range map[string]string{
 		`{"tags": [{"name": "a"}]}`:                "tags: is a list, and must be an object whose values are strings, KEY: VALUE",
-		`{"tags": {"a": 1}}`:                       "tags: is a number, and must be a string: put it in quotes",
+		`{"tags": {"b": "", "a": 1}}`:              "tags[a]: is a number, and must be a string: put it in quotes",
 		`{"name": true}`:                           "name: is a boolean, and must be a string: put it in quotes",
 		`{"name": {"a": 1}}`:                       "name: is an object, and must be a string",
 		`{"inner": "x"}`:                           "inner: is a string, and must be an object",
