@@ -15,9 +15,14 @@ import (
 	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
-// clusterAPIOwn is the message about a label or annotation of a Machine API object that has a meaning only for Cluster API's controllers.
-const clusterAPIOwn = "this label has a meaning on an object of Cluster API, but none in Machine API: remove the label, or use the corresponding label of " +
-	"Machine API"
+// clusterAPIOwn is the message about a label of a Machine API object that has a meaning only for Cluster API's controllers, and clusterAPIAnnotation about
+// such an annotation.
+const (
+	clusterAPIOwn = "this label has a meaning on an object of Cluster API, but none in Machine API: remove the label, or use the corresponding label of " +
+		"Machine API"
+	clusterAPIAnnotation = "this annotation has a meaning on an object of Cluster API, but none in Machine API: remove the annotation, or use the " +
+		"corresponding annotation of Machine API"
+)
 
 func labelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	own := m.Metadata.Labels
@@ -64,13 +69,22 @@ func copyLabelsTo(p *pass, labels map[string]string, c *metadata) {
 // metadata.labels. In a Machine API object, it does not check the labels in a set's template and selector, nor those in spec.metadata. follows is the end of
 // each message: the consequence and the remedy.
 func possibleLabel(p *pass, path, k, v, follows string) {
-	if len(validation.IsQualifiedName(k)) > 0 {
-		p.Invalid(path, k, "the name of a label must have at most 63 characters after an optional domain and a slash: letters, digits, dots, dashes and "+
-			"underscores. The first and the last must be a letter or a digit. "+follows)
-	}
+	possibleName(p, path, "a label", k, follows)
 	if len(validation.IsValidLabelValue(v)) > 0 {
 		p.Invalid(path, v, "the value of a label must have at most 63 characters: letters, digits, dots, dashes and underscores. The first and the last "+
 			"must be a letter or a digit. "+follows)
+	}
+}
+
+// possibleAnnotation is possibleLabel for the name of an annotation, whose domain may have capital letters.
+func possibleAnnotation(p *pass, path, k, follows string) {
+	possibleName(p, path, "an annotation", strings.ToLower(k), follows)
+}
+
+func possibleName(p *pass, path, what, k, follows string) {
+	if len(validation.IsQualifiedName(k)) > 0 {
+		p.Invalid(path, k, "the name of "+what+" must have at most 63 characters after an "+
+			"optional domain and a slash: letters, digits, dots, dashes and underscores. The first and the last must be a letter or a digit. "+follows)
 	}
 }
 
@@ -195,6 +209,7 @@ func annotationsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	var onNode []string
 	for _, k := range sorted(m.Spec.Annotations) {
 		v := m.Spec.Annotations[k]
+		possibleAnnotation(p, nodeAnnotation(k), k, "Cluster API refuses this annotation, and in Machine API no Node gets it: use another name")
 		switch have, there := c.Metadata.Annotations[k]; {
 		case annotatesNode(k):
 			put(&c.Metadata.Annotations, k, v)
@@ -204,7 +219,7 @@ func annotationsTo(p *pass, m *mapiMachine, c *capiMachine) {
 					"--additional-sync-machine-annotations of Cluster API's manager matches it. If the manager has this flag, give Poundlock the same "+
 					"flag. Otherwise remove the annotation from spec.metadata.annotations, and annotate the Node by hand")
 		case meantForMachines(k):
-			p.Unsupported(nodeAnnotation(k), v, clusterAPIOwn)
+			p.Unsupported(nodeAnnotation(k), v, clusterAPIAnnotation)
 		case there && have != v:
 			p.Differs(nodeAnnotation(k), v,
 				"the Machine's own annotation of the same name (in Cluster API the Machine and its Node share one annotation),", have)
@@ -228,6 +243,8 @@ func meantForMachines(annotation string) bool {
 func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
 	for _, k := range sorted(annotations) {
 		v := annotations[k]
+		possibleAnnotation(p, annotation(k), k, "Cluster API refuses this annotation, and a MachineSet of Machine API creates no Machine that has it: use "+
+			"another name")
 		name, renamed := clusterAPIName(k)
 		_, theirs := machineAPIName(k)
 		switch {
@@ -237,9 +254,7 @@ func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
 		case renamed:
 			put(&c.Annotations, name, v)
 		case theirs || isHook(k) || annotatesNode(k):
-			p.Unsupported(annotation(k), v,
-				"this annotation has a meaning on an object of Cluster API, but none in Machine API: remove the annotation, or use the corresponding "+
-					"annotation of Machine API")
+			p.Unsupported(annotation(k), v, clusterAPIAnnotation)
 		default:
 			put(&c.Annotations, k, v)
 		}
