@@ -53,10 +53,43 @@ func (p *Pass) Decode(raw []byte, into any) bool {
 	}
 	var all any
 	_ = stdjson.Unmarshal(raw, &all) // cannot fail: UnmarshalStrict has decoded the same JSON before
+	said := false
 	for _, e := range strict {
+		before := len(*p.errs)
 		p.unknown(all, e)
+		said = said || len(*p.errs) > before && !besideSpec(pathOf(e))
+	}
+	if len(strict) >= mostStrict && !said {
+		p.Unsupported(inSpec(strict), nil, fmt.Sprintf("this object has %d or more fields that this version of Poundlock does not know. It can only check "+
+			"that the first %[1]d are empty: remove these fields", mostStrict))
 	}
 	return true
+}
+
+// mostStrict is the number of unknown or repeated fields after which the decoder reports no more.
+const mostStrict = 100
+
+// besideSpec reports whether a field of an object is not in its spec. Callers drop the errors about such a field.
+func besideSpec(path string) bool {
+	first, _, _ := strings.Cut(path, ".")
+	return slices.Contains([]string{"apiVersion", "kind", "metadata", "status"}, first)
+}
+
+// inSpec returns the path of the first field that is not besideSpec; "spec" if there is none.
+func inSpec(strict []error) string {
+	for _, e := range strict {
+		if path := pathOf(e); !besideSpec(path) {
+			return path
+		}
+	}
+	return "spec"
+}
+
+func pathOf(err error) string {
+	if f := json.FieldError(nil); errors.As(err, &f) {
+		return f.FieldPath()
+	}
+	return ""
 }
 
 // endlessAt returns the path of the first text or number that jsonnumbers.Endless finds in a JSON text. If only a name is Endless, it returns the path of the
@@ -99,10 +132,7 @@ func endless(value any) (path string, found bool) {
 }
 
 func (p *Pass) unknown(all any, err error) {
-	path := ""
-	if f := json.FieldError(nil); errors.As(err, &f) {
-		path = f.FieldPath()
-	}
+	path := pathOf(err)
 	switch {
 	case strings.HasPrefix(err.Error(), "duplicate"):
 		p.Invalid(path, nil, "the field is given twice: remove one of the two")

@@ -4,6 +4,7 @@
 package conversion_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -63,6 +64,20 @@ func TestADigitInANameIsNoErrorAboutTheCluster(t *testing.T) {
 		p := conversion.NewPass(&conversion.Env{}, &conversion.Core{}, "")
 		if p.Decode([]byte(raw), &struct{}{}) || len(p.Errors()) != 1 || p.Errors()[0].Field != want {
 			t.Errorf("%.60s: %v, want %s", raw, p.Errors(), want)
+		}
+	}
+}
+
+// The decoder names only a hundred fields that a type does not have. Those that are empty must not hide one that is not.
+func TestManyEmptyFieldsHideNone(t *testing.T) {
+	for _, n := range []int{50, 99, 100, 300} {
+		raw := &strings.Builder{}
+		for i := range n {
+			fmt.Fprintf(raw, `"former%d": null, `, i)
+		}
+		p := conversion.NewPass(&conversion.Env{}, &conversion.Core{}, "spec")
+		if !p.Decode([]byte(`{`+raw.String()+`"later": "x"}`), &struct{}{}) || len(p.Errors()) != 1 || !strings.Contains(p.Errors()[0].Detail, "remove") {
+			t.Errorf("beside %d empty fields: %v", n, p.Errors())
 		}
 	}
 }

@@ -5,6 +5,7 @@ package core_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -196,6 +197,13 @@ func TestWhatAMachineAPIObjectMayHave(t *testing.T) {
 		"a cluster that is not known":   {"Machine", `{}`, func(e *conversion.Env) { e.ClusterName = "" }, []string{"Infrastructure.status.infrastructureName: FieldValueRequired"}},
 		"a kind that is not converted":  {"MachineDeployment", `{}`, nil, []string{"kind: FieldValueNotSupported"}},
 	}
+	former := &strings.Builder{}
+	for i := range 100 {
+		fmt.Fprintf(former, `"former%d": {}, `, i)
+	}
+	many := cases["a field of a later version"]
+	many.patch, many.want = `{"metadata": {`+former.String()+`"x": 1}, "spec": {"later": 1}}`, []string{"spec: FieldValueNotSupported"}
+	cases["a field of a later version, after many in the metadata"] = many
 	for sentence, c := range cases {
 		t.Run(sentence, func(t *testing.T) {
 			text, ok := objects[c.kind]
