@@ -270,6 +270,44 @@ func TestManyLabelsOfANodeAreQuick(t *testing.T) {
 	}
 }
 
+// TestKeepingTheSpellingOfManyItemsIsQuick: not each of the items is tried, and none is copied for each of the others.
+func TestKeepingTheSpellingOfManyItemsIsQuick(t *testing.T) {
+	kit, n := platformstest.Kits()[0], 1000
+	env := kit.Env()
+	var groups []any
+	for i := range n {
+		groups = append(groups, map[string]any{"id": "sg-" + strconv.Itoa(i), "arn": nil, "filters": nil})
+	}
+	raw, err := json.Marshal(map[string]any{"metadata": map[string]any{"name": "m"}, "spec": map[string]any{
+		"providerSpec": map[string]any{"value": merged(kit.ProviderSpec, map[string]any{"securityGroups": groups})}}})
+	machine := &unstructured.Unstructured{}
+	if err != nil || json.Unmarshal(raw, &machine.Object) != nil {
+		t.Fatal(err)
+	}
+	twin, errs := core.ToClusterAPI("Machine", machine, env)
+	if len(errs) > 0 {
+		t.Fatal(errs.ToAggregate())
+	}
+	changed, _, _ := unstructured.NestedSlice(twin.Infra.Object, "spec", "additionalSecurityGroups")
+	changed[n-1] = map[string]any{"id": "sg-other"}
+	if err := unstructured.SetNestedSlice(twin.Infra.Object, changed, "spec", "additionalSecurityGroups"); err != nil {
+		t.Fatal(err)
+	}
+	back, errs := core.ToMachineAPI("Machine", twin, env)
+	if len(errs) > 0 {
+		t.Fatal(errs.ToAggregate())
+	}
+	before := processor(t)
+	core.KeepSpelling("Machine", machine, back, env)
+	if took := processor(t) - before; took > perKB*time.Duration(len(raw)/1024) {
+		t.Errorf("%v for %d KB", took, len(raw)/1024)
+	}
+	kept, _, _ := unstructured.NestedSlice(back.Object, "spec", "providerSpec", "value", "securityGroups")
+	if _, written := kept[0].(map[string]any)["arn"]; !written || kept[n-1].(map[string]any)["id"] != "sg-other" {
+		t.Errorf("the first group is %v, and the last %v", kept[0], kept[n-1])
+	}
+}
+
 // texts calls use with a merge patch for each text of a content, with a long one, and for each list, with a long one.
 func texts(content any, use func(any)) {
 	long := strings.Repeat("x", 1<<15)
