@@ -4,9 +4,11 @@
 package conversion
 
 import (
+	"bytes"
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -25,7 +27,7 @@ import (
 // be decoded into the type.
 func (p *Pass) Decode(raw []byte, into any) bool {
 	if jsonnumbers.Endless(raw) {
-		p.Invalid("", nil, fmt.Sprintf(
+		p.Invalid(p.endlessAt(raw), nil, fmt.Sprintf(
 			"contains a number with more than %d digits or with an exponent below -999, which no API accepts: correct the number", jsonnumbers.MaxDigits))
 		return false
 	}
@@ -51,17 +53,86 @@ func (p *Pass) Decode(raw []byte, into any) bool {
 	}
 	var all any
 	_ = stdjson.Unmarshal(raw, &all) // cannot fail: UnmarshalStrict has decoded the same JSON before
+	said := false
 	for _, e := range strict {
+		before := len(*p.errs)
 		p.unknown(all, e)
+		said = said || len(*p.errs) > before && !besideSpec(pathOf(e))
+	}
+	if len(strict) >= mostStrict && !said {
+		p.Unsupported(inSpec(strict), nil, fmt.Sprintf("this object has %d or more fields that this version of Poundlock does not know. It can only check "+
+			"that the first %[1]d are empty: remove these fields", mostStrict))
 	}
 	return true
 }
 
-func (p *Pass) unknown(all any, err error) {
-	path := ""
-	if f := json.FieldError(nil); errors.As(err, &f) {
-		path = f.FieldPath()
+// mostStrict is the number of unknown or repeated fields after which the decoder reports no more.
+const mostStrict = 100
+
+// besideSpec reports whether a field of an object is not in its spec. Callers drop the errors about such a field.
+func besideSpec(path string) bool {
+	first, _, _ := strings.Cut(path, ".")
+	return slices.Contains([]string{"apiVersion", "kind", "metadata", "status"}, first)
+}
+
+// inSpec returns the path of the first field that is not besideSpec; "spec" if there is none.
+func inSpec(strict []error) string {
+	for _, e := range strict {
+		if path := pathOf(e); !besideSpec(path) {
+			return path
+		}
 	}
+	return "spec"
+}
+
+func pathOf(err error) string {
+	if f := json.FieldError(nil); errors.As(err, &f) {
+		return f.FieldPath()
+	}
+	return ""
+}
+
+// endlessAt returns the path of the first text or number that jsonnumbers.Endless finds in a JSON text. If only a name is Endless, it returns the path of the
+// spec: an error about a Machine needs a path, because one without a path is about the cluster.
+func (p *Pass) endlessAt(raw []byte) string {
+	var all any
+	decoder := stdjson.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber() // the number is not parsed
+	if decoder.Decode(&all) == nil {
+		if path, found := endless(all); found {
+			return strings.TrimPrefix(path, ".")
+		}
+	}
+	if p.root == "" {
+		return "spec"
+	}
+	return ""
+}
+
+func endless(value any) (path string, found bool) {
+	switch v := value.(type) {
+	case string:
+		return "", jsonnumbers.Endless([]byte(strconv.Quote(v)))
+	case stdjson.Number:
+		return "", jsonnumbers.Endless([]byte(v))
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if below, found := endless(v[name]); found {
+				return "." + name + below, true
+			}
+		}
+	case []any:
+		for i := range v {
+			if below, found := endless(v[i]); found {
+				return "[" + strconv.Itoa(i) + "]" + below, true
+			}
+		}
+	}
+	return "", false
+}
+
+func (p *Pass) unknown(all any, err error) {
+	path := pathOf(err)
 	switch {
 	case strings.HasPrefix(err.Error(), "duplicate"):
 		p.Invalid(path, nil, "the field is given twice: remove one of the two")
@@ -151,7 +222,7 @@ func (p *Pass) undecodable(raw []byte, into any, err error) {
 			want = numberOrText // wrong.Type is int32 in this case: numberOrText's decoder took the value for a number
 		}
 		if indexed, _ := culprit(raw, reflect.ValueOf(into)); indexes.ReplaceAllString(indexed, "") == path {
-			path = indexed // encoding/json does not say which item of a list it could not decode
+			path = indexed // encoding/json does not say which item of a list, or which member of a map, it could not decode
 		}
 		p.Invalid(path, wrong.Value, mistyped(wrong.Value, want))
 		return
@@ -163,7 +234,8 @@ func (p *Pass) undecodable(raw []byte, into any, err error) {
 	p.Invalid(path, nil, "is not the JSON of the expected type: "+cause.Error())
 }
 
-var indexes = regexp.MustCompile(`\[[0-9]+\]`)
+// indexes matches what encoding/json leaves out of a path: the index of a list's item, and the name of a map's member.
+var indexes = regexp.MustCompile(`\[[^\]]*\]`)
 
 // typeAt returns the type of the field at a path below v. The path has no indexes. The result is nil if the field cannot be found, for example below an
 // interface or below an embedded pointer that is nil.
@@ -255,6 +327,19 @@ func culprit(raw []byte, into reflect.Value) (path string, cause error) {
 		return culpritField(raw, into)
 	case reflect.Slice:
 		return culpritItem(raw, into.Type().Elem())
+	case reflect.Map:
+		return culpritMember(raw, into.Type().Elem())
+	}
+	return "", nil
+}
+
+func culpritMember(raw []byte, member reflect.Type) (path string, cause error) {
+	var have map[string]stdjson.RawMessage
+	_ = stdjson.Unmarshal(raw, &have) // if the JSON is no object, there is no member to find
+	for _, name := range slices.Sorted(maps.Keys(have)) {
+		if path, cause = faulty("["+name+"]", have[name], reflect.New(member)); cause != nil {
+			return path, cause
+		}
 	}
 	return "", nil
 }

@@ -4,6 +4,7 @@
 package conversion_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -43,7 +44,41 @@ func TestNoNumberKeepsTheDecoderBusy(t *testing.T) {
 			if taken != c.taken || taken != (len(p.Errors()) == 0) {
 				t.Errorf("taken: %t, errors: %v", taken, p.Errors().ToAggregate())
 			}
+			for _, e := range p.Errors() {
+				if e.Field != "spec.price" {
+					t.Errorf("the error is about %q", e.Field)
+				}
+			}
 		})
+	}
+}
+
+// An error without a path is about the cluster, so one about an object has a path even if the number is part of a name.
+func TestADigitInANameIsNoErrorAboutTheCluster(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{"spec": {"list": [{}, {"a": "1e-99999"}]}}`:           "spec.list[1].a",
+		`{"a": {"b": [1, 1e-99999]}}`:                           "a.b[1]",
+		`{"a": {"` + strings.Repeat("9", 129) + `": "x"}}`:      "spec",
+		`{"a": "` + strings.Repeat(".", 129) + `", "b": "99"} `: "a",
+	} {
+		p := conversion.NewPass(&conversion.Env{}, &conversion.Core{}, "")
+		if p.Decode([]byte(raw), &struct{}{}) || len(p.Errors()) != 1 || p.Errors()[0].Field != want {
+			t.Errorf("%.60s: %v, want %s", raw, p.Errors(), want)
+		}
+	}
+}
+
+// The decoder names only a hundred fields that a type does not have. Those that are empty must not hide one that is not.
+func TestManyEmptyFieldsHideNone(t *testing.T) {
+	for _, n := range []int{50, 99, 100, 300} {
+		raw := &strings.Builder{}
+		for i := range n {
+			fmt.Fprintf(raw, `"former%d": null, `, i)
+		}
+		p := conversion.NewPass(&conversion.Env{}, &conversion.Core{}, "spec")
+		if !p.Decode([]byte(`{`+raw.String()+`"later": "x"}`), &struct{}{}) || len(p.Errors()) != 1 || !strings.Contains(p.Errors()[0].Detail, "remove") {
+			t.Errorf("beside %d empty fields: %v", n, p.Errors())
+		}
 	}
 }
 
@@ -54,7 +89,7 @@ func TestAnotherTypeIsNamedInPlainWords(t *testing.T) {
 	}
 	for raw, want := range map[string]string{
 		`{"tags": [{"name": "a"}]}`:                "tags: is a list, and must be an object whose values are strings, KEY: VALUE",
-		`{"tags": {"a": 1}}`:                       "tags: is a number, and must be a string: put it in quotes",
+		`{"tags": {"b": "", "a": 1}}`:              "tags[a]: is a number, and must be a string: put it in quotes",
 		`{"name": true}`:                           "name: is a boolean, and must be a string: put it in quotes",
 		`{"name": {"a": 1}}`:                       "name: is an object, and must be a string",
 		`{"inner": "x"}`:                           "inner: is a string, and must be an object",

@@ -239,6 +239,7 @@ func TestWhatMachineAPITagsByItself(t *testing.T) {
 		"the AWSCluster has it":            {`[]`, `{"team": "locks"}`, `null`, `null`},
 		"the AWSCluster has another value": {`[]`, `{"team": "keys"}`, `{"team":"locks"}`, `null`},
 		"tags that Machine API ignores":    {`[{"name": "Name", "value": "x"}, {"name": "kubernetes.io/cluster/other", "value": "owned"}]`, `{"team": "locks"}`, `null`, `null`},
+		"one of them that AWS refuses":     {`[{"name": "Name", "value": "Wörker*"}]`, `{"team": "locks"}`, `null`, `null`},
 		"the cluster's own tag, shared":    {`[{"name": "kubernetes.io/cluster/ocean", "value": "shared"}, {"name": "a", "value": "1"}]`, `{"team": "locks"}`, `{"a":"1"}`, `[{"name":"a","value":"1"}]`},
 		"the cluster's own tag":            {`[{"name": "kubernetes.io/cluster/ocean", "value": "owned"}]`, `{"team": "locks"}`, `{"kubernetes.io/cluster/ocean":"owned"}`, `[{"name":"kubernetes.io/cluster/ocean","value":"owned"}]`},
 		"a tag is given twice":             {`[{"name": "a", "value": "1"}, {"name": "a", "value": "2"}]`, `{"team": "locks"}`, `{"a":"1"}`, `[{"name":"a","value":"1"}]`},

@@ -100,7 +100,8 @@ func dynamicTo(p *pass, host *machinev1beta1.DedicatedHost, affinity string, c *
 		p.Required("dynamicHostAllocation.tags", "set at least one tag, or leave dynamicHostAllocation out")
 		return
 	}
-	c.DynamicHostAllocation.Tags = tags(p, "dynamicHostAllocation.tags", *host.DynamicHostAllocation.Tags)
+	c.DynamicHostAllocation.Tags = tags(p, "dynamicHostAllocation.tags", *host.DynamicHostAllocation.Tags,
+		func(machinev1beta1.TagSpecification) bool { return false })
 }
 
 func hostFrom(p *pass, c *infraSpec, m *providerSpec) {

@@ -77,7 +77,7 @@ func typeTo(p *pass, m *providerSpec, c *infraSpec) {
 func typeFrom(_ *pass, c *infraSpec, m *providerSpec) { m.InstanceType = c.InstanceType }
 
 func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
-	c.AdditionalTags = tags(p, "tags", m.Tags)
+	c.AdditionalTags = tags(p, "tags", m.Tags, func(t machinev1beta1.TagSpecification) bool { return ignored(p, t.Name, t.Value) })
 	for i, t := range m.Tags {
 		if ignored(p, t.Name, t.Value) {
 			p.Note(fmt.Sprintf("tags[%d]", i), "Machine API ignores the tag "+t.Name+" with this value, because it sets the tags Name and "+
@@ -196,8 +196,8 @@ func inherits(p *pass, path string, own map[string]string, mayName bool) map[str
 }
 
 // tags converts a providerSpec's list of tags into a map. It reports errors for what Cluster API's webhook would refuse, because only this message can name
-// the path in the providerSpec.
-func tags(p *pass, path string, list []machinev1beta1.TagSpecification) map[string]string {
+// the path in the providerSpec. It reports none about a tag for which skipped is true.
+func tags(p *pass, path string, list []machinev1beta1.TagSpecification, skipped func(machinev1beta1.TagSpecification) bool) map[string]string {
 	if len(list) == 0 {
 		return nil
 	}
@@ -210,7 +210,7 @@ func tags(p *pass, path string, list []machinev1beta1.TagSpecification) map[stri
 			p.Note(fmt.Sprintf("%s[%d]", path, i), "Machine API uses only the first tag of a name")
 			continue
 		}
-		if reason := badTag(t.Name, t.Value); reason != "" {
+		if reason := badTag(t.Name, t.Value); reason != "" && !skipped(t) {
 			p.Invalid(fmt.Sprintf("%s[%d]", path, i), t.Name+"="+t.Value, reason)
 		}
 		out[t.Name] = t.Value

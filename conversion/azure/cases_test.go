@@ -137,7 +137,7 @@ func TestWhatAProviderSpecMayHave(t *testing.T) {
 		"a spot machine at any price":           {patch: `{"spotVMOptions": {}}`},
 		"a price that is a number":              {patch: `{"spotVMOptions": {"maxPrice": 0.25}}`},
 		"a price that is a word":                {patch: `{"spotVMOptions": {"maxPrice": "cheap"}}`, want: []string{"spotVMOptions.maxPrice: FieldValueInvalid"}},
-		"a price that takes minutes to read":    {patch: `{"spotVMOptions": {"maxPrice": "1E-999999999"}}`, want: []string{": FieldValueInvalid"}},
+		"a price that takes minutes to read":    {patch: `{"spotVMOptions": {"maxPrice": "1E-999999999"}}`, want: []string{"spotVMOptions.maxPrice: FieldValueInvalid"}},
 		"boot diagnostics of Azure's":           {patch: `{"diagnostics": {"boot": {"storageAccountType": "AzureManaged"}}}`},
 		"boot diagnostics of one's own":         {patch: `{"diagnostics": {"boot": {"storageAccountType": "CustomerManaged", "customerManaged": {"storageAccountURI": "https://x"}}}}`},
 		"one's own, and no account":             {patch: `{"diagnostics": {"boot": {"storageAccountType": "CustomerManaged"}}}`, want: []string{"diagnostics.boot.customerManaged: FieldValueRequired"}},

@@ -11,6 +11,7 @@ import (
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/conversion"
@@ -188,8 +189,8 @@ func providerTo(p *pass, m *mapiMachine, c *capiMachine) {
 	if m.provider == nil {
 		return // the decoder has reported it
 	}
-	if m.Spec.ProviderID != nil {
-		p.Core.ProviderID, c.Spec.ProviderID = *m.Spec.ProviderID, *m.Spec.ProviderID
+	if id := ptr.Deref(m.Spec.ProviderID, ""); !ofAnother(p, id) {
+		p.Core.ProviderID, c.Spec.ProviderID = id, id
 	}
 	p.Core.Name = m.Metadata.Name
 	p.Core.ControlPlane, p.Core.Windows = controlPlane(m.Metadata.Labels), m.Metadata.Labels[machineapi.SystemLabel] == windows
@@ -200,6 +201,17 @@ func providerTo(p *pass, m *mapiMachine, c *capiMachine) {
 	}
 	c.Spec.FailureDomain, c.Spec.Bootstrap.DataSecretName = p.Core.FailureDomain, p.Core.BootstrapSecret
 	checkInstance(p)
+}
+
+// ofAnother reports whether a template has a provider ID, and reports an error if so. The ID comes from the Machine that somebody copied into the template.
+// Machine API's controllers replace it in each new Machine, but Cluster API's would take the Machine's instance for theirs, and terminate it.
+func ofAnother(p *pass, id string) bool {
+	if !p.Core.Template || id == "" {
+		return false
+	}
+	p.Unsupported("spec.providerID", id, "a template has no instance, and in Cluster API each new machine would take over the instance with this id: remove "+
+		"providerID from the template")
+	return true
 }
 
 // checkInstance reports an error if the Machine's provider ID has another cloud's scheme. Most providers read only the last part of an ID. They would act on
@@ -220,7 +232,10 @@ func providerFrom(p *pass, c *capiMachine, m *mapiMachine) {
 	}
 	p.Core.Name = c.Metadata.Name
 	_, p.Core.ControlPlane = c.Metadata.Labels[clusterv1.MachineControlPlaneLabel]
-	p.Core.ProviderID, p.Core.FailureDomain, p.Core.BootstrapSecret = c.Spec.ProviderID, c.Spec.FailureDomain, c.Spec.Bootstrap.DataSecretName
+	p.Core.FailureDomain, p.Core.BootstrapSecret = c.Spec.FailureDomain, c.Spec.Bootstrap.DataSecretName
+	if !ofAnother(p, c.Spec.ProviderID) {
+		p.Core.ProviderID = c.Spec.ProviderID
+	}
 	if p.Core.BootstrapSecret == nil || *p.Core.BootstrapSecret == "" {
 		p.Required("spec.bootstrap.dataSecretName", "Machine API takes a Machine's bootstrap data only from a Secret: name the Secret")
 	}

@@ -6,18 +6,23 @@ package core
 import (
 	"cmp"
 	"maps"
-	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/internal/machineapi"
 )
 
-// clusterAPIOwn is the message about a label or annotation of a Machine API object that has a meaning only for Cluster API's controllers.
-const clusterAPIOwn = "this label has a meaning on an object of Cluster API, but none in Machine API: remove the label, or use the corresponding label of " +
-	"Machine API"
+// clusterAPIOwn is the message about a label of a Machine API object that has a meaning only for Cluster API's controllers, and clusterAPIAnnotation about
+// such an annotation.
+const (
+	clusterAPIOwn = "this label has a meaning on an object of Cluster API, but none in Machine API: remove the label, or use the corresponding label of " +
+		"Machine API"
+	clusterAPIAnnotation = "this annotation has a meaning on an object of Cluster API, but none in Machine API: remove the annotation, or use the " +
+		"corresponding annotation of Machine API"
+)
 
 func labelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	own := m.Metadata.Labels
@@ -64,13 +69,22 @@ func copyLabelsTo(p *pass, labels map[string]string, c *metadata) {
 // metadata.labels. In a Machine API object, it does not check the labels in a set's template and selector, nor those in spec.metadata. follows is the end of
 // each message: the consequence and the remedy.
 func possibleLabel(p *pass, path, k, v, follows string) {
-	if len(validation.IsQualifiedName(k)) > 0 {
-		p.Invalid(path, k, "the name of a label must have at most 63 characters after an optional domain and a slash: letters, digits, dots, dashes and "+
-			"underscores. The first and the last must be a letter or a digit. "+follows)
-	}
+	possibleName(p, path, "a label", k, follows)
 	if len(validation.IsValidLabelValue(v)) > 0 {
 		p.Invalid(path, v, "the value of a label must have at most 63 characters: letters, digits, dots, dashes and underscores. The first and the last "+
 			"must be a letter or a digit. "+follows)
+	}
+}
+
+// possibleAnnotation is possibleLabel for the name of an annotation, whose domain may have capital letters.
+func possibleAnnotation(p *pass, path, k, follows string) {
+	possibleName(p, path, "an annotation", strings.ToLower(k), follows)
+}
+
+func possibleName(p *pass, path, what, k, follows string) {
+	if len(validation.IsQualifiedName(k)) > 0 {
+		p.Invalid(path, k, "the name of "+what+" must have at most 63 characters after an "+
+			"optional domain and a slash: letters, digits, dots, dashes and underscores. The first and the last must be a letter or a digit. "+follows)
 	}
 }
 
@@ -84,6 +98,7 @@ func addClusterName(p *pass, c *metadata) {
 }
 
 func nodeLabelsTo(p *pass, m *mapiMachine, c *capiMachine) {
+	var onNode []string
 	for _, k := range sorted(m.Spec.Labels) {
 		v := m.Spec.Labels[k]
 		possibleLabel(p, nodeLabel(k), k, v, "Cluster API refuses this label, and in Machine API no Node gets it: use another label")
@@ -102,9 +117,10 @@ func nodeLabelsTo(p *pass, m *mapiMachine, c *capiMachine) {
 			p.Differs(nodeLabel(k), v, "the Machine's own label of the same name (in Cluster API the Machine and its Node share one label)", have)
 		default:
 			put(&c.Metadata.Labels, k, v)
-			remember(&c.Metadata, NodeLabelsAnnotation, stands(k, m.Metadata.Labels))
+			onNode = append(onNode, stands(k, m.Metadata.Labels))
 		}
 	}
+	remember(&c.Metadata, NodeLabelsAnnotation, onNode...)
 }
 
 func nodeLabel(key string) string { return "spec.metadata.labels[" + key + "]" }
@@ -127,14 +143,14 @@ func labelsFrom(p *pass, c *capiMachine, m *mapiMachine) {
 		v := c.Metadata.Labels[k]
 		switch {
 		case k == clusterv1.MachineControlPlaneLabel:
-		case slices.Contains(onNode, k):
+		case onNode.Has(k):
 			put(&m.Spec.Labels, k, v)
 		case single && k == nodeRole+role, isRoleLabel(c.Metadata.Labels, k, v):
 		case reachesNode(k):
 			put(&m.Spec.Labels, k, v)
 		default:
 			copyLabelFrom(p, c.Metadata, k, &m.Metadata)
-			if slices.Contains(onNode, both+k) {
+			if onNode.Has(both + k) {
 				put(&m.Spec.Labels, k, v)
 			}
 		}
@@ -157,7 +173,7 @@ func copyLabelFrom(p *pass, c metadata, k string, m *metadata) {
 	switch {
 	case k != clusterv1.ClusterNameLabel:
 		put(&m.Labels, k, v)
-	case !slices.Contains(carried(c.Annotations, DerivedAnnotation), k):
+	case !carried(c.Annotations, DerivedAnnotation).Has(k):
 		put(&m.Labels, clusterLabel, v)
 	}
 }
@@ -170,8 +186,9 @@ func bornRole(c metadata) (string, bool) {
 		return "", false
 	}
 	var roles []string
+	onNode := carried(c.Annotations, NodeLabelsAnnotation)
 	for k, v := range c.Labels {
-		if role, ok := strings.CutPrefix(k, nodeRole); ok && role != "" && v == "" && !slices.Contains(carried(c.Annotations, NodeLabelsAnnotation), k) {
+		if role, ok := strings.CutPrefix(k, nodeRole); ok && role != "" && v == "" && !onNode.Has(k) {
 			roles = append(roles, role)
 		}
 	}
@@ -189,8 +206,10 @@ func isRoleLabel(labels map[string]string, k, v string) bool {
 
 func annotationsTo(p *pass, m *mapiMachine, c *capiMachine) {
 	copyAnnotationsTo(p, m.Metadata.Annotations, &c.Metadata)
+	var onNode []string
 	for _, k := range sorted(m.Spec.Annotations) {
 		v := m.Spec.Annotations[k]
+		possibleAnnotation(p, nodeAnnotation(k), k, "Cluster API refuses this annotation, and in Machine API no Node gets it: use another name")
 		switch have, there := c.Metadata.Annotations[k]; {
 		case annotatesNode(k):
 			put(&c.Metadata.Annotations, k, v)
@@ -200,15 +219,16 @@ func annotationsTo(p *pass, m *mapiMachine, c *capiMachine) {
 					"--additional-sync-machine-annotations of Cluster API's manager matches it. If the manager has this flag, give Poundlock the same "+
 					"flag. Otherwise remove the annotation from spec.metadata.annotations, and annotate the Node by hand")
 		case meantForMachines(k):
-			p.Unsupported(nodeAnnotation(k), v, clusterAPIOwn)
+			p.Unsupported(nodeAnnotation(k), v, clusterAPIAnnotation)
 		case there && have != v:
 			p.Differs(nodeAnnotation(k), v,
 				"the Machine's own annotation of the same name (in Cluster API the Machine and its Node share one annotation),", have)
 		default:
 			put(&c.Metadata.Annotations, k, v)
-			remember(&c.Metadata, NodeAnnotationsAnnotation, stands(k, m.Metadata.Annotations))
+			onNode = append(onNode, stands(k, m.Metadata.Annotations))
 		}
 	}
+	remember(&c.Metadata, NodeAnnotationsAnnotation, onNode...)
 }
 
 func nodeAnnotation(key string) string { return "spec.metadata.annotations[" + key + "]" }
@@ -223,6 +243,8 @@ func meantForMachines(annotation string) bool {
 func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
 	for _, k := range sorted(annotations) {
 		v := annotations[k]
+		possibleAnnotation(p, annotation(k), k, "Cluster API refuses this annotation, and a MachineSet of Machine API creates no Machine that has it: use "+
+			"another name")
 		name, renamed := clusterAPIName(k)
 		_, theirs := machineAPIName(k)
 		switch {
@@ -232,9 +254,7 @@ func copyAnnotationsTo(p *pass, annotations map[string]string, c *metadata) {
 		case renamed:
 			put(&c.Annotations, name, v)
 		case theirs || isHook(k) || annotatesNode(k):
-			p.Unsupported(annotation(k), v,
-				"this annotation has a meaning on an object of Cluster API, but none in Machine API: remove the annotation, or use the corresponding "+
-					"annotation of Machine API")
+			p.Unsupported(annotation(k), v, clusterAPIAnnotation)
 		default:
 			put(&c.Annotations, k, v)
 		}
@@ -262,9 +282,9 @@ func annotationsFrom(p *pass, c *capiMachine, m *mapiMachine) {
 	onNode := carried(c.Metadata.Annotations, NodeAnnotationsAnnotation)
 	copyAnnotationsFrom(p, c.Metadata, &m.Metadata, func(k, v string) bool {
 		switch {
-		case annotatesNode(k) || slices.Contains(onNode, k):
+		case annotatesNode(k) || onNode.Has(k):
 			put(&m.Spec.Annotations, k, v)
-		case slices.Contains(onNode, both+k):
+		case onNode.Has(both + k):
 			put(&m.Spec.Annotations, k, v)
 			return false
 		case !isHook(k):
@@ -283,7 +303,7 @@ func copyAnnotationsFrom(p *pass, c metadata, m *metadata, elsewhere func(k, v s
 		switch {
 		case k == clusterv1.DeleteMachineAnnotation:
 			deleteFrom(derived, v, m)
-		case stays(k, v) || slices.Contains(derived, k) || elsewhere(k, v):
+		case stays(k, v) || derived.Has(k) || elsewhere(k, v):
 		case renamed:
 			put(&m.Annotations, name, v)
 		case k == oldDelete:
@@ -299,13 +319,13 @@ func copyAnnotationsFrom(p *pass, c metadata, m *metadata, elsewhere func(k, v s
 
 // deleteFrom is the reverse of copyAnnotationsTo and oldDeleteTo for the annotation that marks a Machine for deletion. v is the annotation's value in Cluster
 // API. An empty value becomes "true", because an empty value marks a Machine in Cluster API but not in Machine API.
-func deleteFrom(derived []string, v string, m *metadata) {
+func deleteFrom(derived sets.Set[string], v string, m *metadata) {
 	v = cmp.Or(v, "true")
 	name, _ := machineAPIName(clusterv1.DeleteMachineAnnotation)
-	if !slices.Contains(derived, clusterv1.DeleteMachineAnnotation) {
+	if !derived.Has(clusterv1.DeleteMachineAnnotation) {
 		put(&m.Annotations, name, v)
 	}
-	if slices.Contains(derived, clusterv1.DeleteMachineAnnotation) || slices.Contains(derived, oldDelete) {
+	if derived.Has(clusterv1.DeleteMachineAnnotation) || derived.Has(oldDelete) {
 		put(&m.Annotations, oldDelete, v)
 	}
 }

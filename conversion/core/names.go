@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/internal/machineapi"
@@ -151,19 +152,18 @@ func put(m *map[string]string, key, value string) {
 	(*m)[key] = value
 }
 
-// remember adds names to the list in an annotation (carrier).
+// remember adds names to the list in an annotation (carrier). Callers pass all names at once, because each call reads and writes the whole list.
 func remember(m *metadata, carrier string, names ...string) {
 	if len(names) == 0 {
 		return
 	}
-	names = append(names, carried(m.Annotations, carrier)...)
-	slices.Sort(names)
-	put(&m.Annotations, carrier, strings.Join(slices.Compact(names), ","))
+	put(&m.Annotations, carrier, strings.Join(sets.List(carried(m.Annotations, carrier).Insert(names...)), ","))
 }
 
-func carried(annotations map[string]string, carrier string) []string {
+// carried returns the names in the list of an annotation (carrier). It is a set, because there may be as many names as labels.
+func carried(annotations map[string]string, carrier string) sets.Set[string] {
 	if annotations[carrier] == "" {
-		return nil
+		return sets.New[string]()
 	}
-	return strings.Split(annotations[carrier], ",")
+	return sets.New(strings.Split(annotations[carrier], ",")...)
 }

@@ -4,6 +4,7 @@
 package core
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -49,14 +50,48 @@ func keepEmpty(has, want any) {
 	}
 	for name, value := range written {
 		_, there := wanted[name]
+		before, isList := value.([]any)
+		now, both := wanted[name].([]any)
 		switch {
 		case name == "providerSpec":
+		case isList && both:
+			if name == "preDrain" || name == "preTerminate" {
+				keepOrder(before, now)
+			}
+			keepEmptyOfItems(before, now)
 		case there && !named(name):
 			keepEmpty(value, wanted[name])
 		case !there && (isEmpty(name, value) || name == "minReadySeconds" && value == int64(0)):
 			wanted[name] = runtime.DeepCopyJSONValue(value)
 		}
 	}
+}
+
+func keepEmptyOfItems(written, wanted []any) {
+	for i := range min(len(written), len(wanted)) {
+		item, is := wanted[i].(map[string]any)
+		if !is {
+			continue
+		}
+		item = runtime.DeepCopyJSON(item)
+		if keepEmpty(written[i], item); equality.Semantic.DeepEqual(written[i], any(item)) {
+			wanted[i] = item
+		}
+	}
+}
+
+// keepOrder sorts wanted, a list of objects with names, in the order of written. New items come last.
+func keepOrder(written, wanted []any) {
+	nameOf := func(item any) string {
+		object, _ := item.(map[string]any)
+		name, _ := object["name"].(string)
+		return name
+	}
+	place := map[string]int{}
+	for i, item := range written {
+		place[nameOf(item)] = i - len(written)
+	}
+	slices.SortStableFunc(wanted, func(a, b any) int { return place[nameOf(a)] - place[nameOf(b)] })
 }
 
 // keepEmptyMarks adds to want the annotations of has that would mark a Machine for deletion, but are empty and so have no effect. The conversion does not copy
@@ -94,15 +129,20 @@ func isEmpty(field string, value any) bool {
 	return value == nil || value == ""
 }
 
-// mostTrials is the maximum number of conversions that are made to keep the spelling of one object. If an object has more differences, the rest keeps the
-// spelling of the conversion.
-const mostTrials = 100
+// mostTrials is the maximum number of conversions that are made to keep the spelling of one object, and mostTrialsOfLarge that of an object with more than
+// large bytes. If an object has more differences, the rest keeps the spelling of the conversion.
+const (
+	mostTrials        = 100
+	mostTrialsOfLarge = 15
+	large             = 1 << 13
+)
 
 // speller replaces parts of an object by another spelling that has the same meaning.
 type speller struct {
 	// same reports whether the object, as it is spelt now, still converts to the wanted Cluster API objects.
-	same   func() bool
-	trials int
+	same func() bool
+	// left is the number of trials that may still be made.
+	left int
 }
 
 func keep(kindName string, has, want *unstructured.Unstructured, env conversion.Env, path ...string) {
@@ -119,8 +159,12 @@ func keep(kindName string, has, want *unstructured.Unstructured, env conversion.
 		return
 	}
 	kept := want.DeepCopy()
-	set := func(v any) { _ = unstructured.SetNestedField(kept.Object, v, path...) } // cannot fail: the parents exist
-	s := speller{same: func() bool {
+	parent := kept.Object
+	for _, name := range path[:len(path)-1] {
+		parent, _ = parent[name].(map[string]any) // cannot fail: NestedMap has followed the path
+	}
+	set := func(v any) { parent[path[len(path)-1]] = v }
+	s := speller{left: trialsFor(written), same: func() bool {
 		is, errs := ToClusterAPI(kindName, kept, env)
 		return len(errs) == 0 && equality.Semantic.DeepEqual(is, means)
 	}}
@@ -128,83 +172,85 @@ func keep(kindName string, has, want *unstructured.Unstructured, env conversion.
 		s.spell(written, wanted, set)
 		wanted, _, _ = unstructured.NestedMap(kept.Object, path...)
 	}
-	want.Object = kept.Object
+	want.Object = runtime.DeepCopyJSON(kept.Object) // kept may have parts of has
 }
 
-// try reports whether the object still has its meaning after the change that the caller has just made. After mostTrials calls it always returns false.
+func trialsFor(written map[string]any) int {
+	if raw, err := json.Marshal(written); err == nil && len(raw) > large {
+		return mostTrialsOfLarge
+	}
+	return mostTrials
+}
+
+// try reports whether the object still has its meaning after the change that the caller has just made. It always returns false if no trials are left.
 func (s *speller) try() bool {
-	s.trials++
-	return s.trials <= mostTrials && s.same()
+	if s.left == 0 {
+		return false
+	}
+	s.left--
+	return s.same()
 }
 
 // spell calls set with the written value. If that changes the object's meaning, spell calls set with the wanted value instead, and then tries each of the
-// value's members or items in the same way.
+// value's members or items in the same way. It changes neither of the two values, but what it sets may have parts of both.
 func (s *speller) spell(written, wanted any, set func(any)) {
-	if equality.Semantic.DeepEqual(written, wanted) {
+	if s.left == 0 || equality.Semantic.DeepEqual(written, wanted) {
 		return
 	}
-	if set(runtime.DeepCopyJSONValue(written)); s.try() {
+	if set(written); s.try() {
 		return
 	}
-	set(runtime.DeepCopyJSONValue(wanted))
+	set(wanted)
 	switch wanted := wanted.(type) {
 	case map[string]any:
 		if written, is := written.(map[string]any); is {
-			s.spellMembers(written, wanted, set)
+			all := maps.Clone(wanted)
+			set(all)
+			s.spellMembers(written, wanted, all)
 		}
 	case []any:
 		if written, is := written.([]any); is && len(written) == len(wanted) {
 			all := slices.Clone(wanted)
+			set(all)
 			for i := range wanted {
-				s.spell(written[i], wanted[i], func(v any) {
-					all[i] = v
-					set(runtime.DeepCopyJSONValue(all))
-				})
+				s.spell(written[i], wanted[i], func(v any) { all[i] = v })
 			}
 		}
 	}
 }
 
 // spellMembers does for an object's members what spell does for a value. It also keeps which members are present, and how their names are written, because
-// the Machine API accepts these names in any case.
-func (s *speller) spellMembers(written, wanted map[string]any, set func(any)) {
-	all := maps.Clone(wanted)
-	put := func(name string) func(any) {
-		return func(v any) {
-			all[name] = v
-			set(runtime.DeepCopyJSONValue(all))
-		}
-	}
-	drop := func(name string) {
-		delete(all, name)
-		set(runtime.DeepCopyJSONValue(all))
-	}
+// the Machine API accepts these names in any case. all are the members that the object now has.
+func (s *speller) spellMembers(written, wanted, all map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		if s.left == 0 {
+			return
+		}
 		value, spelt := wanted[name], spellingIn(written, name)
 		if _, there := wanted[spelt]; spelt != name && spelt != "" && !there {
 			delete(all, name)
-			if put(spelt)(value); !s.try() {
+			if all[spelt] = value; !s.try() {
 				delete(all, spelt)
-				put(name)(value)
+				all[name] = value
 				spelt = ""
 			} else {
 				name = spelt
 			}
 		}
 		if spelt != "" {
-			s.spell(written[spelt], value, put(name))
+			s.spell(written[spelt], value, func(v any) { all[name] = v })
 			continue
 		}
-		if drop(name); !s.try() {
-			put(name)(value)
+		if delete(all, name); !s.try() {
+			all[name] = value
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(written)) {
-		if _, there := all[name]; there || spellingIn(wanted, name) != "" {
+		if _, there := all[name]; there || s.left == 0 || spellingIn(wanted, name) != "" {
 			continue
 		}
-		if put(name)(runtime.DeepCopyJSONValue(written[name])); !s.try() {
-			drop(name)
+		if all[name] = written[name]; !s.try() {
+			delete(all, name)
 		}
 	}
 }

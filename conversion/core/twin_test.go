@@ -5,6 +5,7 @@ package core_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -155,6 +156,10 @@ func TestWhatAMachineAPIObjectMayHave(t *testing.T) {
 		"status and metadata of a later version":    {"Machine", `{"metadata": {"later": 1}, "status": {"later": 1}}`, nil, nil},
 		"authority, of the set and of its Machines": {"MachineSet", `{"spec": {"authoritativeAPI": "ClusterAPI", "template": {"spec": {"authoritativeAPI": "ClusterAPI"}}}}`, nil, nil},
 
+		"an instance of a template": {"MachineSet", `{"spec": {"template": {"spec": {"providerID": "aws:///us-east-1a/i-0123456789abcdef0"}}}}`, nil,
+			[]string{"spec.template.spec.providerID: FieldValueNotSupported"}},
+		"no instance of a template": {"MachineSet", `{"spec": {"template": {"spec": {"providerID": ""}}}}`, nil, nil},
+
 		"a hook given twice":                {"Machine", `{"spec": {"lifecycleHooks": {"preDrain": [{"name": "Alpha", "owner": "one"}, {"name": "Alpha", "owner": "two"}]}}}`, nil, []string{"spec.lifecycleHooks.preDrain[1].name: FieldValueInvalid"}},
 		"the same hook in both lists":       {"Machine", `{"spec": {"lifecycleHooks": {"preDrain": [{"name": "Alpha", "owner": "one"}], "preTerminate": [{"name": "Alpha", "owner": "two"}]}}}`, nil, nil},
 		"a hook of two letters":             {"Machine", `{"spec": {"lifecycleHooks": {"preDrain": [{"name": "Al", "owner": "one"}]}}}`, nil, []string{"spec.lifecycleHooks.preDrain[0].name: FieldValueInvalid"}},
@@ -179,7 +184,10 @@ func TestWhatAMachineAPIObjectMayHave(t *testing.T) {
 			[]string{"spec.selector.matchLabels[set]: FieldValueInvalid", "spec.template.metadata.labels[set]: FieldValueInvalid"}},
 		"an expression of such a label": {"MachineSet", `{"spec": {"selector": {"matchExpressions": [{"key": "set", "operator": "In", "values": ["` + long + `"]}]}}}`, nil,
 			[]string{"spec.selector.matchExpressions: FieldValueInvalid"}},
-		"a label of such a name": {"MachineSet", `{"spec": {"template": {"metadata": {"labels": {"a b": ""}}}}}`, nil, []string{"spec.template.metadata.labels[a b]: FieldValueInvalid"}},
+		"a label of such a name":                {"MachineSet", `{"spec": {"template": {"metadata": {"labels": {"a b": ""}}}}}`, nil, []string{"spec.template.metadata.labels[a b]: FieldValueInvalid"}},
+		"an annotation of such a name":          {"MachineSet", `{"spec": {"template": {"metadata": {"annotations": {"a b": ""}}}}}`, nil, []string{"spec.template.metadata.annotations[a b]: FieldValueInvalid"}},
+		"a node's annotation of such a name":    {"Machine", `{"spec": {"metadata": {"annotations": {"node.cluster.x-k8s.io/a,b": ""}}}}`, nil, []string{"spec.metadata.annotations[node.cluster.x-k8s.io/a,b]: FieldValueInvalid"}},
+		"an annotation of a domain in capitals": {"Machine", `{"spec": {"metadata": {"annotations": {"Node.cluster.x-k8s.io/A": ""}}}}`, nil, []string{"spec.metadata.annotations[Node.cluster.x-k8s.io/A]: FieldValueNotSupported"}},
 		"a node's label that none can have": {"Machine", `{"spec": {"metadata": {"labels": {"node-role.kubernetes.io/sea": "a b"}}}}`, nil,
 			[]string{"spec.metadata.labels[node-role.kubernetes.io/sea]: FieldValueInvalid"}},
 		"a policy that is none":         {"MachineSet", `{"spec": {"deletePolicy": "Largest"}}`, nil, []string{"spec.deletePolicy: FieldValueNotSupported"}},
@@ -189,6 +197,13 @@ func TestWhatAMachineAPIObjectMayHave(t *testing.T) {
 		"a cluster that is not known":   {"Machine", `{}`, func(e *conversion.Env) { e.ClusterName = "" }, []string{"Infrastructure.status.infrastructureName: FieldValueRequired"}},
 		"a kind that is not converted":  {"MachineDeployment", `{}`, nil, []string{"kind: FieldValueNotSupported"}},
 	}
+	former := &strings.Builder{}
+	for i := range 100 {
+		fmt.Fprintf(former, `"former%d": {}, `, i)
+	}
+	many := cases["a field of a later version"]
+	many.patch, many.want = `{"metadata": {`+former.String()+`"x": 1}, "spec": {"later": 1}}`, []string{"spec: FieldValueNotSupported"}
+	cases["a field of a later version, after many in the metadata"] = many
 	for sentence, c := range cases {
 		t.Run(sentence, func(t *testing.T) {
 			text, ok := objects[c.kind]
@@ -230,6 +245,7 @@ func TestWhatAClusterAPIObjectMayHave(t *testing.T) {
 		"a set's Machine's minReadySeconds": {"Machine", `{"metadata": {"labels": {"cluster.x-k8s.io/set-name": "worker-a"}}, "spec": {"minReadySeconds": 5}}`, `{}`, nil},
 		"a template's minReadySeconds":      {"MachineSet", `{"spec": {"template": {"spec": {"minReadySeconds": 9}}}}`, `{}`, nil},
 		"a paused template":                 {"MachineSet", `{"spec": {"template": {"metadata": {"annotations": {"cluster.x-k8s.io/paused": ""}}}}}`, `{}`, []string{"spec.template.metadata.annotations[cluster.x-k8s.io/paused]: FieldValueNotSupported"}},
+		"an instance of a template":         {"MachineSet", `{"spec": {"template": {"spec": {"providerID": "aws:///us-east-1a/i-0123456789abcdef0"}}}}`, `{}`, []string{"spec.template.spec.providerID: FieldValueNotSupported"}},
 		"names for the set's Machines":      {"MachineSet", `{"spec": {"machineNaming": {"template": "x"}}}`, `{}`, []string{"spec.machineNaming: FieldValueNotSupported"}},
 		"a selector by the cluster's name":  {"MachineSet", `{"spec": {"selector": {"matchLabels": {"cluster.x-k8s.io/cluster-name": "ocean-x7k2p"}}}}`, `{}`, nil},
 		"a selector by a node's role":       {"MachineSet", `{"spec": {"selector": {"matchLabels": {"node-role.kubernetes.io/worker": ""}}}}`, `{}`, []string{"spec.selector.matchLabels[node-role.kubernetes.io/worker]: FieldValueNotSupported"}},

@@ -41,11 +41,13 @@ func categoriesTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
+// categoriesFrom is the reverse of categoriesTo. It leaves out the cluster's own category only where categoriesTo adds it, at the end: the order in the
+// providerSpec is its owner's, and in another order the template would be another one.
 func categoriesFrom(p *pass, c *infraSpec, m *providerSpec) {
 	seen := map[string]bool{}
 	for i, k := range c.AdditionalCategories {
 		checkCategory(p.At(fmt.Sprintf("additionalCategories[%d]", i)), k.Key, k.Value, seen)
-		if k != ownCategory(p) {
+		if k != ownCategory(p) || i < len(c.AdditionalCategories)-1 {
 			m.Categories = append(m.Categories, machinev1.NutanixCategory(k))
 		}
 	}

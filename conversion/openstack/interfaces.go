@@ -4,6 +4,7 @@
 package openstack
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,26 +57,33 @@ func interfacesTo(p *pass, m *providerSpec, c *infraSpec) {
 		p.Required("networks",
 			"name the network of the machine: without one, Machine API uses the project's only network, but Cluster API uses the OpenStackCluster's network")
 	}
+	var copied copies
 	for i := range m.Networks {
-		for _, n := range perPort(p, m.Networks[i]) {
-			c.Ports = append(c.Ports, interfaceTo(p.At(fmt.Sprintf("networks[%d]", i)), n))
+		at := p.At(fmt.Sprintf("networks[%d]", i))
+		for _, n := range perPort(at, m.Networks[i], &copied) {
+			c.Ports = append(c.Ports, interfaceTo(at, n))
 		}
 	}
 	for i := range m.Ports {
 		c.Ports = append(c.Ports, interfaceTo(p.At(fmt.Sprintf("ports[%d]", i)), nic{Ports: m.Ports[i : i+1]}))
 	}
-	groupsTo(p, m, c)
+	groupsTo(p, m, c, &copied)
 	if ips := clusterOf(p).addresses(); len(c.Ports) == 1 && len(ips) > 0 && equality.Semantic.DeepEqual(c.Ports[0], port{FixedIPs: ips}) {
 		c.Ports = nil // without ports Cluster API makes exactly this one
 	}
 }
 
 // perPort returns the interfaces that Machine API makes for an entry of networks. If the entry does not name the network itself, this is one interface for
-// each of the entry's subnets. Otherwise it is one interface.
-func perPort(p *pass, n networkParam) []nic {
+// each of the entry's subnets. Otherwise it is one interface. There is none, but an error, if the interfaces would be too large.
+func perPort(p *pass, n networkParam, copied *copies) []nic {
 	named := networkTo(conversion.NewPass(p.Env, p.Core, ""), n.UUID, &n.Filter) != nil
 	if named || len(n.Subnets) < 2 {
 		return []nic{{Networks: []networkParam{n}}}
+	}
+	rest := n
+	rest.Subnets = nil
+	if !copied.allow(p, "subnets", len(n.Subnets), "the other fields of this entry", rest) {
+		return nil
 	}
 	var out []nic
 	for i := range n.Subnets {
@@ -84,6 +92,24 @@ func perPort(p *pass, n networkParam) []nic {
 		out = append(out, nic{Networks: []networkParam{one}, first: i})
 	}
 	return out
+}
+
+// copies counts the bytes that a conversion adds by writing a part of a providerSpec to several ports. Without a limit, a small providerSpec could become
+// an object so large that the conversion takes minutes and all memory.
+type copies struct{ bytes int }
+
+// mostCopied is the limit for these bytes: larger objects do not fit into an API server's storage.
+const mostCopied = 1 << 20
+
+// allow reports whether a part of a providerSpec can be written to n ports. If not, it reports an error at a path. what describes the part.
+func (c *copies) allow(p *pass, path string, n int, what string, part any) bool {
+	raw, _ := json.Marshal(part) // cannot fail: the part was decoded from JSON
+	if c.bytes += n * len(raw); c.bytes <= mostCopied {
+		return true
+	}
+	p.Unsupported(path, n, fmt.Sprintf("Cluster API needs %s at each port, and with %d ports the object would be larger than API servers store: remove some, "+
+		"or leave Machine API authoritative", what, n))
+	return false
 }
 
 func interfaceTo(p *pass, n nic) port {
@@ -95,7 +121,7 @@ func interfaceTo(p *pass, n nic) port {
 // groupsTo converts the providerSpec's security groups. It writes them to the OpenStackMachine if each port gets them in Machine API. If a port has groups of
 // its own, or no port security, groupsTo writes them to each port that gets them in Machine API instead. The reason is that Cluster API adds the machine's
 // groups to those of each port, and creates no server if a port without port security would get groups.
-func groupsTo(p *pass, m *providerSpec, c *infraSpec) {
+func groupsTo(p *pass, m *providerSpec, c *infraSpec, copied *copies) {
 	checkManaged(p)
 	var all groups
 	for i := range m.SecurityGroups {
@@ -109,7 +135,7 @@ func groupsTo(p *pass, m *providerSpec, c *infraSpec) {
 	case len(all) > 0 && !slices.ContainsFunc(c.Ports, takes):
 		p.Invalid("securityGroups", nil,
 			"no interface uses these security groups, because each interface has groups of its own or has no port security: remove these groups")
-	default:
+	case copied.allow(p, "securityGroups", len(c.Ports), "these security groups", m.SecurityGroups):
 		hand(c.Ports, all)
 		collect(c, vips{all: virtual(p)})
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -183,6 +184,127 @@ func TestNoObjectIsTooMuch(t *testing.T) {
 				t.Errorf("%d fields: that is no test", n)
 			}
 		})
+	}
+}
+
+// TestNoTwoListsMultiply: a conversion does not repeat all items of one list for each item of another.
+func TestNoTwoListsMultiply(t *testing.T) {
+	const n = 1500
+	many := func(item func(i int) any) []any {
+		var out []any
+		for i := range n {
+			out = append(out, item(i))
+		}
+		return out
+	}
+	named := map[string]any{}
+	for i := range n {
+		named["k"+strconv.Itoa(i)] = "v"
+	}
+	kit := platformstest.Kits()[slices.IndexFunc(platformstest.Kits(), func(k conversiontest.Kit) bool { return k.Platform.Name == "OpenStack" })]
+	subnets := many(func(i int) any { return map[string]any{"filter": map[string]any{"name": "s" + strconv.Itoa(i)}} })
+	for text, patch := range map[string]map[string]any{
+		"subnets, each with the tags of its network": {"networks": []any{map[string]any{
+			"subnets": subnets, "portTags": many(func(i int) any { return "t" + strconv.Itoa(i) })}}},
+		"subnets, each with the profile of its network": {"networks": []any{map[string]any{"subnets": subnets, "profile": named}}},
+		"ports, each with the machine's groups": {
+			"securityGroups": many(func(i int) any { return map[string]any{"name": "g" + strconv.Itoa(i)} }),
+			"ports": many(func(i int) any {
+				return map[string]any{"networkID": "5f3d1c2e-9b0a-4a7e-8c55-0d2f6a1b7e09", "portSecurity": i > 0}
+			})},
+	} {
+		t.Run(text, func(t *testing.T) {
+			raw, err := json.Marshal(map[string]any{"metadata": map[string]any{"name": "m"},
+				"spec": map[string]any{"providerSpec": map[string]any{"value": merged(kit.ProviderSpec, patch)}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			errs := core.Check("Machine", raw, kit.Env())
+			runtime.ReadMemStats(&after)
+			if made := after.TotalAlloc - before.TotalAlloc; made > uint64(200*len(raw)) {
+				t.Errorf("%d MB are used for %d KB", made>>20, len(raw)>>10)
+			}
+			if len(errs) != 1 || !strings.Contains(errs[0].Detail, "larger than API servers store") {
+				t.Errorf("it says: %.500s", errs.ToAggregate())
+			}
+		})
+	}
+}
+
+// TestManyLabelsOfANodeAreQuick: the names of labels and annotations for Nodes, which an annotation lists, are read and written once.
+func TestManyLabelsOfANodeAreQuick(t *testing.T) {
+	kit := platformstest.Kits()[0]
+	env := kit.Env()
+	every, err := conversion.ParsePatterns([]string{".*"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env.NodeSync = conversion.NodeSync{Labels: every, Annotations: every}
+	many := map[string]any{}
+	for i := range 10_000 {
+		many["k"+strconv.Itoa(i)] = "v"
+	}
+	machine := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "m"}, "spec": map[string]any{
+		"metadata": map[string]any{"labels": many, "annotations": many}, "providerSpec": map[string]any{"value": kit.ProviderSpec}}}}
+	raw, err := json.Marshal(machine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := processor(t)
+	twin, errs := core.ToClusterAPI("Machine", machine, env)
+	if len(errs) > 0 {
+		t.Fatal(errs.ToAggregate())
+	}
+	back, errs := core.ToMachineAPI("Machine", twin, env)
+	if len(errs) > 0 {
+		t.Fatal(errs.ToAggregate())
+	}
+	core.KeepSpelling("Machine", machine, back, env)
+	if took := processor(t) - before; took > perKB*time.Duration(len(raw)/1024) {
+		t.Errorf("%v there and back for %d KB", took, len(raw)/1024)
+	}
+	if labels, _, _ := unstructured.NestedStringMap(back.Object, "spec", "metadata", "labels"); len(labels) != len(many) {
+		t.Errorf("%d labels come back, of %d", len(labels), len(many))
+	}
+}
+
+// TestKeepingTheSpellingOfManyItemsIsQuick: not each of the items is tried, and none is copied for each of the others.
+func TestKeepingTheSpellingOfManyItemsIsQuick(t *testing.T) {
+	kit, n := platformstest.Kits()[0], 1000
+	env := kit.Env()
+	var groups []any
+	for i := range n {
+		groups = append(groups, map[string]any{"id": "sg-" + strconv.Itoa(i), "arn": nil, "filters": nil})
+	}
+	raw, err := json.Marshal(map[string]any{"metadata": map[string]any{"name": "m"}, "spec": map[string]any{
+		"providerSpec": map[string]any{"value": merged(kit.ProviderSpec, map[string]any{"securityGroups": groups})}}})
+	machine := &unstructured.Unstructured{}
+	if err != nil || json.Unmarshal(raw, &machine.Object) != nil {
+		t.Fatal(err)
+	}
+	twin, errs := core.ToClusterAPI("Machine", machine, env)
+	if len(errs) > 0 {
+		t.Fatal(errs.ToAggregate())
+	}
+	changed, _, _ := unstructured.NestedSlice(twin.Infra.Object, "spec", "additionalSecurityGroups")
+	changed[n-1] = map[string]any{"id": "sg-other"}
+	if err := unstructured.SetNestedSlice(twin.Infra.Object, changed, "spec", "additionalSecurityGroups"); err != nil {
+		t.Fatal(err)
+	}
+	back, errs := core.ToMachineAPI("Machine", twin, env)
+	if len(errs) > 0 {
+		t.Fatal(errs.ToAggregate())
+	}
+	before := processor(t)
+	core.KeepSpelling("Machine", machine, back, env)
+	if took := processor(t) - before; took > perKB*time.Duration(len(raw)/1024) {
+		t.Errorf("%v for %d KB", took, len(raw)/1024)
+	}
+	kept, _, _ := unstructured.NestedSlice(back.Object, "spec", "providerSpec", "value", "securityGroups")
+	if _, written := kept[0].(map[string]any)["arn"]; !written || kept[n-1].(map[string]any)["id"] != "sg-other" {
+		t.Errorf("the first group is %v, and the last %v", kept[0], kept[n-1])
 	}
 }
 
