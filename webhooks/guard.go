@@ -41,7 +41,7 @@ const (
 type limits struct {
 	reviews, bytes int64
 	all            room
-	// huge is the turn of the reviews that need more turns than one client has. One of them is judged at a time, whoever sends them.
+	// huge is the turn of the reviews that need more turns than one client has. One of them is judged at a time, of all clients together.
 	huge *semaphore.Weighted
 
 	mu      sync.Mutex
