@@ -21,7 +21,7 @@ type Listener struct {
 	clients map[string]int
 }
 
-// New returns a listener for the connections of l, of which each client has at most `most`.
+// New returns a listener for the connections of l. Each client may have `most` connections.
 func New(l net.Listener, most int) *Listener {
 	return &Listener{Listener: l, most: most, clients: map[string]int{}}
 }
