@@ -189,6 +189,52 @@ func TestAnUnknownPathHasADeadline(t *testing.T) {
 	}
 }
 
+// The server has the TLS settings that it is given, and its limits for headers and connections.
+func TestTheServerLimitsItsClients(t *testing.T) {
+	s, url, c, _ := listening(t, nil, 0)
+	s.options.TLS = connections.TLS{MinVersion: tls.VersionTLS13}.Apply
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Start(ctx) }()
+	eventually(t, "the server answers", func() bool { return get(c, url+"/fast") == nil })
+
+	with := c.Transport.(*http.Transport).TLSClientConfig.Clone()
+	with.MaxVersion = tls.VersionTLS12
+	address := strings.TrimPrefix(url, "https://")
+	if old, err := tls.Dial("tcp", address, with); err == nil {
+		_ = old.Close()
+		t.Error("a connection with TLS 1.2")
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/fast", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Long", strings.Repeat("x", 2*mostHeaders))
+	if answer, err := c.Do(r); err != nil || answer.StatusCode != http.StatusRequestHeaderFieldsTooLarge || answer.Body.Close() != nil {
+		t.Errorf("long headers: %v, %v", answer, err)
+	}
+
+	var open []net.Conn
+	for range mostConnections {
+		one, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, one)
+	}
+	if err := get(c, url+"/fast"); err == nil {
+		t.Errorf("a client has more than %d connections", mostConnections)
+	}
+	for _, one := range open {
+		_ = one.Close()
+	}
+	eventually(t, "the client has connections again", func() bool { return get(c, url+"/fast") == nil })
+	stop()
+	if err := <-done; err != nil {
+		t.Errorf("the server ended with %v", err)
+	}
+}
+
 // A manager stops webhook servers last, after its caches: that is too late to become unready.
 func TestTheEndIsSeenBeforeTheServerIsStopped(t *testing.T) {
 	var d any = drain{}
