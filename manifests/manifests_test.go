@@ -343,6 +343,7 @@ func TestOverlays(t *testing.T) {
 			checkInjection(t, b)
 			checkImages(t, b)
 			checkMemory(t, b)
+			checkReplicas(t, b, overlay)
 			checkRoutes(t, b)
 			checkReach(t, b, overlay)
 			checkBindings(t, b)
@@ -478,6 +479,43 @@ func checkMemory(t *testing.T, b *built) {
 		if err != nil || soft.Value() > limit*9/10 || soft.Value() < limit/2 {
 			t.Errorf("Deployment %s: GOMEMLIMIT %s (%v), limit %d", d.Name, c.Env[i].Value, err, limit)
 		}
+	}
+}
+
+// checkReplicas: while a replica is replaced another one answers, it has the time to end, and it is not root. On OpenShift, it may ask who asks for metrics.
+func checkReplicas(t *testing.T, b *built, overlay string) {
+	t.Helper()
+	if overlay == "dev" {
+		return // the manager runs on the developer's machine
+	}
+	d := b.deployments[0]
+	if most := d.Spec.Strategy.RollingUpdate.MaxUnavailable; *d.Spec.Replicas < 2 || most.IntValue() != 0 {
+		t.Errorf("%d replicas, of which %s may be missing during an update", *d.Spec.Replicas, most)
+	}
+	pods := d.Spec.Template.Spec
+	// The default of --shutdown-delay is 5 s, and the manager takes up to 25 s more.
+	if least := int64(5 + 25 + 10); *pods.TerminationGracePeriodSeconds < least {
+		t.Errorf("the kubelet ends a replica after %d s, want %d or more", *pods.TerminationGracePeriodSeconds, least)
+	}
+	own := pods.Containers[0].SecurityContext
+	if !*pods.SecurityContext.RunAsNonRoot || *own.AllowPrivilegeEscalation || !*own.ReadOnlyRootFilesystem || !slices.Contains(own.Capabilities.Drop, "ALL") {
+		t.Errorf("a replica has more rights than it needs: %v, %v", pods.SecurityContext, own)
+	}
+	if policy := b.budgets[0].Spec.UnhealthyPodEvictionPolicy; policy == nil || *policy != policyv1.AlwaysAllow {
+		t.Errorf("a replica that is not ready holds up the drain of its node: %v", policy)
+	}
+	asks := 0
+	for _, role := range b.cluster {
+		for _, rule := range role.Rules {
+			for _, resource := range []string{"tokenreviews", "subjectaccessreviews"} {
+				if slices.Contains(rule.Resources, resource) && slices.Contains(rule.Verbs, "create") {
+					asks++
+				}
+			}
+		}
+	}
+	if asks != map[string]int{"openshift": 2}[overlay] {
+		t.Errorf("%d of the rights to ask who may get /metrics are granted", asks)
 	}
 }
 

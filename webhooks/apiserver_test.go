@@ -234,7 +234,10 @@ spec: {platformSpec: {type: AWS}}`)
 // open starts the webhooks and registers them at the API server.
 func (p *place) open(t *testing.T, cfg *rest.Config) {
 	t.Helper()
-	mgr, err := ctrl.NewManager(cfg, ctrl.Options{Scheme: clientgoscheme.Scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Logger: log.Log})
+	probes := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		Scheme: clientgoscheme.Scheme, Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: probes, Logger: log.Log,
+	})
 	p.must(t, err)
 	cert, _, der := certificate(t)
 	pairs, port := authority.Pairs{{MachineAPI: "m", ClusterAPI: "c"}, writersPair}, freePort(t)
@@ -245,6 +248,7 @@ func (p *place) open(t *testing.T, cfg *rest.Config) {
 	})
 	p.must(t, err)
 	p.must(t, s.AddTo(mgr))
+	everyRouteIsGuarded(t, s)
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
@@ -255,7 +259,8 @@ func (p *place) open(t *testing.T, cfg *rest.Config) {
 		}
 	})
 	eventually(t, "the webhooks are ready", func() bool {
-		return s.Ready(httptest.NewRequest(http.MethodGet, "/readyz", nil)) == nil
+		r, err := http.Get("http://" + probes + "/readyz/webhooks")
+		return err == nil && r.Body.Close() == nil && r.StatusCode == http.StatusOK
 	})
 	if got := p.labelOf(t, "c"); got != "" {
 		t.Errorf("the namespace c is labelled %q before the API server knows the webhooks", got)
@@ -271,6 +276,20 @@ func (p *place) open(t *testing.T, cfg *rest.Config) {
 		return err == nil && p.filled(t)
 	})
 	p.warned.take()
+}
+
+// everyRouteIsGuarded checks that no route of a server answers without the limits of guard, which ends the connection while the server is stopping.
+func everyRouteIsGuarded(t *testing.T, s *Server) {
+	t.Helper()
+	s.draining.Store(true)
+	defer s.draining.Store(false)
+	for _, route := range Routes(All(platforms.List()...)) {
+		w := httptest.NewRecorder()
+		s.WebhookMux().ServeHTTP(w, httptest.NewRequest(http.MethodPost, route.Path(), strings.NewReader("{}")))
+		if w.Code != http.StatusBadRequest || w.Header().Get("Connection") != "close" {
+			t.Errorf("%s: HTTP %d, Connection: %q", route.Path(), w.Code, w.Header().Get("Connection"))
+		}
+	}
 }
 
 // filled reports whether a first write of a status is defaulted. If it is, the API server has both configurations.

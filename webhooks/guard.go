@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/poundlock/poundlock/internal/fair"
 )
 
 // Limits for clients of the server. Anyone who reaches the port may connect, because by default an API server presents no client certificate. So one client
@@ -19,12 +21,15 @@ import (
 const (
 	// bodyDeadline is the time within which a review must arrive. API servers send a review as a whole and at once.
 	bodyDeadline = 5 * time.Second
-	// answerDeadline is longer than any webhook's timeout, which Kubernetes limits to 30 s.
+	// answerDeadline is longer than any webhook's timeout, which Kubernetes limits to 30 s. Once the answer is made, its client has bodyDeadline to take it.
 	answerDeadline = 35 * time.Second
-	// mostReviews is how many reviews are judged at the same time, so that clients can use only a limited part of the process. Further reviews wait for a turn
-	// (patience). A review takes milliseconds, so 256 turns suffice for thousands of reviews a second. A review gets its turn once it has arrived, because a
-	// client that sends slowly would otherwise keep a turn for bodyDeadline.
+	// mostReviews is how many turns there are for reviews that are judged at the same time, so that clients can use only a limited part of the process. Further
+	// reviews wait for a turn (patience). A review takes milliseconds, so 256 turns suffice for thousands of reviews a second. A review gets its turn once it has
+	// arrived, because a client that sends slowly would otherwise keep a turn for bodyDeadline.
 	mostReviews = 256
+	// bytesOfTurn is how much of a body one turn is for. Decoding may need a hundred times the size of a body that was made for that, so a review takes as many
+	// turns as it has parts of this size (turnsOf).
+	bytesOfTurn = 16 << 10
 	// mostBytes is the limit for the bodies of all reviews that have arrived, at least in part, and are not answered. A review has some ten thousand bytes.
 	mostBytes = 64 << 20
 	// patience is how long a review waits for room or for its turn before it gets the status 503. Two seconds leave time for the lookups before the API server's
@@ -36,6 +41,8 @@ const (
 type limits struct {
 	reviews, bytes int64
 	all            room
+	// huge is the turn of the reviews that need more turns than one client has. One of them is judged at a time, of all clients together.
+	huge *semaphore.Weighted
 
 	mu      sync.Mutex
 	clients map[string]*sender
@@ -55,17 +62,17 @@ func newRoom(turns, bytes int64) room {
 }
 
 func newLimits(reviews, bytes int64) *limits {
-	return &limits{reviews: reviews, bytes: bytes, all: newRoom(reviews, bytes), clients: map[string]*sender{}}
+	return &limits{reviews: reviews, bytes: bytes, all: newRoom(reviews, bytes), huge: semaphore.NewWeighted(1), clients: map[string]*sender{}}
 }
 
 // enter returns the room of a client, and the function that ends its use.
 func (l *limits) enter(address string) (own room, leave func()) {
-	host := hostOf(address)
+	host := fair.Host(address)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.clients[host]
 	if c == nil {
-		c = &sender{room: newRoom(max(l.reviews/2, 1), l.bytes/2)}
+		c = &sender{room: newRoom(l.share(), l.bytes/2)}
 		l.clients[host] = c
 	}
 	c.present++
@@ -76,6 +83,15 @@ func (l *limits) enter(address string) (own room, leave func()) {
 			delete(l.clients, host)
 		}
 	}
+}
+
+// share returns how many turns one client has.
+func (l *limits) share() int64 { return max(l.reviews/2, 1) }
+
+// turnsOf returns how many turns a review takes, by the size of its body, and whether it is a huge one, which takes all turns of its client.
+func (l *limits) turnsOf(size int) (turns int64, huge bool) {
+	turns = 1 + int64(size)/bytesOfTurn
+	return min(turns, l.share()), turns > l.share()
 }
 
 // guard limits how many reviews the process answers at the same time, how much room their bodies take and how long each connection may take. It makes API
@@ -102,8 +118,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
 	}
 	until(w, g.body, answerDeadline)
-	own, leave := g.limits.enter(r.RemoteAddr)
-	defer leave()
+	own, left := g.limits.enter(r.RemoteAddr)
+	defer left()
 
 	body := &counted{Reader: http.MaxBytesReader(w, r.Body, maxBody), acquire: func(n int64) bool {
 		return g.acquire(r.Context(), own.bytes, g.limits.all.bytes, n)
@@ -115,17 +131,53 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	arrived := read(body, r.ContentLength)
 	if arrived.err == nil {
 		until(w, 0, answerDeadline) // else the deadline also ends the rest of the body, which Go's server reads before it closes the connection
-		defer until(w, 0, 0)        // the connection's next review has its own limits
+		// The last part of the answer is written after the handler. Then Go's server takes the limit off, and the connection's next review has its own.
+		defer func() { until(w, 0, g.body) }()
 	}
-	if errors.Is(arrived.err, errNoRoom) || !g.acquire(r.Context(), own.turns, g.limits.all.turns, 1) {
-		http.Error(w, errNoRoom.Error(), http.StatusServiceUnavailable)
+	if errors.Is(arrived.err, errNoRoom) {
+		refuse(w)
 		return
 	}
-	defer own.turns.Release(1)
-	defer g.limits.all.turns.Release(1)
+	leave, ok := g.turn(r.Context(), own, len(arrived.all))
+	if !ok {
+		refuse(w)
+		return
+	}
+	defer leave()
 	whole := *r // Go's server still needs the request that it has, to end the connection
 	whole.Body = arrived
 	g.next.ServeHTTP(w, &whole)
+}
+
+func refuse(w http.ResponseWriter) {
+	http.Error(w, errNoRoom.Error(), http.StatusServiceUnavailable)
+}
+
+// turn waits for the turns of a review, and returns the function that gives them back; false if it has to wait too long.
+func (g *guard) turn(ctx context.Context, own room, size int) (leave func(), ok bool) {
+	turns, huge := g.limits.turnsOf(size)
+	if huge {
+		// First, because a review that waits for another huge one must keep no turns from others.
+		waiting, cancel := context.WithTimeout(ctx, g.patience)
+		defer cancel()
+		if g.limits.huge.Acquire(waiting, 1) != nil {
+			return nil, false
+		}
+	}
+	give := func() {
+		if huge {
+			g.limits.huge.Release(1)
+		}
+	}
+	if !g.acquire(ctx, own.turns, g.limits.all.turns, turns) {
+		give()
+		return nil, false
+	}
+	return func() {
+		own.turns.Release(turns)
+		g.limits.all.turns.Release(turns)
+		give()
+	}, true
 }
 
 // acquire takes n of both semaphores, first of the client's own; false if there is no room within the time of patience.

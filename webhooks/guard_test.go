@@ -4,15 +4,19 @@
 package webhooks
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/poundlock/poundlock/internal/fair"
 )
 
 // guarded serves a handler behind a guard with `turns` slots.
@@ -176,38 +180,80 @@ func TestBodiesHaveLimitedRoom(t *testing.T) {
 	}
 }
 
-// TestAClientHasLimitedConnections: what one has too many is closed at once, and what it closes counts no more.
-func TestAClientHasLimitedConnections(t *testing.T) {
+// TestAnAnswerHasToBeTaken: the connection of a client that sends reviews and reads no answers ends.
+func TestAnAnswerHasToBeTaken(t *testing.T) {
+	g := newGuard(http.HandlerFunc(echo), newLimits(1, 1<<20), func() bool { return false })
+	g.body = 50 * time.Millisecond
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := newFair(l, 2)
-	s := &http.Server{Handler: http.HandlerFunc(echo), ReadHeaderTimeout: time.Minute}
-	go func() { _ = s.Serve(f) }()
+	s := &http.Server{Handler: g, ReadHeaderTimeout: time.Minute}
+	go func() { _ = s.Serve(fair.New(l, 1)) }()
 	defer func() { _ = s.Close() }()
-	open := func() (net.Conn, bool) {
-		c, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	reviews := []byte(strings.Repeat("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}", 1000))
+	for err == nil {
+		_, err = c.Write(reviews)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("the server keeps the connection")
+	}
+}
+
+// TestTurnsBySize: of large reviews, only a few are judged at the same time, and only one that takes all turns of its client.
+func TestTurnsBySize(t *testing.T) {
+	arrived, release := make(chan struct{}), make(chan struct{})
+	g := newGuard(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		arrived <- struct{}{}
+		<-release
+	}), newLimits(8, 64<<20), func() bool { return false })
+	g.patience = 20 * time.Millisecond
+	answers := make(chan int)
+	send := func(client string, n int) {
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(strings.Repeat("x", n)))
+		r.RemoteAddr = client + ":1234"
+		w := httptest.NewRecorder()
+		g.ServeHTTP(w, r)
+		answers <- w.Code
+	}
+	started := func(what string, want bool, client string, n int) {
+		t.Helper()
+		go send(client, n)
+		select {
+		case <-arrived:
+			if !want {
+				t.Errorf("%s is judged", what)
+			}
+		case got := <-answers:
+			if want || got != http.StatusServiceUnavailable {
+				t.Errorf("%s: %d", what, got)
+			}
 		}
-		t.Cleanup(func() { _ = c.Close() })
-		_ = c.SetDeadline(time.Now().Add(10 * time.Second))
-		_, _ = io.WriteString(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
-		answer := make([]byte, 12)
-		_, err = io.ReadFull(c, answer)
-		return c, err == nil && string(answer) == "HTTP/1.1 200"
 	}
-	first, ok := open()
-	_, also := open()
-	if _, third := open(); !ok || !also || third {
-		t.Errorf("the connections answer: %t, %t, %t", ok, also, third)
+	started("half of a client's turns", true, "10.0.0.1", 2*bytesOfTurn-1)
+	started("more than the other half", false, "10.0.0.1", 2*bytesOfTurn)
+	started("the other half", true, "10.0.0.1", bytesOfTurn)
+	started("another client's huge review", true, "10.0.0.2", 100*bytesOfTurn)
+	release <- struct{}{}
+	release <- struct{}{}
+	release <- struct{}{}
+	for range 3 {
+		<-answers
 	}
-	_ = first.Close()
-	for range 100 {
-		if _, ok = open(); ok {
-			return
-		}
+	started("a huge review", true, "10.0.0.1", 100*bytesOfTurn)
+	started("a second huge review", false, "10.0.0.2", 100*bytesOfTurn)
+	started("a small one beside it", true, "10.0.0.2", 1)
+	close(release)
+	for range 2 {
+		<-answers
 	}
-	t.Error("a connection that was closed still counts")
+	go send("10.0.0.2", 100*bytesOfTurn)
+	<-arrived
+	<-answers
 }

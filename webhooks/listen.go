@@ -12,10 +12,11 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"github.com/poundlock/poundlock/internal/fair"
 )
 
 // Limits of the server for what comes before a review (guard). controller-runtime's server accepts 1 MiB of headers on any number of connections and has no
@@ -42,8 +43,9 @@ func (s *Server) serve(ctx context.Context) error {
 		return fmt.Errorf("serving webhooks: %w", err)
 	}
 	server := &http.Server{
-		Handler: s.WebhookMux(), BaseContext: func(net.Listener) context.Context { return ctx },
-		MaxHeaderBytes: mostHeaders, ReadHeaderTimeout: bodyDeadline, IdleTimeout: idleDeadline,
+		Handler: s.WebhookMux(), // its reviews do not end with ctx: those that have come are answered
+		// The limits for reading and writing are for paths without a guard, too: of a body that no handler reads, Go's server reads the rest.
+		MaxHeaderBytes: mostHeaders, ReadHeaderTimeout: bodyDeadline, ReadTimeout: bodyDeadline, WriteTimeout: answerDeadline, IdleTimeout: idleDeadline,
 	}
 	s.options.Log.Info("Serving webhooks", "address", address)
 	ended := make(chan error, 1)
@@ -54,76 +56,11 @@ func (s *Server) serve(ctx context.Context) error {
 		ended <- server.Shutdown(last)
 	}()
 	s.listening.Store(true)
-	if err := server.Serve(tls.NewListener(newFair(listener, mostConnections), config)); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(tls.NewListener(fair.New(listener, mostConnections), config)); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serving webhooks: %w", err)
 	}
 	if err := <-ended; err != nil {
 		s.options.Log.Error(err, "webhook server did not end in time")
 	}
 	return nil
-}
-
-// fair is a listener that closes a connection at once if its client, by IP address, has too many.
-type fair struct {
-	net.Listener
-	most int
-
-	mu      sync.Mutex
-	clients map[string]int
-}
-
-func newFair(l net.Listener, most int) *fair {
-	return &fair{Listener: l, most: most, clients: map[string]int{}}
-}
-
-// Accept returns the next connection of a client that may have one more.
-func (f *fair) Accept() (net.Conn, error) {
-	for {
-		c, err := f.Listener.Accept()
-		if err != nil {
-			return nil, err //nolint:wrapcheck // http.Server recognizes the listener's errors
-		}
-		if host := hostOf(c.RemoteAddr().String()); f.admit(host) {
-			return &connection{Conn: c, leave: sync.OnceFunc(func() { f.leave(host) })}, nil
-		}
-		_ = c.Close()
-	}
-}
-
-func (f *fair) admit(host string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.clients[host] >= f.most {
-		return false
-	}
-	f.clients[host]++
-	return true
-}
-
-func (f *fair) leave(host string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.clients[host]--; f.clients[host] == 0 {
-		delete(f.clients, host)
-	}
-}
-
-// connection counts for its client until it is closed.
-type connection struct {
-	net.Conn
-	leave func()
-}
-
-func (h *connection) Close() error {
-	h.leave()
-	return h.Conn.Close()
-}
-
-// hostOf returns the IP address of a client.
-func hostOf(address string) string {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return address
-	}
-	return host
 }

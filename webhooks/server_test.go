@@ -56,9 +56,12 @@ func listening(t *testing.T, release chan struct{}, drain time.Duration) (s *Ser
 	}
 	s = &Server{options: o, Server: webhook.NewServer(webhook.Options{})}
 	arrived = make(chan struct{})
-	s.Register("/slow", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	s.Register("/slow", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		close(arrived)
 		<-release
+		if err := r.Context().Err(); err != nil { // its lookups would fail
+			_, _ = io.WriteString(w, err.Error())
+		}
 		_, _ = io.WriteString(w, "answered")
 	}))
 	s.Register("/fast", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "answered") }))
@@ -157,6 +160,77 @@ func TestTheServerEndsWithItsCertificate(t *testing.T) {
 	s, _, _, _ := listening(t, nil, 0)
 	s.options.KeepCertificate = func(context.Context) error { return errors.New("no folder") }
 	if err := s.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "no folder") {
+		t.Errorf("the server ended with %v", err)
+	}
+}
+
+// A body for a path that the server does not have must arrive, too, before the connection ends: Go's server reads it.
+func TestAnUnknownPathHasADeadline(t *testing.T) {
+	t.Parallel()
+	s, url, c, _ := listening(t, nil, 0)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Start(ctx) }()
+	eventually(t, "the server answers", func() bool { return get(c, url+"/fast") == nil })
+	trusted := c.Transport.(*http.Transport).TLSClientConfig
+	connection, err := tls.Dial("tcp", strings.TrimPrefix(url, "https://"), trusted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = connection.Close() }()
+	_ = connection.SetDeadline(time.Now().Add(4 * bodyDeadline))
+	_, _ = io.WriteString(connection, "POST /unknown HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
+	if answer, err := io.ReadAll(connection); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 404") {
+		t.Fatalf("%v: %q", err, answer)
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Errorf("the server ended with %v", err)
+	}
+}
+
+// The server has the TLS settings that it is given, and its limits for headers and connections.
+func TestTheServerLimitsItsClients(t *testing.T) {
+	s, url, c, _ := listening(t, nil, 0)
+	s.options.TLS = connections.TLS{MinVersion: tls.VersionTLS13}.Apply
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Start(ctx) }()
+	eventually(t, "the server answers", func() bool { return get(c, url+"/fast") == nil })
+
+	with := c.Transport.(*http.Transport).TLSClientConfig.Clone()
+	with.MaxVersion = tls.VersionTLS12
+	address := strings.TrimPrefix(url, "https://")
+	if old, err := tls.Dial("tcp", address, with); err == nil {
+		_ = old.Close()
+		t.Error("a connection with TLS 1.2")
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/fast", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Long", strings.Repeat("x", 2*mostHeaders))
+	if answer, err := c.Do(r); err != nil || answer.StatusCode != http.StatusRequestHeaderFieldsTooLarge || answer.Body.Close() != nil {
+		t.Errorf("long headers: %v, %v", answer, err)
+	}
+
+	var open []net.Conn
+	for range mostConnections {
+		one, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, one)
+	}
+	if err := get(c, url+"/fast"); err == nil {
+		t.Errorf("a client has more than %d connections", mostConnections)
+	}
+	for _, one := range open {
+		_ = one.Close()
+	}
+	eventually(t, "the client has connections again", func() bool { return get(c, url+"/fast") == nil })
+	stop()
+	if err := <-done; err != nil {
 		t.Errorf("the server ended with %v", err)
 	}
 }

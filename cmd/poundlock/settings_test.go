@@ -4,6 +4,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
+	"github.com/poundlock/poundlock/certs"
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/internal/connections"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/reconcilers"
 )
@@ -123,5 +126,49 @@ func TestTheReconcilersGetTheirSettings(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The flags reach leader election and the webhooks. Without flags, the times are those of client-go's own components.
+func TestTheServersGetTheirSettings(t *testing.T) {
+	for name, c := range map[string]struct {
+		args                []string
+		lease, renew, retry time.Duration
+		drain               time.Duration
+		version             uint16
+		suites              int
+	}{
+		"nothing said": {lease: 15 * time.Second, renew: 10 * time.Second, retry: 2 * time.Second, drain: 5 * time.Second, version: tls.VersionTLS12, suites: 6},
+		"all said": {
+			args: []string{"--leader-elect-lease-duration=137s", "--leader-elect-renew-deadline=107s", "--leader-elect-retry-period=26s",
+				"--shutdown-delay=9s", "--tls-min-version=VersionTLS13", "--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"},
+			lease: 137 * time.Second, renew: 107 * time.Second, retry: 26 * time.Second, drain: 9 * time.Second, version: tls.VersionTLS13, suites: 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &options{identities: identityFlags{}}
+			flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+			o.bind(flags)
+			if err := flags.Parse(c.args); err != nil {
+				t.Fatal(err)
+			}
+			s, err := o.settings()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if term := termOptions(s); term.Lease != c.lease || term.Renew != c.renew || term.Retry != c.retry || term.Namespace != "openshift-cluster-api" {
+				t.Errorf("leader election: %+v", term)
+			}
+			served := webhookOptions(s, mode{}, connections.NewLive(s.tls), &certs.Files{})
+			config := &tls.Config{} //nolint:gosec // what is tested
+			served.TLS(config)
+			if config.MinVersion != c.version || len(config.CipherSuites) != c.suites || served.DrainDelay != c.drain {
+				t.Errorf("webhooks: %s, %d suites, a delay of %s", tls.VersionName(config.MinVersion), len(config.CipherSuites), served.DrainDelay)
+			}
+			graceful := managerOptions(s, connections.NewLive(s.tls), &lateCertificate{}, &rights{}).GracefulShutdownTimeout
+			if *graceful < c.drain+20*time.Second {
+				t.Errorf("the manager ends within %s, which leaves reviews too little after the delay of %s", *graceful, c.drain)
+			}
+		})
 	}
 }

@@ -162,16 +162,22 @@ func addWebhooks(ctx context.Context, mgr manager.Manager, direct client.WithWat
 	if err != nil {
 		return err
 	}
-	server, err := webhooks.New(ctx, mgr, webhooks.Options{
-		Pairs: s.pairs, Identities: s.identities,
-		Catalog: webhooks.All(platforms.List()...), MayRecreate: s.mayRecreate, NodeSync: s.nodeSync, Rival: now.rival, GateOff: !now.gate, TLS: live.Apply,
-		Host: host, Port: port, GetCertificate: source.GetCertificate, KeepCertificate: source.Start, DrainDelay: s.drain,
-		Registerer: metrics.Registry, Log: mgr.GetLogger().WithName("webhooks"),
-	})
+	o := webhookOptions(s, now, live, source)
+	o.Host, o.Port, o.Log = host, port, mgr.GetLogger().WithName("webhooks")
+	server, err := webhooks.New(ctx, mgr, o)
 	if err != nil {
 		return err
 	}
 	return errors.Join(mgr.AddReadyzCheck("certificate", source.Ready), server.AddTo(mgr))
+}
+
+// webhookOptions returns what the settings ask of the webhooks.
+func webhookOptions(s settings, now mode, live *connections.Live, source certs.Source) webhooks.Options {
+	return webhooks.Options{
+		Pairs: s.pairs, Identities: s.identities,
+		Catalog: webhooks.All(platforms.List()...), MayRecreate: s.mayRecreate, NodeSync: s.nodeSync, Rival: now.rival, GateOff: !now.gate, TLS: live.Apply,
+		GetCertificate: source.GetCertificate, KeepCertificate: source.Start, DrainDelay: s.drain, Registerer: metrics.Registry,
+	}
 }
 
 // certificate returns the source of the serving certificate: the files in a folder, or a certificate that Poundlock manages itself.
@@ -233,11 +239,16 @@ func addReconcilers(mgr manager.Manager, cfg *rest.Config, s settings, now mode)
 	if !s.leaderElect {
 		return add(mgr)
 	}
-	return terms.Add(mgr, terms.Options{
-		Namespace: s.leaderElection, Name: "poundlock", Lease: s.lease, Renew: s.renew, Retry: s.retry, Client: clientOptions(), Setup: add,
-		After: func() {
-			metricsregistry.Clear()
-			_ = showRival(now) // once registered, it does not fail
-		},
-	})
+	o := termOptions(s)
+	o.Setup = add
+	o.After = func() {
+		metricsregistry.Clear()
+		_ = showRival(now) // once registered, it does not fail
+	}
+	return terms.Add(mgr, o)
+}
+
+// termOptions returns what the settings ask of leader election.
+func termOptions(s settings) terms.Options {
+	return terms.Options{Namespace: s.leaderElection, Name: "poundlock", Lease: s.lease, Renew: s.renew, Retry: s.retry, Client: clientOptions()}
 }

@@ -6,12 +6,14 @@ package shim
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -126,7 +128,11 @@ func TestAttemptsGiveMemoryBack(t *testing.T) {
 // A caller that announces much and sends little blocks no one.
 func TestAnnouncedMemoryIsNotHeld(t *testing.T) {
 	shim := small(t, &converter{})
-	server := httptest.NewServer(shim)
+	var waiting atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = &secondRead{ReadCloser: r.Body, begins: func() { waiting.Add(1) }}
+		shim.ServeHTTP(w, r)
+	}))
 	defer server.Close()
 	for range 3 {
 		connection, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
@@ -139,10 +145,24 @@ func TestAnnouncedMemoryIsNotHeld(t *testing.T) {
 		}()
 		fmt.Fprintf(connection, "POST /convert HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n{", inFlight/2)
 	}
-	until(t, "they have begun", func() bool { return len(shim.slots) == 3 })
+	until(t, "the byte of each has its memory", func() bool { return waiting.Load() == 3 })
 	if w := ask(t, shim, sized(60_000)); w.Code != http.StatusOK {
 		t.Error(w.Code, w.Body)
 	}
+}
+
+// secondRead is a body that calls begins before it is read for the second time. What the first read returned has its memory then.
+type secondRead struct {
+	io.ReadCloser
+	reads  int
+	begins func()
+}
+
+func (s *secondRead) Read(p []byte) (int, error) {
+	if s.reads++; s.reads == 2 {
+		s.begins()
+	}
+	return s.ReadCloser.Read(p)
 }
 
 // Many callers at once each get their own objects, and none is lost. A caller that was sent back retries.

@@ -13,6 +13,18 @@ import (
 	"time"
 
 	"github.com/poundlock/poundlock/internal/connections"
+	"github.com/poundlock/poundlock/internal/fair"
+)
+
+// Limits for what comes before a review, because anyone who reaches the port may connect. They are those of the manager's webhooks.
+const (
+	// mostHeaders is the limit for the headers of a request, in bytes. An API server sends a few hundred.
+	mostHeaders     = 16 << 10
+	headersDeadline = 5 * time.Second
+	// mostConnections is the limit for the connections of one client.
+	mostConnections = 512
+	// idleDeadline is how long a connection without a request stays open: as long as an API server keeps it.
+	idleDeadline = 90 * time.Second
 )
 
 // Certificates returns the serving certificate. certs.Source implements it.
@@ -29,7 +41,11 @@ func (s *Shim) Serve(ctx context.Context, reviews, health net.Listener, certific
 	mux := http.NewServeMux()
 	mux.Handle("/convert", s)
 	config := &tls.Config{GetCertificate: certificates.GetCertificate} //nolint:gosec // the next line
-	main := &http.Server{Handler: mux, ReadHeaderTimeout: 30 * time.Second, TLSConfig: config}
+	main := &http.Server{
+		// The limits for reading and writing are for other paths, too: of a body that no handler reads, Go's server reads the rest.
+		Handler: mux, TLSConfig: config, MaxHeaderBytes: mostHeaders, ReadHeaderTimeout: headersDeadline, ReadTimeout: s.o.Attempt,
+		WriteTimeout: s.o.Budget + s.o.Attempt, IdleTimeout: idleDeadline,
+	}
 	connections.TLS{}.Apply(main.TLSConfig)
 	probes := http.NewServeMux()
 	probes.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
@@ -39,7 +55,7 @@ func (s *Shim) Serve(ctx context.Context, reviews, health net.Listener, certific
 	}
 	side := &http.Server{Handler: probes, ReadHeaderTimeout: 30 * time.Second}
 	ended := make(chan error, 2)
-	go func() { ended <- main.ServeTLS(reviews, "", "") }()
+	go func() { ended <- main.ServeTLS(fair.New(reviews, mostConnections), "", "") }()
 	go func() { ended <- side.Serve(health) }()
 	looking, stop := context.WithCancel(ctx)
 	defer stop()

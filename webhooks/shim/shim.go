@@ -99,14 +99,6 @@ func orDefault[N ~int | ~int64](n, otherwise N) N {
 // ServeHTTP implements http.Handler.
 func (s *Shim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	begin := time.Now()
-	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-	default:
-		s.refuse(w, http.StatusTooManyRequests, overloaded, fmt.Errorf("%d conversion reviews are being converted at the same time, which is the maximum: "+
-			"try again", s.o.Concurrency), begin)
-		return
-	}
 	h := &held{all: s.memory, most: s.o.InFlight}
 	defer h.backTo(held{all: s.memory})
 	c, code, err := s.read(w, r, h)
@@ -116,6 +108,15 @@ func (s *Shim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		s.refuse(w, code, invalidRequest, err, begin)
+		return
+	}
+	// Only now, because a client that sends slowly would otherwise keep a slot.
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	default:
+		s.refuse(w, http.StatusTooManyRequests, overloaded, fmt.Errorf("%d conversion reviews are being converted at the same time, which is the maximum: "+
+			"try again", s.o.Concurrency), begin)
 		return
 	}
 	ctx, cancel := context.WithDeadline(r.Context(), begin.Add(s.o.Budget))

@@ -514,6 +514,36 @@ func TestABodyThatDoesNotCome(t *testing.T) {
 	}
 }
 
+// A caller that sends slowly keeps no slot from others.
+func TestABodyOnItsWayTakesNoSlot(t *testing.T) {
+	c := &converter{}
+	address, ca := c.listening(t)
+	shim, err := New(Options{Upstreams: []string{s + "=" + address}, Trust: rest.TLSClientConfig{CAFile: ca}, Concurrency: 1,
+		Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, sender := io.Pipe()
+	slow := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/convert", body)
+	slow.Header.Set("Content-Type", "application/json")
+	first := httptest.NewRecorder()
+	ended := make(chan struct{})
+	go func() {
+		shim.ServeHTTP(first, slow)
+		close(ended)
+	}()
+	review := reviewOf("v1", p+"/v1beta2", machine(p+"/v1beta1", "a"))
+	_, _ = io.WriteString(sender, review[:1]) // returns once it is read
+	if w := ask(t, shim, review); w.Code != http.StatusOK {
+		t.Error(w.Code, w.Body)
+	}
+	_, _ = io.WriteString(sender, review[1:])
+	_ = sender.Close()
+	if <-ended; first.Code != http.StatusOK {
+		t.Error(first.Code, first.Body)
+	}
+}
+
 // results returns the counts of a counter's requests by their label "result".
 func results(t *testing.T, requests *prometheus.CounterVec) map[string]int {
 	t.Helper()

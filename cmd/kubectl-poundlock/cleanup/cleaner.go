@@ -70,7 +70,7 @@ func (c *cleaner) clean(ctx context.Context, f *inventory.Fleet, namespace strin
 	if err != nil {
 		return err
 	}
-	if c.name != presence.Name && !c.known && !slices.ContainsFunc(c.own, func(o owned) bool { return strings.HasPrefix(o.name, c.name) }) {
+	if c.name != presence.Name && !c.known && !configured(c.own, c.name) {
 		return cli.Exit(cli.CodeError, fmt.Sprintf("--name %s: there is no Deployment or Lease of this name in %s, "+
 			"and no webhook configuration of this name", c.name, namespace))
 	}
@@ -91,6 +91,14 @@ func (c *cleaner) clean(ctx context.Context, f *inventory.Fleet, namespace strin
 		}
 	}
 	return c.carryOut(ctx, namespace, changes)
+}
+
+// configured reports whether a webhook configuration has the name of an installation. A part of the name is not enough: the manager of that installation would
+// be looked for by the part, and not be found.
+func configured(own []owned, name string) bool {
+	return slices.ContainsFunc(own, func(o owned) bool {
+		return o.name == name && slices.Contains(presence.Webhooks, o.GroupVersionResource)
+	})
 }
 
 // show prints the whole plan.

@@ -108,10 +108,14 @@ func TestAMoveIsInterruptedAndResumed(t *testing.T) {
 func TestTheOrderAndTheControlPlane(t *testing.T) {
 	newSet(t, "second")
 	newSet(t, "canary")
-	out, code := sh(t, "kubectl poundlock migrate machineset/canary machineset/second --to clusterapi --dry-run=client")
-	if first, second := strings.Index(out, "machineset/canary"), strings.Index(out, "machineset/second"); code != 0 || first < 0 || second < first {
-		t.Errorf("exit code %d:\n%s", code, out)
+	for _, flags := range []string{"", " --with-machines"} { // not in the order of the alphabet
+		out, code := sh(t, "kubectl poundlock migrate machineset/second machineset/canary --to clusterapi --dry-run=client"+flags)
+		if first, second := strings.Index(out, "machineset/second"), strings.Index(out, "machineset/canary"); code != 0 || first < 0 || second < first {
+			t.Errorf("exit code %d:\n%s", code, out)
+		}
 	}
+	var out string
+	var code int
 	if out, code = sh(t, "kubectl poundlock migrate machineset/worker-b --to clusterapi --skip-blocked --yes"); code != 3 ||
 		!strings.Contains(out, "none of these objects can move") {
 		t.Errorf("what is left out was all: exit code %d:\n%s", code, out)

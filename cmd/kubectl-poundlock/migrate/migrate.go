@@ -145,9 +145,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 	if err := m.choose(f, t); err != nil {
 		return err
 	}
-	if !o.withMachines { // with its Machines, a set moves first, and they need not be named
-		t.InOrder(f.Pairs)
-	}
+	t.InOrder(f.Pairs)
 	if err := m.answered(ctx, q.Pairs[0].ClusterAPI); err != nil {
 		return err
 	}

@@ -168,12 +168,29 @@ func (t List) Nothing(selector, aside string) string {
 	return fmt.Sprintf("No %s was found%s.", what, aside)
 }
 
-// InOrder sorts the pairs by their targets, and keeps the order within one target, because a user names a canary first to move it first.
+// InOrder sorts the pairs by their targets, and keeps the order within one target, because a user names a canary first to move it first. A Machine that is no
+// target itself has the place of its MachineSet.
 func (t List) InOrder(pairs []inventory.Pair) {
 	place := func(p inventory.Pair) int {
 		return slices.IndexFunc(t, func(one Target) bool { return List{one}.Mean(p) })
 	}
-	slices.SortStableFunc(pairs, func(a, b inventory.Pair) int { return place(a) - place(b) })
+	sets := map[string]int{}
+	for _, p := range pairs {
+		if p.Kind.Scales {
+			sets[p.Namespaces.MachineAPI+"/"+p.Name] = place(p)
+		}
+	}
+	places := map[string]int{}
+	for _, p := range pairs {
+		at := place(p)
+		if set, has := sets[p.Namespaces.MachineAPI+"/"+p.Set()]; at < 0 && has && p.Kind.Parent != "" {
+			at = set
+		}
+		places[p.Namespaces.MachineAPI+"/"+p.Ref()] = at
+	}
+	slices.SortStableFunc(pairs, func(a, b inventory.Pair) int {
+		return places[a.Namespaces.MachineAPI+"/"+a.Ref()] - places[b.Namespaces.MachineAPI+"/"+b.Ref()]
+	})
 }
 
 // WithMachines returns a function that reports whether a pair is a target that matches, or a Machine of such a MachineSet. These Machines need not match.

@@ -12,8 +12,9 @@ import (
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
-// A set's Machines are found by the set that owns them, in its namespace.
-func TestASetWithItsMachines(t *testing.T) {
+// fleet returns the MachineSets a and b, and a Machine of each.
+func fleet(t *testing.T) *inventory.Fleet {
+	t.Helper()
 	const set = `{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, metadata: {name: NAME, namespace: openshift-machine-api}, spec: {}}`
 	const machine = `{apiVersion: machine.openshift.io/v1beta1, kind: Machine, metadata: {name: NAME, namespace: openshift-machine-api,
 		ownerReferences: [{apiVersion: machine.openshift.io/v1beta1, kind: MachineSet, name: SET, uid: u, controller: true}]}, spec: {}}`
@@ -25,6 +26,12 @@ func TestASetWithItsMachines(t *testing.T) {
 	if err != nil || len(f.Pairs) != 4 {
 		t.Fatal(err, f.Problems)
 	}
+	return f
+}
+
+// A set's Machines are found by the set that owns them, in its namespace.
+func TestASetWithItsMachines(t *testing.T) {
+	f := fleet(t)
 	list, err := Parse([]string{"machineset/a"})
 	if err != nil {
 		t.Fatal(err)
@@ -36,5 +43,29 @@ func TestASetWithItsMachines(t *testing.T) {
 	}
 	if want := []string{"machineset/a", "machine/a-1"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// What a user names first moves first: a set before its Machines, and both before what is named next.
+func TestTheOrderIsTheUsers(t *testing.T) {
+	for asked, want := range map[string][]string{
+		"machineset/b machineset/a": {"machineset/b", "machine/b-1", "machineset/a", "machine/a-1"},
+		"machineset":                {"machineset/a", "machineset/b", "machine/a-1", "machine/b-1"},
+		"machine/b-1 machineset/a":  {"machine/b-1", "machineset/a", "machine/a-1"},
+	} {
+		list, err := Parse(strings.Fields(asked))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := fleet(t)
+		f.Narrow(list.WithMachines(f.Pairs, func(inventory.Pair) bool { return true }))
+		list.InOrder(f.Pairs)
+		var got []string
+		for _, p := range f.Pairs {
+			got = append(got, p.Ref())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", asked, got, want)
+		}
 	}
 }
