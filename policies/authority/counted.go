@@ -134,9 +134,9 @@ func (r Roster) why(u policies.Uncounted, machine map[API]*policies.Object) stri
 		return fmt.Sprintf("no MachineSet owns the Machine yet. The MachineSet of %s adopts the Machine, because of the Machine's labels, once the set is "+
 			"unpaused", API(u.By).Text())
 	case machine[API(u.By)] != nil && !owned(machine[API(u.By)]):
-		return fmt.Sprintf("no MachineSet owns the Machine, but the MachineSet of %s would adopt the Machine because of its labels. Change the Machine's labels, "+
-			"or migrate the "+
-			"Machine to %s first",
+		return fmt.Sprintf("no MachineSet owns the Machine, but the MachineSet of %s would adopt the Machine because of its labels. To prevent that, "+
+			"change the Machine's labels. Or migrate the Machine to %[2]s first: the set then adopts it at once, and if it has more Machines than "+
+			"spec.replicas, deletes one with its instance",
 			API(u.By).Text(), other.Text())
 	case u.Unreflected:
 		kind, _ := KindNamed("Machine")

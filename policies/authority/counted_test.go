@@ -47,13 +47,13 @@ func TestUncounted(t *testing.T) {
 		"Machine API's set would adopt a Machine that no set owns": {
 			[]string{good("x", "m"), `{"metadata":{"name":"y","labels":{"set":"a"}},"status":{"authoritativeAPI":"MachineAPI"}}`},
 			[]string{good("x", "c"), `{"metadata":{"name":"y","labels":{"set":"a"},"annotations":{"cluster.x-k8s.io/paused":"true"}}}`},
-			[]string{"y MachineAPI no MachineSet owns the Machine, but the MachineSet of Machine API would adopt the Machine because of its labels. Change the Machine's labels, or " +
-				"migrate the Machine to Cluster API first"}},
+			[]string{"y MachineAPI no MachineSet owns the Machine, but the MachineSet of Machine API would adopt the Machine because of its labels. To prevent that, " +
+				"change the Machine's labels. Or migrate the Machine to Cluster API first: the set then adopts it at once, and if it has more Machines than spec.replicas, deletes one"}},
 		"Cluster API's set would adopt a Machine that no set owns": {
 			[]string{`{"metadata":{"name":"y","labels":{"set":"a"}},"status":{"authoritativeAPI":"ClusterAPI"}}`},
 			[]string{`{"metadata":{"name":"y","labels":{"set":"a"}}}`},
-			[]string{"y ClusterAPI no MachineSet owns the Machine, but the MachineSet of Cluster API would adopt the Machine because of its labels. Change the Machine's labels, or " +
-				"migrate the Machine to Machine API first"}},
+			[]string{"y ClusterAPI no MachineSet owns the Machine, but the MachineSet of Cluster API would adopt the Machine because of its labels. To prevent that, " +
+				"change the Machine's labels. Or migrate the Machine to Machine API first: the set then adopts it at once, and if it has more Machines than spec.replicas, deletes one"}},
 		"Cluster API's set, which is authoritative, will adopt a Machine that has moved to it": {
 			[]string{`{"metadata":{"name":"y","labels":{"set":"a"}},"status":{"authoritativeAPI":"ClusterAPI"}}`},
 			[]string{`{"metadata":{"name":"y","labels":{"set":"a"}}}`},
