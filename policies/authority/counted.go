@@ -130,6 +130,9 @@ func (r Roster) unreflected(u policies.Uncounted, machine map[API]*policies.Obje
 func (r Roster) why(u policies.Uncounted, machine map[API]*policies.Object) string {
 	other := API(u.By).Other()
 	switch twin := machine[other]; {
+	case machine[API(u.By)] != nil && !owned(machine[API(u.By)]) && Read(r.Sets[MachineAPI]).Current == Migrating:
+		return fmt.Sprintf("no MachineSet owns the Machine, and the MachineSet of %s selects it. While authority over the sets moves, neither of them adopts a "+
+			"Machine: change the Machine's labels, or cancel the move and let the set adopt the Machine first", API(u.By).Text())
 	case machine[API(u.By)] != nil && !owned(machine[API(u.By)]) && Source(Read(r.Sets[MachineAPI])) == API(u.By):
 		return fmt.Sprintf("no MachineSet owns the Machine yet. The MachineSet of %s adopts the Machine, because of the Machine's labels, once the set is "+
 			"unpaused", API(u.By).Text())

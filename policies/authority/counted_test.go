@@ -58,6 +58,10 @@ func TestUncounted(t *testing.T) {
 			[]string{`{"metadata":{"name":"y","labels":{"set":"a"}},"status":{"authoritativeAPI":"ClusterAPI"}}`},
 			[]string{`{"metadata":{"name":"y","labels":{"set":"a"}}}`},
 			[]string{"y ClusterAPI no MachineSet owns the Machine yet. The MachineSet of Cluster API adopts the Machine, because of the Machine's labels, once the set is unpaused"}},
+		"while the sets move, none of them adopts such a Machine": {
+			[]string{`{"metadata":{"name":"y","labels":{"set":"a"}},"status":{"authoritativeAPI":"ClusterAPI"}}`},
+			[]string{`{"metadata":{"name":"y","labels":{"set":"a"}}}`},
+			[]string{"y ClusterAPI no MachineSet owns the Machine, and the MachineSet of Cluster API selects it. While authority over the sets moves, neither of them adopts"}},
 		"a Machine that no set owns does not match": {
 			[]string{`{"metadata":{"name":"y","labels":{"set":"b"}},"status":{"authoritativeAPI":"MachineAPI"}}`},
 			[]string{`{"metadata":{"name":"y","labels":{"set":"b"},"annotations":{"cluster.x-k8s.io/paused":"true"}}}`}, nil},
@@ -73,6 +77,9 @@ func TestUncounted(t *testing.T) {
 			status := ""
 			if strings.Contains(name, "which is authoritative") {
 				status = `,"status":{"authoritativeAPI":"ClusterAPI"}`
+			}
+			if strings.Contains(name, "while the sets move") {
+				status = `,"status":{"authoritativeAPI":"Migrating","synchronizedAPI":"ClusterAPI"}`
 			}
 			r := authority.Roster{
 				Sets: map[authority.API]*policies.Object{

@@ -347,6 +347,9 @@ func blocked(s State) (Step, bool) {
 		return s.wait(ReasonNotProvisioned, WhoMachineAPI|WhoInfra,
 			"The move to Cluster API starts once the Machine is past Provisioning and its infrastructure is provisioned."), true
 	}
+	if s.Unowned {
+		return s.wait(ReasonCatchingUp, WhoMirror, "The move to %s starts once the MachineSet owns the Machine's mirror, too. "+unownedText, to), true
+	}
 	if s.Uncounted != 0 {
 		return s.uncounted("The move to %s does not start until both MachineSets count the same Machines: otherwise a set would create or delete a Machine.",
 			to), true
@@ -371,6 +374,9 @@ func (s State) uncounted(format string, args ...any) Step {
 	}
 	return s.wait(ReasonUncounted, WhoMachines, format, args...)
 }
+
+// unownedText is the part of messages that says why a move waits while State.Unowned is true.
+const unownedText = "The set's mirror is being deleted or recreated, and until the new one owns the mirror, another MachineSet could adopt the Machine."
 
 // judgedText is the part of messages that says what a move waits for while State.Judged is true.
 const judgedText = "its MachineSet would delete a Machine that a MachineHealthCheck once marked as unhealthy and that no active check selects any more. " +
@@ -491,6 +497,9 @@ func forth(s State) Step {
 		return s.wait(ReasonCatchingUp, WhoMirror, "Machine API has paused: waiting until Poundlock has prepared Cluster API's objects. Poundlock removes the "+
 			"Machine's failure and phase from the status of these objects, because Cluster API's controllers report their own, and "+
 			"sets "+SparedAnnotation+" if there is no instance yet.")
+	}
+	if s.Unowned {
+		return s.wait(ReasonCatchingUp, WhoMirror, "%s has paused: waiting until the MachineSet owns the Machine's mirror, too. "+unownedText, s.Origin.Text())
 	}
 	if s.Uncounted != 0 {
 		return s.uncounted("%s has paused: waiting until both MachineSets count the same Machines. Otherwise the other set would create or delete a Machine.",

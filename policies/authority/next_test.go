@@ -330,6 +330,14 @@ func TestNext(t *testing.T) {
 				s.MachineAPI.Acknowledged, s.ClusterAPI, s.Infra, s.Unprepared = AcknowledgedPaused, held(toldStands), held(toldStands), true
 			}),
 			Step{Action: Wait, On: WhoMirror, Reason: ReasonCatchingUp}},
+		"a Machine whose mirror no set owns at the moment would be adopted by another": {
+			inMachineAPI(toClusterAPI, func(s *State) { s.Unowned = true }), Step{Action: Wait, On: WhoMirror, Reason: ReasonCatchingUp}},
+		"the same, in mid-move": {
+			inMachineAPI(toClusterAPI, migrating, func(s *State) {
+				s.MachineAPI.Acknowledged, s.ClusterAPI, s.Infra, s.Unowned = AcknowledgedPaused, held(toldStands), held(toldStands), true
+			}),
+			Step{Action: Wait, On: WhoMirror, Reason: ReasonCatchingUp}},
+		"and back": {inClusterAPI(toMachineAPI, func(s *State) { s.Unowned = true }), Step{Action: Wait, On: WhoMirror, Reason: ReasonCatchingUp}},
 		"it keeps nobody who goes back": {
 			inMachineAPI(migrating, func(s *State) { s.MachineAPI.Acknowledged, s.Unprepared = AcknowledgedPaused, true }),
 			Step{Action: Switch, To: MachineAPI, On: WhoMachineAPI, Cancelled: true, Reason: ReasonCancelled}},

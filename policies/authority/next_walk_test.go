@@ -76,6 +76,10 @@ func everyState(visit func(State)) {
 											visit(s) // it is only reported in this case
 											s.Unprepared = false
 										}
+										if s.Unowned = !set && requested.Other() != Unset; s.Unowned {
+											visit(s)
+											s.Unowned = false
+										}
 										if s.Ended = current == Migrating && holdsDeletedTarget(s); s.Ended {
 											visit(s) // it only matters in this case
 											s.Ended = false

@@ -83,6 +83,8 @@ type State struct {
 	// Unprepared reports, during a move from the Machine API, that Cluster API's objects still have what the move clears (LeftBehind), or that a Machine without
 	// an instance does not yet have the annotation that spares it from its checks (Spares).
 	Unprepared bool
+	// Unowned reports, for a Machine that is to move, that the MachineSet of the other API does not own its mirror at present (Objects.unowned).
+	Unowned bool
 	// Unrecorded reports that nothing stored says that the authoritative API's object has existed (Shape.Existed).
 	Unrecorded bool
 }
@@ -151,7 +153,9 @@ type Objects struct {
 	// Holders are the names of other Machines with the ID of the pair's instance, gathered if State.HoldersMatter. AlsoKept are the objects, as a kind and a name,
 	// that a provider keeps for this instance and that are not the pair's.
 	Holders, AlsoKept []string
-	Enabled           bool
+	// Sets are the MachineSets of both APIs with the name of the set that owns the Machine (OwningSetOf), gathered if State.HoldersMatter.
+	Sets    map[API]*policies.Object
+	Enabled bool
 }
 
 // InfraActs reports whether controllers act on a cloud for the kind's infrastructure object: it is true for an infrastructure machine and false for a template.
@@ -208,6 +212,7 @@ func (o Objects) State() State {
 	s.RequestsOpen = o.requestsOpen(s.source())
 	s.Decided = s.Instance == InstanceNotRequested && o.decided(shape)
 	s.Unrecorded = !shape.Existed()
+	s.Unowned = o.unowned(s.source())
 	s.Unprepared = s.Current == Migrating && s.Origin == MachineAPI && o.unprepared(shape)
 	s.CaughtUp = o.caughtUp(s.source(), shape) && o.hooksCarried(s.source()) && (s.source() != MachineAPI || o.instanceKept()) && !o.Uncompared
 	return s

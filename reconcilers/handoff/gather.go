@@ -6,6 +6,7 @@ package handoff
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -66,7 +67,7 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, key types.N
 	}
 	p.objects.InfraPausedLately = r.pausedLately(p, p.infra)
 	p.objects.InfraInstancePausedLately = r.pausedLately(p, p.infraInstance)
-	if err := r.gatherHolders(ctx, p); err != nil {
+	if err := errors.Join(r.gatherHolders(ctx, p), r.gatherSets(ctx, from, p)); err != nil {
 		return nil, err
 	}
 	if p.kind.InfraActs() && p.core != nil && authority.RequestedElsewhere(p.objects.ClusterAPI) {
@@ -75,6 +76,23 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, key types.N
 		}
 	}
 	return p, r.gatherUncounted(ctx, from, p)
+}
+
+// gatherSets reads the MachineSets of both APIs with the name of the set that owns a Machine which is to move.
+func (r *reconciler) gatherSets(ctx context.Context, from client.Reader, p *pair) error {
+	parent, ok := authority.KindNamed(p.kind.Parent)
+	name := p.objects.OwningSetOf(authority.Source(authority.Read(p.objects.MachineAPI)))
+	if !ok || name == "" || p.core == nil || p.machineAPI == nil || !p.state().HoldersMatter() {
+		return nil
+	}
+	p.objects.Sets = map[authority.API]*policies.Object{}
+	for api, namespace := range map[authority.API]string{authority.MachineAPI: p.machineAPI.GetNamespace(), authority.ClusterAPI: p.core.GetNamespace()} {
+		var err error
+		if _, p.objects.Sets[api], err = get(ctx, from, parent.GVKOf(api), namespace, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // get returns an object in two forms: as it is written, and as policies read it. Both are nil if the object does not exist, or if its kind is not served.
