@@ -31,8 +31,7 @@ func (r *reconciler) gatherSurroundings(ctx context.Context, p *pair, deserted b
 	return err
 }
 
-// gatherCluster reads the Cluster of the Cluster API object. The Cluster needs no watch: once somebody unpauses it, Cluster API's controllers acknowledge, and
-// that requeues the pair.
+// gatherCluster reads the Cluster of the Cluster API object.
 func (r *reconciler) gatherCluster(ctx context.Context, from client.Reader, p *pair) (err error) {
 	if name := authority.ClusterOf(p.objects.ClusterAPI); name != "" {
 		_, p.objects.Cluster, err = get(ctx, from, facts.ClusterKind, p.core.GetNamespace(), name)

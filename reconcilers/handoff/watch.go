@@ -9,11 +9,14 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/poundlock/poundlock/facts"
@@ -46,14 +49,35 @@ func (r *reconciler) setup(mgr ctrl.Manager, concurrency int) error {
 			return w.Watch(kind, r.behind)
 		})
 	}
-	err = errors.Join(w.Watch(r.kind.MachineAPIGVK(), r.behind), w.Watch(r.kind.ClusterAPIGVK(), r.behind))
+	all := pairfacts.Woken{Kind: r.kind, Pairs: r.pairs, Cache: mgr.GetCache()}
+	err = errors.Join(w.Watch(r.kind.MachineAPIGVK(), r.behind), w.Watch(r.kind.ClusterAPIGVK(), r.behind),
+		w.Watch(facts.ClusterKind, all.Everything, pausesChange()))
 	if child, ok := r.kind.Children(); ok {
 		// If a CRD is created or deleted, that changes what a set waits for, although no Machine of the set changes.
-		all := pairfacts.Woken{Kind: r.kind, Pairs: r.pairs, Cache: mgr.GetCache()}
 		err = errors.Join(err, w.Watch(child.MachineAPIGVK(), r.above, countChanges()), w.Watch(child.ClusterAPIGVK(), r.above, countChanges()),
 			c.Watch(served.Changes(mgr.GetCache(), func(ctx context.Context) []reconcile.Request { return all.Everything(ctx, nil) })))
 	}
 	return err
+}
+
+// pausesChange lets the events of a Cluster pass by which it is paused or unpaused. After that, Cluster API's controllers do not look at every object at once,
+// so that no event of the object itself would requeue its pair.
+func pausesChange() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		DeleteFunc:  func(event.DeleteEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+		UpdateFunc:  func(e event.UpdateEvent) bool { return pausesAll(e.ObjectOld) != pausesAll(e.ObjectNew) },
+	}
+}
+
+func pausesAll(cluster client.Object) bool {
+	u, ok := cluster.(*unstructured.Unstructured)
+	if !ok {
+		return false
+	}
+	paused, _, _ := unstructured.NestedBool(u.Object, "spec", "paused")
+	return paused
 }
 
 // above returns the request for the pair of the MachineSet that owns a Machine. For a Machine without an owner it returns the set that the Machine's label
