@@ -55,9 +55,9 @@ func (s steps) changeOwner(want *unstructured.Unstructured) *pairs.Write {
 	}
 }
 
-// countedBy reports whether set, of the mirror's API, owns the mirror, and neither of the two is being deleted. side is the API of the other set. If Cluster API
-// is authoritative for the sets, the Machine API's may be being deleted: Cluster API's set goes on and keeps its Machines. It stays paused until it counts them
-// (authority.State.Uncounted), and the deletion of the Machine API's set waits until it is no longer paused, so neither would end.
+// countedBy reports whether set, of the mirror's API, owns the mirror, and neither of the two is being deleted. side is the API of the other set. If Cluster
+// API is authoritative for the sets, the Machine API's may be being deleted: Cluster API's set goes on and keeps its Machines. It stays paused until it counts
+// them (authority.State.Uncounted), and the deletion of the Machine API's set waits until it is no longer paused, so neither would end.
 func (s steps) countedBy(set *unstructured.Unstructured, side authority.API) bool {
 	mirror, _ := s.Mirror()
 	owner := pairs.ControllerOf(mirror)

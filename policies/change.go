@@ -143,8 +143,8 @@ type Facts struct {
 	// MachineAPISets are the MachineSets of the Machine API, in addition to Sets, if a MachineDeployment is deleted.
 	MachineAPISets []*Object
 	// Siblings are the MachineSets that a rule compares with the MachineSet or Machine under review. They are all MachineSets of its API, including the one under
-	// review. If a MachineSet is created or deleted, they are the MachineSets of both APIs. Adoptable are the Machines that one of Siblings may adopt. If a MachineSet is
-	// deleted, these are the Machines that are left without a set. Otherwise they are the Machines of the set's API that no set owns.
+	// review. If a MachineSet is created or deleted, they are the MachineSets of both APIs. Adoptable are the Machines that one of Siblings may adopt. If a
+	// MachineSet is deleted, these are the Machines that are left without a set. Otherwise they are the Machines of the set's API that no set owns.
 	Siblings, Adoptable []*Object
 	// Deployments are Cluster API's MachineDeployments. They are looked up if a MachineSet is to move to Cluster API, or if one of them may select the MachineSet.
 	Deployments []*Object

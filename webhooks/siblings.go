@@ -16,8 +16,9 @@ import (
 )
 
 // siblings adds to c the MachineSets in the API of the set under review, and the Machines of that API that no set owns, because these sets may adopt them. If
-// the set is created, it adds the MachineSets of the other API as well. If the set is deleted, it adds instead the Machines that the deletion leaves without a set, in either API, and the MachineSets of both APIs. For a Machine under
-// review it adds only the MachineSets of the Machine's API. The cost grows with the number of sets and of these Machines, but not with the size of the fleet.
+// the set is created, it adds the MachineSets of the other API as well. If the set is deleted, it adds instead the Machines that the deletion leaves without a
+// set, in either API, and the MachineSets of both APIs. For a Machine under review it adds only the MachineSets of the Machine's API. The cost grows with the
+// number of sets and of these Machines, but not with the size of the fleet.
 func (l Lookups) siblings(ctx context.Context, c *policies.Change) error {
 	if l.Sets == nil || l.Owned == nil {
 		return nil

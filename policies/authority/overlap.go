@@ -29,9 +29,10 @@ func selectsMachinesAnew(c policies.Change) bool {
 		labels.Set(madeWith(c.Old)).String() != labels.Set(madeWith(c.New)).String()
 }
 
-// SelectorsOverlap warns if a MachineSet and another one select each other's new Machines, and if the set adopts Machines that no set owns. The other set is one
-// of the same API, or, when the set is created, one that exists only in the other API: the Machines of both may come to that API. A set counts only the Machines that it owns, so nothing happens to a Machine as long as it has an owner. A set that selects a Machine without an owner adopts the
-// Machine, and deletes Machines beyond its spec.replicas.
+// SelectorsOverlap warns if a MachineSet and another one select each other's new Machines, and if the set adopts Machines that no set owns. The other set is
+// one of the same API, or, when the set is created, one that exists only in the other API: the Machines of both may come to that API. A set counts only the
+// Machines that it owns, so nothing happens to a Machine as long as it has an owner. A set that selects a Machine without an owner adopts the Machine, and
+// deletes Machines beyond its spec.replicas.
 func SelectorsOverlap(c policies.Change) policies.Verdict {
 	if !selectsMachinesAnew(c) {
 		return policies.Verdict{}

@@ -42,7 +42,9 @@ func TestAMachineMovesWhileItsSetIsRecreated(t *testing.T) {
 		settled(t, second)
 		settled(t, machine)
 
-		remove := func() answer { return kubectl(t, "", capiSet(second.name).args("delete", "--wait=false", "--cascade=orphan")...) }
+		remove := func() answer {
+			return kubectl(t, "", capiSet(second.name).args("delete", "--wait=false", "--cascade=orphan")...)
+		}
 		if requestFirst {
 			request(t, machine, "ClusterAPI")
 			if a := remove(); !a.ok && !strings.Contains(a.err, "selectors-overlap") {

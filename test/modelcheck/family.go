@@ -149,8 +149,8 @@ type families struct {
 
 func (f *families) starts() map[string]family { return f.begin }
 
-// newFamily returns a synchronized family: two MachineSets, and `of` Machines with instances. The APIs are those that are authoritative for the sets and for the
-// Machines.
+// newFamily returns a synchronized family: two MachineSets, and `of` Machines with instances. The APIs are those that are authoritative for the sets and for
+// the Machines.
 func newFamily(of int, sets, authoritative authority.API) family {
 	w := family{sm: here | synch, sc: here | synch | holds, course: settled(sets), replicas: uint8(of)}
 	for i := range of {

@@ -100,7 +100,7 @@ func (familyHandoff) Moves(t *familyTurn) {
 }
 
 // handsOff returns the handoff's next step, which is authority.Next with what the handoff would read.
-func (t *families) handsOff(w *family) authority.Step {
+func (f *families) handsOff(w *family) authority.Step {
 	c := w.course
 	s := authority.State{Enabled: true, Requested: c.requested, Current: c.current, Origin: c.origin, CaughtUp: !c.behind && w.sm.has(synch),
 		Instance: authority.InstanceKnown, Uncounted: w.uncounted(), Synchronized: metav1.ConditionTrue,
@@ -112,7 +112,7 @@ func (t *families) handsOff(w *family) authority.Step {
 			s.ClusterAPI.Finalizer = authority.FinalizerPresent
 		}
 	}
-	return t.rules.next(s)
+	return f.rules.next(s)
 }
 
 // uncounted returns the sides that count a Machine which the other side does not count.

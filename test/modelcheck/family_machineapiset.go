@@ -34,8 +34,8 @@ func (familyMachineAPISet) Moves(t *familyTurn) {
 	}
 }
 
-// scale keeps the authoritative set at its number of Machines. It deletes one of them, whichever API is authoritative for that Machine, or creates one. In walks
-// with the deed flips it creates none, since these would be too many states. There it must not even want to, unless a Machine was to end.
+// scale keeps the authoritative set at its number of Machines. It deletes one of them, whichever API is authoritative for that Machine, or creates one. In
+// walks with the deed flips it creates none, since these would be too many states. There it must not even want to, unless a Machine was to end.
 func (t *familyTurn) scale(a authority.API) {
 	if t.was.sets(a).presence() != authority.Present {
 		return

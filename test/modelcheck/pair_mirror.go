@@ -156,10 +156,10 @@ func (p *pairs) toClusterAPI(w *pair) op {
 		p.freesI(w),
 		when(!p.set && !w.c.has(there) && w.m.source() == authority.MachineAPI, p.hooking(w, makeC, makeCHooked)), // before the provider's object, which names it
 		when(!p.set && !w.i.has(there), knowing(w.m, makeI, makeIKnowing)),
-		when(!p.set && (!w.i.has(mark|pauseRequested) || w.i.has(pid) != w.m.has(pid) || w.c.has(there) && !w.i.has(owned)), knowing(w.m, fixI, fixIKnowing)),
+		when(!p.set && (!w.i.has(mark) || w.i.has(pid) != w.m.has(pid) || w.c.has(there) && !w.i.has(owned)), knowing(w.m, fixI, fixIKnowing)),
 		when(!w.c.has(there), makeC),
 	)
-	if i == noOp && (!w.c.has(mark|pauseRequested|syncFin|fresh) || (w.m ^ w.c).has(lacking) || p.hooking(w, fixC, fixCHooked) == fixCHooked != w.c.has(hooked)) {
+	if i == noOp && (!w.c.has(mark|syncFin|fresh) || (w.m ^ w.c).has(lacking) || p.hooking(w, fixC, fixCHooked) == fixCHooked != w.c.has(hooked)) {
 		return p.hooking(w, fixC, fixCHooked)
 	}
 	return first(i, p.asks(w, aboutKept), when(!w.m.has(synced|caught) || w.m.has(failed), synchronize))

@@ -263,7 +263,10 @@ func carries(to, mirror which) func(*pair, *pass) bool {
 // ID of the instance.
 func becomeI(knowing bool) func(*pair, *pass) bool {
 	return func(w *pair, p *pass) bool {
-		w.i.set(there | mark | pauseRequested)
+		if !w.i.has(there) { // the mirror pauses nothing that exists
+			w.i.set(pauseRequested)
+		}
+		w.i.set(there | mark)
 		w.i.clear(theirs)
 		if w.i.clear(pid); knowing {
 			w.i.set(pid)
@@ -280,14 +283,17 @@ func becomeI(knowing bool) func(*pair, *pass) bool {
 	}
 }
 
-// becomeC returns the apply of the Cluster API object: marked, paused, and with the spec that the Machine API object had when it was read. hook: with
+// becomeC returns the apply of the Cluster API object: marked, paused if it is created, and with the spec that the Machine API object had when it was read. hook: with
 // Poundlock's hook.
 func becomeC(hook bool) func(*pair, *pass) bool {
 	return func(w *pair, p *pass) bool {
 		if w.c.has(leaving) && !w.c.has(syncFin) {
 			return false
 		}
-		w.c.set(there | mark | pauseRequested | syncFin)
+		if !w.c.has(there) { // the mirror pauses nothing that exists
+			w.c.set(pauseRequested)
+		}
+		w.c.set(there | mark | syncFin)
 		if w.c.clear(theirs | hooked); hook {
 			w.c.set(hooked)
 		}
