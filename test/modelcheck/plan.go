@@ -283,8 +283,8 @@ func becomeI(knowing bool) func(*pair, *pass) bool {
 	}
 }
 
-// becomeC returns the apply of the Cluster API object: marked, paused if it is created, and with the spec that the Machine API object had when it was read. hook: with
-// Poundlock's hook.
+// becomeC returns the apply of the Cluster API object: marked, paused if it is created, and with the spec that the Machine API object had when it was read.
+// hook: with Poundlock's hook.
 func becomeC(hook bool) func(*pair, *pass) bool {
 	return func(w *pair, p *pass) bool {
 		if w.c.has(leaving) && !w.c.has(syncFin) {
