@@ -593,6 +593,20 @@ func Owns(live *unstructured.Unstructured, path fieldpath.Path) bool {
 	return false
 }
 
+// OwnedBelow returns the names of the fields directly beneath a path that the mirror owns, or of which it owns a part. For many fields it is much faster than
+// Owns, which reads the managed fields for each of them. The object may be nil.
+func OwnedBelow(live *unstructured.Unstructured, path fieldpath.Path) sets.Set[string] {
+	if live == nil {
+		return nil
+	}
+	for _, e := range live.GetManagedFields() {
+		if Ours(e) {
+			return sets.New(Names(e, path)...)
+		}
+	}
+	return nil
+}
+
 // Claimed reports whether the mirror has applied to live at any time, as the managed fields show.
 func Claimed(live *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(live.GetManagedFields(), Ours)
