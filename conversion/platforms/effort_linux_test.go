@@ -5,6 +5,7 @@ package platforms_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"runtime"
@@ -531,7 +532,7 @@ func costs(t *testing.T, kit conversiontest.Kit, raw []byte) {
 				return core.Check("Machine", within(`{"metadata":{"name":"m"},"spec":{"providerSpec":{"value":`, `}}}`), env)
 			},
 			func() field.ErrorList {
-				return core.CheckTwin("Machine", []byte(`{"metadata":{"name":"m"},"spec":{}}`), within(`{"metadata":{"name":"m"},"spec":`, `}`), env)
+				return core.CheckTwin("Machine", refersTo(kit), within(`{"metadata":{"name":"m"},"spec":`, `}`), env)
 			})
 	}
 	budget := perKB * time.Duration(2+len(raw)/1024)
@@ -550,6 +551,13 @@ func costs(t *testing.T, kit conversiontest.Kit, raw []byte) {
 			t.Fatalf("%s: %v for %d bytes: %.300s", kit.Platform.Name, took, len(raw), raw)
 		}
 	}
+}
+
+// refersTo is a Cluster API Machine that refers to an infrastructure machine with the name m. Without the reference no infrastructure machine is converted.
+func refersTo(kit conversiontest.Kit) []byte {
+	of := kit.Platform.InfraMachine
+	return fmt.Appendf(nil, `{"metadata":{"name":"m"},"spec":{"infrastructureRef":{"apiGroup":%q,"kind":%q,"name":"m"},"bootstrap":{"dataSecretName":"worker-user-data"}}}`,
+		of.Group, of.Kind)
 }
 
 // processor is the CPU time of the test's own thread.
