@@ -96,10 +96,16 @@ func inheritsTags(p *pass, own gcpv1.ResourceManagerTags) {
 	}
 }
 
-// instanceLabels returns the labels that Machine API gives to an instance: the given ones, the Infrastructure's resourceLabels and the cluster's label.
+// instanceLabels returns the labels that Machine API gives to an instance: the given ones, the Infrastructure's resourceLabels and the cluster's label. It
+// leaves out a resourceLabel whose value a controller of one of the APIs would replace.
 func instanceLabels(p *pass, given map[string]string) map[string]string {
 	out := map[string]string{}
+	fixed := fixedLabels(p)
 	for _, l := range listed(p, "resourceLabels") {
+		if want, is := fixed[l["key"]]; is && want.value != l["value"] {
+			p.Note("labels["+l["key"]+"]", "the Infrastructure's resourceLabels have another value, but "+want.by+" always sets this label to "+want.value)
+			continue
+		}
 		out[l["key"]] = l["value"]
 	}
 	maps.Copy(out, given)
