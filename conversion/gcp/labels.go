@@ -83,6 +83,11 @@ func exists(p *pass) bool { return p.Core.ProviderID != "" && !p.Core.Template }
 // contains the rest of the GCPCluster's list, because a merge patch replaces a list.
 func inheritsTags(p *pass, own gcpv1.ResourceManagerTags) {
 	theirs, _, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "resourceManagerTags")
+	if len(theirs) > mostTags && !exists(p) { // with a patch for each tag, the time would grow with the square of their number
+		p.Unsupported("resourceManagerTags", len(theirs), fmt.Sprintf("an instance can have at most %d resource manager tags, and Cluster API gives it the %d "+
+			"tags of spec.resourceManagerTags of the GCPCluster: remove some there", mostTags, len(theirs)))
+		return
+	}
 	for i, item := range theirs {
 		tag, _ := item.(map[string]any)
 		key, _, _ := unstructured.NestedString(tag, "key")

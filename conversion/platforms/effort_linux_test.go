@@ -234,6 +234,46 @@ func TestNoTwoListsMultiply(t *testing.T) {
 	}
 }
 
+// TestNoClusterMultiplies: an infrastructure cluster object with a long list is not read once for each item of a list.
+func TestNoClusterMultiplies(t *testing.T) {
+	const n = 2000
+	var tags, texts, subnets []any
+	for i := range n {
+		tags = append(tags, map[string]any{"parentID": "p", "key": "k" + strconv.Itoa(i), "value": "v"})
+		subnets = append(subnets, map[string]any{"filter": map[string]any{"name": "s" + strconv.Itoa(i)}})
+	}
+	for i := range 10 * n {
+		texts = append(texts, "t"+strconv.Itoa(i))
+	}
+	for platform, c := range map[string]struct{ cluster, spec map[string]any }{
+		"GCP":       {map[string]any{"resourceManagerTags": tags}, nil},
+		"OpenStack": {map[string]any{"tags": texts}, map[string]any{"networks": []any{map[string]any{"subnets": subnets}}}},
+	} {
+		t.Run(platform, func(t *testing.T) {
+			kit, err := platformstest.Named(platform)
+			if err != nil {
+				t.Fatal(err)
+			}
+			env := kit.Env()
+			env.InfraCluster = merged(env.InfraCluster, map[string]any{"spec": c.cluster}).(map[string]any)
+			raw, err := json.Marshal(map[string]any{"metadata": map[string]any{"name": "m"},
+				"spec": map[string]any{"providerSpec": map[string]any{"value": merged(kit.ProviderSpec, c.spec)}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, err := json.Marshal(c.cluster)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := processor(t)
+			core.Check("Machine", raw, env)
+			if took, kb := processor(t)-before, (len(raw)+len(list))/1024; took > perKB/2*time.Duration(kb) {
+				t.Errorf("%v for %d KB", took, kb)
+			}
+		})
+	}
+}
+
 // TestManyLabelsOfANodeAreQuick: the names of labels and annotations for Nodes, which an annotation lists, are read and written once.
 func TestManyLabelsOfANodeAreQuick(t *testing.T) {
 	kit := platformstest.Kits()[0]
