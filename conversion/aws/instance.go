@@ -105,8 +105,8 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 	}
 }
 
-// refusedThere reports an error for one of the Infrastructure's resourceTags that Cluster API's webhook would refuse. The CRD of the Infrastructure accepts more
-// characters than this webhook.
+// refusedThere reports an error for one of the Infrastructure's resourceTags that Cluster API's webhook would refuse. The CRD of the Infrastructure accepts
+// more characters than this webhook.
 func refusedThere(p *pass, name, value string) {
 	reason, remedy := badTag(name, value), "give a tag of this name another value in tags"
 	switch {

@@ -183,8 +183,8 @@ func clusterAlone(p *pass, own map[string]string) map[string]string {
 	return out
 }
 
-// otherCase reports an error for each of a machine's tags that the AzureCluster has in another case. Cluster API's controller sends both to Azure, which refuses
-// the machine.
+// otherCase reports an error for each of a machine's tags that the AzureCluster has in another case. Cluster API's controller sends both to Azure, which
+// refuses the machine.
 func otherCase(p *pass, path string, own map[string]string) {
 	if p.Env.Infrastructure == nil || p.Env.InfraCluster == nil {
 		return

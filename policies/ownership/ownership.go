@@ -593,8 +593,8 @@ func Owns(live *unstructured.Unstructured, path fieldpath.Path) bool {
 	return false
 }
 
-// OwnedBelow returns the names of the fields directly beneath a path that the mirror owns, or of which it owns a part. For many fields it is much faster than
-// Owns, which reads the managed fields for each of them. The object may be nil.
+// OwnedBelow returns the names of the fields directly beneath a path that the mirror owns, wholly or in part. For many fields it is much faster than Owns,
+// which reads the managed fields for each of them. The object may be nil.
 func OwnedBelow(live *unstructured.Unstructured, path fieldpath.Path) sets.Set[string] {
 	if live == nil {
 		return nil
