@@ -294,6 +294,28 @@ func TestTheAWSClusterMayNotReplaceMachineAPIsOwnTags(t *testing.T) {
 	}
 }
 
+// TestWhatTheInfrastructureTagsAndClusterAPIRefuses: the CRD of the Infrastructure accepts characters that Cluster API's webhook refuses.
+func TestWhatTheInfrastructureTagsAndClusterAPIRefuses(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		key, value, tags string
+		want             []string
+	}{
+		"a value":                   {"team", "locks;keys", `[]`, []string{"tags[team]: FieldValueNotSupported"}},
+		"with another in this spec": {"team", "locks;keys", `[{"name": "team", "value": "locks"}]`, nil},
+		"a name":                    {"te,am", "locks", `[]`, []string{"tags[te,am]: FieldValueNotSupported"}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			env := testEnv()
+			env.Infrastructure = map[string]any{"status": map[string]any{"platformStatus": map[string]any{"aws": map[string]any{
+				"resourceTags": []any{map[string]any{"key": c.key, "value": c.value}}}}}}
+			env.InfraCluster["spec"].(map[string]any)["additionalTags"] = map[string]any{}
+			p := conversion.NewPass(env, &conversion.Core{}, "")
+			conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain, `{"tags": `+c.tags+`}`))
+			conversiontest.Same(t, c.want, p.Errors())
+		})
+	}
+}
+
 func TestTagsThatAreLeftOutAreNoted(t *testing.T) {
 	p := conversion.NewPass(testEnv(), &conversion.Core{}, "spec")
 	p.CollectNotes()

@@ -94,6 +94,7 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 				c.AdditionalTags = map[string]string{}
 			}
 			c.AdditionalTags[name] = value
+			refusedThere(p, name, value)
 		}
 	}
 	inherits(p, "tags", c.AdditionalTags, false)
@@ -102,6 +103,20 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 			"together with the Infrastructure's resourceTags the machine has %d tags, but Cluster API accepts at most %d tags: remove some",
 			len(c.AdditionalTags), maxTags))
 	}
+}
+
+// refusedThere reports an error for one of the Infrastructure's resourceTags that Cluster API's webhook would refuse. The CRD of the Infrastructure accepts
+// more characters than this webhook.
+func refusedThere(p *pass, name, value string) {
+	reason, remedy := badTag(name, value), "give a tag of this name another value in tags"
+	switch {
+	case reason == "":
+		return
+	case badTag(name, "") != "":
+		remedy = "remove the tag from status.platformStatus.aws.resourceTags of the Infrastructure, or leave Machine API authoritative"
+	}
+	p.Unsupported("tags["+name+"]", value, fmt.Sprintf("Machine API gives each instance this tag of the Infrastructure's resourceTags, but %s: %s",
+		strings.TrimSuffix(reason, ". Remove this tag"), remedy))
 }
 
 // tagsFrom writes the AWSMachine's tags to the providerSpec, except for tags that Machine API adds by itself. It also writes the tags that only the

@@ -158,6 +158,9 @@ func TestWhatAProviderSpecMayHave(t *testing.T) {
 		"a tag that only machines here get":  {patch: `{}`, env: cluster(nil, "additionalTags")},
 		"another value of it there":          {patch: `{}`, env: cluster("keys", "additionalTags", "team")},
 		"the same, named":                    {patch: `{"tags": {"team": "locks"}}`, env: cluster(nil, "additionalTags")},
+		"a tag there, in another case":       {patch: `{"tags": {"Stage": "1"}}`, env: cluster("1", "additionalTags", "stage"), want: []string{"tags[Stage]: FieldValueNotSupported"}},
+		"the Infrastructure's, in another":   {patch: `{}`, env: platform([]any{map[string]any{"key": "Team", "value": "locks"}}, "resourceTags"), want: []string{"tags[Team]: FieldValueNotSupported"}},
+		"a long mark of ownership":           {patch: `{"tags": {"kubernetes.io_cluster.lock-7x2k9": "` + strings.Repeat("x", 300) + `"}}`},
 		"a mark of ownership":                {patch: `{}`, env: cluster("owned", "additionalTags", "kubernetes.io_cluster.lock-7x2k9")},
 
 		// Secrets.
@@ -362,6 +365,7 @@ func TestWhatAnInfraSpecMayHave(t *testing.T) {
 		"a bootstrap extension":                {patch: `{"disableVMBootstrapExtension": false}`, want: []string{"disableVMBootstrapExtension: FieldValueNotSupported"}},
 		"the cluster's mark":                   {patch: `{"additionalTags": {"kubernetes.io_cluster.lock-7x2k9": "owned"}}`},
 		"the cluster's mark, shared":           {patch: `{"additionalTags": {"kubernetes.io_cluster.lock-7x2k9": "shared"}}`, want: []string{"additionalTags[kubernetes.io_cluster.lock-7x2k9]: FieldValueNotSupported"}},
+		"a tag of the cluster in another case": {patch: `{"additionalTags": {"Stage": "1"}}`, env: cluster("1", "additionalTags", "stage"), want: []string{"additionalTags[Stage]: FieldValueNotSupported"}},
 		"a tag with a question mark":           {patch: `{"additionalTags": {"a?": "1"}}`, want: []string{"additionalTags[a?]: FieldValueInvalid"}},
 		"its own instance":                     {patch: `{"providerID": "azure:///x"}`},
 		"another instance":                     {patch: `{"providerID": "azure:///y"}`, want: []string{"providerID: FieldValueNotSupported"}},

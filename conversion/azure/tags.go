@@ -4,12 +4,16 @@
 package azure
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	azurev1 "sigs.k8s.io/cluster-api-provider-azure/api/v1beta1"
+
+	"github.com/poundlock/poundlock/conversion"
 )
 
 func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
@@ -27,8 +31,15 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 			all[name] = value
 		}
 	}
-	checkTags(p, "tags", m.Tags, all)
+	checked := maps.Clone(m.Tags)
+	for name := range checked {
+		if p.Env.Infrastructure != nil && strings.EqualFold(name, ownerTag(p)) {
+			checked[name] = owned // Machine API ignores the value, however long
+		}
+	}
+	checkTags(p, "tags", checked, all)
 	inherits(p, "tags", all)
+	otherCase(p, "tags", all)
 	c.AdditionalTags = all
 }
 
@@ -36,6 +47,7 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 // AzureCluster has. For a control plane Machine such a tag is an error instead.
 func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	checkTags(p, "additionalTags", c.AdditionalTags, c.AdditionalTags)
+	otherCase(p, "additionalTags", c.AdditionalTags)
 	derived := derivedTags(p)
 	for name, value := range c.AdditionalTags {
 		if p.Env.Infrastructure != nil && strings.EqualFold(name, ownerTag(p)) && value != owned {
@@ -169,6 +181,34 @@ func clusterAlone(p *pass, own map[string]string) map[string]string {
 		return named(own, name) || marksOwner(name) || is && have == value
 	})
 	return out
+}
+
+// otherCase reports an error for each of a machine's tags that the AzureCluster has in another case. Cluster API's controller sends both to Azure, which
+// refuses the machine.
+func otherCase(p *pass, path string, own map[string]string) {
+	if p.Env.Infrastructure == nil || p.Env.InfraCluster == nil {
+		return
+	}
+	lower := make(map[string]string, len(own))
+	for name := range own {
+		lower[strings.ToLower(name)] = name
+	}
+	theirs := clusterTags(p)
+	for _, name := range slices.Sorted(maps.Keys(theirs)) {
+		have, is := lower[strings.ToLower(name)]
+		if _, same := own[name]; same || !is || marksOwner(name) {
+			continue
+		}
+		patch, err := json.Marshal(map[string]any{"spec": map[string]any{"additionalTags": map[string]any{name: nil}}})
+		if err != nil {
+			p.Add(field.InternalError(field.NewPath(path), err))
+			continue
+		}
+		p.Command(path+"["+have+"]", own[have], fmt.Sprintf("the AzureCluster has the tag %q, and Azure ignores case in the names of tags: write the name as the "+
+			"AzureCluster does, or remove the tag from the AzureCluster, for all Machines of the cluster", name),
+			fmt.Sprintf("kubectl patch %s --type=merge -p %s", p.InfraCluster(), conversion.Quoted(string(patch))), "Make the change by hand: kubectl edit "+
+				p.InfraCluster())
+	}
 }
 
 // marksOwner reports whether a tag of this name only marks a resource's owner. Each API has its own such tags.

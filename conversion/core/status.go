@@ -276,9 +276,10 @@ func infrastructureDeleted(c clusterv1.MachineStatus) bool {
 // because the Machine API's controllers do not update it while they are paused: it would stay False after a hook has been removed.
 func drainableFrom(core *unstructured.Unstructured) machinev1beta1.Condition {
 	var hooks []string
-	for _, k := range sorted(core.GetAnnotations()) {
+	annotations := core.GetAnnotations() // each call copies all of them
+	for _, k := range sorted(annotations) {
 		if strings.HasPrefix(k, clusterv1.PreDrainDeleteHookAnnotationPrefix) {
-			hooks = append(hooks, fmt.Sprintf("%s (owner %s)", strings.TrimPrefix(k, preDrain), core.GetAnnotations()[k]))
+			hooks = append(hooks, fmt.Sprintf("%s (owner %s)", strings.TrimPrefix(k, preDrain), annotations[k]))
 		}
 	}
 	if len(hooks) == 0 {

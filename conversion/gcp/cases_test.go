@@ -186,6 +186,31 @@ func shared(project string) func(*conversion.Env) {
 }
 
 // TestHugeLists: long lists convert, and a list with a limit has an error that names it.
+// TestLabelsOfTheInfrastructureThatClusterAPIReplaces: they would be refused in a spec, so the Infrastructure's go neither there nor back.
+func TestLabelsOfTheInfrastructureThatClusterAPIReplaces(t *testing.T) {
+	env := gcptest.Kit().Env()
+	set(&env.Infrastructure, []any{
+		map[string]any{"key": "capg-role", "value": "x"}, map[string]any{"key": "team", "value": "locks"},
+	}, "status", "platformStatus", "gcp", "resourceLabels")
+	p := conversion.NewPass(&env, &conversion.Core{Template: true}, "")
+	p.CollectNotes()
+	there := conversiontest.ToClusterAPI(p, plain(t)).(*infraSpec)
+	if _, wrong := there.AdditionalLabels["capg-role"]; wrong || there.AdditionalLabels["team"] != "locks" || len(p.Notes()) != 1 {
+		t.Errorf("there: %v, noted: %v", there.AdditionalLabels, p.Notes())
+	}
+	raw, err := json.Marshal(there)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conversiontest.Same(t, nil, p.Errors())
+	p = conversion.NewPass(&env, &conversion.Core{Template: true, FailureDomain: gcptest.Zone, BootstrapSecret: new("worker-user-data")}, "")
+	back := conversiontest.ToMachineAPI(p, raw).(*providerSpec)
+	if _, wrong := back.Labels["capg-role"]; wrong {
+		t.Errorf("back: %v", back.Labels)
+	}
+	conversiontest.Same(t, nil, p.Errors())
+}
+
 func TestHugeLists(t *testing.T) {
 	tags, pools := make([]map[string]string, 51), make([]string, 10_000)
 	for i := range tags {

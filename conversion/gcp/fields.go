@@ -70,7 +70,8 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 	// Labels, metadata and tags.
 	of.Iso(at("labels", inInstalled+"status.platformStatus.gcp.resourceLabels"), at("additionalLabels", "GCPCluster"+elsewhere+"spec.additionalLabels"),
 		"The labels are copied. A GCPMachine also has the labels that Machine API adds to every instance: kubernetes-io-cluster-CLUSTER=owned, and the "+
-			"Infrastructure's resourceLabels that the machine does not set itself. Cluster API adds capg-cluster-CLUSTER and capg-role by itself. It also "+
+			"Infrastructure's resourceLabels that the machine does not set itself. Cluster API adds capg-cluster-CLUSTER and capg-role by itself, so other "+
+			"values of these resourceLabels are left out. It also "+
 			"adds the GCPCluster's additionalLabels to a new instance, so the machine must list these additionalLabels. In the conversion back the mirror "+
 			"lists them, except in a control plane Machine.",
 		labelsTo, labelsFrom),

@@ -83,6 +83,11 @@ func exists(p *pass) bool { return p.Core.ProviderID != "" && !p.Core.Template }
 // contains the rest of the GCPCluster's list, because a merge patch replaces a list.
 func inheritsTags(p *pass, own gcpv1.ResourceManagerTags) {
 	theirs, _, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "resourceManagerTags")
+	if len(theirs) > mostTags && !exists(p) { // with a patch for each tag, the time would grow with the square of their number
+		p.Unsupported("resourceManagerTags", len(theirs), fmt.Sprintf("an instance can have at most %d resource manager tags, and Cluster API gives it the %d "+
+			"tags of spec.resourceManagerTags of the GCPCluster: remove some there", mostTags, len(theirs)))
+		return
+	}
 	for i, item := range theirs {
 		tag, _ := item.(map[string]any)
 		key, _, _ := unstructured.NestedString(tag, "key")
@@ -96,10 +101,16 @@ func inheritsTags(p *pass, own gcpv1.ResourceManagerTags) {
 	}
 }
 
-// instanceLabels returns the labels that Machine API gives to an instance: the given ones, the Infrastructure's resourceLabels and the cluster's label.
+// instanceLabels returns the labels that Machine API gives to an instance: the given ones, the Infrastructure's resourceLabels and the cluster's label. It
+// leaves out a resourceLabel whose value a controller of one of the APIs would replace.
 func instanceLabels(p *pass, given map[string]string) map[string]string {
 	out := map[string]string{}
+	fixed := fixedLabels(p)
 	for _, l := range listed(p, "resourceLabels") {
+		if want, is := fixed[l["key"]]; is && want.value != l["value"] {
+			p.Note("labels["+l["key"]+"]", "the Infrastructure's resourceLabels have another value, but "+want.by+" always sets this label to "+want.value)
+			continue
+		}
 		out[l["key"]] = l["value"]
 	}
 	maps.Copy(out, given)

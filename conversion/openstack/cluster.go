@@ -15,9 +15,15 @@ import (
 	"github.com/poundlock/poundlock/conversion"
 )
 
-// cluster is the part of the OpenStackCluster that the rows read.
+// cluster is the part of the OpenStackCluster that the rows read for each port. Therefore it has no list of any length: the CRD accepts few subnets.
 type cluster struct {
-	Spec   openstackv1.OpenStackClusterSpec `json:"spec"`
+	Spec struct {
+		Network                    *openstackv1.NetworkParam          `json:"network"`
+		Subnets                    []openstackv1.SubnetParam          `json:"subnets"`
+		APIServerLoadBalancer      *openstackv1.APIServerLoadBalancer `json:"apiServerLoadBalancer"`
+		DisableAPIServerFloatingIP *bool                              `json:"disableAPIServerFloatingIP"`
+		DisableExternalNetwork     *bool                              `json:"disableExternalNetwork"`
+	} `json:"spec"`
 	Status struct {
 		Network *openstackv1.NetworkStatus `json:"network"`
 	} `json:"status"`

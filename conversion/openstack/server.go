@@ -12,6 +12,7 @@ import (
 
 	machinev1alpha1 "github.com/openshift/api/machine/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 	openstackv1 "sigs.k8s.io/cluster-api-provider-openstack/api/v1beta1"
@@ -171,7 +172,8 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 func withClusters(p *pass, tags []string) []string {
 	seen := sets.New[string]()
 	out := distinct(p, "tags", tags, seen)
-	for _, tag := range clusterOf(p).Spec.Tags {
+	theirs, _, _ := unstructured.NestedStringSlice(p.Env.InfraCluster, "spec", "tags")
+	for _, tag := range theirs {
 		if !seen.Has(tag) {
 			seen.Insert(tag)
 			out = append(out, tag)

@@ -5,6 +5,7 @@ package platforms_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"runtime"
@@ -228,6 +229,46 @@ func TestNoTwoListsMultiply(t *testing.T) {
 			}
 			if len(errs) != 1 || !strings.Contains(errs[0].Detail, "larger than API servers store") {
 				t.Errorf("it says: %.500s", errs.ToAggregate())
+			}
+		})
+	}
+}
+
+// TestNoClusterMultiplies: an infrastructure cluster object with a long list is not read once for each item of a list.
+func TestNoClusterMultiplies(t *testing.T) {
+	const n = 2000
+	var tags, texts, subnets []any
+	for i := range n {
+		tags = append(tags, map[string]any{"parentID": "p", "key": "k" + strconv.Itoa(i), "value": "v"})
+		subnets = append(subnets, map[string]any{"filter": map[string]any{"name": "s" + strconv.Itoa(i)}})
+	}
+	for i := range 10 * n {
+		texts = append(texts, "t"+strconv.Itoa(i))
+	}
+	for platform, c := range map[string]struct{ cluster, spec map[string]any }{
+		"GCP":       {map[string]any{"resourceManagerTags": tags}, nil},
+		"OpenStack": {map[string]any{"tags": texts}, map[string]any{"networks": []any{map[string]any{"subnets": subnets}}}},
+	} {
+		t.Run(platform, func(t *testing.T) {
+			kit, err := platformstest.Named(platform)
+			if err != nil {
+				t.Fatal(err)
+			}
+			env := kit.Env()
+			env.InfraCluster = merged(env.InfraCluster, map[string]any{"spec": c.cluster}).(map[string]any)
+			raw, err := json.Marshal(map[string]any{"metadata": map[string]any{"name": "m"},
+				"spec": map[string]any{"providerSpec": map[string]any{"value": merged(kit.ProviderSpec, c.spec)}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, err := json.Marshal(c.cluster)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := processor(t)
+			core.Check("Machine", raw, env)
+			if took, kb := processor(t)-before, (len(raw)+len(list))/1024; took > perKB/2*time.Duration(kb) {
+				t.Errorf("%v for %d KB", took, kb)
 			}
 		})
 	}
@@ -531,7 +572,7 @@ func costs(t *testing.T, kit conversiontest.Kit, raw []byte) {
 				return core.Check("Machine", within(`{"metadata":{"name":"m"},"spec":{"providerSpec":{"value":`, `}}}`), env)
 			},
 			func() field.ErrorList {
-				return core.CheckTwin("Machine", []byte(`{"metadata":{"name":"m"},"spec":{}}`), within(`{"metadata":{"name":"m"},"spec":`, `}`), env)
+				return core.CheckTwin("Machine", refersTo(kit), within(`{"metadata":{"name":"m"},"spec":`, `}`), env)
 			})
 	}
 	budget := perKB * time.Duration(2+len(raw)/1024)
@@ -550,6 +591,13 @@ func costs(t *testing.T, kit conversiontest.Kit, raw []byte) {
 			t.Fatalf("%s: %v for %d bytes: %.300s", kit.Platform.Name, took, len(raw), raw)
 		}
 	}
+}
+
+// refersTo is a Cluster API Machine that refers to an infrastructure machine with the name m. Without the reference no infrastructure machine is converted.
+func refersTo(kit conversiontest.Kit) []byte {
+	of := kit.Platform.InfraMachine
+	return fmt.Appendf(nil, `{"metadata":{"name":"m"},"spec":{"infrastructureRef":{"apiGroup":%q,"kind":%q,"name":"m"},"bootstrap":{"dataSecretName":"worker-user-data"}}}`,
+		of.Group, of.Kind)
 }
 
 // processor is the CPU time of the test's own thread.

@@ -65,6 +65,7 @@ func TestWhatAProviderSpecMayHave(t *testing.T) {
 		"the template's processors": {patch: `{"numCPUs": null}`, want: []string{"numCPUs: FieldValueRequired"}},
 		"one processor":             {patch: `{"numCPUs": 1}`, want: []string{"numCPUs: FieldValueNotSupported"}},
 		"two processors":            {patch: `{"numCPUs": 2, "numCoresPerSocket": 2}`},
+		"cores below nothing":       {patch: `{"numCoresPerSocket": -1}`, want: []string{"numCoresPerSocket: FieldValueInvalid"}},
 		"the template's memory":     {patch: `{"memoryMiB": null}`, want: []string{"memoryMiB: FieldValueRequired"}},
 		"memory below nothing":      {patch: `{"memoryMiB": -1}`, want: []string{"memoryMiB: FieldValueInvalid"}},
 		"a tag":                     {patch: `{"tagIDs": ["urn:vmomi:InventoryServiceTag:5736bf56-49f5-4667-b38c-b97e09dc9578:GLOBAL"]}`},

@@ -55,7 +55,7 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		"The number is required, because Cluster API does not take it from the template. It must be at least 2, because Cluster API creates no machine "+
 			"with fewer CPUs. An absent or smaller number in Cluster API comes back as 2, because Cluster API's controllers then use 2.",
 		cpusTo, cpusFrom),
-	of.Same("numCoresPerSocket", "numCoresPerSocket"),
+	of.Iso(at("numCoresPerSocket"), at("numCoresPerSocket"), "The number must not be negative.", perSocketTo, perSocketFrom),
 	of.Iso(at("memoryMiB"), at("memoryMiB"),
 		"The size is required, because Cluster API does not take it from the template. An absent size in Cluster API comes back as 2048, because Cluster "+
 			"API's controllers then use 2048.", memoryTo, memoryFrom),

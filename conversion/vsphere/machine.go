@@ -106,6 +106,19 @@ func cpusTo(p *pass, m *providerSpec, c *infraSpec) {
 
 func cpusFrom(_ *pass, c *infraSpec, m *providerSpec) { m.NumCPUs = max(c.NumCPUs, leastCPUs) }
 
+// perSocketTo and perSocketFrom refuse a negative number, which the provider's webhook does not, but vSphere does.
+func perSocketTo(p *pass, m *providerSpec, c *infraSpec) {
+	if c.NumCoresPerSocket = m.NumCoresPerSocket; m.NumCoresPerSocket < 0 {
+		p.Invalid("numCoresPerSocket", m.NumCoresPerSocket, "must not be negative")
+	}
+}
+
+func perSocketFrom(p *pass, c *infraSpec, m *providerSpec) {
+	if m.NumCoresPerSocket = c.NumCoresPerSocket; c.NumCoresPerSocket < 0 {
+		p.Invalid("numCoresPerSocket", c.NumCoresPerSocket, "must not be negative")
+	}
+}
+
 func memoryTo(p *pass, m *providerSpec, c *infraSpec) {
 	switch {
 	case m.MemoryMiB == 0:

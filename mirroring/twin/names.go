@@ -77,9 +77,9 @@ func content(o *unstructured.Unstructured) map[string]any {
 // because there may be no other copy.
 func (s Twin) leave(want *unstructured.Unstructured) {
 	for _, of := range []string{"labels", "annotations"} {
-		others := authority.LeftAlone(s.Kind.Name, "metadata."+of)
+		others, owned := authority.LeftAlone(s.Kind.Name, "metadata."+of), ownership.OwnedBelow(s.MachineAPI, managedfields.Path("metadata", of))
 		for name, value := range pairs.Below(pairs.Below(content(s.MachineAPI), "metadata"), of) {
-			if slices.Contains(others, name) || authority.Theirs(name) && ownership.Owns(s.MachineAPI, managedfields.Path("metadata", of, name)) {
+			if slices.Contains(others, name) || authority.Theirs(name) && owned.Has(name) {
 				text, _ := value.(string)
 				pairs.Put(want, text, "metadata", of, name)
 			}

@@ -4,12 +4,16 @@
 package twin
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/poundlock/poundlock/conversion"
@@ -18,6 +22,7 @@ import (
 	"github.com/poundlock/poundlock/mirroring/mirroringtest"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/ownership"
 )
 
 func TestNamesThatAreNotMirrored(t *testing.T) {
@@ -72,6 +77,31 @@ func TestNamesThatTheMirrorLeaves(t *testing.T) {
 		if diff := cmp.Diff(mirroringtest.Machine(t, c.after).Object, want.Object); diff != "" {
 			t.Errorf("%s: %s", c.sentence, diff)
 		}
+	}
+}
+
+// TestManyNamesAreLeftQuickly: the managed fields are not read once for each name.
+func TestManyNamesAreLeftQuickly(t *testing.T) {
+	annotations, owned := map[string]string{}, map[string]any{}
+	for i := range 5000 {
+		name := "argocd.argoproj.io/x" + strconv.Itoa(i)
+		annotations[name], owned["f:"+name] = "v", map[string]any{}
+	}
+	fields, err := json.Marshal(map[string]any{"f:metadata": map[string]any{"f:annotations": owned}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	live, want := mirroringtest.Machine(t, `{}`), mirroringtest.Machine(t, `{}`)
+	live.SetAnnotations(annotations)
+	live.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: ownership.Manager, Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1",
+		FieldsV1: metav1.NewFieldsV1(string(fields))}})
+	began := time.Now()
+	Of(&pairs.State{Kind: mirroringtest.Kind(t, "Machine"), MachineAPI: live}).leave(want)
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("it takes %v", took)
+	}
+	if n := len(want.GetAnnotations()); n != len(annotations) {
+		t.Errorf("%d annotations are left", n)
 	}
 }
 

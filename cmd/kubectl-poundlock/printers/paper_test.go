@@ -54,6 +54,7 @@ func TestWrapBreaksNoCommand(t *testing.T) {
 		"in backquotes":             {"`" + move + "` moves it", "  " + move + "\n  moves it"},
 		"before a bracket":          {"type " + move + " (as admin)", "  type\n  " + move + "\n  (as admin)"},
 		"one that is piped into it": {`list it: echo '{"a": "it'\''s here"}' | kubectl apply --server-side -f -`, "  list it:\n  " + `echo '{"a": "it'\''s here"}' | kubectl apply --server-side -f -`},
+		"several that are piped":    {`list them: echo '{"a": "b c d"}' | kubectl apply -f -; echo '{"e": "f g h"}' | kubectl apply -f -`, "  list them:\n  " + `echo '{"a": "b c d"}' | kubectl apply -f -` + "\n  " + `echo '{"e": "f g h"}' | kubectl apply -f -`},
 		"another's":                 {`find it: aws ec2 describe-images --filters 'Name=tag:Name,Values=a b'; this is a master`, "  find it:\n  aws ec2 describe-images --filters 'Name=tag:Name,Values=a b'\n  this is a master"},
 		"another's name in a text":  {"it is what aws elbv2 describe-load-balancers prints", "  it is what aws elbv2\n  describe-load-balancers\n  prints"},
 		"all of it in brackets":     {"mirror them first (" + move + "). So", "  mirror them first\n  " + move + "\n  So"},

@@ -96,12 +96,14 @@ func unbracketed(command string) (before, bare, after string) {
 // isCommand reports whether a part of a text is a command: only commands contain spaces.
 func isCommand(word string) bool { return strings.Contains(word, " ") }
 
-// beginsCommand reports whether a command begins at a word. A kubectl command may begin anywhere. Any other command begins after a colon, as in messages.
+// beginsCommand reports whether a command begins at a word. A kubectl command may begin anywhere. Any other command begins after a colon, as in messages, or
+// after a semicolon, if it is not the first of several.
 func beginsCommand(all []string, i int) bool {
 	if i+1 >= len(all) {
 		return false
 	}
-	return strings.TrimLeft(all[i], "(`…") == "kubectl" || i > 0 && strings.HasSuffix(all[i-1], ":") && (all[i] == "echo" || all[i] == "aws")
+	return strings.TrimLeft(all[i], "(`…") == "kubectl" || i > 0 && strings.ContainsAny(all[i-1][len(all[i-1])-1:], ":;") &&
+		(all[i] == "echo" || all[i] == "aws")
 }
 
 // commandLength returns how many words a command has. It ends with the text, or at a word with which a sentence continues or ends. A quoted text is one

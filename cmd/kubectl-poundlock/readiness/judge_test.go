@@ -5,6 +5,7 @@ package readiness_test
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -123,6 +124,16 @@ func TestJudge(t *testing.T) {
 
 // Somebody has deleted the provider's machine of a Machine that Cluster API runs. Its move to the Machine API begins where both Machines have the ID, although
 // the mirror reports InfrastructureNotFound: it does without that object as soon as the move is asked for.
+// TestAnObjectOfClusterAPIAloneNeedsItsCounterpart: a table of answers names it.
+func TestAnObjectOfClusterAPIAloneNeedsItsCounterpart(t *testing.T) {
+	const check = `{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"MachineHealthCheck","metadata":{"name":"a","namespace":"openshift-cluster-api"},
+"spec":{"clusterName":"lock","selector":{"matchLabels":{"a":"b"}},"checks":{"unhealthyNodeConditions":[{"type":"Ready","status":"False","timeoutSeconds":300}]}}}`
+	got := judge(t, authority.MachineAPI, cluster, awsCluster, check)
+	if got.Readiness != readiness.Unknown || !slices.Equal(got.Needs, []string{"the Machine API MachineHealthCheck"}) {
+		t.Errorf("%s: %s, needs %q", got.Readiness, got.Message, got.Needs)
+	}
+}
+
 func TestAMachineWhoseInfrastructureIsGone(t *testing.T) {
 	const (
 		lost     = `{"type":"Synchronized","status":"False","reason":"InfrastructureNotFound","message":"AWSMachine a does not exist"}`
