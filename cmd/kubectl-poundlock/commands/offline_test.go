@@ -282,6 +282,19 @@ func FuzzCheckAnswers(f *testing.F) {
 	})
 }
 
+// TestASetThatTheFilesHaveOnlyInClusterAPI: whether it may move back is decided by an object that was not given, and check names it.
+func TestASetThatTheFilesHaveOnlyInClusterAPI(t *testing.T) {
+	good := strings.NewReplacer("deviceIndex: 2, ", "", "ami: {filters: [{name: x}]}", "ami: {id: ami-1}").Replace(odd)
+	made, text, code := run(t, zoo+good, "convert", "-f", "-", "--comments=false")
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, text)
+	}
+	out, text, code := run(t, zoo+made, "check", "-f", "-", "--to", "machineapi", "--fail-on", "blocked")
+	if code != 0 || !strings.Contains(out, "needs the Machine API MachineSet [1]") || !strings.Contains(out, "give it too (-f)") {
+		t.Errorf("exit code %d: %s%s", code, out, text)
+	}
+}
+
 // Tables and documents are sorted by the given field.
 func TestSortBy(t *testing.T) {
 	const corpus = "../../../conversion/platforms/testdata/corpus/aws/"

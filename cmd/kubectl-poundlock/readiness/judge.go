@@ -286,6 +286,7 @@ func alone(f Finding, p inventory.Pair, env conversion.Env, unknown error, lacks
 		return f.lacking(needs, p)
 	}
 	if p.Source != "" {
+		f.Needs = []string{"the Machine API " + p.Kind.Name}
 		return f.finding(Unknown, ReasonUnknown, fmt.Sprintf("every field converts; the files do not contain the Machine API %s of this name, in which the move is "+
 			"requested: give it too (-f), or run this command against the cluster", p.Kind.Name))
 	}
