@@ -51,8 +51,8 @@ type limits struct {
 // room is what may be used at the same time.
 type room struct{ turns, bytes *semaphore.Weighted }
 
-// sender is the room of one client, by its IP address, and how many of its reviews are there. Its huge reviews wait for limits.huge one at a time, so that those
-// of another client wait behind one of them and not behind all.
+// sender is the room of one client, by its IP address, and how many of its reviews are there. Its huge reviews wait for limits.huge one at a time, so that
+// those of another client wait behind one of them and not behind all.
 type sender struct {
 	room
 	huge    *semaphore.Weighted
