@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -72,6 +73,63 @@ func TestAlerts(t *testing.T) {
 	}
 	if alerts == 0 {
 		t.Error("there are no alerts")
+	}
+}
+
+// TestThresholds plays each alert's comparisons with a value at which it must be quiet, and one at which it must fire.
+func TestThresholds(t *testing.T) {
+	text, err := os.ReadFile("components/monitoring/prometheusrule.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const minute, day = 60.0, 24 * 60 * 60.0
+	type values struct{ quiet, fires float64 }
+	any := values{0, 1} // how many series are past their threshold
+	cases := map[string][]values{
+		"PoundlockHandoffWaits":        {{29 * minute, 31 * minute}, any},
+		"PoundlockMirrorFails":         {{29 * minute, 31 * minute}, any},
+		"PoundlockStandsStill":         {{0, 1}},
+		"PoundlockMachineSetOutlived":  {{59 * minute, 61 * minute}, {8 * day, 6 * day}, any},
+		"PoundlockNobodyLeads":         {{1, 0}},
+		"PoundlockMirrorWritesFail":    {{0.01, 1}}, // a second: single conflicts are normal
+		"PoundlockControlPlaneStopped": {{0, 1}},
+		"PoundlockInstallDegraded":     {{0, 1}},
+		"PoundlockInstallDrift":        {{1, 10}},
+		"PoundlockAdmissionFails":      {{0, 0.001}},
+		"PoundlockAway":                {{0, 1}}, // inside absent()
+		"PoundlockNotEnforced":         {{1, 0}},
+		"PoundlockCertificateExpires":  {{4 * day, 2 * day}, {1, 0}},
+	}
+	comparison := regexp.MustCompile(`(<=|>=|==|<|>) *([0-9.]+(?: *\* *[0-9.]+)*)`)
+	seen := 0
+	for _, group := range strict[prometheusRule](t, text).Spec.Groups {
+		for _, r := range group.Rules {
+			found := comparison.FindAllStringSubmatch(r.Expr, -1)
+			if len(found) != len(cases[r.Alert]) {
+				t.Errorf("%s compares %d times, and %d are played: %s", r.Alert, len(found), len(cases[r.Alert]), r.Expr)
+				continue
+			}
+			seen++
+			for i, part := range found {
+				limit := 1.0
+				for factor := range strings.SplitSeq(part[2], "*") {
+					f, err := strconv.ParseFloat(strings.TrimSpace(factor), 64)
+					if err != nil {
+						t.Fatal(err)
+					}
+					limit *= f
+				}
+				is := func(v float64) bool {
+					return strings.Contains(part[1], "=") && v == limit || strings.HasPrefix(part[1], "<") && v < limit || strings.HasPrefix(part[1], ">") && v > limit
+				}
+				if v := cases[r.Alert][i]; is(v.quiet) || !is(v.fires) {
+					t.Errorf("%s: %q fires at %v: %t, at %v: %t", r.Alert, part[0], v.quiet, is(v.quiet), v.fires, is(v.fires))
+				}
+			}
+		}
+	}
+	if seen != len(cases) {
+		t.Errorf("%d alerts are played, and %d are known", seen, len(cases))
 	}
 }
 

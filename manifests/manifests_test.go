@@ -23,6 +23,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/resmap"
@@ -341,6 +342,7 @@ func TestOverlays(t *testing.T) {
 				t.Errorf("the account %s/%s is not %s, whose writes are kept out of the webhooks", account.Namespace, account.Name, User())
 			}
 			checkInjection(t, b)
+			checkMonitor(t, b)
 			checkImages(t, b)
 			checkMemory(t, b)
 			checkReplicas(t, b, overlay)
@@ -440,13 +442,52 @@ func TestTheInstallersRole(t *testing.T) {
 	}
 }
 
-// checkInjection: injectors are asked about webhook configurations alone. Policies are of the same API group, and have no caBundle.
+// checkInjection: injectors are asked about webhook configurations alone. Policies are of the same API group, and have no caBundle. cert-manager is given a
+// Certificate that exists.
 func checkInjection(t *testing.T, b *built) {
 	t.Helper()
+	known := map[string]string{"service.beta.openshift.io/inject-cabundle": "true"}
 	for _, r := range b.Resources() {
-		for name := range r.GetAnnotations() {
-			if strings.Contains(name, "/inject-") && !strings.HasSuffix(r.GetKind(), "WebhookConfiguration") {
-				t.Errorf("%s %s has %s", r.GetKind(), r.GetName(), name)
+		if r.GetKind() == "Certificate" && r.GetName() == "poundlock-serving" {
+			known["cert-manager.io/inject-ca-from"] = r.GetNamespace() + "/" + r.GetName()
+		}
+	}
+	for _, r := range b.Resources() {
+		for name, value := range r.GetAnnotations() {
+			if strings.Contains(name, "/inject-") && (!strings.HasSuffix(r.GetKind(), "WebhookConfiguration") || known[name] != value) {
+				t.Errorf("%s %s has %s: %s", r.GetKind(), r.GetName(), name, value)
+			}
+		}
+	}
+}
+
+// checkMonitor: Prometheus asks for the metrics as the manager serves them, and verifies the certificate.
+func checkMonitor(t *testing.T, b *built) {
+	t.Helper()
+	secure := slices.ContainsFunc(b.deployments, func(d appsv1.Deployment) bool {
+		return slices.Contains(d.Spec.Template.Spec.Containers[0].Args, "--metrics-secure")
+	})
+	for _, r := range b.Resources() {
+		if r.GetKind() != "ServiceMonitor" {
+			continue
+		}
+		content, err := r.Map()
+		if err != nil {
+			t.Fatal(err)
+		}
+		endpoints, _, err := unstructured.NestedSlice(content, "spec", "endpoints")
+		if err != nil || len(endpoints) == 0 {
+			t.Fatalf("endpoints %v, %v", endpoints, err)
+		}
+		for _, e := range endpoints {
+			e, _ := e.(map[string]any)
+			scheme, _, _ := unstructured.NestedString(e, "scheme")
+			unverified, _, _ := unstructured.NestedBool(e, "tlsConfig", "insecureSkipVerify")
+			name, _, _ := unstructured.NestedString(e, "tlsConfig", "serverName")
+			token, _, _ := unstructured.NestedString(e, "bearerTokenFile")
+			ref := b.validating[0].Webhooks[0].ClientConfig.Service // the metrics have the webhooks' certificate
+			if (scheme == "https") != secure || secure != (name == ref.Name+"."+ref.Namespace+".svc") || secure == (token == "") || unverified {
+				t.Errorf("secure metrics: %t, asked for by %v", secure, e)
 			}
 		}
 	}

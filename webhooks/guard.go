@@ -32,8 +32,8 @@ const (
 	bytesOfTurn = 16 << 10
 	// mostBytes is the limit for the bodies of all reviews that have arrived, at least in part, and are not answered. A review has some ten thousand bytes.
 	mostBytes = 64 << 20
-	// patience is how long a review waits for room or for its turn before it gets the status 503. Two seconds leave time for the lookups before the API server's
-	// timeout (TimeoutSeconds).
+	// patience is how long a review waits, for room and for its turn together, before it gets the status 503. Two seconds leave time for the lookups before the
+	// API server's timeout (TimeoutSeconds).
 	patience = 2 * time.Second
 )
 
@@ -51,9 +51,11 @@ type limits struct {
 // room is what may be used at the same time.
 type room struct{ turns, bytes *semaphore.Weighted }
 
-// sender is the room of one client, by its IP address, and how many of its reviews are there.
+// sender is the room of one client, by its IP address, and how many of its reviews are there. Its huge reviews wait for limits.huge one at a time, so that
+// those of another client wait behind one of them and not behind all.
 type sender struct {
 	room
+	huge    *semaphore.Weighted
 	present int
 }
 
@@ -66,17 +68,17 @@ func newLimits(reviews, bytes int64) *limits {
 }
 
 // enter returns the room of a client, and the function that ends its use.
-func (l *limits) enter(address string) (own room, leave func()) {
+func (l *limits) enter(address string) (own *sender, leave func()) {
 	host := fair.Host(address)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.clients[host]
 	if c == nil {
-		c = &sender{room: newRoom(l.share(), l.bytes/2)}
+		c = &sender{room: newRoom(l.share(), l.bytes/2), huge: semaphore.NewWeighted(1)}
 		l.clients[host] = c
 	}
 	c.present++
-	return c.room, func() {
+	return c, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if c.present--; c.present == 0 {
@@ -121,8 +123,9 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	own, left := g.limits.enter(r.RemoteAddr)
 	defer left()
 
+	waits := &waiting{left: g.patience}
 	body := &counted{Reader: http.MaxBytesReader(w, r.Body, maxBody), acquire: func(n int64) bool {
-		return g.acquire(r.Context(), own.bytes, g.limits.all.bytes, n)
+		return waits.both(r.Context(), own.bytes, g.limits.all.bytes, n)
 	}}
 	defer func() {
 		own.bytes.Release(body.held)
@@ -138,7 +141,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w)
 		return
 	}
-	leave, ok := g.turn(r.Context(), own, len(arrived.all))
+	leave, ok := g.turn(r.Context(), own, len(arrived.all), waits)
 	if !ok {
 		refuse(w)
 		return
@@ -149,27 +152,28 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.next.ServeHTTP(w, &whole)
 }
 
+// refuse answers a review for which there is no room. With this header an API server sends the review again until the webhook's timeout (client-go's
+// rest.Request). Without it, the API server would refuse the user's request at once.
 func refuse(w http.ResponseWriter) {
+	w.Header().Set("Retry-After", "1")
 	http.Error(w, errNoRoom.Error(), http.StatusServiceUnavailable)
 }
 
 // turn waits for the turns of a review, and returns the function that gives them back; false if it has to wait too long.
-func (g *guard) turn(ctx context.Context, own room, size int) (leave func(), ok bool) {
+func (g *guard) turn(ctx context.Context, own *sender, size int, waits *waiting) (leave func(), ok bool) {
 	turns, huge := g.limits.turnsOf(size)
+	give := func() {}
 	if huge {
 		// First, because a review that waits for another huge one must keep no turns from others.
-		waiting, cancel := context.WithTimeout(ctx, g.patience)
-		defer cancel()
-		if g.limits.huge.Acquire(waiting, 1) != nil {
+		if !waits.both(ctx, own.huge, g.limits.huge, 1) {
 			return nil, false
 		}
-	}
-	give := func() {
-		if huge {
+		give = func() {
 			g.limits.huge.Release(1)
+			own.huge.Release(1)
 		}
 	}
-	if !g.acquire(ctx, own.turns, g.limits.all.turns, turns) {
+	if !waits.both(ctx, own.turns, g.limits.all.turns, turns) {
 		give()
 		return nil, false
 	}
@@ -180,24 +184,30 @@ func (g *guard) turn(ctx context.Context, own room, size int) (leave func(), ok 
 	}, true
 }
 
-// acquire takes n of both semaphores, first of the client's own; false if there is no room within the time of patience.
-func (g *guard) acquire(ctx context.Context, own, all *semaphore.Weighted, n int64) bool {
-	if own.TryAcquire(n) {
-		if all.TryAcquire(n) {
-			return true
-		}
-		own.Release(n)
-	}
-	ctx, cancel := context.WithTimeout(ctx, g.patience)
-	defer cancel()
-	if own.Acquire(ctx, n) != nil {
+// waiting is how long one review may still wait.
+type waiting struct{ left time.Duration }
+
+// both takes n of both semaphores, first of the client's own; false if there is no room within the time that is left.
+func (w *waiting) both(ctx context.Context, own, all *semaphore.Weighted, n int64) bool {
+	if !w.acquire(ctx, own, n) {
 		return false
 	}
-	if all.Acquire(ctx, n) != nil {
+	if !w.acquire(ctx, all, n) {
 		own.Release(n)
 		return false
 	}
 	return true
+}
+
+func (w *waiting) acquire(ctx context.Context, s *semaphore.Weighted, n int64) bool {
+	if s.TryAcquire(n) {
+		return true
+	}
+	began := time.Now()
+	defer func() { w.left -= time.Since(began) }()
+	ctx, cancel := context.WithTimeout(ctx, w.left)
+	defer cancel()
+	return s.Acquire(ctx, n) == nil
 }
 
 // counted is a body. Each part of it that arrives takes room.

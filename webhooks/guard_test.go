@@ -12,9 +12,15 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/semaphore"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 
 	"github.com/poundlock/poundlock/internal/fair"
 )
@@ -104,6 +110,99 @@ func TestAReviewWaitsForItsTurn(t *testing.T) {
 	}
 	if got := status("/fast"); got != http.StatusOK {
 		t.Errorf("afterwards: %d", got)
+	}
+}
+
+// TestAReviewComesAgain: an API server's client sends a review again that found no room.
+func TestAReviewComesAgain(t *testing.T) {
+	arrived, release := make(chan struct{}), make(chan struct{})
+	g, _, s := guarded(t, 1, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			close(arrived)
+			<-release
+		}
+		echo(w, r)
+	})
+	g.patience = 20 * time.Millisecond
+	var once sync.Once
+	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		g.ServeHTTP(w, r)
+		if r.URL.Path == "/review" {
+			once.Do(func() { close(release) })
+		}
+	})
+	c, err := rest.UnversionedRESTClientFor(&rest.Config{Host: s.URL, ContentConfig: rest.ContentConfig{NegotiatedSerializer: scheme.Codecs.WithoutConversion()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(path string) error { return c.Post().AbsPath(path).Body([]byte("{}")).Do(t.Context()).Error() }
+	slow := make(chan error, 1)
+	go func() { slow <- send("/slow") }()
+	<-arrived
+	if err := errors.Join(send("/review"), <-slow); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAReviewWaitsOnce: what a review has waited for room, it does not wait again for its turn. Otherwise no time would be left for its lookups.
+func TestAReviewWaitsOnce(t *testing.T) {
+	l := newLimits(8, 1<<20)
+	g := newGuard(http.HandlerFunc(echo), l, func() bool { return false })
+	own, leave := l.enter("10.0.0.1:1")
+	defer leave()
+	if !l.huge.TryAcquire(1) {
+		t.Fatal("another client's huge review is not judged")
+	}
+	waits := &waiting{left: time.Millisecond}
+	if _, ok := g.turn(t.Context(), own, 100*bytesOfTurn, waits); ok || waits.left > 0 {
+		t.Errorf("it has its turn: %t; %s are left", ok, waits.left)
+	}
+}
+
+// TestAHugeReviewWaitsForOneOfEachClient: however many huge reviews another client sends, one comes before this client's.
+func TestAHugeReviewWaitsForOneOfEachClient(t *testing.T) {
+	l := newLimits(8, 1<<20)
+	g := newGuard(http.HandlerFunc(echo), l, func() bool { return false })
+	type turn struct {
+		client string
+		leave  func()
+	}
+	got := make(chan turn)
+	flood, end := l.enter("10.0.0.1:9")
+	defer end()
+	send := func(client string) {
+		own, left := l.enter(client + ":1")
+		go func() {
+			defer left()
+			if leave, ok := g.turn(t.Context(), own, 100*bytesOfTurn, &waiting{left: time.Minute}); ok {
+				got <- turn{client, leave}
+			}
+		}()
+	}
+	send("10.0.0.1")
+	first := <-got
+	for range 3 {
+		send("10.0.0.1")
+	}
+	queued := func(s *semaphore.Weighted) bool { return !s.TryAcquire(0) }
+	eventually(t, "the others of the first client wait", func() bool { return queued(flood.huge) })
+	send("10.0.0.2")
+	eventually(t, "the second client's waits", func() bool { return queued(l.huge) })
+	first.leave()
+	second := <-got
+	if second.client != "10.0.0.2" {
+		t.Errorf("the next is judged for %s", second.client)
+	}
+	second.leave()
+	for range 3 {
+		(<-got).leave()
+	}
+}
+
+// TestAnAPIServerClosesItsConnections: if the server closed first, it could lose a review that is on its way.
+func TestAnAPIServerClosesItsConnections(t *testing.T) {
+	if client := utilnet.SetTransportDefaults(&http.Transport{}).IdleConnTimeout; idleDeadline <= client {
+		t.Errorf("the server closes after %s, its clients after %s", idleDeadline, client)
 	}
 }
 

@@ -26,8 +26,9 @@ const (
 	mostHeaders = 16 << 10
 	// mostConnections is the limit for the connections of one client. An API server has one for each review that it waits for.
 	mostConnections = 512
-	// idleDeadline is how long a connection without a request stays open: as long as an API server keeps it.
-	idleDeadline = 90 * time.Second
+	// idleDeadline is how long a connection without a request stays open. An API server closes it after 90 s, and must be the one that does: a review that it
+	// sends while this side closes the connection is lost, and is not sent again.
+	idleDeadline = 2 * time.Minute
 	// shutdownDeadline limits the end of the server, once no further connection is accepted.
 	shutdownDeadline = time.Minute
 )

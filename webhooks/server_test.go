@@ -14,10 +14,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
@@ -123,6 +125,60 @@ func TestStoppingFailsNoReview(t *testing.T) {
 	}
 	if err := <-done; err != nil {
 		t.Errorf("the server ended with %v", err)
+	}
+}
+
+// added records what a manager is to run.
+type added struct {
+	manager.Manager
+	runnables []manager.Runnable
+	checks    []string
+}
+
+func (a *added) Add(r manager.Runnable) error {
+	a.runnables = append(a.runnables, r)
+	return nil
+}
+
+func (a *added) AddHealthzCheck(name string, _ healthz.Checker) error {
+	a.checks = append(a.checks, "/healthz/"+name)
+	return nil
+}
+
+func (a *added) AddReadyzCheck(name string, _ healthz.Checker) error {
+	a.checks = append(a.checks, "/readyz/"+name)
+	return nil
+}
+
+// TestAManagerStopsTheServerEarly: a manager stops webhook servers last. What it stops first has the server drain.
+func TestAManagerStopsTheServerEarly(t *testing.T) {
+	s, m := &Server{}, &added{}
+	if err := s.AddTo(m); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"/healthz/webhooks", "/readyz/webhooks"}; !slices.Equal(m.checks, want) {
+		t.Errorf("checks %v, want %v", m.checks, want)
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	served, enforces := false, false
+	for _, r := range m.runnables {
+		switch r := r.(type) {
+		case *Server:
+			served = true
+		case *enforcement:
+			enforces = true
+		default:
+			if _, last := r.(webhook.Server); last {
+				t.Errorf("%T is stopped last", r)
+			}
+			if err := r.Start(stopped); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if !served || !enforces || !s.draining.Load() {
+		t.Errorf("serves: %t, enforces: %t, drains: %t", served, enforces, s.draining.Load())
 	}
 }
 

@@ -180,10 +180,26 @@ func TestMakeImage(t *testing.T) {
 		}
 	}
 	t.Setenv("CGO_ENABLED", "1")
-	o := options{root: root, dir: dir, version: "v0.1.0", platforms: []string{"linux/amd64", "linux/arm64"}}
+	s := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	defer s.Close()
+	repository := strings.TrimPrefix(s.URL, "http://") + "/poundlock"
+	stale := filepath.Join(dir, layoutDir, "stale")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(stale), 0o755), os.WriteFile(stale, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	o := options{root: root, dir: dir, version: "v0.1.0", push: repository, platforms: []string{"linux/amd64", "linux/arm64"}}
 	if err := o.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := os.Stat(stale); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what an earlier run left is in the layout: %v", err)
+	}
+	pushed, err := remote.Index(must(name.NewTag(repository + ":v0.1.0")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit := must(o.git(t.Context(), "rev-parse", "--short=12", "HEAD"))
+	at := must(o.committed(t.Context()))
 
 	marker := struct {
 		ImageLayoutVersion string `json:"imageLayoutVersion"`
@@ -202,6 +218,19 @@ func TestMakeImage(t *testing.T) {
 			t.Fatalf("%+v", both)
 		}
 		loaded(t, filepath.Join(dir, archive(want)), want)
+		c := must(must(pushed.Image(both.Manifests[n].Digest)).ConfigFile())
+		if l := c.Config.Labels; l["org.opencontainers.image.version"] != "v0.1.0" || l["org.opencontainers.image.revision"] != commit || !c.Created.Equal(at) {
+			t.Errorf("made at %s of the commit of %s: %v", c.Created, at, l)
+		}
+	}
+
+	o.version, o.push, o.platforms = "", "", o.platforms[:1]
+	if err := o.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	decoded(t, filepath.Join(dir, layoutDir, "index.json"), &top)
+	if version := top.Manifests[0].Annotations["org.opencontainers.image.ref.name"]; version != "v0.0.0-"+commit {
+		t.Errorf("the version is %s", version)
 	}
 }
 
@@ -254,6 +283,9 @@ func unpacked(t *testing.T, content io.Reader) map[string][]byte {
 		}
 		if err != nil {
 			t.Fatal(err)
+		}
+		if (h.Name == "poundlock" || strings.HasPrefix(h.Name, "licenses/")) && h.Mode&0o222 != 0 {
+			t.Errorf("%s may be written to: %o", h.Name, h.Mode)
 		}
 		out[h.Name] = must(io.ReadAll(r))
 	}

@@ -23,8 +23,9 @@ const (
 	headersDeadline = 5 * time.Second
 	// mostConnections is the limit for the connections of one client.
 	mostConnections = 512
-	// idleDeadline is how long a connection without a request stays open: as long as an API server keeps it.
-	idleDeadline = 90 * time.Second
+	// idleDeadline is how long a connection without a request stays open. An API server closes it after 90 s, and must be the one that does: a review that it
+	// sends while this side closes the connection is lost, and is not sent again.
+	idleDeadline = 2 * time.Minute
 )
 
 // Certificates returns the serving certificate. certs.Source implements it.

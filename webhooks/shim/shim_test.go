@@ -36,6 +36,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
@@ -709,6 +710,13 @@ func TestAnUpstreamThatHangsAtFirst(t *testing.T) {
 	shim.look(ctx, upstreamOf(shim))
 	if !shim.reached.Load() || asked.Load() != 2 {
 		t.Errorf("asked %d times", asked.Load())
+	}
+}
+
+// TestAnAPIServerClosesItsConnections: if the shim closed first, it could lose a review that is on its way.
+func TestAnAPIServerClosesItsConnections(t *testing.T) {
+	if client := utilnet.SetTransportDefaults(&http.Transport{}).IdleConnTimeout; idleDeadline <= client {
+		t.Errorf("the shim closes after %s, its clients after %s", idleDeadline, client)
 	}
 }
 

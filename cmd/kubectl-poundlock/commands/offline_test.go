@@ -161,6 +161,7 @@ func TestExitCodes(t *testing.T) {
 		"migrate with half a dry run":       {args: []string{"migrate", "machines", "--dry-run", "--to", "clusterapi"}, want: 2, contains: "--to is none of these: give --dry-run=client"},
 		"migrate with an odd dry run":       {args: []string{"migrate", "machineset/a", "--to", "clusterapi", "--dry-run", "x"}, want: 2, contains: "--dry-run"},
 		"diff of a kind":                    {args: []string{"diff", "machinesets"}, want: 2, contains: "KIND/NAME"},
+		"diff of what does not convert":     {args: []string{"diff", "machineset/odd", "-f", "-"}, stdin: zoo + odd, want: 1, contains: "value.deviceIndex: Cluster API always attaches"},
 		"diff of what has one side":         {args: []string{"diff", "machineset/odd", "-f", "-"}, stdin: good, want: 1, contains: "the object exists only in Machine API"},
 		"a field of each object":            {args: []string{"check", "-f", "-", "-o", `jsonpath={.apiVersion} {.objects[*].verdict}`}, stdin: zoo + good, contains: "cli.poundlock.openshift.io/v1 ready"},
 		"columns of each object":            {args: []string{"check", "-f", "-", "-o", "custom-columns=ANSWER:.verdict", "--no-headers"}, stdin: zoo + good, contains: "ready\n"},
@@ -280,6 +281,19 @@ func FuzzCheckAnswers(f *testing.F) {
 			}, args) // the test is that it returns
 		}
 	})
+}
+
+// TestASetThatTheFilesHaveOnlyInClusterAPI: whether it may move back is decided by an object that was not given, and check names it.
+func TestASetThatTheFilesHaveOnlyInClusterAPI(t *testing.T) {
+	good := strings.NewReplacer("deviceIndex: 2, ", "", "ami: {filters: [{name: x}]}", "ami: {id: ami-1}").Replace(odd)
+	made, text, code := run(t, zoo+good, "convert", "-f", "-", "--comments=false")
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, text)
+	}
+	out, text, code := run(t, zoo+made, "check", "-f", "-", "--to", "machineapi", "--fail-on", "blocked")
+	if code != 0 || !strings.Contains(out, "needs the Machine API MachineSet [1]") || !strings.Contains(out, "give it too (-f)") {
+		t.Errorf("exit code %d: %s%s", code, out, text)
+	}
 }
 
 // Tables and documents are sorted by the given field.

@@ -6,6 +6,9 @@ package diff
 import (
 	"errors"
 	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/cli"
 	"github.com/poundlock/poundlock/cmd/kubectl-poundlock/inventory"
@@ -48,7 +51,7 @@ func alone(pair inventory.Pair, env conversion.Env, lacks []inventory.Lack) erro
 	why := fmt.Sprintf("%s: the object exists only in %s, so there is nothing to compare it with.", pair.Ref(), has.Text())
 	if pair.MachineAPI != nil {
 		if errs, _ := readiness.Unconvertible(pair, env, lacks); len(errs) > 0 {
-			why = fmt.Sprintf("%s: the object exists only in %s, because it does not convert to %s: %s.", pair.Ref(), has.Text(), lacking.Text(), errs.ToAggregate())
+			why = fmt.Sprintf("%s: the object exists only in %s, because it does not convert to %s: %s.", pair.Ref(), has.Text(), lacking.Text(), sentences(errs))
 		}
 	}
 	return errors.New(why + " More: kubectl poundlock check " + pair.Ref())
@@ -125,4 +128,13 @@ func (w difference) side(api authority.API) string {
 		return map[authority.API]string{authority.MachineAPI: "MACHINE API (authoritative)", authority.ClusterAPI: "CLUSTER API (authoritative)"}[api]
 	}
 	return map[authority.API]string{authority.MachineAPI: "MACHINE API", authority.ClusterAPI: "CLUSTER API"}[api]
+}
+
+// sentences returns the fields with their remedies, in the words of the other commands.
+func sentences(errs field.ErrorList) string {
+	var out []string
+	for _, e := range errs {
+		out = append(out, strings.TrimSuffix(strings.TrimPrefix(e.Field+": "+e.Detail, ": "), "."))
+	}
+	return strings.Join(out, "; ")
 }

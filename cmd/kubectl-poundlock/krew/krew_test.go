@@ -214,6 +214,9 @@ func unpacked(t *testing.T, archive []byte) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if runs := header.Mode&0o111 != 0; runs != strings.HasPrefix(header.Name, "kubectl-") {
+			t.Errorf("%s has the mode %o", header.Name, header.Mode)
+		}
 		names = append(names, header.Name)
 	}
 }

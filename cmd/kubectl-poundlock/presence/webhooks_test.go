@@ -68,6 +68,49 @@ func TestSignsOfAMissingConfiguration(t *testing.T) {
 	}
 }
 
+// TestTheAnswerToTheTrial: only an API server that carries the trial out, or could, shows that Poundlock does not answer. A user who may not send it learns
+// nothing.
+func TestTheAnswerToTheTrial(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		code   int
+		reason string
+		warns  string
+		want   presence.Presence
+		fails  bool
+	}{
+		"Poundlock answers":               {http.StatusCreated, "", authority.ProbeAnswer, presence.Answers, false},
+		"Poundlock answers, and is asked": {http.StatusForbidden, "Forbidden", authority.ProbeAnswer, presence.Answers, false},
+		"another webhook warns":           {http.StatusCreated, "", "beware", presence.Silent, false},
+		"nobody answers":                  {http.StatusCreated, "", "", presence.Silent, false},
+		"there is no namespace":           {http.StatusNotFound, "NotFound", "", presence.Silent, false},
+		"there is such a Lease":           {http.StatusConflict, "AlreadyExists", "", presence.Silent, false},
+		"the user may not send it":        {http.StatusForbidden, "Forbidden", "", presence.NotAsked, false},
+		"the API server fails":            {http.StatusInternalServerError, "InternalError", "", presence.NotAsked, true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if c.warns != "" {
+					w.Header().Set("Warning", fmt.Sprintf("299 - %q", c.warns))
+				}
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(c.code)
+				if c.reason == "" {
+					fmt.Fprint(w, `{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"x"}}`)
+					return
+				}
+				fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d}`, c.reason, c.code)
+			}))
+			defer server.Close()
+			p := &cli.Plugin{Options: cli.Options{Env: func(string) string { return "" }, Now: time.Now}}
+			p.AddFlags(&cobra.Command{})
+			*p.Config.APIServer = server.URL
+			if got, err := presence.Of(t.Context(), p, "n"); got != c.want || (err != nil) != c.fails {
+				t.Errorf("%v, %v, want %v", got, err, c.want)
+			}
+		})
+	}
+}
+
 func TestMessagesAboutAMissingConfiguration(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	held := presence.Lease{Renewed: now, Duration: 15 * time.Second}

@@ -46,4 +46,14 @@ func TestAWatchOffATerminalWritesALineAChange(t *testing.T) {
 	if lines := strings.Split(strings.TrimSpace(out.String()), "\n"); len(lines) != 4 || strings.Count(out.String(), "OBJECT") != 1 || !strings.Contains(lines[3], "machineset/moves") {
 		t.Errorf("%s", out)
 	}
+	all := of("ClusterAPI")
+	for i := range all.Objects {
+		all.Objects[i].Reason = "Why"
+	}
+	if err := o.writeChanged(all, seen); err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Split(strings.TrimSpace(out.String()), "\n"); len(lines) != 6 || strings.Count(out.String(), "OBJECT") != 1 {
+		t.Errorf("all objects have changed, as the only one does:\n%s", out)
+	}
 }

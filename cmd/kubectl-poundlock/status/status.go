@@ -168,6 +168,7 @@ func (o *options) follow(ctx context.Context, q inventory.Query, t targets.List,
 // writeChanged writes a line for each object that has changed.
 func (o *options) writeChanged(s survey, seen map[string]string) error {
 	var changed []standing.Standing
+	begins := len(seen) == 0
 	for _, one := range s.Objects {
 		now := fmt.Sprintf("%+v", one)
 		if seen[one.Namespace+one.Ref()] != now {
@@ -180,7 +181,7 @@ func (o *options) writeChanged(s survey, seen map[string]string) error {
 	}
 	if o.Format == "table" || o.Format == "wide" {
 		out := o.OutputFlags
-		out.NoHeaders = out.NoHeaders || len(seen) > len(changed) // the headings are above the first lines
+		out.NoHeaders = out.NoHeaders || !begins // the headings are above the first lines
 		o.glance(out).rows(changed)
 		return nil
 	}
