@@ -192,9 +192,18 @@ func order(step authority.Step, o object) map[string]any {
 	case authority.Release:
 		return map[string]any{"annotations": map[string]any{authority.PausedAnnotation: nil}}
 	case authority.AddFinalizer:
-		return map[string]any{"finalizers": append(without(o.live.GetFinalizers(), o.finalizer), o.finalizer)}
+		return map[string]any{"finalizers": beforeSync(without(o.live.GetFinalizers(), o.finalizer), o.finalizer)}
 	}
 	return map[string]any{"finalizers": without(o.live.GetFinalizers(), o.finalizer)}
+}
+
+// beforeSync returns the finalizers with one more. A controller adds its own before Poundlock adds the sync finalizer. In the same order, an object that has moved
+// there and back is what it was.
+func beforeSync(list []string, finalizer string) []string {
+	if i := slices.Index(list, authority.SyncFinalizer); i >= 0 {
+		return slices.Insert(list, i, finalizer)
+	}
+	return append(list, finalizer)
 }
 
 func without(list []string, item string) []string {
