@@ -197,8 +197,8 @@ func order(step authority.Step, o object) map[string]any {
 	return map[string]any{"finalizers": without(o.live.GetFinalizers(), o.finalizer)}
 }
 
-// beforeSync returns the finalizers with one more. A controller adds its own before Poundlock adds the sync finalizer. In the same order, an object that has moved
-// there and back is what it was.
+// beforeSync returns the finalizers with one more. A controller adds its own before Poundlock adds the sync finalizer. In the same order, an object that has
+// moved there and back is what it was.
 func beforeSync(list []string, finalizer string) []string {
 	if i := slices.Index(list, authority.SyncFinalizer); i >= 0 {
 		return slices.Insert(list, i, finalizer)
