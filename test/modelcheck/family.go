@@ -242,6 +242,9 @@ func (w *family) touched(was *family) bool {
 	return w.machines[w.step.of-1] != was.machines[w.step.of-1]
 }
 
+// alone reports whether the family has no more Machines than at the start, since the walk would have too many states.
+func (t *familyTurn) alone() bool { return t.can(flips) || t.can(recreates) }
+
 func (t *familyTurn) can(d deeds) bool { return t.families.may&d == d }
 
 // setEnds reports whether the deletion of a side's set is meant to end its Machines. It is if that side is authoritative, or if the Machine API's set is gone.

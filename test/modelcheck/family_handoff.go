@@ -70,7 +70,8 @@ func (c *course) outrun(w, was *family) {
 	c.lateM, c.lateC = c.lateM || w.writtenM(was), c.lateC || w.writtenC(was)
 }
 
-// familyHandoff is the handoff of the sets. It reads the sets and their Machines, and then writes the step that follows.
+// familyHandoff is the handoff of the sets. It reads the sets and their Machines, and then writes the step that follows. Without moves, it only has to release
+// a set that the mirror recreated paused.
 type familyHandoff struct{}
 
 // Moves implements actor.
@@ -78,7 +79,7 @@ func (familyHandoff) Moves(t *familyTurn) {
 	w := &t.was
 	step := w.course.step
 	switch {
-	case !t.can(flips):
+	case !t.alone(): // nobody needs it
 	case step.Action != "":
 		t.may(handoff, "the handoff: "+words(step, w.course.lateM, w.course.lateC), func(w *family) {
 			if !(onMachineAPI(step) && w.course.lateM) && !(!onMachineAPI(step) && w.course.lateC) {

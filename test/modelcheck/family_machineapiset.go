@@ -35,7 +35,7 @@ func (familyMachineAPISet) Moves(t *familyTurn) {
 }
 
 // scale keeps the authoritative set at its number of Machines. It deletes one of them, whichever API is authoritative for that Machine, or creates one. In
-// walks with the deed flips it creates none, since these would be too many states. There it must not even want to, unless a Machine was to end.
+// walks in which it stays alone it creates none. There it must not even want to, unless a Machine was to end.
 func (t *familyTurn) scale(a authority.API) {
 	if t.was.sets(a).presence() != authority.Present {
 		return
@@ -56,7 +56,7 @@ func (t *familyTurn) scale(a authority.API) {
 			*w.machines[last].on(a) |= going
 		})
 	case n < int(t.was.replicas) && t.was.namespaceDeleted && a == authority.ClusterAPI: // nothing is created in a namespace that is being deleted
-	case n < int(t.was.replicas) && t.can(flips):
+	case n < int(t.was.replicas) && t.alone():
 		if slices.ContainsFunc(t.was.machines[:], func(k ownedMachine) bool { return k.runs && k.ends == stays && !k.freed }) {
 			t.may(controller, "the MachineSet's controller makes a Machine in the place of one that there is", func(w *family) { w.inPlace = true })
 		}
