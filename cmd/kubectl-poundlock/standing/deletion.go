@@ -26,12 +26,13 @@ func (s *Standing) deletion(p inventory.Pair) {
 	if p.Authoritative() == authority.ClusterAPI {
 		going, find = p.ClusterAPI, holdsUpClusterAPI
 	}
-	unmirrored := s.Reason == authority.ReasonFieldsNotConvertible // that holds up no deletion
-	if s.Reason != "" && !unmirrored || !p.Kind.InfraActs() || !going.Deleting() {
+	// The first does not hold up a deletion, and the second is a move that does not start because of it.
+	besides := s.Reason == authority.ReasonFieldsNotConvertible || s.Reason == authority.ReasonDeleting
+	if s.Reason != "" && !besides || !p.Kind.InfraActs() || !going.Deleting() {
 		return
 	}
 	if reason, message := find(going); reason != "" {
-		if unmirrored {
+		if besides {
 			message = strings.TrimSpace(message + " " + s.Message)
 		}
 		s.Reason, s.Message, s.Since = reason, message, *going.Metadata.DeletionTimestamp

@@ -181,6 +181,10 @@ func TestWhatADeletionWaitsFor(t *testing.T) {
 		"Cluster API reports nothing": {
 			authority.ClusterAPI, held, "", "", "",
 		},
+		"Machine API waits for a hook, and a move that was asked for does not start": {
+			authority.MachineAPI, held + `,{"type":"AuthoritySettled","status":"False","reason":"DeletionInProgress","message":"The move does not start","lastTransitionTime":"2026-01-01T00:00:00Z"}`,
+			"", "HookPresent", "[{Name:a Owner:b}] The move does not start",
+		},
 		"Cluster API waits for a hook, and the Machine does not convert": {
 			authority.ClusterAPI, unmirrored, waits, "WaitingForPreDrainHook", "(hooks: a) metadata.x: no",
 		},
