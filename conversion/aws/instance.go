@@ -229,15 +229,16 @@ func clusterTags(p *pass) map[string]string {
 }
 
 // clusterAlone returns the tags that an instance gets only from the AWSCluster: neither the instance's own spec (own) nor the Infrastructure has them. It
-// leaves out tags that only mark ownership, and the tag that Cluster API replaces in a new instance. The returned tags matter even for an instance that already runs, because Cluster API adds them to it: a tag Name
-// would replace that instance's name.
+// leaves out tags that only mark ownership, and the tag that Cluster API replaces in a new instance. The returned tags matter even for an instance that already
+// runs, because Cluster API adds them to it: a tag Name would replace that instance's name.
 func clusterAlone(p *pass, own map[string]string) map[string]string {
 	out, theirs := clusterTags(p), resourceTags(p)
 	maps.DeleteFunc(out, func(name, value string) bool {
 		_, named := own[name]
 		have, both := theirs[name]
-		return named || name == ownerTag+p.Env.ClusterName && !ignored(p, name, value) || name == awsv1.NameAWSClusterAPIRole ||
-			name == awsv1.ClusterTagKey(p.Env.ClusterName) || name == awsv1.MachineNameTagKey && !exists(p) || both && have == value
+		marks := name == ownerTag+p.Env.ClusterName && !ignored(p, name, value) || name == awsv1.NameAWSClusterAPIRole ||
+			name == awsv1.ClusterTagKey(p.Env.ClusterName)
+		return named || marks || name == awsv1.MachineNameTagKey && !exists(p) || both && have == value
 	})
 	return out
 }
