@@ -265,8 +265,9 @@ func TestWhatMachineAPITagsByItself(t *testing.T) {
 			tag := map[string]any{"key": "team", "value": "locks"}
 			// Machine API ignores these tags in the Infrastructure too.
 			name, shared := map[string]any{"key": "Name", "value": "x"}, map[string]any{"key": "kubernetes.io/cluster/ocean", "value": "shared"}
+			machine := map[string]any{"key": "MachineName", "value": "x"} // Cluster API replaces it
 			env.Infrastructure = map[string]any{"status": map[string]any{"platformStatus": map[string]any{"aws": map[string]any{
-				"resourceTags": []any{tag, "no tag", name, shared}}}}}
+				"resourceTags": []any{tag, "no tag", name, shared, machine}}}}}
 			var tags map[string]any
 			if err := json.Unmarshal([]byte(c.cluster), &tags); err != nil {
 				t.Fatal(err)

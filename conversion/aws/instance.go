@@ -140,13 +140,17 @@ func withCluster(p *pass, tags map[string]string) map[string]string {
 	return all
 }
 
-// replaced reports whether Cluster API's controller would give the instance another value of a tag. It does so only when it creates the instance.
+// replaced reports whether Cluster API's controller gives each new instance another value of a tag.
 func replaced(p *pass, name, value string) bool {
 	want, is := added(p)[name]
-	return is && !exists(p) && (want == "" || want != value)
+	return is && (want == "" || want != value)
 }
 
+// refuseReplaced reports an error for each tag of a machine without an instance that Cluster API's controller would replace when it creates the instance.
 func refuseReplaced(p *pass, path string, own map[string]string) {
+	if exists(p) {
+		return
+	}
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		if replaced(p, name, own[name]) {
 			p.Unsupported(path+"["+name+"]", own[name], "Cluster API gives each new instance this tag with another value: remove this tag, or give it another name")
