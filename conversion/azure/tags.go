@@ -203,7 +203,7 @@ func isName(tag string) bool { return strings.EqualFold(tag, nameTag) }
 // another case, the controller would send both tags to Azure, which refuses the machine. The controller does not change the tags of an existing instance that
 // Machine API created.
 func replaced(p *pass, path string, own map[string]string) {
-	if p.Core.ProviderID != "" && !p.Core.Template {
+	if exists(p) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(own)) {
