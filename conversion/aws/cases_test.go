@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/poundlock/poundlock/conversion"
@@ -146,13 +147,18 @@ func TestWhatAProviderSpecMayHave(t *testing.T) {
 		"an allocated host":           {patch: `{"placement": {"tenancy": "host", "host": {"affinity": "DedicatedHost", "dedicatedHost": {"allocationStrategy": "Dynamic"}}}}`},
 		"an allocated host, unpinned": {patch: `{"placement": {"tenancy": "host", "host": {"affinity": "AnyAvailable", "dedicatedHost": {"allocationStrategy": "Dynamic"}}}}`, want: []string{"placement.host.dedicatedHost.allocationStrategy: FieldValueNotSupported"}},
 
-		"another kind":             {patch: `{"kind": "GCPMachineProviderSpec"}`, want: []string{"kind: FieldValueInvalid"}},
-		"its former group":         {patch: `{"apiVersion": "awsproviderconfig.openshift.io/v1beta1"}`},
-		"another version":          {patch: `{"apiVersion": "awsproviderconfig.openshift.io/v1alpha1"}`},
-		"two misspelt fields":      {patch: `{"instncetype": "x", "placement": {"zone": "x"}}`, want: []string{"instncetype: FieldValueNotSupported", "placement.zone: FieldValueNotSupported"}},
-		"a field in two spellings": {patch: `{"instancetype": "x"}`, want: []string{"instancetype: FieldValueInvalid"}},
-		"in two spellings, below":  {patch: `{"blockDevices": [{"EBS": {"volumeSize": 1}, "ebs": {"volumeSize": 20, "volumesize": 30}}]}`, want: []string{"blockDevices[0].EBS: FieldValueInvalid", "blockDevices[0].ebs.volumesize: FieldValueInvalid"}},
-		"a number that is a word":  {patch: `{"deviceIndex": "0"}`, want: []string{"deviceIndex: FieldValueInvalid"}},
+		"another kind":                               {patch: `{"kind": "GCPMachineProviderSpec"}`, want: []string{"kind: FieldValueInvalid"}},
+		"a tag that Cluster API sets":                {patch: `{"tags": [{"name": "MachineName", "value": "x"}]}`, want: []string{"tags[MachineName]: FieldValueNotSupported"}},
+		"Cluster API's role":                         {patch: `{"tags": [{"name": "sigs.k8s.io/cluster-api-provider-aws/role", "value": "x"}]}`, want: []string{"tags[sigs.k8s.io/cluster-api-provider-aws/role]: FieldValueNotSupported"}},
+		"Cluster API's own role":                     {patch: `{"tags": [{"name": "sigs.k8s.io/cluster-api-provider-aws/role", "value": "node"}]}`},
+		"as many tags as an instance can have":       {patch: manyTags(45)},
+		"with those that Cluster API adds, too many": {patch: manyTags(46), want: []string{"tags: FieldValueNotSupported"}},
+		"its former group":                           {patch: `{"apiVersion": "awsproviderconfig.openshift.io/v1beta1"}`},
+		"another version":                            {patch: `{"apiVersion": "awsproviderconfig.openshift.io/v1alpha1"}`},
+		"two misspelt fields":                        {patch: `{"instncetype": "x", "placement": {"zone": "x"}}`, want: []string{"instncetype: FieldValueNotSupported", "placement.zone: FieldValueNotSupported"}},
+		"a field in two spellings":                   {patch: `{"instancetype": "x"}`, want: []string{"instancetype: FieldValueInvalid"}},
+		"in two spellings, below":                    {patch: `{"blockDevices": [{"EBS": {"volumeSize": 1}, "ebs": {"volumeSize": 20, "volumesize": 30}}]}`, want: []string{"blockDevices[0].EBS: FieldValueInvalid", "blockDevices[0].ebs.volumesize: FieldValueInvalid"}},
+		"a number that is a word":                    {patch: `{"deviceIndex": "0"}`, want: []string{"deviceIndex: FieldValueInvalid"}},
 		"everything wrong at once": {patch: `{"deviceIndex": 1, "keyNane": "x", "subnet": {"arn": "x"}, "blockDevices": [{}]}`, want: []string{
 			"blockDevices[0].ebs.volumeSize: FieldValueRequired", "deviceIndex: FieldValueNotSupported", "keyNane: FieldValueNotSupported",
 			"subnet.arn: FieldValueNotSupported",
@@ -172,6 +178,15 @@ func TestWhatAProviderSpecMayHave(t *testing.T) {
 	}
 }
 
+// manyTags makes a patch of n tags. Cluster API adds five.
+func manyTags(n int) string {
+	var out []string
+	for i := range n {
+		out = append(out, fmt.Sprintf(`{"name": "t%d", "value": ""}`, i))
+	}
+	return `{"tags": [` + strings.Join(out, ", ") + `]}`
+}
+
 // plainInfra is the spec of an AWSMachine that converts.
 const plainInfra = `{"ami": {"id": "ami-1"}, "instanceType": "m6i.large", "hostAffinity": "default", "subnet": {"id": "subnet-1"},
 	"ignition": {"storageType": "UnencryptedUserData", "version": "3.4"}}`
@@ -189,6 +204,7 @@ func TestWhatAnInfraSpecMayHave(t *testing.T) {
 		"an image to look up":                  {patch: `{"imageLookupOrg": "x"}`, want: []string{"imageLookupOrg: FieldValueNotSupported"}},
 		"an EKS image":                         {patch: `{"ami": {"eksLookupType": "AmazonLinux"}}`, want: []string{"ami.eksLookupType: FieldValueNotSupported"}},
 		"a name of one's own":                  {patch: `{"additionalTags": {"Name": "x"}}`, want: []string{"additionalTags[Name]: FieldValueInvalid"}},
+		"the provider's own tag, a template":   {template: true, patch: `{"providerID": null, "additionalTags": {"MachineName": "x"}}`, want: []string{"additionalTags[MachineName]: FieldValueNotSupported"}},
 		"another cluster's tag":                {patch: `{"additionalTags": {"kubernetes.io/cluster/other": "owned"}}`, want: []string{"additionalTags[kubernetes.io/cluster/other]: FieldValueInvalid"}},
 		"the cluster's own tag":                {patch: `{"additionalTags": {"kubernetes.io/cluster/ocean": "owned"}}`},
 		"the cluster's own tag, shared":        {patch: `{"additionalTags": {"kubernetes.io/cluster/ocean": "shared"}}`, want: []string{"additionalTags[kubernetes.io/cluster/ocean]: FieldValueInvalid"}},
@@ -249,8 +265,9 @@ func TestWhatMachineAPITagsByItself(t *testing.T) {
 			tag := map[string]any{"key": "team", "value": "locks"}
 			// Machine API ignores these tags in the Infrastructure too.
 			name, shared := map[string]any{"key": "Name", "value": "x"}, map[string]any{"key": "kubernetes.io/cluster/ocean", "value": "shared"}
+			machine := map[string]any{"key": "MachineName", "value": "x"} // Cluster API replaces it
 			env.Infrastructure = map[string]any{"status": map[string]any{"platformStatus": map[string]any{"aws": map[string]any{
-				"resourceTags": []any{tag, "no tag", name, shared}}}}}
+				"resourceTags": []any{tag, "no tag", name, shared, machine}}}}}
 			var tags map[string]any
 			if err := json.Unmarshal([]byte(c.cluster), &tags); err != nil {
 				t.Fatal(err)

@@ -62,7 +62,9 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 			"the conversion. A tag that AWS or Cluster API would refuse is an error. The conversion leaves out the tag Name and the tags "+
 			"kubernetes.io/cluster/…, except kubernetes.io/cluster/CLUSTER=owned, because Machine API ignores these tags. Machine API adds the "+
 			"Infrastructure's other resourceTags to each instance, so the mirror has these tags too, unless the AWSCluster has them. If only the "+
-			"AWSCluster has a tag, the machine must list the tag; in the conversion back the mirror lists it, except in a control plane Machine.",
+			"AWSCluster has a tag, the machine must list the tag; in the conversion back the mirror lists it, except in a control plane Machine. A machine "+
+			"without an instance must not have a tag, such as MachineName, that Cluster API gives a new instance with another value; such a tag of the "+
+			"Infrastructure is left out.",
 		tagsTo, tagsFrom),
 	of.Iso(at("iamInstanceProfile.id"), at("iamInstanceProfile"), "The value is the profile's name.", profileTo, profileFrom),
 	of.OnlyMAPI("iamInstanceProfile.arn", noARN),

@@ -88,8 +88,12 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 	if len(c.AdditionalTags) == 0 {
 		c.AdditionalTags = nil
 	}
+	refuseReplaced(p, "tags", c.AdditionalTags)
 	for name, value := range inheritedTags(p) {
-		if _, own := c.AdditionalTags[name]; !own {
+		switch _, own := c.AdditionalTags[name]; {
+		case !own && replaced(p, name, value):
+			p.Note("tags["+name+"]", "the Infrastructure's resourceTags have this tag, but Cluster API gives each new instance this tag with another value")
+		case !own:
 			if c.AdditionalTags == nil {
 				c.AdditionalTags = map[string]string{}
 			}
@@ -98,10 +102,59 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 		}
 	}
 	inherits(p, "tags", c.AdditionalTags, false)
-	if len(m.Tags) <= maxTags && len(c.AdditionalTags) > maxTags {
+	switch all := withCluster(p, c.AdditionalTags); {
+	case len(m.Tags) > maxTags: // reported
+	case len(c.AdditionalTags) > maxTags:
 		p.Unsupported("tags", len(m.Tags), fmt.Sprintf(
 			"together with the Infrastructure's resourceTags the machine has %d tags, but Cluster API accepts at most %d tags: remove some",
 			len(c.AdditionalTags), maxTags))
+	case len(all) > maxTags && !exists(p):
+		p.Unsupported("tags", len(m.Tags), fmt.Sprintf(
+			"together with the tags that Cluster API adds, a new instance has %d tags, and AWS accepts at most %d: remove some", len(all), maxTags))
+	}
+}
+
+// exists reports whether a machine has an instance. A template has none.
+func exists(p *pass) bool { return p.Core.ProviderID != "" && !p.Core.Template }
+
+// added returns the tags that Cluster API's controller adds to each new instance, in place of the machine's own tags of these names. The value is "" for the
+// tag with the machine's name.
+func added(p *pass) map[string]string {
+	role := "node"
+	if p.Core.ControlPlane {
+		role = "control-plane"
+	}
+	return map[string]string{
+		awsv1.MachineNameTagKey:                "",
+		awsv1.NameAWSClusterAPIRole:            role,
+		awsv1.ClusterTagKey(p.Env.ClusterName): string(awsv1.ResourceLifecycleOwned),
+	}
+}
+
+// withCluster returns tags together with the tags that Cluster API's controller adds to a new instance. It is for counting.
+func withCluster(p *pass, tags map[string]string) map[string]string {
+	all := map[string]string{"Name": "", ownerTag + p.Env.ClusterName: ""}
+	maps.Copy(all, added(p))
+	maps.Copy(all, clusterTags(p))
+	maps.Copy(all, tags)
+	return all
+}
+
+// replaced reports whether Cluster API's controller gives each new instance another value of a tag.
+func replaced(p *pass, name, value string) bool {
+	want, is := added(p)[name]
+	return is && (want == "" || want != value)
+}
+
+// refuseReplaced reports an error for each tag of a machine without an instance that Cluster API's controller would replace when it creates the instance.
+func refuseReplaced(p *pass, path string, own map[string]string) {
+	if exists(p) {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		if replaced(p, name, own[name]) {
+			p.Unsupported(path+"["+name+"]", own[name], "Cluster API gives each new instance this tag with another value: remove this tag, or give it another name")
+		}
 	}
 }
 
@@ -130,6 +183,7 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 			p.Invalid("additionalTags["+name+"]", own[name], "Machine API ignores this tag, because it sets the tag itself: remove the tag")
 		}
 	}
+	refuseReplaced(p, "additionalTags", own)
 	for name, value := range inherits(p, "additionalTags", c.AdditionalTags, !p.Core.ControlPlane) {
 		if own == nil {
 			own = map[string]string{}
@@ -179,15 +233,16 @@ func clusterTags(p *pass) map[string]string {
 }
 
 // clusterAlone returns the tags that an instance gets only from the AWSCluster: neither the instance's own spec (own) nor the Infrastructure has them. It
-// leaves out tags that only mark ownership. The returned tags matter even for an instance that already runs, because Cluster API adds them to it: a tag Name
-// would replace that instance's name.
+// leaves out tags that only mark ownership, and the tag that Cluster API replaces in a new instance. The returned tags matter even for an instance that already
+// runs, because Cluster API adds them to it: a tag Name would replace that instance's name.
 func clusterAlone(p *pass, own map[string]string) map[string]string {
 	out, theirs := clusterTags(p), resourceTags(p)
 	maps.DeleteFunc(out, func(name, value string) bool {
 		_, named := own[name]
 		have, both := theirs[name]
-		return named || name == ownerTag+p.Env.ClusterName && !ignored(p, name, value) || name == awsv1.NameAWSClusterAPIRole ||
-			name == awsv1.ClusterTagKey(p.Env.ClusterName) || both && have == value
+		marks := name == ownerTag+p.Env.ClusterName && !ignored(p, name, value) || name == awsv1.NameAWSClusterAPIRole ||
+			name == awsv1.ClusterTagKey(p.Env.ClusterName)
+		return named || marks || name == awsv1.MachineNameTagKey && !exists(p) || both && have == value
 	})
 	return out
 }

@@ -161,6 +161,10 @@ func TestWhatAProviderSpecMayHave(t *testing.T) {
 		"a tag there, in another case":       {patch: `{"tags": {"Stage": "1"}}`, env: cluster("1", "additionalTags", "stage"), want: []string{"tags[Stage]: FieldValueNotSupported"}},
 		"the Infrastructure's, in another":   {patch: `{}`, env: platform([]any{map[string]any{"key": "Team", "value": "locks"}}, "resourceTags"), want: []string{"tags[Team]: FieldValueNotSupported"}},
 		"a long mark of ownership":           {patch: `{"tags": {"kubernetes.io_cluster.lock-7x2k9": "` + strings.Repeat("x", 300) + `"}}`},
+		"a name":                             {patch: `{"tags": {"Name": "x"}}`, want: []string{"tags[Name]: FieldValueNotSupported"}},
+		"a name in small letters":            {patch: `{"tags": {"name": "x"}}`, want: []string{"tags[name]: FieldValueNotSupported"}},
+		"the AzureCluster's name":            {patch: `{}`, env: cluster("x", "additionalTags", "Name")},
+		"the AzureCluster's, small":          {patch: `{}`, env: cluster("x", "additionalTags", "name"), want: []string{"tags[name]: FieldValueNotSupported"}},
 		"a mark of ownership":                {patch: `{}`, env: cluster("owned", "additionalTags", "kubernetes.io_cluster.lock-7x2k9")},
 
 		// Secrets.
@@ -367,6 +371,8 @@ func TestWhatAnInfraSpecMayHave(t *testing.T) {
 		"the cluster's mark, shared":           {patch: `{"additionalTags": {"kubernetes.io_cluster.lock-7x2k9": "shared"}}`, want: []string{"additionalTags[kubernetes.io_cluster.lock-7x2k9]: FieldValueNotSupported"}},
 		"a tag of the cluster in another case": {patch: `{"additionalTags": {"Stage": "1"}}`, env: cluster("1", "additionalTags", "stage"), want: []string{"additionalTags[Stage]: FieldValueNotSupported"}},
 		"a tag with a question mark":           {patch: `{"additionalTags": {"a?": "1"}}`, want: []string{"additionalTags[a?]: FieldValueInvalid"}},
+		"a name in a template":                 {template: true, patch: `{"additionalTags": {"name": "x"}}`, want: []string{"additionalTags[name]: FieldValueNotSupported"}},
+		"a name of an instance":                {patch: `{"additionalTags": {"Name": "x"}}`},
 		"its own instance":                     {patch: `{"providerID": "azure:///x"}`},
 		"another instance":                     {patch: `{"providerID": "azure:///y"}`, want: []string{"providerID: FieldValueNotSupported"}},
 		"an instance in a template":            {template: true, patch: `{"providerID": "azure:///x"}`, want: []string{"providerID: FieldValueNotSupported"}},
@@ -544,6 +550,8 @@ func TestWhatMachineAPITagsByItself(t *testing.T) {
 		"the mark in capital letters":           {`{"Kubernetes.io_cluster.lock-7x2k9": "shared"}`, `{"kubernetes.io_cluster.lock-7x2k9":"owned"}`, nil},
 		"the Infrastructure has another mark": {`{}`, `{"kubernetes.io_cluster.lock-7x2k9":"owned"}`, platform([]any{
 			map[string]any{"key": "team", "value": "locks"}, map[string]any{"key": "kubernetes.io_cluster.lock-7x2k9", "value": "shared"}}, "resourceTags")},
+		"the Infrastructure has a name": {`{}`, `{"kubernetes.io_cluster.lock-7x2k9":"owned"}`, platform([]any{
+			map[string]any{"key": "team", "value": "locks"}, map[string]any{"key": "name", "value": "x"}}, "resourceTags")},
 		"the providerSpec has, in another case": {`{"Team": "water"}`, `{"Team":"water","kubernetes.io_cluster.lock-7x2k9":"owned"}`, cluster(nil, "additionalTags")},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -82,7 +82,8 @@ var Fields = conversion.Table[providerSpec, infraSpec]{
 		"The tags are copied, if Azure accepts them together with the tags that Cluster API adds. Machine API adds the tag that marks the cluster's "+
 			"resources (always with the value owned) and the Infrastructure's resourceTags to each machine, so the mirror has these tags too, unless the "+
 			"AzureCluster has them. If only the AzureCluster has a tag, the machine must list the tag; in the conversion back the mirror lists it, except "+
-			"in a control plane Machine.",
+			"in a control plane Machine. A machine without an instance must have no tag Name, in any case, because Cluster API gives the instance this "+
+			"tag with another value; such a tag of the Infrastructure is left out.",
 		tagsTo, tagsFrom),
 	of.Iso(at("managedIdentity"), at("identity", "userAssignedIdentities[].providerID"),
 		"managedIdentity is the name of an identity in the machine's resource group, or the resource id of an identity in another group. Either becomes "+

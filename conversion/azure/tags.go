@@ -23,7 +23,13 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 			p.Note("tags["+name+"]", "Machine API ignores this value, because it always sets the tag "+ownerTag(p)+" to "+owned)
 		}
 	}
+	replaced(p, "tags", m.Tags)
 	for name, value := range derivedTags(p) {
+		if isName(name) {
+			p.Note("tags["+name+"]", "the Infrastructure's resourceTags have this tag, but Cluster API gives each virtual machine a tag Name with the virtual "+
+				"machine's name")
+			continue
+		}
 		if !named(all, name) {
 			if all == nil {
 				all = map[string]string{}
@@ -56,6 +62,7 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	}
 	own := maps.Clone(c.AdditionalTags)
 	maps.DeleteFunc(own, func(name, value string) bool { text, is := derived[name]; return is && text == value })
+	replaced(p, "additionalTags", own)
 	if p.Core.ControlPlane {
 		inherits(p, "additionalTags", c.AdditionalTags)
 	} else {
@@ -164,13 +171,17 @@ func badTag(p *pass, name, value string, seen map[string]string) string {
 func inherits(p *pass, path string, own map[string]string) {
 	alone := clusterAlone(p, own)
 	for _, name := range slices.Sorted(maps.Keys(alone)) {
-		p.Inherits(path, "additionalTags", name, alone[name], "set the same entry in this object, or ",
+		here := "set the same entry in this object, or "
+		if isName(name) {
+			here = ""
+		}
+		p.Inherits(path, "additionalTags", name, alone[name], here,
 			map[string]any{"spec": map[string]any{"additionalTags": map[string]any{name: nil}}})
 	}
 }
 
 // clusterAlone returns the tags that a machine gets only from the AzureCluster: neither the machine's own spec (own) nor the Infrastructure has them. It
-// leaves out tags that only mark ownership.
+// leaves out tags that only mark ownership, and the tag Name, which Cluster API replaces.
 func clusterAlone(p *pass, own map[string]string) map[string]string {
 	if p.Env.Infrastructure == nil || p.Env.InfraCluster == nil {
 		return nil
@@ -178,9 +189,29 @@ func clusterAlone(p *pass, own map[string]string) map[string]string {
 	mapi, out := resourceTags(p), clusterTags(p)
 	maps.DeleteFunc(out, func(name, value string) bool {
 		have, is := mapi[name]
-		return named(own, name) || marksOwner(name) || is && have == value
+		return named(own, name) || marksOwner(name) || name == nameTag || is && have == value
 	})
 	return out
+}
+
+// nameTag is the tag that Cluster API's controller gives each new virtual machine. The value is the virtual machine's name.
+const nameTag = "Name"
+
+func isName(tag string) bool { return strings.EqualFold(tag, nameTag) }
+
+// replaced reports an error for a tag Name of a machine that has no instance yet. Cluster API's controller would replace the value. If the name is written in
+// another case, the controller would send both tags to Azure, which refuses the machine. The controller does not change the tags of an existing instance that
+// Machine API created.
+func replaced(p *pass, path string, own map[string]string) {
+	if exists(p) {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		if isName(name) {
+			p.Unsupported(path+"["+name+"]", own[name], "Cluster API gives each new virtual machine the tag Name with the virtual machine's name, and Azure "+
+				"ignores case in the names of tags: remove this tag, or give it another name")
+		}
+	}
 }
 
 // otherCase reports an error for each of a machine's tags that the AzureCluster has in another case. Cluster API's controller sends both to Azure, which
