@@ -6,6 +6,7 @@ package authority
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -349,10 +350,39 @@ func extentWarning(c policies.Change, s standing) []string {
 		return []string{fmt.Sprintf(aloneWarning+": %s will scale the set and create its new Machines. For each existing Machine the authoritative API stays the "+
 			"same until you move that Machine%s", to.Text(), ByDefault(to))}
 	case "MachineHealthCheck":
-		return append(append(pausedWarning(c, to), openRequestsWarning(c, s)...),
+		return append(append(append(pausedWarning(c, to), openRequestsWarning(c, s)...), unselectedWarning(c, to)...),
 			fmt.Sprintf("a MachineHealthCheck moves without its Machines: %s will check all of these Machines, and unhealthy Machines are deleted whichever API is "+
 				"authoritative for each",
 				to.Text()))
+	}
+	return nil
+}
+
+// unselectedWarning returns a warning if a MachineHealthCheck that is to move to Cluster API selects Machines by a label that only the Machine API's controllers
+// write.
+func unselectedWarning(c policies.Change, to API) []string {
+	if to != ClusterAPI {
+		return nil
+	}
+	var spec struct {
+		Selector metav1.LabelSelector `json:"selector"`
+	}
+	_ = json.Unmarshal(orNull(c.New.Spec), &spec) // what cannot be read is another rule's business
+	keys := slices.Sorted(maps.Keys(spec.Selector.MatchLabels))
+	for _, e := range spec.Selector.MatchExpressions {
+		if e.Operator == metav1.LabelSelectorOpIn || e.Operator == metav1.LabelSelectorOpExists {
+			keys = append(keys, e.Key)
+		}
+	}
+	for _, key := range keys {
+		switch key {
+		case machineapi.InterruptibleLabel:
+			return []string{"spec.selector: no Machine of Cluster API has the label " + key + ", so this check will select none there. Use a label that the " +
+				"Machines have in both APIs"}
+		case machineapi.ZoneLabel, machineapi.RegionLabel, machineapi.InstanceTypeLabel:
+			return []string{"spec.selector: Machines that Cluster API creates do not have the label " + key + ", so this check will not select them. Use a label " +
+				"that the Machines have in both APIs"}
+		}
 	}
 	return nil
 }

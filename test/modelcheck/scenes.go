@@ -426,7 +426,7 @@ func bounds() []bound {
 			add := func(quick bool, may deeds) {
 				out = append(out, bound{name + (deletes | may).String(), familyOf(set, machine, may), quick})
 			}
-			add(set == authority.MachineAPI && machine == authority.ClusterAPI, 0)
+			add(set == authority.ClusterAPI && machine == authority.ClusterAPI, 0)
 			add(false, edits|crashes)
 			add(false, recreates)
 			add(false, vanishes)
