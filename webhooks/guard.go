@@ -102,12 +102,14 @@ type guard struct {
 	next   http.Handler
 	limits *limits
 	// draining reports whether the process was asked to stop.
-	draining       func() bool
+	draining func() bool
+	// full is called for each review that is refused because there is no room for it.
+	full           func()
 	body, patience time.Duration
 }
 
 func newGuard(next http.Handler, l *limits, draining func() bool) *guard {
-	return &guard{next: next, limits: l, draining: draining, body: bodyDeadline, patience: patience}
+	return &guard{next: next, limits: l, draining: draining, full: func() {}, body: bodyDeadline, patience: patience}
 }
 
 // errNoRoom is the end of a body for which there is no room.
@@ -138,12 +140,12 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer func() { until(w, 0, g.body) }()
 	}
 	if errors.Is(arrived.err, errNoRoom) {
-		refuse(w)
+		g.refuse(w)
 		return
 	}
 	leave, ok := g.turn(r.Context(), own, len(arrived.all), waits)
 	if !ok {
-		refuse(w)
+		g.refuse(w)
 		return
 	}
 	defer leave()
@@ -154,7 +156,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // refuse answers a review for which there is no room. With this header an API server sends the review again until the webhook's timeout (client-go's
 // rest.Request). Without it, the API server would refuse the user's request at once.
-func refuse(w http.ResponseWriter) {
+func (g *guard) refuse(w http.ResponseWriter) {
+	g.full()
 	w.Header().Set("Retry-After", "1")
 	http.Error(w, errNoRoom.Error(), http.StatusServiceUnavailable)
 }

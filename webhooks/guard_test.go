@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"golang.org/x/sync/semaphore"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -110,6 +112,26 @@ func TestAReviewWaitsForItsTurn(t *testing.T) {
 	}
 	if got := status("/fast"); got != http.StatusOK {
 		t.Errorf("afterwards: %d", got)
+	}
+}
+
+// TestAReviewWithoutRoomIsCounted: otherwise no metric and no alert would show that the API server refuses requests.
+func TestAReviewWithoutRoomIsCounted(t *testing.T) {
+	for without, l := range map[string]*limits{"room for its body": newLimits(8, 4), "a turn": newLimits(1, 1<<20)} {
+		if without == "a turn" && !l.all.turns.TryAcquire(1) {
+			t.Fatal("another client's review is not judged")
+		}
+		m, err := newMetrics(prometheus.NewRegistry())
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := (&handler{route: Route{Name: "cluster-api"}, metrics: m}).guarded(l, func() bool { return false })
+		g.patience = time.Millisecond
+		answer := httptest.NewRecorder()
+		g.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{ }")))
+		if n := testutil.ToFloat64(m.failures.WithLabelValues("cluster-api", failureRoom)); n != 1 || answer.Code != http.StatusServiceUnavailable {
+			t.Errorf("without %s: HTTP %d, %v failures counted, want 503 and 1", without, answer.Code, n)
+		}
 	}
 }
 

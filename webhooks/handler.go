@@ -43,6 +43,13 @@ type handler struct {
 	log     logr.Logger
 }
 
+// guarded returns the handler behind a guard, whose refusals it counts.
+func (h *handler) guarded(l *limits, draining func() bool) *guard {
+	g := newGuard(h, l, draining)
+	g.full = func() { h.metrics.failures.WithLabelValues(h.route.Name, failureRoom).Inc() }
+	return g
+}
+
 // ServeHTTP answers one review. A body that is no review gets the status 400 and a sentence.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()

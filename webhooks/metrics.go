@@ -27,6 +27,7 @@ type metrics struct {
 
 // The reasons why a review failed: label values of poundlock_admission_failures_total.
 const (
+	failureRoom    = "room"
 	failureBody    = "body"
 	failureRequest = "request"
 	failureFacts   = "facts"

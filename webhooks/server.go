@@ -89,15 +89,15 @@ func New(ctx context.Context, c cluster.Cluster, o Options) (*Server, error) {
 	s := &Server{cluster: c, options: o, Server: webhook.NewServer(webhook.Options{})}
 	shared := newLimits(mostReviews, mostBytes)
 	for path, h := range handlers(o, lookups(c, o, m), m) {
-		s.Register(path, newGuard(h, shared, s.draining.Load))
+		s.Register(path, h.guarded(shared, s.draining.Load))
 	}
 	s.enforcement, err = newEnforcement(c, o, m, s.ready)
 	return s, err
 }
 
 // handlers returns a handler for each route, by path.
-func handlers(o Options, l Lookups, m *metrics) map[string]http.Handler {
-	out := map[string]http.Handler{}
+func handlers(o Options, l Lookups, m *metrics) map[string]*handler {
+	out := map[string]*handler{}
 	for _, route := range Routes(o.Catalog) {
 		out[route.Path()] = &handler{
 			route: route, reader: reader{pairs: o.Pairs, identities: o.Identities}, lookups: l,

@@ -22,7 +22,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	configv1 "github.com/openshift/api/config/v1"
 
@@ -137,16 +136,14 @@ func canListen(ctx context.Context, address string) error {
 }
 
 func (o *installOptions) wire(cfg *rest.Config) (manager.Manager, error) {
-	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+	mgr, err := newManager(cfg, ctrl.Options{
 		Scheme:                        scheme(),
 		Cache:                         installCache(),
-		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
-		HealthProbeBindAddress:        o.healthAddress,
 		LeaderElection:                o.leaderElect,
 		LeaderElectionID:              installation.Manager,
 		LeaderElectionNamespace:       bundle.Namespace,
 		LeaderElectionReleaseOnCancel: true,
-	})
+	}, endpoints{health: o.healthAddress, metrics: o.metricsAddress})
 	if err != nil {
 		return nil, err
 	}

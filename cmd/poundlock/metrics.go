@@ -10,8 +10,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/poundlock/poundlock/internal/build"
 	"github.com/poundlock/poundlock/internal/connections"
@@ -30,20 +28,18 @@ func (l *lateCertificate) get(hello *tls.ClientHelloInfo) (*tls.Certificate, err
 	return nil, errors.New("the serving certificate of the metrics is not loaded yet")
 }
 
-// metricsOptions returns the options of the metrics server. If the settings ask for TLS, the server answers only clients that the API server authenticates and
-// allows to get /metrics. The server uses the webhooks' certificate. Without webhooks it uses a certificate that the process signs for itself.
-func metricsOptions(s settings, live *connections.Live, certificate *lateCertificate) metricsserver.Options {
-	out := metricsserver.Options{BindAddress: s.metricsAddress}
-	if !s.metricsSecure {
-		return out
-	}
-	out.SecureServing, out.FilterProvider = true, filters.WithAuthenticationAndAuthorization
-	out.TLSOpts = []func(*tls.Config){func(t *tls.Config) {
-		live.Apply(t)
-		if s.webhooks {
-			t.GetCertificate = certificate.get
+// endpointsOf returns where the settings ask for probes and metrics. If they ask for metrics over TLS, the server answers only clients that the API server
+// authenticates and allows to get /metrics. It uses the webhooks' certificate. Without webhooks it uses a certificate that the process signs for itself.
+func endpointsOf(s settings, live *connections.Live, certificate *lateCertificate) endpoints {
+	out := endpoints{health: s.healthAddress, metrics: s.metricsAddress}
+	if s.metricsSecure {
+		out.tls = func(t *tls.Config) {
+			if s.webhooks {
+				t.GetCertificate = certificate.get
+			}
+			live.Apply(t)
 		}
-	}}
+	}
 	return out
 }
 

@@ -39,7 +39,7 @@ func TestSecureMetrics(t *testing.T) {
 	_ = l.Close()
 	certificate := &lateCertificate{}
 	s := settings{options: options{metricsAddress: address, metricsSecure: true, webhooks: true}}
-	mgr, err := ctrl.NewManager(plane.Admin(), ctrl.Options{Metrics: metricsOptions(s, connections.NewLive(s.tls), certificate)})
+	mgr, err := newManager(plane.Admin(), ctrl.Options{}, endpointsOf(s, connections.NewLive(s.tls), certificate))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -165,7 +165,7 @@ func TestTheServersGetTheirSettings(t *testing.T) {
 			if config.MinVersion != c.version || len(config.CipherSuites) != c.suites || served.DrainDelay != c.drain {
 				t.Errorf("webhooks: %s, %d suites, a delay of %s", tls.VersionName(config.MinVersion), len(config.CipherSuites), served.DrainDelay)
 			}
-			graceful := managerOptions(s, connections.NewLive(s.tls), &lateCertificate{}, &rights{}).GracefulShutdownTimeout
+			graceful := managerOptions(s, &rights{}).GracefulShutdownTimeout
 			if *graceful < c.drain+20*time.Second {
 				t.Errorf("the manager ends within %s, which leaves reviews too little after the delay of %s", *graceful, c.drain)
 			}

@@ -70,7 +70,7 @@ func wire(ctx context.Context, cfg *rest.Config, s settings) (manager.Manager, e
 	certificate := &lateCertificate{}
 	allowed := &rights{now: time.Now}
 	live := connections.NewLive(s.tls)
-	mgr, err := ctrl.NewManager(cfg, managerOptions(s, live, certificate, allowed))
+	mgr, err := newManager(cfg, managerOptions(s, allowed), endpointsOf(s, live, certificate))
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func followProfile(ctx context.Context, mgr manager.Manager, s settings, live *c
 	return mgr.Add(w)
 }
 
-func managerOptions(s settings, live *connections.Live, certificate *lateCertificate, allowed *rights) ctrl.Options {
+func managerOptions(s settings, allowed *rights) ctrl.Options {
 	caches := cacheOptions(s.pairs)
 	caches.DefaultWatchErrorHandler = allowed.watchFailed
 	drain := s.drain + 25*time.Second // reviews in flight are answered within their timeout
@@ -123,8 +123,6 @@ func managerOptions(s settings, live *connections.Live, certificate *lateCertifi
 		Cache:                   caches,
 		NewCache:                served.New,
 		Client:                  clientOptions(),
-		Metrics:                 metricsOptions(s, live, certificate),
-		HealthProbeBindAddress:  s.healthAddress,
 		PprofBindAddress:        s.profilerAddress,
 		GracefulShutdownTimeout: &drain,
 	}

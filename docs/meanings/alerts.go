@@ -48,7 +48,8 @@ var alerts = Table{
 		},
 		{
 			Names: []string{"PoundlockAdmissionFails"},
-			Means: "Poundlock's webhooks cannot decide requests, because a lookup in the API server or in the cache fails",
+			Means: "Poundlock's webhooks cannot decide requests, because a lookup in the API server or in the cache fails, or because more reviews come " +
+				"than they decide at the same time (reason `room`)",
 			Do: "`kubectl get --raw '/api/v1/namespaces/openshift-cluster-api/pods/POD:8081/proxy/readyz?verbose'` shows what the replica POD waits for. " +
 				"The refusals and warnings that users get also name what could not be looked up",
 		},

@@ -145,9 +145,10 @@ var events = Table{
 			Do: "nothing",
 		},
 		{
-			Names: []string{"MachineDeleted", "MachineAnnotated"},
-			Means: "a health check deleted an unhealthy Machine (`MachineDeleted`), or requested a reboot of its host (`MachineAnnotated`)",
-			Do:    "nothing",
+			Names: []string{"MachineDeleted", "MachineAnnotated", "MachineRemediationRequested"},
+			Means: "a health check deleted an unhealthy Machine (`MachineDeleted`), requested a reboot of its host (`MachineAnnotated`), or created the " +
+				"request for an external remediation from its `spec.remediationTemplate` (`MachineRemediationRequested`)",
+			Do: "nothing",
 		},
 		{
 			Names: []string{"RemediationWithdrawn"},
@@ -183,6 +184,25 @@ var events = Table{
 			Means: "the Machine's controller could not ask the provider whether the instance exists (`FailedExists`), the provider refused an update " +
 				"(`FailedUpdate`), the API server did not store the provider's answer (`FailedStore`), or the Machine's instance is gone (`FailedFindInstance`)",
 			Do: "follow the note; the controller retries unless the Machine is Failed",
+		},
+		{
+			Names: []string{"FailedDrain", "FailedTakeTurn", "FailedSharedInstance", "FailedTellDeleting"},
+			Means: "a Machine is being deleted, and its controller could not evict the pods of the Machine's Node (`FailedDrain`), find out whether another " +
+				"Node of the control plane is being drained (`FailedTakeTurn`) or whether another Machine has the same instance (`FailedSharedInstance`), or " +
+				"store that the deletion has begun (`FailedTellDeleting`). The instance still runs",
+			Do: "follow the note; the controller retries",
+		},
+		{
+			Names: []string{"FailedFindNode", "FailedLinkNode", "FailedFurnishNode", "FailedDeleteNode"},
+			Means: "the Machine's controller could not find the Machine's Node (`FailedFindNode`), connect it with the Machine (`FailedLinkNode`), copy labels, " +
+				"annotations and taints to it (`FailedFurnishNode`), or delete it after the instance (`FailedDeleteNode`)",
+			Do: "follow the note; the controller retries",
+		},
+		{
+			Names: []string{"FailedAddFinalizer", "FailedRemoveFinalizer"},
+			Means: "the Machine's controller could not add its finalizer to the Machine, which comes before the instance is created, or remove it after the " +
+				"instance is gone",
+			Do: "follow the note: the API server or a webhook refused the write; the controller retries",
 		},
 		{
 			Names: []string{"SuccessfulCreate", "SuccessfulDelete", "SuccessfulAdopt"},

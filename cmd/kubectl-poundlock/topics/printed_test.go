@@ -134,6 +134,52 @@ func (p *printed) take(e ast.Expr) {
 	}
 }
 
+// putTogether finds the events that the Machine API's controllers name after what they do: "Failed" and the step of a pass that can return an error, and
+// "Machine" and the remediation of a health check.
+func (p *printed) putTogether(folder string) {
+	fails := map[string]bool{} // methods, by name
+	each := func(visit func(ast.Node)) {
+		for _, f := range p.files[folder] {
+			ast.Inspect(f, func(n ast.Node) bool { visit(n); return true })
+		}
+	}
+	each(func(n ast.Node) {
+		f, is := n.(*ast.FuncDecl)
+		if !is || f.Recv == nil {
+			return
+		}
+		ast.Inspect(f.Body, func(n ast.Node) bool {
+			if r, is := n.(*ast.ReturnStmt); is && len(r.Results) == 2 && last(r.Results[1]) != "nil" {
+				fails[f.Name.Name] = true
+			}
+			_, nested := n.(*ast.FuncLit)
+			return !nested
+		})
+	})
+	put := func(prefix string, e ast.Expr) {
+		if text, is := e.(*ast.BasicLit); is {
+			p.found[prefix+strings.Trim(text.Value, `"`)] = p.set.Position(text.Pos()).String()
+		}
+	}
+	each(func(n ast.Node) {
+		switch n := n.(type) {
+		case *ast.CompositeLit:
+			if len(n.Elts) < 2 {
+				return
+			}
+			name, named := n.Elts[0].(*ast.KeyValueExpr)
+			take, taken := n.Elts[1].(*ast.KeyValueExpr)
+			if named && taken && last(name.Key) == "name" && last(take.Key) == "take" && fails[last(take.Value)] {
+				put("Failed", name.Value)
+			}
+		case *ast.CallExpr:
+			if last(n.Fun) == "remediated" && len(n.Args) > 3 {
+				put("Machine", n.Args[3])
+			}
+		}
+	})
+}
+
 // last is the last name of an expression.
 func last(e ast.Expr) string {
 	switch e := e.(type) {
@@ -151,13 +197,17 @@ func last(e ast.Expr) string {
 func TestEveryReasonEventAndConditionIsExplained(t *testing.T) {
 	p := &printed{set: token.NewFileSet(), found: map[string]string{}, takes: map[string][]int{}, files: map[string][]*ast.File{}}
 	p.read(t, "../../..")
+	p.putTogether("../../../machine/controller")
 	all := topics.Topics()
 	for name, at := range p.found {
 		if len(all.Find(name)) == 0 {
 			t.Errorf("%s is not explained: %s: docs/meanings has the tables", name, at)
 		}
 	}
-	for _, name := range []string{"MachineSetDeleted", "InstanceUnknown", "MirrorRefused", "RemediationCarriedOver", "HandoffStarted", "AuthoritySettled", "RivalMigration"} {
+	for _, name := range []string{
+		"MachineSetDeleted", "InstanceUnknown", "MirrorRefused", "RemediationCarriedOver", "HandoffStarted", "AuthoritySettled", "RivalMigration",
+		"FailedDrain", "FailedRemoveFinalizer", "MachineRemediationRequested",
+	} {
 		if p.found[name] == "" {
 			t.Errorf("%s was not found in the code: has the code changed how it writes one?", name)
 		}
