@@ -65,7 +65,7 @@ func newManager(cfg *rest.Config, o ctrl.Options, e endpoints) (manager.Manager,
 }
 
 func (p *probed) serveMetrics(cfg *rest.Config, e endpoints) error {
-	var handler http.Handler = promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError})
+	handler := promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError})
 	var config *tls.Config
 	if e.tls != nil {
 		filter, err := filters.WithAuthenticationAndAuthorization(cfg, p.GetHTTPClient())

@@ -380,8 +380,8 @@ func unselectedWarning(c policies.Change, to API) []string {
 			return []string{"spec.selector: no Machine of Cluster API has the label " + key + ", so this check will select none there. Use a label that the " +
 				"Machines have in both APIs"}
 		case machineapi.ZoneLabel, machineapi.RegionLabel, machineapi.InstanceTypeLabel:
-			return []string{"spec.selector: Machines that Cluster API creates do not have the label " + key + ", so this check will not select them. Use a label " +
-				"that the Machines have in both APIs"}
+			return []string{"spec.selector: Machines that Cluster API creates do not have the label " + key + ", so this check will not select them. Use " +
+				"a label that the Machines have in both APIs"}
 		}
 	}
 	return nil

@@ -159,7 +159,8 @@ func (p *pairs) toClusterAPI(w *pair) op {
 		when(!p.set && (!w.i.has(mark) || w.i.has(pid) != w.m.has(pid) || w.c.has(there) && !w.i.has(owned)), knowing(w.m, fixI, fixIKnowing)),
 		when(!w.c.has(there), makeC),
 	)
-	if i == noOp && (!w.c.has(mark|syncFin) || !(w.m & w.c).has(fresh) || (w.m ^ w.c).has(lacking) || p.hooking(w, fixC, fixCHooked) == fixCHooked != w.c.has(hooked)) {
+	if i == noOp && (!w.c.has(mark|syncFin) || !(w.m & w.c).has(fresh) || (w.m ^ w.c).has(lacking) ||
+		p.hooking(w, fixC, fixCHooked) == fixCHooked != w.c.has(hooked)) {
 		return p.hooking(w, fixC, fixCHooked)
 	}
 	return first(i, p.asks(w, aboutKept), when(!w.m.has(synced|caught) || w.m.has(failed), synchronize))
