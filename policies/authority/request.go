@@ -377,8 +377,8 @@ func unselectedWarning(c policies.Change, to API) []string {
 	for _, key := range keys {
 		switch key {
 		case machineapi.InterruptibleLabel:
-			return []string{"spec.selector: no Machine of Cluster API has the label " + key + ", so this check will select none there. Use a label that the " +
-				"Machines have in both APIs"}
+			return []string{"spec.selector: no Machine of Cluster API has the label " + key + ", so this check will select none there. Use a label that " +
+				"the Machines have in both APIs"}
 		case machineapi.ZoneLabel, machineapi.RegionLabel, machineapi.InstanceTypeLabel:
 			return []string{"spec.selector: Machines that Cluster API creates do not have the label " + key + ", so this check will not select them. Use " +
 				"a label that the Machines have in both APIs"}
