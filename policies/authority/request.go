@@ -358,8 +358,8 @@ func extentWarning(c policies.Change, s standing) []string {
 	return nil
 }
 
-// unselectedWarning returns a warning if a MachineHealthCheck that is to move to Cluster API selects Machines by a label that only the Machine API's controllers
-// write.
+// unselectedWarning returns a warning if a MachineHealthCheck that is to move to Cluster API selects Machines by a label that only the Machine API's
+// controllers write.
 func unselectedWarning(c policies.Change, to API) []string {
 	if to != ClusterAPI {
 		return nil
