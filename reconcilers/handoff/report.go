@@ -4,6 +4,7 @@
 package handoff
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -70,7 +71,7 @@ func (r *reconciler) settledCondition(p *pair, step authority.Step, conditions [
 	now["lastTransitionTime"] = since
 	if step.Action == authority.Wait {
 		now["message"] = strings.Join(append([]string{step.Message}, p.details(step, r.now())...), " ") + " Since " + since + "." + p.decision(step, since) +
-			p.pausedCluster(step) + p.unwoken(step) + p.lastError(step)
+			p.pausedCluster(step) + cmp.Or(p.unwoken(step), p.lastError(step)) // each ends with a command
 	}
 	return now, before
 }

@@ -63,6 +63,7 @@ func TestWhatAPauseWaitsFor(t *testing.T) {
 			answers: []string{"Machine.cluster.x-k8s.io capi/m has Paused=True (R: Cluster spec.paused is set to true), and Paused=False is missing.",
 				"Since 2026-01-01T00:00:00Z. The Cluster is no longer paused, but Cluster API's controllers have not looked at this object since.",
 				"kubectl -n capi label machines.cluster.x-k8s.io m touched=; kubectl -n capi label machines.cluster.x-k8s.io m touched-"},
+			ends: "touched-",
 		},
 		"it has never reported": {
 			reason: authority.ReasonNotPaused, on: authority.WhoInfra, infra: infra("VSphereMachine") + "}",
