@@ -531,7 +531,7 @@ func checkReplicas(t *testing.T, b *built, overlay string) {
 	}
 	d := b.deployments[0]
 	if most := d.Spec.Strategy.RollingUpdate.MaxUnavailable; *d.Spec.Replicas < 2 || most.IntValue() != 0 {
-		t.Errorf("%d replicas, of which %s may be missing during an update", *d.Spec.Replicas, most)
+		t.Errorf("%d replicas, and %s of them may be missing during an update", *d.Spec.Replicas, most)
 	}
 	pods := d.Spec.Template.Spec
 	// The default of --shutdown-delay is 5 s, and the manager takes up to 25 s more.

@@ -81,9 +81,11 @@ func TestAReviewHasToArrive(t *testing.T) {
 	}
 }
 
-func TestAReviewWaitsForItsTurn(t *testing.T) {
-	arrived, release := make(chan struct{}), make(chan struct{})
-	g, _, s := guarded(t, 1, func(w http.ResponseWriter, r *http.Request) {
+// oneTurn returns a server that judges one review at a time and has little patience. A review of the path /slow keeps the turn, from arrived until release.
+func oneTurn(t *testing.T) (g *guard, s *httptest.Server, arrived, release chan struct{}) {
+	t.Helper()
+	arrived, release = make(chan struct{}), make(chan struct{})
+	g, _, s = guarded(t, 1, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/slow" {
 			close(arrived)
 			<-release
@@ -91,6 +93,11 @@ func TestAReviewWaitsForItsTurn(t *testing.T) {
 		echo(w, r)
 	})
 	g.patience = 20 * time.Millisecond
+	return g, s, arrived, release
+}
+
+func TestAReviewWaitsForItsTurn(t *testing.T) {
+	_, s, arrived, release := oneTurn(t)
 	status := func(path string) int {
 		r, err := s.Client().Post(s.URL+path, "application/json", strings.NewReader("{}"))
 		if err != nil {
@@ -137,15 +144,7 @@ func TestAReviewWithoutRoomIsCounted(t *testing.T) {
 
 // TestAReviewComesAgain: an API server's client sends a review again that found no room.
 func TestAReviewComesAgain(t *testing.T) {
-	arrived, release := make(chan struct{}), make(chan struct{})
-	g, _, s := guarded(t, 1, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/slow" {
-			close(arrived)
-			<-release
-		}
-		echo(w, r)
-	})
-	g.patience = 20 * time.Millisecond
+	g, s, arrived, release := oneTurn(t)
 	var once sync.Once
 	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		g.ServeHTTP(w, r)

@@ -119,12 +119,7 @@ func (f *families) handsOff(w *family) authority.Step {
 // uncounted returns the sides that count a Machine which the other side does not count.
 func (w *family) uncounted() (who authority.Who) {
 	for _, k := range w.machines {
-		switch {
-		case counts(k.m) && !counts(k.c):
-			who |= authority.WhoMachineAPI
-		case counts(k.c) && !counts(k.m):
-			who |= authority.WhoClusterAPI
-		}
+		who |= countedAlone(k.m, k.c)
 	}
 	return who
 }

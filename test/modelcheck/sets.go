@@ -147,14 +147,20 @@ func (w *setPair) state(uncounted authority.Who) authority.State {
 // uncounted returns what authority.Roster finds: the sides that count a Machine which the other side does not count.
 func (w *setPair) uncounted() (who authority.Who) {
 	for _, k := range w.machines {
-		switch {
-		case counts(k.m) && !counts(k.c):
-			who |= authority.WhoMachineAPI
-		case counts(k.c) && !counts(k.m):
-			who |= authority.WhoClusterAPI
-		}
+		who |= countedAlone(k.m, k.c)
 	}
 	return who
+}
+
+// countedAlone returns the side whose set counts a Machine that the other side's set does not count; 0 if both or neither do.
+func countedAlone(m, c member) authority.Who {
+	switch {
+	case counts(m) && !counts(c):
+		return authority.WhoMachineAPI
+	case counts(c) && !counts(m):
+		return authority.WhoClusterAPI
+	}
+	return 0
 }
 
 // judged returns what authority.Roster finds of marks: whether Cluster API's set counts a marked Machine at which no check looks any more.
