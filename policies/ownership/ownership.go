@@ -32,8 +32,11 @@ const Manager = "poundlock-mirror"
 // wrote these values to the mirror. Because of this field manager, a user who applies the authoritative object with other replicas gets a conflict.
 const CarriedManager = "poundlock-autoscaler"
 
-// HandoffManager is the field manager of all writes by the handoff.
+// HandoffManager is the field manager of all writes by the handoff, except those of FinalizersManager.
 const HandoffManager = "poundlock-handoff"
+
+// FinalizersManager is the field manager of the finalizers that the handoff writes. The time of HandoffManager's entry is then the time of the pause.
+const FinalizersManager = "poundlock-finalizers"
 
 // lacking returns the paths at which wanted has something that live lacks, or has another value for. What only live has is ignored, because API servers and
 // webhooks add defaults. Lists are compared by index, except finalizers and owner references, which are compared as sets.

@@ -17,6 +17,7 @@ import (
 	"github.com/poundlock/poundlock/internal/versioned"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/ownership"
 )
 
 // apply is the only function that writes: it performs one step and reports it. It returns after how long another pass must follow at the latest; 0 if none is
@@ -95,7 +96,7 @@ func (r *reconciler) rests(ctx context.Context, p *pair, step authority.Step) er
 // mark writes the value of UntouchedAnnotation; nil removes it.
 func (r *reconciler) mark(ctx context.Context, p *pair, value any) error {
 	annotations := map[string]any{authority.UntouchedAnnotation: value}
-	return r.patch(ctx, p.machineAPI, map[string]any{"metadata": map[string]any{"annotations": annotations}})
+	return r.patch(ctx, p.machineAPI, map[string]any{"metadata": map[string]any{"annotations": annotations}}, fieldManager)
 }
 
 func adoption(step authority.Step) map[string]any {
@@ -176,7 +177,7 @@ func (r *reconciler) each(ctx context.Context, p *pair, step authority.Step, who
 		if o.has(step) {
 			continue
 		}
-		if err := r.patch(ctx, o.live, map[string]any{"metadata": order(step, o)}); err != nil {
+		if err := r.patch(ctx, o.live, map[string]any{"metadata": order(step, o)}, managerOf(step)); err != nil {
 			return err
 		}
 		r.log(ctx, o.live, step)
@@ -195,6 +196,15 @@ func order(step authority.Step, o object) map[string]any {
 		return map[string]any{"finalizers": beforeSync(without(o.live.GetFinalizers(), o.finalizer), o.finalizer)}
 	}
 	return map[string]any{"finalizers": without(o.live.GetFinalizers(), o.finalizer)}
+}
+
+// managerOf returns the field manager that writes a step to an object. Pauses have their own, because the managed fields show since when the object is paused.
+func managerOf(step authority.Step) client.FieldOwner {
+	switch step.Action {
+	case authority.Pause, authority.Release:
+		return fieldManager
+	}
+	return ownership.FinalizersManager
 }
 
 // beforeSync returns the finalizers with one more. A controller adds its own before Poundlock adds the sync finalizer. In the same order, an object that has
@@ -250,8 +260,8 @@ func (p *pair) of(who authority.Who) []object {
 	return out
 }
 
-func (r *reconciler) patch(ctx context.Context, o *unstructured.Unstructured, body map[string]any) error {
-	return versioned.Patch(ctx, r.writer, o, body, client.FieldOwner(fieldManager))
+func (r *reconciler) patch(ctx context.Context, o *unstructured.Unstructured, body map[string]any, by client.FieldOwner) error {
+	return versioned.Patch(ctx, r.writer, o, body, by)
 }
 
 func (r *reconciler) patchStatus(ctx context.Context, o *unstructured.Unstructured, body map[string]any, options ...client.SubResourcePatchOption) error {

@@ -26,7 +26,7 @@ import (
 	"github.com/poundlock/poundlock/policies/ownership"
 )
 
-// fieldManager is the field manager of everything that the handoff writes.
+// fieldManager is the field manager of everything that the handoff writes, except finalizers.
 const fieldManager = ownership.HandoffManager
 
 // Options are the parameters of the handoff.

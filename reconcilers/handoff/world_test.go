@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/poundlock/poundlock/internal/conditionlist"
+	"github.com/poundlock/poundlock/internal/managedfields"
 	"github.com/poundlock/poundlock/mirroring/pairs"
 	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/test/embedded"
@@ -434,6 +435,11 @@ func (w *world) authoritative(a authority.API) {
 	}
 	if held := w.holds(w.provider(), infraFinalizer(w.infra.GroupKind())); held != (a == authority.ClusterAPI) {
 		w.Errorf("the provider's finalizer: %t", held)
+	}
+	for _, e := range w.of(w.provider()).GetManagedFields() { // the entry's time is the time of the pause
+		if e.Manager == fieldManager && managedfields.EntryHolds(e, managedfields.Path("metadata", "finalizers")) {
+			w.Error("the entry that shows since when the provider's object is paused has finalizers, too")
+		}
 	}
 }
 
