@@ -121,14 +121,12 @@ const privateTypesEnd = `
 | metric | type, labels | |
 |---|---|---|
 | ` + "`hypershift_api_proxy_requests_total`" + ` | counter: method, resource, code | requests that were answered |
-| ` + "`hypershift_api_proxy_request_duration_seconds`" + ` | histogram: method, resource | without watches, logs, and what becomes another protocol |
-| ` + " " +
-	"`hypershift_api_proxy_overhead_seconds`" + ` | histogram: method | how much of the requests' time was the proxy's own, ` +
-	`without waiting for the API server and for the client |
-| ` + "`hypershift_api_proxy_translation_errors_total`" + ` | counter: error_type | ` + "`invalid-json`, `unsupported-resource`" + ` |
-| ` + "`hypershift_conversion_webhook_requests_total`" + ` | counter: from_version, to_version, resource, result | reviews that were answered; each ` + "`failure`" + ` is an error below, too |
-| ` + "`hypershift_conversion_webhook_duration_seconds`" + ` | histogram: from_version, to_version, resource | the converter's time included |
-| ` + "`hypershift_conversion_webhook_errors_total`" + ` | counter: error_type | ` + "`upstream-webhook-unavailable`, `translation-failed`, `upstream-failed`, `upstream-not-configured`, `upstream-uid-mismatch`, `invalid-request`, `overloaded`" + `. With ` + "`upstream-uid-mismatch`" + ` the objects fit, and the API server gets them |
+| ` + "`hypershift_api_proxy_request_duration_seconds`" + ` | histogram: method, resource | how long requests took, without watches, logs, and connections that switch to another protocol |
+| ` + "`hypershift_api_proxy_overhead_seconds`" + ` | histogram: method | how much of that time the proxy itself worked, without waiting for the API server or the client |
+| ` + "`hypershift_api_proxy_translation_errors_total`" + ` | counter: error_type | bodies that could not be translated: ` + "`invalid-json`, `unsupported-resource`" + ` |
+| ` + "`hypershift_conversion_webhook_requests_total`" + ` | counter: from_version, to_version, resource, result | conversion reviews that were answered; each ` + "`failure`" + ` is also an error in the last row |
+| ` + "`hypershift_conversion_webhook_duration_seconds`" + ` | histogram: from_version, to_version, resource | how long conversion reviews took, including the time of the upstream converter |
+| ` + "`hypershift_conversion_webhook_errors_total`" + ` | counter: error_type | ` + "`upstream-webhook-unavailable`, `translation-failed`, `upstream-failed`, `upstream-not-configured`, `upstream-uid-mismatch`, `invalid-request`, `overloaded`" + `: errors by their cause. With ` + "`upstream-uid-mismatch`" + ` the objects are right, and the API server gets them |
 
 The alerts ` + "`HyperShiftAPIProxyHighLatency`" + ` and ` + "`HyperShiftConversionWebhookUnavailable`" + ` have a section each in the
 [runbooks](runbooks.md#the-api-proxy-is-slow). The dashboard is the ConfigMap ` + "`poundlock-private-types-dashboard`" + `.
