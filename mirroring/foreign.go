@@ -187,7 +187,8 @@ func (s steps) foreign(o *unstructured.Unstructured) string {
 			return fmt.Sprintf("%s, which belongs to Machine %s, has the name that the mirror's infrastructure machine needs: delete this Machine of the Machine "+
 				"API, and create it under another name", pairs.Describe(o), owners[0])
 		}
-		return pairs.Describe(o) + " belongs to no Machine, and has the name that the mirror's infrastructure machine needs: delete that object"
+		return pairs.Describe(o) + " belongs to no Machine, and has the name that the mirror's infrastructure machine needs: delete that object" +
+			s.commands(o)
 	}
 	if owner := s.ownerOfInfra(o); owner != "" && foreign != authority.NotForeign && foreign != authority.ForeignGoing {
 		return s.runsAnother(owner)
@@ -205,9 +206,9 @@ func (s steps) foreign(o *unstructured.Unstructured) string {
 			return s.setActs()
 		}
 		if o == s.Infra && s.Core == nil && len(authority.MachineOwners(pairs.ObjectOf(o))) == 0 {
-			return fmt.Sprintf("%s, which has the mirror's name but is not the mirror, belongs to no Machine. Delete that object. Or annotate that object "+
-				"with %s, which makes it the mirror and overwrites its spec",
-				pairs.Describe(o), authority.PausedAnnotation)
+			return fmt.Sprintf("%s, which has the mirror's name but is not the mirror, belongs to no Machine. Annotate that object with %s, which makes it the "+
+				"mirror and overwrites its spec. Or delete that object%s",
+				pairs.Describe(o), authority.PausedAnnotation, s.commands(o))
 		}
 		if !begun && s.Core != nil && (s.Infra == nil || len(authority.MachineOwners(pairs.ObjectOf(s.Infra))) == 0) {
 			return fmt.Sprintf("%s, which has this Machine's name, was also created, and is not paused. To avoid a second instance, neither API creates an "+
@@ -241,6 +242,9 @@ func (s steps) commands(o *unstructured.Unstructured) string {
 	core, infra := s.stranger(s.Core), (*unstructured.Unstructured)(nil)
 	if s.Kind.Infra == authority.InfraMachine {
 		infra = s.stranger(s.Infra)
+	}
+	if core == nil && infra != nil && len(authority.MachineOwners(pairs.ObjectOf(infra))) == 0 {
+		return s.withoutProvider(infra)
 	}
 	if why := s.unknownToProvider(infra); why != "" {
 		return why + strings.Join(append(append(let(core), let(infra)...), s.letInstance(infra)...), "; ")
@@ -288,6 +292,26 @@ func (s steps) endInfra(core, infra *unstructured.Unstructured) []string {
 		return unpause(infra)
 	}
 	return append([]string{await(infra)}, unpause(infra)...)
+}
+
+// withoutProvider returns the way out if no Machine owns an infrastructure machine and its finalizers keep it. The provider does nothing for such a machine, and
+// does not terminate its instance. But the controller of the object that the provider keeps for the instance terminates the instance, unless it is paused. It
+// returns "" if a deletion is enough.
+func (s steps) withoutProvider(infra *unstructured.Unstructured) string {
+	id, kept := pairs.Nested(infra, "spec", "providerID"), s.keepsFor(infra)
+	acts := kept && !pairs.IsPaused(s.InfraInstance)
+	if len(infra.GetFinalizers()) == 0 && (id == "" || acts) {
+		return ""
+	}
+	commands := let(infra)
+	if kept && !acts {
+		commands = append(commands, s.letInstance(infra)...)
+	}
+	first := "To delete the object, run: "
+	if id != "" && !acts {
+		first = "Terminate the instance " + id + " in the cloud. Then run: "
+	}
+	return ". The provider does nothing for an infrastructure machine that no Machine owns. " + first + strings.Join(commands, "; ")
 }
 
 // unknownToProvider returns the beginning of the way out if the provider cannot find the instance. The provider finds an instance only through the object that

@@ -94,9 +94,10 @@ func TestTheWayOutBesideAPausedStranger(t *testing.T) {
 		unpauseInfra  = "kubectl -n capi annotate " + infra + " m cluster.x-k8s.io/paused-"
 		infraIsDelete = "kubectl -n capi wait " + infra + "/m --for=jsonpath='{.metadata.deletionTimestamp}' --timeout=15m"
 		keepInfra     = "kubectl -n capi patch " + infra + ` m --type merge -p '{"metadata":{"finalizers":["awsmachine.infrastructure.cluster.x-k8s.io"]}}'`
+		freeInfra     = "kubectl -n capi patch " + infra + ` m --type merge -p '{"metadata":{"finalizers":null}}'`
 		freeCore      = "kubectl -n capi patch " + core + ` m --type merge -p '{"metadata":{"finalizers":null}}'`
 	)
-	i1, i2 := runs("aws:///a/i-1"), runs("aws:///a/i-2")
+	i1, i2, named := runs("aws:///a/i-1"), runs("aws:///a/i-2"), func(*unstructured.Unstructured) {}
 	for name, c := range map[string]struct {
 		machineAPI, core, infra []change
 		want                    string
@@ -108,8 +109,13 @@ func TestTheWayOutBesideAPausedStranger(t *testing.T) {
 			[]string{deleteCore, infraIsDelete, unpauseInfra}},
 		"it has an instance, and a restore left its provider's finalizer out": {nil, []change{paused, i1, held}, []change{paused, i1, owned}, "with its instance",
 			[]string{keepInfra, deleteCore, unpauseCore, infraIsDelete, unpauseInfra}},
-		"an infrastructure machine without its Machine and finalizer": {nil, nil, []change{paused, i1}, "with its instance", []string{keepInfra, deleteInfra, unpauseInfra}},
-		"it has an instance, and is not paused":                       {nil, []change{i1}, []change{i1}, "with its instance", nil},
+		"an infrastructure machine without its Machine and finalizer": {nil, nil, []change{paused, i1}, "Terminate the instance aws:///a/i-1 in the cloud",
+			[]string{deleteInfra}},
+		"an infrastructure machine without its Machine, which is not paused":                      {nil, nil, []change{held}, "Or delete that object", []string{deleteInfra, freeInfra}},
+		"an infrastructure machine without its Machine and finalizer, which is not paused":        {nil, nil, []change{named}, "Or delete that object", nil},
+		"an infrastructure machine without its Machine, which is not paused and is being deleted": {nil, nil, []change{held, going}, "once that object is gone", []string{freeInfra}},
+		"an infrastructure machine without its Machine, which is not paused and has an instance":  {nil, nil, []change{held, i1}, "Terminate the instance aws:///a/i-1", []string{deleteInfra, freeInfra}},
+		"it has an instance, and is not paused":                                                   {nil, []change{i1}, []change{i1}, "with its instance", nil},
 		"both have one, and it is paused": {[]change{i2, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{authority.MachineAPIMachineFinalizer}) }},
 			[]change{paused, i1, held}, []change{paused, i1, held, owned}, "with its instance", []string{deleteCore, unpauseCore, infraIsDelete, unpauseInfra}},
 		"it is being deleted, and is paused": {nil, []change{paused, going, held}, []change{paused, going, held, owned}, "Poundlock creates the mirror once that " +
@@ -121,7 +127,7 @@ func TestTheWayOutBesideAPausedStranger(t *testing.T) {
 			[]string{deleteCore, unpauseCore, infraIsDelete, unpauseInfra}},
 		"it may have begun, and no finalizer keeps its infrastructure machine": {nil, []change{paused, held, answered}, []change{paused, owned}, "with its instance",
 			[]string{deleteCore, unpauseCore}},
-		"an infrastructure machine without its Machine": {nil, nil, []change{paused, i1, held}, "with its instance", []string{deleteInfra, unpauseInfra}},
+		"an infrastructure machine without its Machine": {nil, nil, []change{paused, i1, held}, "Terminate the instance", []string{deleteInfra, freeInfra}},
 		"it is being deleted, and has this Machine's instance by another spelling of its ID": {[]change{i1},
 			[]change{paused, going, held, runs("aws:///b/i-1")}, []change{paused, held, owned, i1}, "Leave the Cluster API object paused", []string{freeCore}},
 		"it is being deleted, and has this Machine's instance by an ID of another cloud": {[]change{i1},
@@ -147,8 +153,8 @@ func TestTheWayOutBesideAPausedStranger(t *testing.T) {
 			for _, command := range commands {
 				typed(t, s, command)
 			}
-			if len(commands) > 0 && s.Core != nil {
-				t.Errorf("the Machine is still there: %v", s.Core.Object["metadata"])
+			if len(commands) > 0 && (s.Core != nil || c.core == nil && s.Infra != nil) {
+				t.Errorf("what was in the way is still there: %v, %v", s.Core, s.Infra)
 			}
 		})
 	}
@@ -183,7 +189,7 @@ func typed(t *testing.T, s *pairs.State, command string) {
 		going(after)
 	case words[3] == "annotate":
 		unstructured.RemoveNestedField(after.Object, "metadata", "annotations", authority.PausedAnnotation)
-	case strings.Contains(command, theirs):
+	case strings.Contains(command, `"finalizers":["`):
 		after.SetFinalizers([]string{theirs})
 	default:
 		after.SetFinalizers(nil)
@@ -211,12 +217,13 @@ func typed(t *testing.T, s *pairs.State, command string) {
 }
 
 // gone reports whether nothing keeps an object any more: a controller that is not paused ends what is being deleted, Cluster API's only after the
-// infrastructure machine.
+// infrastructure machine, and the provider's only if a Machine owns it.
 func gone(o *unstructured.Unstructured, s *pairs.State) bool {
 	if o == nil || o.GetDeletionTimestamp() == nil {
 		return false
 	}
-	return len(o.GetFinalizers()) == 0 || !pairs.IsPaused(o) && (o != s.Core || s.Infra == nil)
+	acts := o == s.Core && s.Infra == nil || o == s.Infra && len(o.GetOwnerReferences()) > 0
+	return len(o.GetFinalizers()) == 0 || acts && !pairs.IsPaused(o)
 }
 
 // What belongs to another Machine is not to be deleted for a mirror that needs its name: it runs that Machine's instance.

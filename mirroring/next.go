@@ -21,6 +21,7 @@ import (
 	"github.com/poundlock/poundlock/mirroring/status"
 	"github.com/poundlock/poundlock/mirroring/twin"
 	"github.com/poundlock/poundlock/policies/authority"
+	"github.com/poundlock/poundlock/policies/ownership"
 )
 
 // Next returns the one write that brings the pair closer to being equal, nil if there is none.
@@ -134,6 +135,7 @@ func (s steps) toClusterAPI() *pairs.Write {
 	return pairs.First(
 		func() *pairs.Write { return s.enrol(s.MachineAPI, nil) },
 		s.releaseInfra,
+		s.standStill,
 		func() *pairs.Write { return s.firstCore(wantCore) },
 		func() *pairs.Write { return s.becomeInfra(wantInfra) },
 		func() *pairs.Write { return s.changeOwner(wantCore) },
@@ -175,6 +177,21 @@ func (s steps) firstCore(want *unstructured.Unstructured) *pairs.Write {
 		return nil
 	}
 	return fields.Become(s.State, want, nil)
+}
+
+// standStill returns the write that pauses the infrastructure machine before the mirror makes the Cluster API Machine its owner. Without an owner, the provider
+// does not act on an infrastructure machine, even if that is not paused. An infrastructure machine is in this state if it was restored without its Machine, which
+// was authoritative in Cluster API. The pause is written in the handoff's name, because the managed fields show since when an object is paused.
+func (s steps) standStill() *pairs.Write {
+	o := s.Infra
+	owned := func(r metav1.OwnerReference) bool { return s.Core != nil && r.UID == s.Core.GetUID() }
+	if s.Kind.Infra != authority.InfraMachine || pairs.PresenceOf(o) != authority.Present || pairs.IsPaused(o) ||
+		slices.ContainsFunc(o.GetOwnerReferences(), owned) {
+		return nil
+	}
+	return &pairs.Write{Verb: pairs.Patch, Object: o, By: ownership.HandoffManager, Reason: "MirrorPaused",
+		Note:  "paused " + pairs.Describe(o) + " before a Machine becomes its owner",
+		Patch: pairs.MetadataPatch(map[string]any{"annotations": map[string]any{authority.PausedAnnotation: "true"}})}
 }
 
 // becomeInfra returns the write that makes the infrastructure object equal to want. It returns nil for a kind without such an object.

@@ -28,6 +28,11 @@ var events = Table{
 			Do:    "nothing",
 		},
 		{
+			Names: []string{"MirrorPaused"},
+			Means: "Poundlock paused an infrastructure machine that was restored without its Cluster API Machine, before Poundlock made that Machine its owner",
+			Do:    "nothing",
+		},
+		{
 			Names: []string{"MirrorDeleted"},
 			Means: "Poundlock deleted a mirror, because the object that it mirrors is being deleted",
 			Do:    "nothing",

@@ -80,11 +80,12 @@ var synchronizedFalse = Table{
 				"by the name. Poundlock does not write to the object that has the mirror's name, and the Machine API acts as before. If two MachineSets " +
 				"were created at the same moment, the one without Machines creates none (`authority/created-twice`). While no replica of Poundlock " +
 				"answers, policies enforce this, because Poundlock has marked the Machine API's MachineSet (`poundlock.openshift.io/beside-foreign`). If " +
-				"two Machines were created at the same moment, neither API creates an instance (`authority/created-twice`) as long as a replica of " +
-				"Poundlock answers. Without a replica, Cluster API's Machine may create its instance, and Machine API's Machine creates none, because " +
+				"two Machines were created at the same moment, at most one API creates an instance, and mostly neither (`authority/created-twice`), as long as a " +
+				"replica of Poundlock answers. Without a replica, Cluster API's Machine may create its instance, and Machine API's Machine creates none, because " +
 				"Poundlock has marked it (`poundlock.openshift.io/beside-foreign`). If somebody has also removed the label " +
 				"`poundlock.openshift.io/admission`, nothing keeps both Machines from creating an instance",
-			Do: "the message names the object. Of two MachineSets, delete the one that you do not want, with the message's command: this also deletes the set's " +
+			Do: "the message names the object, and has the commands if a deletion alone does not end: the provider does nothing for an infrastructure machine that no " +
+				"Machine owns, so its finalizers are removed by hand. Of two MachineSets, delete the one that you do not want, with the message's command: this also deletes the set's " +
 				"Machines. Do not pause a Cluster API MachineSet that has Machines: it would become the mirror, and its Machines have no Machine API object " +
 				"(`MachinesWithoutCounterpart`). If the object belongs to a Cluster API Machine of another name, do not delete only the object, because that Machine " +
 				"would lose its instance: give the Machine API Machine another name, or delete the whole Cluster API Machine. Otherwise choose one of three. (a) " +

@@ -210,8 +210,9 @@ func otherInstance(kept *policies.Object, from API, namespace string) string {
 	if from != MachineAPI {
 		return why + ". Correct spec.providerID of the Machine, or restore the other object"
 	}
-	return fmt.Sprintf("%s, and Cluster API would act on that other instance. Delete the object, and Poundlock recreates it: kubectl -n %s delete %s.%s %s",
-		why, namespace, strings.ToLower(kept.Kind), infraGroupOf(kept), kept.Metadata.Name)
+	return fmt.Sprintf("%s, and Cluster API would act on that other instance, %s. It keeps running: if nothing needs it, terminate it in the cloud. Delete the "+
+		"object, and Poundlock recreates it: kubectl -n %s delete %s.%s %s",
+		why, KeptInstance(kept), namespace, strings.ToLower(kept.Kind), infraGroupOf(kept), kept.Metadata.Name)
 }
 
 // KeptForOtherInstance returns the sentence of OtherInstance for a Machine whose move waits only because of that object. No ID that a person writes into the

@@ -217,12 +217,14 @@ func holdsAsItsProvider(c policies.Change) bool {
 }
 
 // endsItsDeletion reports whether a request only removes finalizers from an object that is being deleted, and no cleanup is lost by that. No cleanup is lost if
-// the finalizers are neither the provider's nor Poundlock's, or if the object is paused while Machine API runs the instance.
+// the finalizers are neither the provider's nor Poundlock's, or if Machine API runs the instance and the provider does nothing for the object. The provider does
+// nothing for an object that is paused, and for an infrastructure machine that no Machine owns.
 func endsItsDeletion(c policies.Change) bool {
 	if !c.Old.Deleting() {
 		return false
 	}
-	stands := c.Old.HasAnnotation(PausedAnnotation) && Read(c.Facts.Twin).Current == MachineAPI
+	idle := c.Old.HasAnnotation(PausedAnnotation) || c.Kind == InfraMachine && len(MachineOwners(c.Old)) == 0
+	stands := idle && Read(c.Facts.Twin).Current == MachineAPI
 	own := []string{InfraFinalizer(c.Resource.Group, c.Old.Kind), SyncFinalizer}
 	for _, f := range c.Old.Metadata.Finalizers {
 		if !c.New.HasFinalizer(f) && slices.Contains(own, f) && !stands {

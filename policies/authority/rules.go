@@ -121,7 +121,8 @@ func Rules() policies.Set {
 				"mirrors an object for which Machine API is authoritative, or whose authority is moving. The same applies to the object that a provider keeps for " +
 				"a Machine's instance (a VSphereVM or an OpenStackServer). Cluster API's controllers may write to an object that Poundlock did not create and that " +
 				"is not paused. A paused VSphereVM or OpenStackServer that names another instance than its Machine may be deleted. While an object is being " +
-				"deleted, anybody may remove its finalizers, but the provider's finalizer only if the object is paused and Machine API is authoritative. Anybody " +
+				"deleted, anybody may remove its finalizers, but the provider's finalizer only if Machine API is authoritative and the object is paused, or is an " +
+				"infrastructure machine that no Machine owns. Anybody " +
 				"may add the provider's finalizer to an object that Poundlock did not create: without the finalizer, the instance would be left behind. vSphere's " +
 				"controllers have no service account of their own. So anybody may add vSphere's finalizer to a VSphereMachine or a VSphereVM. Anybody may also " +
 				"write to a VSphereMachine that Poundlock did not create and that is not paused, and to its VSphereVM. Adding or removing an empty object or list " +

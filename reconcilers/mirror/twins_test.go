@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/yaml"
@@ -592,6 +595,23 @@ func (w *twins) keepsInstance(t *testing.T) {
 	w.mirrored(t, "alone", 0)
 }
 
+// watch returns the changes of an object from the version that is given.
+func (w *twins) watch(t *testing.T, o *unstructured.Unstructured) <-chan watch.Event {
+	t.Helper()
+	c, err := dynamic.NewForConfig(mirror.Shared.Plane(t).Admin())
+	if err != nil {
+		t.Fatal(err)
+	}
+	resource := o.GroupVersionKind().GroupVersion().WithResource(strings.ToLower(o.GetKind()) + "s")
+	changes, err := c.Resource(resource).Namespace(o.GetNamespace()).Watch(t.Context(),
+		metav1.ListOptions{FieldSelector: "metadata.name=" + o.GetName(), ResourceVersion: o.GetResourceVersion()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(changes.Stop)
+	return changes.ResultChan()
+}
+
 const bareInfra = `{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSMachine, metadata: {name: %s, namespace: openshift-cluster-api}, spec: {instanceType: m6i.large}}`
 
 func pausedInfra() string { return `{"metadata":{"annotations":{"cluster.x-k8s.io/paused":""}}}` }
@@ -599,10 +619,31 @@ func pausedInfra() string { return `{"metadata":{"annotations":{"cluster.x-k8s.i
 func (w *twins) metByInfra(t *testing.T) {
 	infra := w.make(t, fmt.Sprintf(bareInfra, "bare"))
 	w.adopt(t, "bare", authority.MachineAPI)
-	w.strange(t, "bare", "belongs to no Machine. Delete that object")
+	w.strange(t, "bare", "belongs to no Machine. Annotate that object with cluster.x-k8s.io/paused")
 	w.untouched(t, infra)
 	w.patch(t, infra, "", pausedInfra())
 	w.mirrored(t, "bare", 0)
+
+	// As it is restored from a backup of a time in which Cluster API was authoritative: marked, and not paused.
+	restored := w.make(t, strings.Replace(fmt.Sprintf(bareInfra, "restored"), "namespace:", "annotations: {poundlock.openshift.io/mirror-of: Machine/restored}, namespace:", 1))
+	versions := w.watch(t, restored)
+	w.adopt(t, "restored", authority.MachineAPI)
+	w.mirrored(t, "restored", 0)
+	owned := false
+	for !owned {
+		var o *unstructured.Unstructured
+		select {
+		case e := <-versions:
+			o, _ = e.Object.(*unstructured.Unstructured)
+		case <-time.After(time.Minute):
+		}
+		if o == nil {
+			t.Fatal("the restored infrastructure machine has no owner")
+		}
+		if owned = len(o.GetOwnerReferences()) > 0; owned && o.GetAnnotations()[authority.PausedAnnotation] == "" {
+			t.Errorf("it has an owner before it is paused, so the provider acts: %s", show(o))
+		}
+	}
 
 	infra = w.make(t, fmt.Sprintf(bareInfra, "bare-there"))
 	w.adopt(t, "bare-there", authority.ClusterAPI)

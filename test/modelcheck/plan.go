@@ -263,7 +263,7 @@ func carries(to, mirror which) func(*pair, *pass) bool {
 // ID of the instance.
 func becomeI(knowing bool) func(*pair, *pass) bool {
 	return func(w *pair, p *pass) bool {
-		if !w.i.has(there) { // the mirror pauses nothing that exists
+		if !w.i.has(there) { // what exists is paused before (pauseI)
 			w.i.set(pauseRequested)
 		}
 		w.i.set(there | mark)
