@@ -41,7 +41,7 @@ func (s *Server) serve(ctx context.Context) error {
 	address := net.JoinHostPort(s.options.Host, strconv.Itoa(cmp.Or(s.options.Port, webhook.DefaultPort)))
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return fmt.Errorf("serving webhooks: %w", err)
+		return fmt.Errorf("--webhook-bind-address: %w. Stop the process that uses the address, or give another address", err)
 	}
 	server := &http.Server{
 		Handler: s.WebhookMux(), // its reviews do not end with ctx: those that have come are answered
