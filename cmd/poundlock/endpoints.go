@@ -50,8 +50,12 @@ func newManager(cfg *rest.Config, o ctrl.Options, e endpoints) (manager.Manager,
 	// First, because an address that is taken needs no API server to be found.
 	health, unhealthy := listen("health-bind-address", e.health, fair.EndpointConnections)
 	measured, unmeasured := listen("metrics-bind-address", e.metrics, scrapers)
-	if err := errors.Join(unhealthy, unmeasured); err != nil {
+	profiles, unprofiled := listen("profiler-address", o.PprofBindAddress, 1)
+	if err := errors.Join(unhealthy, unmeasured, unprofiled); err != nil {
 		return nil, err
+	}
+	if profiles != nil {
+		_ = profiles.Close() // controller-runtime serves them, and its message would name no flag
 	}
 	o.Metrics, o.HealthProbeBindAddress = metricsserver.Options{BindAddress: "0"}, "0"
 	mgr, err := ctrl.NewManager(cfg, o)

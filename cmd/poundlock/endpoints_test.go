@@ -157,10 +157,15 @@ func TestAnAddressThatIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = taken.Close() }()
-	for flag, e := range map[string]endpoints{
-		"--health-bind-address": {health: taken.Addr().String()}, "--metrics-bind-address": {health: "0", metrics: taken.Addr().String()},
+	for flag, c := range map[string]struct {
+		e        endpoints
+		profiles string
+	}{
+		"--health-bind-address":  {e: endpoints{health: taken.Addr().String()}},
+		"--metrics-bind-address": {e: endpoints{health: "0", metrics: taken.Addr().String()}},
+		"--profiler-address":     {e: endpoints{health: "0", metrics: "0"}, profiles: taken.Addr().String()},
 	} {
-		_, err := newManager(&rest.Config{Host: "http://127.0.0.1:1"}, ctrl.Options{}, e)
+		_, err := newManager(&rest.Config{Host: "http://127.0.0.1:1"}, ctrl.Options{PprofBindAddress: c.profiles}, c.e)
 		if err == nil || !strings.HasPrefix(err.Error(), flag+": ") || !strings.Contains(err.Error(), "give another address") {
 			t.Errorf("%v, want a sentence that names %s", err, flag)
 		}
