@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -112,6 +113,9 @@ func TestTheEndpointsLimitTheirClients(t *testing.T) {
 
 // TestScrapesTakeLittleMemory: clients that ask for metrics and read no answer keep only a limited number of answers in memory.
 func TestScrapesTakeLittleMemory(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems have one loopback address, and one client has fewer connections than this test needs")
+	}
 	failing := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "large", Help: "h"}, []string{"name"})
 	for i := range 10_000 {
 		failing.WithLabelValues(fmt.Sprintf("a-machine-of-a-fleet-whose-names-are-as-long-as-those-of-its-regions-%d", i)).Set(1)
