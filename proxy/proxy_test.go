@@ -642,6 +642,10 @@ func TestDraining(t *testing.T) {
 	if answer, body, err := ask(t, "GET", "http://"+health.Addr().String()+"/readyz", ""); err != nil || answer.StatusCode != 200 {
 		t.Error(body, err)
 	}
+	long := "http://" + health.Addr().String() + "/readyz?" + strings.Repeat("a", 100<<10)
+	if answer, _, err := ask(t, "GET", long, ""); answer == nil || answer.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Error("a request line of 100 KiB at the port of the probes:", answer, err)
+	}
 	type result struct {
 		body string
 		err  error

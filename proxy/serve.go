@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/poundlock/poundlock/internal/fair"
 )
 
 // Serve serves the client's requests on the listener clients. On the listener health it serves `/healthz` and `/readyz`, and passes other paths to the handler
@@ -22,10 +24,10 @@ func (p *Proxy) Serve(ctx context.Context, clients, health net.Listener, others 
 	if others != nil {
 		mux.Handle("/", others)
 	}
-	side := &http.Server{Handler: mux, ReadHeaderTimeout: 30 * time.Second}
+	side := fair.Endpoint(mux)
 	ended := make(chan error, 2)
 	go func() { ended <- main.Serve(clients) }()
-	go func() { ended <- side.Serve(health) }()
+	go func() { ended <- side.Serve(fair.New(health, fair.EndpointConnections)) }()
 	var err error
 	select {
 	case err = <-ended:

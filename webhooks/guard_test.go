@@ -180,6 +180,34 @@ func TestAReviewWaitsOnce(t *testing.T) {
 	}
 }
 
+// TestAnIdleConnectionIsKept: an API server keeps one for 90 seconds, and a review that it sends while this side closes the connection is lost. Without a limit
+// of their own, idle connections would be closed after the time for a request.
+func TestAnIdleConnectionIsKept(t *testing.T) {
+	if s := limited(nil); s.IdleTimeout <= 90*time.Second || s.ReadTimeout <= 0 || s.ReadHeaderTimeout <= 0 || s.WriteTimeout <= 0 {
+		t.Errorf("an idle connection is kept for %s; requests may take %s, answers %s", s.IdleTimeout, s.ReadTimeout, s.WriteTimeout)
+	}
+}
+
+// TestAHugeReviewWithoutTurnsKeepsNothing: otherwise the first one that finds no turns would have all later ones refused.
+func TestAHugeReviewWithoutTurnsKeepsNothing(t *testing.T) {
+	l := newLimits(8, 1<<20)
+	g := newGuard(http.HandlerFunc(echo), l, func() bool { return false })
+	own, leave := l.enter("10.0.0.1:1")
+	defer leave()
+	if !l.all.turns.TryAcquire(8) {
+		t.Fatal("other clients' reviews are not judged")
+	}
+	if _, ok := g.turn(t.Context(), own, 100*bytesOfTurn, &waiting{left: time.Millisecond}); ok {
+		t.Error("it has turns that others have")
+	}
+	l.all.turns.Release(8)
+	if done, ok := g.turn(t.Context(), own, 100*bytesOfTurn, &waiting{left: time.Millisecond}); !ok {
+		t.Error("the next one has no turn, although none is judged")
+	} else {
+		done()
+	}
+}
+
 // TestAHugeReviewWaitsForOneOfEachClient: however many huge reviews another client sends, one comes before this client's.
 func TestAHugeReviewWaitsForOneOfEachClient(t *testing.T) {
 	l := newLimits(8, 1<<20)

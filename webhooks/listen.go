@@ -41,13 +41,9 @@ func (s *Server) serve(ctx context.Context) error {
 	address := net.JoinHostPort(s.options.Host, strconv.Itoa(cmp.Or(s.options.Port, webhook.DefaultPort)))
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return fmt.Errorf("serving webhooks: %w", err)
+		return fmt.Errorf("--webhook-bind-address: %w. Stop the process that uses the address, or give another address", err)
 	}
-	server := &http.Server{
-		Handler: s.WebhookMux(), // its reviews do not end with ctx: those that have come are answered
-		// The limits for reading and writing are for paths without a guard, too: of a body that no handler reads, Go's server reads the rest.
-		MaxHeaderBytes: mostHeaders, ReadHeaderTimeout: bodyDeadline, ReadTimeout: bodyDeadline, WriteTimeout: answerDeadline, IdleTimeout: idleDeadline,
-	}
+	server := limited(s.WebhookMux()) // its reviews do not end with ctx: those that have come are answered
 	s.options.Log.Info("Serving webhooks", "address", address)
 	ended := make(chan error, 1)
 	go func() {
@@ -64,4 +60,11 @@ func (s *Server) serve(ctx context.Context) error {
 		s.options.Log.Error(err, "webhook server did not end in time")
 	}
 	return nil
+}
+
+// limited returns an HTTP server with the limits above.
+func limited(h http.Handler) *http.Server {
+	// The limits for reading and writing are for paths without a guard, too: of a body that no handler reads, Go's server reads the rest.
+	return &http.Server{Handler: h, MaxHeaderBytes: mostHeaders, ReadHeaderTimeout: bodyDeadline, ReadTimeout: bodyDeadline, WriteTimeout: answerDeadline,
+		IdleTimeout: idleDeadline}
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/client-go/rest"
@@ -24,15 +23,13 @@ import (
 	"github.com/poundlock/poundlock/internal/fair"
 )
 
-// Limits for the probes and the metrics. Anyone who reaches the port may connect, and controller-runtime's servers take 1 MiB of headers on any number of
-// connections. With 800 of them one client would end the process at its limit of memory.
+// Limits for the metrics, beside those of every endpoint. An answer has a line for each object that waits or fails: 2 MiB for 10,000 of them, which stay in memory
+// until the client has taken them.
 const (
-	// endpointConnections is the limit for the connections of one client. A kubelet and a Prometheus have one or two.
-	endpointConnections = 128
-	endpointHeaders     = 16 << 10
-	// endpointDeadline limits the arrival of a request. scrapeDeadline limits its answer.
-	endpointDeadline = 5 * time.Second
-	scrapeDeadline   = time.Minute
+	// scrapers is the limit for the connections of one client. A Prometheus has one or two.
+	scrapers = 16
+	// scrapes is the limit for the answers that are made at the same time. Further ones get the status 503.
+	scrapes = 48
 )
 
 // endpoints are the addresses of the probes and of the metrics; "" or 0 for none.
@@ -48,8 +45,18 @@ type probed struct {
 	healthz, readyz *healthz.Handler
 }
 
-// newManager returns a manager that serves its probes and metrics at the endpoints.
+// newManager returns a manager that serves its probes and metrics at the endpoints. It listens from now on, and answers once the manager has started.
 func newManager(cfg *rest.Config, o ctrl.Options, e endpoints) (manager.Manager, error) {
+	// First, because an address that is taken needs no API server to be found.
+	health, unhealthy := listen("health-bind-address", e.health, fair.EndpointConnections)
+	measured, unmeasured := listen("metrics-bind-address", e.metrics, scrapers)
+	profiles, unprofiled := listen("profiler-address", o.PprofBindAddress, 1)
+	if err := errors.Join(unhealthy, unmeasured, unprofiled); err != nil {
+		return nil, err
+	}
+	if profiles != nil {
+		_ = profiles.Close() // controller-runtime serves them, and its message would name no flag
+	}
 	o.Metrics, o.HealthProbeBindAddress = metricsserver.Options{BindAddress: "0"}, "0"
 	mgr, err := ctrl.NewManager(cfg, o)
 	if err != nil {
@@ -61,13 +68,24 @@ func newManager(cfg *rest.Config, o ctrl.Options, e endpoints) (manager.Manager,
 		probes.Handle(path, http.StripPrefix(path, handler))
 		probes.Handle(path+"/", http.StripPrefix(path, handler))
 	}
-	return p, errors.Join(p.serve("health probe", e.health, probes, nil), p.serveMetrics(cfg, e))
+	return p, errors.Join(p.serve("health probe", health, probes), p.serveMetrics(cfg, measured, e.tls))
 }
 
-func (p *probed) serveMetrics(cfg *rest.Config, e endpoints) error {
-	handler := promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError})
-	var config *tls.Config
-	if e.tls != nil {
+// listen returns a listener, each of whose clients may have so many connections; nil for none.
+func listen(flag, address string, connections int) (net.Listener, error) {
+	if address == "" || address == "0" {
+		return nil, nil
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("--%s: %w. Stop the process that uses the address, or give another address", flag, err)
+	}
+	return fair.New(l, connections), nil
+}
+
+func (p *probed) serveMetrics(cfg *rest.Config, l net.Listener, secure func(*tls.Config)) error {
+	handler := promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError, MaxRequestsInFlight: scrapes})
+	if l != nil && secure != nil {
 		filter, err := filters.WithAuthenticationAndAuthorization(cfg, p.GetHTTPClient())
 		if err == nil {
 			handler, err = filter(p.GetLogger().WithName("metrics"), handler)
@@ -75,15 +93,16 @@ func (p *probed) serveMetrics(cfg *rest.Config, e endpoints) error {
 		if err != nil {
 			return fmt.Errorf("limiting who may get the metrics: %w", err)
 		}
-		config = &tls.Config{} //nolint:gosec // the next line
-		e.tls(config)
+		config := &tls.Config{} //nolint:gosec // the next line
+		secure(config)
 		if err := signed(config); err != nil {
 			return err
 		}
+		l = tls.NewListener(l, config)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", handler)
-	return p.serve("metrics", e.metrics, mux, config)
+	return p.serve("metrics", l, mux)
 }
 
 // signed gives the config a certificate that the process signs for itself, unless it has one.
@@ -103,24 +122,13 @@ func signed(config *tls.Config) error {
 	return nil
 }
 
-// serve adds a server to the manager. The server listens from now on, and answers once the manager has started.
-func (p *probed) serve(name, address string, handler http.Handler, config *tls.Config) error {
-	if address == "" || address == "0" {
+// serve adds a server to the manager, unless there is no listener.
+func (p *probed) serve(name string, l net.Listener, handler http.Handler) error {
+	if l == nil {
 		return nil
 	}
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return fmt.Errorf("serving the %s: %w", name, err)
-	}
-	listener = fair.New(listener, endpointConnections)
-	if config != nil {
-		listener = tls.NewListener(listener, config)
-	}
-	end := endpointDeadline
-	return p.Add(&manager.Server{Name: name, Listener: listener, ShutdownTimeout: &end, Server: &http.Server{
-		Handler: handler, MaxHeaderBytes: endpointHeaders, ReadHeaderTimeout: endpointDeadline, ReadTimeout: endpointDeadline, WriteTimeout: scrapeDeadline,
-		IdleTimeout: 2 * time.Minute,
-	}})
+	end := fair.EndpointDeadline
+	return p.Add(&manager.Server{Name: name, Listener: l, ShutdownTimeout: &end, Server: fair.Endpoint(handler)})
 }
 
 // AddHealthzCheck adds a check to /healthz. All checks are added before the manager starts.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"time"
 
@@ -108,9 +107,6 @@ func (o *installOptions) run(ctx context.Context) error {
 	if o.resync <= 0 {
 		return installMisused(errors.New("--resync must be longer than 0s: give a duration such as 10m"))
 	}
-	if err := canListen(ctx, o.metricsAddress); err != nil {
-		return fmt.Errorf("--metrics-bind-address: %w. Stop the process that uses the address, or give another address", err)
-	}
 	ctrl.SetLogger(logger(o.verbosity))
 	cfg, err := restConfig(o.kubeconfig)
 	if err != nil {
@@ -121,18 +117,6 @@ func (o *installOptions) run(ctx context.Context) error {
 		return err
 	}
 	return mgr.Start(ctx)
-}
-
-// canListen returns an error if the address cannot be used. A manager would report that only after its caches have begun.
-func canListen(ctx context.Context, address string) error {
-	if address == "0" {
-		return nil
-	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
-	if err != nil {
-		return err
-	}
-	return listener.Close()
 }
 
 func (o *installOptions) wire(cfg *rest.Config) (manager.Manager, error) {

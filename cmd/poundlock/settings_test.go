@@ -79,6 +79,7 @@ func TestSettingsThatCannotBe(t *testing.T) {
 		"OpenShift's times":                {args: []string{"--leader-elect-lease-duration=137s", "--leader-elect-renew-deadline=107s", "--leader-elect-retry-period=26s"}},
 		"a lease that ends before renewal": {args: []string{"--leader-elect-lease-duration=5s"}, err: "each of the three must be longer than the next one"},
 		"no time between two tries":        {args: []string{"--leader-elect-retry-period=0s"}, err: "each of the three must be longer than the next one"},
+		"a renewal as long as two tries":   {args: []string{"--leader-elect-renew-deadline=2400ms"}, err: "must be longer than 1.2 times"},
 		"suites by name":                   {args: []string{"--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"}},
 		"a suite with CBC":                 {args: []string{"--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA"}, err: "--tls-cipher-suites: the suite TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA"},
 		"a suite of no name":               {args: []string{"--tls-cipher-suites=ROT13"}, err: "--tls-cipher-suites"},

@@ -53,6 +53,11 @@ var metrics = Table{
 			Do:    "none",
 		},
 		{
+			Names: []string{"leader_election_master_status"},
+			Means: "1 in the replica that has the Lease, 0 in each other one; a metric of controller-runtime",
+			Do:    "name, the Lease's",
+		},
+		{
 			Names: []string{"poundlock_build_info"},
 			Means: "always 1; the labels describe the build of the process",
 			Do:    "the labels of the build",

@@ -54,10 +54,10 @@ func (s *Shim) Serve(ctx context.Context, reviews, health net.Listener, certific
 	if others != nil {
 		probes.Handle("/", others)
 	}
-	side := &http.Server{Handler: probes, ReadHeaderTimeout: 30 * time.Second}
+	side := fair.Endpoint(probes)
 	ended := make(chan error, 2)
 	go func() { ended <- main.ServeTLS(fair.New(reviews, mostConnections), "", "") }()
-	go func() { ended <- side.Serve(health) }()
+	go func() { ended <- side.Serve(fair.New(health, fair.EndpointConnections)) }()
 	looking, stop := context.WithCancel(ctx)
 	defer stop()
 	for _, c := range s.converters {

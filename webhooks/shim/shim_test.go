@@ -653,6 +653,16 @@ func TestServe(t *testing.T) {
 	if code := get(t, health, "/healthz"); code != http.StatusOK {
 		t.Error("healthz", code)
 	}
+	long, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+health.Addr().String()+"/healthz", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long.Header.Set("X-Long", strings.Repeat("a", 100<<10))
+	if r, err := http.DefaultClient.Do(long); err != nil || r.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Error("a header of 100 KiB at the port of the probes:", r, err)
+	} else {
+		r.Body.Close()
+	}
 	with := upstream.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
 	with.MaxVersion, with.CipherSuites = tls.VersionTLS12, []uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA}
 	if c, err := tls.Dial("tcp", reviews.Addr().String(), with); err == nil {

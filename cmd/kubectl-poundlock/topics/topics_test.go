@@ -260,3 +260,23 @@ func TestTheWordsOfAPlanAreExplained(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryMetricOfAnAlertIsExplained: also those that others name, because an alert shows its expression.
+func TestEveryMetricOfAnAlertIsExplained(t *testing.T) {
+	text, err := os.ReadFile("../../../manifests/components/monitoring/prometheusrule.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, seen := topics.Topics(), 0
+	for _, expr := range regexp.MustCompile(`(?m)^ *expr: (.*)$`).FindAllStringSubmatch(string(text), -1) {
+		for _, name := range regexp.MustCompile(`\b[a-z]+(?:_[a-z]+){2,}\b`).FindAllString(expr[1], -1) {
+			seen++
+			if len(all.Find(name)) == 0 {
+				t.Errorf("%s is not explained: docs/meanings has the tables", name)
+			}
+		}
+	}
+	if seen < 10 {
+		t.Errorf("%d metrics were found in the alerts", seen)
+	}
+}
