@@ -211,6 +211,39 @@ func TestLabelsOfTheInfrastructureThatClusterAPIReplaces(t *testing.T) {
 	conversiontest.Same(t, nil, p.Errors())
 }
 
+// TestTagsOfTheGCPCluster: the patch in each message removes all tags that only the GCPCluster has, so that a second patch adds none of them again.
+func TestTagsOfTheGCPCluster(t *testing.T) {
+	tag := func(key string) map[string]any {
+		return map[string]any{"parentID": "openshift", "key": key, "value": "v"}
+	}
+	const one, several = "set the same entry in this object, or remove", "set the same entry in this object, or, together with the other such entries, remove"
+	for sentence, c := range map[string]struct {
+		theirs []any
+		left   string
+		says   []string
+	}{
+		"both have it":    {[]any{tag("own")}, "", nil},
+		"one":             {[]any{tag("a"), tag("own")}, `[{"key":"own","parentID":"openshift","value":"v"}]`, []string{one}},
+		"two":             {[]any{tag("a"), tag("own"), tag("b")}, `[{"key":"own","parentID":"openshift","value":"v"}]`, []string{several, several}},
+		"nothing is left": {[]any{tag("a")}, `[]`, []string{one}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			env := gcptest.Kit().Env()
+			env.InfraCluster["spec"].(map[string]any)["resourceManagerTags"] = c.theirs
+			p := conversion.NewPass(&env, &conversion.Core{}, "")
+			conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain(t), `{"resourceManagerTags": [{"parentID": "openshift", "key": "own", "value": "v"}]}`))
+			if len(p.Errors()) != len(c.says) {
+				t.Fatal(p.Errors())
+			}
+			for i, e := range p.Errors() {
+				if !strings.Contains(e.Detail, c.says[i]) || !strings.HasSuffix(e.Detail, `-p '{"spec":{"resourceManagerTags":`+c.left+`}}'`) {
+					t.Error(e.Detail)
+				}
+			}
+		})
+	}
+}
+
 func TestHugeLists(t *testing.T) {
 	tags, pools := make([]map[string]string, 51), make([]string, 10_000)
 	for i := range tags {
