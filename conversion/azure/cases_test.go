@@ -435,7 +435,44 @@ func oneSubnet(e *conversion.Env) {
 	change(e.InfraCluster, []any{"no subnet", map[string]any{"name": "all", "role": "cluster"}}, "spec", "networkSpec", "subnets")
 }
 
-// TestASampleInBothAPIs: the fields of one machine, in full in both APIs.
+// TestTheAzureClustersTagName: a machine must not have the tag itself, so the message only advises to remove the tag from the AzureCluster.
+func TestTheAzureClustersTagName(t *testing.T) {
+	const here = "set the same entry in this object"
+	for name, advised := range map[string]bool{"name": false, "NAME": false, "names": true} {
+		env := envOf()
+		env.InfraCluster["spec"].(map[string]any)["additionalTags"] = map[string]any{name: "x"}
+		p := conversion.NewPass(env, &conversion.Core{}, "")
+		azure.Fields.ToClusterAPI(p, decoded[machinev1beta1.AzureMachineProviderSpec](t, plain(t)), &azurev1.AzureMachineSpec{})
+		if errs := p.Errors(); len(errs) != 1 || errs[0].Field != "tags["+name+"]" || strings.Contains(errs[0].Detail, here) != advised {
+			t.Errorf("%s: %v", name, errs)
+		}
+	}
+}
+
+// TestErrorsAboutTheClustersMarkAreSorted: the errors come in the order of the tags' names.
+func TestErrorsAboutTheClustersMarkAreSorted(t *testing.T) {
+	const mark = "kubernetes.io_cluster.lock-7x2k9"
+	var tags, want []string
+	for i := range 10 {
+		name := mark[:i] + strings.ToUpper(mark[i:i+1]) + mark[i+1:]
+		tags = append(tags, `"`+name+`": "x"`)
+		want = append(want, "additionalTags["+name+"]")
+	}
+	slices.Sort(want)
+	want = slices.Compact(want)
+	p := conversion.NewPass(envOf(), &conversion.Core{ProviderID: "x"}, "")
+	azure.Fields.ToMachineAPI(p, decoded[azurev1.AzureMachineSpec](t, []byte(`{"additionalTags": {`+strings.Join(tags, ", ")+`}}`)), &machinev1beta1.AzureMachineProviderSpec{})
+	var got []string
+	for _, e := range p.Errors() {
+		if strings.HasPrefix(e.Field, "additionalTags[") && strings.Contains(e.Detail, "Machine API sets") {
+			got = append(got, e.Field)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestASetWithoutAZone: Cluster API's new machines would be in an availability set of its own, unless they are spot machines or the AzureCluster lists zones.
 func TestASetWithoutAZone(t *testing.T) {
 	listed := func(e *conversion.Env) {
@@ -502,6 +539,7 @@ func decoded[T any](t *testing.T, raw []byte) *T {
 	return out
 }
 
+// TestASampleInBothAPIs: the fields of one machine, in full in both APIs.
 func TestASampleInBothAPIs(t *testing.T) {
 	core := &conversion.Core{}
 	p := conversion.NewPass(envOf(), core, "")

@@ -55,7 +55,8 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	checkTags(p, "additionalTags", c.AdditionalTags, c.AdditionalTags)
 	otherCase(p, "additionalTags", c.AdditionalTags)
 	derived := derivedTags(p)
-	for name, value := range c.AdditionalTags {
+	for _, name := range slices.Sorted(maps.Keys(c.AdditionalTags)) {
+		value := c.AdditionalTags[name]
 		if p.Env.Infrastructure != nil && strings.EqualFold(name, ownerTag(p)) && value != owned {
 			p.Differs("additionalTags["+name+"]", value, "the value that Machine API sets for this tag on every virtual machine", owned)
 		}
