@@ -145,11 +145,14 @@ func TestKeepSpelling(t *testing.T) {
 	core.KeepSpelling("MachineSet", has, want, env())
 	diff(t, jsonOf(object(t, `{"spec": {"selector": {"matchLabels": {"b": ""}}, "template": {"spec": {"metadata": {"labels": {"x": "y"}}}}}}`)), jsonOf(want))
 	has = object(t, `{"spec": {"taints": [{"key": "a", "value": "", "timeAdded": null}, {"key": "b", "value": ""}, {"key": "c"}], "lifecycleHooks": {
-		"preDrain": [{"name": "zeta", "owner": ""}, {"name": "gone"}, {"name": "alpha"}]}}}`)
+		"preDrain": [{"name": "zeta", "owner": ""}, {"name": "gone"}, {"name": "alpha"}],
+		"preTerminate": [{"name": "zeta"}, {"name": "alpha"}]}}}`)
 	want = object(t, `{"spec": {"taints": [{"key": "a"}, {"key": "other"}, {"key": "c", "value": "x"}], "lifecycleHooks": {
-		"preDrain": [{"name": "alpha"}, {"name": "new"}, {"name": "zeta"}]}}}`)
+		"preDrain": [{"name": "alpha"}, {"name": "new"}, {"name": "zeta"}],
+		"preTerminate": [{"name": "alpha"}, {"name": "zeta"}]}}}`)
 	core.KeepSpelling("Machine", has, want, env())
 	diff(t, jsonOf(object(t, `{"spec": {"taints": [{"key": "a", "value": "", "timeAdded": null}, {"key": "other"}, {"key": "c", "value": "x"}], "lifecycleHooks": {
-		"preDrain": [{"name": "zeta", "owner": ""}, {"name": "alpha"}, {"name": "new"}]}}}`)), jsonOf(want))
+		"preDrain": [{"name": "zeta", "owner": ""}, {"name": "alpha"}, {"name": "new"}],
+		"preTerminate": [{"name": "zeta"}, {"name": "alpha"}]}}}`)), jsonOf(want))
 	core.KeepSpelling("MachineHealthCheck", &unstructured.Unstructured{Object: map[string]any{}}, &unstructured.Unstructured{Object: map[string]any{}}, env())
 }
