@@ -154,6 +154,8 @@ func TestWhatAProviderSpecMayHave(t *testing.T) {
 		"the cloud provider's, shared":       {patch: `{"tags": {"kubernetes.io_cluster_lock-7x2k9": "shared"}}`, want: []string{"tags[kubernetes.io_cluster_lock-7x2k9]: FieldValueInvalid"}},
 		"44 tags":                            {patch: tags(44)},
 		"45 tags":                            {patch: tags(45), want: []string{"tags: FieldValueNotSupported"}},
+		"49 tags of an instance":             {patch: tags(49), instance: true},
+		"50 tags of an instance":             {patch: tags(50), instance: true, want: []string{"tags: FieldValueNotSupported"}},
 		"a tag that only machines there get": {patch: `{}`, env: platform([]any{}, "resourceTags"), want: []string{"tags[team]: FieldValueNotSupported"}},
 		"a tag that only machines here get":  {patch: `{}`, env: cluster(nil, "additionalTags")},
 		"another value of it there":          {patch: `{}`, env: cluster("keys", "additionalTags", "team")},

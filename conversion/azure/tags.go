@@ -124,11 +124,14 @@ func named(tags map[string]string, name string) bool {
 const maxTags = 50
 
 // checkTags reports an error for each tag at a path that Azure or Cluster API would refuse, and one if a machine would have too many tags. all are the tags
-// that the machine would have from its own object.
+// that the machine would have from its own object. Cluster API adds no tags to an instance that exists and that Machine API created.
 func checkTags(p *pass, path string, tags, all map[string]string) {
-	if n := len(withCluster(p, all)); n > maxTags {
-		p.Unsupported(path, len(tags), fmt.Sprintf(
-			"together with the tags that Cluster API adds, the machine has %d tags, and Azure accepts at most %d: remove some", n, maxTags))
+	n, with := len(withCluster(p, all)), "together with the tags that Cluster API adds, "
+	if exists(p) {
+		n, with = len(all), ""
+	}
+	if n > maxTags {
+		p.Unsupported(path, len(tags), fmt.Sprintf("%sthe machine has %d tags, and Azure accepts at most %d: remove some", with, n, maxTags))
 	}
 	seen := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(tags)) {
