@@ -330,6 +330,11 @@ func TestTheAWSClusterMayNotReplaceMachineAPIsOwnTags(t *testing.T) {
 			p := conversion.NewPass(env, &conversion.Core{}, "")
 			conversiontest.ToClusterAPI(p, []byte(plain))
 			conversiontest.Same(t, c.want, p.Errors())
+			for _, e := range p.Errors() {
+				if strings.Contains(e.Detail, "set the same entry") {
+					t.Errorf("Machine API would ignore the entry: %s", e.Detail)
+				}
+			}
 		})
 	}
 }
@@ -339,10 +344,11 @@ func TestWhatTheInfrastructureTagsAndClusterAPIRefuses(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		key, value, tags string
 		want             []string
+		remedy           string
 	}{
-		"a value":                   {"team", "locks;keys", `[]`, []string{"tags[team]: FieldValueNotSupported"}},
-		"with another in this spec": {"team", "locks;keys", `[{"name": "team", "value": "locks"}]`, nil},
-		"a name":                    {"te,am", "locks", `[]`, []string{"tags[te,am]: FieldValueNotSupported"}},
+		"a value":                   {"team", "locks;keys", `[]`, []string{"tags[team]: FieldValueNotSupported"}, ": give a tag of this name another value in tags"},
+		"with another in this spec": {"team", "locks;keys", `[{"name": "team", "value": "locks"}]`, nil, ""},
+		"a name":                    {"te,am", "locks", `[]`, []string{"tags[te,am]: FieldValueNotSupported"}, ": remove the tag from status.platformStatus.aws.resourceTags"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			env := testEnv()
@@ -352,6 +358,11 @@ func TestWhatTheInfrastructureTagsAndClusterAPIRefuses(t *testing.T) {
 			p := conversion.NewPass(env, &conversion.Core{}, "")
 			conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain, `{"tags": `+c.tags+`}`))
 			conversiontest.Same(t, c.want, p.Errors())
+			for _, e := range p.Errors() {
+				if !strings.Contains(e.Detail, c.remedy) {
+					t.Errorf("%s, want %s", e.Detail, c.remedy)
+				}
+			}
 		})
 	}
 }
