@@ -5,6 +5,7 @@ package gcp_test
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -26,6 +27,20 @@ func plain(t testing.TB) []byte {
 }
 
 const root = `{"autoDelete": true, "boot": true, "sizeGb": 128, "type": "pd-ssd", "image": "rhcos"`
+
+// clusterHas sets a field in the GCPCluster's spec.
+func clusterHas(name string, value any) func(*conversion.Env) {
+	return func(e *conversion.Env) { set(&e.InfraCluster, value, "spec", name) }
+}
+
+// manyTags returns n resource manager tags.
+func manyTags(n int) []any {
+	var out []any
+	for i := range n {
+		out = append(out, map[string]any{"parentID": "openshift", "key": "k" + strconv.Itoa(i), "value": "v"})
+	}
+	return out
+}
 
 func TestWhatAProviderSpecMayHave(t *testing.T) {
 	key := func(rest string) string {
@@ -83,6 +98,13 @@ func TestWhatAProviderSpecMayHave(t *testing.T) {
 		"an owned label of another's":      {patch: `{"labels": {"kubernetes-io-cluster-lock-7x2k9": "shared"}}`, want: []string{"labels[kubernetes-io-cluster-lock-7x2k9]: FieldValueNotSupported"}},
 		"a role that is not its":           {patch: `{"labels": {"capg-role": "control-plane"}}`, want: []string{"labels[capg-role]: FieldValueNotSupported"}},
 		"a role that is its":               {patch: `{"labels": {"capg-role": "node"}}`},
+		"the role of the control plane":    {patch: `{"labels": {"capg-role": "control-plane"}}`, core: conversion.Core{ControlPlane: true}},
+		"that of workers in it":            {patch: `{"labels": {"capg-role": "node"}}`, core: conversion.Core{ControlPlane: true}, want: []string{"labels[capg-role]: FieldValueNotSupported"}},
+		"a label of the GCPCluster":        {patch: `{}`, env: clusterHas("additionalLabels", map[string]any{"team": "locks"}), want: []string{"labels[team]: FieldValueNotSupported"}},
+		"the same, of an instance":         {patch: `{}`, env: clusterHas("additionalLabels", map[string]any{"team": "locks"}), core: conversion.Core{ProviderID: gcptest.ProviderID("x")}},
+		"a tag of the GCPCluster":          {patch: `{}`, env: clusterHas("resourceManagerTags", manyTags(1)), want: []string{"resourceManagerTags[k0]: FieldValueNotSupported"}},
+		"many tags of the GCPCluster":      {patch: `{}`, env: clusterHas("resourceManagerTags", manyTags(51)), want: []string{"resourceManagerTags: FieldValueNotSupported"}},
+		"the same of an instance":          {patch: `{}`, env: clusterHas("resourceManagerTags", manyTags(51)), core: conversion.Core{ProviderID: gcptest.ProviderID("x")}},
 		"a capital letter in a label":      {patch: `{"labels": {"Team": "x"}}`, want: []string{"labels[Team]: FieldValueInvalid"}},
 		"metadata without a value":         {patch: `{"gcpMetadata": [{"key": "a", "value": null}]}`},
 		"metadata given twice":             {patch: `{"gcpMetadata": [{"key": "a", "value": "1"}, {"key": "a", "value": "1"}]}`, want: []string{"gcpMetadata[1].key: FieldValueInvalid"}},
@@ -229,7 +251,7 @@ func TestTagsOfTheGCPCluster(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			env := gcptest.Kit().Env()
-			env.InfraCluster["spec"].(map[string]any)["resourceManagerTags"] = c.theirs
+			clusterHas("resourceManagerTags", c.theirs)(&env)
 			p := conversion.NewPass(&env, &conversion.Core{}, "")
 			conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain(t), `{"resourceManagerTags": [{"parentID": "openshift", "key": "own", "value": "v"}]}`))
 			if len(p.Errors()) != len(c.says) {
