@@ -372,6 +372,8 @@ func TestWhatAnInfraSpecMayHave(t *testing.T) {
 		"the cluster's mark":                   {patch: `{"additionalTags": {"kubernetes.io_cluster.lock-7x2k9": "owned"}}`},
 		"the cluster's mark, shared":           {patch: `{"additionalTags": {"kubernetes.io_cluster.lock-7x2k9": "shared"}}`, want: []string{"additionalTags[kubernetes.io_cluster.lock-7x2k9]: FieldValueNotSupported"}},
 		"a tag of the cluster in another case": {patch: `{"additionalTags": {"Stage": "1"}}`, env: cluster("1", "additionalTags", "stage"), want: []string{"additionalTags[Stage]: FieldValueNotSupported"}},
+		"a tag that only the cluster has":      {patch: `{}`, env: cluster("1", "additionalTags", "stage")},
+		"the same, of the control plane":       {patch: `{}`, control: true, env: cluster("1", "additionalTags", "stage"), want: []string{"additionalTags[stage]: FieldValueNotSupported"}},
 		"a tag with a question mark":           {patch: `{"additionalTags": {"a?": "1"}}`, want: []string{"additionalTags[a?]: FieldValueInvalid"}},
 		"a name in a template":                 {template: true, patch: `{"additionalTags": {"name": "x"}}`, want: []string{"additionalTags[name]: FieldValueNotSupported"}},
 		"a name of an instance":                {patch: `{"additionalTags": {"Name": "x"}}`},
@@ -446,6 +448,22 @@ func TestTheAzureClustersTagName(t *testing.T) {
 		p := conversion.NewPass(env, &conversion.Core{}, "")
 		azure.Fields.ToClusterAPI(p, decoded[machinev1beta1.AzureMachineProviderSpec](t, plain(t)), &azurev1.AzureMachineSpec{})
 		if errs := p.Errors(); len(errs) != 1 || errs[0].Field != "tags["+name+"]" || strings.Contains(errs[0].Detail, here) != advised {
+			t.Errorf("%s: %v", name, errs)
+		}
+	}
+}
+
+// TestTheAzureClustersTagInAnotherCase: Machine API writes the mark of ownership in its own case, so the message does not advise to write it in another.
+func TestTheAzureClustersTagInAnotherCase(t *testing.T) {
+	const here = "write the name as the AzureCluster does"
+	for name, advised := range map[string]bool{"Kubernetes.io_cluster.lock-7x2k9": false, "STAGE": true} {
+		env := envOf()
+		env.InfraCluster["spec"].(map[string]any)["additionalTags"] = map[string]any{name: "owned"}
+		p := conversion.NewPass(env, &conversion.Core{}, "")
+		conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain(t), `{"tags": {"stage": "1"}}`))
+		if errs := p.Errors(); !advised && len(errs) != 1 || !slices.ContainsFunc(errs, func(e *field.Error) bool {
+			return strings.EqualFold(e.Field, "tags["+name+"]") && strings.Contains(e.Detail, here) == advised
+		}) {
 			t.Errorf("%s: %v", name, errs)
 		}
 	}

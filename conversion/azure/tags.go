@@ -239,8 +239,12 @@ func otherCase(p *pass, path string, own map[string]string) {
 			p.Add(field.InternalError(field.NewPath(path), err))
 			continue
 		}
-		p.Command(path+"["+have+"]", own[have], fmt.Sprintf("the AzureCluster has the tag %q, and Azure ignores case in the names of tags: write the name as the "+
-			"AzureCluster does, or remove the tag from the AzureCluster, for all Machines of the cluster", name),
+		here := "write the name as the AzureCluster does, or "
+		if strings.EqualFold(name, ownerTag(p)) { // which Machine API always writes in its own case
+			here = ""
+		}
+		p.Command(path+"["+have+"]", own[have], fmt.Sprintf("the AzureCluster has the tag %q, and Azure ignores case in the names of tags: %sremove the tag from "+
+			"the AzureCluster, for all Machines of the cluster", name, here),
 			fmt.Sprintf("kubectl patch %s --type=merge -p %s", p.InfraCluster(), conversion.Quoted(string(patch))), "Make the change by hand: kubectl edit "+
 				p.InfraCluster())
 	}
