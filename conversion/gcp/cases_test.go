@@ -296,6 +296,7 @@ func TestWhatAnInfraSpecMayHave(t *testing.T) {
 	cases := map[string]struct {
 		patch    string
 		template bool
+		control  bool
 		zone     string
 		env      func(*conversion.Env)
 		want     []string
@@ -339,19 +340,21 @@ func TestWhatAnInfraSpecMayHave(t *testing.T) {
 		"a GPU of a newer type":          {patch: `{"onHostMaintenance": "Terminate", "guestAccelerators": [{"count": 1, "type": "projects/lock-project/zones/us-central1-a/acceleratorTypes/nvidia-l4"}]}`, want: []string{"guestAccelerators[0].type: FieldValueNotSupported"}},
 		"GPUs beyond number":             {patch: `{"onHostMaintenance": "Terminate", "guestAccelerators": [{"count": 4294967297, "type": "projects/lock-project/zones/us-central1-a/acceleratorTypes/nvidia-tesla-t4"}]}`, want: []string{"guestAccelerators[0].count: FieldValueInvalid"}},
 
-		"its own instance":           {patch: `{"providerID": "gce://lock-project/us-central1-a/x"}`},
-		"another instance":           {patch: `{"providerID": "gce://lock-project/us-central1-a/y"}`, want: []string{"providerID: FieldValueNotSupported"}},
-		"an instance in a template":  {template: true, patch: `{"providerID": "gce://lock-project/us-central1-a/x"}`, want: []string{"providerID: FieldValueNotSupported"}},
-		"no zone":                    {zone: "-", patch: `{}`, want: []string{"spec.failureDomain: FieldValueRequired"}},
-		"no zone of a template":      {zone: "-", template: true, patch: `{}`, want: []string{"spec.template.spec.failureDomain: FieldValueRequired"}},
-		"an instance elsewhere":      {zone: "us-central1-b", patch: `{}`, want: []string{"spec.providerID: FieldValueInvalid"}},
-		"a tag that others lack":     {patch: `{}`, env: func(e *conversion.Env) { *e = sharedEnv() }, want: []string{"resourceManagerTags: FieldValueRequired"}},
-		"no GCPCluster":              {patch: `{}`, env: func(e *conversion.Env) { e.InfraCluster = nil }, want: []string{"GCPCluster.spec.network.name: FieldValueRequired"}},
-		"a field of a later version": {patch: `{"later": {"x": 1}}`, want: []string{"later: FieldValueNotSupported"}},
+		"a label of the GCPCluster":    {template: true, patch: `{}`, env: clusterHas("additionalLabels", map[string]any{"team": "locks"})},
+		"the same, of a control plane": {template: true, control: true, patch: `{}`, env: clusterHas("additionalLabels", map[string]any{"team": "locks"}), want: []string{"additionalLabels[team]: FieldValueNotSupported"}},
+		"its own instance":             {patch: `{"providerID": "gce://lock-project/us-central1-a/x"}`},
+		"another instance":             {patch: `{"providerID": "gce://lock-project/us-central1-a/y"}`, want: []string{"providerID: FieldValueNotSupported"}},
+		"an instance in a template":    {template: true, patch: `{"providerID": "gce://lock-project/us-central1-a/x"}`, want: []string{"providerID: FieldValueNotSupported"}},
+		"no zone":                      {zone: "-", patch: `{}`, want: []string{"spec.failureDomain: FieldValueRequired"}},
+		"no zone of a template":        {zone: "-", template: true, patch: `{}`, want: []string{"spec.template.spec.failureDomain: FieldValueRequired"}},
+		"an instance elsewhere":        {zone: "us-central1-b", patch: `{}`, want: []string{"spec.providerID: FieldValueInvalid"}},
+		"a tag that others lack":       {patch: `{}`, env: func(e *conversion.Env) { *e = sharedEnv() }, want: []string{"resourceManagerTags: FieldValueRequired"}},
+		"no GCPCluster":                {patch: `{}`, env: func(e *conversion.Env) { e.InfraCluster = nil }, want: []string{"GCPCluster.spec.network.name: FieldValueRequired"}},
+		"a field of a later version":   {patch: `{"later": {"x": 1}}`, want: []string{"later: FieldValueNotSupported"}},
 	}
 	for sentence, c := range cases {
 		t.Run(sentence, func(t *testing.T) {
-			env, core := gcptest.Kit().Env(), &conversion.Core{FailureDomain: gcptest.Zone, Template: c.template}
+			env, core := gcptest.Kit().Env(), &conversion.Core{FailureDomain: gcptest.Zone, Template: c.template, ControlPlane: c.control}
 			if c.env != nil {
 				c.env(&env)
 			}
