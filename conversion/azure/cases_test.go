@@ -481,7 +481,8 @@ func TestErrorsAboutTheClustersMarkAreSorted(t *testing.T) {
 	slices.Sort(want)
 	want = slices.Compact(want)
 	p := conversion.NewPass(envOf(), &conversion.Core{ProviderID: "x"}, "")
-	azure.Fields.ToMachineAPI(p, decoded[azurev1.AzureMachineSpec](t, []byte(`{"additionalTags": {`+strings.Join(tags, ", ")+`}}`)), &machinev1beta1.AzureMachineProviderSpec{})
+	spec := decoded[azurev1.AzureMachineSpec](t, []byte(`{"additionalTags": {`+strings.Join(tags, ", ")+`}}`))
+	azure.Fields.ToMachineAPI(p, spec, &machinev1beta1.AzureMachineProviderSpec{})
 	var got []string
 	for _, e := range p.Errors() {
 		if strings.HasPrefix(e.Field, "additionalTags[") && strings.Contains(e.Detail, "Machine API sets") {
