@@ -58,6 +58,7 @@ func TestWhatAProviderSpecMayHave(t *testing.T) {
 		patch    string
 		control  bool
 		template bool
+		instance bool
 		env      func(*conversion.Env)
 		want     []string
 	}{
@@ -151,7 +152,14 @@ func TestWhatAProviderSpecMayHave(t *testing.T) {
 		"a tag that Cluster API sets":                {patch: `{"tags": [{"name": "MachineName", "value": "x"}]}`, want: []string{"tags[MachineName]: FieldValueNotSupported"}},
 		"Cluster API's role":                         {patch: `{"tags": [{"name": "sigs.k8s.io/cluster-api-provider-aws/role", "value": "x"}]}`, want: []string{"tags[sigs.k8s.io/cluster-api-provider-aws/role]: FieldValueNotSupported"}},
 		"Cluster API's own role":                     {patch: `{"tags": [{"name": "sigs.k8s.io/cluster-api-provider-aws/role", "value": "node"}]}`},
+		"that of workers, for the control plane":     {patch: `{"tags": [{"name": "sigs.k8s.io/cluster-api-provider-aws/role", "value": "node"}], "loadBalancers": [{"name": "ocean-ext", "type": "classic"}, {"name": "ocean-int", "type": "network"}]}`, control: true, want: []string{"tags[sigs.k8s.io/cluster-api-provider-aws/role]: FieldValueNotSupported"}},
+		"that of the control plane":                  {patch: `{"tags": [{"name": "sigs.k8s.io/cluster-api-provider-aws/role", "value": "control-plane"}], "loadBalancers": [{"name": "ocean-ext", "type": "classic"}, {"name": "ocean-int", "type": "network"}]}`, control: true},
+		"tags that Cluster API sets, of an instance": {patch: `{"tags": [{"name": "MachineName", "value": "x"}, {"name": "sigs.k8s.io/cluster-api-provider-aws/role", "value": "x"}]}`, instance: true},
+		"the AWSCluster's, of a new machine":         {patch: `{}`, env: clusterTag("MachineName")},
+		"the AWSCluster's, of an instance":           {patch: `{}`, env: clusterTag("MachineName"), instance: true, want: []string{"tags[MachineName]: FieldValueNotSupported"}},
 		"as many tags as an instance can have":       {patch: manyTags(45)},
+		"more, of an instance":                       {patch: manyTags(50), instance: true},
+		"too many with those of the AWSCluster":      {patch: manyTags(45), env: clusterTag("MachineName", "kubernetes.io/cluster/ocean", "sigs.k8s.io/cluster-api-provider-aws/cluster/old"), want: []string{"tags[sigs.k8s.io/cluster-api-provider-aws/cluster/old]: FieldValueNotSupported", "tags: FieldValueNotSupported"}},
 		"with those that Cluster API adds, too many": {patch: manyTags(46), want: []string{"tags: FieldValueNotSupported"}},
 		"its former group":                           {patch: `{"apiVersion": "awsproviderconfig.openshift.io/v1beta1"}`},
 		"another version":                            {patch: `{"apiVersion": "awsproviderconfig.openshift.io/v1alpha1"}`},
@@ -170,11 +178,26 @@ func TestWhatAProviderSpecMayHave(t *testing.T) {
 			if c.env != nil {
 				c.env(env)
 			}
-			p := conversion.NewPass(env, &conversion.Core{ControlPlane: c.control, Template: c.template}, "")
+			core := &conversion.Core{ControlPlane: c.control, Template: c.template}
+			if c.instance {
+				core.ProviderID = "aws:///us-east-1a/i-0123456789abcdef0"
+			}
+			p := conversion.NewPass(env, core, "")
 			conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain, c.patch))
 			conversiontest.Same(t, c.want, p.Errors())
 			conversiontest.Advised(t, p.Errors())
 		})
+	}
+}
+
+// clusterTag gives the AWSCluster tags with the value owned.
+func clusterTag(names ...string) func(*conversion.Env) {
+	return func(e *conversion.Env) {
+		tags := map[string]any{}
+		for _, name := range names {
+			tags[name] = "owned"
+		}
+		e.InfraCluster["spec"].(map[string]any)["additionalTags"] = tags
 	}
 }
 
@@ -307,6 +330,11 @@ func TestTheAWSClusterMayNotReplaceMachineAPIsOwnTags(t *testing.T) {
 			p := conversion.NewPass(env, &conversion.Core{}, "")
 			conversiontest.ToClusterAPI(p, []byte(plain))
 			conversiontest.Same(t, c.want, p.Errors())
+			for _, e := range p.Errors() {
+				if strings.Contains(e.Detail, "set the same entry") {
+					t.Errorf("Machine API would ignore the entry: %s", e.Detail)
+				}
+			}
 		})
 	}
 }
@@ -316,10 +344,11 @@ func TestWhatTheInfrastructureTagsAndClusterAPIRefuses(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		key, value, tags string
 		want             []string
+		remedy           string
 	}{
-		"a value":                   {"team", "locks;keys", `[]`, []string{"tags[team]: FieldValueNotSupported"}},
-		"with another in this spec": {"team", "locks;keys", `[{"name": "team", "value": "locks"}]`, nil},
-		"a name":                    {"te,am", "locks", `[]`, []string{"tags[te,am]: FieldValueNotSupported"}},
+		"a value":                   {"team", "locks;keys", `[]`, []string{"tags[team]: FieldValueNotSupported"}, ": give a tag of this name another value in tags"},
+		"with another in this spec": {"team", "locks;keys", `[{"name": "team", "value": "locks"}]`, nil, ""},
+		"a name":                    {"te,am", "locks", `[]`, []string{"tags[te,am]: FieldValueNotSupported"}, ": remove the tag from status.platformStatus.aws.resourceTags"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			env := testEnv()
@@ -329,7 +358,32 @@ func TestWhatTheInfrastructureTagsAndClusterAPIRefuses(t *testing.T) {
 			p := conversion.NewPass(env, &conversion.Core{}, "")
 			conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain, `{"tags": `+c.tags+`}`))
 			conversiontest.Same(t, c.want, p.Errors())
+			for _, e := range p.Errors() {
+				if !strings.Contains(e.Detail, c.remedy) {
+					t.Errorf("%s, want %s", e.Detail, c.remedy)
+				}
+			}
 		})
+	}
+}
+
+// TestTheInfrastructuresTagsInOrder: the errors come in the order of the tags' names, and of two tags with one name Machine API uses the first.
+func TestTheInfrastructuresTagsInOrder(t *testing.T) {
+	tags, want := []any{}, []string{}
+	for c := 'a'; c <= 'j'; c++ {
+		tags = append(tags, map[string]any{"key": string(c), "value": "Wörker"}, map[string]any{"key": string(c), "value": "worker"})
+		want = append(want, "tags["+string(c)+"]")
+	}
+	env := testEnv()
+	env.Infrastructure = map[string]any{"status": map[string]any{"platformStatus": map[string]any{"aws": map[string]any{"resourceTags": tags}}}}
+	p := conversion.NewPass(env, &conversion.Core{}, "")
+	conversiontest.ToClusterAPI(p, []byte(plain))
+	var got []string
+	for _, e := range p.Errors() {
+		got = append(got, e.Field)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

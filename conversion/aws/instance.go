@@ -89,7 +89,9 @@ func tagsTo(p *pass, m *providerSpec, c *infraSpec) {
 		c.AdditionalTags = nil
 	}
 	refuseReplaced(p, "tags", c.AdditionalTags)
-	for name, value := range inheritedTags(p) {
+	inherited := inheritedTags(p)
+	for _, name := range slices.Sorted(maps.Keys(inherited)) {
+		value := inherited[name]
 		switch _, own := c.AdditionalTags[name]; {
 		case !own && replaced(p, name, value):
 			p.Note("tags["+name+"]", "the Infrastructure's resourceTags have this tag, but Cluster API gives each new instance this tag with another value")
@@ -204,7 +206,8 @@ func ignored(p *pass, name, value string) bool {
 	return name == "Name" || strings.HasPrefix(name, ownerTag) && !ours
 }
 
-// resourceTags returns those of the Infrastructure's resourceTags that Machine API adds to each instance, unless the providerSpec has another value.
+// resourceTags returns those of the Infrastructure's resourceTags that Machine API adds to each instance, unless the providerSpec has another value. Of several
+// tags with one name, Machine API uses the first.
 func resourceTags(p *pass) map[string]string {
 	list, _, _ := unstructured.NestedSlice(p.Env.Infrastructure, "status", "platformStatus", "aws", "resourceTags")
 	out := map[string]string{}
@@ -212,7 +215,7 @@ func resourceTags(p *pass) map[string]string {
 		tag, _ := item.(map[string]any)
 		name, _, _ := unstructured.NestedString(tag, "key")
 		value, _, _ := unstructured.NestedString(tag, "value")
-		if name != "" && !ignored(p, name, value) {
+		if _, twice := out[name]; name != "" && !twice && !ignored(p, name, value) {
 			out[name] = value
 		}
 	}

@@ -154,6 +154,8 @@ func TestWhatAProviderSpecMayHave(t *testing.T) {
 		"the cloud provider's, shared":       {patch: `{"tags": {"kubernetes.io_cluster_lock-7x2k9": "shared"}}`, want: []string{"tags[kubernetes.io_cluster_lock-7x2k9]: FieldValueInvalid"}},
 		"44 tags":                            {patch: tags(44)},
 		"45 tags":                            {patch: tags(45), want: []string{"tags: FieldValueNotSupported"}},
+		"49 tags of an instance":             {patch: tags(49), instance: true},
+		"50 tags of an instance":             {patch: tags(50), instance: true, want: []string{"tags: FieldValueNotSupported"}},
 		"a tag that only machines there get": {patch: `{}`, env: platform([]any{}, "resourceTags"), want: []string{"tags[team]: FieldValueNotSupported"}},
 		"a tag that only machines here get":  {patch: `{}`, env: cluster(nil, "additionalTags")},
 		"another value of it there":          {patch: `{}`, env: cluster("keys", "additionalTags", "team")},
@@ -370,6 +372,8 @@ func TestWhatAnInfraSpecMayHave(t *testing.T) {
 		"the cluster's mark":                   {patch: `{"additionalTags": {"kubernetes.io_cluster.lock-7x2k9": "owned"}}`},
 		"the cluster's mark, shared":           {patch: `{"additionalTags": {"kubernetes.io_cluster.lock-7x2k9": "shared"}}`, want: []string{"additionalTags[kubernetes.io_cluster.lock-7x2k9]: FieldValueNotSupported"}},
 		"a tag of the cluster in another case": {patch: `{"additionalTags": {"Stage": "1"}}`, env: cluster("1", "additionalTags", "stage"), want: []string{"additionalTags[Stage]: FieldValueNotSupported"}},
+		"a tag that only the cluster has":      {patch: `{}`, env: cluster("1", "additionalTags", "stage")},
+		"the same, of the control plane":       {patch: `{}`, control: true, env: cluster("1", "additionalTags", "stage"), want: []string{"additionalTags[stage]: FieldValueNotSupported"}},
 		"a tag with a question mark":           {patch: `{"additionalTags": {"a?": "1"}}`, want: []string{"additionalTags[a?]: FieldValueInvalid"}},
 		"a name in a template":                 {template: true, patch: `{"additionalTags": {"name": "x"}}`, want: []string{"additionalTags[name]: FieldValueNotSupported"}},
 		"a name of an instance":                {patch: `{"additionalTags": {"Name": "x"}}`},
@@ -435,7 +439,61 @@ func oneSubnet(e *conversion.Env) {
 	change(e.InfraCluster, []any{"no subnet", map[string]any{"name": "all", "role": "cluster"}}, "spec", "networkSpec", "subnets")
 }
 
-// TestASampleInBothAPIs: the fields of one machine, in full in both APIs.
+// TestTheAzureClustersTagName: a machine must not have the tag itself, so the message only advises to remove the tag from the AzureCluster.
+func TestTheAzureClustersTagName(t *testing.T) {
+	const here = "set the same entry in this object"
+	for name, advised := range map[string]bool{"name": false, "NAME": false, "names": true} {
+		env := envOf()
+		env.InfraCluster["spec"].(map[string]any)["additionalTags"] = map[string]any{name: "x"}
+		p := conversion.NewPass(env, &conversion.Core{}, "")
+		azure.Fields.ToClusterAPI(p, decoded[machinev1beta1.AzureMachineProviderSpec](t, plain(t)), &azurev1.AzureMachineSpec{})
+		if errs := p.Errors(); len(errs) != 1 || errs[0].Field != "tags["+name+"]" || strings.Contains(errs[0].Detail, here) != advised {
+			t.Errorf("%s: %v", name, errs)
+		}
+	}
+}
+
+// TestTheAzureClustersTagInAnotherCase: Machine API writes the mark of ownership in its own case, so the message does not advise to write it in another.
+func TestTheAzureClustersTagInAnotherCase(t *testing.T) {
+	const here = "write the name as the AzureCluster does"
+	for name, advised := range map[string]bool{"Kubernetes.io_cluster.lock-7x2k9": false, "STAGE": true} {
+		env := envOf()
+		env.InfraCluster["spec"].(map[string]any)["additionalTags"] = map[string]any{name: "owned"}
+		p := conversion.NewPass(env, &conversion.Core{}, "")
+		conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain(t), `{"tags": {"stage": "1"}}`))
+		if errs := p.Errors(); !advised && len(errs) != 1 || !slices.ContainsFunc(errs, func(e *field.Error) bool {
+			return strings.EqualFold(e.Field, "tags["+name+"]") && strings.Contains(e.Detail, here) == advised
+		}) {
+			t.Errorf("%s: %v", name, errs)
+		}
+	}
+}
+
+// TestErrorsAboutTheClustersMarkAreSorted: the errors come in the order of the tags' names.
+func TestErrorsAboutTheClustersMarkAreSorted(t *testing.T) {
+	const mark = "kubernetes.io_cluster.lock-7x2k9"
+	var tags, want []string
+	for i := range 10 {
+		name := mark[:i] + strings.ToUpper(mark[i:i+1]) + mark[i+1:]
+		tags = append(tags, `"`+name+`": "x"`)
+		want = append(want, "additionalTags["+name+"]")
+	}
+	slices.Sort(want)
+	want = slices.Compact(want)
+	p := conversion.NewPass(envOf(), &conversion.Core{ProviderID: "x"}, "")
+	spec := decoded[azurev1.AzureMachineSpec](t, []byte(`{"additionalTags": {`+strings.Join(tags, ", ")+`}}`))
+	azure.Fields.ToMachineAPI(p, spec, &machinev1beta1.AzureMachineProviderSpec{})
+	var got []string
+	for _, e := range p.Errors() {
+		if strings.HasPrefix(e.Field, "additionalTags[") && strings.Contains(e.Detail, "Machine API sets") {
+			got = append(got, e.Field)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // TestASetWithoutAZone: Cluster API's new machines would be in an availability set of its own, unless they are spot machines or the AzureCluster lists zones.
 func TestASetWithoutAZone(t *testing.T) {
 	listed := func(e *conversion.Env) {
@@ -502,6 +560,7 @@ func decoded[T any](t *testing.T, raw []byte) *T {
 	return out
 }
 
+// TestASampleInBothAPIs: the fields of one machine, in full in both APIs.
 func TestASampleInBothAPIs(t *testing.T) {
 	core := &conversion.Core{}
 	p := conversion.NewPass(envOf(), core, "")

@@ -55,7 +55,8 @@ func tagsFrom(p *pass, c *infraSpec, m *providerSpec) {
 	checkTags(p, "additionalTags", c.AdditionalTags, c.AdditionalTags)
 	otherCase(p, "additionalTags", c.AdditionalTags)
 	derived := derivedTags(p)
-	for name, value := range c.AdditionalTags {
+	for _, name := range slices.Sorted(maps.Keys(c.AdditionalTags)) {
+		value := c.AdditionalTags[name]
 		if p.Env.Infrastructure != nil && strings.EqualFold(name, ownerTag(p)) && value != owned {
 			p.Differs("additionalTags["+name+"]", value, "the value that Machine API sets for this tag on every virtual machine", owned)
 		}
@@ -123,11 +124,14 @@ func named(tags map[string]string, name string) bool {
 const maxTags = 50
 
 // checkTags reports an error for each tag at a path that Azure or Cluster API would refuse, and one if a machine would have too many tags. all are the tags
-// that the machine would have from its own object.
+// that the machine would have from its own object. Cluster API adds no tags to an instance that exists and that Machine API created.
 func checkTags(p *pass, path string, tags, all map[string]string) {
-	if n := len(withCluster(p, all)); n > maxTags {
-		p.Unsupported(path, len(tags), fmt.Sprintf(
-			"together with the tags that Cluster API adds, the machine has %d tags, and Azure accepts at most %d: remove some", n, maxTags))
+	n, with := len(withCluster(p, all)), "together with the tags that Cluster API adds, "
+	if exists(p) {
+		n, with = len(all), ""
+	}
+	if n > maxTags {
+		p.Unsupported(path, len(tags), fmt.Sprintf("%sthe machine has %d tags, and Azure accepts at most %d: remove some", with, n, maxTags))
 	}
 	seen := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(tags)) {
@@ -235,8 +239,12 @@ func otherCase(p *pass, path string, own map[string]string) {
 			p.Add(field.InternalError(field.NewPath(path), err))
 			continue
 		}
-		p.Command(path+"["+have+"]", own[have], fmt.Sprintf("the AzureCluster has the tag %q, and Azure ignores case in the names of tags: write the name as the "+
-			"AzureCluster does, or remove the tag from the AzureCluster, for all Machines of the cluster", name),
+		here := "write the name as the AzureCluster does, or "
+		if strings.EqualFold(name, ownerTag(p)) { // which Machine API always writes in its own case
+			here = ""
+		}
+		p.Command(path+"["+have+"]", own[have], fmt.Sprintf("the AzureCluster has the tag %q, and Azure ignores case in the names of tags: %sremove the tag from "+
+			"the AzureCluster, for all Machines of the cluster", name, here),
 			fmt.Sprintf("kubectl patch %s --type=merge -p %s", p.InfraCluster(), conversion.Quoted(string(patch))), "Make the change by hand: kubectl edit "+
 				p.InfraCluster())
 	}

@@ -140,16 +140,19 @@ func TestKeepSpelling(t *testing.T) {
 	core.KeepSpelling("Machine", has, want, env())
 	diff(t, jsonOf(object(t, `{"spec": {"lifecycleHooks": {}, "metadata": {"annotations": {"a": "b"}, "labels": {}}, "providerID": "", "taints": null}}`)),
 		jsonOf(want))
-	has = object(t, `{"spec": {"selector": {"matchLabels": {"a": "", "b": ""}}, "template": {"metadata": {"labels": {"a": ""}, "annotations": {}}, "spec": {"metadata": {"labels": {"node-role.kubernetes.io/infra": "", "x": "y"}}}}}}`)
+	has = object(t, `{"spec": {"minReadySeconds": 0, "selector": {"matchLabels": {"a": "", "b": ""}}, "template": {"metadata": {"labels": {"a": ""}, "annotations": {}}, "spec": {"metadata": {"labels": {"node-role.kubernetes.io/infra": "", "x": "y"}}}}}}`)
 	want = object(t, `{"spec": {"selector": {"matchLabels": {"b": ""}}, "template": {"spec": {"metadata": {"labels": {"x": "y"}}}}}}`)
 	core.KeepSpelling("MachineSet", has, want, env())
-	diff(t, jsonOf(object(t, `{"spec": {"selector": {"matchLabels": {"b": ""}}, "template": {"spec": {"metadata": {"labels": {"x": "y"}}}}}}`)), jsonOf(want))
+	diff(t, jsonOf(object(t, `{"spec": {"minReadySeconds": 0, "selector": {"matchLabels": {"b": ""}}, "template": {"spec": {"metadata": {"labels": {"x": "y"}}}}}}`)), jsonOf(want))
 	has = object(t, `{"spec": {"taints": [{"key": "a", "value": "", "timeAdded": null}, {"key": "b", "value": ""}, {"key": "c"}], "lifecycleHooks": {
-		"preDrain": [{"name": "zeta", "owner": ""}, {"name": "gone"}, {"name": "alpha"}]}}}`)
+		"preDrain": [{"name": "zeta", "owner": ""}, {"name": "gone"}, {"name": "alpha"}],
+		"preTerminate": [{"name": "zeta"}, {"name": "alpha"}]}}}`)
 	want = object(t, `{"spec": {"taints": [{"key": "a"}, {"key": "other"}, {"key": "c", "value": "x"}], "lifecycleHooks": {
-		"preDrain": [{"name": "alpha"}, {"name": "new"}, {"name": "zeta"}]}}}`)
+		"preDrain": [{"name": "alpha"}, {"name": "new"}, {"name": "zeta"}],
+		"preTerminate": [{"name": "alpha"}, {"name": "zeta"}]}}}`)
 	core.KeepSpelling("Machine", has, want, env())
 	diff(t, jsonOf(object(t, `{"spec": {"taints": [{"key": "a", "value": "", "timeAdded": null}, {"key": "other"}, {"key": "c", "value": "x"}], "lifecycleHooks": {
-		"preDrain": [{"name": "zeta", "owner": ""}, {"name": "alpha"}, {"name": "new"}]}}}`)), jsonOf(want))
+		"preDrain": [{"name": "zeta", "owner": ""}, {"name": "alpha"}, {"name": "new"}],
+		"preTerminate": [{"name": "zeta"}, {"name": "alpha"}]}}}`)), jsonOf(want))
 	core.KeepSpelling("MachineHealthCheck", &unstructured.Unstructured{Object: map[string]any{}}, &unstructured.Unstructured{Object: map[string]any{}}, env())
 }

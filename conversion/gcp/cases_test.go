@@ -5,6 +5,7 @@ package gcp_test
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -26,6 +27,20 @@ func plain(t testing.TB) []byte {
 }
 
 const root = `{"autoDelete": true, "boot": true, "sizeGb": 128, "type": "pd-ssd", "image": "rhcos"`
+
+// clusterHas sets a field in the GCPCluster's spec.
+func clusterHas(name string, value any) func(*conversion.Env) {
+	return func(e *conversion.Env) { set(&e.InfraCluster, value, "spec", name) }
+}
+
+// manyTags returns n resource manager tags.
+func manyTags(n int) []any {
+	var out []any
+	for i := range n {
+		out = append(out, map[string]any{"parentID": "openshift", "key": "k" + strconv.Itoa(i), "value": "v"})
+	}
+	return out
+}
 
 func TestWhatAProviderSpecMayHave(t *testing.T) {
 	key := func(rest string) string {
@@ -83,6 +98,13 @@ func TestWhatAProviderSpecMayHave(t *testing.T) {
 		"an owned label of another's":      {patch: `{"labels": {"kubernetes-io-cluster-lock-7x2k9": "shared"}}`, want: []string{"labels[kubernetes-io-cluster-lock-7x2k9]: FieldValueNotSupported"}},
 		"a role that is not its":           {patch: `{"labels": {"capg-role": "control-plane"}}`, want: []string{"labels[capg-role]: FieldValueNotSupported"}},
 		"a role that is its":               {patch: `{"labels": {"capg-role": "node"}}`},
+		"the role of the control plane":    {patch: `{"labels": {"capg-role": "control-plane"}}`, core: conversion.Core{ControlPlane: true}},
+		"that of workers in it":            {patch: `{"labels": {"capg-role": "node"}}`, core: conversion.Core{ControlPlane: true}, want: []string{"labels[capg-role]: FieldValueNotSupported"}},
+		"a label of the GCPCluster":        {patch: `{}`, env: clusterHas("additionalLabels", map[string]any{"team": "locks"}), want: []string{"labels[team]: FieldValueNotSupported"}},
+		"the same, of an instance":         {patch: `{}`, env: clusterHas("additionalLabels", map[string]any{"team": "locks"}), core: conversion.Core{ProviderID: gcptest.ProviderID("x")}},
+		"a tag of the GCPCluster":          {patch: `{}`, env: clusterHas("resourceManagerTags", manyTags(1)), want: []string{"resourceManagerTags[k0]: FieldValueNotSupported"}},
+		"many tags of the GCPCluster":      {patch: `{}`, env: clusterHas("resourceManagerTags", manyTags(51)), want: []string{"resourceManagerTags: FieldValueNotSupported"}},
+		"the same of an instance":          {patch: `{}`, env: clusterHas("resourceManagerTags", manyTags(51)), core: conversion.Core{ProviderID: gcptest.ProviderID("x")}},
 		"a capital letter in a label":      {patch: `{"labels": {"Team": "x"}}`, want: []string{"labels[Team]: FieldValueInvalid"}},
 		"metadata without a value":         {patch: `{"gcpMetadata": [{"key": "a", "value": null}]}`},
 		"metadata given twice":             {patch: `{"gcpMetadata": [{"key": "a", "value": "1"}, {"key": "a", "value": "1"}]}`, want: []string{"gcpMetadata[1].key: FieldValueInvalid"}},
@@ -211,6 +233,39 @@ func TestLabelsOfTheInfrastructureThatClusterAPIReplaces(t *testing.T) {
 	conversiontest.Same(t, nil, p.Errors())
 }
 
+// TestTagsOfTheGCPCluster: the patch in each message removes all tags that only the GCPCluster has, so that a second patch adds none of them again.
+func TestTagsOfTheGCPCluster(t *testing.T) {
+	tag := func(key string) map[string]any {
+		return map[string]any{"parentID": "openshift", "key": key, "value": "v"}
+	}
+	const one, several = "set the same entry in this object, or remove", "set the same entry in this object, or, together with the other such entries, remove"
+	for sentence, c := range map[string]struct {
+		theirs []any
+		left   string
+		says   []string
+	}{
+		"both have it":    {[]any{tag("own")}, "", nil},
+		"one":             {[]any{tag("a"), tag("own")}, `[{"key":"own","parentID":"openshift","value":"v"}]`, []string{one}},
+		"two":             {[]any{tag("a"), tag("own"), tag("b")}, `[{"key":"own","parentID":"openshift","value":"v"}]`, []string{several, several}},
+		"nothing is left": {[]any{tag("a")}, `[]`, []string{one}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			env := gcptest.Kit().Env()
+			clusterHas("resourceManagerTags", c.theirs)(&env)
+			p := conversion.NewPass(&env, &conversion.Core{}, "")
+			conversiontest.ToClusterAPI(p, conversiontest.Patched(t, plain(t), `{"resourceManagerTags": [{"parentID": "openshift", "key": "own", "value": "v"}]}`))
+			if len(p.Errors()) != len(c.says) {
+				t.Fatal(p.Errors())
+			}
+			for i, e := range p.Errors() {
+				if !strings.Contains(e.Detail, c.says[i]) || !strings.HasSuffix(e.Detail, `-p '{"spec":{"resourceManagerTags":`+c.left+`}}'`) {
+					t.Error(e.Detail)
+				}
+			}
+		})
+	}
+}
+
 func TestHugeLists(t *testing.T) {
 	tags, pools := make([]map[string]string, 51), make([]string, 10_000)
 	for i := range tags {
@@ -241,6 +296,7 @@ func TestWhatAnInfraSpecMayHave(t *testing.T) {
 	cases := map[string]struct {
 		patch    string
 		template bool
+		control  bool
 		zone     string
 		env      func(*conversion.Env)
 		want     []string
@@ -284,19 +340,21 @@ func TestWhatAnInfraSpecMayHave(t *testing.T) {
 		"a GPU of a newer type":          {patch: `{"onHostMaintenance": "Terminate", "guestAccelerators": [{"count": 1, "type": "projects/lock-project/zones/us-central1-a/acceleratorTypes/nvidia-l4"}]}`, want: []string{"guestAccelerators[0].type: FieldValueNotSupported"}},
 		"GPUs beyond number":             {patch: `{"onHostMaintenance": "Terminate", "guestAccelerators": [{"count": 4294967297, "type": "projects/lock-project/zones/us-central1-a/acceleratorTypes/nvidia-tesla-t4"}]}`, want: []string{"guestAccelerators[0].count: FieldValueInvalid"}},
 
-		"its own instance":           {patch: `{"providerID": "gce://lock-project/us-central1-a/x"}`},
-		"another instance":           {patch: `{"providerID": "gce://lock-project/us-central1-a/y"}`, want: []string{"providerID: FieldValueNotSupported"}},
-		"an instance in a template":  {template: true, patch: `{"providerID": "gce://lock-project/us-central1-a/x"}`, want: []string{"providerID: FieldValueNotSupported"}},
-		"no zone":                    {zone: "-", patch: `{}`, want: []string{"spec.failureDomain: FieldValueRequired"}},
-		"no zone of a template":      {zone: "-", template: true, patch: `{}`, want: []string{"spec.template.spec.failureDomain: FieldValueRequired"}},
-		"an instance elsewhere":      {zone: "us-central1-b", patch: `{}`, want: []string{"spec.providerID: FieldValueInvalid"}},
-		"a tag that others lack":     {patch: `{}`, env: func(e *conversion.Env) { *e = sharedEnv() }, want: []string{"resourceManagerTags: FieldValueRequired"}},
-		"no GCPCluster":              {patch: `{}`, env: func(e *conversion.Env) { e.InfraCluster = nil }, want: []string{"GCPCluster.spec.network.name: FieldValueRequired"}},
-		"a field of a later version": {patch: `{"later": {"x": 1}}`, want: []string{"later: FieldValueNotSupported"}},
+		"a label of the GCPCluster":    {template: true, patch: `{}`, env: clusterHas("additionalLabels", map[string]any{"team": "locks"})},
+		"the same, of a control plane": {template: true, control: true, patch: `{}`, env: clusterHas("additionalLabels", map[string]any{"team": "locks"}), want: []string{"additionalLabels[team]: FieldValueNotSupported"}},
+		"its own instance":             {patch: `{"providerID": "gce://lock-project/us-central1-a/x"}`},
+		"another instance":             {patch: `{"providerID": "gce://lock-project/us-central1-a/y"}`, want: []string{"providerID: FieldValueNotSupported"}},
+		"an instance in a template":    {template: true, patch: `{"providerID": "gce://lock-project/us-central1-a/x"}`, want: []string{"providerID: FieldValueNotSupported"}},
+		"no zone":                      {zone: "-", patch: `{}`, want: []string{"spec.failureDomain: FieldValueRequired"}},
+		"no zone of a template":        {zone: "-", template: true, patch: `{}`, want: []string{"spec.template.spec.failureDomain: FieldValueRequired"}},
+		"an instance elsewhere":        {zone: "us-central1-b", patch: `{}`, want: []string{"spec.providerID: FieldValueInvalid"}},
+		"a tag that others lack":       {patch: `{}`, env: func(e *conversion.Env) { *e = sharedEnv() }, want: []string{"resourceManagerTags: FieldValueRequired"}},
+		"no GCPCluster":                {patch: `{}`, env: func(e *conversion.Env) { e.InfraCluster = nil }, want: []string{"GCPCluster.spec.network.name: FieldValueRequired"}},
+		"a field of a later version":   {patch: `{"later": {"x": 1}}`, want: []string{"later: FieldValueNotSupported"}},
 	}
 	for sentence, c := range cases {
 		t.Run(sentence, func(t *testing.T) {
-			env, core := gcptest.Kit().Env(), &conversion.Core{FailureDomain: gcptest.Zone, Template: c.template}
+			env, core := gcptest.Kit().Env(), &conversion.Core{FailureDomain: gcptest.Zone, Template: c.template, ControlPlane: c.control}
 			if c.env != nil {
 				c.env(&env)
 			}

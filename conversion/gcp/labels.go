@@ -79,8 +79,9 @@ func clusterAlone(p *pass, own map[string]string) map[string]string {
 // exists reports whether a Machine has an instance. That matters because Cluster API gives labels and tags only to new instances.
 func exists(p *pass) bool { return p.Core.ProviderID != "" && !p.Core.Template }
 
-// inheritsTags reports an error for each resource manager tag that a new instance gets only from the GCPCluster. The patch in the message removes the tag. It
-// contains the rest of the GCPCluster's list, because a merge patch replaces a list.
+// inheritsTags reports an error for each resource manager tag that a new instance gets only from the GCPCluster. The patch in the message removes all these
+// tags. It contains the rest of the GCPCluster's list, because a merge patch replaces a list: with a patch for each tag, a second patch would add the tag again
+// that the first has removed.
 func inheritsTags(p *pass, own gcpv1.ResourceManagerTags) {
 	theirs, _, _ := unstructured.NestedSlice(p.Env.InfraCluster, "spec", "resourceManagerTags")
 	if len(theirs) > mostTags && !exists(p) { // with a patch for each tag, the time would grow with the square of their number
@@ -88,17 +89,31 @@ func inheritsTags(p *pass, own gcpv1.ResourceManagerTags) {
 			"tags of spec.resourceManagerTags of the GCPCluster: remove some there", mostTags, len(theirs)))
 		return
 	}
-	for i, item := range theirs {
-		tag, _ := item.(map[string]any)
-		key, _, _ := unstructured.NestedString(tag, "key")
-		value, _, _ := unstructured.NestedString(tag, "value")
-		if hasTag(own, key) || exists(p) {
-			continue
+	var alone []any
+	rest := []any{}
+	for _, item := range theirs {
+		if key, _ := tagOf(item); hasTag(own, key) || exists(p) {
+			rest = append(rest, item)
+		} else {
+			alone = append(alone, item)
 		}
-		rest := slices.Delete(slices.Clone(theirs), i, i+1)
-		p.Inherits("resourceManagerTags", "resourceManagerTags", key, value, "set the same entry in this object, or ",
+	}
+	here := "set the same entry in this object, or "
+	if len(alone) > 1 {
+		here = "set the same entry in this object, or, together with the other such entries, "
+	}
+	for _, item := range alone {
+		key, value := tagOf(item)
+		p.Inherits("resourceManagerTags", "resourceManagerTags", key, value, here,
 			map[string]any{"spec": map[string]any{"resourceManagerTags": rest}})
 	}
+}
+
+func tagOf(item any) (key, value string) {
+	tag, _ := item.(map[string]any)
+	key, _, _ = unstructured.NestedString(tag, "key")
+	value, _, _ = unstructured.NestedString(tag, "value")
+	return key, value
 }
 
 // instanceLabels returns the labels that Machine API gives to an instance: the given ones, the Infrastructure's resourceLabels and the cluster's label. It
