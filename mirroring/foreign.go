@@ -294,9 +294,9 @@ func (s steps) endInfra(core, infra *unstructured.Unstructured) []string {
 	return append([]string{await(infra)}, unpause(infra)...)
 }
 
-// withoutProvider returns the way out if no Machine owns an infrastructure machine and its finalizers keep it. The provider does nothing for such a machine, and
-// does not terminate its instance. But the controller of the object that the provider keeps for the instance terminates the instance, unless it is paused. It
-// returns "" if a deletion is enough.
+// withoutProvider returns the way out if no Machine owns an infrastructure machine and its finalizers keep it. The provider does nothing for such a machine,
+// and does not terminate its instance. But the controller of the object that the provider keeps for the instance terminates the instance, unless it is paused.
+// It returns "" if a deletion is enough.
 func (s steps) withoutProvider(infra *unstructured.Unstructured) string {
 	id, kept := pairs.Nested(infra, "spec", "providerID"), s.keepsFor(infra)
 	acts := kept && !pairs.IsPaused(s.InfraInstance)

@@ -23,8 +23,8 @@ import (
 	"github.com/poundlock/poundlock/internal/fair"
 )
 
-// Limits for the metrics, beside those of every endpoint. An answer has a line for each object that waits or fails: 2 MiB for 10,000 of them, which stay in memory
-// until the client has taken them.
+// Limits for the metrics, beside those of every endpoint. An answer has a line for each object that waits or fails: 2 MiB for 10,000 of them, which stay in
+// memory until the client has taken them.
 const (
 	// scrapers is the limit for the connections of one client. A Prometheus has one or two.
 	scrapers = 16

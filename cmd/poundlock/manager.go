@@ -214,7 +214,7 @@ func (o *options) settings() (settings, error) {
 			"--leader-elect-lease-duration %s, --leader-elect-renew-deadline %s, --leader-elect-retry-period %s: each of the three must be longer than the next one",
 			o.lease, o.renew, o.retry)
 	case o.renew <= time.Duration(leaderelection.JitterFactor*float64(o.retry)): // as in client-go, which would end the process with an error of its own
-		return settings{}, fmt.Errorf("--leader-elect-renew-deadline %s must be longer than %.1f times --leader-elect-retry-period %s, because a try may be that late",
+		return settings{}, fmt.Errorf("--leader-elect-renew-deadline %s must be longer than %.1f times --leader-elect-retry-period %s, as a try may be that late",
 			o.renew, leaderelection.JitterFactor, o.retry)
 	case !o.webhooks && !o.reconcilers:
 		return settings{}, fmt.Errorf("--webhooks and --reconcilers are both false, so there is nothing to run: set one of them to true")

@@ -217,8 +217,8 @@ func holdsAsItsProvider(c policies.Change) bool {
 }
 
 // endsItsDeletion reports whether a request only removes finalizers from an object that is being deleted, and no cleanup is lost by that. No cleanup is lost if
-// the finalizers are neither the provider's nor Poundlock's, or if Machine API runs the instance and the provider does nothing for the object. The provider does
-// nothing for an object that is paused, and for an infrastructure machine that no Machine owns.
+// the finalizers are neither the provider's nor Poundlock's, or if Machine API runs the instance and the provider does nothing for the object. The provider
+// does nothing for an object that is paused, and for an infrastructure machine that no Machine owns.
 func endsItsDeletion(c policies.Change) bool {
 	if !c.Old.Deleting() {
 		return false

@@ -47,7 +47,7 @@ var (
 	birthBeforeAdoption     = scene{name: "a Machine that is Cluster API's alone, which has asked for an instance", world: bornBeforeAdoption}
 	ownedOfMachineAPI       = scene{name: "a Machine that is Machine API's, owned by a MachineSet", family: ownedBy(authority.MachineAPI), world: ofMachineAPI}
 	newMachine              = scene{name: "a new Machine", world: func() pair { return pair{m: there | fresh} }}
-	restoredBeside          = scene{name: "a new Machine whose infrastructure machine was restored", world: func() pair { return pair{m: there | fresh, i: there | mark} }}
+	besideRestored          = scene{name: "a new Machine, with a restored object", world: func() pair { return pair{m: there | fresh, i: there | mark} }}
 	newMachineForClusterAPI = scene{name: "a new Machine for Cluster API", world: func() pair { return pair{m: there | fresh | wants} }}
 	newInClusterAPI         = scene{name: "a new Machine in Cluster API", world: func() pair { return pair{c: there | fresh, i: there} }}
 	machineOfClusterAPI     = scene{name: "a Machine that is Cluster API's alone", world: ofClusterAPI}
@@ -354,7 +354,7 @@ func bounds() []bound {
 	add(true, machineOfMachineAPI, flips|vanishes)
 	add(true, newMachine, twice|crashes)
 	add(true, newInClusterAPI, twice|crashes)
-	add(true, restoredBeside, twice|crashes)
+	add(true, besideRestored, twice|crashes)
 	for _, on := range []keeping{onOpenStack, onVSphere} {
 		add(true, on.machineOfMachineAPI, flips|edits|crashes)
 		add(true, on.newForClusterAPI, flips|crashes)
@@ -389,7 +389,7 @@ func bounds() []bound {
 	add(false, ownedOfMachineAPI, flips|aways)
 	add(false, machineNeverAcknowledged, flips|aways)
 	add(false, newMachine, twice|deletes)
-	add(false, restoredBeside, twice|flips|deletes)
+	add(false, besideRestored, twice|flips|deletes)
 	add(false, newInClusterAPI, twice|deletes)
 	add(false, newMachine, twice|flips|crashes)
 	add(false, newInClusterAPI, twice|flips)
