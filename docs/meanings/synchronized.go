@@ -85,7 +85,8 @@ var synchronizedFalse = Table{
 				"Poundlock has marked it (`poundlock.openshift.io/beside-foreign`). If somebody has also removed the label " +
 				"`poundlock.openshift.io/admission`, nothing keeps both Machines from creating an instance",
 			Do: "the message names the object, and has the commands if a deletion alone does not end: the provider does nothing for an " +
-				"infrastructure machine that no Machine owns, so its finalizers are removed by hand. Of two MachineSets, delete the one that you do not want, with the message's command: this also deletes the set's " +
+				"infrastructure machine that no Machine owns, so its finalizers are removed by hand. " +
+				"Of two MachineSets, delete the one that you do not want, with the message's command: this also deletes the set's " +
 				"Machines. Do not pause a Cluster API MachineSet that has Machines: it would become the mirror, and its Machines have no Machine API object " +
 				"(`MachinesWithoutCounterpart`). If the object belongs to a Cluster API Machine of another name, do not delete only the object, because that Machine " +
 				"would lose its instance: give the Machine API Machine another name, or delete the whole Cluster API Machine. Otherwise choose one of three. (a) " +
