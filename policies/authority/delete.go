@@ -122,7 +122,7 @@ func DeleteRecreated(c policies.Change) policies.Verdict {
 	}
 	return merge(
 		policies.Warn(fmt.Sprintf("%s: Machine API is authoritative. To delete the %s: %s", what, c.Kind, deleteThere(c))),
-		atOnce(c, o), unlessMoved(c, o))
+		atOnce(c, o))
 }
 
 // notMade reports whether the object under review is a paused Cluster API Machine that is not the mirror yet, but already has the finalizer of Cluster API's
@@ -151,19 +151,6 @@ func endsStranger(c policies.Change) string {
 	}
 	return fmt.Sprintf("Poundlock did not create this %s%s: %s, and %s stays as it is. Poundlock creates the mirror once this object is gone",
 		c.Kind, acts, what, there(c))
-}
-
-// unlessMoved warns of what happens if a move ends just before the deletion is stored: the Machines and instances that would stay are then deleted. A deletion
-// of the Machine API object would get a conflict, because the end of the move changes that object. A deletion of a Cluster API object gets none, because the
-// new authority is stored in another object.
-func unlessMoved(c policies.Change, o Outcome) policies.Verdict {
-	if !stand(c).moving() || o.Instances == NoInstance {
-		return policies.Verdict{}
-	}
-	return policies.Warn(
-		fmt.Sprintf("authority is moving to Cluster API: if the move ends before this deletion is stored, the %s and its instances are deleted. "+
-			"To be sure, first cancel the move: %s",
-			c.Kind, moveTo(c, MachineAPI)))
 }
 
 // DeleteOrphans warns that a set's Machines may be deleted although the request asks to orphan them. Cluster API's MachineSet controller deletes the Machines

@@ -67,6 +67,9 @@ func TestEdition(t *testing.T) {
 	if Edition(ClusterAPI, former, former, former) == Edition(ClusterAPI, former, former, recreated) {
 		t.Error("a provider's machine that was recreated passes for the former one")
 	}
+	if Edition(MachineAPI, former, former, nil) == Edition(MachineAPI, former, recreated, nil) {
+		t.Error("a mirror that somebody has recreated passes for the one that was compared")
+	}
 	if Edition(ClusterAPI, former, former, nil) == Edition(MachineAPI, former, former, nil) {
 		t.Error("a mirror that was made the other way passes for this one")
 	}

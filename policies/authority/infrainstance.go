@@ -137,7 +137,10 @@ func (o Objects) instanceKept() bool {
 	if o.Infra == nil || !o.Kind.InfraActs() || o.InstancesUnserved || InfraInstanceKind(o.Infra.Kind) == "" || providerID(o.MachineAPI) == "" {
 		return true
 	}
-	if i := o.InfraInstance; i != nil && !o.instanceOrphaned() {
+	if i := o.InfraInstance; i != nil {
+		if o.instanceOrphaned() {
+			return false // also with the hook, which keeps the Machine, and not this object
+		}
 		if Acknowledges(i.Kind) == ByCondition || i.HasFinalizer(InfraFinalizer(infraGroupOf(i), i.Kind)) {
 			return true
 		}

@@ -93,6 +93,7 @@ func TestAMachineMovesOnceItsProviderSeesToTheInstance(t *testing.T) {
 		{"OpenStack's does not hold it", "OpenStackMachine", machine, ``, ``, false, false},
 		{"its machine owns it", "VSphereMachine", machine, ``, owned, false, true},
 		{"its machine was recreated, and the collector is about to delete it", "VSphereMachine", machine, ``, orphaned, false, false},
+		{"the same, and the hook keeps the Machine", "VSphereMachine", machine, hooked, orphaned, false, false},
 		{"the provider has made the new machine an owner, too", "VSphereMachine", machine, ``, strings.TrimSuffix(orphaned, "]") + ", " + strings.TrimPrefix(owned, `"ownerReferences": [`), false, true},
 		{"somebody else does", "OpenStackMachine", machine, ``, stranger, false, false},
 		{"Poundlock's hook keeps the Machine until it does", "OpenStackMachine", machine, hooked, ``, false, true},
@@ -217,7 +218,7 @@ func TestAMoveIsWarnedOfAnotherInstance(t *testing.T) {
 		{"none is kept", "", MachineAPI, ""},
 		{"the Machine's", "42-A", MachineAPI, ""},
 		{"another's", "42-b", MachineAPI, "VSphereVM m-vm names another instance (spec.biosUUID) than spec.providerID of this Machine, and Cluster API would act " +
-			"on that other instance. Delete the object, and Poundlock recreates it: kubectl -n capi delete vspherevm.infrastructure.cluster.x-k8s.io m-vm"},
+			"on that other instance, vsphere://42-b. It keeps running: if nothing needs it, terminate it in the cloud. Delete the object, and Poundlock recreates it: kubectl -n capi delete vspherevm.infrastructure.cluster.x-k8s.io m-vm"},
 		{"another's, which Cluster API acts on", "42-b", ClusterAPI, "VSphereVM m-vm names another instance (spec.biosUUID) than spec.providerID of this " +
 			"Machine. Correct spec.providerID of the Machine, or restore the other object"},
 	} {

@@ -605,11 +605,18 @@ func Rules() policies.Set {
 			ID: "authority/delete-recreated", Clause: table,
 			Description: "If Machine API is authoritative for a MachineSet, a MachineHealthCheck or a Machine without an owner, deleting the Cluster API " +
 				"object causes a warning: Poundlock recreates the object. If a MachineSet is deleted in the foreground, the garbage collector deletes the set's " +
-				"Cluster API Machines at once, with the instances of those for which Cluster API is authoritative. If authority is moving to Cluster API and the " +
-				"move ends before the deletion, the Machines are deleted with their instances. If Poundlock did not create the object and Cluster API acts on it, " +
-				"the warning names what is deleted with the object.",
+				"Cluster API Machines at once, with the instances of those for which Cluster API is authoritative. If Poundlock did not create the object and " +
+				"Cluster API acts on it, the warning names what is deleted with the object.",
 			Remedy: "To delete the object in both APIs, delete the Machine API object.",
 			On:     on(capi(kinds, onDelete)), Needs: foregroundNeeds, Check: DeleteRecreated,
+		},
+		{
+			ID: "authority/delete-arriving", Clause: "converting › Migration of resources",
+			Description: "Right before Cluster API becomes authoritative, Poundlock announces that in the pause annotation of the Cluster API object. From then on " +
+				"until Cluster API is authoritative, nobody may delete this object: before, the deletion cancels the move, and afterwards it deletes the Machines " +
+				"with their instances.",
+			Remedy: "Try again once status.authoritativeAPI is ClusterAPI, or set spec.authoritativeAPI: MachineAPI first.",
+			On:     on(capi(kinds, onDelete)), Needs: always(policies.NeedTwin), Check: DeleteArriving,
 		},
 		{
 			ID: "authority/delete-orphans", Clause: deletion,

@@ -129,6 +129,9 @@ func (r *reconciler) acknowledge(ctx context.Context, p *pair, step authority.St
 // same patch resets the mirror's report of the old direction, and removes the fields that end with the move. So no check sees the new authority together with
 // the old report.
 func (r *reconciler) change(ctx context.Context, p *pair, step authority.Step) error {
+	if err := r.announce(ctx, p, step); err != nil {
+		return err
+	}
 	if err := r.each(ctx, p, step, step.Drop); err != nil {
 		return err
 	}
@@ -140,6 +143,23 @@ func (r *reconciler) change(ctx context.Context, p *pair, step authority.Step) e
 		}
 	}
 	return r.store(ctx, p, step, status)
+}
+
+// announce writes to the Cluster API object that Cluster API is about to become authoritative (authority.Arriving), or takes that back if the move is cancelled.
+// If somebody has deleted the object since it was read, the write fails, and the next pass cancels the move.
+func (r *reconciler) announce(ctx context.Context, p *pair, step authority.Step) error {
+	if p.core == nil || p.core.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	is, want := p.core.GetAnnotations()[authority.PausedAnnotation], authority.Arriving(p.machineAPI.GetGeneration())
+	switch {
+	case step.Cancelled && authority.Announced(is):
+		want = "true"
+	case step.Cancelled, step.To != authority.ClusterAPI, is == want:
+		return nil
+	}
+	annotations := map[string]any{authority.PausedAnnotation: want}
+	return r.patch(ctx, p.core, map[string]any{"metadata": map[string]any{"annotations": annotations}}, fieldManager)
 }
 
 // store writes the status of the Machine API object in one patch: the authority, and the condition that reports it. The patch has the resourceVersion of the

@@ -321,7 +321,6 @@ func agrees(value []string, d setDeletion, o authority.Outcome) string {
 		{"authority/delete-recreated", o.Object == authority.MadeAgain},
 		{"the garbage collector deletes this API's Machines", o.Instances == authority.MayEnd && d.on != d.authority},
 		{"authority/delete-orphans", o.Instances == authority.MayEnd && d.on == d.authority},
-		{"if the move ends before", o.Object == authority.MadeAgain && d.when == inMidMove},
 		{"no instance is terminated", o.Object == authority.MadeAgain && o.Instances == authority.RunOn},
 	} {
 		if strings.Contains(all, w.text) != w.want {
@@ -607,9 +606,14 @@ apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: hold-switches}
 spec:
-  matchConstraints: {resourceRules: [{apiGroups: [machine.openshift.io], apiVersions: [v1beta1], operations: [CREATE, UPDATE], resources: [machinesets, machinesets/status]}]}
+  matchConstraints:
+    resourceRules:
+      - {apiGroups: [machine.openshift.io], apiVersions: [v1beta1], operations: [CREATE, UPDATE], resources: [machinesets, machinesets/status]}
+      - {apiGroups: [cluster.x-k8s.io], apiVersions: ["*"], operations: [UPDATE], resources: [machinesets]}
   matchConditions: [{name: held, expression: "'`+holdLabel+`' in object.metadata.?labels.orValue({})"}]
   validations:
+    - expression: "!object.metadata.?annotations[?'cluster.x-k8s.io/paused'].orValue('').startsWith('`+authority.Arriving(0)[:len(authority.Arriving(0))-1]+`')"
+      message: held
     - expression: "request.operation == 'CREATE' ? object.metadata.name != 'hold-probe' : !(oldObject.?status.authoritativeAPI.orValue('') == 'Migrating' && object.?status.authoritativeAPI.orValue('') != 'Migrating')"
       message: held
 ---

@@ -82,7 +82,7 @@ func (familyHandoff) Moves(t *familyTurn) {
 	case !t.alone(): // nobody needs it
 	case step.Action != "":
 		t.may(handoff, "the handoff: "+words(step, w.course.lateM, w.course.lateC), func(w *family) {
-			if !(onMachineAPI(step) && w.course.lateM) && !(!onMachineAPI(step) && w.course.lateC) {
+			if !(onMachineAPI(step) && w.course.lateM) && !(onClusterAPI(step) && w.course.lateC) {
 				w.write(step)
 			}
 			w.course.step, w.course.lateM, w.course.lateC = authority.Step{}, false, false

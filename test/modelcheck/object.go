@@ -74,6 +74,10 @@ var values = [...]authority.API{authority.Unset, authority.MachineAPI, authority
 // (authority.Edition). This is no part of the stored object. The bit is free there, because earlier is only of views.
 const compared = earlier
 
+// announced, of the Cluster API object: the handoff has written that Cluster API is about to become authoritative (authority.Arriving). A request takes that
+// back, because the generation of the Machine API object is part of the announcement. The bit is free there, because wants is of the Machine API object.
+const announced = wants
+
 // lacking, of the objects of both APIs: a neighbour has written to the other object what has to be carried over, and this object does not have it yet.
 const lacking = pauseSeen
 

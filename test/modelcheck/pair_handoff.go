@@ -132,7 +132,7 @@ func (p *pairs) decided(m, c, i, k object) plan {
 	if id, ok := p.handoffs[key]; ok {
 		return id
 	}
-	id := p.plans.of(p.opsOf(p.step(m, c, i, k, p.caughtUp(m, c)), m, i, k))
+	id := p.plans.of(p.opsOf(p.step(m, c, i, k, p.caughtUp(m, c)), m, c, i, k))
 	p.handoffs[key] = id
 	return id
 }
@@ -161,7 +161,15 @@ func each(who authority.Who, i, c, m op) []op {
 	return out
 }
 
-func (p *pairs) opsOf(step authority.Step, m, i, k object) []op {
+// one returns a list of o; nil for noOp.
+func one(o op) []op {
+	if o == noOp {
+		return nil
+	}
+	return []op{o}
+}
+
+func (p *pairs) opsOf(step authority.Step, m, c, i, k object) []op {
 	to := func(ifM, ifC op) []op {
 		if step.To == authority.MachineAPI {
 			return []op{ifM}
@@ -184,7 +192,8 @@ func (p *pairs) opsOf(step authority.Step, m, i, k object) []op {
 		if step.Cancelled {
 			end = to(backM, backC)
 		}
-		return append(each(step.Drop, dropI, dropC, dropM), end...)
+		announces := step.To == authority.ClusterAPI && !step.Cancelled && c.presence() == authority.Present && !c.has(announced) && !p.announcesNothing
+		return append(append(one(when(announces, announce)), each(step.Drop, dropI, dropC, dropM)...), end...)
 	case authority.Wait, authority.Settle:
 		if m.status().Other() != authority.Unset && m.origin() != m.status() {
 			return []op{storeOrigin}

@@ -12,7 +12,11 @@ type pairPerson struct{}
 func (pairPerson) Moves(t *turn) {
 	w := &t.was
 	if t.can(flips) && w.m.has(there) && t.allows(byFlip, w) {
-		t.might("somebody asks for "+w.m.requested().Other().Text(), func(n *pair) { n.m ^= wants; n.wrote(ofM, user, true) })
+		t.might("somebody asks for "+w.m.requested().Other().Text(), func(n *pair) {
+			n.m ^= wants
+			n.c.clear(announced)
+			n.wrote(ofM, user, true)
+		})
 	}
 	if t.can(edits) {
 		t.userEdits()
@@ -133,8 +137,8 @@ func (t *turn) userDeletes() {
 			n.remove(ofM, user)
 		})
 	}
-	if !w.c.has(there) || w.c.has(leaving) {
-		return
+	if !w.c.has(there) || w.c.has(leaving) || w.c.has(announced) && w.m.has(there) && w.m.status() != authority.ClusterAPI {
+		return // authority.DeleteArriving
 	}
 	for _, policy := range []struct {
 		bits object
@@ -162,6 +166,8 @@ func (t *turn) means(w *pair, on authority.API) will {
 			return 0 // this object has no part in what the other API runs
 		}
 		return maybe
+	case on == authority.ClusterAPI && w.source() == authority.MachineAPI && t.family == (authority.Parent{}) && (w.m & w.c).has(syncFin):
+		return 0 // a move that is asked for or under way is cancelled
 	case w.m.status() != w.m.requested() || !w.m.has(syncFin) || w.c.has(there) && !w.c.has(syncFin):
 		return maybe // the deletion meets a move, or the creation of the pair: the faster one prevails
 	case authoritative == on:
@@ -190,6 +196,7 @@ func (t *turn) userCreates() {
 			if t.allowsMadeC(made, w) {
 				t.might("somebody creates a Cluster API object"+map[object]string{there: "", there | pauseRequested | theirs: ", paused"}[made], func(n *pair) {
 					n.c = made
+					n.m.clear(caught) // the mirror has not compared this object (authority.Edition)
 					n.wrote(ofC, user, true)
 				})
 			}

@@ -17,6 +17,7 @@ const (
 	leaveC
 	pauseC
 	pauseI
+	announce
 	releaseC
 	releaseI
 	pauseK
@@ -163,7 +164,8 @@ var requests = [...]request{
 	leaveC:      {ofM, "stores Migrating, from Cluster API", byVersion, false, leaves(authority.ClusterAPI)},
 	pauseC:      {ofC, "pauses the Cluster API object", byVersion, false, puts(ofC, pauseRequested)},
 	pauseI:      {ofI, "pauses the provider's object", byVersion, false, puts(ofI, pauseRequested)},
-	releaseC:    {ofC, "releases the Cluster API object", byVersion, false, takes(ofC, pauseRequested)},
+	announce:    {ofC, "announces to the Cluster API object that Cluster API is about to become authoritative", byVersion, false, puts(ofC, announced)},
+	releaseC:    {ofC, "releases the Cluster API object", byVersion, false, takes(ofC, pauseRequested|announced)},
 	pauseK:      {ofK, "pauses what is kept for the instance", byVersion, false, puts(ofK, pauseRequested)},
 	releaseK:    {ofK, "releases what is kept for the instance", byVersion, false, takes(ofK, pauseRequested|pauseSeen)},
 	releaseI:    {ofI, "releases the provider's object", byVersion, false, takes(ofI, pauseRequested|pauseSeen)},

@@ -18,6 +18,8 @@ type rules struct {
 	stopsInTransit bool
 	// authorityFirst: the mirror reads the Machine API object, which says which API is authoritative, before the Cluster API side.
 	authorityFirst bool
+	// announcesNothing: a move to Cluster API ends without an announcement, so that a deletion of the Cluster API object may have been stored before.
+	announcesNothing bool
 	// ownsFirst: the mirror makes the Machine the owner of a provider's object that is not paused, as a restore leaves it.
 	ownsFirst bool
 	// strands: a Cluster API object was deleted before any controller held it. The mirror relies on the controller of that object to delete the provider's object,

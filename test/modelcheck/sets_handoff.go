@@ -69,7 +69,7 @@ func words(s authority.Step, lateM, lateC bool) string {
 	if s.To != "" {
 		out += " " + string(s.To)
 	}
-	if onMachineAPI(s) && lateM || !onMachineAPI(s) && lateC {
+	if onMachineAPI(s) && lateM || onClusterAPI(s) && lateC {
 		out += ", refused: somebody was faster"
 	}
 	return out
@@ -79,9 +79,14 @@ func onMachineAPI(s authority.Step) bool {
 	return s.Action == authority.Acknowledge || s.Action == authority.Switch || s.Action == authority.Adopt
 }
 
+// onClusterAPI reports whether a step is written to the Cluster API object, too. The end of a move to Cluster API is announced to it.
+func onClusterAPI(s authority.Step) bool {
+	return !onMachineAPI(s) || s.Action == authority.Switch && s.To == authority.ClusterAPI && !s.Cancelled
+}
+
 // write applies a step, unless the object that it is written to has changed since it was read.
 func (w *setPair) write(d setStep) {
-	if onMachineAPI(d.step) && d.lateM || !onMachineAPI(d.step) && d.lateC {
+	if onMachineAPI(d.step) && d.lateM || onClusterAPI(d.step) && d.lateC {
 		return
 	}
 	switch d.step.Action {

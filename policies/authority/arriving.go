@@ -1,0 +1,46 @@
+// Copyright The Poundlock Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package authority
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/poundlock/poundlock/policies"
+)
+
+// arriving begins the value that PausedAnnotation of a Cluster API object gets right before Cluster API becomes authoritative. The generation of the Machine
+// API object follows, so that a request that is withdrawn and repeated gets another value.
+const arriving = "authority-arrives-"
+
+// Arriving returns the value of PausedAnnotation that announces that Cluster API becomes authoritative for an object in one of its generations.
+//
+// The authority is stored in the Machine API object, so a deletion of the Cluster API object does not meet it in one write. The announcement does: it is
+// written with the resourceVersion of an object that is not being deleted. A deletion before it makes the announcement fail, and the move is cancelled. A
+// deletion after it is refused (DeleteArriving) until the new authority is stored, and ends then what the review says.
+func Arriving(generation int64) string { return arriving + strconv.FormatInt(generation, 10) }
+
+// Announced reports whether a value of PausedAnnotation is an announcement.
+func Announced(value string) bool { return strings.HasPrefix(value, arriving) }
+
+// DeleteArriving refuses the deletion of a Cluster API object while Cluster API is about to become authoritative for it (Arriving). Before that, the deletion
+// would cancel the move and end nothing. After it, the deletion deletes the object's Machines with their instances.
+func DeleteArriving(c policies.Change) policies.Verdict {
+	twin, value := c.Facts.Twin, c.Old.Metadata.Annotations[PausedAnnotation]
+	if c.Actor == policies.Poundlock || c.Old.Deleting() || twin == nil || !Announced(value) {
+		return policies.Verdict{}
+	}
+	s := stand(c)
+	generation, err := strconv.ParseInt(strings.TrimPrefix(value, arriving), 10, 64)
+	if err != nil || generation < twin.Metadata.Generation || s.Current == ClusterAPI {
+		return policies.Verdict{} // the request was withdrawn, or the move is complete
+	}
+	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
+		"Cluster API becomes authoritative for %s at this moment, and then this deletion would be for good, with all instances of the %s. Try again once "+
+			"status.authoritativeAPI is ClusterAPI, or first cancel the move: %s",
+		there(c), c.Kind, moveTo(c, MachineAPI))))
+}
