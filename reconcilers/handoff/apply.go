@@ -145,8 +145,8 @@ func (r *reconciler) change(ctx context.Context, p *pair, step authority.Step) e
 	return r.store(ctx, p, step, status)
 }
 
-// announce writes to the Cluster API object that Cluster API is about to become authoritative (authority.Arriving), or takes that back if the move is cancelled.
-// If somebody has deleted the object since it was read, the write fails, and the next pass cancels the move.
+// announce writes to the Cluster API object that Cluster API is about to become authoritative (authority.Arriving), or takes that back if the move is
+// cancelled. If somebody has deleted the object since it was read, the write fails, and the next pass cancels the move.
 func (r *reconciler) announce(ctx context.Context, p *pair, step authority.Step) error {
 	if p.core == nil || p.core.GetDeletionTimestamp() != nil {
 		return nil

@@ -231,7 +231,7 @@ func mutants() []mutant {
 			familyOf(authority.ClusterAPI, authority.ClusterAPI, ungates)},
 		{"authority moves to an API whose namespace is being deleted", func(r *rules) { r.looksAway = true }, walkOf(flips|vanishes, machineOfMachineAPI)},
 		{"nobody looks for a twin when a controller is about to begin", func(r *rules) { r.bothBegin = true }, walkOf(twice, newMachine)},
-		{"a move to Cluster API ends although its Machine was deleted before", func(r *rules) { r.announcesNothing = true }, walkOf(flips|deletes, machineOfMachineAPI)},
+		{"a move ends although its Machine was deleted before", func(r *rules) { r.announcesNothing = true }, walkOf(flips|deletes, machineOfMachineAPI)},
 		{"a restored infrastructure machine gets an owner before it is paused", func(r *rules) { r.ownsFirst = true }, walkOf(twice, besideRestored)},
 		{"what Cluster API has begun becomes the mirror when it is paused", func(r *rules) { r.pauseSuffices = true }, walkOf(twice|crashes, newInClusterAPI)},
 		{"a Machine goes whose finalizer somebody removed, and its instance stays", func(r *rules) { r.leavesInstance = true },
