@@ -30,17 +30,22 @@ func Announced(value string) bool { return strings.HasPrefix(value, arriving) }
 // DeleteArriving refuses the deletion of a Cluster API object while Cluster API is about to become authoritative for it (Arriving). Before that, the deletion
 // would cancel the move and end nothing. After it, the deletion deletes the object's Machines with their instances.
 func DeleteArriving(c policies.Change) policies.Verdict {
-	twin, value := c.Facts.Twin, c.Old.Metadata.Annotations[PausedAnnotation]
-	if c.Actor == policies.Poundlock || c.Old.Deleting() || twin == nil || !Announced(value) {
+	if !arrives(c) {
 		return policies.Verdict{}
-	}
-	s := stand(c)
-	generation, err := strconv.ParseInt(strings.TrimPrefix(value, arriving), 10, 64)
-	if err != nil || generation < twin.Metadata.Generation || s.Current == ClusterAPI {
-		return policies.Verdict{} // the request was withdrawn, or the move is complete
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
 		"Cluster API becomes authoritative for %s at this moment, and then this deletion would be for good, with all instances of the %s. Try again once "+
 			"status.authoritativeAPI is ClusterAPI, or first cancel the move: %s",
 		there(c), c.Kind, moveTo(c, MachineAPI))))
+}
+
+// arrives reports whether somebody deletes an object to which it is announced that Cluster API becomes authoritative, and the move is not complete. It is not if
+// the request was withdrawn, which gives the Machine API object another generation.
+func arrives(c policies.Change) bool {
+	twin, value := c.Facts.Twin, c.Old.Metadata.Annotations[PausedAnnotation]
+	if c.Actor == policies.Poundlock || c.Old.Deleting() || twin == nil || !Announced(value) || stand(c).Current == ClusterAPI {
+		return false
+	}
+	generation, err := strconv.ParseInt(strings.TrimPrefix(value, arriving), 10, 64)
+	return err == nil && generation >= twin.Metadata.Generation
 }

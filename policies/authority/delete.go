@@ -113,7 +113,7 @@ func DeleteRecreated(c policies.Change) policies.Verdict {
 	switch {
 	case asks && (strange(c) || notMade(c)):
 		return policies.Warn(endsStranger(c))
-	case !asks || o.Object != MadeAgain:
+	case !asks || o.Object != MadeAgain || arrives(c):
 		return policies.Verdict{}
 	}
 	what := "Poundlock will recreate this mirror, and no instance is terminated"
