@@ -39,8 +39,8 @@ func DeleteArriving(c policies.Change) policies.Verdict {
 		there(c), c.Kind, moveTo(c, MachineAPI))))
 }
 
-// arrives reports whether somebody deletes an object to which it is announced that Cluster API becomes authoritative, and the move is not complete. It is not if
-// the request was withdrawn, which gives the Machine API object another generation.
+// arrives reports whether somebody deletes an object to which it is announced that Cluster API becomes authoritative, and the move is not complete. It is not
+// if the request was withdrawn, which gives the Machine API object another generation.
 func arrives(c policies.Change) bool {
 	twin, value := c.Facts.Twin, c.Old.Metadata.Annotations[PausedAnnotation]
 	if c.Actor == policies.Poundlock || c.Old.Deleting() || twin == nil || !Announced(value) || stand(c).Current == ClusterAPI {
