@@ -625,10 +625,10 @@ func (w *twins) metByInfra(t *testing.T) {
 	w.mirrored(t, "bare", 0)
 
 	// As it is restored from a backup of a time in which Cluster API was authoritative: marked, and not paused.
-	restored := w.make(t, strings.Replace(fmt.Sprintf(bareInfra, "restored"), "namespace:", "annotations: {poundlock.openshift.io/mirror-of: Machine/restored}, namespace:", 1))
+	restored := w.make(t, strings.Replace(fmt.Sprintf(bareInfra, "infra-restored"), "namespace:", "annotations: {poundlock.openshift.io/mirror-of: Machine/infra-restored}, namespace:", 1))
 	versions := w.watch(t, restored)
-	w.adopt(t, "restored", authority.MachineAPI)
-	w.mirrored(t, "restored", 0)
+	w.adopt(t, "infra-restored", authority.MachineAPI)
+	w.mirrored(t, "infra-restored", 0)
 	owned := false
 	for !owned {
 		var o *unstructured.Unstructured
@@ -693,7 +693,7 @@ func (w *twins) overtaken(t *testing.T) {
 func (w *twins) keepsMirrorsInstance(t *testing.T) {
 	const id = "aws:///us-east-1a/i-0123456789abcdef2"
 	infra := w.make(t, strings.NewReplacer("name: %s",
-		`name: restored, annotations: {cluster.x-k8s.io/paused: "", poundlock.openshift.io/mirror-of: Machine/restored}`,
+		`name: restored, annotations: {cluster.x-k8s.io/paused: "", poundlock.openshift.io/mirror-of: Machine/infra-restored}`,
 		"spec: {", `spec: {providerID: "`+id+`", `).Replace(bareInfra))
 	w.adopt(t, "restored", authority.MachineAPI)
 	w.strange(t, "restored", "Set spec.providerID: "+id)
