@@ -693,7 +693,7 @@ func (w *twins) overtaken(t *testing.T) {
 func (w *twins) keepsMirrorsInstance(t *testing.T) {
 	const id = "aws:///us-east-1a/i-0123456789abcdef2"
 	infra := w.make(t, strings.NewReplacer("name: %s",
-		`name: restored, annotations: {cluster.x-k8s.io/paused: "", poundlock.openshift.io/mirror-of: Machine/infra-restored}`,
+		`name: restored, annotations: {cluster.x-k8s.io/paused: "", poundlock.openshift.io/mirror-of: Machine/restored}`,
 		"spec: {", `spec: {providerID: "`+id+`", `).Replace(bareInfra))
 	w.adopt(t, "restored", authority.MachineAPI)
 	w.strange(t, "restored", "Set spec.providerID: "+id)
