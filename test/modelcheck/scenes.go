@@ -389,7 +389,7 @@ func bounds() []bound {
 	add(false, ownedOfMachineAPI, flips|aways)
 	add(false, machineNeverAcknowledged, flips|aways)
 	add(false, newMachine, twice|deletes)
-	add(false, besideRestored, twice|flips|deletes)
+	add(false, besideRestored, twice|flips)
 	add(false, newInClusterAPI, twice|deletes)
 	add(false, newMachine, twice|flips|crashes)
 	add(false, newInClusterAPI, twice|flips)
